@@ -29,8 +29,7 @@ int main(int argc, char** argv) {
   CLI::App app("Bandwidth of plain parallel copies, in 10^6 bytes copied a second.");
   std::string size = "512K";
   int threads = 1;
-  app.add_option("--bytes", size, "bytes that each thread copies from one buffer to another")
-      ->capture_default_str();
+  app.add_option("--bytes", size, "bytes that each thread copies from one buffer to another")->capture_default_str();
   app.add_option("--threads", threads, "pinned threads that copy at the same time")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

@@ -1,10 +1,10 @@
-// What it takes until calls are what they stay: MPI_Init, and each of the first calls on a communicator. Prints a line each:
-// "init US", "world US" for the first call on MPI_COMM_WORLD, and "call N US" for the calls on its copies.
+// What it takes until calls are what they stay: MPI_Init, and each of the first calls on a communicator. Prints a line
+// each: "init US", "world US" for the first call on MPI_COMM_WORLD, and "call N US" for the calls on its copies.
 //
 //   setup_cost [COMMUNICATORS [CALLS]]
 //
-// All calls are MPI_Alltoall with blocks of 8 bytes, and the ranks meet before each. A time is that of the slowest rank; of
-// the communicators, made and freed one after the other, the median is printed.
+// All calls are MPI_Alltoall with blocks of 8 bytes, and the ranks meet before each. A time is that of the slowest
+// rank; of the communicators, made and freed one after the other, the median is printed.
 #include <mpi.h>
 
 #include <algorithm>
@@ -17,7 +17,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double us_since(Clock::time_point begin) { return std::chrono::duration<double, std::micro>(Clock::now() - begin).count(); }
+double us_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
 
 double slowest(double us) {
   double most = 0;
@@ -42,7 +44,8 @@ double median(std::vector<double> all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int communicators = argc > 1 ? std::max(1, std::atoi(argv[1])) : 50, calls = argc > 2 ? std::max(1, std::atoi(argv[2])) : 20;
+  const int communicators = argc > 1 ? std::max(1, std::atoi(argv[1])) : 50,
+            calls = argc > 2 ? std::max(1, std::atoi(argv[2])) : 20;
   const auto begin = Clock::now();
   MPI_Init(&argc, &argv);
   const double init = us_since(begin);

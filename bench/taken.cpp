@@ -6,9 +6,9 @@
 // First what the completion functions cost a program that has none of these calls: nanoseconds of each on requests of
 // the program's own, with Quadrille before it and without. Then a line a block size: the median over the batches of
 // each form (of the slowest rank); the ratios, and in microseconds what the MPI's handle costs more than the C API's,
-// taken batch by batch, with quartiles. Then the nonblocking calls beside a computation between start and wait that takes
-// as long as the MPI's own call: how much of a call it hides, in percent of the call alone. The functions of the MPI itself
-// are looked up in its library, where nothing is interposed.
+// taken batch by batch, with quartiles. Then the nonblocking calls beside a computation between start and wait that
+// takes as long as the MPI's own call: how much of a call it hides, in percent of the call alone. The functions of the
+// MPI itself are looked up in its library, where nothing is interposed.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <quadrille.h>
@@ -127,7 +127,8 @@ void compute(double microseconds) {
   }
 }
 
-// What a computation of so many microseconds between start and wait hides of the calls. `alone`: their times without it.
+// What a computation of so many microseconds between start and wait hides of the calls. `alone`: their times without
+// it.
 void measure_overlap(const Functions& seen, const Functions& own, const Form& seen_alone, const Form& own_alone,
                      const void* from, void* to, int count, int batches) {
   double length = quantile(own_alone.times, 0.5);  // the same on all ranks
@@ -139,14 +140,16 @@ void measure_overlap(const Functions& seen, const Functions& own, const Form& se
       by.wait(&request, MPI_STATUS_IGNORE);
     };
   };
-  std::vector<Form> forms = {{"both", both(seen), {}}, {"MPI both", both(own), {}}, {"computation", [=] { compute(length); }, {}}};
+  std::vector<Form> forms = {
+      {"both", both(seen), {}}, {"MPI both", both(own), {}}, {"computation", [=] { compute(length); }, {}}};
   measure_by_turns(forms, batches, calls_of(static_cast<std::size_t>(count)));
   if (!is_first()) return;
   std::printf("   overlap:");
   print_times(forms);
   const double computed = quantile(forms[2].times, 0.5);
   const auto print_hidden = [&](const char* name, const Form& beside, const Form& alone) {
-    print_pair(name, beside, alone, [=](double together, double call) { return 100 * (call + computed - together) / call; });
+    print_pair(name, beside, alone,
+               [=](double together, double call) { return 100 * (call + computed - together) / call; });
   };
   print_hidden("hidden", forms[0], seen_alone);
   print_hidden("hidden by the MPI", forms[1], own_alone);

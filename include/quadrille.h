@@ -20,8 +20,7 @@
 #define QUADRILLE_VERSION_MINOR 1
 #define QUADRILLE_VERSION_PATCH 0
 /* One number that grows with every release: major * 10000 + minor * 100 + patch. */
-#define QUADRILLE_VERSION \
-  (QUADRILLE_VERSION_MAJOR * 10000 + QUADRILLE_VERSION_MINOR * 100 + QUADRILLE_VERSION_PATCH)
+#define QUADRILLE_VERSION (QUADRILLE_VERSION_MAJOR * 10000 + QUADRILLE_VERSION_MINOR * 100 + QUADRILLE_VERSION_PATCH)
 
 #if defined(__GNUC__)
 #define QUADRILLE_EXPORT __attribute__((visibility("default")))
@@ -46,9 +45,8 @@ QUADRILLE_EXPORT int Quadrille_Version(void);
  * Errors: those of MPI_Alltoall.
  * Algorithms: spread-out; pairwise and batched exchange (Namugwanya et al., section 3);
  * basic, modified, zero-copy and zero-rotation Bruck (Fan et al., HPDC 2022, section 2). */
-QUADRILLE_EXPORT int Quadrille_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                        void* recvbuf, int recvcount, MPI_Datatype recvtype,
-                                        MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                        int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 
 /* As Quadrille_Alltoall; the sizes of the blocks differ.
  *   sendcounts, recvcounts  [P] elements of the block to, from each rank
@@ -56,18 +54,16 @@ QUADRILLE_EXPORT int Quadrille_Alltoall(const void* sendbuf, int sendcount, MPI_
  * The counts a pair of ranks give must match, as for MPI_Alltoallv. With MPI_IN_PLACE sendcounts,
  * sdispls and sendtype are ignored. No argument array is written to.
  * Errors: those of MPI_Alltoallv. */
-QUADRILLE_EXPORT int Quadrille_Alltoallv(const void* sendbuf, const int sendcounts[],
-                                         const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
-                                         const int recvcounts[], const int rdispls[],
-                                         MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                         MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                         const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
 
 /* As Quadrille_Alltoallv; the datatypes differ too, and displacements are in bytes.
  *   sendtypes, recvtypes    [P] datatype of the block to, from each rank
  * Errors: those of MPI_Alltoallw. */
-QUADRILLE_EXPORT int Quadrille_Alltoallw(const void* sendbuf, const int sendcounts[],
-                                         const int sdispls[], const MPI_Datatype sendtypes[],
-                                         void* recvbuf, const int recvcounts[], const int rdispls[],
-                                         const MPI_Datatype recvtypes[], MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                         const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                         const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
 
 /* Every rank sends one block, the same to all ranks.
  *   sendbuf    one block of sendcount elements; or MPI_IN_PLACE at all ranks: rank r's block is
@@ -75,17 +71,16 @@ QUADRILLE_EXPORT int Quadrille_Alltoallw(const void* sendbuf, const int sendcoun
  *   recvbuf    P blocks of recvcount elements, block s comes from rank s
  * Errors: those of MPI_Allgather.
  * Algorithms: ring, recursive doubling, Bruck, spread-out. */
-QUADRILLE_EXPORT int Quadrille_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                         void* recvbuf, int recvcount, MPI_Datatype recvtype,
-                                         MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                         int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 
 /* As Quadrille_Allgather; the sizes of the blocks differ.
  *   recvcounts  [P] elements of the block of each rank, the same at all ranks
  *   displs      [P] start of each block in recvbuf, in extents of recvtype
  * Errors: those of MPI_Allgatherv. */
-QUADRILLE_EXPORT int Quadrille_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                          void* recvbuf, const int recvcounts[], const int displs[],
-                                          MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                          const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                                          MPI_Comm comm);
 
 /* The blocks that a rank got in a sparse exchange, one entry a block. Sorted by source; blocks from one
  * source are in the order in which it named them. */
@@ -123,11 +118,9 @@ typedef struct {
  * recvtype, and MPI_ERR_NO_MEM.
  * Algorithms: "consensus" (Hoefler, Siebert and Lumsdaine, PPoPP 2010, algorithm 2) and "bruck" (the
  * rounds of Bruck et al., IEEE TPDS 1997). */
-QUADRILLE_EXPORT int Quadrille_Exchange(const void* sendbuf, int ndestinations,
-                                        const int destinations[], const MPI_Count sendcounts[],
-                                        const MPI_Aint sdispls[], MPI_Datatype sendtype,
-                                        MPI_Datatype recvtype, MPI_Comm comm,
-                                        Quadrille_Received* received);
+QUADRILLE_EXPORT int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destinations[],
+                                        const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                                        MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Received* received);
 
 /* Frees what Quadrille_Exchange gave, and empties the struct: it may be called again.
  *   received   what Quadrille_Exchange filled in, or NULL
@@ -160,46 +153,40 @@ QUADRILLE_EXPORT int Quadrille_Received_free(Quadrille_Received* received);
  *   recvbuf, recvcount, recvtype  [sources] blocks of recvcount elements, one behind the other
  * The size is the same at all ranks of the communicator, also at those without any neighbour.
  * Errors: those of MPI_Neighbor_alltoall. */
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall(const void* sendbuf, int sendcount,
-                                                 MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                                                 MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                 void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 
 /* As Quadrille_Neighbor_alltoall; sizes and places of the blocks differ.
  *   sendcounts, recvcounts  [destinations], [sources] elements of each block; 0 is no message
  *   sdispls, rdispls        [destinations], [sources] start of each block, in extents of the type
  * Errors: those of MPI_Neighbor_alltoallv. */
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[],
-                                                  const int sdispls[], MPI_Datatype sendtype,
-                                                  void* recvbuf, const int recvcounts[],
-                                                  const int rdispls[], MPI_Datatype recvtype,
-                                                  MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                  const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
 
 /* As Quadrille_Neighbor_alltoallv; the datatypes differ too.
  *   sdispls, rdispls      [destinations], [sources] start of each block, in bytes
  *   sendtypes, recvtypes  [destinations], [sources] datatype of each block
  * Errors: those of MPI_Neighbor_alltoallw. */
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[],
-                                                  const MPI_Aint sdispls[],
-                                                  const MPI_Datatype sendtypes[], void* recvbuf,
-                                                  const int recvcounts[], const MPI_Aint rdispls[],
-                                                  const MPI_Datatype recvtypes[], MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                                  const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                                  const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                                  MPI_Comm comm);
 
 /* Every rank sends one and the same block to all of its destinations.
  *   sendbuf, sendcount, sendtype  the block, of sendcount elements
  *   recvbuf, recvcount, recvtype  [sources] blocks of recvcount elements, one behind the other
  * The size is the same at all ranks of the communicator, also at those without any neighbour.
  * Errors: those of MPI_Neighbor_allgather. */
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgather(const void* sendbuf, int sendcount,
-                                                  MPI_Datatype sendtype, void* recvbuf,
-                                                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                  void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 
 /* As Quadrille_Neighbor_allgather; the blocks of the ranks differ in size.
  *   recvcounts  [sources] elements of each block
  *   displs      [sources] start of each block, in extents of recvtype
  * Errors: those of MPI_Neighbor_allgatherv. */
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv(const void* sendbuf, int sendcount,
-                                                   MPI_Datatype sendtype, void* recvbuf,
-                                                   const int recvcounts[], const int displs[],
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                   void* recvbuf, const int recvcounts[], const int displs[],
                                                    MPI_Datatype recvtype, MPI_Comm comm);
 
 /* As Quadrille_Neighbor_allgatherv; the datatypes of the received blocks differ too. MPI has no such function; it
@@ -242,8 +229,8 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw(const void* sendbuf, int send
  * Errors: MPI_ERR_TOPOLOGY if cartcomm is not Cartesian, MPI_ERR_ARG for a negative s, for null offsets with
  * s > 0, for a null isocomm, and, if checked, for ranks with different lists; MPI_ERR_COMM for the null
  * communicator. isocomm is MPI_COMM_NULL then. A mistake of one rank alone is found by the others if checked. */
-QUADRILLE_EXPORT int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[],
-                                                       MPI_Info info, MPI_Comm* isocomm);
+QUADRILLE_EXPORT int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info,
+                                                       MPI_Comm* isocomm);
 
 /* Asserts that in every v and w call on comm block i has one size in bytes at all ranks, and all blocks of an allgather
  * v or w have one size; or takes that back. The same as "quadrille_iso_sizes" of Quadrille_Iso_neighborhood_create, for
@@ -261,8 +248,8 @@ QUADRILLE_EXPORT int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted);
  *
  * A request is a call that is started and completed apart. Between start and completion the send buffer may not be
  * written to and the receive buffer not be touched. A request belongs to one rank; its functions but the makers are
- * local. A request outlives its communicator: it can be completed, and a persistent one started, as before; the last one
- * that is freed then frees what is left of the communicator, and errors are raised on MPI_COMM_WORLD. Complete all
+ * local. A request outlives its communicator: it can be completed, and a persistent one started, as before; the last
+ * one that is freed then frees what is left of the communicator, and errors are raised on MPI_COMM_WORLD. Complete all
  * requests, and free the persistent ones, before MPI_Finalize.
  *
  * Test, Wait and the others below go on with all requests of this process that are under way, and so do blocking calls
@@ -275,118 +262,125 @@ QUADRILLE_EXPORT int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted);
 typedef struct Quadrille_Request_state* Quadrille_Request;
 #define QUADRILLE_REQUEST_NULL ((Quadrille_Request)0)
 
-/* Nonblocking calls: started by the call itself. All ranks of `comm` start their nonblocking calls on it in one order, and
- * in one order with other collectives; they may complete them in any. The first Quadrille call on a communicator waits for
- * the other ranks, and so does the first nonblocking one. Any number may be under way: a few of a communicator move their
- * data at the same time, and the others follow in the order of their starts. Arguments up to `comm` are those of the
- * blocking function. Buffers are needed until the call is complete; datatypes and arrays of arguments are not needed after
- * it was made. What Quadrille does not serve is started by the MPI's own nonblocking function.
- *   request  set to the request. When Wait or Test says that the call is complete, the request is gone, and the handle
- *            is set to QUADRILLE_REQUEST_NULL. After an error of this function it is QUADRILLE_REQUEST_NULL, too
- * Errors: those of the MPI's nonblocking function; MPI_ERR_ARG for a null request; MPI_ERR_NO_MEM. */
-QUADRILLE_EXPORT int Quadrille_Ialltoall(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-    MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ialltoallv(
-    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
-    const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ialltoallw(
-    const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
-    const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
-    Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Iallgather(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-    MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Iallgatherv(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-    const int displs[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoall(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-    MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallv(
-    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
-    const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallw(
-    const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-    void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
-    Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_allgather(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-    MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherv(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-    const int displs[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherw(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, Quadrille_Request* request);
+/* Nonblocking calls: started by the call itself. All ranks of `comm` start their nonblocking calls on it in one order,
+ * and in one order with other collectives; they may complete them in any. The first Quadrille call on a communicator
+ * waits for the other ranks, and so does the first nonblocking one. Any number may be under way: a few of a
+ * communicator move their data at the same time, and the others follow in the order of their starts. Arguments up to
+ * `comm` are those of the blocking function. Buffers are needed until the call is complete; datatypes and arrays of
+ * arguments are not needed after it was made. What Quadrille does not serve is started by the MPI's own nonblocking
+ * function. request  set to the request. When Wait or Test says that the call is complete, the request is gone, and the
+ * handle is set to QUADRILLE_REQUEST_NULL. After an error of this function it is QUADRILLE_REQUEST_NULL, too Errors:
+ * those of the MPI's nonblocking function; MPI_ERR_ARG for a null request; MPI_ERR_NO_MEM. */
+QUADRILLE_EXPORT int Quadrille_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                         int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                                         Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                          MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                          const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                          Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                          const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                          const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                          Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                          int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                                          Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                           const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                                           MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                  void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                                                  Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                   MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                   const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                                   Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[],
+                                                   const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                                   void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+                                                   const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                                   Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                   void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                                                   Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                    void* recvbuf, const int recvcounts[], const int displs[],
+                                                    MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherw(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                    void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+                                                    const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                                    Quadrille_Request* request);
 
 /* Persistent calls: made once and started as often as wanted; schedule, blocks and memory are kept (Träff et al.,
  * listings 2 and 3). Collective over `comm`: all ranks make their requests in the same order. Nothing moves yet.
- * Arguments up to `comm` are those of the blocking function. Buffers are needed until the request is freed, datatypes and
- * arrays of arguments are not.
- *   info     MPI_INFO_NULL; no hints are known
- *   request  set to the request, or to QUADRILLE_REQUEST_NULL after an error
- * A forced algorithm is that of the moment. What would be handed to the MPI runs as messages between each two ranks, or
- * neighbours, and so does what would run as "rings" where there is no shared memory left for them.
- * Errors: MPI_ERR_COMM for the null communicator or an intercommunicator; MPI_ERR_TOPOLOGY if comm has no topology and
- * needs one; MPI_ERR_ARG for a null request, a null array or buffer with blocks in it, MPI_IN_PLACE where it is not
- * allowed, a negative count, a datatype that is null or not committed; MPI_ERR_NO_MEM. */
-QUADRILLE_EXPORT int Quadrille_Alltoall_init(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Alltoallv_init(
-    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
-    const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Alltoallw_init(
-    const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
-    const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
-    Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Allgather_init(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Allgatherv_init(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-    const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_init(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv_init(
-    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
-    const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw_init(
-    const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-    void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
-    MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_init(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_init(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-    const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init(
-    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
-    Quadrille_Request* request);
+ * Arguments up to `comm` are those of the blocking function. Buffers are needed until the request is freed, datatypes
+ * and arrays of arguments are not. info     MPI_INFO_NULL; no hints are known request  set to the request, or to
+ * QUADRILLE_REQUEST_NULL after an error A forced algorithm is that of the moment. What would be handed to the MPI runs
+ * as messages between each two ranks, or neighbours, and so does what would run as "rings" where there is no shared
+ * memory left for them. Errors: MPI_ERR_COMM for the null communicator or an intercommunicator; MPI_ERR_TOPOLOGY if
+ * comm has no topology and needs one; MPI_ERR_ARG for a null request, a null array or buffer with blocks in it,
+ * MPI_IN_PLACE where it is not allowed, a negative count, a datatype that is null or not committed; MPI_ERR_NO_MEM. */
+QUADRILLE_EXPORT int Quadrille_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                             int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                             Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                              MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                              const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                              Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                              const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                              const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                              MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                              int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                              Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                               const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                                               MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                      void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                                      MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                       MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                       const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                                       MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[],
+                                                       const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                                       void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+                                                       const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                                                       Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                       void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                                       MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                        void* recvbuf, const int recvcounts[], const int displs[],
+                                                        MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                                        Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                        void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+                                                        const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                                                        Quadrille_Request* request);
 
 /* Starts a persistent request; all ranks of its communicator start it, as often as each other. Several requests may be
  * under way, on one communicator too, and other calls as well; their order may differ from rank to rank.
  *   request  a request that is not active: after a start Wait, or Test with flag 1, must have completed it, even if its
  *            data have arrived
- * Errors: MPI_ERR_REQUEST for a null request, one that is active, or one of a nonblocking call; those of the messages. */
+ * Errors: MPI_ERR_REQUEST for a null request, one that is active, or one of a nonblocking call; those of the messages.
+ */
 QUADRILLE_EXPORT int Quadrille_Start(Quadrille_Request* request);
 
 /* Starts several persistent requests, one after the other; as Quadrille_Start.
  *   count     number of requests
  *   requests  [count] the requests
- * Errors: as Quadrille_Start, and then those behind it are not started; MPI_ERR_ARG for a negative count or null array. */
+ * Errors: as Quadrille_Start, and then those behind it are not started; MPI_ERR_ARG for a negative count or null array.
+ */
 QUADRILLE_EXPORT int Quadrille_Startall(int count, Quadrille_Request requests[]);
 
 /* Whether a request is complete, without waiting.
  *   request  a request; a null one, and one that was not started, is complete
  *   flag     set to 1 if it is complete, else to 0
- * Errors: MPI_ERR_REQUEST or MPI_ERR_ARG for null pointers; those of the messages, after which the request is not active. */
+ * Errors: MPI_ERR_REQUEST or MPI_ERR_ARG for null pointers; those of the messages, after which the request is not
+ * active. */
 QUADRILLE_EXPORT int Quadrille_Test(Quadrille_Request* request, int* flag);
 
 /* Whether all of several requests are complete, without waiting. If not, none of them is completed.
@@ -429,182 +423,196 @@ QUADRILLE_EXPORT int Quadrille_Request_free(Quadrille_Request* request);
 
 /* ---- Large counts ----
  *
- * The collectives above with counts of MPI_Count and displacements of MPI_Aint, for blocks of more than 2^31 - 1 elements: with
- * the argument lists of MPI 4's functions, but with any MPI, also one that has none of these. Either all ranks call
- * the function with large counts or none does, however large the counts of a rank are; only of Alltoall, Allgather and the same
- * among neighbours each rank may call either. Displacements of Alltoallw are in bytes, as without _c. */
+ * The collectives above with counts of MPI_Count and displacements of MPI_Aint, for blocks of more than 2^31 - 1
+ * elements: with the argument lists of MPI 4's functions, but with any MPI, also one that has none of these. Either all
+ * ranks call the function with large counts or none does, however large the counts of a rank are; only of Alltoall,
+ * Allgather and the same among neighbours each rank may call either. Displacements of Alltoallw are in bytes, as
+ * without _c. */
 
-/* Blocking calls. What Quadrille does not serve goes to the MPI's own function with large counts. Where the MPI has none,
- * Alltoall, Allgather and the same among neighbours go to that with int counts, with larger elements where need be, and the
- * others are messages between each two ranks or neighbours.
- * Errors: those of the function without _c. Where messages stand in for a function that the MPI does not have, those of
- * Quadrille_Alltoall_init, also MPI_ERR_COMM for an intercommunicator. */
-QUADRILLE_EXPORT int Quadrille_Alltoall_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm);
-QUADRILLE_EXPORT int Quadrille_Alltoallv_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
-    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
-QUADRILLE_EXPORT int Quadrille_Alltoallw_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-    MPI_Comm comm);
-QUADRILLE_EXPORT int Quadrille_Allgather_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm);
-QUADRILLE_EXPORT int Quadrille_Allgatherv_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm);
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm);
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
-    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-    MPI_Comm comm);
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm);
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm);
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+/* Blocking calls. What Quadrille does not serve goes to the MPI's own function with large counts. Where the MPI has
+ * none, Alltoall, Allgather and the same among neighbours go to that with int counts, with larger elements where need
+ * be, and the others are messages between each two ranks or neighbours. Errors: those of the function without _c. Where
+ * messages stand in for a function that the MPI does not have, those of Quadrille_Alltoall_init, also MPI_ERR_COMM for
+ * an intercommunicator. */
+QUADRILLE_EXPORT int Quadrille_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                          void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                           MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+                                           const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                           const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
+                                           const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                           void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                            void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                            MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                   void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                                                   MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                    const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                    const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                    MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                                    void* recvbuf, const MPI_Count recvcounts[],
+                                                    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                                    MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                                                    MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                     void* recvbuf, const MPI_Count recvcounts[],
+                                                     const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                     void* recvbuf, const MPI_Count recvcounts[],
+                                                     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                                     MPI_Comm comm);
 
-/* Nonblocking calls, as Quadrille_Ialltoall and its like. What Quadrille does not serve goes to the MPI's nonblocking function
- * with int counts, with larger elements where need be, if it is an Alltoall, an Allgather or the same among neighbours; the
- * others are messages.
- * Errors: those of the function without _c; where messages stand in, those of Quadrille_Alltoall_init. */
-QUADRILLE_EXPORT int Quadrille_Ialltoall_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ialltoallv_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
-    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-    Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ialltoallw_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-    MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Iallgather_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Iallgatherv_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoall_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallv_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
-    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-    Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallw_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-    MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_allgather_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherv_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherw_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, Quadrille_Request* request);
+/* Nonblocking calls, as Quadrille_Ialltoall and its like. What Quadrille does not serve goes to the MPI's nonblocking
+ * function with int counts, with larger elements where need be, if it is an Alltoall, an Allgather or the same among
+ * neighbours; the others are messages. Errors: those of the function without _c; where messages stand in, those of
+ * Quadrille_Alltoall_init. */
+QUADRILLE_EXPORT int Quadrille_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                           void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                                           Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                            MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+                                            const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                            Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                            const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
+                                            const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                            Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                            void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                                            Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                             void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                             MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                                                    MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                     const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                     const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                     MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                                     void* recvbuf, const MPI_Count recvcounts[],
+                                                     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                                     MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                                                     MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                      void* recvbuf, const MPI_Count recvcounts[],
+                                                      const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                                                      Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherw_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                      void* recvbuf, const MPI_Count recvcounts[],
+                                                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                                      MPI_Comm comm, Quadrille_Request* request);
 
 /* Persistent calls, as Quadrille_Alltoall_init and its like.
  * Errors: those of Quadrille_Alltoall_init. */
-QUADRILLE_EXPORT int Quadrille_Alltoall_init_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Alltoallv_init_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
-    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Alltoallw_init_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Allgather_init_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Allgatherv_init_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_init_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv_init_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
-    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw_init_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_init_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_init_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init_c(
-    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                                               MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                                Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+                                                const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                                                Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                                                MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                 void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                                 MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                                 Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                        void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                                                        MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                         const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                         const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                         MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                                         Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                         const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                                         void* recvbuf, const MPI_Count recvcounts[],
+                                                         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                                         MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount,
+                                                         MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                                                         MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                                         Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount,
+                                                          MPI_Datatype sendtype, void* recvbuf,
+                                                          const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                                          Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init_c(const void* sendbuf, MPI_Count sendcount,
+                                                          MPI_Datatype sendtype, void* recvbuf,
+                                                          const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                          const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                                                          Quadrille_Request* request);
 
 /* ---- Calls in the order of a stream ----
  *
- * A call is put into a stream of CUDA or HIP as a kernel is: what the stream did before is sent, and what it does next finds
- * what has come. Nothing waits on the host, and the call may return before the other ranks have come to it. The first call
- * on a communicator waits for them. A program gets MPI_THREAD_MULTIPLE for that; without it, and where else the driver does
- * not serve (docs/gpu-streams.md), the call waits for the stream and the other ranks before it returns, which is no error.
+ * A call is put into a stream of CUDA or HIP as a kernel is: what the stream did before is sent, and what it does next
+ * finds what has come. Nothing waits on the host, and the call may return before the other ranks have come to it. The
+ * first call on a communicator waits for them. A program gets MPI_THREAD_MULTIPLE for that; without it, and where else
+ * the driver does not serve (docs/gpu-streams.md), the call waits for the stream and the other ranks before it returns,
+ * which is no error.
  *
- * All ranks enqueue their calls on a communicator in one order, among each other and with its other collectives. Buffers
- * are a device's memory or the host's, and are needed until the stream has passed the call; datatypes and arrays are not
- * needed after it was made. The communicator may be freed meanwhile. MPI_Finalize waits for what is pending. */
+ * All ranks enqueue their calls on a communicator in one order, among each other and with its other collectives.
+ * Buffers are a device's memory or the host's, and are needed until the stream has passed the call; datatypes and
+ * arrays are not needed after it was made. The communicator may be freed meanwhile. MPI_Finalize waits for what is
+ * pending. */
 
-/* Quadrille_Alltoall, Quadrille_Alltoallv and Quadrille_Alltoallw in the order of a stream. Arguments but `stream` are those of
- * the blocking function; MPI_IN_PLACE too.
- *   stream   a CUstream, cudaStream_t or hipStream_t of this process. NULL is the legacy NULL stream of the current
- *            context, and so is 1 (CU_STREAM_LEGACY); 2 (CU_STREAM_PER_THREAD) is that of the calling thread. Of no
- *            meaning if the program has loaded no driver
- * Errors: MPI_ERR_ARG for a stream that captures, which is left as it is, for one that is none, and for what
- * Quadrille_Alltoall_init says MPI_ERR_ARG to: the call does not take part then. MPI_ERR_COMM for the null communicator or an
- * intercommunicator; MPI_ERR_NO_MEM. MPI_ERR_OTHER if the driver refuses in the middle: then the call takes part, and
- * what it sends and receives is undefined. After any other error the call has been enqueued: it is that of an earlier one on
- * the communicator, as Quadrille_Enqueue_status tells it. */
+/* Quadrille_Alltoall, Quadrille_Alltoallv and Quadrille_Alltoallw in the order of a stream. Arguments but `stream` are
+ * those of the blocking function; MPI_IN_PLACE too. stream   a CUstream, cudaStream_t or hipStream_t of this process.
+ * NULL is the legacy NULL stream of the current context, and so is 1 (CU_STREAM_LEGACY); 2 (CU_STREAM_PER_THREAD) is
+ * that of the calling thread. Of no meaning if the program has loaded no driver Errors: MPI_ERR_ARG for a stream that
+ * captures, which is left as it is, for one that is none, and for what Quadrille_Alltoall_init says MPI_ERR_ARG to: the
+ * call does not take part then. MPI_ERR_COMM for the null communicator or an intercommunicator; MPI_ERR_NO_MEM.
+ * MPI_ERR_OTHER if the driver refuses in the middle: then the call takes part, and what it sends and receives is
+ * undefined. After any other error the call has been enqueued: it is that of an earlier one on the communicator, as
+ * Quadrille_Enqueue_status tells it. */
 QUADRILLE_EXPORT int Quadrille_Alltoall_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                                void* recvbuf, int recvcount, MPI_Datatype recvtype,
-                                                void* stream, MPI_Comm comm);
+                                                void* recvbuf, int recvcount, MPI_Datatype recvtype, void* stream,
+                                                MPI_Comm comm);
 QUADRILLE_EXPORT int Quadrille_Alltoallv_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                                                  const int rdispls[], MPI_Datatype recvtype, void* stream,
                                                  MPI_Comm comm);
 QUADRILLE_EXPORT int Quadrille_Alltoallw_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                                 const MPI_Datatype sendtypes[], void* recvbuf,
-                                                 const int recvcounts[], const int rdispls[],
-                                                 const MPI_Datatype recvtypes[], void* stream, MPI_Comm comm);
+                                                 const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                                 const int rdispls[], const MPI_Datatype recvtypes[], void* stream,
+                                                 MPI_Comm comm);
 
-/* Starts a persistent request in the order of a stream. It is active until the stream has passed the start: no Wait or Test
- * completes it. Meanwhile it may be started so again, in any stream: each start begins when the one before it is over.
- * Ranks may start their requests in different orders, and the same start of a request in a stream on one rank and on
- * the host on another. A start after the first takes no memory.
- *   request  a persistent request; not one that Quadrille_Start has started and that is not completed
- *   stream   as of Quadrille_Alltoall_enqueue
- * Errors: MPI_ERR_REQUEST for a null request, one that is active on the host, or one of a nonblocking call; MPI_ERR_ARG for
- * the stream, and MPI_ERR_OTHER and others as Quadrille_Alltoall_enqueue. Of Quadrille_Start and Quadrille_Request_free:
+/* Starts a persistent request in the order of a stream. It is active until the stream has passed the start: no Wait or
+ * Test completes it. Meanwhile it may be started so again, in any stream: each start begins when the one before it is
+ * over. Ranks may start their requests in different orders, and the same start of a request in a stream on one rank and
+ * on the host on another. A start after the first takes no memory. request  a persistent request; not one that
+ * Quadrille_Start has started and that is not completed stream   as of Quadrille_Alltoall_enqueue Errors:
+ * MPI_ERR_REQUEST for a null request, one that is active on the host, or one of a nonblocking call; MPI_ERR_ARG for the
+ * stream, and MPI_ERR_OTHER and others as Quadrille_Alltoall_enqueue. Of Quadrille_Start and Quadrille_Request_free:
  * MPI_ERR_REQUEST while a start of this kind is active. */
 QUADRILLE_EXPORT int Quadrille_Start_enqueue(Quadrille_Request* request, void* stream);
 
-/* Tells the first error of calls on a communicator that were enqueued and that their streams have passed, and forgets it.
- * Does not wait. After an error the receive buffer of the call is undefined. Local.
- *   comm  the communicator. MPI_COMM_WORLD tells errors on communicators that were freed, too
- * Errors: that one; MPI_ERR_COMM for the null communicator. */
+/* Tells the first error of calls on a communicator that were enqueued and that their streams have passed, and forgets
+ * it. Does not wait. After an error the receive buffer of the call is undefined. Local. comm  the communicator.
+ * MPI_COMM_WORLD tells errors on communicators that were freed, too Errors: that one; MPI_ERR_COMM for the null
+ * communicator. */
 QUADRILLE_EXPORT int Quadrille_Enqueue_status(MPI_Comm comm);
 
 /* ---- Forced algorithms, and memory ---- */
@@ -622,8 +630,7 @@ QUADRILLE_EXPORT int Quadrille_Enqueue_status(MPI_Comm comm);
  * there is no "mpi" for it.
  * Errors: MPI_ERR_ARG for an unknown collective, algorithm or parameter (one line on stderr names
  * what is known), or if the ranks gave different strings. */
-QUADRILLE_EXPORT int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective,
-                                             const char* algorithm);
+QUADRILLE_EXPORT int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm);
 
 /* Allocates memory that the other ranks of the node can reach directly: exchanges between such buffers
  * need one copy. It comes from the shared heap, which this starts if need be; where there can be no

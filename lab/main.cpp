@@ -1,6 +1,6 @@
-// `quadrille-lab`: what the command leaves to the laboratory. It is started by `quadrille`, with the same words: so users
-// and their scripts know one command. A subcommand that only the laboratory has (main.cpp of the tool lists them) declares
-// its options here.
+// `quadrille-lab`: what the command leaves to the laboratory. It is started by `quadrille`, with the same words: so
+// users and their scripts know one command. A subcommand that only the laboratory has (main.cpp of the tool lists them)
+// declares its options here.
 #include <exception>
 #include <functional>
 #include <string>
@@ -57,7 +57,8 @@ int run_lab(const std::vector<std::string>& words) {
   add_show(
       line, show, map, [] { return not_ours("quadrille show --map"); }, [&] { return show_map_command(map); });
   simulate::SimulateOptions simulated;
-  simulate::add_simulate(line.app, simulated, [&line](std::function<int()> action) { line.action = std::move(action); });
+  simulate::add_simulate(line.app, simulated,
+                         [&line](std::function<int()> action) { line.action = std::move(action); });
   Pages pages;
   add_pages(line, pages);
   return read_line(line, words);

@@ -73,17 +73,18 @@ class Adviser {
     if (const std::string forced = forced_algorithms(); !forced.empty()) {
       ReportData lines = with_quadrille();
       lines.insert(lines.end() - 1, fmt::format("export QUADRILLE_ALGORITHM='{}'", forced));
-      const std::string saves =
-          fmt::format("Forced for these collectives, other algorithms were faster than what Quadrille chooses: about {} "
-                      "less of a rank's time in the calls that were made again. The choice is for this number of ranks "
-                      "and these sizes.",
-                      seconds_text(saved_by_force()));
+      const std::string saves = fmt::format(
+          "Forced for these collectives, other algorithms were faster than what Quadrille chooses: about {} "
+          "less of a rank's time in the calls that were made again. The choice is for this number of ranks "
+          "and these sizes.",
+          seconds_text(saved_by_force()));
       all.push_back({{"text", saves}, {"lines", std::move(lines)}});
     }
     if (std::any_of(best_.begin(), best_.end(), [](const auto& one) { return differ_by_size(one.second); })) {
-      all.push_back({{"text", "At different block sizes different algorithms were the fastest. A tuning table of this "
-                              "machine chooses by size; it is written once, with the launcher and ranks of the "
-                              "program, and found by itself from then on."},
+      all.push_back({{"text",
+                      "At different block sizes different algorithms were the fastest. A tuning table of this "
+                      "machine chooses by size; it is written once, with the launcher and ranks of the "
+                      "program, and found by itself from then on."},
                      {"lines", {fmt::format("{} quadrille tune --algorithms --sizes {}", launcher_, sizes())}}});
     }
     return all;
@@ -183,7 +184,7 @@ class Adviser {
   Total quadrille_;
   std::map<std::string, int> cases_;                            // by collective
   std::map<std::string, std::map<std::string, Total>> forced_;  // by collective and algorithm
-  std::map<std::string, Winners> best_;  // by collective
+  std::map<std::string, Winners> best_;                         // by collective
   std::set<std::uint64_t> sizes_;
 };
 

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tool/doctor/trial.hpp"
-#include "tool/launch/process.hpp"
-#include "tool/line/progress.hpp"
 #include "report/advice.hpp"
 #include "report/cases.hpp"
 #include "report/child.hpp"
+#include "tool/doctor/trial.hpp"
+#include "tool/launch/process.hpp"
+#include "tool/line/progress.hpp"
 
 namespace quadrille::tools {
 namespace {

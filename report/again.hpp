@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tool/launch/run.hpp"
 #include "report/read.hpp"
+#include "tool/launch/run.hpp"
 
 namespace quadrille::tools {
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::size_t count_of_passed_on = sizeof passed_on / sizeof *passed_on;
 
-std::atomic<pid_t> child = 0;        // negative: a group of processes
+std::atomic<pid_t> child = 0;  // negative: a group of processes
 std::atomic<int> last_signal = 0;
 struct sigaction before[count_of_passed_on];
 struct sigaction before_of_children;

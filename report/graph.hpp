@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "tool/bench/edges.hpp"
 #include "report/read.hpp"
+#include "tool/bench/edges.hpp"
 
 namespace quadrille::tools {
 

@@ -1,7 +1,7 @@
 #include "report/page.hpp"
 
-#include "tool/page_script.hpp"
 #include "report/report_page.hpp"
+#include "tool/page_script.hpp"
 
 namespace quadrille::tools {
 

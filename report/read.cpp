@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "collective/collective.hpp"
-#include "team/record_file.hpp"
-#include "tool/launch/process.hpp"
 #include "report/matrix.hpp"
 #include "report/places.hpp"
+#include "team/record_file.hpp"
+#include "tool/launch/process.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -86,8 +86,8 @@ double spread_of_samples(const record::Times& times) {
   return std::sqrt(std::max(squares - count * mean * mean, 0.0) / (count - 1));
 }
 
-// Seconds of calls: of those that were timed, and of the rest, each of which is taken to last as long as the mean of the
-// samples, with the standard error of that.
+// Seconds of calls: of those that were timed, and of the rest, each of which is taken to last as long as the mean of
+// the samples, with the standard error of that.
 struct Seconds {
   double timed = 0, rest = 0, error = 0;
   double all() const { return timed + rest; }
@@ -105,9 +105,9 @@ Seconds seconds_of(const record::Times& times, std::uint64_t calls, const record
 
 Seconds seconds_of(const record::Entry& entry) { return seconds_of(entry.times, entry.calls, entry.times); }
 
-// What is estimated on a rank is multiplied by this: a call cannot last longer than the run, but a few samples that were
-// interrupted may stand for more. Where what was timed is longer, several threads were in calls at a time; how much there
-// is room for is unknown then.
+// What is estimated on a rank is multiplied by this: a call cannot last longer than the run, but a few samples that
+// were interrupted may stand for more. Where what was timed is longer, several threads were in calls at a time; how
+// much there is room for is unknown then.
 double scale_of(const record::File& file, double run) {
   Seconds sum;
   for (std::uint32_t e = 0; e < file.header.entries; ++e) {
@@ -215,10 +215,10 @@ class Merger {
   bool is_empty() const { return calls_.empty(); }
 
   ReportData take() {
-    ReportData data = {{"ranks", ranks_},      {"told", told_},           {"finished", finished_},
-                       {"hosts", hosts_},      {"node_of", nodes_},       {"seconds", seconds_},
-                       {"in_calls", in_calls_}, {"in_calls_error", errors_}, {"scale", scales_},
-                       {"recording", recording_}};
+    ReportData data = {
+        {"ranks", ranks_},   {"told", told_},          {"finished", finished_}, {"hosts", hosts_},
+        {"node_of", nodes_}, {"seconds", seconds_},    {"in_calls", in_calls_}, {"in_calls_error", errors_},
+        {"scale", scales_},  {"recording", recording_}};
     data["communicators"] = ReportData::array();
     for (const MergedCommunicator& one : communicators_) data["communicators"].push_back(told_of(one));
     data["traffic"] = traffic_.json();
@@ -383,7 +383,8 @@ class Merger {
 
   ReportData calls() {
     std::vector<CodeAddress> addresses;
-    for (const auto& [key, call] : calls_) addresses.push_back({key.object, key.symbol, key.address, key.behind, key.line});
+    for (const auto& [key, call] : calls_)
+      addresses.push_back({key.object, key.symbol, key.address, key.behind, key.line});
     const std::vector<ReportData> places = describe_places(addresses);
     ReportData all = ReportData::array();
     std::size_t at = 0;
@@ -406,8 +407,9 @@ class Merger {
                      {"bytes", call.bytes},
                      {"least", call.least == UINT64_MAX ? 0 : call.least},
                      {"most", call.most},
-                     {"seconds", {*std::min_element(call.seconds.begin(), call.seconds.end()), sum / told,
-                                  *std::max_element(call.seconds.begin(), call.seconds.end())}},
+                     {"seconds",
+                      {*std::min_element(call.seconds.begin(), call.seconds.end()), sum / told,
+                       *std::max_element(call.seconds.begin(), call.seconds.end())}},
                      {"error", call.error / told},
                      {"longest", static_cast<double>(call.longest) * 1e-9},
                      {"timed", static_cast<double>(call.timed) / static_cast<double>(call.calls)},

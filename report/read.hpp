@@ -13,8 +13,8 @@
 //                          "neighbors": { "sources": [[...]], "destinations": [[...]] } or { "why": "..." } } ],
 //     "traffic": { "bin": 1, "bytes": [[...]] },    all communicators, by ranks of the world
 //     "calls": [ { "collective", "form", "communicator": 0, "where": { "object", "symbol", "line" }, "told": 8,
-//                  "calls": 100, "bytes", "least", "most", "seconds": [least, mean, most], "error", "longest", "timed": 0.1,
-//                  "by": [ { "name", "calls", "seconds" } ], "samples": [ { "call", "bytes": [[...]] } ] } ],
+//                  "calls": 100, "bytes", "least", "most", "seconds": [least, mean, most], "error", "longest", "timed":
+//                  0.1, "by": [ { "name", "calls", "seconds" } ], "samples": [ { "call", "bytes": [[...]] } ] } ],
 //     "left_out": { "communicators", "sites", "entries", "names", "bytes" } }
 //
 // "neighbors" has, of a communicator on which neighbour calls were made, the neighbours of each rank: the k-th edge to

@@ -1,9 +1,10 @@
 // Idea    The calls are made by the MPI, by Quadrille as it chooses, and by every algorithm that may be worth it, in
 //         turns. What was the fastest of many is partly lucky: it meets the MPI and Quadrille's choice again, in
 //         several repeats.
-// Cost    About 4 s a case, and never more than the budget, but for the call that is being made when it ends: each case has
-//         its part, and what would not fit is not begun. With less time fewer contenders and repeats are measured, for a
-//         shorter time; where not even the least fits into a part, the first cases take theirs from the last ones.
+// Cost    About 4 s a case, and never more than the budget, but for the call that is being made when it ends: each case
+// has
+//         its part, and what would not fit is not begun. With less time fewer contenders and repeats are measured, for
+//         a shorter time; where not even the least fits into a part, the first cases take theirs from the last ones.
 #include "report/replay.hpp"
 
 #include <fmt/core.h>
@@ -15,14 +16,14 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "report/budget.hpp"
+#include "report/replay_case.hpp"
 #include "tool/bench/bench.hpp"
 #include "tool/bench/statistics.hpp"
 #include "tool/bench/status.hpp"
 #include "tool/bench/world.hpp"
 #include "tool/launch/launcher.hpp"
 #include "tool/launch/process.hpp"
-#include "report/budget.hpp"
-#include "report/replay_case.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -113,7 +114,8 @@ class Replay {
     std::vector<std::size_t> who(replayed.names().size());
     for (std::size_t i = 0; i < who.size(); ++i) who[i] = i;
     if (who.size() <= 2) return;
-    const Timing timing = replayed.time(who, seconds_for(seconds_of_screening, budget.all.left(), who.size()), budget.all);
+    const Timing timing =
+        replayed.time(who, seconds_for(seconds_of_screening, budget.all.left(), who.size()), budget.all);
     const std::string chosen = replayed.chosen();
     double least = 0;
     for (std::size_t i = 2; i < who.size(); ++i) {
@@ -171,7 +173,8 @@ class Replay {
     std::vector<std::vector<double>> micros(who.size()), to_mpi(who.size()), to_default(who.size());
     double before = budget.part.left();
     for (int repeat = 0; repeat < repeats; ++repeat) {
-      const Timing timing = replayed.time(who, seconds_for(seconds_of_repeat, before / (repeats - repeat), who.size()), budget.all);
+      const Timing timing =
+          replayed.time(who, seconds_for(seconds_of_repeat, before / (repeats - repeat), who.size()), budget.all);
       for (std::size_t i = 0; i < who.size(); ++i) {
         micros[i].push_back(quantile(timing.microseconds[i], 0.5));
         to_mpi[i].push_back(median_of_ratios(timing.microseconds[i], timing.microseconds[0]));
@@ -193,8 +196,8 @@ class Replay {
     return {{"times", std::move(times)}};
   }
 
-  // Beside the MPI and Quadrille's choice what was the best here, and of all cases of the collective; `most` with those.
-  // False on all ranks if there is no communicator for one of them.
+  // Beside the MPI and Quadrille's choice what was the best here, and of all cases of the collective; `most` with
+  // those. False on all ranks if there is no communicator for one of them.
   bool add_finalists(ReplayCase& replayed, const Screened& screened, std::size_t most) const {
     const auto picked = picked_.find(screened.collective);
     for (const std::string& name : {screened.best, picked != picked_.end() ? picked->second : std::string()}) {

@@ -6,12 +6,12 @@
 #include "choose/candidates.hpp"
 #include "mpi/errors.hpp"
 #include "quadrille.h"
+#include "report/graph.hpp"
 #include "team/neighbors.hpp"
 #include "team/same_plans.hpp"
 #include "team/team.hpp"
 #include "tool/bench/neighbors.hpp"
 #include "tool/machine/machine.hpp"
-#include "report/graph.hpp"
 
 namespace quadrille::tools {
 namespace {

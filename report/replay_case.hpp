@@ -10,12 +10,12 @@
 
 #include "choose/registry.hpp"
 #include "mpi/mpi.hpp"
+#include "report/budget.hpp"
+#include "report/replay_calls.hpp"
 #include "team/selections.hpp"
 #include "tool/bench/data.hpp"
 #include "tool/bench/timing.hpp"
 #include "tool/bench/world.hpp"
-#include "report/budget.hpp"
-#include "report/replay_calls.hpp"
 
 namespace quadrille::tools {
 
@@ -35,8 +35,8 @@ class ReplayCase {
 
   // Makes the calls by the MPI and by Quadrille. The same on all ranks; empty if the case can be measured.
   std::string prepare();
-  // Adds what may be faster and fits into the budget; those that the ranks of the first group would measure. A batch takes
-  // so many seconds at least.
+  // Adds what may be faster and fits into the budget; those that the ranks of the first group would measure. A batch
+  // takes so many seconds at least.
   void add_contenders(const BudgetOfCase& budget, double batch);
   // Ends what the first calls try out. False on all ranks if there was no time for that.
   bool end_trials(const Budget& budget);

@@ -10,14 +10,14 @@
 #include <fstream>
 
 #include "quadrille.h"
-#include "tool/bench/status.hpp"
-#include "tool/launch/process.hpp"
-#include "tool/machine/quiet.hpp"
 #include "report/again.hpp"
 #include "report/child.hpp"
 #include "report/page.hpp"
 #include "report/read.hpp"
 #include "report/replay.hpp"
+#include "tool/bench/status.hpp"
+#include "tool/launch/process.hpp"
+#include "tool/machine/quiet.hpp"
 
 namespace quadrille::tools {
 namespace {

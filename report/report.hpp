@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "tool/launch/run.hpp"
 #include "report/replay.hpp"
+#include "tool/launch/run.hpp"
 
 namespace quadrille::tools {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quadrille.h"
+#include "report/report.hpp"
 #include "tool/bench/bench.hpp"
 #include "tool/bench/options.hpp"
 #include "tool/doctor/doctor.hpp"
@@ -22,7 +23,6 @@
 #include "tool/plans/map_options.hpp"
 #include "tool/plans/show.hpp"
 #include "tool/plans/verify.hpp"
-#include "report/report.hpp"
 #include "tool/tune/tune.hpp"
 
 namespace quadrille::tools {
@@ -35,15 +35,15 @@ void add_mpi_option(CLI::App& command, std::string& abi, const char* what) {
 }
 
 void add_run(Line& line, RunOptions& options, std::string& abi) {
-  CLI::App* command = add_command(
-      line, "run", "Start an MPI program with Quadrille's collectives",
-      "\nUsage: quadrille run [--mpi auto|openmpi|mpich] [--explain] -- mpirun -n 4 ./app ...\n\n"
-      "The command is written as without Quadrille. The program needs no change; its exit status\n"
-      "and signals pass through.\n\n"
-      "Examples:\n"
-      "  quadrille run -- mpirun -n 4 ./app input.txt\n"
-      "  quadrille run --explain -- mpirun -n 4 python3 app.py\n"
-      "  QUADRILLE_ALGORITHM=alltoall=pairwise quadrille run -- srun -n 64 ./app\n");
+  CLI::App* command =
+      add_command(line, "run", "Start an MPI program with Quadrille's collectives",
+                  "\nUsage: quadrille run [--mpi auto|openmpi|mpich] [--explain] -- mpirun -n 4 ./app ...\n\n"
+                  "The command is written as without Quadrille. The program needs no change; its exit status\n"
+                  "and signals pass through.\n\n"
+                  "Examples:\n"
+                  "  quadrille run -- mpirun -n 4 ./app input.txt\n"
+                  "  quadrille run --explain -- mpirun -n 4 python3 app.py\n"
+                  "  QUADRILLE_ALGORITHM=alltoall=pairwise quadrille run -- srun -n 64 ./app\n");
   add_mpi_option(*command, abi, "MPI of the program; auto reads it from the program's libraries");
   command->add_flag("--explain", options.explain,
                     "Say once per distinct call what was chosen and why (QUADRILLE_EXPLAIN=1)");
@@ -57,12 +57,17 @@ void add_run(Line& line, RunOptions& options, std::string& abi) {
 
 void add_report(Line& line, ReportOptions& options, std::string& abi) {
   CLI::App* command = add_command(
-      line, "report", "Run an MPI program once, and write a page about its collectives: times, traffic, what would be faster",
-      "\nUsage: quadrille report [--output FILE] [--data FILE] [--no-replay] [--replay-seconds S] [--progress] [--mpi auto|openmpi|mpich] -- mpirun -n 8 ./app ...\n"
+      line, "report",
+      "Run an MPI program once, and write a page about its collectives: times, traffic, what would be faster",
+      "\nUsage: quadrille report [--output FILE] [--data FILE] [--no-replay] [--replay-seconds S] [--progress] [--mpi "
+      "auto|openmpi|mpich] -- mpirun -n 8 ./app ...\n"
       "       quadrille report --data FILE [--output FILE]\n\n"
-      "The program runs as under 'quadrille run', and its calls of the all-to-all family are recorded. Then those that\n"
-      "took most of the time are made again, by the MPI and by Quadrille's algorithms in turns. The page needs no network.\n"
-      "Without a command it is made of what --data kept before. The exit status is the program's; if that is 0, it is 1 if\n"
+      "The program runs as under 'quadrille run', and its calls of the all-to-all family are recorded. Then those "
+      "that\n"
+      "took most of the time are made again, by the MPI and by Quadrille's algorithms in turns. The page needs no "
+      "network.\n"
+      "Without a command it is made of what --data kept before. The exit status is the program's; if that is 0, it is "
+      "1 if\n"
       "nothing was recorded or the page could not be written.\n\n"
       "Examples:\n"
       "  quadrille report -- mpirun -n 8 ./app input.txt\n"
@@ -70,7 +75,8 @@ void add_report(Line& line, ReportOptions& options, std::string& abi) {
       "  quadrille report --data fft.json --output again.html\n"
       "  QUADRILLE=off quadrille report --no-replay -- mpirun -n 8 ./app\n");
   command->add_option("--output", options.output, "The page")->default_str(options.output);
-  command->add_option("--data", options.data, "JSON of what was recorded and measured: written, or without a command read");
+  command->add_option("--data", options.data,
+                      "JSON of what was recorded and measured: written, or without a command read");
   command->add_flag("--no-replay", options.no_replay, "Do not make the calls again");
   command->add_option("--replay-seconds", options.replay_seconds, "Seconds that making the calls again may take")
       ->check(CLI::Range(0.1, 86400.0))
@@ -116,9 +122,8 @@ void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
 }
 
 void add_info(Line& line, InfoOptions& options) {
-  CLI::App* command =
-      add_command(line, "info", "Show this machine, its MPIs, and what Quadrille can reach on it",
-                  "\nExamples:\n  quadrille info\n  quadrille info --json\n");
+  CLI::App* command = add_command(line, "info", "Show this machine, its MPIs, and what Quadrille can reach on it",
+                                  "\nExamples:\n  quadrille info\n  quadrille info --json\n");
   command->add_flag("--json", options.json, "Print JSON");
   // For the child processes that `info` starts for each MPI library and driver; an empty group hides it.
   command->add_option("--describe-library", options.describe_library)->group("");
@@ -135,14 +140,12 @@ void add_list(Line& line, bool& json) {
 }
 
 void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
-  CLI::App* command = add_command(
-      line, "verify", "Prove that the schedules of the algorithms are right, without MPI",
-      "\nThe exit status is 0 if everything is proved, else 1.\n\n"
-      "Examples:\n"
-      "  quadrille verify\n"
-      "  quadrille verify --ranks 100 --algorithms zero-rotation-bruck\n");
-  command->add_option("--ranks", ranks, "Numbers of ranks: LEAST:MOST or one number")
-      ->default_str("1:64");
+  CLI::App* command = add_command(line, "verify", "Prove that the schedules of the algorithms are right, without MPI",
+                                  "\nThe exit status is 0 if everything is proved, else 1.\n\n"
+                                  "Examples:\n"
+                                  "  quadrille verify\n"
+                                  "  quadrille verify --ranks 100 --algorithms zero-rotation-bruck\n");
+  command->add_option("--ranks", ranks, "Numbers of ranks: LEAST:MOST or one number")->default_str("1:64");
   command->add_option("--algorithms,--algorithm", options.algorithms, "Only these algorithms");
   command->add_option("--collective", options.collective, "Only this collective");
   command->add_option("--threads", options.threads, "Threads; 0 means one a processor")
@@ -164,25 +167,28 @@ void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
 }
 
 void add_explain(Line& line, ExplainOptions& options, std::string& algorithms) {
-  CLI::App* command =
-      add_command(line, "explain", "Say how long each algorithm would take on many nodes, by the cost model, and why",
-                  "\nThe fastest comes first, each with its best parameters. Without --model the table of this machine\n"
-                  "counts if it has a model ('quadrille tune --model'), else assumed constants.\n\n"
-                  "Examples:\n"
-                  "  quadrille explain alltoall --nodes 256 --per-node 128 --sizes 64\n"
-                  "  quadrille explain alltoallv --nodes 16 --per-node 48 --sizes 1K --distribution uniform\n"
-                  "  quadrille explain allgather --nodes 8 --per-node 4 --sizes 8 --node-map round-robin --json\n"
-                  "  quadrille explain alltoall --node-map 0,0,0,1,1,2 --sizes 4K --algorithms leaders,single-copy\n");
+  CLI::App* command = add_command(
+      line, "explain", "Say how long each algorithm would take on many nodes, by the cost model, and why",
+      "\nThe fastest comes first, each with its best parameters. Without --model the table of this machine\n"
+      "counts if it has a model ('quadrille tune --model'), else assumed constants.\n\n"
+      "Examples:\n"
+      "  quadrille explain alltoall --nodes 256 --per-node 128 --sizes 64\n"
+      "  quadrille explain alltoallv --nodes 16 --per-node 48 --sizes 1K --distribution uniform\n"
+      "  quadrille explain allgather --nodes 8 --per-node 4 --sizes 8 --node-map round-robin --json\n"
+      "  quadrille explain alltoall --node-map 0,0,0,1,1,2 --sizes 4K --algorithms leaders,single-copy\n");
   command->add_option("collective", options.collective, "Collective, as in bench")->required();
   add_layout_options(*command, options.layout);
   command
       ->add_option("--sizes,--size", options.sizes,
                    "Bytes of a block, as in bench; the largest of a --distribution. Each size is explained by itself")
       ->default_str("64");
-  command->add_option("--model", options.model, "'aries', 'aries-nodes' or a tuning table; by default that of this machine");
+  command->add_option("--model", options.model,
+                      "'aries', 'aries-nodes' or a tuning table; by default that of this machine");
   CLI::Option* distribution =
-      command->add_option("--distribution", options.distribution, "Sizes of uneven blocks, as in bench")->default_str("equal");
-  command->add_option("--skew", options.skew, "The busiest rank's blocks are so many times as large as the mean, --sizes")
+      command->add_option("--distribution", options.distribution, "Sizes of uneven blocks, as in bench")
+          ->default_str("equal");
+  command
+      ->add_option("--skew", options.skew, "The busiest rank's blocks are so many times as large as the mean, --sizes")
       ->default_str("1")
       ->excludes(distribution);
   command->add_option("--processors", options.processors, "Of a node; by default as in the model, else one a rank")
@@ -213,21 +219,20 @@ void add_tune(Line& line, TuneOptions& options) {
                   "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille show "
                   "--map')\n"
                   "  mpirun -n 64 quadrille tune --neighbors --neighborhood moore:3,1\n");
-  command->add_option("--file", options.file,
-                      "Tuning table; by default where the library looks for it");
+  command->add_option("--file", options.file, "Tuning table; by default where the library looks for it");
   command->add_option("--batches", options.batches, "Batches of calls of each way and size")
       ->check(CLI::Range(1, 1000))
       ->default_str("15");
-  CLI::Option* algorithms = command->add_flag(
-      "--algorithms", options.algorithms,
-      "Measure instead which algorithm of Alltoall and Allgather is best at which block size");
+  CLI::Option* algorithms =
+      command->add_flag("--algorithms", options.algorithms,
+                        "Measure instead which algorithm of Alltoall and Allgather is best at which block size");
   command->add_option("--sizes", options.sizes, "With --algorithms: bytes of a block, as in bench")
       ->default_str("from 8 to 1M")
       ->needs(algorithms);
-  command->add_flag("--model", options.model,
-                    "Fit the cost model of messages between nodes instead");
+  command->add_flag("--model", options.model, "Fit the cost model of messages between nodes instead");
   command
-      ->add_option("--device", options.device, "With --algorithms or --model: data are in the memory of GPUs; cuda or hip")
+      ->add_option("--device", options.device,
+                   "With --algorithms or --model: data are in the memory of GPUs; cuda or hip")
       ->default_str("the host's");
   CLI::Option* neighbors =
       command->add_flag("--neighbors", options.neighbors,
@@ -278,10 +283,9 @@ int run_tool(int argc, char** argv) {
       "  quadrille doctor -- mpirun -n 4 ./app     # find out what is in the way, and what to do\n"
       "  mpirun -n 2 quadrille bench alltoall      # measure a collective, the MPI's own and Quadrille's\n"
       "  quadrille bench --help                    # all options of a subcommand\n");
-  line.app.set_version_flag(
-      "--version",
-      fmt::format("quadrille {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
-                  QUADRILLE_VERSION_PATCH, title_of(own_abi())));
+  line.app.set_version_flag("--version",
+                            fmt::format("quadrille {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
+                                        QUADRILLE_VERSION_PATCH, title_of(own_abi())));
   add_run(line, run, abi);
   DoctorOptions doctor;
   add_doctor(line, doctor, abi);
@@ -292,7 +296,8 @@ int run_tool(int argc, char** argv) {
   add_list(line, list_json);
   add_verify(line, verify, ranks);
   MapOptions map;
-  add_show(line, show, map, [&] { return show_schedule(show); }, [&] { return become_lab(argv); });
+  add_show(
+      line, show, map, [&] { return show_schedule(show); }, [&] { return become_lab(argv); });
   ExplainOptions explain;
   std::string explained;
   add_explain(line, explain, explained);
@@ -302,8 +307,10 @@ int run_tool(int argc, char** argv) {
     add_command(line, command.name.c_str(), command.what.c_str(), "");
     if (!words.empty() && words[0] == command.name) return become_lab(argv);
   }
-  const std::map<std::string, RunOptions*> with_command = {{"run", &run}, {"doctor", &doctor.run}, {"report", &report.run}};
-  if (const auto found = words.empty() ? with_command.end() : with_command.find(words[0]); found != with_command.end()) {
+  const std::map<std::string, RunOptions*> with_command = {
+      {"run", &run}, {"doctor", &doctor.run}, {"report", &report.run}};
+  if (const auto found = words.empty() ? with_command.end() : with_command.find(words[0]);
+      found != with_command.end()) {
     // The command that is run has options of its own: they are not for us.
     const std::vector<std::string> rest(words.begin() + 1, words.end());
     words.resize(1);

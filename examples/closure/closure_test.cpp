@@ -56,8 +56,7 @@ class TemporaryFile {
 
  private:
   static std::string name() {
-    return "closure-" + std::to_string(getpid()) + "-" +
-           testing::UnitTest::GetInstance()->current_test_info()->name();
+    return "closure-" + std::to_string(getpid()) + "-" + testing::UnitTest::GetInstance()->current_test_info()->name();
   }
   std::string path_;
 };
@@ -204,10 +203,9 @@ TEST(Blocks, LieOneAfterTheOther) {
 
 TEST(Blocks, MayHaveAsManyTuplesAsMpiCanCount) {
   const std::int64_t most = std::numeric_limits<int>::max();
-  EXPECT_EQ(layout_of(std::vector<std::int64_t>{most - 1, 0, 1}).total,
-            static_cast<std::size_t>(most));
-  for (const std::vector<std::int64_t>& counts : std::vector<std::vector<std::int64_t>>{
-           {most + 1}, {most, 1}, {most - 1, 1, 1}, {std::int64_t{1} << 40}}) {
+  EXPECT_EQ(layout_of(std::vector<std::int64_t>{most - 1, 0, 1}).total, static_cast<std::size_t>(most));
+  for (const std::vector<std::int64_t>& counts :
+       std::vector<std::vector<std::int64_t>>{{most + 1}, {most, 1}, {most - 1, 1, 1}, {std::int64_t{1} << 40}}) {
     EXPECT_THROW(layout_of(counts), std::length_error);
   }
 }
@@ -225,8 +223,8 @@ TEST(EdgeList, MayBeEmpty) {
 }
 
 TEST(EdgeList, AMalformedLineIsNamed) {
-  for (const char* line : {"1", "1 2 3", "1 x", "a b", "-1 2", "1,2", "1 2#", "1.0 2",
-                           "4294967295 1", "1 99999999999"}) {
+  for (const char* line :
+       {"1", "1 2 3", "1 x", "a b", "-1 2", "1,2", "1 2#", "1.0 2", "4294967295 1", "1 99999999999"}) {
     const std::string text = std::string("# first\n1 2\n") + line + "\n3 4\n";
     EXPECT_EQ(error_of([&] { parse_edge_list(text, "g"); }),
               std::string("g:3: '") + line + "' is not two vertex numbers from 0 to 4294967294");
@@ -234,8 +232,7 @@ TEST(EdgeList, AMalformedLineIsNamed) {
 }
 
 TEST(EdgeList, WhatCannotBePrintedIsNot) {
-  EXPECT_NE(error_of([] { parse_edge_list("\x1b[2J", "g"); }).find("g:1: '?[2J'"),
-            std::string::npos);
+  EXPECT_NE(error_of([] { parse_edge_list("\x1b[2J", "g"); }).find("g:1: '?[2J'"), std::string::npos);
 }
 
 // ---- Matrices ----
@@ -264,7 +261,8 @@ TEST(MatrixMarket, ValuesCommentsAndBlanksAreSkipped) {
 
 TEST(MatrixMarket, OneTriangleGoesBothWays) {
   for (const char* symmetry : {"symmetric", "skew-symmetric", "Hermitian"}) {
-    const std::string text = std::string("%%MatrixMarket matrix coordinate real ") + symmetry + "\n3 3 2\n2 1 5\n3 3 1\n";
+    const std::string text =
+        std::string("%%MatrixMarket matrix coordinate real ") + symmetry + "\n3 3 2\n2 1 5\n3 3 1\n";
     EXPECT_EQ(parse_matrix_market(text, "m").edges, sorted({{2, 1}, {1, 2}, {3, 3}}));
   }
 }
@@ -296,8 +294,8 @@ TEST(Generated, ChainsOfDifferentLengths) {
   EXPECT_EQ(generate_graph("chains:2,3").edges, sorted({{0, 1}, {1, 2}, {3, 4}, {4, 5}, {5, 6}}));
   EXPECT_EQ(generate_graph("chains:1,1").edges, sorted({{0, 1}}));
   EXPECT_EQ(reference_digest(generate_graph("chains:2,3")).tuples, 3U + 6U);
-  for (const char* wrong : {"", "chains", "chains:", "chains:3", "chains:0,3", "chains:3,0", "chains:3,4,5", "chains:a,b",
-                            "chains:100000000,100000000", "rings:1,2"}) {
+  for (const char* wrong : {"", "chains", "chains:", "chains:3", "chains:0,3", "chains:3,0", "chains:3,4,5",
+                            "chains:a,b", "chains:100000000,100000000", "rings:1,2"}) {
     EXPECT_NE(error_of([&] { generate_graph(wrong); }).find("is not chains:COUNT,LONGEST"), std::string::npos) << wrong;
   }
 }
@@ -323,8 +321,7 @@ TEST(Files, ACompressedFileThatEndsTooEarlyIsAnError) {
   const TemporaryFile file(".gz");
   write_graph(graph_of(edges), file.path(), "random");
   std::filesystem::resize_file(file.path(), std::filesystem::file_size(file.path()) / 2);
-  EXPECT_NE(error_of([&] { read_text(file.path()); }).find("unexpected end of file"),
-            std::string::npos);
+  EXPECT_NE(error_of([&] { read_text(file.path()); }).find("unexpected end of file"), std::string::npos);
 }
 
 TEST(Files, AMissingOneIsAnError) {
@@ -369,8 +366,7 @@ TEST(Debian, FieldsAreRead) {
   ASSERT_EQ(packages.size(), 7u);
   EXPECT_EQ(packages[0].name, "editor");
   EXPECT_EQ(packages[0].section, "editors");
-  EXPECT_EQ(packages[0].needs,
-            (Names{"libc6", "python3", "perl", "mail-agent", "missing", "gone", "dpkg"}));
+  EXPECT_EQ(packages[0].needs, (Names{"libc6", "python3", "perl", "mail-agent", "missing", "gone", "dpkg"}));
   EXPECT_EQ(packages[1].needs, (Names{"libc6", "smtp"}));
   EXPECT_EQ(packages[1].provides, (Names{"mail-agent", "smtp"}));
   EXPECT_EQ(packages[6].name, "dpkg");
@@ -378,22 +374,20 @@ TEST(Debian, FieldsAreRead) {
 
 // Sorted: dpkg 0, editor 1, exim 2, libc6 3, perl 4, postfix 5, python3 6.
 TEST(Debian, EdgesGoToAllThatCouldServe) {
-  EXPECT_EQ(package_graph(parse_packages(kIndex, "index"), {}).edges,
-            sorted({{1, 3},
-                    {1, 6},
-                    {1, 4},
-                    {1, 2},
-                    {1, 5},
-                    {1, 0},     // editor
-                    {2, 3},     // exim, not to itself
-                    {4, 3},     // perl
-                    {6, 4}}));  // python3
+  EXPECT_EQ(package_graph(parse_packages(kIndex, "index"), {}).edges, sorted({{1, 3},
+                                                                              {1, 6},
+                                                                              {1, 4},
+                                                                              {1, 2},
+                                                                              {1, 5},
+                                                                              {1, 0},     // editor
+                                                                              {2, 3},     // exim, not to itself
+                                                                              {4, 3},     // perl
+                                                                              {6, 4}}));  // python3
 }
 
 // Of python3, perl and libc6, sorted: libc6 0, perl 1, python3 2.
 TEST(Debian, ASectionBringsWhatItNeeds) {
-  EXPECT_EQ(package_graph(parse_packages(kIndex, "index"), {"python"}).edges,
-            sorted({{2, 1}, {1, 0}}));
+  EXPECT_EQ(package_graph(parse_packages(kIndex, "index"), {"python"}).edges, sorted({{2, 1}, {1, 0}}));
   EXPECT_EQ(error_of([] { package_graph(parse_packages(kIndex, "index"), {"games"}); }),
             "no package is of section games");
 }
@@ -402,8 +396,7 @@ TEST(Debian, VersionsOfAPackageAreOneVertex) {
   const std::string text =
       "Package: a\nVersion: 1\nDepends: b\n\nPackage: b\n\nPackage: a\nVersion: 2\nDepends: c\n\n"
       "Package: c\nDepends: a\n";
-  EXPECT_EQ(package_graph(parse_packages(text, "index"), {}).edges,
-            sorted({{0, 1}, {0, 2}, {2, 0}}));
+  EXPECT_EQ(package_graph(parse_packages(text, "index"), {}).edges, sorted({{0, 1}, {0, 2}, {2, 0}}));
 }
 
 TEST(Debian, PackagesThatAreNotInstalledAreLeftOut) {
@@ -427,8 +420,7 @@ TEST(Debian, ATextWithoutPackagesIsAnError) {
 TEST(Debian, AFolderGivesAllItsIndexes) {
   const TemporaryFile folder("");
   std::filesystem::create_directory(folder.path());
-  EXPECT_EQ(error_of([&] { read_packages(folder.path()); }),
-            folder.path() + ": no file with _Packages in its name");
+  EXPECT_EQ(error_of([&] { read_packages(folder.path()); }), folder.path() + ": no file with _Packages in its name");
   write_text(folder.path() + "/one_Packages", "Package: a\nDepends: b\n");
   write_text(folder.path() + "/two_Packages", "Package: b\nDepends: a\n");
   write_text(folder.path() + "/two_InRelease", "no index\n");

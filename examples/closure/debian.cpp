@@ -51,9 +51,7 @@ struct Paragraph {
 };
 
 // "install ok installed"; the last word of packages that are gone is, for example, config-files.
-bool is_installed(std::string_view status) {
-  return status.substr(status.find_last_of(' ') + 1) == "installed";
-}
+bool is_installed(std::string_view status) { return status.substr(status.find_last_of(' ') + 1) == "installed"; }
 
 void take_field(std::string_view field, Paragraph& paragraph) {
   const std::size_t colon = field.find(':');
@@ -71,8 +69,7 @@ void take_field(std::string_view field, Paragraph& paragraph) {
 // A field goes on over all following lines that begin with a blank.
 std::size_t end_of_field(std::string_view text) {
   std::size_t end = text.find('\n');
-  while (end != text.npos && end + 1 < text.size() &&
-         (text[end + 1] == ' ' || text[end + 1] == '\t')) {
+  while (end != text.npos && end + 1 < text.size() && (text[end + 1] == ' ' || text[end + 1] == '\t')) {
     end = text.find('\n', end + 1);
   }
   return std::min(end, text.size());
@@ -168,8 +165,7 @@ std::vector<Pair> edges_of(const std::vector<Package>& packages, const Names& na
 }
 
 // The packages of some sections and what they need.
-std::set<std::string> needed_names(const std::vector<Package>& packages, const Names& names,
-                                   const Names& sections) {
+std::set<std::string> needed_names(const std::vector<Package>& packages, const Names& names, const Names& sections) {
   std::set<std::string> kept;
   Names open;
   for (const Package& package : packages) {

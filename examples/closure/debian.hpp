@@ -1,8 +1,9 @@
 // The graph of what Debian packages need. No MPI here.
 //
 // Reads Packages indexes: the format of /var/lib/dpkg/status and of /var/lib/apt/lists/*_Packages,
-// plain, compressed with gzip, or in any way that apt uses (where apt is installed). The vertices are the packages, numbered in the order of their names.
-// A package has an edge to every package that could serve one of its dependencies:
+// plain, compressed with gzip, or in any way that apt uses (where apt is installed). The vertices are the packages,
+// numbered in the order of their names. A package has an edge to every package that could serve one of its
+// dependencies:
 //
 //     Package: editor
 //     Depends: libc6 (>= 2.34), python3:any | perl, mail-agent

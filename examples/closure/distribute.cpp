@@ -16,8 +16,8 @@ std::vector<Pair> scatter_edges(const Graph& graph, const Placement& placement, 
   MPI_Scatter(layout.counts.data(), 1, MPI_INT, &count, 1, MPI_INT, 0, world.comm);
   std::vector<Pair> mine(count);
   const TupleType type;
-  MPI_Scatterv(all.data(), layout.counts.data(), layout.displacements.data(), type.get(),
-               mine.data(), count, type.get(), 0, world.comm);
+  MPI_Scatterv(all.data(), layout.counts.data(), layout.displacements.data(), type.get(), mine.data(), count,
+               type.get(), 0, world.comm);
   return mine;
 }
 
@@ -30,8 +30,8 @@ std::vector<Pair> gather_tuples(const PairSet& tuples, const World& world) {
   const Layout in = layout_of(counts);
   std::vector<Pair> all(in.total);
   const TupleType type;
-  MPI_Gatherv(mine.data(), out.counts.front(), type.get(), all.data(), in.counts.data(),
-              in.displacements.data(), type.get(), 0, world.comm);
+  MPI_Gatherv(mine.data(), out.counts.front(), type.get(), all.data(), in.counts.data(), in.displacements.data(),
+              type.get(), 0, world.comm);
   // A tuple has one home, so none has come from two ranks unless something is wrong; then it must
   // stay visible.
   sort_pairs(all);

@@ -14,8 +14,7 @@ TupleType::TupleType() {
 
 TupleType::~TupleType() { MPI_Type_free(&type_); }
 
-Exchange::Exchange(const World& world, std::string algorithm)
-    : world_(world), algorithm_(std::move(algorithm)) {}
+Exchange::Exchange(const World& world, std::string algorithm) : world_(world), algorithm_(std::move(algorithm)) {}
 
 std::vector<Pair> Exchange::operator()(Blocks blocks) {
   const std::vector<std::int64_t> out_counts = sizes_of(blocks);
@@ -41,13 +40,12 @@ std::vector<std::int64_t> Exchange::exchange_counts(const std::vector<std::int64
   return answers;
 }
 
-void Exchange::exchange_tuples(const std::vector<Pair>& out, const Layout& out_layout,
-                               std::vector<Pair>& in, const Layout& in_layout) {
+void Exchange::exchange_tuples(const std::vector<Pair>& out, const Layout& out_layout, std::vector<Pair>& in,
+                               const Layout& in_layout) {
   const auto alltoallv = algorithm_ == "mpi" ? MPI_Alltoallv : Quadrille_Alltoallv;
   const double start = MPI_Wtime();
-  alltoallv(out.data(), out_layout.counts.data(), out_layout.displacements.data(), tuple_.get(),
-            in.data(), in_layout.counts.data(), in_layout.displacements.data(), tuple_.get(),
-            world_.comm);
+  alltoallv(out.data(), out_layout.counts.data(), out_layout.displacements.data(), tuple_.get(), in.data(),
+            in_layout.counts.data(), in_layout.displacements.data(), tuple_.get(), world_.comm);
   traffic.data_seconds += MPI_Wtime() - start;
 }
 

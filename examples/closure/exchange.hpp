@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "blocks.hpp"
 #include "common/trace.hpp"
 #include "common/world.hpp"
-#include "blocks.hpp"
 #include "relation.hpp"
 
 namespace closure {
@@ -53,8 +53,8 @@ class Exchange {
 
  private:
   std::vector<std::int64_t> exchange_counts(const std::vector<std::int64_t>& counts);
-  void exchange_tuples(const std::vector<Pair>& out, const Layout& out_layout,
-                       std::vector<Pair>& in, const Layout& in_layout);
+  void exchange_tuples(const std::vector<Pair>& out, const Layout& out_layout, std::vector<Pair>& in,
+                       const Layout& in_layout);
 
   World world_;
   std::string algorithm_;

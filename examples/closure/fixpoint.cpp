@@ -7,8 +7,8 @@
 namespace closure {
 namespace {
 
-// The first rule: every edge is a path. It goes to the rank that will own it. Several ranks may have an edge: the first of
-// them sends it.
+// The first rule: every edge is a path. It goes to the rank that will own it. Several ranks may have an edge: the first
+// of them sends it.
 Blocks paths_of_edges(const std::vector<Pair>& edges, const Placement& placement, int rank) {
   Blocks blocks(placement.ranks);
   for (const Pair edge : edges) {

@@ -8,9 +8,9 @@
 // new in the last iteration are joined again (semi-naive evaluation): what the others give is
 // known.
 //
-// A vertex that many reach, a hot key, makes one rank's part large. With several sub-buckets the tuples that end there are
-// spread over as many ranks by where they begin, and each of these has the edges that begin there, as in the library that the
-// paper's program is written with.
+// A vertex that many reach, a hot key, makes one rank's part large. With several sub-buckets the tuples that end there
+// are spread over as many ranks by where they begin, and each of these has the edges that begin there, as in the
+// library that the paper's program is written with.
 //
 // Example: G = {(1,2), (2,3)}. The first exchange brings (1,2) and (2,3) to the owners of 2 and 3.
 // The owner of 2 joins (1,2) with the edge (2,3) to (1,3) and sends it to the owner of 3; the owner

@@ -35,7 +35,8 @@ bool parse_line(std::string_view line, std::vector<Pair>& edges) {
   skip_blanks(line);
   if (line.empty() || line.front() == '#') return true;
   Pair edge{};
-  if (!take_number(line, edge.from, kLargestVertex) || !take_number(line, edge.to, kLargestVertex) || !line.empty()) return false;
+  if (!take_number(line, edge.from, kLargestVertex) || !take_number(line, edge.to, kLargestVertex) || !line.empty())
+    return false;
   edges.push_back(edge);
   return true;
 }
@@ -60,8 +61,7 @@ Graph parse_edge_list(std::string_view text, const std::string& name) {
     const std::string_view line = take_line(text);
     if (!parse_line(line, graph.edges)) {
       throw std::runtime_error(name + ":" + std::to_string(number) + ": '" + shown(line) +
-                               "' is not two vertex numbers from 0 to " +
-                               std::to_string(kLargestVertex));
+                               "' is not two vertex numbers from 0 to " + std::to_string(kLargestVertex));
     }
   }
   sort_unique(graph.edges);

@@ -53,8 +53,8 @@ struct Summary {
 // Where the graph comes from, for the comment in a file.
 std::string origin(const Options& options) {
   const std::filesystem::path path = options.debian.empty() ? options.graph : options.debian;
-  std::string text = "made by closure --write-graph from " +
-                     (options.generate.empty() ? path.filename().string() : options.generate);
+  std::string text =
+      "made by closure --write-graph from " + (options.generate.empty() ? path.filename().string() : options.generate);
   for (const std::string& section : options.sections) text += ", section " + section;
   return text;
 }
@@ -69,8 +69,7 @@ Graph read_graph(const Options& options) {
 
 // ---- Output ----
 
-Summary summary_of(const Result& result, const Traffic& traffic, double seconds,
-                   const World& world) {
+Summary summary_of(const Result& result, const Traffic& traffic, double seconds, const World& world) {
   const std::int64_t tuple = sizeof(Pair);
   const Digest digest = result.tuples.digest();
   std::uint64_t digests[] = {digest.tuples, digest.sum};
@@ -80,26 +79,22 @@ Summary summary_of(const Result& result, const Traffic& traffic, double seconds,
   auto part = static_cast<std::int64_t>(digest.tuples);
   MPI_Allreduce(MPI_IN_PLACE, &part, 1, MPI_INT64_T, MPI_MAX, world.comm);
   const double communication = traffic.count_seconds + traffic.data_seconds + result.test_seconds;
-  double most[] = {seconds, communication, traffic.count_seconds, traffic.data_seconds,
-                   result.test_seconds};
+  double most[] = {seconds, communication, traffic.count_seconds, traffic.data_seconds, result.test_seconds};
   MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, world.comm);
-  return {
-      {digests[0], digests[1]}, moved[0], moved[1], part, most[0], most[1], most[2], most[3], most[4]};
+  return {{digests[0], digests[1]}, moved[0], moved[1], part, most[0], most[1], most[2], most[3], most[4]};
 }
 
 void print(const Options& options, const Graph& graph, const Result& result, const Summary& summary,
            const World& world) {
-  std::printf("transitive closure: %d ranks, algorithm %s\n", world.ranks,
-              options.algorithm.c_str());
+  std::printf("transitive closure: %d ranks, algorithm %s\n", world.ranks, options.algorithm.c_str());
   std::printf("graph: %zu vertices, %zu edges\n", vertices_of(graph).size(), graph.edges.size());
-  std::printf("closure: %" PRIu64 " tuples in %d iterations, checksum %016" PRIx64 "\n",
-              summary.closure.tuples, result.iterations, summary.closure.sum);
+  std::printf("closure: %" PRIu64 " tuples in %d iterations, checksum %016" PRIx64 "\n", summary.closure.tuples,
+              result.iterations, summary.closure.sum);
   std::printf(
       "time: total %.6f s, communication %.6f s (counts %.6f s, data %.6f s, test for the "
       "end %.6f s)\n",
       summary.total, summary.communication, summary.counts, summary.data, summary.test);
-  std::printf("moved: %" PRId64 " B, of them %" PRId64 " B to other ranks\n", summary.moved,
-              summary.moved_to_others);
+  std::printf("moved: %" PRId64 " B, of them %" PRId64 " B to other ranks\n", summary.moved, summary.moved_to_others);
   std::printf("largest part of a rank: %" PRId64 " tuples, %.2f times the mean\n", summary.largest_part,
               summary.closure.tuples == 0 ? 1.0
                                           : static_cast<double>(summary.largest_part) * world.ranks /
@@ -110,15 +105,11 @@ void print(const Options& options, const Graph& graph, const Result& result, con
 
 // What is wrong with the tuples, or nothing.
 std::string difference(const std::vector<Pair>& found, const std::vector<Pair>& expected) {
-  const auto name = [](Pair pair) {
-    return "(" + std::to_string(pair.from) + ", " + std::to_string(pair.to) + ")";
-  };
+  const auto name = [](Pair pair) { return "(" + std::to_string(pair.from) + ", " + std::to_string(pair.to) + ")"; };
   for (std::size_t i = 0; i < found.size() || i < expected.size(); ++i) {
     if (i < found.size() && i < expected.size() && found[i] == expected[i]) continue;
-    const bool extra =
-        i >= expected.size() || (i < found.size() && key_of(found[i]) < key_of(expected[i]));
-    return extra ? name(found[i]) + " should not be in the closure"
-                 : name(expected[i]) + " is missing in the closure";
+    const bool extra = i >= expected.size() || (i < found.size() && key_of(found[i]) < key_of(expected[i]));
+    return extra ? name(found[i]) + " should not be in the closure" : name(expected[i]) + " is missing in the closure";
   }
   return {};
 }
@@ -134,16 +125,14 @@ std::string difference(const Digest& found, const Digest& expected) {
 int check(const Options& options, const Graph& graph, const Result& result, const Summary& summary,
           const World& world) {
   if (!options.check && !options.check_sum) return 0;
-  const std::vector<Pair> all =
-      options.check ? gather_tuples(result.tuples, world) : std::vector<Pair>{};
+  const std::vector<Pair> all = options.check ? gather_tuples(result.tuples, world) : std::vector<Pair>{};
   int status = 0;
   if (world.rank == 0) {
     const std::string wrong = options.check ? difference(all, reference_closure(graph))
                                             : difference(summary.closure, reference_digest(graph));
     status = wrong.empty() ? 0 : 1;
     const char* what = options.check ? "all tuples" : "number and checksum of the tuples";
-    if (wrong.empty())
-      std::printf("check passed: %s as a search from every vertex finds them\n", what);
+    if (wrong.empty()) std::printf("check passed: %s as a search from every vertex finds them\n", what);
     if (!wrong.empty()) std::printf("check failed: %s\n", wrong.c_str());
   }
   MPI_Bcast(&status, 1, MPI_INT, 0, world.comm);
@@ -185,12 +174,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--generate", options.generate,
                  "Make the graph: chains:COUNT,LONGEST, so many chains, of which the longest has LONGEST edges")
       ->excludes(graph);
-  auto* debian = app.add_option("--debian", options.debian,
-                                "Packages index of Debian, or a folder with such files");
+  auto* debian = app.add_option("--debian", options.debian, "Packages index of Debian, or a folder with such files");
   debian->excludes(graph)->excludes("--generate");
-  app.add_option(
-         "--section", options.sections,
-         "With --debian: only packages of this section, and what they need; may be repeated")
+  app.add_option("--section", options.sections,
+                 "With --debian: only packages of this section, and what they need; may be repeated")
       ->needs(debian);
   app.add_option("--algorithm", options.algorithm,
                  "mpi: MPI_Alltoallv; auto: Quadrille's choice; else a name from `quadrille list`")
@@ -200,15 +187,13 @@ void add_options(CLI::App& app, Options& options) {
                  "Ranks over which the tuples that end at one vertex are spread, against hot keys")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  auto* check =
-      app.add_flag("--check", options.check, "Compare all tuples with a search from every vertex");
+  auto* check = app.add_flag("--check", options.check, "Compare all tuples with a search from every vertex");
   app.add_flag("--check-sum", options.check_sum,
                "Compare only how many they are, and a checksum of them; needs little memory")
       ->excludes(check);
   app.add_option("--trace", options.trace,
                  "Write a table: of each exchange the largest block, the mean block, and its seconds");
-  app.add_option("--write-graph", options.write,
-                 "Write the graph as an edge list (.gz: compressed) and end");
+  app.add_option("--write-graph", options.write, "Write the graph as an edge list (.gz: compressed) and end");
 }
 
 int program(int argc, char** argv, const World& world) {

@@ -30,7 +30,8 @@ class Reader {
     graph.edges.reserve(std::min<std::uint64_t>(entries_, text_.size() / 4) * (goes_both_ways_ ? 2 : 1));
     std::uint64_t found = 0;
     while (next_line()) {
-      if (++found > entries_) fail("more than the " + std::to_string(entries_) + " entries that line " + sizes_at_ + " promises");
+      if (++found > entries_)
+        fail("more than the " + std::to_string(entries_) + " entries that line " + sizes_at_ + " promises");
       read_entry(graph.edges);
     }
     if (found < entries_) {
@@ -65,7 +66,8 @@ class Reader {
     const auto& [banner, object, format, field, symmetry] = words;
     if (banner != kBanner || object != "matrix") fail("no matrix of the Matrix Market");
     if (format != "coordinate") fail("only sparse matrices are read, which say coordinate");
-    if (field != "real" && field != "integer" && field != "pattern" && field != "complex") fail("unknown field '" + field + "'");
+    if (field != "real" && field != "integer" && field != "pattern" && field != "complex")
+      fail("unknown field '" + field + "'");
     goes_both_ways_ = symmetry == "symmetric" || symmetry == "skew-symmetric" || symmetry == "hermitian";
     if (!goes_both_ways_ && symmetry != "general") fail("unknown symmetry '" + symmetry + "'");
     values_ = field == "pattern" ? 0 : field == "complex" ? 2 : 1;

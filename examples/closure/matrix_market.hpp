@@ -1,5 +1,5 @@
-// The sparse matrix of a Matrix Market file as a graph: entry (i, j) is the edge from vertex i to vertex j. It is the form
-// of the SuiteSparse Matrix Collection. No MPI here.
+// The sparse matrix of a Matrix Market file as a graph: entry (i, j) is the edge from vertex i to vertex j. It is the
+// form of the SuiteSparse Matrix Collection. No MPI here.
 //
 //     %%MatrixMarket matrix coordinate real symmetric
 //     % comments

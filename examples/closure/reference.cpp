@@ -18,8 +18,8 @@ Adjacency adjacency_of(const Graph& graph) {
   Adjacency result;
   result.names = vertices_of(graph);
   const auto number = [&](Vertex vertex) {
-    return static_cast<std::size_t>(
-        std::lower_bound(result.names.begin(), result.names.end(), vertex) - result.names.begin());
+    return static_cast<std::size_t>(std::lower_bound(result.names.begin(), result.names.end(), vertex) -
+                                    result.names.begin());
   };
   std::vector<std::vector<std::size_t>> lists(result.names.size());
   for (const Pair edge : graph.edges) lists[number(edge.from)].push_back(number(edge.to));

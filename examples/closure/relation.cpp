@@ -76,8 +76,7 @@ std::size_t PairSet::slot_of(std::uint64_t key) const {
 }
 
 void PairSet::grow() {
-  const std::vector<std::uint64_t> old =
-      std::exchange(slots_, std::vector<std::uint64_t>(2 * slots_.size(), kEmpty));
+  const std::vector<std::uint64_t> old = std::exchange(slots_, std::vector<std::uint64_t>(2 * slots_.size(), kEmpty));
   for (const std::uint64_t key : old) {
     if (key != kEmpty) slots_[slot_of(key)] = key;
   }

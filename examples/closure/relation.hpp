@@ -22,12 +22,8 @@ struct Pair {
 
 // The order of tuples throughout: by their end, then by their start. Tuples that are extended by
 // the same edges lie side by side then.
-inline std::uint64_t key_of(Pair pair) {
-  return static_cast<std::uint64_t>(pair.to) << 32 | pair.from;
-}
-inline Pair pair_of(std::uint64_t key) {
-  return {static_cast<Vertex>(key), static_cast<Vertex>(key >> 32)};
-}
+inline std::uint64_t key_of(Pair pair) { return static_cast<std::uint64_t>(pair.to) << 32 | pair.from; }
+inline Pair pair_of(std::uint64_t key) { return {static_cast<Vertex>(key), static_cast<Vertex>(key >> 32)}; }
 
 void sort_pairs(std::vector<Pair>& pairs);
 
@@ -37,9 +33,9 @@ void sort_unique(std::vector<Pair>& pairs);
 // Mixes all bits of a number (the finaliser of SplitMix64).
 std::uint64_t hash(std::uint64_t value);
 
-// Which ranks keep what. Tuples that end at a vertex are spread over its `sub_buckets` by where they begin, so that a vertex
-// which many reach makes no rank's part large; each of these ranks has the edges that begin at the vertex, so the two can be
-// joined without a message.
+// Which ranks keep what. Tuples that end at a vertex are spread over its `sub_buckets` by where they begin, so that a
+// vertex which many reach makes no rank's part large; each of these ranks has the edges that begin at the vertex, so
+// the two can be joined without a message.
 struct Placement {
   int ranks = 1;
   int sub_buckets = 1;
@@ -48,7 +44,9 @@ struct Placement {
     return static_cast<int>(hash(vertex | sub_bucket << 32) % static_cast<std::uint64_t>(ranks));
   }
   // Of a tuple.
-  int home_of(Pair tuple) const { return home_of(tuple.to, hash(tuple.from) % static_cast<std::uint64_t>(sub_buckets)); }
+  int home_of(Pair tuple) const {
+    return home_of(tuple.to, hash(tuple.from) % static_cast<std::uint64_t>(sub_buckets));
+  }
   // Of the edges that begin at a vertex: each rank once, the order is that of the sub-buckets.
   std::vector<int> homes_of(Vertex vertex) const;
 };

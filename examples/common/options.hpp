@@ -9,8 +9,8 @@
 
 namespace examples {
 
-// Reads them; all ranks are given the same. Nothing: the program goes on. Else its exit status: it was asked for help, or an
-// option is wrong. Rank 0 says so.
+// Reads them; all ranks are given the same. Nothing: the program goes on. Else its exit status: it was asked for help,
+// or an option is wrong. Rank 0 says so.
 inline std::optional<int> read_options(CLI::App& app, int argc, char** argv, const World& world) {
   try {
     app.parse(argc, argv);

@@ -17,7 +17,8 @@ namespace examples {
 
 class Trace {
  public:
-  // An exchange of this rank: the bytes of its largest block and of all of them, and its seconds for counts and for data.
+  // An exchange of this rank: the bytes of its largest block and of all of them, and its seconds for counts and for
+  // data.
   void add(std::uint64_t largest, std::uint64_t bytes, double counts, double data) {
     largest_.push_back(largest);
     bytes_.push_back(bytes);
@@ -26,8 +27,8 @@ class Trace {
   }
   void clear() { *this = {}; }
 
-  // Collective; every rank has the same number of exchanges. A line for each, with the largest block of all ranks, the mean
-  // block, and the seconds of the rank that took longest. Nothing is sent before: the exchanges are undisturbed.
+  // Collective; every rank has the same number of exchanges. A line for each, with the largest block of all ranks, the
+  // mean block, and the seconds of the rank that took longest. Nothing is sent before: the exchanges are undisturbed.
   void write(const std::string& file, const World& world) const {
     Trace all = *this;
     const int exchanges = static_cast<int>(bytes_.size());

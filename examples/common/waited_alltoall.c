@@ -1,5 +1,6 @@
-/* A preload library that stands before Quadrille's: an all-to-all finds all work of the device done, or the job ends. The
-   tests use it to see that the programs wait for what they send, on whose order Quadrille would be, but not an MPI. */
+/* A preload library that stands before Quadrille's: an all-to-all finds all work of the device done, or the job ends.
+   The tests use it to see that the programs wait for what they send, on whose order Quadrille would be, but not an MPI.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

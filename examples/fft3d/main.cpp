@@ -1,5 +1,5 @@
-// A distributed 3D FFT of a real scan, forward and back. It is an ordinary MPI program: it sends with MPI_Alltoall and is
-// linked to the MPI alone. See transform.hpp for the method.
+// A distributed 3D FFT of a real scan, forward and back. It is an ordinary MPI program: it sends with MPI_Alltoall and
+// is linked to the MPI alone. See transform.hpp for the method.
 #include <fftw3.h>
 #include <mpi.h>
 
@@ -46,10 +46,8 @@ using examples::World;
 bool parse_product(const std::string& text, int* numbers, int count) {
   const std::string pattern = count == 3 ? "%dx%dx%d%n" : "%dx%d%n";
   int end = 0;
-  const int got =
-      count == 3
-          ? std::sscanf(text.c_str(), pattern.c_str(), numbers, numbers + 1, numbers + 2, &end)
-          : std::sscanf(text.c_str(), pattern.c_str(), numbers, numbers + 1, &end);
+  const int got = count == 3 ? std::sscanf(text.c_str(), pattern.c_str(), numbers, numbers + 1, numbers + 2, &end)
+                             : std::sscanf(text.c_str(), pattern.c_str(), numbers, numbers + 1, &end);
   return got == count && end == static_cast<int>(text.size()) &&
          std::all_of(numbers, numbers + count, [](int n) { return n >= 1; });
 }
@@ -70,8 +68,8 @@ std::array<int, 2> choose_grid(const Options& options, int ranks) {
   }
   const long places = static_cast<long>(grid[0]) * grid[1];
   if (places != ranks) {
-    throw std::runtime_error("the grid " + options.grid + " has " + std::to_string(places) +
-                             " places, but there are " + std::to_string(ranks) + " ranks");
+    throw std::runtime_error("the grid " + options.grid + " has " + std::to_string(places) + " places, but there are " +
+                             std::to_string(ranks) + " ranks");
   }
   return grid;
 }
@@ -121,25 +119,22 @@ void on_rank_0(const World& world, Work work) {
 }
 
 // Rank 0 sends every rank its part of the volume, in the layout of the first stage.
-void distribute(const Volume& volume, const Extents& extents, int rows, int columns,
-                const World& world, Complex* mine) {
+void distribute(const Volume& volume, const Extents& extents, int rows, int columns, const World& world,
+                Complex* mine) {
   if (world.rank != 0) {
     const std::size_t count = input_layout(extents, rows, columns, world.rank).count();
-    MPI_Recv(mine, static_cast<int>(count), MPI_C_DOUBLE_COMPLEX, 0, 0, world.comm,
-             MPI_STATUS_IGNORE);
+    MPI_Recv(mine, static_cast<int>(count), MPI_C_DOUBLE_COMPLEX, 0, 0, world.comm, MPI_STATUS_IGNORE);
     return;
   }
   for (int rank = world.ranks - 1; rank >= 0; --rank) {
     const Layout layout = input_layout(extents, rows, columns, rank);
     std::vector<Complex> part(layout.count());
-    for_each_number(layout, extents, [&](std::size_t local, std::size_t global) {
-      part[local] = volume.voxels[global];
-    });
+    for_each_number(layout, extents,
+                    [&](std::size_t local, std::size_t global) { part[local] = volume.voxels[global]; });
     if (rank == 0) {
       std::copy(part.begin(), part.end(), mine);
     } else {
-      MPI_Send(part.data(), static_cast<int>(part.size()), MPI_C_DOUBLE_COMPLEX, rank, 0,
-               world.comm);
+      MPI_Send(part.data(), static_cast<int>(part.size()), MPI_C_DOUBLE_COMPLEX, rank, 0, world.comm);
     }
   }
 }
@@ -154,24 +149,20 @@ Difference verify(const Volume& volume, const Extents& extents, const Transform&
     Numbers whole = allocate(voxel_count(extents));
     auto* numbers = reinterpret_cast<fftw_complex*>(whole.get());
     // FFTW counts the last dimension fastest.
-    fftw_plan plan = fftw_plan_dft_3d(extents[2], extents[1], extents[0], numbers, numbers,
-                                      FFTW_FORWARD, FFTW_ESTIMATE);
+    fftw_plan plan =
+        fftw_plan_dft_3d(extents[2], extents[1], extents[0], numbers, numbers, FFTW_FORWARD, FFTW_ESTIMATE);
     std::copy(volume.voxels.begin(), volume.voxels.end(), whole.get());
     fftw_execute(plan);
     fftw_destroy_plan(plan);
     for (int rank = world.ranks - 1; rank >= 0; --rank) {
       const Layout layout = transform.spectrum_layout(rank);
       expected.resize(layout.count());
-      for_each_number(layout, extents, [&](std::size_t local, std::size_t global) {
-        expected[local] = whole[global];
-      });
+      for_each_number(layout, extents, [&](std::size_t local, std::size_t global) { expected[local] = whole[global]; });
       if (rank == 0) break;
-      MPI_Send(expected.data(), static_cast<int>(expected.size()), MPI_C_DOUBLE_COMPLEX, rank, 0,
-               world.comm);
+      MPI_Send(expected.data(), static_cast<int>(expected.size()), MPI_C_DOUBLE_COMPLEX, rank, 0, world.comm);
     }
   } else {
-    MPI_Recv(expected.data(), static_cast<int>(count), MPI_C_DOUBLE_COMPLEX, 0, 0, world.comm,
-             MPI_STATUS_IGNORE);
+    MPI_Recv(expected.data(), static_cast<int>(count), MPI_C_DOUBLE_COMPLEX, 0, 0, world.comm, MPI_STATUS_IGNORE);
   }
   return compare(spectrum, expected.data(), count, world.comm);
 }
@@ -194,8 +185,7 @@ Seconds round_trip(Transform& transform, const std::vector<Complex>& input, cons
 
 // Warms up. Returns how many round trips to time: fewer than asked for if, at the pace of the
 // warm-up, they would last longer than --max-seconds.
-int warm_up(Transform& transform, const std::vector<Complex>& input, const Options& options,
-            const World& world) {
+int warm_up(Transform& transform, const std::vector<Complex>& input, const Options& options, const World& world) {
   const double start = MPI_Wtime();
   for (int i = 0; i < options.warmup; ++i) round_trip(transform, input, world);
   const double each = (MPI_Wtime() - start) / std::max(options.warmup, 1);
@@ -208,8 +198,8 @@ int warm_up(Transform& transform, const std::vector<Complex>& input, const Optio
 }
 
 // Repeats the round trip and keeps, for each repetition, the maximum over the ranks.
-void measure(Transform& transform, const std::vector<Complex>& input, const Options& options,
-             const World& world, Report& report) {
+void measure(Transform& transform, const std::vector<Complex>& input, const Options& options, const World& world,
+             Report& report) {
   const int repeat = warm_up(transform, input, options, world);
   std::vector<double> total, alltoall;
   for (int i = 0; i < repeat; ++i) {
@@ -220,8 +210,7 @@ void measure(Transform& transform, const std::vector<Complex>& input, const Opti
   report.total_seconds.resize(total.size());
   report.alltoall_seconds.resize(total.size());
   MPI_Allreduce(total.data(), report.total_seconds.data(), repeat, MPI_DOUBLE, MPI_MAX, world.comm);
-  MPI_Allreduce(alltoall.data(), report.alltoall_seconds.data(), repeat, MPI_DOUBLE, MPI_MAX,
-                world.comm);
+  MPI_Allreduce(alltoall.data(), report.alltoall_seconds.data(), repeat, MPI_DOUBLE, MPI_MAX, world.comm);
 }
 
 Report run(const Options& options, const World& world) {
@@ -235,9 +224,8 @@ Report run(const Options& options, const World& world) {
   const examples::Engines engines = examples::open_engines(options.engines, world);
   const Grid grid(world.comm, rows, columns);
   std::unique_ptr<Transform> transform;
-  examples::on_every_rank(world, [&] {
-    transform = (engines.cufft ? transform_on_device : transform_on_host)(extents, grid, engines);
-  });
+  examples::on_every_rank(
+      world, [&] { transform = (engines.cufft ? transform_on_device : transform_on_host)(extents, grid, engines); });
   const Layout before = input_layout(extents, rows, columns, world.rank);
   const Layout after = transform->spectrum_layout(world.rank);
   const double voxels = static_cast<double>(voxel_count(extents));
@@ -276,8 +264,7 @@ Report run(const Options& options, const World& world) {
 }
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("--input", options.input, "The scan, a NIfTI-1 file (.nii or .nii.gz)")
-      ->required();
+  app.add_option("--input", options.input, "The scan, a NIfTI-1 file (.nii or .nii.gz)")->required();
   app.add_option("--decomposition", options.decomposition, "slab or pencil")
       ->check(CLI::IsMember({"slab", "pencil"}))
       ->capture_default_str();
@@ -289,12 +276,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--warmup", options.warmup, "Round trips before the timed ones")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  app.add_option("--max-seconds", options.max_seconds,
-                 "Time fewer round trips than --repeat if they would last longer")
+  app.add_option("--max-seconds", options.max_seconds, "Time fewer round trips than --repeat if they would last longer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_flag("--verify", options.verify,
-               "Compare the spectrum with a serial 3D transform on rank 0");
+  app.add_flag("--verify", options.verify, "Compare the spectrum with a serial 3D transform on rank 0");
   examples::add_engine_options(app, options.engines);
 }
 

@@ -28,8 +28,7 @@ std::string size_text(const Report& report) {
 
 }  // namespace
 
-Difference compare(const Complex* found, const Complex* expected, std::size_t count,
-                   MPI_Comm world) {
+Difference compare(const Complex* found, const Complex* expected, std::size_t count, MPI_Comm world) {
   double largest[2] = {0, 0};
   double squares[2] = {0, 0};
   for (std::size_t i = 0; i < count; ++i) {
@@ -60,8 +59,7 @@ double energy(const Complex* numbers, std::size_t count, MPI_Comm world) {
   return sum;
 }
 
-std::uint64_t checksum(const Complex* spectrum, const Layout& layout, const Extents& extents,
-                       MPI_Comm world) {
+std::uint64_t checksum(const Complex* spectrum, const Layout& layout, const Extents& extents, MPI_Comm world) {
   std::uint64_t sum = 0;
   for_each_number(layout, extents, [&](std::size_t local, std::size_t global) {
     const auto real = std::bit_cast<std::uint64_t>(spectrum[local].real());
@@ -73,8 +71,7 @@ std::uint64_t checksum(const Complex* spectrum, const Layout& layout, const Exte
 }
 
 bool within(const Report& report, double limit) {
-  bool good =
-      report.round_trip.max <= limit && report.round_trip.rms <= limit && report.parseval <= limit;
+  bool good = report.round_trip.max <= limit && report.round_trip.rms <= limit && report.parseval <= limit;
   if (report.verified) {
     good = good && report.verified->max <= limit && report.verified->rms <= limit;
   }
@@ -82,42 +79,38 @@ bool within(const Report& report, double limit) {
 }
 
 std::string as_text(const Report& report) {
-  std::string text = format("fft3d: %s, %d ranks as %s %s\n", size_text(report).c_str(),
-                            report.ranks, grid_text(report).c_str(), report.decomposition.c_str());
-  text += format("  blocks       %zu B (x-y), %zu B (y-z)\n", report.block_bytes[0],
-                 report.block_bytes[1]);
+  std::string text = format("fft3d: %s, %d ranks as %s %s\n", size_text(report).c_str(), report.ranks,
+                            grid_text(report).c_str(), report.decomposition.c_str());
+  text += format("  blocks       %zu B (x-y), %zu B (y-z)\n", report.block_bytes[0], report.block_bytes[1]);
   if (report.device != "host") {
     text += format("  device       %s, lines by %s, exchanged by %s\n", report.device.c_str(), report.fft.c_str(),
                    report.exchanged_by.c_str());
   }
   text += format("  round trip   %s, of it in all-to-all %s (medians of %zu)\n",
-                 time_text(median(report.total_seconds)).c_str(),
-                 time_text(median(report.alltoall_seconds)).c_str(), report.total_seconds.size());
-  text += format("  error        max %.2e, rms %.2e, Parseval %.2e\n", report.round_trip.max,
-                 report.round_trip.rms, report.parseval);
+                 time_text(median(report.total_seconds)).c_str(), time_text(median(report.alltoall_seconds)).c_str(),
+                 report.total_seconds.size());
+  text += format("  error        max %.2e, rms %.2e, Parseval %.2e\n", report.round_trip.max, report.round_trip.rms,
+                 report.parseval);
   if (report.verified) {
-    text +=
-        format("  to serial    max %.2e, rms %.2e\n", report.verified->max, report.verified->rms);
+    text += format("  to serial    max %.2e, rms %.2e\n", report.verified->max, report.verified->rms);
   }
   return text;
 }
 
 std::string as_json(const Report& report) {
-  std::string line = format("{\"program\": \"fft3d\", \"ranks\": %d, \"grid\": \"%s\", ",
-                            report.ranks, grid_text(report).c_str());
+  std::string line =
+      format("{\"program\": \"fft3d\", \"ranks\": %d, \"grid\": \"%s\", ", report.ranks, grid_text(report).c_str());
   line += format("\"decomposition\": \"%s\", \"size\": \"%s\", \"block_bytes\": [%zu, %zu], ",
-                 report.decomposition.c_str(), size_text(report).c_str(), report.block_bytes[0],
-                 report.block_bytes[1]);
+                 report.decomposition.c_str(), size_text(report).c_str(), report.block_bytes[0], report.block_bytes[1]);
   line += format("\"device\": \"%s\", \"fft\": \"%s\", \"exchanged_by\": \"%s\", ", report.device.c_str(),
                  report.fft.c_str(), report.exchanged_by.c_str());
-  line += format("\"repeat\": %zu, \"total_s\": %.9g, \"alltoall_s\": %.9g, ",
-                 report.total_seconds.size(), median(report.total_seconds),
-                 median(report.alltoall_seconds));
-  line += format("\"error_max\": %.17g, \"error_rms\": %.17g, \"parseval\": %.17g, ",
-                 report.round_trip.max, report.round_trip.rms, report.parseval);
-  line += report.verified ? format("\"verify_max\": %.17g, \"verify_rms\": %.17g, ",
-                                   report.verified->max, report.verified->rms)
-                          : std::string("\"verify_max\": null, \"verify_rms\": null, ");
+  line += format("\"repeat\": %zu, \"total_s\": %.9g, \"alltoall_s\": %.9g, ", report.total_seconds.size(),
+                 median(report.total_seconds), median(report.alltoall_seconds));
+  line += format("\"error_max\": %.17g, \"error_rms\": %.17g, \"parseval\": %.17g, ", report.round_trip.max,
+                 report.round_trip.rms, report.parseval);
+  line += report.verified
+              ? format("\"verify_max\": %.17g, \"verify_rms\": %.17g, ", report.verified->max, report.verified->rms)
+              : std::string("\"verify_max\": null, \"verify_rms\": null, ");
   line += format("\"checksum\": \"%016llx\"}", static_cast<unsigned long long>(report.checksum));
   return line;
 }

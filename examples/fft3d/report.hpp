@@ -40,15 +40,13 @@ struct Report {
 
 // Collective over `world`; the result is the same on every rank. `found` and `expected` are this
 // rank's numbers.
-Difference compare(const Complex* found, const Complex* expected, std::size_t count,
-                   MPI_Comm world);
+Difference compare(const Complex* found, const Complex* expected, std::size_t count, MPI_Comm world);
 
 // The sum of |number|^2 over all ranks.
 double energy(const Complex* numbers, std::size_t count, MPI_Comm world);
 
 // A sum of hashes of (global index, bits), so the order of ranks and numbers does not matter.
-std::uint64_t checksum(const Complex* spectrum, const Layout& layout, const Extents& extents,
-                       MPI_Comm world);
+std::uint64_t checksum(const Complex* spectrum, const Layout& layout, const Extents& extents, MPI_Comm world);
 
 // Calls visit(local number, global index) for each number of a layout. The global index counts x
 // fastest, as the voxels of a Volume do.

@@ -53,10 +53,9 @@ struct VoxelType {
 };
 
 constexpr VoxelType kVoxelTypes[] = {
-    {2, 1, convert<std::uint8_t>}, {256, 1, convert<std::int8_t>},
-    {4, 2, convert<std::int16_t>}, {512, 2, convert<std::uint16_t>},
-    {8, 4, convert<std::int32_t>}, {768, 4, convert<std::uint32_t>},
-    {16, 4, convert<float>},       {64, 8, convert<double>},
+    {2, 1, convert<std::uint8_t>},    {256, 1, convert<std::int8_t>}, {4, 2, convert<std::int16_t>},
+    {512, 2, convert<std::uint16_t>}, {8, 4, convert<std::int32_t>},  {768, 4, convert<std::uint32_t>},
+    {16, 4, convert<float>},          {64, 8, convert<double>},
 };
 
 const VoxelType& voxel_type(int code, const std::string& path) {
@@ -161,8 +160,7 @@ Volume resample(const Volume& volume, const Extents& extents) {
   const std::vector<Position> along_z = positions(from_z, extents[2]);
 
   const auto line = [&](int y, int z) {
-    return volume.voxels.data() +
-           static_cast<std::size_t>(from_x) * (y + static_cast<std::size_t>(from_y) * z);
+    return volume.voxels.data() + static_cast<std::size_t>(from_x) * (y + static_cast<std::size_t>(from_y) * z);
   };
   Volume result{extents, {}};
   result.voxels.reserve(voxel_count(extents));
@@ -171,9 +169,7 @@ Volume resample(const Volume& volume, const Extents& extents) {
       const double* lines[2][2] = {{line(y.lower, z.lower), line(y.upper, z.lower)},
                                    {line(y.lower, z.upper), line(y.upper, z.upper)}};
       for (const Position& x : along_x) {
-        const auto on_line = [&](const double* at) {
-          return std::lerp(at[x.lower], at[x.upper], x.weight);
-        };
+        const auto on_line = [&](const double* at) { return std::lerp(at[x.lower], at[x.upper], x.weight); };
         const double low = std::lerp(on_line(lines[0][0]), on_line(lines[0][1]), y.weight);
         const double high = std::lerp(on_line(lines[1][0]), on_line(lines[1][1]), y.weight);
         result.voxels.push_back(std::lerp(low, high, z.weight));

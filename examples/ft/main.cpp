@@ -42,15 +42,15 @@ Problem choose_problem(const Options& options, const World& world) {
   const Problem problem = is_own ? own_problem(options.size) : *problem_of(options.name);
   const auto [nx, ny, nz] = problem.extents;
   if (ny % world.ranks != 0 || nz % world.ranks != 0) {
-    throw std::runtime_error(std::to_string(world.ranks) + " ranks do not divide the " +
-                             std::to_string(ny) + " rows and " + std::to_string(nz) +
-                             " planes of " + (is_own ? options.size : "class " + options.name));
+    throw std::runtime_error(std::to_string(world.ranks) + " ranks do not divide the " + std::to_string(ny) +
+                             " rows and " + std::to_string(nz) + " planes of " +
+                             (is_own ? options.size : "class " + options.name));
   }
   if (is_own) return problem;
   const int most = static_cast<int>(problem.checksums.size());
   if (options.iterations > most) {
-    throw std::runtime_error("class " + options.name + " has " + std::to_string(most) +
-                             " iterations, not " + std::to_string(options.iterations));
+    throw std::runtime_error("class " + options.name + " has " + std::to_string(most) + " iterations, not " +
+                             std::to_string(options.iterations));
   }
   return problem;
 }
@@ -129,12 +129,11 @@ void print(const Problem& problem, const Result& result, const World& world) {
   std::printf("NPB FT%s: %d x %d x %d, %zu iterations, ranks: %d, blocks of %zu B\n", kind.c_str(), nx, ny, nz,
               result.checksums.size(), world.ranks, result.block_bytes);
   for (std::size_t i = 0; i < result.checksums.size(); ++i) {
-    std::printf("step %2zu  checksum %.12e %.12e\n", i + 1, result.checksums[i].real(),
-                result.checksums[i].imag());
+    std::printf("step %2zu  checksum %.12e %.12e\n", i + 1, result.checksums[i].real(), result.checksums[i].imag());
   }
   const double operations = million_operations(problem, static_cast<int>(result.checksums.size()));
-  std::printf("total %.6f s, MPI_Alltoall %.6f s, FFT %.6f s, %.1f Mop/s\n", result.total,
-              result.part.exchange, result.part.fft, operations / result.total);
+  std::printf("total %.6f s, MPI_Alltoall %.6f s, FFT %.6f s, %.1f Mop/s\n", result.total, result.part.exchange,
+              result.part.fft, operations / result.total);
 }
 
 // Says whether the checksums are the published ones, or those of one process alone. Returns the exit status.
@@ -146,8 +145,8 @@ int verify(const Problem& problem, const std::vector<Complex>& found) {
     return 0;
   }
   const Complex published = problem.checksums[wrong - 1];
-  std::printf("verification failed: the checksum of step %d should be %.12e %.12e\n", wrong,
-              published.real(), published.imag());
+  std::printf("verification failed: the checksum of step %d should be %.12e %.12e\n", wrong, published.real(),
+              published.imag());
   return 1;
 }
 

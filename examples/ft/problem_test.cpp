@@ -11,9 +11,7 @@
 namespace ft {
 namespace {
 
-std::vector<Complex> published(const Problem& problem) {
-  return {problem.checksums.begin(), problem.checksums.end()};
-}
+std::vector<Complex> published(const Problem& problem) { return {problem.checksums.begin(), problem.checksums.end()}; }
 
 class EachClass : public testing::TestWithParam<const char*> {
  protected:
@@ -21,13 +19,9 @@ class EachClass : public testing::TestWithParam<const char*> {
 };
 INSTANTIATE_TEST_SUITE_P(Classes, EachClass, testing::Values("S", "W", "A", "B"));
 
-TEST_P(EachClass, PublishedChecksumsPass) {
-  EXPECT_EQ(first_wrong_step(problem, published(problem)), 0);
-}
+TEST_P(EachClass, PublishedChecksumsPass) { EXPECT_EQ(first_wrong_step(problem, published(problem)), 0); }
 
-TEST_P(EachClass, FirstChecksumsAlonePass) {
-  EXPECT_EQ(first_wrong_step(problem, problem.checksums.first(2)), 0);
-}
+TEST_P(EachClass, FirstChecksumsAlonePass) { EXPECT_EQ(first_wrong_step(problem, problem.checksums.first(2)), 0); }
 
 // Just inside and just outside of NPB's relative 1e-12, in every step, in both parts.
 TEST_P(EachClass, EveryWrongChecksumIsNoticed) {
@@ -60,9 +54,7 @@ TEST(Classes, UnknownOnesAreRefused) {
 }
 
 // 5^13 * 314159265 = 383495196533203125 = 55909509111989 mod 2^46.
-TEST(Generator, BeginsAsNpbDoes) {
-  EXPECT_EQ(Generator(0).next(), 55909509111989.0 / 70368744177664.0);
-}
+TEST(Generator, BeginsAsNpbDoes) { EXPECT_EQ(Generator(0).next(), 55909509111989.0 / 70368744177664.0); }
 
 TEST(Generator, JumpsAhead) {
   Generator steps(0);

@@ -12,13 +12,13 @@ fftw_complex* fftw(Complex* numbers) { return reinterpret_cast<fftw_complex*>(nu
 // the result. Two runs of this program can so be compared digit for digit.
 fftw_plan plan_planes(Complex* data, int nx, int ny, int planes, int sign) {
   const int extents[] = {ny, nx};
-  return fftw_plan_many_dft(2, extents, planes, fftw(data), nullptr, 1, ny * nx, fftw(data),
-                            nullptr, 1, ny * nx, sign, FFTW_ESTIMATE);
+  return fftw_plan_many_dft(2, extents, planes, fftw(data), nullptr, 1, ny * nx, fftw(data), nullptr, 1, ny * nx, sign,
+                            FFTW_ESTIMATE);
 }
 
 fftw_plan plan_columns(Complex* data, int nz, int columns, int sign) {
-  return fftw_plan_many_dft(1, &nz, columns, fftw(data), nullptr, columns, 1, fftw(data), nullptr,
-                            columns, 1, sign, FFTW_ESTIMATE);
+  return fftw_plan_many_dft(1, &nz, columns, fftw(data), nullptr, columns, 1, fftw(data), nullptr, columns, 1, sign,
+                            FFTW_ESTIMATE);
 }
 
 }  // namespace
@@ -30,8 +30,7 @@ Numbers allocate(std::size_t count) {
   return Numbers(memory);
 }
 
-Transform::Transform(std::array<int, 3> extents, MPI_Comm world)
-    : extents_(extents), world_(world) {
+Transform::Transform(std::array<int, 3> extents, MPI_Comm world) : extents_(extents), world_(world) {
   MPI_Comm_size(world, &ranks_);
   MPI_Comm_rank(world, &rank_);
   const auto [nx, ny, nz] = extents;

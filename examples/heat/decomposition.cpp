@@ -10,9 +10,7 @@ namespace heat {
 Box block_of(const Extents& field, const Extents& grid, const Extents& coordinates) {
   Box box;
   for (int d = 0; d < 3; ++d) {
-    const auto first_of = [&](std::int64_t part) {
-      return static_cast<int>(part * field[d] / grid[d]);
-    };
+    const auto first_of = [&](std::int64_t part) { return static_cast<int>(part * field[d] / grid[d]); };
     box.begin[d] = first_of(coordinates[d]);
     box.extents[d] = first_of(coordinates[d] + 1) - box.begin[d];
   }
@@ -78,8 +76,7 @@ Extents parse_product(const std::string& text, int dimensions, const std::string
     at = next;
   }
   if (good && at == end) return numbers;
-  throw std::runtime_error("'" + text + "' is not a " + what + " such as " +
-                           (dimensions == 2 ? "4x2" : "4x2x2"));
+  throw std::runtime_error("'" + text + "' is not a " + what + " such as " + (dimensions == 2 ? "4x2" : "4x2x2"));
 }
 
 std::string product_text(const Extents& numbers, int dimensions, const char* between) {
@@ -95,14 +92,12 @@ void check_grid(const Extents& field, const Extents& grid, int dimensions, int r
   // right.
   for (const int number : grid) places = places > ranks ? places : places * number;
   if (places != ranks) {
-    throw std::runtime_error(name + " does not have one place for each of the " +
-                             std::to_string(ranks) + " ranks");
+    throw std::runtime_error(name + " does not have one place for each of the " + std::to_string(ranks) + " ranks");
   }
   for (int d = 0; d < dimensions; ++d) {
     if (field[d] / grid[d] >= kGhostWidth) continue;
-    throw std::runtime_error(name + " cuts the " + std::to_string(field[d]) + " points along " +
-                             "xyz"[d] + " into blocks thinner than the ghost width of " +
-                             std::to_string(kGhostWidth));
+    throw std::runtime_error(name + " cuts the " + std::to_string(field[d]) + " points along " + "xyz"[d] +
+                             " into blocks thinner than the ghost width of " + std::to_string(kGhostWidth));
   }
 }
 

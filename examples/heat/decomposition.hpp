@@ -39,9 +39,7 @@ struct Layout {
   Extents own{};
   Extents ghosts{};
 
-  Extents padded() const {
-    return {own[0] + 2 * ghosts[0], own[1] + 2 * ghosts[1], own[2] + 2 * ghosts[2]};
-  }
+  Extents padded() const { return {own[0] + 2 * ghosts[0], own[1] + 2 * ghosts[1], own[2] + 2 * ghosts[2]}; }
 };
 
 // The block of the process at `coordinates`. Blocks differ by one point at most along a dimension.

@@ -33,8 +33,7 @@ Neighborhood neighborhood_of(const ProcessGrid& grid, const ExchangeKind& kind) 
 }
 
 template <class PointsOf>
-Blocks blocks_of(const std::vector<Offset>& sides, const Layout& layout, int dimensions,
-                 PointsOf points_of) {
+Blocks blocks_of(const std::vector<Offset>& sides, const Layout& layout, int dimensions, PointsOf points_of) {
   Blocks blocks;
   for (const Offset& side : sides) {
     blocks.displacements.push_back(0);
@@ -48,8 +47,8 @@ Blocks blocks_of(const std::vector<Offset>& sides, const Layout& layout, int dim
 MPI_Datatype part_type(const Extents& array, const Box& part, int dimensions) {
   MPI_Datatype type;
   // In Fortran's order the first dimension is the fastest.
-  MPI_Type_create_subarray(dimensions, array.data(), part.extents.data(), part.begin.data(),
-                           MPI_ORDER_FORTRAN, MPI_DOUBLE, &type);
+  MPI_Type_create_subarray(dimensions, array.data(), part.extents.data(), part.begin.data(), MPI_ORDER_FORTRAN,
+                           MPI_DOUBLE, &type);
   MPI_Type_commit(&type);
   return type;
 }
@@ -83,9 +82,8 @@ Exchange::~Exchange() {
 
 void Exchange::shift(double* array) const {
   for (std::size_t i = 0; i < sends_.types.size(); ++i) {
-    MPI_Sendrecv(array, 1, sends_.types[i], grid_.rank_at(neighborhood_.sends[i]),
-                 static_cast<int>(i), array, 1, receives_.types[i],
-                 grid_.rank_at(neighborhood_.receives[i]), static_cast<int>(i), grid_.comm,
+    MPI_Sendrecv(array, 1, sends_.types[i], grid_.rank_at(neighborhood_.sends[i]), static_cast<int>(i), array, 1,
+                 receives_.types[i], grid_.rank_at(neighborhood_.receives[i]), static_cast<int>(i), grid_.comm,
                  MPI_STATUS_IGNORE);
   }
 }

@@ -77,9 +77,7 @@ TEST(Blocks, SidesOfABlock) {
   EXPECT_EQ(ghost_points(layout, {1, 0, 1}).extents, (Extents{1, 5, 1}));
 }
 
-TEST(Blocks, APlaneHasNoGhostsAlongZ) {
-  EXPECT_EQ(layout_of({4, 5, 1}, 2).padded(), (Extents{6, 7, 1}));
-}
+TEST(Blocks, APlaneHasNoGhostsAlongZ) { EXPECT_EQ(layout_of({4, 5, 1}, 2).padded(), (Extents{6, 7, 1})); }
 
 TEST(Neighbors, AreAsManyAsTheStencilHas) {
   for (const int stencil : {5, 9, 7, 27}) {
@@ -94,8 +92,7 @@ TEST(Grid, IsReadFromText) {
   EXPECT_EQ(parse_product("4x2", 2, "grid"), (Extents{4, 2, 1}));
   EXPECT_EQ(parse_product("4x2x30", 3, "grid"), (Extents{4, 2, 30}));
   for (const char* bad : {"", "4", "4x", "4x2x1", "0x2", "-1x2", "4X2", "4x2 ", "99999999999x1"}) {
-    EXPECT_EQ(error_of([&] { parse_product(bad, 2, "grid"); }),
-              "'" + std::string(bad) + "' is not a grid such as 4x2");
+    EXPECT_EQ(error_of([&] { parse_product(bad, 2, "grid"); }), "'" + std::string(bad) + "' is not a grid such as 4x2");
   }
 }
 
@@ -164,8 +161,7 @@ TEST_P(EachStencil, IsTheLaplacianOfAParabola) {
     return 2.0 * x * x + 3.0 * y * y + 5.0 * z * z + 7.0 * x * y - 4.0 * y * z + x - y + z;
   };
   const double laplacian = dimensions == 3 ? 2 * (2 + 3 + 5) : 2 * (2 + 3);
-  with_formula(stencil,
-               [&](const auto& formula) { EXPECT_NEAR(formula(at), kFactor * laplacian, 1e-13); });
+  with_formula(stencil, [&](const auto& formula) { EXPECT_NEAR(formula(at), kFactor * laplacian, 1e-13); });
 }
 
 // A neighbour read twice, and another not at all, would be noticed.
@@ -217,12 +213,10 @@ TEST_P(EachStencil, AWaveDecaysAsItShould) {
   const int length = 8, steps = 10;
   Field field{extents(length, 4, 4), {}};
   for (std::size_t i = 0; i < point_count(field.extents); ++i) {
-    field.values.push_back(
-        std::cos(2 * std::numbers::pi * static_cast<double>(i % length) / length));
+    field.values.push_back(std::cos(2 * std::numbers::pi * static_cast<double>(i % length) / length));
   }
   const Field last = reference(field, dimensions, stencil, Boundary::periodic, steps);
-  const double decay =
-      std::pow(1 - 2 * kFactor * (1 - std::cos(2 * std::numbers::pi / length)), steps);
+  const double decay = std::pow(1 - 2 * kFactor * (1 - std::cos(2 * std::numbers::pi / length)), steps);
   for (std::size_t i = 0; i < field.values.size(); ++i) {
     EXPECT_NEAR(last.values[i], decay * field.values[i], 1e-13);
   }
@@ -301,9 +295,8 @@ struct Parts {
           message.push_back(from->values[index_in(from->layout.padded(), x, y, z)]);
         });
         std::size_t i = 0;
-        for_each(ghosts, [&](int x, int y, int z) {
-          part.values[index_in(part.layout.padded(), x, y, z)] = message[i++];
-        });
+        for_each(ghosts,
+                 [&](int x, int y, int z) { part.values[index_in(part.layout.padded(), x, y, z)] = message[i++]; });
       }
     }
   }
@@ -314,8 +307,8 @@ struct Parts {
 };
 
 // The grid must have a place along every dimension that the field has.
-Field in_parts(const Field& field, const Extents& grid, int dimensions, int stencil,
-               Boundary boundary, int iterations) {
+Field in_parts(const Field& field, const Extents& grid, int dimensions, int stencil, Boundary boundary,
+               int iterations) {
   Parts all(field, grid, dimensions);
   for (int i = 0; i < iterations; ++i) {
     all.exchange(neighbor_offsets(dimensions, stencil), boundary == Boundary::periodic);
@@ -362,8 +355,7 @@ TEST(Difference, NamesTheFirstPoint) {
   Field other = field;
   other.values[1 + 4 * (2 + 3 * 1)] = 0.5;
   field.values[1 + 4 * (2 + 3 * 1)] = 0.25;
-  EXPECT_EQ(difference(field, other, 3),
-            "point (1, 2, 1) is 0.25, the sequential program finds 0.5");
+  EXPECT_EQ(difference(field, other, 3), "point (1, 2, 1) is 0.25, the sequential program finds 0.5");
 }
 
 TEST(Json, HoldsWhatWasFound) {
@@ -375,8 +367,8 @@ TEST(Json, HoldsWhatWasFound) {
   report.checksum = 255;
   report.check = "passed";
   const std::string text = as_json(report);
-  for (const char* part : {R"("extents": [33, 41], "grid": [2, 1])",
-                           R"("checksum": "00000000000000ff")", R"("check": "passed"})"}) {
+  for (const char* part :
+       {R"("extents": [33, 41], "grid": [2, 1])", R"("checksum": "00000000000000ff")", R"("check": "passed"})"}) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   }
 }
@@ -390,8 +382,7 @@ class Images : public testing::Test {
   std::string error() const {
     return error_of([&] { read_image(path, -1); });
   }
-  const std::string path =
-      testing::TempDir() + "heat_test." + std::to_string(std::random_device()()) + ".pgm";
+  const std::string path = testing::TempDir() + "heat_test." + std::to_string(std::random_device()()) + ".pgm";
 };
 
 TEST_F(Images, AreReadAsTheyWereWritten) {

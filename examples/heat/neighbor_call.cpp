@@ -8,9 +8,8 @@
 namespace heat {
 namespace {
 
-using Init = int (*)(const void*, const int[], const MPI_Aint[], const MPI_Datatype[], void*,
-                     const int[], const MPI_Aint[], const MPI_Datatype[], MPI_Comm, MPI_Info,
-                     MPI_Request*);
+using Init = int (*)(const void*, const int[], const MPI_Aint[], const MPI_Datatype[], void*, const int[],
+                     const MPI_Aint[], const MPI_Datatype[], MPI_Comm, MPI_Info, MPI_Request*);
 
 // Looked up when the program runs: a program made for one MPI can run on another of its ABI, older
 // or newer. Open MPI 4 has the function under the second name.
@@ -22,9 +21,7 @@ Init find_init() {
 }
 
 // An offset as a number, to be sent.
-int code_of(const Offset& offset) {
-  return (offset[0] + 1) + 3 * (offset[1] + 1) + 9 * (offset[2] + 1);
-}
+int code_of(const Offset& offset) { return (offset[0] + 1) + 3 * (offset[1] + 1) + 9 * (offset[2] + 1); }
 
 Offset offset_of(int code) { return {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1}; }
 
@@ -38,20 +35,19 @@ Blocks one_after_another(std::size_t count) {
 
 }  // namespace
 
-NeighborCall::NeighborCall(MPI_Comm comm, Caller caller, const void* send, const Blocks& sends,
-                           void* receive, const Blocks& receives)
+NeighborCall::NeighborCall(MPI_Comm comm, Caller caller, const void* send, const Blocks& sends, void* receive,
+                           const Blocks& receives)
     : comm_(comm), caller_(caller), send_(send), receive_(receive), sends_(sends), receives_(receives) {
   const Init init = caller == Caller::mpi_persistent ? find_init() : nullptr;
   ones_.assign(std::max(sends.types.size(), receives.types.size()), 1);
   if (caller == Caller::quadrille_persistent) {  // collective, also for a rank without neighbours
-    Quadrille_Neighbor_alltoallw_init(send_, ones_.data(), sends_.displacements.data(), sends_.types.data(),
-                                      receive_, ones_.data(), receives_.displacements.data(),
-                                      receives_.types.data(), comm_, MPI_INFO_NULL, &own_request_);
+    Quadrille_Neighbor_alltoallw_init(send_, ones_.data(), sends_.displacements.data(), sends_.types.data(), receive_,
+                                      ones_.data(), receives_.displacements.data(), receives_.types.data(), comm_,
+                                      MPI_INFO_NULL, &own_request_);
   }
   if (init == nullptr || ones_.empty()) return;
-  init(send_, ones_.data(), sends_.displacements.data(), sends_.types.data(), receive_,
-       ones_.data(), receives_.displacements.data(), receives_.types.data(), comm_, MPI_INFO_NULL,
-       &request_);
+  init(send_, ones_.data(), sends_.displacements.data(), sends_.types.data(), receive_, ones_.data(),
+       receives_.displacements.data(), receives_.types.data(), comm_, MPI_INFO_NULL, &request_);
 }
 
 NeighborCall::~NeighborCall() {
@@ -76,9 +72,8 @@ void NeighborCall::operator()() {
     MPI_Wait(&request_, MPI_STATUS_IGNORE);
     return;
   }
-  MPI_Neighbor_alltoallw(send_, ones_.data(), sends_.displacements.data(), sends_.types.data(),
-                         receive_, ones_.data(), receives_.displacements.data(),
-                         receives_.types.data(), comm_);
+  MPI_Neighbor_alltoallw(send_, ones_.data(), sends_.displacements.data(), sends_.types.data(), receive_, ones_.data(),
+                         receives_.displacements.data(), receives_.types.data(), comm_);
 }
 
 std::vector<int> codes_of(const std::vector<Offset>& sides, bool turned) {
@@ -97,8 +92,8 @@ std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, Caller
   const std::vector<int> sent = codes_of(neighborhood.sends);
   // A Cartesian communicator lists neighbours that do not exist too; of those nothing arrives.
   std::vector<int> arrived = codes_of(neighborhood.receives, true);
-  NeighborCall call(neighborhood.comm, caller, sent.data(), one_after_another(sent.size()),
-                    arrived.data(), one_after_another(arrived.size()));
+  NeighborCall call(neighborhood.comm, caller, sent.data(), one_after_another(sent.size()), arrived.data(),
+                    one_after_another(arrived.size()));
   call();
   return sides_of(arrived);
 }

@@ -55,10 +55,9 @@ Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offse
     }
   }
   // Not from the Cartesian communicator: Open MPI 5.0 takes a graph made from it for a grid too.
-  MPI_Dist_graph_create_adjacent(grid.base, static_cast<int>(sources.size()), sources.data(),
-                                 MPI_UNWEIGHTED, static_cast<int>(destinations.size()),
-                                 destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                 &result.comm);
+  MPI_Dist_graph_create_adjacent(grid.base, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
+                                 static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &result.comm);
   return result;
 }
 

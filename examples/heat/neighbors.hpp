@@ -50,8 +50,8 @@ Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offse
 Neighborhood isomorphic_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets, bool equal_blocks,
                                      const std::string& collective, const std::string& algorithm);
 
-// Forces an algorithm of Quadrille for `collective` (as neighbor_alltoallw) on `comm`; on all ranks. False if it knows no such algorithm: one
-// line on stderr says which it knows.
+// Forces an algorithm of Quadrille for `collective` (as neighbor_alltoallw) on `comm`; on all ranks. False if it knows
+// no such algorithm: one line on stderr says which it knows.
 bool force_algorithm(MPI_Comm comm, const std::string& collective, const std::string& algorithm);
 
 // For messages without a topology: block i goes to offsets[i] and comes from the opposite side.

@@ -20,11 +20,14 @@ struct Counts {
   const std::vector<int>&sends, &send_places, &receives, &receive_places;
 };
 
-void call(PackedCaller caller, const void* send, void* receive, MPI_Datatype type, const Counts& counts, MPI_Comm comm) {
+void call(PackedCaller caller, const void* send, void* receive, MPI_Datatype type, const Counts& counts,
+          MPI_Comm comm) {
   const auto alltoall = caller == PackedCaller::mpi_alltoall ? MPI_Neighbor_alltoall : Quadrille_Neighbor_alltoall;
   const auto alltoallv = caller == PackedCaller::mpi_alltoallv ? MPI_Neighbor_alltoallv : Quadrille_Neighbor_alltoallv;
   if (has_one_size(caller)) {
-    const int count = !counts.sends.empty() ? counts.sends.front() : counts.receives.empty() ? 0 : counts.receives.front();
+    const int count = !counts.sends.empty()     ? counts.sends.front()
+                      : counts.receives.empty() ? 0
+                                                : counts.receives.front();
     alltoall(send, count, type, receive, count, type, comm);
   } else {
     alltoallv(send, counts.sends.data(), counts.send_places.data(), type, receive, counts.receives.data(),
@@ -116,7 +119,8 @@ void check_one_size(const Layout& layout, const std::vector<Offset>& offsets, bo
   for (const Offset& offset : offsets) counts.push_back(point_count(edge_points(layout, offset).extents));
   if (evenly && std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end()) return;
   throw std::runtime_error(
-      "--exchange alltoall wants blocks of one size at all ranks: a cube of points at each, and a stencil without corners");
+      "--exchange alltoall wants blocks of one size at all ranks: a cube of points at each, and a stencil without "
+      "corners");
 }
 
 std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, PackedCaller caller) {

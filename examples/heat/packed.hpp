@@ -1,5 +1,6 @@
 // The exchange of ghost points with one buffer for all that is sent and one for all that arrives, in the order of the
-// neighbours: the calls of the heat programs of Li, Zhang and Hoefler, section 5.4 ("ordered buffers" are their figure 8).
+// neighbours: the calls of the heat programs of Li, Zhang and Hoefler, section 5.4 ("ordered buffers" are their figure
+// 8).
 #pragma once
 
 #include <mpi.h>
@@ -50,7 +51,8 @@ class PackedCall {
   Side sends_, receives_;
 };
 
-// Throws std::runtime_error, on all ranks alike, unless all blocks have one size: `evenly` says that all ranks' fields have.
+// Throws std::runtime_error, on all ranks alike, unless all blocks have one size: `evenly` says that all ranks' fields
+// have.
 void check_one_size(const Layout& layout, const std::vector<Offset>& offsets, bool evenly);
 
 // As receives_as_matched (neighbor_call.hpp), by the call that will be made.

@@ -94,8 +94,8 @@ Box place_of(const Extents& field, const ProcessGrid& grid, int rank) {
 // each side says where the points lie, so nothing is packed. `on_block` must not wait, because rank
 // 0 has both ends of its own block.
 template <typename Send, typename Receive>
-void with_blocks(const Extents& extents, const ProcessGrid& grid, int ranks, Send on_field,
-                 Receive on_block, const Layout& layout) {
+void with_blocks(const Extents& extents, const ProcessGrid& grid, int ranks, Send on_field, Receive on_block,
+                 const Layout& layout) {
   MPI_Datatype mine = part_type(layout.padded(), own_points(layout), grid.dimensions);
   MPI_Request request;
   on_block(mine, &request);
@@ -108,17 +108,12 @@ void with_blocks(const Extents& extents, const ProcessGrid& grid, int ranks, Sen
   MPI_Type_free(&mine);
 }
 
-void scatter(const Field& field, const Extents& extents, const ProcessGrid& grid, int ranks,
-             const Layout& layout, double* array) {
+void scatter(const Field& field, const Extents& extents, const ProcessGrid& grid, int ranks, const Layout& layout,
+             double* array) {
   with_blocks(
       extents, grid, ranks,
-      [&](MPI_Datatype part, int rank) {
-        MPI_Send(field.values.data(), 1, part, rank, 0, grid.comm);
-      },
-      [&](MPI_Datatype mine, MPI_Request* request) {
-        MPI_Irecv(array, 1, mine, 0, 0, grid.comm, request);
-      },
-      layout);
+      [&](MPI_Datatype part, int rank) { MPI_Send(field.values.data(), 1, part, rank, 0, grid.comm); },
+      [&](MPI_Datatype mine, MPI_Request* request) { MPI_Irecv(array, 1, mine, 0, 0, grid.comm, request); }, layout);
 }
 
 // The whole field on rank 0; elsewhere one without points.
@@ -169,8 +164,7 @@ void for_each_point(const Block& block, const Extents& extents, Use use) {
 
 // ---- The run ----
 
-Seconds iterate(const Options& options, const Extents& extents, const ProcessGrid& grid,
-                Block& block) {
+Seconds iterate(const Options& options, const Extents& extents, const ProcessGrid& grid, Block& block) {
   const bool evenly = divides_evenly(extents, grid.grid);
   if (collective_of(options.exchange) == std::string("neighbor_alltoall")) {
     check_one_size(block.layout, neighbor_offsets(grid.dimensions, options.stencil), evenly);
@@ -197,8 +191,7 @@ Seconds iterate(const Options& options, const Extents& extents, const ProcessGri
   return seconds;
 }
 
-void summarize(const Block& block, const Extents& extents, const Seconds& seconds, MPI_Comm comm,
-               Report& report) {
+void summarize(const Block& block, const Extents& extents, const Seconds& seconds, MPI_Comm comm, Report& report) {
   std::uint64_t checksum = 0;
   double sum = 0;
   Range range{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
@@ -218,8 +211,7 @@ void summarize(const Block& block, const Extents& extents, const Seconds& second
   report.mean = sum / static_cast<double>(point_count(extents));
 }
 
-Report describe(const Kind& kind, const Options& options, const Extents& extents,
-                const ProcessGrid& grid, int ranks) {
+Report describe(const Kind& kind, const Options& options, const Extents& extents, const ProcessGrid& grid, int ranks) {
   Report report;
   report.program = kind.name;
   report.dimensions = kind.dimensions;
@@ -241,18 +233,17 @@ void write_picture(const Options& options, const Field& start, const Field& fiel
 }
 
 // On rank 0. What is wrong with the field, or "passed".
-std::string check(const Kind& kind, const Options& options, const Field& start,
-                  const Field& found) {
+std::string check(const Kind& kind, const Options& options, const Field& start, const Field& found) {
   const Boundary boundary = options.boundary == "fixed" ? Boundary::fixed : Boundary::periodic;
-  const Field expected =
-      reference(start, kind.dimensions, options.stencil, boundary, options.iterations);
+  const Field expected = reference(start, kind.dimensions, options.stencil, boundary, options.iterations);
   const std::string wrong = difference(found, expected, kind.dimensions);
   return wrong.empty() ? "passed" : wrong;
 }
 
 int run(const Kind& kind, const Options& options, const World& world) {
   // Here, so that a wrong name is known before the work; it counts on the communicator of the exchange.
-  if (!options.algorithm.empty() && !force_algorithm(world.comm, collective_of(options.exchange), options.algorithm)) return 2;
+  if (!options.algorithm.empty() && !force_algorithm(world.comm, collective_of(options.exchange), options.algorithm))
+    return 2;
   Field start;  // on rank 0
   const double arrays_here = count_arrays_here(options, world);
   examples::on_first_rank(world, [&] { start = read_field(kind, options, arrays_here); });
@@ -288,8 +279,7 @@ void add_options(CLI::App& app, const Kind& kind, Options& options) {
   const std::string numbers = kind.dimensions == 2 ? "PxQ" : "PxQxR";
   app.add_option("--input", options.input, kind.input)->capture_default_str();
   if (kind.dimensions == 2) {
-    app.add_option("--slice", options.slice, "Plane of a scan; default: the middle one")
-        ->check(CLI::NonNegativeNumber);
+    app.add_option("--slice", options.slice, "Plane of a scan; default: the middle one")->check(CLI::NonNegativeNumber);
   }
   app.add_option("--size", options.size,
                  "Points to sample the input with, " + numbers + "; default: as many as it has");
@@ -303,12 +293,13 @@ void add_options(CLI::App& app, const Kind& kind, Options& options) {
       ->check(CLI::IsMember({"periodic", "fixed"}))
       ->capture_default_str();
   app.add_option("--grid", options.grid, "Process grid, " + numbers + "; default: as MPI advises");
-  app.add_option("--exchange", options.exchange,
-                 "alltoallw: MPI_Neighbor_alltoallw; persistent: MPI_Neighbor_alltoallw_init; "
-                 "sendrecv: one MPI_Sendrecv for each neighbour; quadrille, quadrille-persistent: "
-                 "Quadrille_Neighbor_alltoallw and its persistent form on an isomorphic neighbourhood; alltoallv, "
-                 "alltoall: the program packs, for MPI_Neighbor_alltoallv, or for MPI_Neighbor_alltoall where all blocks "
-                 "have one size; quadrille-alltoallv, quadrille-alltoall: the same by Quadrille's functions")
+  app.add_option(
+         "--exchange", options.exchange,
+         "alltoallw: MPI_Neighbor_alltoallw; persistent: MPI_Neighbor_alltoallw_init; "
+         "sendrecv: one MPI_Sendrecv for each neighbour; quadrille, quadrille-persistent: "
+         "Quadrille_Neighbor_alltoallw and its persistent form on an isomorphic neighbourhood; alltoallv, "
+         "alltoall: the program packs, for MPI_Neighbor_alltoallv, or for MPI_Neighbor_alltoall where all blocks "
+         "have one size; quadrille-alltoallv, quadrille-alltoall: the same by Quadrille's functions")
       ->check(CLI::IsMember({"alltoallw", "persistent", "sendrecv", "quadrille", "quadrille-persistent", "alltoallv",
                              "alltoall", "quadrille-alltoallv", "quadrille-alltoall"}))
       ->capture_default_str();

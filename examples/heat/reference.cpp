@@ -19,8 +19,7 @@ struct Places {
 
 Places places_of(const Extents& extents) {
   const std::size_t row = extents[0];
-  return {
-      {wrapped(extents[0], 1), wrapped(extents[1], row), wrapped(extents[2], row * extents[1])}};
+  return {{wrapped(extents[0], 1), wrapped(extents[1], row), wrapped(extents[2], row * extents[1])}};
 }
 
 bool outermost(const Extents& extents, int dimensions, const Extents& point) {
@@ -42,11 +41,10 @@ Field reference(Field field, int dimensions, int stencil, Boundary boundary, int
       for (int y = 0; y < ny; ++y) {
         for (int x = 0; x < nx; ++x) {
           const auto at = [&, x, y, z](int dx, int dy, int dz) {
-            return field.values[places.along[0][x + dx + 1] + places.along[1][y + dy + 1] +
-                                places.along[2][z + dz + 1]];
+            return field
+                .values[places.along[0][x + dx + 1] + places.along[1][y + dy + 1] + places.along[2][z + dz + 1]];
           };
-          const bool keeps =
-              boundary == Boundary::fixed && outermost(field.extents, dimensions, {x, y, z});
+          const bool keeps = boundary == Boundary::fixed && outermost(field.extents, dimensions, {x, y, z});
           next.push_back(keeps ? at(0, 0, 0) : formula(at));
         }
       }

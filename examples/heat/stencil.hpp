@@ -43,8 +43,7 @@ struct NinePoints {
 struct SevenPoints {
   template <class At>
   double operator()(const At& at) const {
-    const double faces =
-        (at(-1, 0, 0) + at(1, 0, 0)) + (at(0, -1, 0) + at(0, 1, 0)) + (at(0, 0, -1) + at(0, 0, 1));
+    const double faces = (at(-1, 0, 0) + at(1, 0, 0)) + (at(0, -1, 0) + at(0, 1, 0)) + (at(0, 0, -1) + at(0, 0, 1));
     return at(0, 0, 0) + kFactor * (faces - 6 * at(0, 0, 0));
   }
 };
@@ -55,8 +54,7 @@ struct TwentySevenPoints {
   double operator()(const At& at) const {
     const auto both = [&](int y, int z) { return at(-1, y, z) + at(1, y, z); };
     const auto middle = [&](int y, int z) { return at(0, y, z); };
-    const double faces =
-        both(0, 0) + (middle(-1, 0) + middle(1, 0)) + (middle(0, -1) + middle(0, 1));
+    const double faces = both(0, 0) + (middle(-1, 0) + middle(1, 0)) + (middle(0, -1) + middle(0, 1));
     const double edges = (both(-1, 0) + both(1, 0)) + (both(0, -1) + both(0, 1)) +
                          ((middle(-1, -1) + middle(1, -1)) + (middle(-1, 1) + middle(1, 1)));
     const double corners = (both(-1, -1) + both(1, -1)) + (both(-1, 1) + both(1, 1));
@@ -82,8 +80,7 @@ void with_formula(int stencil, Use use) {
 
 // The points of a block that change, as a part of its padded array. `block` is its place in the
 // field.
-Box changing_points(const Extents& field, const Box& block, const Layout& layout,
-                    Boundary boundary);
+Box changing_points(const Extents& field, const Box& block, const Layout& layout, Boundary boundary);
 
 // One step for the points `box` of a padded array. The ghost points of `from` must be there.
 void step(int stencil, const Layout& layout, const Box& box, const double* from, double* to);

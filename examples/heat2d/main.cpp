@@ -10,8 +10,6 @@ int main(int argc, char** argv) {
       .dimensions = 2,
       .stencils = {5, 9},
       .input = "Image: a PGM file, or a NIfTI-1 scan (.nii or .nii.gz) of which one plane is read",
-      .read = [](const heat::Options& options) {
-        return heat::read_image(options.input, options.slice);
-      }};
+      .read = [](const heat::Options& options) { return heat::read_image(options.input, options.slice); }};
   return heat::main_of(kind, argc, argv);
 }

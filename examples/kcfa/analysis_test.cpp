@@ -40,8 +40,7 @@ int variable(const Program& program, const std::string& name) {
 }
 
 // What the store has for a variable, one set of values a contour.
-std::vector<std::set<reference::Value>> values(const std::string& source, int k,
-                                               const std::string& name) {
+std::vector<std::set<reference::Value>> values(const std::string& source, int k, const std::string& name) {
   const Program program = program_of(source);
   std::vector<std::set<reference::Value>> result;
   for (const auto& [place, there] : reference::analyse(program, k).store) {
@@ -240,8 +239,8 @@ TEST(Partition, RefusesWhatIsNoFactOrNotItsOwn) {
   }
   Partition alone(machine, 0, 1);
   EXPECT_TRUE(alone.accepts(fact.data()));
-  for (const Word wrong : {head(Kind::value, 2), head(Kind::state, 2), head(Kind::flow, 2),
-                           head(static_cast<Kind>(3), 0), ~Word{0}}) {
+  for (const Word wrong :
+       {head(Kind::value, 2), head(Kind::state, 2), head(Kind::flow, 2), head(static_cast<Kind>(3), 0), ~Word{0}}) {
     fact[0] = wrong;
     EXPECT_FALSE(alone.accepts(fact.data())) << wrong;
   }
@@ -293,8 +292,7 @@ TEST(Reference, MistakesOfTheProgramEndTheirPath) {
 // ---- The distributed analysis ----
 
 TEST(Distributed, FindsWhatTheReferenceFinds) {
-  std::vector<std::string> sources = {kIdentity, kOmega, kTwoSites, "(#t #f)",
-                                      "((lambda (x) x) #t #f)"};
+  std::vector<std::string> sources = {kIdentity, kOmega, kTwoSites, "(#t #f)", "((lambda (x) x) #t #f)"};
   for (int levels = 1; levels <= 6; ++levels) sources.push_back(worst_case(levels));
   for (const std::string& source : sources) {
     const Program program = program_of(source);

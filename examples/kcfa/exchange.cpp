@@ -63,8 +63,8 @@ std::span<const Word> Exchange::operator()(Outbox& outbox) {
   received_.resize(width_ * starts_of(receive_counts_, receive_starts_));
   const auto alltoallv = quadrille_ ? Quadrille_Alltoallv : MPI_Alltoallv;
   const double start = MPI_Wtime();
-  alltoallv(sent_.data(), send_counts_.data(), send_starts_.data(), tuple_, received_.data(),
-            receive_counts_.data(), receive_starts_.data(), tuple_, comm_);
+  alltoallv(sent_.data(), send_counts_.data(), send_starts_.data(), tuple_, received_.data(), receive_counts_.data(),
+            receive_starts_.data(), tuple_, comm_);
   traffic.data += MPI_Wtime() - start;
   const int largest = *std::max_element(send_counts_.begin(), send_counts_.end());
   trace.add(static_cast<std::uint64_t>(largest) * width_ * sizeof(Word), traffic.bytes - before.bytes,
@@ -93,8 +93,7 @@ void Exchange::pack(const Outbox& outbox) {
 
 void Exchange::sum(std::span<std::uint64_t> numbers) {
   const double start = MPI_Wtime();
-  MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_UINT64_T,
-                MPI_SUM, comm_);
+  MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_UINT64_T, MPI_SUM, comm_);
   traffic.agreement += MPI_Wtime() - start;
 }
 

@@ -24,10 +24,9 @@ Word mix(Word x) {
 Machine make_machine(const Program& program, int k) {
   const int bits = std::bit_width(program.calls.size());
   if (k * bits > 64) {
-    throw std::runtime_error("a contour of " + std::to_string(k) + " call sites out of " +
-                             std::to_string(program.calls.size()) +
-                             " does not fit into 64 bits; the most for this program is k = " +
-                             std::to_string(64 / bits));
+    throw std::runtime_error(
+        "a contour of " + std::to_string(k) + " call sites out of " + std::to_string(program.calls.size()) +
+        " does not fit into 64 bits; the most for this program is k = " + std::to_string(64 / bits));
   }
   const std::size_t free = static_cast<std::size_t>(most_free(program));
   return {&program, k, bits, std::max(kFlowWords, kValueEnvironment + free)};

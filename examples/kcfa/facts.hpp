@@ -59,9 +59,7 @@ Machine make_machine(const Program& program, int k);
 // The contour after `call`. The latest call site is in the lowest bits; 0 stands for none.
 Word push(const Machine& machine, int call, Word contour);
 
-inline Word head(Kind kind, int id) {
-  return static_cast<Word>(kind) << 32 | static_cast<Word>(id);
-}
+inline Word head(Kind kind, int id) { return static_cast<Word>(kind) << 32 | static_cast<Word>(id); }
 inline Kind kind_of(const Word* tuple) { return static_cast<Kind>(tuple[0] >> 32); }
 inline int id_of(const Word* tuple) { return static_cast<int>(tuple[0] & 0xffffffff); }
 
@@ -97,9 +95,7 @@ struct Summary {
   std::uint64_t hash = 0;
 };
 
-inline std::uint64_t facts_of(const Summary& summary) {
-  return summary.states + summary.values + summary.flows;
-}
+inline std::uint64_t facts_of(const Summary& summary) { return summary.states + summary.values + summary.flows; }
 
 inline bool same_result(const Summary& a, const Summary& b) {
   return a.states == b.states && a.values == b.values && a.hash == b.hash;

@@ -103,25 +103,22 @@ Result analyse(const Machine& machine, Exchange& exchange, const World& world) {
   return result;
 }
 
-void print(const Options& options, const Machine& machine, const World& world,
-           const Result& result) {
+void print(const Options& options, const Machine& machine, const World& world, const Result& result) {
   const Summary& found = result.found;
   const Traffic& traffic = result.traffic;
   const double blocks = 1.0 * world.ranks * world.ranks * result.iterations;
-  const std::string what =
-      options.file.empty() ? "terms: " + std::to_string(options.terms) : options.file;
+  const std::string what = options.file.empty() ? "terms: " + std::to_string(options.terms) : options.file;
   std::printf("kCFA k: %d, %s, ranks: %d, algorithm: %s\n", options.k, what.c_str(), world.ranks,
               options.algorithm.c_str());
-  std::printf("facts %" PRIu64 ": %" PRIu64 " states, %" PRIu64 " values, %" PRIu64
-              " flows; most on a rank: %" PRIu64 "\n",
+  std::printf("facts %" PRIu64 ": %" PRIu64 " states, %" PRIu64 " values, %" PRIu64 " flows; most on a rank: %" PRIu64
+              "\n",
               facts_of(found), found.states, found.values, found.flows, result.most_facts);
   std::printf("hash %016" PRIx64 "\n", found.hash);
   std::printf("iterations %d\n", result.iterations);
-  std::printf("moved %" PRIu64 " B in facts of %zu B; blocks: mean %.1f B, max %" PRIu64 " B\n",
-              traffic.bytes, machine.width * sizeof(Word),
-              static_cast<double>(traffic.bytes) / blocks, traffic.largest_block);
-  std::printf("total %.6f s, communication: counts %.6f s, data %.6f s, agreement %.6f s\n",
-              result.seconds, traffic.counts, traffic.data, traffic.agreement);
+  std::printf("moved %" PRIu64 " B in facts of %zu B; blocks: mean %.1f B, max %" PRIu64 " B\n", traffic.bytes,
+              machine.width * sizeof(Word), static_cast<double>(traffic.bytes) / blocks, traffic.largest_block);
+  std::printf("total %.6f s, communication: counts %.6f s, data %.6f s, agreement %.6f s\n", result.seconds,
+              traffic.counts, traffic.data, traffic.agreement);
 }
 
 // Compares with the reference, which rank 0 computes. Returns whether they agree, on all ranks.
@@ -176,8 +173,7 @@ Program compile(const std::string& source, const std::string& file) {
 }
 
 int run(const Options& options, const World& world) {
-  const std::string source =
-      options.file.empty() ? worst_case(options.terms) : read_file(options.file, world);
+  const std::string source = options.file.empty() ? worst_case(options.terms) : read_file(options.file, world);
   if (options.show) {
     if (world.rank == 0) std::printf("%s\n", source.c_str());
     return 0;
@@ -190,8 +186,7 @@ int run(const Options& options, const World& world) {
   const Result result = analyse(machine, exchange, world);
   if (!result.sound) {
     if (world.rank == 0) {
-      std::fprintf(stderr, "kcfa: the facts of iteration %d did not arrive as they were sent\n",
-                   result.iterations);
+      std::fprintf(stderr, "kcfa: the facts of iteration %d did not arrive as they were sent\n", result.iterations);
     }
     return 1;
   }
@@ -206,10 +201,9 @@ int program(int argc, char** argv, const World& world) {
   app.add_option("--k", options.k, "Call sites that tell contexts apart")
       ->check(CLI::Range(0, kMostK))
       ->capture_default_str();
-  CLI::Option* terms =
-      app.add_option("--terms", options.terms, "Levels of the worst case that is analysed")
-          ->check(CLI::Range(1, kMostTerms))
-          ->capture_default_str();
+  CLI::Option* terms = app.add_option("--terms", options.terms, "Levels of the worst case that is analysed")
+                           ->check(CLI::Range(1, kMostTerms))
+                           ->capture_default_str();
   app.add_option("--program", options.file, "Analyse the program in this file")->excludes(terms);
   app.add_option("--algorithm", options.algorithm,
                  "mpi: MPI_Alltoallv; auto: Quadrille's choice; or one of `quadrille list`")

@@ -7,8 +7,8 @@ namespace {
 
 // The environment of the variables `wanted`, out of one of the variables `free`; both ascend. A
 // variable that is not among these gets the contour `otherwise`.
-void select(const std::vector<int>& wanted, const std::vector<int>& free, const Word* environment,
-            Word otherwise, Word* result) {
+void select(const std::vector<int>& wanted, const std::vector<int>& free, const Word* environment, Word otherwise,
+            Word* result) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     while (at < free.size() && free[at] < wanted[i]) ++at;
@@ -110,8 +110,7 @@ void Partition::call_lambda(const Word* state, const Lambda& lambda, const Word*
   next[0] = head(Kind::state, lambda.body);
   next[1] = contour;
   // What is free in the body and not in the lambda is a parameter.
-  select(program.calls[lambda.body].free, lambda.free, environment, contour,
-         next + kStateEnvironment);
+  select(program.calls[lambda.body].free, lambda.free, environment, contour, next + kStateEnvironment);
   send();
 }
 

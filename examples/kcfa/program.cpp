@@ -12,8 +12,7 @@ namespace {
 using Scope = std::map<std::string, int>;  // the variable that a name stands for
 
 bool is_atom(const Expression& expression) {
-  return expression.kind == Expression::Kind::variable ||
-         expression.kind == Expression::Kind::constant ||
+  return expression.kind == Expression::Kind::variable || expression.kind == Expression::Kind::constant ||
          expression.kind == Expression::Kind::lambda;
 }
 
@@ -57,8 +56,7 @@ class Converter {
     std::vector<int> bound = lambda.parameters;
     std::sort(bound.begin(), bound.end());
     const std::vector<int>& used = program_.calls[body].free;
-    std::set_difference(used.begin(), used.end(), bound.begin(), bound.end(),
-                        std::back_inserter(lambda.free));
+    std::set_difference(used.begin(), used.end(), bound.begin(), bound.end(), std::back_inserter(lambda.free));
     program_.lambdas.push_back(std::move(lambda));
     return {Atom::Kind::lambda, static_cast<int>(program_.lambdas.size()) - 1};
   }
@@ -105,8 +103,7 @@ class Converter {
 
   // `atoms` stand for the first parts. The others follow, from left to right; one that is itself an
   // application gets a name.
-  int apply(const Expression& expression, const Scope& scope, Atom continuation,
-            std::vector<Atom> atoms) {
+  int apply(const Expression& expression, const Scope& scope, Atom continuation, std::vector<Atom> atoms) {
     while (atoms.size() < expression.parts.size()) {
       const Expression& part = expression.parts[atoms.size()];
       if (!is_atom(part)) {
@@ -146,12 +143,12 @@ int most_free(const Program& program) {
 
 std::string worst_case(int levels) {
   const std::string last = std::to_string(levels);
-  std::string term = "((lambda (v) (v (lambda (" + numbered('y', levels) + ") y" + last +
-                     "))) (lambda (w) (w " + numbered('x', levels) + ")))";
+  std::string term = "((lambda (v) (v (lambda (" + numbered('y', levels) + ") y" + last + "))) (lambda (w) (w " +
+                     numbered('x', levels) + ")))";
   for (int level = levels; level >= 1; --level) {
     const std::string f = "f" + std::to_string(level);
-    term = "((lambda (" + f + ") (let ((_ (" + f + " #t))) (" + f + " #f))) (lambda (x" +
-           std::to_string(level) + ") " + term + "))";
+    term = "((lambda (" + f + ") (let ((_ (" + f + " #t))) (" + f + " #f))) (lambda (x" + std::to_string(level) + ") " +
+           term + "))";
   }
   return term;
 }

@@ -110,8 +110,7 @@ Summary summarise(const Machine& machine, const Result& result) {
   for (const State& state : result.states) {
     ++summary.states;
     summary.hash +=
-        tuple_hash(machine, {head(Kind::state, state.call), to_word(machine, state.contour)},
-                   state.environment);
+        tuple_hash(machine, {head(Kind::state, state.call), to_word(machine, state.contour)}, state.environment);
   }
   for (const auto& [place, values] : result.store) {
     for (const Value& value : values) {

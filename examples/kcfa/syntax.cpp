@@ -50,8 +50,7 @@ class Parser {
 
   void expect(const char* token) {
     if (token_ != token) {
-      fail(std::string("'") + token + "' expected, but there is " +
-           (token_.empty() ? "the end" : "'" + token_ + "'"));
+      fail(std::string("'") + token + "' expected, but there is " + (token_.empty() ? "the end" : "'" + token_ + "'"));
     }
     advance();
   }

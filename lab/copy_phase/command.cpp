@@ -8,8 +8,8 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "sys/sys.hpp"
 #include "lab/copy_phase/copy_phase.hpp"
+#include "sys/sys.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/bench/options.hpp"
 #include "tool/bench/report.hpp"
@@ -53,12 +53,13 @@ std::string understand_what(const BenchOptions& options, Copied& what) {
   if (!options.collective.empty()) {
     constexpr Collective known[] = {Collective::alltoall, Collective::allgather, Collective::neighbor_alltoall,
                                     Collective::neighbor_allgather};
-    const Collective* const found = std::find_if(std::begin(known), std::end(known), [&](Collective one) {
-      return name_of(one) == options.collective;
-    });
+    const Collective* const found = std::find_if(std::begin(known), std::end(known),
+                                                 [&](Collective one) { return name_of(one) == options.collective; });
     if (found == std::end(known)) {
-      return fmt::format("--copy-phase has no '{}'; known are alltoall, allgather, neighbor_alltoall, "
-                         "neighbor_allgather", options.collective);
+      return fmt::format(
+          "--copy-phase has no '{}'; known are alltoall, allgather, neighbor_alltoall, "
+          "neighbor_allgather",
+          options.collective);
     }
     what.collective = *found;
   }
@@ -98,8 +99,7 @@ std::string why_impossible(const BenchOptions& options, Understood& plan) {
         largest, options.ranks);
   }
   if (!options.json_file.empty() && !std::ofstream(options.json_file, std::ios::app)) {
-    return fmt::format("cannot write '{}'; give a file in a directory that exists",
-                       options.json_file);
+    return fmt::format("cannot write '{}'; give a file in a directory that exists", options.json_file);
   }
   return "";
 }
@@ -146,28 +146,27 @@ class Table {
       const double speedup = time.median > 0 ? first / time.median : 0;
       if (bytes > 0) speedups_[o].push_back(speedup);
       text += fmt::format(" {:>12.2f} {:>6.2f}", time.median, speedup);
-      ordered_json row = {
-          {"collective", name_of(plan_.what.collective)},
-          {"ranks", options_.ranks},
-          {"domains", options_.domains},
-          {"threads", threads_},
-          {"bytes", bytes},
-          {"order", name_of(plan_.orders[o])},
-          {"us", time.median},
-          {"min_us", time.least},
-          {"p90_us", time.p90},
-          {"speedup", speedup},
-          {"pair_speedup", median_of_ratios(result.microseconds[0], result.microseconds[o])},
-          {"errors", result.errors},
-          {"batches", result.rounds},
-          {"calls_per_batch", result.calls_per_batch},
-          {"staggered", options_.staggered},
-          {"cold", options_.cold}};
+      ordered_json row = {{"collective", name_of(plan_.what.collective)},
+                          {"ranks", options_.ranks},
+                          {"domains", options_.domains},
+                          {"threads", threads_},
+                          {"bytes", bytes},
+                          {"order", name_of(plan_.orders[o])},
+                          {"us", time.median},
+                          {"min_us", time.least},
+                          {"p90_us", time.p90},
+                          {"speedup", speedup},
+                          {"pair_speedup", median_of_ratios(result.microseconds[0], result.microseconds[o])},
+                          {"errors", result.errors},
+                          {"batches", result.rounds},
+                          {"calls_per_batch", result.calls_per_batch},
+                          {"staggered", options_.staggered},
+                          {"cold", options_.cold}};
       for (const Count& count : result.events[o]) {
         row[count.name] = count.value ? ordered_json(*count.value) : ordered_json(nullptr);
         if (count.value) {
-          counted += fmt::format("#          {} {}: {:.0f} a call\n", name_of(plan_.orders[o]),
-                                 count.name, *count.value);
+          counted +=
+              fmt::format("#          {} {}: {:.0f} a call\n", name_of(plan_.orders[o]), count.name, *count.value);
         }
       }
       rows_.push_back(row);
@@ -181,9 +180,7 @@ class Table {
     for (std::size_t o = 0; o < plan_.orders.size(); ++o) {
       const double mean = geometric_mean(speedups_[o]);
       text += fmt::format(" {:>12} {:>6.2f}", "", mean);
-      means_.push_back({{"threads", threads_},
-                        {"order", name_of(plan_.orders[o])},
-                        {"geometric_mean_speedup", mean}});
+      means_.push_back({{"threads", threads_}, {"order", name_of(plan_.orders[o])}, {"geometric_mean_speedup", mean}});
     }
     fmt::print("{}\n", text);
   }

@@ -14,16 +14,15 @@ struct NamedOrder {
   std::string_view name;
   bool of_neighbors;
 };
-constexpr std::array named_orders = {
-    NamedOrder{plan::Order::row, "row", true},
-    NamedOrder{plan::Order::column, "column", false},
-    NamedOrder{plan::Order::morton, "morton", true},
-    NamedOrder{plan::Order::hilbert, "hilbert", false},
-    NamedOrder{plan::Order::row_numa, "row-numa", true},
-    NamedOrder{plan::Order::morton_numa, "morton-numa", true},
-    NamedOrder{plan::Order::square_and_row, "square-row", false},
-    NamedOrder{plan::Order::square_and_column, "square-column", false},
-    NamedOrder{plan::Order::square_and_morton, "square-morton", false}};
+constexpr std::array named_orders = {NamedOrder{plan::Order::row, "row", true},
+                                     NamedOrder{plan::Order::column, "column", false},
+                                     NamedOrder{plan::Order::morton, "morton", true},
+                                     NamedOrder{plan::Order::hilbert, "hilbert", false},
+                                     NamedOrder{plan::Order::row_numa, "row-numa", true},
+                                     NamedOrder{plan::Order::morton_numa, "morton-numa", true},
+                                     NamedOrder{plan::Order::square_and_row, "square-row", false},
+                                     NamedOrder{plan::Order::square_and_column, "square-column", false},
+                                     NamedOrder{plan::Order::square_and_morton, "square-morton", false}};
 
 std::vector<int> domain_of_ranks(const Copied& what) {
   std::vector<int> domains;
@@ -91,7 +90,8 @@ std::vector<int> even_extents(int ranks, int dimensions) {
 
 std::string_view name_of(plan::Order order) {
   return std::find_if(named_orders.begin(), named_orders.end(),
-                      [&](const NamedOrder& one) { return one.order == order; })->name;
+                      [&](const NamedOrder& one) { return one.order == order; })
+      ->name;
 }
 
 std::string parse_orders(std::string_view text, Collective collective, std::vector<plan::Order>& orders) {
@@ -107,8 +107,8 @@ std::string parse_orders(std::string_view text, Collective collective, std::vect
       for (const NamedOrder& one : named_orders) {
         if (fits(one)) names += (names.empty() ? "" : ", ") + std::string(one.name);
       }
-      return fmt::format("unknown order '{}'; known {}are {}", word,
-                         is_neighbor(collective) ? "for neighbours " : "", names);
+      return fmt::format("unknown order '{}'; known {}are {}", word, is_neighbor(collective) ? "for neighbours " : "",
+                         names);
     }
     orders.push_back(known->order);
     if (end == text.size()) return "";

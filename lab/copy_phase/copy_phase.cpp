@@ -171,9 +171,9 @@ struct Worker {
   int processor = -1;  // -1: wherever the system likes
   int first_rank = 0, end_rank = 0;
   std::vector<std::vector<std::vector<Step>>> parts;  // [order][rank - first_rank]
-  std::vector<std::vector<Times>> times;  // [order][round]
-  std::vector<std::vector<Count>> sums;   // [order][event]
-  std::vector<unsigned char> other;       // walked through to empty the caches
+  std::vector<std::vector<Times>> times;              // [order][round]
+  std::vector<std::vector<Count>> sums;               // [order][event]
+  std::vector<unsigned char> other;                   // walked through to empty the caches
 };
 
 std::vector<Worker> make_workers(const CopyPhaseCase& c) {
@@ -228,8 +228,8 @@ void add(std::vector<Count>& sums, const std::vector<Count>& counts) {
   }
 }
 
-Times warm_calls(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, std::size_t order,
-                 long calls, Counters& counters) {
+Times warm_calls(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, std::size_t order, long calls,
+                 Counters& counters) {
   if (!c.events.empty()) counters.start();
   const Clock::time_point begin = Clock::now();
   for (long call = 0; call < calls; ++call) copy_parts(buffers, worker.parts[order], c.bytes);
@@ -242,8 +242,7 @@ Times warm_calls(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker,
 }
 
 // Rank after rank, each with caches that hold its own buffers. Only the copies are timed.
-Times cold_call(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, std::size_t order,
-                Counters& counters) {
+Times cold_call(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, std::size_t order, Counters& counters) {
   Times sum{};
   for (int rank = worker.first_rank; rank < worker.end_rank; ++rank) {
     for (std::size_t i = 0; i < worker.other.size(); i += sys::cache_line) ++worker.other[i];
@@ -261,8 +260,8 @@ Times cold_call(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, 
   return sum;
 }
 
-void work(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, Meeting& meeting,
-          std::size_t rounds, long calls) {
+void work(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, Meeting& meeting, std::size_t rounds,
+          long calls) {
   if (worker.processor >= 0) sys::run_on(worker.processor);
   Counters counters(c.events);
   const std::size_t orders = c.orders.size();
@@ -285,8 +284,7 @@ void work(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, Meetin
 }
 
 // Runs all threads for so many rounds.
-void run(const CopyPhaseCase& c, const Buffers& buffers, std::vector<Worker>& workers,
-         std::size_t rounds, long calls) {
+void run(const CopyPhaseCase& c, const Buffers& buffers, std::vector<Worker>& workers, std::size_t rounds, long calls) {
   Meeting meeting(c.threads);
   std::latch go(1);
   bool abandoned = false;
@@ -338,8 +336,7 @@ std::uint64_t check(const CopyPhaseCase& c, const Buffers& buffers) {
   return errors;
 }
 
-std::vector<Count> events_a_call(const std::vector<Worker>& workers, std::size_t order,
-                                 double calls) {
+std::vector<Count> events_a_call(const std::vector<Worker>& workers, std::size_t order, double calls) {
   std::vector<Count> total = workers[0].sums[order];
   for (std::size_t w = 1; w < workers.size(); ++w) add(total, workers[w].sums[order]);
   for (Count& count : total) {
@@ -369,8 +366,7 @@ CopyPhaseResult measure_copy_phase(const CopyPhaseCase& c) {
   if (c.evict_bytes == 0) {
     calls = std::clamp<long>(std::lround(std::min(phase_batch_seconds / call, 1e6)), 1, 1000);
   }
-  const long most =
-      c.evict_bytes == 0 ? 1000 : 100;  // emptying the caches takes longer than a call
+  const long most = c.evict_bytes == 0 ? 1000 : 100;  // emptying the caches takes longer than a call
   const double round = all * static_cast<double>(calls);
   const long rounds = std::clamp<long>(std::lround(std::min(c.seconds / round, 1e6)), 3, most);
   run(c, buffers, workers, static_cast<std::size_t>(rounds), calls);

@@ -63,7 +63,8 @@ constexpr const char* is_fitted = "the constants of the network are fitted to it
 constexpr const char* by_construction =
     "it holds by construction: what is left are the same rounds of the same messages and copies";
 constexpr const char* is_figure_6 = "these are the points of figure 6, and judged there";
-constexpr const char* of_the_means = "it follows from the mean sizes, which are all that is simulated of a window or a distribution";
+constexpr const char* of_the_means =
+    "it follows from the mean sizes, which are all that is simulated of a window or a distribution";
 
 // Where it is least ahead of the sizes up to `most`.
 SimulatedClaim wherever(std::string text, std::size_t panel, std::string fast, std::string slow, int ranks,
@@ -294,8 +295,7 @@ SimulatedFigure figure_8() {
   return f;
 }
 
-constexpr const char* as_uniform =
-    "a block is taken for the mean of its distribution, so this is the same as figure 6";
+constexpr const char* as_uniform = "a block is taken for the mean of its distribution, so this is the same as figure 6";
 constexpr const char* empty_blocks =
     "by a power law most blocks are empty, and a simulation with blocks of the mean sends them all";
 
@@ -331,8 +331,8 @@ SimulatedFigure figure_10() {
       }
       // The paper says so of power laws alone.
       if (is_power) {
-        f.claims.push_back(
-            wherever(title + ": padded behind two-phase at all N", panel, "two-phase", "padded", ranks, 1024, "above 1"));
+        f.claims.push_back(wherever(title + ": padded behind two-phase at all N", panel, "two-phase", "padded", ranks,
+                                    1024, "above 1"));
       }
     }
   }
@@ -346,15 +346,16 @@ SimulatedFigure figure_10() {
     const std::size_t first = ranks == 4096 ? 0 : 1;
     const std::pair<const char*, std::size_t> others[] = {{"0.995", first + 2}, {"normal", first + 4}};
     for (const auto& [name, panel] : others) {
-      f.claims.push_back({fmt::format("{} ranks: two-phase takes less time with 0.99 than with {}, in the mean", ranks, name), "0.99",
-                          name, "above 1", [=, panel = panel](const TimeOf& time) {
-                            std::vector<double> ratios;
-                            for (const std::size_t bytes : sizes_to_1024) {
-                              const double f = time(first, "two-phase", ranks, bytes), s = time(panel, "two-phase", ranks, bytes);
-                              if (f > 0 && s > 0) ratios.push_back(s / f);
-                            }
-                            return ratios.empty() ? nothing : geometric_mean(ratios);
-                          }});
+      f.claims.push_back(
+          {fmt::format("{} ranks: two-phase takes less time with 0.99 than with {}, in the mean", ranks, name), "0.99",
+           name, "above 1", [=, panel = panel](const TimeOf& time) {
+             std::vector<double> ratios;
+             for (const std::size_t bytes : sizes_to_1024) {
+               const double f = time(first, "two-phase", ranks, bytes), s = time(panel, "two-phase", ranks, bytes);
+               if (f > 0 && s > 0) ratios.push_back(s / f);
+             }
+             return ratios.empty() ? nothing : geometric_mean(ratios);
+           }});
       f.claims.back().reason = of_the_means;
     }
   }

@@ -53,8 +53,8 @@ struct SimulatedPoint {
   std::string algorithm;  // what was simulated
   double microseconds = 0;
   std::array<double, network_ends.size()> at_ends{};  // the same at the ends of the network's ranges
-  bool one_node = false;  // one node stood for all
-  std::string why_not{};  // it could not be
+  bool one_node = false;                              // one node stood for all
+  std::string why_not{};                              // it could not be
   // Lines before it at the same place whose ranks do the same, or send the same messages in other windows.
   std::string identical_to{}, same_messages_as{};
 };

@@ -47,11 +47,16 @@ constexpr Table allgather = {
     "co-table-1",
     "Cache-oblivious paper, table 1: cache misses of MPI_Allgather",
     "table 1",
-    "With a rank's own buffers in its caches at the start, as the paper measured (figure 9), Morton order brings in 1.4 to "
-    "2.3 times fewer lines where blocks are smaller than a line, or the buffers do not fit the cache and blocks are of such "
-    "sizes that a send block can be used again; none for the largest. Where the buffers fit and a block is a line or more "
-    "(64 bytes, in the L2 also 512), the counts say the opposite of the paper's counters: rows write nothing but what is "
-    "there. Empty caches, as the paper's equations take them, would agree with more of its numbers, but they are not what it "
+    "With a rank's own buffers in its caches at the start, as the paper measured (figure 9), Morton order brings in "
+    "1.4 to "
+    "2.3 times fewer lines where blocks are smaller than a line, or the buffers do not fit the cache and blocks are of "
+    "such "
+    "sizes that a send block can be used again; none for the largest. Where the buffers fit and a block is a line or "
+    "more "
+    "(64 bytes, in the L2 also 512), the counts say the opposite of the paper's counters: rows write nothing but what "
+    "is "
+    "there. Empty caches, as the paper's equations take them, would agree with more of its numbers, but they are not "
+    "what it "
     "measured: these tables are not judged.",
     Collective::allgather,
     {{{{{292, 149, 204},
@@ -244,7 +249,8 @@ std::string counts_text(const ordered_json& counts, const char* cache, Start sta
 // As the equations take it.
 double counted(const ordered_json& json, const ordered_json& equation, const char* line) {
   for (const ordered_json& row : json.at("counts")) {
-    if (row.at("cache") == equation.at("cache") && row.at("bytes") == equation.at("bytes") && is_counted(row, Start::empty)) {
+    if (row.at("cache") == equation.at("cache") && row.at("bytes") == equation.at("bytes") &&
+        is_counted(row, Start::empty)) {
       return row.at("misses").at(line);
     }
   }
@@ -283,8 +289,8 @@ std::string table_page(const Table& table, const ordered_json& json, bool has_pi
     text += fmt::format("{} of a rank, empty at the start, as the paper's equations take it; not judged:\n\n", cache);
     text += counts_text(counts, cache, Start::empty, line_bytes);
   }
-  text +=
-      fmt::format("L2 of a rank, empty, if {} bytes always come together, as with prefetching; not judged:\n\n", fetched_together);
+  text += fmt::format("L2 of a rank, empty, if {} bytes always come together, as with prefetching; not judged:\n\n",
+                      fetched_together);
   text += counts_text(counts, "L2", Start::empty, fetched_together);
   for (const char* cache : {"L1", "L2"}) {
     text += fmt::format("{} of a rank that has walked through its own two buffers, as figure 9 of the paper says:\n\n",
@@ -299,8 +305,10 @@ std::string table_page(const Table& table, const ordered_json& json, bool has_pi
       "what an order cuts off at its ends:\n\n";
   text += equations_text(json);
   text +=
-      "How many times as many lines SH-Naive brings in. Judged are the tables after figure 9, as the paper's tables were "
-      "measured so; a number agrees if it is at most a quarter larger or smaller, and more than 1 where the paper has 1.1 "
+      "How many times as many lines SH-Naive brings in. Judged are the tables after figure 9, as the paper's tables "
+      "were "
+      "measured so; a number agrees if it is at most a quarter larger or smaller, and more than 1 where the paper has "
+      "1.1 "
       "or more:\n\n";
   text += claims_table(json.at("claims"));
   return text + fmt::format("\nAll numbers: [{0}.json]({0}.json).\n", table.name);

@@ -83,7 +83,8 @@ std::string why_untestable(const Figure& figure, const Claim& claim, const Figur
   }
   if (!claim.reason.empty()) return claim.reason;
   if (sizes == 0) return "none of its sizes was measured";
-  if (claim.needs_rival && !is_of(claim.rival, run)) return fmt::format("it is about {}, and there was {}", claim.rival, run.header.mpi);
+  if (claim.needs_rival && !is_of(claim.rival, run))
+    return fmt::format("it is about {}, and there was {}", claim.rival, run.header.mpi);
   if (figure.needs_cores && run.ranks > run.hosts * run.processors) {
     return "the ranks of a processor share its caches";
   }

@@ -13,10 +13,12 @@
 namespace quadrille::tools {
 
 // Between which numbers here a number of the paper is confirmed: one of "above 1" from 1 on, "3.11" if it is at most a
-// quarter larger or smaller and a difference at all where the paper has one of a tenth, "0.8 to 1" and "up to 1.1" in that range. None if the paper has none ("-", "towards 1").
+// quarter larger or smaller and a difference at all where the paper has one of a tenth, "0.8 to 1" and "up to 1.1" in
+// that range. None if the paper has none ("-", "towards 1").
 std::optional<std::pair<double, double>> bounds_of(const std::string& paper);
 
-// What the paper means by "30% faster", as a range of numbers of times: one that confirms it. Also of several percentages.
+// What the paper means by "30% faster", as a range of numbers of times: one that confirms it. Also of several
+// percentages.
 std::string faster_by(double percent);
 std::string faster_by(double least, double most);
 // What a page says of that.
@@ -24,8 +26,8 @@ inline constexpr const char* about_percent =
     "\"30% faster\" may mean that it takes 30% less time or that it gets done 30% more: what lies between agrees, and "
     "up to a tenth more or less, but nothing below 1. ";
 
-// Empty if `ranks` is within what a claim is about, or it says nothing of that. Sizes and ratios have a meaning at any number, so
-// there is a verdict all the same; but it is one about this scale.
+// Empty if `ranks` is within what a claim is about, or it says nothing of that. Sizes and ratios have a meaning at any
+// number, so there is a verdict all the same; but it is one about this scale.
 std::string other_scale(int least, int most, int ranks);
 
 // The claim as a page has it: where the paper's MPI is another than that of the run, it says which one was here.
@@ -37,8 +39,8 @@ struct ClaimResult {
   std::size_t sizes = 0;                 // 0: nothing was measured
   Verdict verdict;
 };
-// "agrees", "disagrees", "the runs differ", these with " at this scale" behind them if the paper had other numbers of ranks;
-// "cannot be tested here", "not measured yet"; empty if the paper has no number, or does not say it at all.
+// "agrees", "disagrees", "the runs differ", these with " at this scale" behind them if the paper had other numbers of
+// ranks; "cannot be tested here", "not measured yet"; empty if the paper has no number, or does not say it at all.
 std::string status_of(const Claim& claim, const ClaimResult& result);
 ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun& run,
                       const std::vector<PlotRows>& plots);

@@ -91,7 +91,8 @@ ordered_json claim_of_numbers(const std::string& text, const std::string& fast, 
   }
   const auto agreeing = std::count_if(here.begin(), here.end(), [&](double one) { return does_agree(paper, one); });
   const bool all = agreeing == static_cast<std::ptrdiff_t>(here.size());
-  json["verdict"] = all || agreeing == 0 ? to_text(all ? Verdict::Word::agrees : Verdict::Word::disagrees) : "the networks differ";
+  json["verdict"] =
+      all || agreeing == 0 ? to_text(all ? Verdict::Word::agrees : Verdict::Word::disagrees) : "the networks differ";
   return json;
 }
 

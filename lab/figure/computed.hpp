@@ -33,8 +33,8 @@ int computed_figure_command(const BenchOptions& options, const ComputedFigure& f
 // none.
 nlohmann::ordered_json claim_of_number(const std::string& text, const std::string& fast, const std::string& slow,
                                        const std::string& paper, double here, const std::string& reason = "");
-// The same where the number was computed several times, the usual one first, on other assumptions: they agree or disagree if
-// all do, else "the networks differ".
+// The same where the number was computed several times, the usual one first, on other assumptions: they agree or
+// disagree if all do, else "the networks differ".
 nlohmann::ordered_json claim_of_numbers(const std::string& text, const std::string& fast, const std::string& slow,
                                         const std::string& paper, const std::vector<double>& here,
                                         const std::string& reason = "");

@@ -39,8 +39,8 @@ ordered_json plot_json(const Plot& plot, const PlotRows& measured) {
 ordered_json claim_json(const Figure& figure, const Claim& claim, const FigureRun& run,
                         const std::vector<PlotRows>& plots) {
   const ClaimResult result = result_of(figure, claim, run, plots);
-  ordered_json json = {{"text", text_of(claim, run)}, {"fast", claim.fast}, {"slow", claim.slow}, {"paper", claim.paper},
-                       {"here", nullptr},    {"sizes", result.sizes}};
+  ordered_json json = {{"text", text_of(claim, run)}, {"fast", claim.fast}, {"slow", claim.slow},
+                       {"paper", claim.paper},        {"here", nullptr},    {"sizes", result.sizes}};
   if (result.sizes > 0) {
     json["here"] = result.here;
     json["least"] = result.least;

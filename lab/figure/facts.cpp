@@ -159,16 +159,11 @@ std::string launcher_line() {
 }
 
 ordered_json to_json(const RunFacts& facts) {
-  return {{"commit", facts.commit},
-          {"kernel", facts.kernel},
-          {"clock", facts.clock},
-          {"l1_bytes", facts.l1},
-          {"l2_bytes", facts.l2},
-          {"l3_bytes", facts.l3},
-          {"numa_nodes", facts.numa_nodes},
-          {"binding", facts.binding},
-          {"domains", facts.domains},
-          {"runs", facts.runs}};
+  return {{"commit", facts.commit},         {"kernel", facts.kernel},
+          {"clock", facts.clock},           {"l1_bytes", facts.l1},
+          {"l2_bytes", facts.l2},           {"l3_bytes", facts.l3},
+          {"numa_nodes", facts.numa_nodes}, {"binding", facts.binding},
+          {"domains", facts.domains},       {"runs", facts.runs}};
 }
 
 RunFacts facts_from(const ordered_json& json) {
@@ -193,9 +188,9 @@ std::string facts_line(const RunFacts& facts) {
                                 ? "every rank may run on processors " + *bindings.begin()
                                 : fmt::format("ranks bound to processors {}", fmt::join(facts.binding, "; "));
   const std::string commit = facts.commit.empty() ? "of unknown commit" : "at " + facts.commit;
-  return fmt::format(
-      "Quadrille {}, {}, clock {}, caches {} / {} / {}, {} NUMA node{}, {}.", commit, facts.kernel, facts.clock, size_text(facts.l1), size_text(facts.l2), size_text(facts.l3), facts.numa_nodes,
-      facts.numa_nodes == 1 ? "" : "s", bound);
+  return fmt::format("Quadrille {}, {}, clock {}, caches {} / {} / {}, {} NUMA node{}, {}.", commit, facts.kernel,
+                     facts.clock, size_text(facts.l1), size_text(facts.l2), size_text(facts.l3), facts.numa_nodes,
+                     facts.numa_nodes == 1 ? "" : "s", bound);
 }
 
 }  // namespace quadrille::tools

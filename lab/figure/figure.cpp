@@ -5,10 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "mpi/mpi.hpp"
-#include "sys/sys.hpp"
-#include "tool/bench/bench.hpp"
-#include "tool/bench/status.hpp"
 #include "lab/figure/computed.hpp"
 #include "lab/figure/first_ranks.hpp"
 #include "lab/figure/gpu/gpu_figure.hpp"
@@ -17,6 +13,10 @@
 #include "lab/figure/runs.hpp"
 #include "lab/figure/same.hpp"
 #include "lab/figure/setup_table.hpp"
+#include "mpi/mpi.hpp"
+#include "sys/sys.hpp"
+#include "tool/bench/bench.hpp"
+#include "tool/bench/status.hpp"
 #include "tool/launch/launcher.hpp"
 #include "tool/launch/process.hpp"
 
@@ -45,8 +45,7 @@ std::string why_impossible(const BenchOptions& options, int ranks, Figure& figur
     figure = one;
     known = true;
   }
-  if (!known)
-    return fmt::format("unknown figure '{}'; known are {}", options.figure, known_figures());
+  if (!known) return fmt::format("unknown figure '{}'; known are {}", options.figure, known_figures());
   if (std::string idle = why_without_effect(options); !idle.empty()) return idle;
   if (!options.device.empty()) return fmt::format("{} is about memory of the host: leave --device out", options.figure);
   if (options.shrink != 1 || options.panel != 0) {
@@ -158,8 +157,7 @@ int figure_command(const BenchOptions& options) {
   std::string problem = why_impossible(options, ranks_of_launcher(), figure);
   if (problem.empty()) {
     BenchOptions one = options;
-    one.collective = name_of(figure.plots.empty() ? Collective::neighbor_alltoall
-                                                          : figure.plots[0].collective);
+    one.collective = name_of(figure.plots.empty() ? Collective::neighbor_alltoall : figure.plots[0].collective);
     problem = understand(one, plan);
   }
   // What the core reads when MPI starts.
@@ -178,8 +176,8 @@ int figure_command(const BenchOptions& options) {
   if (!problem.empty()) {
     complain_once(problem);
   } else if (make_folder(options.results)) {
-    status = figure.setups.empty() ? measure_figure(options, figure)
-                                   : measure_setup_table(options, figure, plan.iterations);
+    status =
+        figure.setups.empty() ? measure_figure(options, figure) : measure_setup_table(options, figure, plan.iterations);
   }
   mpi().Finalize();
   return status;

@@ -35,21 +35,21 @@ struct Plot {
 // Something that the paper says: how many times as fast one line is as another, over a range of
 // sizes.
 struct Claim {
-  std::string text;         // of the paper
-  std::size_t plot;         // which one
-  std::string fast;         // label of a variant
-  std::string slow;         // label of a variant, or "mpi"
-  std::size_t least, most;  // bytes of a block, both included
-  std::string paper;        // the paper's number
+  std::string text;                     // of the paper
+  std::size_t plot;                     // which one
+  std::string fast;                     // label of a variant
+  std::string slow;                     // label of a variant, or "mpi"
+  std::size_t least, most;              // bytes of a block, both included
+  std::string paper;                    // the paper's number
   int least_ranks = 0, most_ranks = 0;  // the numbers of ranks that it is about, both included; 0: those of the figure
-  int slow_plot = -1;  // of the slow line, if that is in another plot
+  int slow_plot = -1;                   // of the slow line, if that is in another plot
   std::string rival{};       // the MPI that the paper names for the line "mpi": the row says which one was here
   bool needs_rival = false;  // what is said of that one says nothing of another
   std::string reason{};      // why nothing that is measured here can judge it
 };
 
-// A line that is not measured: at each size it takes the line that was the fastest there in the other runs, as a choice does
-// that was made beforehand. What chooses is not what is judged; of a single run it is both.
+// A line that is not measured: at each size it takes the line that was the fastest there in the other runs, as a choice
+// does that was made beforehand. What chooses is not what is judged; of a single run it is both.
 inline constexpr const char* switching = "switching";
 
 // A cell of a table of set-up times: a Moore neighbourhood, and the paper's milliseconds.
@@ -66,15 +66,15 @@ struct Figure {
   std::string title;   // of the page
   std::string source;  // paper and figure
   std::string paper_machine;
-  std::string how;  // what is measured here
-  std::vector<Plot> plots;         // none: a table of set-up times
+  std::string how;          // what is measured here
+  std::vector<Plot> plots;  // none: a table of set-up times
   std::vector<Claim> claims;
-  bool no_node = false;  // messages only, as between nodes
+  bool no_node = false;      // messages only, as between nodes
   bool needs_cores = false;  // it compares what caches do: ranks that share a processor say nothing of it
   std::vector<SetupCase> setups{};
-  bool has_map = false;  // its page says who is the fastest, N by P, of all plots
+  bool has_map = false;                 // its page says who is the fastest, N by P, of all plots
   int least_ranks = 0, most_ranks = 0;  // of the paper's measurements, both included
-  bool between_hosts = false;  // one host says nothing of it
+  bool between_hosts = false;           // one host says nothing of it
 };
 
 // The figure of that name for this machine; null if there is none. `l2_bytes` and `ranks` are what
@@ -104,8 +104,8 @@ struct RowRuns {
 // The rows of a plot, in the order in which they were measured. With several runs a row has the medians of theirs.
 struct PlotRows {
   std::vector<BenchRow> rows;
-  std::string skipped{};            // why there are none
-  std::vector<RowRuns> runs{};      // [row]; empty: there is nothing but the rows
+  std::string skipped{};        // why there are none
+  std::vector<RowRuns> runs{};  // [row]; empty: there is nothing but the rows
   std::vector<SameLine> same{};
 };
 
@@ -117,10 +117,11 @@ std::string again(const std::string& label);
 // Microseconds; 0 if it was not measured. The line "mpi" is the MPI's.
 double time_of(const PlotRows& plot, std::size_t bytes, const std::string& label);
 
-// Of each run the geometric mean of slow / fast over the sizes of a claim; of none if no size was measured. `sizes` counts
-// them. A size at which both lines are one and the same is left out: it says nothing of either. The slow line may be in another
-// plot.
-std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, const PlotRows& of_slow, std::size_t& sizes);
+// Of each run the geometric mean of slow / fast over the sizes of a claim; of none if no size was measured. `sizes`
+// counts them. A size at which both lines are one and the same is left out: it says nothing of either. The slow line
+// may be in another plot.
+std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, const PlotRows& of_slow,
+                                     std::size_t& sizes);
 
 // What the page says of the run.
 struct FigureRun {
@@ -134,8 +135,7 @@ struct FigureRun {
 // The beginning of a page: what is measured, where, and why a number may mislead.
 std::string page_head(const Figure& figure, const FigureRun& run);
 // The page in Markdown.
-std::string figure_page(const Figure& figure, const FigureRun& run,
-                        const std::vector<PlotRows>& plots);
+std::string figure_page(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots);
 // Its data.
 nlohmann::ordered_json claims_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots);
 nlohmann::ordered_json figure_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots);

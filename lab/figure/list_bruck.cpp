@@ -70,7 +70,8 @@ Figure figure_2(int ranks) {
       {"32 bytes: basic is faster without derived datatypes", last, "basic", "basic-dt", 32, 32, "above 1"},
       {"32 bytes: modified is faster without derived datatypes", last, "modified", "modified-dt", 32, 32, "above 1"},
       {"32 bytes: zero-copy is the slowest: basic-dt is faster", last, "basic-dt", "zero-copy-dt", 32, 32, "above 1"},
-      {"32 bytes: zero-copy is the slowest: modified-dt is faster", last, "modified-dt", "zero-copy-dt", 32, 32, "above 1"},
+      {"32 bytes: zero-copy is the slowest: modified-dt is faster", last, "modified-dt", "zero-copy-dt", 32, 32,
+       "above 1"},
       {"32 bytes, 256 ranks: zero-rotation 39.64% faster than basic", last, "zero-rotation", "basic", 32, 32,
        faster_by(39.64), 256, 256},
       {"32 bytes, 4,096 ranks: 7.13% faster", last, "zero-rotation", "basic", 32, 32, faster_by(7.13), 4096, 4096},
@@ -96,17 +97,17 @@ Figure figure_6(int ranks) {
                "above 1", 128, most_ranks},
               {"padded 28.7% faster than two-phase at N = 16, 1,024 ranks", last, "padded", "two-phase", 16, 16,
                faster_by(28.7), 1024, 1024},
-              {"padded 60.0% faster than the MPI at N = 16, 1,024 ranks", last, "padded", "mpi", 16, 16, faster_by(60.0),
-               1024, 1024},
+              {"padded 60.0% faster than the MPI at N = 16, 1,024 ranks", last, "padded", "mpi", 16, 16,
+               faster_by(60.0), 1024, 1024},
               {"two-phase ahead of padded from N = 512 on, 4,096 ranks", last, "two-phase", "padded", 512, 2048,
                "above 1", 4096, 4096},
-              {"padded takes 202.9 ms and two-phase 91.6 at N = 512, 4,096 ranks", last, "two-phase", "padded", 512, 512,
-               "2.22", 4096, 4096},
-              {"two-phase 50.1% to 30.8% faster than the MPI at N = 256, 512 to 4,096 ranks", last, "two-phase", "mpi", 256,
-               256, faster_by(30.8, 50.1), 512, 4096}};
+              {"padded takes 202.9 ms and two-phase 91.6 at N = 512, 4,096 ranks", last, "two-phase", "padded", 512,
+               512, "2.22", 4096, 4096},
+              {"two-phase 50.1% to 30.8% faster than the MPI at N = 256, 512 to 4,096 ranks", last, "two-phase", "mpi",
+               256, 256, faster_by(30.8, 50.1), 512, 4096}};
   for (const char* other : {"spread-out", "padded-alltoall"}) {
-    f.claims.push_back({fmt::format("two-phase ahead of {} up to N = 1,024, 256 to 4,096 ranks", other), last, "two-phase", other,
-                        16, 1024, "above 1", 256, 4096});
+    f.claims.push_back({fmt::format("two-phase ahead of {} up to N = 1,024, 256 to 4,096 ranks", other), last,
+                        "two-phase", other, 16, 1024, "above 1", 256, 4096});
   }
   return f;
 }
@@ -124,8 +125,8 @@ Figure figure_7(int ranks) {
                128, most_ranks},
               {"N = 512: two-phase ahead of the MPI, 128 to 8,192 ranks", last, "two-phase", "mpi", 512, 512, "above 1",
                128, 8192},
-              {"N = 64: two-phase 39.8% faster than the MPI, 8,192 ranks", last, "two-phase", "mpi", 64, 64, faster_by(39.8), 8192,
-               8192}};
+              {"N = 64: two-phase 39.8% faster than the MPI, 8,192 ranks", last, "two-phase", "mpi", 64, 64,
+               faster_by(39.8), 8192, 8192}};
   return f;
 }
 
@@ -136,17 +137,18 @@ Figure figure_8(int ranks) {
     const std::string title = fmt::format("{}-{}", 100 - r, r);
     f.claims.push_back({title + ": two-phase ahead of the MPI up to N = 512, 4,096 ranks", f.plots.size(), "two-phase",
                         "mpi", 16, 512, "above 1", 4096, 4096});
-    f.claims.push_back({title + ": two-phase ahead of padded up to N = 512, 4,096 ranks", f.plots.size(), "two-phase", "padded", 16,
-                        512, "above 1", 4096, 4096});
-    f.claims.push_back({fmt::format("{}: {} the MPI at N = 1,024, 4,096 ranks", title, r >= 80 ? "as fast as" : "slower than"),
-                        f.plots.size(), "two-phase", "mpi", 1024, 1024, r >= 80 ? "1" : "below 1", 4096, 4096});
+    f.claims.push_back({title + ": two-phase ahead of padded up to N = 512, 4,096 ranks", f.plots.size(), "two-phase",
+                        "padded", 16, 512, "above 1", 4096, 4096});
+    f.claims.push_back(
+        {fmt::format("{}: {} the MPI at N = 1,024, 4,096 ranks", title, r >= 80 ? "as fast as" : "slower than"),
+         f.plots.size(), "two-phase", "mpi", 1024, 1024, r >= 80 ? "1" : "below 1", 4096, 4096});
     f.plots.push_back(
         plot_of(title, Collective::alltoallv, "16:1K:x4", {two_phase, padded}, fmt::format("window:{}", r), ranks));
   }
   // 0.6 N and 0.9 N in the mean.
   for (const char* line : {"two-phase", "mpi"}) {
-    f.claims.push_back({fmt::format("time is in proportion to the data: {} with 20-80 against 80-20", line), 1, line, line, 256, 1024,
-                        "1.5", 4096, 4096, 3});
+    f.claims.push_back({fmt::format("time is in proportion to the data: {} with 20-80 against 80-20", line), 1, line,
+                        line, 256, 1024, "1.5", 4096, 4096, 3});
   }
   return f;
 }
@@ -179,22 +181,22 @@ Figure figure_10(int ranks) {
         {title + fmt::format(": two-phase ahead of the MPI up to N = {}, 4,096 and 8,192 ranks", is_power ? 1024 : 256),
          panel, "two-phase", "mpi", 16, is_power ? 1024U : 256U, "above 1", 4096, 8192});
     if (is_power) {
-      f.claims.push_back({title + ": 24.0% or 54.4% faster than the MPI in the mean, 8,192 ranks", panel, "two-phase", "mpi", 16, 1024,
-                          faster_by(24.0, 54.4), 8192, 8192});
-      f.claims.push_back({title + ": padded poor at all N, 4,096 and 8,192 ranks", panel, "padded", "two-phase", 16, 1024, "below 1",
-                          4096, 8192});
+      f.claims.push_back({title + ": 24.0% or 54.4% faster than the MPI in the mean, 8,192 ranks", panel, "two-phase",
+                          "mpi", 16, 1024, faster_by(24.0, 54.4), 8192, 8192});
+      f.claims.push_back({title + ": padded poor at all N, 4,096 and 8,192 ranks", panel, "padded", "two-phase", 16,
+                          1024, "below 1", 4096, 8192});
     } else {
-      f.claims.push_back({title + ": the MPI ahead of two-phase from N = 1,024 on, 4,096 and 8,192 ranks", panel, "mpi", "two-phase",
-                          1024, 1024, "above 1", 4096, 8192});
-      f.claims.push_back({title + ": 33.9% faster than the MPI in the mean, 8,192 ranks", panel, "two-phase", "mpi", 16, 1024,
-                          faster_by(33.9), 8192, 8192});
+      f.claims.push_back({title + ": the MPI ahead of two-phase from N = 1,024 on, 4,096 and 8,192 ranks", panel, "mpi",
+                          "two-phase", 1024, 1024, "above 1", 4096, 8192});
+      f.claims.push_back({title + ": 33.9% faster than the MPI in the mean, 8,192 ranks", panel, "two-phase", "mpi", 16,
+                          1024, faster_by(33.9), 8192, 8192});
     }
     f.plots.push_back(plot_of(title, Collective::alltoallv, "16:1K:x4", {two_phase, padded}, distribution, ranks));
   }
   for (const int other : {1, 2}) {
     const std::string& title = f.plots[static_cast<std::size_t>(other)].title;
-    f.claims.push_back({"two-phase takes less time with power:0.99 than with " + title + " in the mean", 0, "two-phase", "two-phase",
-                        16, 1024, "above 1", 4096, 8192, other});
+    f.claims.push_back({"two-phase takes less time with power:0.99 than with " + title + " in the mean", 0, "two-phase",
+                        "two-phase", 16, 1024, "above 1", 4096, 8192, other});
   }
   return f;
 }

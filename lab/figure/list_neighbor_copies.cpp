@@ -10,7 +10,8 @@ constexpr std::size_t below_64_KiB = 65535, largest_block = std::size_t{4} << 20
 constexpr const char* li = "Li, Zhang and Hoefler, Cache-oblivious MPI all-to-all communications based on Morton order";
 
 const Variant own_rings = {"rings", "rings", {}};
-// By itself each line would find out from a call of the size of the L2 on whether to stream, which those of large blocks are.
+// By itself each line would find out from a call of the size of the L2 on whether to stream, which those of large
+// blocks are.
 const Variant naive = {"SH-Naive", "sh-naive", ordinary_copies};
 const Variant morton = {"SH-CO", "sh-co", ordinary_copies};
 const Variant numa_morton = {"SH-NUMA-CO", "sh-numa-co", ordinary_copies};
@@ -32,7 +33,8 @@ std::string how_on(const std::string& torus) {
          "paper). All buffers lie in shared heaps. The neighbours are the nearest two in each dimension of " +
          torus +
          " torus of all ranks. The paper does not say which sizes its irregular collectives have: here those of the v "
-         "collectives are uniform in 0..N, N being the size in the table. Copies in an order are ordinary ones, through the caches. "
+         "collectives are uniform in 0..N, N being the size in the table. Copies in an order are ordinary ones, "
+         "through the caches. "
          "`rings` is what Quadrille takes by itself, which may stream large blocks; the paper does not have it.";
 }
 

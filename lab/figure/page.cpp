@@ -55,7 +55,8 @@ const std::vector<double>& fastest_without(const std::vector<std::vector<double>
 std::vector<double> medians_of_switching(const PlotRows& plot, std::size_t bytes) {
   std::vector<std::vector<double>> lines;
   for (const BenchRow& row : plot.rows) {
-    if (row.measured.bytes == bytes && !is_again(row.algorithm)) lines.push_back(measured_medians(plot, bytes, row.algorithm));
+    if (row.measured.bytes == bytes && !is_again(row.algorithm))
+      lines.push_back(measured_medians(plot, bytes, row.algorithm));
   }
   std::vector<double> medians;
   for (std::size_t run = 0; !lines.empty() && run < lines[0].size(); ++run) {
@@ -122,7 +123,8 @@ std::string warnings(const Figure& figure, const std::vector<PlotRows>& plots) {
 std::string notes(const Plot& plot, const PlotRows& measured) {
   std::string text;
   if (const std::string same = same_text(measured.same, true); !same.empty()) {
-    text += fmt::format("Identical here (`=`), as their schedules are equal: {}. What they differ by is noise.\n\n", same);
+    text +=
+        fmt::format("Identical here (`=`), as their schedules are equal: {}. What they differ by is noise.\n\n", same);
   }
   if (const std::string same = same_text(measured.same, false); !same.empty()) {
     text += fmt::format("The same copies by the same ranks here (`~`), in another sequence alone: {}.\n\n", same);
@@ -140,9 +142,10 @@ std::string plot_text(const Plot& plot, const PlotRows& measured, int runs) {
   if (!measured.skipped.empty()) return fmt::format("{}: not measured. {}.\n\n", plot.title, measured.skipped);
   if (measured.rows.empty()) return fmt::format("{}: not measured yet.\n\n", plot.title);
   const std::string what =
-      runs > 1 ? fmt::format("median of the medians of {} runs (least..most); each over batches of the maximum over ranks",
-                             runs)
-               : "median over batches of the maximum over ranks";
+      runs > 1
+          ? fmt::format("median of the medians of {} runs (least..most); each over batches of the maximum over ranks",
+                        runs)
+          : "median over batches of the maximum over ranks";
   return fmt::format("{}: microseconds a call, {}.\n\n```\n{}```\n\n", plot.title, what, table(plot, measured)) +
          notes(plot, measured);
 }
@@ -173,8 +176,8 @@ std::string claim_line(const Claim& claim, const ClaimResult& result, const Figu
   if (verdict.empty()) verdict = "no number to compare with";
   if (!result.verdict.reason.empty() && verdict != result.verdict.reason) verdict += ": " + result.verdict.reason;
   if (verdict.ends_with(" at this scale")) verdict += ": " + result.verdict.scale;
-  return fmt::format("| {} | {} over {} | {} | {} | {} | {} |\n", text_of(claim, run), claim.fast, claim.slow, claim.paper, here,
-                     result.sizes, verdict);
+  return fmt::format("| {} | {} over {} | {} | {} | {} | {} |\n", text_of(claim, run), claim.fast, claim.slow,
+                     claim.paper, here, result.sizes, verdict);
 }
 
 }  // namespace
@@ -188,7 +191,8 @@ double time_of(const PlotRows& plot, std::size_t bytes, const std::string& label
   return label == "mpi" ? row.mpi.median : row.quadrille.median;
 }
 
-std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, const PlotRows& of_slow, std::size_t& sizes) {
+std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, const PlotRows& of_slow,
+                                     std::size_t& sizes) {
   std::vector<std::vector<double>> speedups;  // [run][size]
   sizes = 0;
   for (const std::size_t bytes : sizes_of(plot)) {
@@ -209,13 +213,11 @@ std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, c
 }
 
 std::string page_head(const Figure& figure, const FigureRun& run) {
-  std::string text =
-      fmt::format("# {}\n\nSource: {}.\n\n{}\n\n", figure.title, figure.source, figure.how);
+  std::string text = fmt::format("# {}\n\nSource: {}.\n\n{}\n\n", figure.title, figure.source, figure.how);
   const std::string hosts = run.hosts > 1 ? fmt::format("{} hosts with ", run.hosts) : "";
-  text += fmt::format("`{}`, {} rank{} on {}{} processor{} of {}, {}. The paper: {}.\n\n",
-                      run.command, run.ranks, run.ranks == 1 ? "" : "s", hosts, run.processors,
-                      run.processors == 1 ? "" : "s", run.header.cpu, run.header.mpi,
-                      figure.paper_machine);
+  text += fmt::format("`{}`, {} rank{} on {}{} processor{} of {}, {}. The paper: {}.\n\n", run.command, run.ranks,
+                      run.ranks == 1 ? "" : "s", hosts, run.processors, run.processors == 1 ? "" : "s", run.header.cpu,
+                      run.header.mpi, figure.paper_machine);
   if (const std::string facts = facts_line(run.facts); !facts.empty()) text += facts + "\n\n";
   if (run.ranks > run.hosts * run.processors) {
     text += fmt::format(
@@ -238,8 +240,7 @@ std::string figure_page(const Figure& figure, const FigureRun& run, const std::v
   for (const Claim& claim : figure.claims) {
     text += claim_line(claim, result_of(figure, claim, run, plots), run);
   }
-  return text + fmt::format("\nAll numbers: [{0}.json]({0}.json), measured at {1}.\n", figure.name,
-                            run.header.date);
+  return text + fmt::format("\nAll numbers: [{0}.json]({0}.json), measured at {1}.\n", figure.name, run.header.date);
 }
 
 }  // namespace quadrille::tools

@@ -4,8 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "tool/bench/options.hpp"
 #include "lab/figure/figure.hpp"
+#include "tool/bench/options.hpp"
 
 namespace quadrille::tools {
 

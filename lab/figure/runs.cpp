@@ -32,7 +32,8 @@ Summary summary_over(const std::vector<const BenchRow*>& rows, Summary BenchRow:
     p90.push_back((row->*which).p90);
     p99.push_back((row->*which).p99);
   }
-  return {quantile(medians, 0.5), *std::min_element(least.begin(), least.end()), quantile(p90, 0.5), quantile(p99, 0.5)};
+  return {quantile(medians, 0.5), *std::min_element(least.begin(), least.end()), quantile(p90, 0.5),
+          quantile(p99, 0.5)};
 }
 
 BenchRow combine_rows(const std::vector<const BenchRow*>& rows) {

@@ -1,4 +1,5 @@
-// Several whole runs of a figure become one: each number is the median of those of the runs, and has a least and a most.
+// Several whole runs of a figure become one: each number is the median of those of the runs, and has a least and a
+// most.
 #pragma once
 
 #include <vector>

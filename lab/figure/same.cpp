@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -27,8 +27,8 @@ Schedules dense_schedules(const choose::Choice& choice, int ranks, std::span<con
   const bool looks = look_at_domains(row_of(choice.algorithm->engine).plans);
   Schedules all;
   for (int me = 0; me < ranks; ++me) {
-    all.push_back(choice.algorithm->build(
-        {ranks, me, &nodes, choice.parameters, looks ? domains : std::span<const int>{}}));
+    all.push_back(
+        choice.algorithm->build({ranks, me, &nodes, choice.parameters, looks ? domains : std::span<const int>{}}));
   }
   return all;
 }
@@ -41,7 +41,8 @@ Schedules neighbor_schedules(const Plot& plot, const choose::Choice& choice, int
   const bool looks = choice.algorithm->build_edges != nullptr;
   Schedules all;
   for (int me = 0; me < ranks; ++me) {
-    all.push_back(neighbor_schedule(plot.collective, choice, grid, around, looks ? domains : std::span<const int>{}, me));
+    all.push_back(
+        neighbor_schedule(plot.collective, choice, grid, around, looks ? domains : std::span<const int>{}, me));
   }
   return all;
 }
@@ -125,7 +126,8 @@ void mark_same(const Figure& figure, const FigureRun& run, std::vector<PlotRows>
   for (std::size_t p = 0; p < plots.size(); ++p) {
     const int ranks = ranks_of(figure.plots[p], run.ranks);
     std::span<const int> domains = run.facts.domains;
-    plots[p].same = same_lines(figure.plots[p], ranks, domains.first(std::min(domains.size(), static_cast<std::size_t>(ranks))));
+    plots[p].same =
+        same_lines(figure.plots[p], ranks, domains.first(std::min(domains.size(), static_cast<std::size_t>(ranks))));
   }
 }
 

@@ -104,10 +104,12 @@ struct SetupClaim {
   std::size_t fast, slow;
   const char* paper;
 };
-// "Significantly more" is more than what counts as no difference elsewhere, a quarter; "in the same ballpark" is at most that.
+// "Significantly more" is more than what counts as no difference elsewhere, a quarter; "in the same ballpark" is at
+// most that.
 constexpr SetupClaim setup_claim_list[] = {
     {"MPI_Dist_graph_create is significantly more expensive than the more specific function", 0, 2, "above 1.25"},
-    {"Iso_neighborhood_create is faster than MPI_Dist_graph_create_adjacent, or in the same ballpark", 3, 0, "above 0.8"},
+    {"Iso_neighborhood_create is faster than MPI_Dist_graph_create_adjacent, or in the same ballpark", 3, 0,
+     "above 0.8"},
     {"(not in the paper) the same beside a program that finds the ranks itself", 3, 1, "-"},
     {"(not in the paper) the request beside the communicator of the MPI", 5, 0, "-"},
     {"(not in the paper) the request of torus-direct beside that of torus", 6, 5, "-"}};
@@ -221,10 +223,11 @@ nlohmann::ordered_json setup_claims(const Figure& figure, const FigureRun& run, 
 
 std::string setup_page(const Figure& figure, const FigureRun& run, const std::vector<SetupRow>& rows) {
   std::string text = page_head(figure, run);
-  text += fmt::format("Microseconds, median; repetitions: {}.\n\n```\n{}```\n\n", repetitions_of(rows),
-                      setup_lines(rows));
   text +=
-      "How many times as fast, geometric mean over the table; of the paper, what its words are taken for, and its own numbers:\n\n"
+      fmt::format("Microseconds, median; repetitions: {}.\n\n```\n{}```\n\n", repetitions_of(rows), setup_lines(rows));
+  text +=
+      "How many times as fast, geometric mean over the table; of the paper, what its words are taken for, and its own "
+      "numbers:\n\n"
       "| the paper says | compared | paper | its numbers | here | verdict |\n|---|---|---|---|---|---|\n";
   const std::string scale = other_scale(figure.least_ranks, figure.most_ranks, run.ranks);
   for (const SetupClaim& claim : setup_claim_list) text += setup_claim_line(claim, scale, rows);

@@ -194,7 +194,8 @@ bool write_text(const std::filesystem::path& file, const std::string& text) {
 }
 
 // Empty, or what is wrong.
-std::string make_computed_page(const std::filesystem::path& file, const ComputedFigure& figure, ordered_json json, bool check) {
+std::string make_computed_page(const std::filesystem::path& file, const ComputedFigure& figure, ordered_json json,
+                               bool check) {
   const ordered_json before = json;
   const bool has_picture = std::filesystem::exists(std::filesystem::path(file).replace_extension("svg"));
   const std::filesystem::path page = std::filesystem::path(file).replace_extension("md");
@@ -207,7 +208,8 @@ std::string make_computed_page(const std::filesystem::path& file, const Computed
   }
   if (check && json != before) return fmt::format("{}: its claims are not today's", file.string());
   if (check) return text_of(page) == text ? "" : fmt::format("{} is not what its data say", page.string());
-  if (json != before && !write_text(file, compact_text(json) + "\n")) return fmt::format("cannot write '{}'", file.string());
+  if (json != before && !write_text(file, compact_text(json) + "\n"))
+    return fmt::format("cannot write '{}'", file.string());
   return write_text(page, text) ? "" : fmt::format("cannot write '{}'", page.string());
 }
 
@@ -216,7 +218,8 @@ std::string make_page(const std::filesystem::path& file, bool check) {
   StoredFigure stored;
   ordered_json json = ordered_json::parse(text_of(file), nullptr, false);
   if (json.is_discarded()) return fmt::format("{}: no JSON", file.string());
-  if (const auto computed = computed_figure(json.value("figure", ""))) return make_computed_page(file, *computed, json, check);
+  if (const auto computed = computed_figure(json.value("figure", "")))
+    return make_computed_page(file, *computed, json, check);
   if (std::string problem = read_stored(json, stored); !problem.empty()) return file.string() + ": " + problem;
   stored.run.has_picture = std::filesystem::exists(std::filesystem::path(file).replace_extension("svg"));
   const std::filesystem::path page = std::filesystem::path(file).replace_extension("md");
@@ -229,7 +232,8 @@ std::string make_page(const std::filesystem::path& file, bool check) {
   }
   if (check && json != before) return fmt::format("{}: its marks and claims are not today's", file.string());
   if (check) return text_of(page) == text ? "" : fmt::format("{} is not what its data say", page.string());
-  if (json != before && !write_text(file, compact_text(json) + "\n")) return fmt::format("cannot write '{}'", file.string());
+  if (json != before && !write_text(file, compact_text(json) + "\n"))
+    return fmt::format("cannot write '{}'", file.string());
   return write_text(page, text) ? "" : fmt::format("cannot write '{}'", page.string());
 }
 

@@ -1,5 +1,5 @@
-// The data of a figure, as a file has them: so a page can be written anew from it, and a stored page that is not that of
-// today's figure is found.
+// The data of a figure, as a file has them: so a page can be written anew from it, and a stored page that is not that
+// of today's figure is found.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,8 +23,9 @@ struct StoredFigure {
 std::string read_stored(const nlohmann::ordered_json& json, StoredFigure& stored);
 std::string page_of(const StoredFigure& stored);
 
-// `quadrille-lab pages FILE...`: writes the page of each file anew, beside it, and in the file what follows from the times:
-// marks and claims. With `check` it writes nothing, and finds what is not what would be written. Returns the exit status.
+// `quadrille-lab pages FILE...`: writes the page of each file anew, beside it, and in the file what follows from the
+// times: marks and claims. With `check` it writes nothing, and finds what is not what would be written. Returns the
+// exit status.
 int pages_command(const std::vector<std::string>& files, bool check);
 
 }  // namespace quadrille::tools

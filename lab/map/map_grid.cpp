@@ -26,8 +26,8 @@ constexpr Kind kinds[] = {{"two-phase-bruck", 'T', "two-phase Bruck"},
 
 const Kind* kind_of(std::string_view algorithm) {
   const std::string_view name = algorithm.substr(0, algorithm.find(':'));
-  const auto* found = std::find_if(std::begin(kinds), std::end(kinds),
-                                   [&](const Kind& kind) { return kind.algorithm == name; });
+  const auto* found =
+      std::find_if(std::begin(kinds), std::end(kinds), [&](const Kind& kind) { return kind.algorithm == name; });
   return found == std::end(kinds) ? nullptr : found;
 }
 
@@ -102,12 +102,11 @@ std::string read_measured(const std::string& file, Measured& measured) {
       if (row.at("collective") != "alltoallv") {
         return fmt::format("'{}' is not of alltoallv", file);
       }
-      const auto load = fmt::format("{}, {}", row.at("distribution").get<std::string>(),
-                                    row.at("datatype").get<std::string>());
+      const auto load =
+          fmt::format("{}, {}", row.at("distribution").get<std::string>(), row.at("datatype").get<std::string>());
       if (measured.load.empty()) measured.load = load;
       if (measured.load != load) {
-        return fmt::format("'{}' has blocks '{}', others have '{}'; one map has one kind", file, load,
-                           measured.load);
+        return fmt::format("'{}' has blocks '{}', others have '{}'; one map has one kind", file, load, measured.load);
       }
       const auto bytes = row.at("bytes").get<std::size_t>();
       const auto ranks = row.at("ranks").get<std::size_t>();

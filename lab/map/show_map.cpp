@@ -13,10 +13,10 @@
 
 #include "choose/model.hpp"
 #include "choose/tuning.hpp"
+#include "lab/map/map_grid.hpp"
 #include "plan/closed_forms.hpp"
 #include "sys/sys.hpp"
 #include "tool/bench/options.hpp"
-#include "lab/map/map_grid.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -65,8 +65,8 @@ std::string find_source(const std::string& asked, Source& source) {
   keep_one_kind(source.table.models);
   source.nearest = !source.table.models.empty();
   if (source.nearest)
-    source.name = fmt::format("our model, fitted on {} with {}", source.table.machine.processor,
-                              fitted_ranks(source.table));
+    source.name =
+        fmt::format("our model, fitted on {} with {}", source.table.machine.processor, fitted_ranks(source.table));
   if (source.nearest || asked.empty()) return {};
   return state == choose::FileState::absent
              ? fmt::format("there is no '{}'; --model takes 'paper', 'aries' or a tuning table", path)
@@ -83,9 +83,9 @@ const choose::Model& model_for(const Source& source, int ranks) {
 std::string reservation(const Source& source, const std::vector<std::size_t>& ranks) {
   if (!source.nearest) return {};
   const auto most = static_cast<std::size_t>(
-      std::max_element(source.table.models.begin(), source.table.models.end(),
-                       [](const auto& a, const auto& b) { return a.ranks < b.ranks; })
-          ->ranks);
+      std::max_element(source.table.models.begin(), source.table.models.end(), [](const auto& a, const auto& b) {
+        return a.ranks < b.ranks;
+      })->ranks);
   if (*std::max_element(ranks.begin(), ranks.end()) <= most) return {};
   return fmt::format("Above P = {} the model is extended beyond what was measured.\n", most);
 }
@@ -94,17 +94,14 @@ MapCell cell_of_paper(int ranks, double largest, const plan::Machine& machine) {
   const double direct = plan::fan_spread_out(ranks, largest, machine);
   MapGrid one;
   put_faster(one, 0, 0, {"spread-out", direct, direct});
-  put_faster(one, 0, 0,
-             {"two-phase-bruck:radix=2", plan::fan_two_phase_bruck(ranks, largest, machine), 0});
-  put_faster(one, 0, 0,
-             {"padded-bruck:radix=2", plan::fan_padded_bruck(ranks, largest, machine), 0});
+  put_faster(one, 0, 0, {"two-phase-bruck:radix=2", plan::fan_two_phase_bruck(ranks, largest, machine), 0});
+  put_faster(one, 0, 0, {"padded-bruck:radix=2", plan::fan_padded_bruck(ranks, largest, machine), 0});
   return one.begin()->second;
 }
 
 MapCell cell_of_model(int ranks, double largest, const choose::Model& model) {
   const choose::Load load{largest / 2, largest};
-  const choose::Prediction best =
-      choose::fastest(Collective::alltoallv, ranks, load, model);
+  const choose::Prediction best = choose::fastest(Collective::alltoallv, ranks, load, model);
   choose::Choice direct;
   choose::parse_choice(Collective::alltoallv, "spread-out", direct);
   return {choose::to_string(best.choice), best.seconds, choose::predict(direct, ranks, load, model)};
@@ -146,12 +143,10 @@ bool write_cells(const std::string& file, const std::string& name, const MapGrid
 int show_measured(const std::vector<std::string>& files) {
   Measured measured;
   for (const std::string& file : files) {
-    if (const std::string problem = read_measured(file, measured); !problem.empty())
-      return refuse(problem);
+    if (const std::string problem = read_measured(file, measured); !problem.empty()) return refuse(problem);
   }
   if (measured.grid.empty()) return refuse("the files have no rows");
-  fmt::print("Alltoallv, blocks '{}' of N bytes, as measured\n{}", measured.load,
-             map_text(measured.grid));
+  fmt::print("Alltoallv, blocks '{}' of N bytes, as measured\n{}", measured.load, map_text(measured.grid));
   return 0;
 }
 
@@ -164,15 +159,12 @@ int show_map_command(const MapOptions& options) {
   if (const std::string problem = parse_sizes(options.sizes, sizes); !problem.empty())
     return refuse("--map-sizes: " + problem);
   if (!parse_sizes(options.ranks, ranks).empty() || ranks.empty())
-    return refuse(fmt::format("--map-ranks: '{}' is no list of numbers; write 8,16 or 128:32768:x2",
-                              options.ranks));
+    return refuse(fmt::format("--map-ranks: '{}' is no list of numbers; write 8,16 or 128:32768:x2", options.ranks));
   for (const std::size_t p : ranks) {
-    if (p < 2 || p > most_ranks)
-      return refuse(fmt::format("ranks must be from 2 to {}, not {}", most_ranks, p));
+    if (p < 2 || p > most_ranks) return refuse(fmt::format("ranks must be from 2 to {}, not {}", most_ranks, p));
   }
   Source source;
-  if (const std::string problem = find_source(options.model, source); !problem.empty())
-    return refuse(problem);
+  if (const std::string problem = find_source(options.model, source); !problem.empty()) return refuse(problem);
   for (const std::size_t p : ranks) {
     for (const std::size_t n : sizes) {
       const auto count = static_cast<int>(p);

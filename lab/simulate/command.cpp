@@ -39,7 +39,8 @@ std::string understand_around(const SimulateOptions& options, int ranks, Around&
   if (std::string wrong = tools::parse_neighborhood(neighborhood, around.neighborhood); !wrong.empty()) return wrong;
   around.grid = tools::even_torus(ranks, around.neighborhood.dimensions);
   if (options.grid.empty()) return {};
-  if (std::string wrong = tools::parse_grid_of(options.grid, around.neighborhood, neighborhood, around.grid); !wrong.empty())
+  if (std::string wrong = tools::parse_grid_of(options.grid, around.neighborhood, neighborhood, around.grid);
+      !wrong.empty())
     return wrong;
   return around.grid.ranks() == ranks
              ? ""
@@ -131,8 +132,8 @@ class Session {
       return result;
     }
     result.outcome = run.engine->run(network_, load, [&](const Outcome& soFar, std::size_t done, std::size_t all) {
-      progress_.show(fmt::format("{}, {} bytes: {:.1f} million events, {} of {} ranks are done", result.algorithm, bytes,
-                                 static_cast<double>(soFar.events) * 1e-6, done, all));
+      progress_.show(fmt::format("{}, {} bytes: {:.1f} million events, {} of {} ranks are done", result.algorithm,
+                                 bytes, static_cast<double>(soFar.events) * 1e-6, done, all));
       return true;
     });
     progress_.clear();
@@ -161,7 +162,8 @@ class Session {
       return fmt::format("blocks of more than {} bytes go straight to their ranks", program.piece);
     }
     if (leads && program.piece < 1) return "there is no room for a byte of each block";
-    if (choice.algorithm->engine == choose::Engine::inbox && load.largest > most_of_inbox) return "blocks are too large for inboxes";
+    if (choice.algorithm->engine == choose::Engine::inbox && load.largest > most_of_inbox)
+      return "blocks are too large for inboxes";
     return {};
   }
   Run& prepared(const choose::Choice& choice, bool agrees) {
@@ -214,7 +216,8 @@ void add_all(Collective collective, const plan::NodeMap& map, std::vector<Line>&
   }
 }
 
-std::string lines_of(const SimulateOptions& options, Collective collective, const plan::NodeMap& map, std::vector<Line>& lines) {
+std::string lines_of(const SimulateOptions& options, Collective collective, const plan::NodeMap& map,
+                     std::vector<Line>& lines) {
   if (!options.no_rivals && is_dense(collective)) {
     for (const Rival& rival : rivals()) lines.push_back({std::string(rival.name), std::string(rival.name), {}});
   }
@@ -226,7 +229,8 @@ std::string lines_of(const SimulateOptions& options, Collective collective, cons
       }
       Line line{text, {}, {}};
       if (std::string wrong = choose::parse_choice(collective, text, line.choice); !wrong.empty()) return wrong;
-      if (const std::string reason = why_not(line.choice, map); !reason.empty()) return fmt::format("{}: {}", text, reason);
+      if (const std::string reason = why_not(line.choice, map); !reason.empty())
+        return fmt::format("{}: {}", text, reason);
       lines.push_back(line);
     }
   }
@@ -262,8 +266,10 @@ void list_networks() {
     fmt::print("{}: {}\n", network.name, network.what);
     for (const NamedConstant& one : network.constants) {
       const auto& fields = network_fields();
-      const auto field = std::find_if(fields.begin(), fields.end(), [&](const NetworkField& f) { return f.name == one.field; });
-      fmt::print("  {:<14} {:>8} ({} to {})  {}; {}\n", one.field, one.usual, one.least, one.most, field->what, one.source);
+      const auto field =
+          std::find_if(fields.begin(), fields.end(), [&](const NetworkField& f) { return f.name == one.field; });
+      fmt::print("  {:<14} {:>8} ({} to {})  {}; {}\n", one.field, one.usual, one.least, one.most, field->what,
+                 one.source);
     }
   }
 }
@@ -323,11 +329,13 @@ int simulate_command(const SimulateOptions& options) {
   std::string map_text;
   if (std::string wrong = tools::understand_layout(options.layout, map, map_text); !wrong.empty()) return refuse(wrong);
   std::optional<Around> around;
-  if (std::string wrong = tools::why_no_neighbors(collective, !options.neighborhood.empty(), !options.grid.empty()); !wrong.empty())
+  if (std::string wrong = tools::why_no_neighbors(collective, !options.neighborhood.empty(), !options.grid.empty());
+      !wrong.empty())
     return refuse(wrong);
   if (options.agree && is_neighbor(collective)) return refuse("--agree is for collectives among all ranks");
   if (is_neighbor(collective)) {
-    if (std::string wrong = understand_around(options, map.ranks(), around.emplace()); !wrong.empty()) return refuse(wrong);
+    if (std::string wrong = understand_around(options, map.ranks(), around.emplace()); !wrong.empty())
+      return refuse(wrong);
   }
   std::vector<std::size_t> sizes;
   if (std::string wrong = tools::parse_sizes(options.sizes, sizes); !wrong.empty()) return refuse("--sizes: " + wrong);
@@ -342,8 +350,8 @@ int simulate_command(const SimulateOptions& options) {
   }
 
   const int nodes = map.nodes, fullest = map.ranks_on_fullest_node();
-  fmt::print("{}, {} ranks on {} nodes, at most {} on one; network {}; simulated\n", options.collective, map.ranks(), nodes, fullest,
-             network.name);
+  fmt::print("{}, {} ranks on {} nodes, at most {} on one; network {}; simulated\n", options.collective, map.ranks(),
+             nodes, fullest, network.name);
   std::fflush(stdout);
   Session session(options, collective, map, around, network);
   nlohmann::json rows = nlohmann::json::array();
@@ -352,7 +360,8 @@ int simulate_command(const SimulateOptions& options) {
     for (const std::size_t size : sizes) {
       const auto start = Clock::now();
       const Result result = session.simulate(line, static_cast<double>(size));
-      if (!result.outcome.problem.empty()) problem = fmt::format("{}, {} bytes: {}", result.algorithm, size, result.outcome.problem);
+      if (!result.outcome.problem.empty())
+        problem = fmt::format("{}, {} bytes: {}", result.algorithm, size, result.outcome.problem);
       rows.push_back(row_of(line, static_cast<double>(size), result, since(start)));
     }
     session.forget();
@@ -360,14 +369,10 @@ int simulate_command(const SimulateOptions& options) {
   print_table(sizes, rows);
   std::fflush(stdout);
   if (file.is_open()) {
-    nlohmann::json all = {{"collective", options.collective},
-                          {"ranks", map.ranks()},
-                          {"nodes", nodes},
-                          {"ranks_on_fullest_node", fullest},
-                          {"map", map_text},
-                          {"distribution", options.distribution},
-                          {"network", to_json(network)},
-                          {"rows", rows}};
+    nlohmann::json all = {
+        {"collective", options.collective}, {"ranks", map.ranks()}, {"nodes", nodes},
+        {"ranks_on_fullest_node", fullest}, {"map", map_text},      {"distribution", options.distribution},
+        {"network", to_json(network)},      {"rows", rows}};
     if (around) all["neighborhood"] = neighborhood_of(options), all["grid"] = tools::to_text(around->grid);
     file << all.dump(1) << "\n";
     if (!file.flush()) return refuse(fmt::format("cannot write '{}'", options.json));

@@ -1,5 +1,5 @@
-// `quadrille simulate`: how long collectives take on machines that nobody here has, by running their schedules through a
-// simulated network. Without MPI.
+// `quadrille simulate`: how long collectives take on machines that nobody here has, by running their schedules through
+// a simulated network. Without MPI.
 #pragma once
 
 namespace CLI {

@@ -149,7 +149,8 @@ Alike alike_of(const Asked& asked) {
   const int per_node = ranks_of_each_node(asked.map);
   // Rows of a grid end in the middle of nodes, or nodes in the middle of rows.
   if (per_node == 0 || asked.around) return Alike::not_known;
-  return alike_at([&](int rank) { return program_of(asked, rank); }, asked.map, some_of(asked.map.nodes), some_of(per_node));
+  return alike_at([&](int rank) { return program_of(asked, rank); }, asked.map, some_of(asked.map.nodes),
+                  some_of(per_node));
 }
 
 std::string gather(const Asked& asked, Crowd& crowd, const Building& watch) {
@@ -169,7 +170,8 @@ std::string gather(const Asked& asked, Crowd& crowd, const Building& watch) {
     // Seen early: the first node's ranks tell about the others.
     const double share = static_cast<double>(ranks) / (r + 1);
     if (r + 1 >= std::min(ranks, asked.map.ranks_on_fullest_node()) && bytes * share > asked.most_bytes) {
-      return fmt::format("it would need {:.1f} GiB for {:.0f} million messages", bytes * share / (1 << 30), messages * share / 1e6);
+      return fmt::format("it would need {:.1f} GiB for {:.0f} million messages", bytes * share / (1 << 30),
+                         messages * share / 1e6);
     }
     if (watch && !watch(r + 1, ranks)) return "stopped";
   }

@@ -1,10 +1,11 @@
 // The programs of all ranks for an algorithm, or of one node's where these stand for all.
 //
-// Idea    Each rank's schedule is built, reduced and dropped. In many algorithms rank (n, k), number k on node n, does what
-//         rank (0, k) does with nodes renumbered: node m + n, or m xor n, for node m. Then all nodes are at the same place at
-//         the same time, what node 0 sends to node m at a moment is what it receives from node -m (or m) at that moment,
-//         and simulating node 0 alone gives the times of all. Some ranks of some nodes are looked at to find that out;
-//         lab/simulate/tests holds that wherever these are alike all are, and that times are the same.
+// Idea    Each rank's schedule is built, reduced and dropped. In many algorithms rank (n, k), number k on node n, does
+// what
+//         rank (0, k) does with nodes renumbered: node m + n, or m xor n, for node m. Then all nodes are at the same
+//         place at the same time, what node 0 sends to node m at a moment is what it receives from node -m (or m) at
+//         that moment, and simulating node 0 alone gives the times of all. Some ranks of some nodes are looked at to
+//         find that out; lab/simulate/tests holds that wherever these are alike all are, and that times are the same.
 #pragma once
 
 #include <functional>
@@ -27,10 +28,10 @@ struct Asked {
   Collective collective{};
   choose::Choice choice;
   plan::NodeMap map;
-  bool every_rank = false;          // even if one node could stand for all
-  double most_bytes = 6e9;          // of memory
-  bool agrees = false;              // all ranks learn the largest block first, as those that pad do
-  std::optional<Around> around{};   // of neighbour collectives
+  bool every_rank = false;         // even if one node could stand for all
+  double most_bytes = 6e9;         // of memory
+  bool agrees = false;             // all ranks learn the largest block first, as those that pad do
+  std::optional<Around> around{};  // of neighbour collectives
 };
 
 // Why an algorithm cannot be simulated on a map; empty if it can.

@@ -83,7 +83,8 @@ void Engine::match() {
         }
         const Note& other = crowd_.programs[way.to].notes[at->note - first_note_[way.to]];
         if (other.blocks != note.blocks || other.told != note.told) {
-          problem_ = fmt::format("rank {} sends {} blocks to {}, which expects {}", r, note.blocks, note.peer, other.blocks);
+          problem_ =
+              fmt::format("rank {} sends {} blocks to {}, which expects {}", r, note.blocks, note.peer, other.blocks);
           return;
         }
         other_half_[first_note_[r] + i] = at->note;

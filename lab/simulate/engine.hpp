@@ -1,12 +1,14 @@
 // The event engine: runs the programs of ranks through a network, message by message.
 //
-// Idea    A rank does one thing at a time: copies, starts a message, takes one that has come, answers a sender that asks. What
+// Idea    A rank does one thing at a time: copies, starts a message, takes one that has come, answers a sender that
+// asks. What
 //         it does takes a processor for as long as the network's constants say; if ranks share processors they wait for
-//         one, first come, first served. A message that has left its rank waits for the adapter of its node, is under way for
-//         the latency, waits for the other node's adapter, and then for its receiver. A long message asks first. Rounds and
-//         windows are kept as the executor keeps them (run/executor.hpp): a batch that is waited for as a whole, or a
-//         pair for each that completes.
-// Order   Events at one time are taken in an order that depends on places relative to each other alone: the same programs
+//         one, first come, first served. A message that has left its rank waits for the adapter of its node, is under
+//         way for the latency, waits for the other node's adapter, and then for its receiver. A long message asks
+//         first. Rounds and windows are kept as the executor keeps them (run/executor.hpp): a batch that is waited for
+//         as a whole, or a pair for each that completes.
+// Order   Events at one time are taken in an order that depends on places relative to each other alone: the same
+// programs
 //         give the same times, on every machine, and a node that stands for all gives the times of all (symmetry.hpp).
 // Time    Whole picoseconds, so that sums do not depend on their order.
 // Cost    About five events a message; about 50 bytes a message and 32 bytes an event in memory.
@@ -19,13 +21,14 @@
 #include <string>
 #include <vector>
 
-#include "plan/problem.hpp"
 #include "lab/simulate/network.hpp"
 #include "lab/simulate/program.hpp"
+#include "plan/problem.hpp"
 
 namespace quadrille::simulate {
 
-// How the nodes of a machine are like each other: node n does what node 0 does, with node m + n (or m xor n) for node m.
+// How the nodes of a machine are like each other: node n does what node 0 does, with node m + n (or m xor n) for node
+// m.
 enum class Alike : std::uint8_t { not_known, rotated, exclusive_or };
 
 // Who runs: all ranks, or those of the first node, which stand for all.
@@ -42,17 +45,17 @@ struct Load {
 };
 
 struct Outcome {
-  std::string problem;           // one line; empty if all ranks came to their end
-  double seconds = 0;            // until the last rank is done
-  double first_seconds = 0;      // until the first rank is done
+  std::string problem;       // one line; empty if all ranks came to their end
+  double seconds = 0;        // until the last rank is done
+  double first_seconds = 0;  // until the first rank is done
   // Of all ranks that are there.
   std::uint64_t messages = 0, bytes = 0;            // between nodes, sent; questions and answers are not counted
   std::uint64_t near_messages = 0, near_bytes = 0;  // inside nodes
   std::uint64_t received_bytes = 0;                 // of both kinds
   std::uint64_t copied_bytes = 0;
-  double busiest_adapter = 0;    // seconds, of one direction
+  double busiest_adapter = 0;  // seconds, of one direction
   std::uint64_t events = 0;
-  double turns = 1;              // so often was the whole done, a piece of each block at a time
+  double turns = 1;  // so often was the whole done, a piece of each block at a time
 };
 
 // Called every few thousand events with the ranks that are done. Returns false to stop.
@@ -77,7 +80,9 @@ class Engine {
   Way way(std::uint32_t from, std::int32_t peer) const;
   const Crowd& crowd() const { return crowd_; }
   std::size_t ranks() const { return crowd_.programs.size(); }
-  std::uint32_t node_of(std::uint32_t rank) const { return crowd_.one_node ? 0 : static_cast<std::uint32_t>(crowd_.map.node_of[rank]); }
+  std::uint32_t node_of(std::uint32_t rank) const {
+    return crowd_.one_node ? 0 : static_cast<std::uint32_t>(crowd_.map.node_of[rank]);
+  }
   std::uint32_t number_on_node(std::uint32_t rank) const { return number_on_node_[rank]; }
   std::uint32_t nodes() const { return crowd_.one_node ? 1 : static_cast<std::uint32_t>(crowd_.map.nodes); }
   // All notes of all ranks are numbered; those of `rank` from here on.

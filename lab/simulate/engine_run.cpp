@@ -17,7 +17,12 @@ using namespace running;
 class Run {
  public:
   Run(const Engine& engine, const Network& network, const Load& load, const Watch& watch)
-      : engine_(engine), network_(network), watch_(watch), states_(engine.ranks()), adapters_(engine.nodes()), memory_(engine.nodes()) {
+      : engine_(engine),
+        network_(network),
+        watch_(watch),
+        states_(engine.ranks()),
+        adapters_(engine.nodes()),
+        memory_(engine.nodes()) {
     const Program& any = engine.crowd().programs[0];
     parts_ = any.sizes == plan::Sizes::known ? 1 : 2;
     outcome_.turns = any.piece > 0 ? std::max(1.0, std::ceil(load.largest / any.piece)) : 1;
@@ -29,7 +34,8 @@ class Run {
       pools_.assign(network.one_machine > 0 ? 1 : engine.nodes(),
                     std::vector<Processor>(static_cast<std::size_t>(std::max(1.0, network.processors))));
     }
-    if (network.group_nodes > 0) groups_.resize(engine.crowd().map.nodes / static_cast<std::size_t>(network.group_nodes) + 1);
+    if (network.group_nodes > 0)
+      groups_.resize(engine.crowd().map.nodes / static_cast<std::size_t>(network.group_nodes) + 1);
     find_pairs();
     find_fences();
   }
@@ -99,7 +105,9 @@ class Run {
     if (part == 0) return note.told == 0 ? 0 : std::round(sizes + (together ? data : 0));
     return together ? 0 : std::round(data);
   }
-  const Note& note_of(std::uint32_t rank, std::uint32_t note) const { return program(rank).notes[note - engine_.first_note(rank)]; }
+  const Note& note_of(std::uint32_t rank, std::uint32_t note) const {
+    return program(rank).notes[note - engine_.first_note(rank)];
+  }
   double bytes_of(std::uint32_t rank, std::uint32_t note, int part) const {
     return bytes_of(note_of(rank, note), part, program(rank));
   }
@@ -112,8 +120,8 @@ class Run {
   Time copies_until(std::uint32_t r, double blocks, double shared, double shared_blocks) {
     const double bytes = (blocks + shared_blocks) * block_;
     outcome_.copied_bytes += static_cast<std::uint64_t>(bytes);
-    const double alone = blocks * (network_.copied_block + block_ * network_.copied_byte) + shared * network_.shared_block +
-                         shared_blocks * block_ * network_.shared_byte;
+    const double alone = blocks * (network_.copied_block + block_ * network_.copied_byte) +
+                         shared * network_.shared_block + shared_blocks * block_ * network_.shared_byte;
     Time& memory = memory_[engine_.node_of(r)];
     memory = std::max(memory, now_) + picoseconds(bytes * network_.memory_byte);
     return std::max(now_ + picoseconds(alone), memory);
@@ -142,10 +150,12 @@ class Run {
   }
   Time on_processor(std::uint32_t r, Time takes) {
     std::vector<Processor>& pool = pools_[pools_.size() == 1 ? 0 : engine_.node_of(r)];
-    const auto mine = std::find_if(pool.begin(), pool.end(), [&](const Processor& one) { return one.last == r && one.free <= now_; });
-    const auto best = mine != pool.end() ? mine : std::min_element(pool.begin(), pool.end(), [](const Processor& a, const Processor& b) {
-      return a.free < b.free;
-    });
+    const auto mine =
+        std::find_if(pool.begin(), pool.end(), [&](const Processor& one) { return one.last == r && one.free <= now_; });
+    const auto best = mine != pool.end()
+                          ? mine
+                          : std::min_element(pool.begin(), pool.end(),
+                                             [](const Processor& a, const Processor& b) { return a.free < b.free; });
     const Time turn = best->last == r ? 0 : picoseconds(network_.turn);
     best->free = std::max(best->free, now_) + turn + takes;
     best->last = r;
@@ -156,7 +166,8 @@ class Run {
     state.stage = 0;
     state.ahead = false;
     state.phase = Phase::enter;
-    const auto beside = std::find_if(program.stages.begin(), program.stages.end(), [](const Stage& stage) { return stage.beside; });
+    const auto beside =
+        std::find_if(program.stages.begin(), program.stages.end(), [](const Stage& stage) { return stage.beside; });
     if (beside == program.stages.end() || beside == program.stages.begin() || parts_ > 1) return;
     state.stage = static_cast<std::uint32_t>(beside - program.stages.begin());
     state.phase = Phase::ahead;
@@ -265,8 +276,10 @@ class Run {
   }
   // Of a refilled window `open` counts pairs, else messages.
   void opened(std::uint32_t r, State& state, const Stage& stage, std::uint32_t pair) {
-    if (!is_refilled(stage)) ++state.open;
-    else if (open_halves_[first_pair_[r] + pair]++ == 0) ++state.open;
+    if (!is_refilled(stage))
+      ++state.open;
+    else if (open_halves_[first_pair_[r] + pair]++ == 0)
+      ++state.open;
   }
   void completed(std::uint32_t r, State& state, std::uint32_t note) {
     const Stage& stage = program(r).stages[state.stage];
@@ -285,8 +298,10 @@ class Run {
     const std::uint32_t pair = state.next_pair++;
     const Program& program = this->program(r);
     const std::uint32_t first = engine_.first_note(r);
-    const bool receives = pair < stage.receives.count && bytes_of(program.notes[stage.receives.first + pair], state.part, program) > 0;
-    const bool sends = pair < stage.sends.count && bytes_of(program.notes[stage.sends.first + pair], state.part, program) > 0;
+    const bool receives =
+        pair < stage.receives.count && bytes_of(program.notes[stage.receives.first + pair], state.part, program) > 0;
+    const bool sends =
+        pair < stage.sends.count && bytes_of(program.notes[stage.sends.first + pair], state.part, program) > 0;
     if (receives) opened(r, state, stage, pair);
     if (sends) opened(r, state, stage, pair);
     if (receives) expect(r, first + stage.receives.first + pair, state.part);
@@ -297,7 +312,8 @@ class Run {
     const bool away = engine_.way(r, note.peer).away;
     double takes = away ? network_.overhead : network_.near_overhead;
     if (!asks(away, bytes)) takes += bytes * (away ? network_.overhead_byte : network_.near_byte);
-    const Time packed = state.part + 1 == parts_ || bytes_of(note, 1, program) == 0 ? packing_until(r, note, index) : now_;
+    const Time packed =
+        state.part + 1 == parts_ || bytes_of(note, 1, program) == 0 ? packing_until(r, note, index) : now_;
     work(r, packed + picoseconds(takes), Then::leaves, first + index, state.part);
     return true;
   }
@@ -373,12 +389,14 @@ class Run {
         completed(r, state, note);
         // Inside a node who has asked is told that its data were taken.
         if (const Note& one = note_of(r, note); !is_away(r, one) && asks(false, bytes_of(r, note, part))) {
-          schedule(now_ + picoseconds(network_.near_latency), What::seen, place_of(note), engine_.other_half(note), {0, part, Kind::data});
+          schedule(now_ + picoseconds(network_.near_latency), What::seen, place_of(note), engine_.other_half(note),
+                   {0, part, Kind::data});
         }
         return;
       }
       case Then::answered:
-        schedule(now_ + picoseconds(network_.latency), What::answer, place_of(note), engine_.other_half(note), {0, part, Kind::data});
+        schedule(now_ + picoseconds(network_.latency), What::answer, place_of(note), engine_.other_half(note),
+                 {0, part, Kind::data});
         return;
     }
   }
@@ -400,8 +418,8 @@ class Run {
   }
   // Of messages that come to a node at one time.
   std::uint64_t order_of(std::uint32_t r, std::uint32_t note, const Engine::Way& way) const {
-    return (static_cast<std::uint64_t>(way.distance) << 42) | (static_cast<std::uint64_t>(engine_.number_on_node(r)) << 28) |
-           ((note - engine_.first_note(r)) & 0xfffffff);
+    return (static_cast<std::uint64_t>(way.distance) << 42) |
+           (static_cast<std::uint64_t>(engine_.number_on_node(r)) << 28) | ((note - engine_.first_note(r)) & 0xfffffff);
   }
 
   // ---- The network ----
@@ -423,7 +441,8 @@ class Run {
     const Engine::Way way = engine_.way(r, note_of(r, packet.note).peer);
     const bool far = !groups_.empty() && group_of(node) != group_of(engine_.node_of(way.to));
     schedule(now_ + takes, What::adapter_free, 0, node);
-    schedule(now_ + picoseconds(network_.latency), far ? What::link : What::arrive, order_of(r, packet.note, way), packet.note, packet);
+    schedule(now_ + picoseconds(network_.latency), far ? What::link : What::arrive, order_of(r, packet.note, way),
+             packet.note, packet);
   }
   std::size_t group_of(std::uint32_t node) const { return node / static_cast<std::size_t>(network_.group_nodes); }
 
@@ -436,7 +455,8 @@ class Run {
   void pass_links(const Event& event) {
     const std::uint32_t r = engine_.rank_of(event.subject);
     const Engine::Way way = engine_.way(r, note_of(r, event.subject).peer);
-    const Time takes = picoseconds((event.kind == Kind::question ? 0 : bytes_of(r, event.subject, event.part)) * network_.group_byte);
+    const Time takes =
+        picoseconds((event.kind == Kind::question ? 0 : bytes_of(r, event.subject, event.part)) * network_.group_byte);
     Group &from = groups_[group_of(engine_.node_of(r))], &to = groups_[group_of(engine_.node_of(way.to))];
     const Time out = std::max(now_, from.out_free);
     from.out_free = out + takes;
@@ -449,7 +469,8 @@ class Run {
     const Engine::Way way = engine_.way(r, note_of(r, event.subject).peer);
     Time& free = adapters_[engine_.node_of(way.to)].in_free;
     free = std::max(free, now_) + on_adapter(event.kind, bytes_of(r, event.subject, event.part));
-    schedule(free, What::deliver, order_of(r, event.subject, way), event.subject, {event.subject, event.part, event.kind});
+    schedule(free, What::deliver, order_of(r, event.subject, way), event.subject,
+             {event.subject, event.part, event.kind});
   }
   void deliver(const Event& event) {
     const std::uint32_t note = engine_.other_half(event.subject);
@@ -485,7 +506,8 @@ class Run {
   }
 
   std::string who_waits() const {
-    std::string text = fmt::format("deadlock: {} of {} ranks do not come to their end", states_.size() - done_, states_.size());
+    std::string text =
+        fmt::format("deadlock: {} of {} ranks do not come to their end", states_.size() - done_, states_.size());
     int named = 0;
     for (std::uint32_t r = 0; r < states_.size() && named < 3; ++r) {
       const State& state = states_[r];

@@ -1,4 +1,5 @@
-// What a run of the engine keeps: of messages on their way, of ranks, adapters and processors. For engine_run.cpp alone.
+// What a run of the engine keeps: of messages on their way, of ranks, adapters and processors. For engine_run.cpp
+// alone.
 #pragma once
 
 #include <cmath>

@@ -97,7 +97,8 @@ std::string from_file(const std::string& path, Network& network) {
     if (key == "name" && value.is_string()) network.name = value.get<std::string>();
     if (key == "name" || key == "source") continue;
     const auto& fields = network_fields();
-    const auto field = std::find_if(fields.begin(), fields.end(), [&](const NetworkField& one) { return one.name == key; });
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const NetworkField& one) { return one.name == key; });
     if (field == fields.end()) return fmt::format("{}: '{}' is no constant of a network", path, key);
     if (!value.is_number()) return fmt::format("{}: {} must be a number", path, key);
     network.*(field->value) = value.get<double>();

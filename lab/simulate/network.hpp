@@ -1,5 +1,5 @@
-// A machine of many nodes as the simulation sees it: LogGOPS (Hoefler, Schneider and Lumsdaine, "LogGOPSim", LSAP 2010) with
-// nodes. All times are nanoseconds.
+// A machine of many nodes as the simulation sees it: LogGOPS (Hoefler, Schneider and Lumsdaine, "LogGOPSim", LSAP 2010)
+// with nodes. All times are nanoseconds.
 //
 //   L o O g G S   latency, overhead (a message, a byte), gap (a message, a byte), and the bytes that are sent at once
 //   o and O are paid by a processor of the rank, on both sides
@@ -40,7 +40,7 @@ struct Network {
 // A constant: its name in files, what it is, and whether it may be fitted.
 struct NetworkField {
   std::string_view name;
-  double Network::* value;
+  double Network::*value;
   std::string_view what;
 };
 const std::vector<NetworkField>& network_fields();

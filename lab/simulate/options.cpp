@@ -6,7 +6,8 @@
 namespace quadrille::simulate {
 
 void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<void(std::function<int()>)>& take) {
-  CLI::App* command = app.add_subcommand("simulate", "Run the schedules of all ranks through a simulated network of many nodes");
+  CLI::App* command =
+      app.add_subcommand("simulate", "Run the schedules of all ranks through a simulated network of many nodes");
   command->footer(
       "\nMessage by message: LogGOPS with nodes, whose ranks share an adapter and memory. Beside the algorithms\n"
       "stand the rivals: what Open MPI and MPICH choose by themselves, as schedules of ours.\n\n"
@@ -34,7 +35,8 @@ void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<v
   command->add_option("--grid", options.grid,
                       "For neighbour collectives, extents as 4x2; 4x2m is no ring in the second. Else an even torus");
   command
-      ->add_option("--algorithms,--algorithm", options.algorithms, "These, with parameters if wanted, as in bench; or all")
+      ->add_option("--algorithms,--algorithm", options.algorithms,
+                   "These, with parameters if wanted, as in bench; or all")
       ->default_str("all");
   command
       ->add_option("--network", options.network,
@@ -42,10 +44,13 @@ void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<v
                    "file of JSON")
       ->default_str("slingshot");
   command->add_flag("--no-rivals", options.no_rivals, "Without Open MPI and MPICH");
-  command->add_flag("--every-rank", options.every_rank, "Simulate every rank, even if those of one node could stand for all");
+  command->add_flag("--every-rank", options.every_rank,
+                    "Simulate every rank, even if those of one node could stand for all");
   command->add_flag("--agree", options.agree,
                     "All ranks learn the largest block first, also where no schedule of ours needs it");
-  command->add_option("--memory", options.gigabytes, "At most so many GB")->check(CLI::Range(0.1, 1e6))->default_str("6");
+  command->add_option("--memory", options.gigabytes, "At most so many GB")
+      ->check(CLI::Range(0.1, 1e6))
+      ->default_str("6");
   command->add_option("--json", options.json, "Write all results to this file");
   command->add_flag("--list-networks", options.list_networks, "Name the networks and where their constants come from");
   command->callback([&options, take] { take([&options] { return simulate_command(options); }); });

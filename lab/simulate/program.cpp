@@ -172,7 +172,8 @@ std::vector<Stage> pairs_in_node(int ranks_on_node) {
 }
 
 std::size_t memory_bytes(const Program& program) {
-  return program.stages.capacity() * sizeof(Stage) + program.notes.capacity() * sizeof(Note) + program.scattered.capacity() / 8;
+  return program.stages.capacity() * sizeof(Stage) + program.notes.capacity() * sizeof(Note) +
+         program.scattered.capacity() / 8;
 }
 
 }  // namespace quadrille::simulate

@@ -1,6 +1,6 @@
-// What a rank does in a collective, reduced from its schedule to what takes time: how many messages of how many blocks to
-// whom, and how many copies. Whose blocks they are is forgotten, so that the programs of many ranks fit into memory, and one
-// program serves blocks of all sizes.
+// What a rank does in a collective, reduced from its schedule to what takes time: how many messages of how many blocks
+// to whom, and how many copies. Whose blocks they are is forgotten, so that the programs of many ranks fit into memory,
+// and one program serves blocks of all sizes.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +45,10 @@ struct Program {
   std::vector<Note> notes;
   std::vector<bool> scattered;  // [note] its blocks are not one run: they are packed, or unpacked; empty: all are
   plan::Sizes sizes = plan::Sizes::known;
-  double with_sizes = 0;        // bytes of data that travel with their sizes
-  double size_beside = 0;       // bytes that each block has beside its data
-  double piece = 0;             // bytes of a block that move in a turn; the whole is repeated. 0: all of it
-  double scattered_copies = 1;  // how often a scattered block is copied on each side
+  double with_sizes = 0;                 // bytes of data that travel with their sizes
+  double size_beside = 0;                // bytes that each block has beside its data
+  double piece = 0;                      // bytes of a block that move in a turn; the whole is repeated. 0: all of it
+  double scattered_copies = 1;           // how often a scattered block is copied on each side
   int fence_first = 0, fence_ranks = 1;  // who waits for each other
   friend bool operator==(const Program&, const Program&) = default;
 };

@@ -17,11 +17,21 @@ struct FromRanks {
   std::vector<FromBytes> by_bytes;
 };
 
-// Open MPI 5.0, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, ompi_coll_tuned_alltoall_intra_dec_fixed. Bytes are those of
-// a block. l: linear, p: pairwise, b: modified_bruck, s: linear_sync, 2: two_proc
+// Open MPI 5.0, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, ompi_coll_tuned_alltoall_intra_dec_fixed. Bytes are
+// those of a block. l: linear, p: pairwise, b: modified_bruck, s: linear_sync, 2: two_proc
 const std::vector<FromRanks>& openmpi_alltoall() {
   static const std::vector<FromRanks> table = {
-      {2, {{0, 'p'}, {2, '2'}, {4, 'p'}, {16, '2'}, {64, 'p'}, {256, '2'}, {4096, 'p'}, {32768, 's'}, {262144, '2'}, {1048576, 'p'}}},
+      {2,
+       {{0, 'p'},
+        {2, '2'},
+        {4, 'p'},
+        {16, '2'},
+        {64, 'p'},
+        {256, '2'},
+        {4096, 'p'},
+        {32768, 's'},
+        {262144, '2'},
+        {1048576, 'p'}}},
       {3, {{0, 's'}, {8192, 'l'}, {16384, 's'}, {65536, 'l'}, {524288, 'p'}, {1048576, 'l'}}},
       {8, {{0, 's'}, {262144, 'l'}}},
       {16, {{0, 's'}, {4, 'b'}, {512, 's'}, {8192, 'l'}, {32768, 's'}, {262144, 'l'}, {524288, 's'}}},
@@ -43,7 +53,8 @@ const std::vector<FromRanks>& openmpi_alltoallv() {
   return table;
 }
 
-// The same file, ompi_coll_tuned_allgather_intra_dec_fixed. b: bruck, d: recursive_doubling, r: ring, n: neighbor, 2: two_proc
+// The same file, ompi_coll_tuned_allgather_intra_dec_fixed. b: bruck, d: recursive_doubling, r: ring, n: neighbor, 2:
+// two_proc
 const std::vector<FromRanks>& openmpi_allgather() {
   static const std::vector<FromRanks> table = {
       {2, {{0, '2'}}},
@@ -103,7 +114,8 @@ RivalChoice openmpi(Collective collective, int ranks, double bytes) {
     }
     return {};
   }
-  // Without a setting linear_sync has all messages under way at once (coll_tuned_alltoall_max_requests is 0), as linear.
+  // Without a setting linear_sync has all messages under way at once (coll_tuned_alltoall_max_requests is 0), as
+  // linear.
   switch (look_up(is_sized(collective) ? openmpi_alltoall() : openmpi_alltoallv(), ranks, bytes)) {
     case 'l':
       return {"spread-out", "linear"};
@@ -118,9 +130,10 @@ RivalChoice openmpi(Collective collective, int ranks, double bytes) {
   return {};
 }
 
-// MPICH 4 and 5, src/mpi/coll/coll_selection.json and src/mpi/coll/alltoall/alltoall.c: MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE is
-// 256, MPIR_CVAR_ALLTOALL_MEDIUM_MSG_SIZE 32768, MPIR_CVAR_ALLTOALL_THROTTLE 32. Of an allgather bytes are those of all
-// blocks: up to 81920 by Bruck, of a power of two of ranks below 524288 by recursive doubling.
+// MPICH 4 and 5, src/mpi/coll/coll_selection.json and src/mpi/coll/alltoall/alltoall.c:
+// MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE is 256, MPIR_CVAR_ALLTOALL_MEDIUM_MSG_SIZE 32768, MPIR_CVAR_ALLTOALL_THROTTLE 32.
+// Of an allgather bytes are those of all blocks: up to 81920 by Bruck, of a power of two of ranks below 524288 by
+// recursive doubling.
 RivalChoice mpich(Collective collective, int ranks, double bytes) {
   if (is_allgather(collective)) {
     const double all = bytes * ranks;
@@ -141,8 +154,9 @@ RivalChoice mpich(Collective collective, int ranks, double bytes) {
 }  // namespace
 
 const std::vector<Rival>& rivals() {
-  static const std::vector<Rival> list = {{"openmpi", "what Open MPI 5 chooses without a setting (coll/tuned, fixed decisions)"},
-                                          {"mpich", "what MPICH 4 and 5 choose without a setting (coll_selection.json)"}};
+  static const std::vector<Rival> list = {
+      {"openmpi", "what Open MPI 5 chooses without a setting (coll/tuned, fixed decisions)"},
+      {"mpich", "what MPICH 4 and 5 choose without a setting (coll_selection.json)"}};
   return list;
 }
 

@@ -1,7 +1,7 @@
 // What other MPIs choose without any setting, by what they publish, as algorithms of ours.
 //
-// Only the decisions are taken over, not how well an MPI carries them out: its time here is that of our schedule with its
-// parameters. Where it has an algorithm that we have not, another stands in for it, and is named.
+// Only the decisions are taken over, not how well an MPI carries them out: its time here is that of our schedule with
+// its parameters. Where it has an algorithm that we have not, another stands in for it, and is named.
 #pragma once
 
 #include <string>

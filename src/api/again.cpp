@@ -20,8 +20,8 @@ std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
 struct Remembered {
   RememberedFor when;
   std::size_t type_size = 0;
-  std::size_t most_count = 0;     // elements of a block that fit a slot; 0: nobody knows
-  bool by_pairs = false;          // the exchange by pairs serves it, not the inboxes alone
+  std::size_t most_count = 0;          // elements of a block that fit a slot; 0: nobody knows
+  bool by_pairs = false;               // the exchange by pairs serves it, not the inboxes alone
   std::array<std::size_t, 4> large{};  // elements of blocks of one size that the exchange by pairs serves; 0: none
   run::Group* group = nullptr;
   std::uint64_t* served = nullptr;
@@ -38,9 +38,8 @@ std::size_t alike_up_to(Collective collective, const team::Team& team) {
 }
 
 // What is remembered for a call with these arguments, or null.
-inline const Remembered* recall(Collective collective, MPI_Comm comm, const void* sendbuf,
-                                MPI_Datatype sendtype, const void* recvbuf,
-                                MPI_Datatype recvtype) {
+inline const Remembered* recall(Collective collective, MPI_Comm comm, const void* sendbuf, MPI_Datatype sendtype,
+                                const void* recvbuf, MPI_Datatype recvtype) {
   const Remembered& last = remembered[static_cast<std::size_t>(collective)];
   if (sendtype != recvtype || sendbuf == MPI_IN_PLACE || recvbuf == MPI_IN_PLACE || sendbuf == nullptr ||
       recvbuf == nullptr || !last.when.is_for(comm, recvtype)) {
@@ -76,7 +75,8 @@ bool all_small(const Count* counts, const Remembered& last) {
 }
 
 inline bool served(const Remembered& last, int error) {
-  if (error != MPI_SUCCESS) [[unlikely]] raise(last.when.comm, error);
+  if (error != MPI_SUCCESS) [[unlikely]]
+    raise(last.when.comm, error);
   ++*last.served;
   return true;
 }
@@ -130,8 +130,8 @@ void remember(const run::Call& call, Engine engine, bool settled, team::Team& te
   if (memory::device_driver() != nullptr || team.agreed().follows_devices) return;
   if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
-  const bool by_pairs = engine == Engine::exchange && settled && !is_sized(call.collective) &&
-                        !team.group.reach().written_to;
+  const bool by_pairs =
+      engine == Engine::exchange && settled && !is_sized(call.collective) && !team.group.reach().written_to;
   // Of blocks of one size, which all ranks know, the size says how they are served.
   const bool is_large = engine == Engine::exchange && is_regular(call.collective) && settled;
   if (engine != Engine::inbox && !by_pairs && !is_large) return;
@@ -163,23 +163,22 @@ void remember_passed(const run::Call& call, team::Team& team, team::Passed why, 
   // Of the others the size is that of all blocks.
   const bool uniform = is_regular(call.collective), sizeless = !is_sized(call.collective);
   if (!whatever && !uniform && !sizeless) return;
-  passing[static_cast<std::size_t>(call.collective)] = {
-      team::generation.load(std::memory_order_acquire),
-      types_freed.load(std::memory_order_acquire),
-      call.comm,
-      whatever || sizeless,
-      call.recv.type,
-      static_cast<MPI_Count>(call.recv.count),
-      &team.counted.counters.passed[static_cast<std::size_t>(why)],
-      &team,
-      kept};
+  passing[static_cast<std::size_t>(call.collective)] = {team::generation.load(std::memory_order_acquire),
+                                                        types_freed.load(std::memory_order_acquire),
+                                                        call.comm,
+                                                        whatever || sizeless,
+                                                        call.recv.type,
+                                                        static_cast<MPI_Count>(call.recv.count),
+                                                        &team.counted.counters.passed[static_cast<std::size_t>(why)],
+                                                        &team,
+                                                        kept};
 }
 
 bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count, CountedAhead* ahead) {
   const Passing& last = passing[static_cast<std::size_t>(collective)];
   if (comm != last.comm || last.generation != team::generation.load(std::memory_order_acquire)) return false;
-  if (!last.whatever && (type != last.type || count != last.count ||
-                         last.types_freed != types_freed.load(std::memory_order_acquire))) {
+  if (!last.whatever &&
+      (type != last.type || count != last.count || last.types_freed != types_freed.load(std::memory_order_acquire))) {
     return false;
   }
   if (last.kept != nullptr && !is_kept(*last.kept)) return false;
@@ -191,10 +190,9 @@ bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_C
   return true;
 }
 
-bool served_again(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
-  const Remembered* last =
-      recall(Collective::alltoall, comm, sendbuf, sendtype, recvbuf, recvtype);
+bool served_again(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                  void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+  const Remembered* last = recall(Collective::alltoall, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || sendcount != recvcount) return false;
   if (!is_small(recvcount, *last)) {
     if (!is_known_large(recvcount, *last)) return false;
@@ -210,8 +208,7 @@ template <class Count, class Displacement>
 bool served_again(Of<Collective::alltoallv>, const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
                   MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts, const Displacement* rdispls,
                   MPI_Datatype recvtype, MPI_Comm comm, int& error) {
-  const Remembered* last =
-      recall(Collective::alltoallv, comm, sendbuf, sendtype, recvbuf, recvtype);
+  const Remembered* last = recall(Collective::alltoallv, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || sendcounts == nullptr || sdispls == nullptr || recvcounts == nullptr || rdispls == nullptr) {
     return false;
   }
@@ -219,8 +216,8 @@ bool served_again(Of<Collective::alltoallv>, const void* sendbuf, const Count* s
       sendcounts[last->group->me] != recvcounts[last->group->me]) {
     // Of whatever size, on each rank, the exchange by pairs serves them.
     if (!last->by_pairs || !none_negative(sendcounts, *last) || !none_negative(recvcounts, *last)) return false;
-    error = exchange_again(Collective::alltoallv, blocks_of(sendcounts, sdispls), sendbuf, blocks_of(recvcounts, rdispls),
-                           recvbuf, *last);
+    error = exchange_again(Collective::alltoallv, blocks_of(sendcounts, sdispls), sendbuf,
+                           blocks_of(recvcounts, rdispls), recvbuf, *last);
     return served(*last, error);
   }
   const run::VectorSide<Count, Displacement> send{bytes_of(const_cast<void*>(sendbuf)), sendcounts, sdispls};
@@ -229,10 +226,9 @@ bool served_again(Of<Collective::alltoallv>, const void* sendbuf, const Count* s
   return served(*last, error);
 }
 
-bool served_again(Of<Collective::allgather>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
-  const Remembered* last =
-      recall(Collective::allgather, comm, sendbuf, sendtype, recvbuf, recvtype);
+bool served_again(Of<Collective::allgather>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                  void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+  const Remembered* last = recall(Collective::allgather, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || sendcount != recvcount) return false;
   if (!is_small(recvcount, *last)) {
     if (!is_known_large(recvcount, *last)) return false;
@@ -248,8 +244,7 @@ template <class Count, class Displacement>
 bool served_again(Of<Collective::allgatherv>, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                   void* recvbuf, const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
                   MPI_Comm comm, int& error) {
-  const Remembered* last =
-      recall(Collective::allgatherv, comm, sendbuf, sendtype, recvbuf, recvtype);
+  const Remembered* last = recall(Collective::allgatherv, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || displs == nullptr || !all_small(recvcounts, *last) ||
       sendcount != recvcounts[last->group->me]) {
     return false;

@@ -71,7 +71,8 @@ void find(Function& function, const char* name) {
 }
 
 inline const NextAllocator& next() {
-  if (!table.found) [[unlikely]] look_up();
+  if (!table.found) [[unlikely]]
+    look_up();
   return table;
 }
 
@@ -84,9 +85,7 @@ void* large(std::size_t bytes, std::size_t alignment = usual_alignment, bool zer
   return memory::heap_allocate_large(bytes, alignment, zero);
 }
 
-bool heap_aligns(std::size_t alignment) {
-  return std::has_single_bit(alignment) && alignment <= most_alignment;
-}
+bool heap_aligns(std::size_t alignment) { return std::has_single_bit(alignment) && alignment <= most_alignment; }
 
 std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -152,20 +151,24 @@ void* reallocate_heap_block(void* address, std::size_t bytes) {
 extern "C" {
 
 QUADRILLE_EXPORT void* malloc(std::size_t bytes) noexcept {
-  if (memory::heap_wants(bytes) || !table.found) [[unlikely]] return unusual_malloc(bytes);
+  if (memory::heap_wants(bytes) || !table.found) [[unlikely]]
+    return unusual_malloc(bytes);
   return table.malloc(bytes);
 }
 
 QUADRILLE_EXPORT void free(void* address) noexcept {
-  if (memory::heap_owns(address) || !table.found) [[unlikely]] return unusual_free(address);
+  if (memory::heap_owns(address) || !table.found) [[unlikely]]
+    return unusual_free(address);
   table.free(address);
 }
 
 QUADRILLE_EXPORT void* calloc(std::size_t count, std::size_t bytes) noexcept {
   std::size_t total;
   // The next allocator refuses an overflow.
-  if (__builtin_mul_overflow(count, bytes, &total)) [[unlikely]] return next().calloc(count, bytes);
-  if (memory::heap_wants(total) || !table.found) [[unlikely]] return unusual_calloc(count, bytes);
+  if (__builtin_mul_overflow(count, bytes, &total)) [[unlikely]]
+    return next().calloc(count, bytes);
+  if (memory::heap_wants(total) || !table.found) [[unlikely]]
+    return unusual_calloc(count, bytes);
   return table.calloc(count, bytes);
 }
 
@@ -192,8 +195,7 @@ QUADRILLE_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) noexce
   return next().memalign(alignment, bytes);
 }
 
-QUADRILLE_EXPORT int posix_memalign(void** result, std::size_t alignment,
-                                    std::size_t bytes) noexcept {
+QUADRILLE_EXPORT int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noexcept {
   if (memory::heap_wants(bytes) && heap_aligns(alignment) && alignment >= sizeof(void*)) {
     if (void* block = large(bytes, std::max(alignment, usual_alignment))) {
       *result = block;

@@ -1,5 +1,5 @@
-// The drop-in door for functions in which all ranks wait for each other anyway: there what nonblocking calls need can be
-// made (taken.hpp). Without a communicator that wants it they cost one look and one jump more.
+// The drop-in door for functions in which all ranks wait for each other anyway: there what nonblocking calls need can
+// be made (taken.hpp). Without a communicator that wants it they cost one look and one jump more.
 #include "api/next_names.hpp"
 #include "api/taken.hpp"
 #include "quadrille.h"
@@ -20,7 +20,8 @@ struct Behind_PMPI {
 };
 
 [[gnu::always_inline]] inline void get_ready(MPI_Comm comm) {
-  if (api::some_wanted.load(std::memory_order_relaxed)) [[unlikely]] api::leave(api::get_ready_in_a_barrier(comm));
+  if (api::some_wanted.load(std::memory_order_relaxed)) [[unlikely]]
+    api::leave(api::get_ready_in_a_barrier(comm));
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ struct Behind_PMPI {
   }                                                                                                                    \
   QUADRILLE_EXPORT int PREFIX##_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, \
                                           MPI_Comm comm) {                                                             \
-    if (count > 0 && type != quadrille::mpi().datatype_null && recvbuf != MPI_IN_PLACE) get_ready(comm);             \
+    if (count > 0 && type != quadrille::mpi().datatype_null && recvbuf != MPI_IN_PLACE) get_ready(comm);               \
     return Behind_##PREFIX::Allreduce(sendbuf, recvbuf, count, type, op, comm);                                        \
   }
 

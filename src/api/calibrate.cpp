@@ -19,8 +19,8 @@
 #include "memory/measured_buffers.hpp"
 #include "run/engines.hpp"
 #include "sys/sys.hpp"
-#include "team/config.hpp"
 #include "team/ask.hpp"
+#include "team/config.hpp"
 #include "team/switch_points.hpp"
 #include "tuner/contest.hpp"
 
@@ -35,7 +35,7 @@ constexpr double margin = 1.1;
 constexpr std::size_t small_sizes[] = {768, 1024, 1536, 2048, 3072, 4096};
 constexpr std::size_t large_sizes[] = {8192, 16384, 32768, 65536, 131072, 262144};
 constexpr std::size_t crowded_sizes[] = {16384, 65536, 262144};
-constexpr std::size_t most_bytes = std::size_t{1} << 20;  // of a rank's buffer
+constexpr std::size_t most_bytes = std::size_t{1} << 20;           // of a rank's buffer
 constexpr std::size_t most_crowded_bytes = std::size_t{16} << 20;  // that an oversubscribed node moves in a call
 // A larger size is not begun after so many seconds of one search: other programs use these processors, or the ranks are
 // many.
@@ -106,8 +106,8 @@ class Calibration {
     times_[1].push_back(contest.least(1));
   }
 
-  // How many of the sizes the first way is better for. Sets `sizes` to those that were measured in time. The same on all
-  // ranks.
+  // How many of the sizes the first way is better for. Sets `sizes` to those that were measured in time. The same on
+  // all ranks.
   template <class Use>
   std::size_t find_cut(Collective collective, memory::MeasuredBuffers& buffers, std::span<const std::size_t>& sizes,
                        Use use) {

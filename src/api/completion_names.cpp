@@ -341,10 +341,10 @@ template <auto work, class... Arguments>
 }  // namespace
 
 // A function of MPI: what comes after us does it, unless there are requests of ours: then `work` does.
-#define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...) \
-  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {               \
-    if (!api::TakenTable::any()) [[likely]]                       \
-      return Behind_##PREFIX::Name(__VA_ARGS__);                  \
+#define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...)      \
+  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                    \
+    if (!api::TakenTable::any()) [[likely]]                            \
+      return Behind_##PREFIX::Name(__VA_ARGS__);                       \
     return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__)); \
   }
 
@@ -373,10 +373,10 @@ template <auto work, class... Arguments>
   QUADRILLE_COMPLETION(PREFIX, Cancel, cancel, (MPI_Request * request), request)
 
 // The same, and where calls are recorded. `work` gets the arguments, and where they come from.
-#define QUADRILLE_KEEPING(PREFIX, Name, work, PARAMETERS, ...)                          \
-  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                                     \
-    if (!api::TakenTable::any() && !record::on) [[likely]]                              \
-      return Behind_##PREFIX::Name(__VA_ARGS__);                                        \
+#define QUADRILLE_KEEPING(PREFIX, Name, work, PARAMETERS, ...)                                      \
+  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                                                 \
+    if (!api::TakenTable::any() && !record::on) [[likely]]                                          \
+      return Behind_##PREFIX::Name(__VA_ARGS__);                                                    \
     return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__, __builtin_return_address(0))); \
   }
 

@@ -18,9 +18,9 @@ enum class Asks {
   never,         // what may not wait goes by what the others found
 };
 
-// Collective, on a team that is ready: has some rank its data in a device's memory, as far as the ranks know? What a rank
-// gives is a matter of its own; all choose alike, and what an algorithm cannot take where it is goes over the host.
-// `ahead`: of a call that asks now and then.
+// Collective, on a team that is ready: has some rank its data in a device's memory, as far as the ranks know? What a
+// rank gives is a matter of its own; all choose alike, and what an algorithm cannot take where it is goes over the
+// host. `ahead`: of a call that asks now and then.
 bool is_on_devices(const run::Call& call, team::Team& team, Asks asks = Asks::now_and_then,
                    CountedAhead* ahead = nullptr);
 

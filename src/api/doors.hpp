@@ -13,7 +13,8 @@ namespace quadrille::api {
 
 inline std::byte* writable(const void* buffer) { return static_cast<std::byte*>(const_cast<void*>(buffer)); }
 
-// ---- The blocks of a side, in each of their forms. Written where they stay: a copy of them costs as much as a small call. ----
+// ---- The blocks of a side, in each of their forms. Written where they stay: a copy of them costs as much as a small
+// call. ----
 
 inline void set_side(run::Side& side, const void* buffer, MPI_Count count, MPI_Datatype type) {
   side.base = writable(buffer);
@@ -22,7 +23,8 @@ inline void set_side(run::Side& side, const void* buffer, MPI_Count count, MPI_D
 }
 
 template <class Count, class Displacement>
-void set_side(run::Side& side, const void* buffer, const Count* counts, const Displacement* displacements, MPI_Datatype type) {
+void set_side(run::Side& side, const void* buffer, const Count* counts, const Displacement* displacements,
+              MPI_Datatype type) {
   side.base = writable(buffer);
   side.type = type;
   if constexpr (std::is_same_v<Count, int>) {
@@ -180,8 +182,12 @@ template <class Count>
 record::Key key_of(Collective collective, const void* site, QUADRILLE_PARAMETERS_UNIFORM(Count, int)) {
   static_cast<void>(recvbuf);
   const bool in_place = sendbuf == MPI_IN_PLACE;
-  return {collective, record::Form::blocking, comm, in_place ? recvtype : sendtype,
-          static_cast<std::size_t>(in_place ? recvcount : sendcount), site};
+  return {collective,
+          record::Form::blocking,
+          comm,
+          in_place ? recvtype : sendtype,
+          static_cast<std::size_t>(in_place ? recvcount : sendcount),
+          site};
 }
 
 // The same of a call that is recorded, with the short way.
@@ -189,7 +195,8 @@ template <Collective collective, class Native, class... Arguments>
 [[gnu::noinline]] int serve_or_pass_recorded(const void* site, Door door, Native native, Arguments... arguments) {
   record::Recorded recorded;
   bool is_known = false;
-  if constexpr (is_regular(collective) && is_dense(collective)) is_known = recorded.begin_like(key_of(collective, site, arguments...));
+  if constexpr (is_regular(collective) && is_dense(collective))
+    is_known = recorded.begin_like(key_of(collective, site, arguments...));
   if (!is_known) recorded.begin(call_of(collective, arguments...), record::Form::blocking, site);
   if constexpr (has_short_way(collective)) {
     int error = MPI_SUCCESS;
@@ -205,8 +212,9 @@ template <Collective collective, class Native, class... Arguments>
 // `site`: where the program made the call.
 template <Collective collective, class Native, class... Arguments>
 [[gnu::always_inline]] inline int serve_or_pass_from(const void* site, Door door, Native native,
-                                                      Arguments... arguments) {
-  if (record::on) [[unlikely]] return serve_or_pass_recorded<collective>(site, door, native, arguments...);
+                                                     Arguments... arguments) {
+  if (record::on) [[unlikely]]
+    return serve_or_pass_recorded<collective>(site, door, native, arguments...);
   int error = MPI_SUCCESS;
   constexpr bool short_way = requires { served_again(Of<collective>(), arguments..., error); };
   static_assert(short_way == has_short_way(collective), "also with large counts");

@@ -30,8 +30,8 @@ struct EngineWork {
   // its middle; a request may not, since its rank does something else meanwhile. So another engine may stand in, and
   // says so. The selection is that of the call. Null: there are no requests.
   int (*make)(Making&, team::CachedSelection&);
-  // Before the first blocking call by a choice: collective, and returns the same on all ranks. False: the call goes to the
-  // MPI. Null: nothing is to be made ready.
+  // Before the first blocking call by a choice: collective, and returns the same on all ranks. False: the call goes to
+  // the MPI. Null: nothing is to be made ready.
   bool (*prepare)(team::Team&, Collective, const choose::Choice&) = nullptr;
 };
 

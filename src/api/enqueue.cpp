@@ -213,8 +213,8 @@ std::optional<memory::BesideCapture> beside_capture(const memory::DeviceDriver* 
   return std::optional<memory::BesideCapture>(std::in_place, *driver);
 }
 
-// An error of earlier calls is told by the next one, which takes part all the same. It is looked for when the call begins:
-// what goes wrong in this one while it is made is the next one's to tell, as if it had gone wrong later.
+// An error of earlier calls is told by the next one, which takes part all the same. It is looked for when the call
+// begins: what goes wrong in this one while it is made is the next one's to tell, as if it had gone wrong later.
 int earlier_error(Team& team) { return team.enqueue_error.exchange(MPI_SUCCESS); }
 
 int told(Team& team, int error, int earlier) {

@@ -6,8 +6,8 @@
 //   copies of what is sent to the host; `ready` is written; a wait for `done`; copies of what was received to the
 //   device; `over` is written
 // A persistent request whose ranks copy from each other's memory of a device (api/pull_request.hpp) has, instead of the
-// copies to the host and back, those copies behind a wait of their own: for the word `go`, which the host writes when all
-// ranks have come.
+// copies to the host and back, those copies behind a wait of their own: for the word `go`, which the host writes when
+// all ranks have come.
 //
 // The progress thread sees `ready`, begins the request, goes on with it, and writes `done` when it is complete. It
 // never calls the driver. The request's memory is taken back when `over` is seen, by a later call that enqueues.

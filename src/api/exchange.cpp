@@ -120,8 +120,7 @@ void allocate(Quadrille_Received& received, std::size_t blocks, const Reach& rea
   const std::size_t before = (arrays + sys::cache_line - 1) / sys::cache_line * sys::cache_line;
   const std::ptrdiff_t from = round_down(reach.least, line);
   void* memory = nullptr;
-  if (posix_memalign(&memory, sys::cache_line,
-                     before + static_cast<std::size_t>(reach.most - from)) != 0) {
+  if (posix_memalign(&memory, sys::cache_line, before + static_cast<std::size_t>(reach.most - from)) != 0) {
     throw std::bad_alloc();
   }
   received.memory = memory;
@@ -162,22 +161,20 @@ int hand_over(run::Mail& mail, MPI_Datatype type, MPI_Comm comm, Quadrille_Recei
 
 // ---- The exchange ----
 
-int carry(const choose::Choice& choice, const run::SparseGroup& group,
-          std::vector<run::Parcel>& parcels, int reported, run::Mail& mail) {
+int carry(const choose::Choice& choice, const run::SparseGroup& group, std::vector<run::Parcel>& parcels, int reported,
+          run::Mail& mail) {
   // What a rank sends to itself needs no message.
-  const auto own = std::stable_partition(parcels.begin(), parcels.end(),
-                                         [&](const auto& p) { return p.destination != group.me; });
+  const auto own =
+      std::stable_partition(parcels.begin(), parcels.end(), [&](const auto& p) { return p.destination != group.me; });
   const std::span<const run::Parcel> out(parcels.begin(), own);
   const auto radix = static_cast<int>(plan::value_of(choice.parameters, "radix", 2));
-  const int error = choice.algorithm->name == "consensus"
-                        ? run::sparse_consensus(group, out, reported, mail)
-                        : run::sparse_bruck(group, out, radix, reported, mail);
+  const int error = choice.algorithm->name == "consensus" ? run::sparse_consensus(group, out, reported, mail)
+                                                          : run::sparse_bruck(group, out, radix, reported, mail);
   mail.parcels.insert(mail.parcels.end(), own, parcels.end());
   return error;
 }
 
-int exchange(Arguments call, team::Team& team, const run::SparseGroup& group,
-             const choose::Choice& choice) {
+int exchange(Arguments call, team::Team& team, const run::SparseGroup& group, const choose::Choice& choice) {
   const MPI_Comm packing = team.group.messages().quiet;
   int mine = check(call, group);
   std::unique_ptr<std::byte[]> packed;
@@ -187,8 +184,10 @@ int exchange(Arguments call, team::Team& team, const run::SparseGroup& group,
   try {
     if (mine == MPI_SUCCESS) {
       if (quadrille::record::on && !call.send.destinations.empty()) {
-        const bool any = std::any_of(call.send.counts, call.send.counts + call.send.destinations.size(), [](MPI_Count n) { return n > 0; });
-        quadrille::record::sparse_blocks(call.send.destinations, call.send.counts, any ? type_info(call.send.type).size : 0);
+        const bool any = std::any_of(call.send.counts, call.send.counts + call.send.destinations.size(),
+                                     [](MPI_Count n) { return n > 0; });
+        quadrille::record::sparse_blocks(call.send.destinations, call.send.counts,
+                                         any ? type_info(call.send.type).size : 0);
       }
       packed = std::make_unique_for_overwrite<std::byte[]>(run::bytes_to_pack(call.send));
       mine = run::make_parcels(call.send, group.me, packed.get(), packing, parcels);
@@ -255,16 +254,14 @@ int exchange(const Arguments& call, MPI_Comm comm) {
 
 }  // namespace
 
-int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destinations[],
-                       const MPI_Count sendcounts[], const MPI_Aint sdispls[],
-                       MPI_Datatype sendtype, MPI_Datatype recvtype, MPI_Comm comm,
+int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destinations[], const MPI_Count sendcounts[],
+                       const MPI_Aint sdispls[], MPI_Datatype sendtype, MPI_Datatype recvtype, MPI_Comm comm,
                        Quadrille_Received* received) {
   if (received != nullptr) *received = {};
-  const Arguments call{
-      {static_cast<const std::byte*>(sendbuf), {destinations, 0}, sendcounts, sdispls, sendtype},
-      ndestinations,
-      recvtype,
-      received};
+  const Arguments call{{static_cast<const std::byte*>(sendbuf), {destinations, 0}, sendcounts, sdispls, sendtype},
+                       ndestinations,
+                       recvtype,
+                       received};
   return api::leave(exchange_from(__builtin_return_address(0), call, comm));
 }
 

@@ -73,10 +73,9 @@ int end(Next next) {
 
 extern "C" {
 
-#define QUADRILLE_INTERPOSE(PREFIX, native, collective, Name, FORM, Displacement)                                      \
-  QUADRILLE_EXPORT int PREFIX##_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                               \
-    return api::leave(                                                                                                 \
-        api::serve_or_pass<Collective::collective>(Door::drop_in, native, QUADRILLE_ARGUMENTS_##FORM));                \
+#define QUADRILLE_INTERPOSE(PREFIX, native, collective, Name, FORM, Displacement)                                     \
+  QUADRILLE_EXPORT int PREFIX##_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                              \
+    return api::leave(api::serve_or_pass<Collective::collective>(Door::drop_in, native, QUADRILLE_ARGUMENTS_##FORM)); \
   }
 #define QUADRILLE_INTERPOSE_MPI(collective, Name, ...) \
   QUADRILLE_INTERPOSE(MPI, ([](auto... all) { return Behind_MPI::Name(all...); }), collective, Name, __VA_ARGS__)
@@ -89,13 +88,11 @@ extern "C" {
   }                                                                                      \
   QUADRILLE_EXPORT int PREFIX##_Free_mem(void* base) { return api::free_mem(base, NEXT(Free_mem)); }
 
-#define QUADRILLE_INTERPOSE_START(PREFIX, NEXT)                                                     \
-  QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) {                                     \
-    return api::leave(start(NEXT(Init), argc, argv));                                               \
-  }                                                                                                 \
-  QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required, int* provided) { \
-    return api::leave(start(NEXT(Init_thread), argc, argv, required, provided));                    \
-  }                                                                                                 \
+#define QUADRILLE_INTERPOSE_START(PREFIX, NEXT)                                                                     \
+  QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) { return api::leave(start(NEXT(Init), argc, argv)); } \
+  QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required, int* provided) {                 \
+    return api::leave(start(NEXT(Init_thread), argc, argv, required, provided));                                    \
+  }                                                                                                                 \
   QUADRILLE_EXPORT int PREFIX##_Finalize() { return end(NEXT(Finalize)); }
 
 #define QUADRILLE_NEXT_OF(Name) Behind_MPI::next_##Name()
@@ -113,14 +110,14 @@ QUADRILLE_INTERPOSE_START(PMPI, QUADRILLE_MPIS)
 // The doors for large counts are in a library of their own (interpose_large.cpp), which calls these. `next` is what
 // comes after that library, or null; `site` where it was called from.
 #if defined(QUADRILLE_HAVE_LARGE_COUNT)
-#define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                              \
-  QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),                    \
-                                            decltype(quadrille::Mpi::Name##_c) next, const void* site) {            \
-    auto* const of_the_mpi = mpi().Name##_c;                                                                     \
-    if (of_the_mpi == nullptr) return api::leave(api::raise(comm, MPI_ERR_OTHER)); /* loaded by mistake */       \
-    if (next == nullptr) next = of_the_mpi;                                                                      \
-    const auto native = [=](auto... all) { return api::forward(next, of_the_mpi, all...); };                     \
-    return api::leave(                                                                                           \
+#define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                                \
+  QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),                      \
+                                            decltype(quadrille::Mpi::Name##_c) next, const void* site) {           \
+    auto* const of_the_mpi = mpi().Name##_c;                                                                       \
+    if (of_the_mpi == nullptr) return api::leave(api::raise(comm, MPI_ERR_OTHER)); /* loaded by mistake */         \
+    if (next == nullptr) next = of_the_mpi;                                                                        \
+    const auto native = [=](auto... all) { return api::forward(next, of_the_mpi, all...); };                       \
+    return api::leave(                                                                                             \
         api::serve_or_pass_from<Collective::collective>(site, Door::drop_in, native, QUADRILLE_ARGUMENTS_##FORM)); \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_SERVE_LARGE)

@@ -15,24 +15,24 @@ extern "C" {
 
 #define QUADRILLE_LARGE_PARAMETERS(FORM) QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)
 
-#define QUADRILLE_INTERPOSE_LARGE(collective, Name, FORM, Displacement)                                            \
-  int quadrille_##Name##_c(QUADRILLE_LARGE_PARAMETERS(FORM), int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM)),        \
-                           const void* site);                                                                      \
-  QUADRILLE_EXPORT int MPI_##Name##_c(QUADRILLE_LARGE_PARAMETERS(FORM)) {                                          \
-    return quadrille_##Name##_c(QUADRILLE_ARGUMENTS_##FORM,                                                        \
-                                QUADRILLE_NEXT_ADDED("MPI_" #Name "_c", QUADRILLE_LARGE_PARAMETERS(FORM)),                        \
-                                __builtin_return_address(0));                                                     \
+#define QUADRILLE_INTERPOSE_LARGE(collective, Name, FORM, Displacement)                                     \
+  int quadrille_##Name##_c(QUADRILLE_LARGE_PARAMETERS(FORM), int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM)), \
+                           const void* site);                                                               \
+  QUADRILLE_EXPORT int MPI_##Name##_c(QUADRILLE_LARGE_PARAMETERS(FORM)) {                                   \
+    return quadrille_##Name##_c(QUADRILLE_ARGUMENTS_##FORM,                                                 \
+                                QUADRILLE_NEXT_ADDED("MPI_" #Name "_c", QUADRILLE_LARGE_PARAMETERS(FORM)),  \
+                                __builtin_return_address(0));                                               \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE)
 
-#define QUADRILLE_INTERPOSE_LARGE_START(collective, Name, FORM, Displacement)                                    \
-  int quadrille_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request* request,                        \
+#define QUADRILLE_INTERPOSE_LARGE_START(collective, Name, FORM, Displacement)                                     \
+  int quadrille_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request* request,                         \
                                   int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request*), const void* site); \
-  QUADRILLE_EXPORT int MPI_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request* request) {           \
-    return quadrille_I##collective##_c(                                                                          \
-        QUADRILLE_ARGUMENTS_##FORM, request,                                                                     \
-        QUADRILLE_NEXT_ADDED("MPI_I" #collective "_c", QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request*),          \
-        __builtin_return_address(0));                                                                            \
+  QUADRILLE_EXPORT int MPI_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request* request) {            \
+    return quadrille_I##collective##_c(                                                                           \
+        QUADRILLE_ARGUMENTS_##FORM, request,                                                                      \
+        QUADRILLE_NEXT_ADDED("MPI_I" #collective "_c", QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request*),           \
+        __builtin_return_address(0));                                                                             \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE_START)
 

@@ -49,8 +49,7 @@ int make_graph(MPI_Comm cartcomm, plan::RanksAround edges, MPI_Info info, MPI_Co
   const auto out = static_cast<int>(edges.destinations.size());
   edges.sources.reserve(1), edges.destinations.reserve(1);  // some MPIs refuse a null array
   return mpi().Dist_graph_create_adjacent(cartcomm, in, edges.sources.data(), mpi().unweighted, out,
-                                          edges.destinations.data(), mpi().unweighted, info, 0,
-                                          isocomm);
+                                          edges.destinations.data(), mpi().unweighted, info, 0, isocomm);
 }
 
 int create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info, MPI_Comm* isocomm) {
@@ -106,8 +105,7 @@ int set_iso_sizes(MPI_Comm comm, int asserted) {
 
 }  // namespace
 
-int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info,
-                                      MPI_Comm* isocomm) {
+int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info, MPI_Comm* isocomm) {
   return api::leave(api::guarded(cartcomm, [&] { return create(cartcomm, s, offsets, info, isocomm); }));
 }
 

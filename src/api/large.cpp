@@ -1,5 +1,6 @@
 // The explicit door for large counts: Quadrille_Alltoall_c and so on. They are there whatever the MPI has, so something
-// must stand in for functions that it lacks, and in the same way on all ranks, of which each knows its own counts alone.
+// must stand in for functions that it lacks, and in the same way on all ranks, of which each knows its own counts
+// alone.
 #include <type_traits>
 
 #include "api/doors.hpp"
@@ -46,11 +47,11 @@ int pass_on(Function function, Arguments... arguments) {
 
 }  // namespace
 
-#define QUADRILLE_DEFINE_LARGE(function, collective, Name, FORM)                                                 \
-  int Quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {                                   \
+#define QUADRILLE_DEFINE_LARGE(function, collective, Name, FORM)                                                   \
+  int Quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {                                     \
     const auto native = [](auto... arguments) { return pass_on<Collective::collective>(function, arguments...); }; \
-    return api::leave(                                                                                           \
-        api::serve_or_pass<Collective::collective>(Door::explicit_api, native, QUADRILLE_ARGUMENTS_##FORM));     \
+    return api::leave(                                                                                             \
+        api::serve_or_pass<Collective::collective>(Door::explicit_api, native, QUADRILLE_ARGUMENTS_##FORM));       \
   }
 #define QUADRILLE_DEFINE_WITHOUT(collective, Name, FORM, Displacement) \
   QUADRILLE_DEFINE_LARGE(nullptr, collective, Name, FORM)

@@ -106,7 +106,7 @@ State* made_again(const run::Call& call, Door door) {
   made->team = team::keep(*team);
   made->taken = door == Door::drop_in;
   made->crowded = team->crowded;
-  made->number = 0;  // nothing is remembered where a driver is loaded
+  made->number = 0;                // nothing is remembered where a driver is loaded
   ++team->group.turns.persistent;  // all ranks count all requests
   made->take_turn(*team->lanes);
   std::get<run::InboxRun>(made->run).take(call, team->group, made->lane->inbox.inbox);

@@ -35,9 +35,7 @@ int keep_types(Making& m) {
 }
 
 // A call that cannot be served is the MPI's. But a persistent or enqueued one under a name of ours is ours or nobody's.
-int refuse(Making& m, int error, const std::string& why) {
-  return m.is_ours() ? error : make_native(m, why);
-}
+int refuse(Making& m, int error, const std::string& why) { return m.is_ours() ? error : make_native(m, why); }
 
 // Both, of a call that the MPI does not refuse: nothing if the call goes on, else what became of it.
 std::optional<int> refuse_dense(Making& m) {
@@ -161,7 +159,8 @@ int make_and_start(const Call& call, bool persistent, Quadrille_Request* request
   if (request != nullptr) *request = QUADRILLE_REQUEST_NULL;
   if (!mpi().usable) return raise(call.comm, MPI_ERR_OTHER);
   Team* team = team::team_of(call.comm);
-  if (team == nullptr || ((persistent || !fits_the_mpi(call)) && is_inter(call.comm))) return raise(call.comm, MPI_ERR_COMM);
+  if (team == nullptr || ((persistent || !fits_the_mpi(call)) && is_inter(call.comm)))
+    return raise(call.comm, MPI_ERR_COMM);
   if (request == nullptr) return raise(call.comm, MPI_ERR_ARG);
   prepare_progress();
   sweep_turns();
@@ -197,7 +196,8 @@ namespace {
 
 int make_guarded(const Call& call, bool persistent, Quadrille_Request* request) {
   return guarded(call.comm, [&] {
-    if (persistent || request == nullptr || !starts_again(call, request)) return make_and_start(call, persistent, request);
+    if (persistent || request == nullptr || !starts_again(call, request))
+      return make_and_start(call, persistent, request);
     return MPI_SUCCESS;
   });
 }
@@ -226,7 +226,8 @@ int make_recorded(const Call& call, bool persistent, Quadrille_Request* request,
 }  // namespace
 
 int make_request(const Call& call, bool persistent, Quadrille_Request* request, const void* site) {
-  if (record::on) [[unlikely]] return make_recorded(call, persistent, request, site);
+  if (record::on) [[unlikely]]
+    return make_recorded(call, persistent, request, site);
   return make_guarded(call, persistent, request);
 }
 

@@ -200,9 +200,14 @@ int make_apart(Making& m) {
   const bool neighbors = is_neighbor(m.call.collective);
   const choose::Choice choice = choose::plain(m.call.collective, neighbors ? "direct" : "spread-out");
   const team::Prepared on = team::prepare(m.team, m.call.collective, choice);
-  const run::Traffic traffic{team::team_of(mpi().comm_world)->group.messages().comm, team.group.messages().quiet, team.group.me,
-                             team.group.ranks, team::tag_apart(team, m.tag), team.taken.numbers.data()};
-  m.explain(m.team.counted.explains ? choose::to_string(choice).c_str() : "", [] { return std::string("there is no shared memory left for rings"); });
+  const run::Traffic traffic{team::team_of(mpi().comm_world)->group.messages().comm,
+                             team.group.messages().quiet,
+                             team.group.me,
+                             team.group.ranks,
+                             team::tag_apart(team, m.tag),
+                             team.taken.numbers.data()};
+  m.explain(m.team.counted.explains ? choose::to_string(choice).c_str() : "",
+            [] { return std::string("there is no shared memory left for rings"); });
   if (neighbors) {
     m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, traffic,
                                       m.made.memory());
@@ -334,7 +339,8 @@ int make_pipeline(Making& m, team::CachedSelection& selected) {
 
 namespace {
 
-// True if there is memory for it. A persistent call has an area of its own, and a nonblocking one takes its turn on a lane.
+// True if there is memory for it. A persistent call has an area of its own, and a nonblocking one takes its turn on a
+// lane.
 bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
   m.bring_to_host();
   team::LeadersOnLane turn;
@@ -368,7 +374,8 @@ int make_leaders(Making& m, team::CachedSelection& selected) {
   if (!has_messages(m, error)) return error;
   team::CachedLeaders* const on = m.never_waits() ? team::leaders_at_hand(m.team, selection.choice)
                                                   : team::leaders_for(m.team, m.call.collective, selection.choice);
-  if (on == nullptr && m.never_waits()) return make_native(m, "the leaders' memory for nonblocking calls is not there yet");
+  if (on == nullptr && m.never_waits())
+    return make_native(m, "the leaders' memory for nonblocking calls is not there yet");
   if (on == nullptr || !by_leaders(m, *on, selected.bytes)) return make_in_node(m, selected);
   explain_selected(m, selection);
   return MPI_SUCCESS;

@@ -23,11 +23,11 @@ struct Making {
   const Door door = Door::explicit_api;
   int tag = 0;
   bool may_come_again = false;  // so would all that are like it
-  bool enqueued = false;  // it begins when a stream of a device has come to it, which may be after later calls
-  bool passes_on = false;  // all ranks call the MPI's own function: under its own name alone
+  bool enqueued = false;        // it begins when a stream of a device has come to it, which may be after later calls
+  bool passes_on = false;       // all ranks call the MPI's own function: under its own name alone
 
   const choose::Choice* choice = nullptr;  // if something was selected
-  bool has_mistake = false;  // that the MPI is to find
+  bool has_mistake = false;                // that the MPI is to find
   bool tag_taken = false;
 
   // Right before what carries the call out is made: brings it to the host if it has to do with a device's memory.
@@ -37,11 +37,11 @@ struct Making {
   // The messages of two requests must not meet. All ranks count all requests.
   void take_tag();
   bool is_drop_in() const { return door == Door::drop_in; }
-  // The MPI cannot stand in: it would have to be called in the order of all ranks' calls, or its function takes no large
-  // counts.
+  // The MPI cannot stand in: it would have to be called in the order of all ranks' calls, or its function takes no
+  // large counts.
   bool is_ours() const { return (persistent || enqueued || !fits_the_mpi(call)) && !is_drop_in(); }
-  // It may not wait for another rank: MPI's nonblocking functions never do. What such a call needs is there, or it goes to
-  // the MPI (api/taken.hpp). Our own ones wait in the first call on a communicator (docs/requests.md).
+  // It may not wait for another rank: MPI's nonblocking functions never do. What such a call needs is there, or it goes
+  // to the MPI (api/taken.hpp). Our own ones wait in the first call on a communicator (docs/requests.md).
   bool never_waits() const { return is_drop_in() && !persistent; }
   // Some ranks may have put it off until nobody can call the MPI's function any more (team/apart.hpp).
   bool must_serve() const { return never_waits() && team.taken.apart; }
@@ -52,7 +52,11 @@ struct Making {
   template <class Why>
   void explain(const char* algorithm, Why why) const {
     if (!team.counted.explains) return;
-    team::explain(team, call.collective, 0, algorithm, (enqueued ? "enqueued; " : persistent ? "persistent; " : "nonblocking; ") + why());
+    team::explain(team, call.collective, 0, algorithm,
+                  (enqueued     ? "enqueued; "
+                   : persistent ? "persistent; "
+                                : "nonblocking; ") +
+                      why());
   }
 };
 

@@ -176,7 +176,8 @@ bool follow_ucx() {
   if (library == nullptr) return false;
   auto* set = reinterpret_cast<SetHandler*>(dlsym(library, "ucm_set_event_handler"));
   if (set == nullptr || set(ucm_vm_unmapped, 0, on_unmapped, nullptr) != 0) return false;
-  set(ucm_madvise, ucm_before_the_call, on_madvise, nullptr);  // an old one without it: dropped pages keep their content
+  set(ucm_madvise, ucm_before_the_call, on_madvise,
+      nullptr);  // an old one without it: dropped pages keep their content
   void* place = map_by_name(nullptr, 0);
   if (place == MAP_FAILED) return false;
   const bool mapped = map_by_name(place, MAP_FIXED) == place;
@@ -197,8 +198,7 @@ memory::MappingWatch find_watch(bool at_start) {
 
 __attribute__((constructor)) void begin_watch() {
   for (std::size_t i = 0; i < std::size(watched); ++i) {
-    watched[i] = {static_cast<const unsigned char*>(dlsym(RTLD_DEFAULT, watched_names[i])),
-                  code_of(watched_names[i])};
+    watched[i] = {static_cast<const unsigned char*>(dlsym(RTLD_DEFAULT, watched_names[i])), code_of(watched_names[i])};
   }
   const unsigned before = maps_seen.load();
   if (void* place = map_by_name(nullptr, 0); place != MAP_FAILED) {
@@ -228,8 +228,7 @@ QUADRILLE_EXPORT int munmap(void* address, std::size_t bytes) noexcept {
   return next<int(void*, std::size_t)>(known, "munmap")(address, bytes);
 }
 
-QUADRILLE_EXPORT void* mremap(void* address, std::size_t old_bytes, std::size_t bytes, int flags,
-                              ...) noexcept {
+QUADRILLE_EXPORT void* mremap(void* address, std::size_t old_bytes, std::size_t bytes, int flags, ...) noexcept {
   using Function = void*(void*, std::size_t, std::size_t, int, ...);
   static std::atomic<Function*> known;
   void* target = nullptr;
@@ -273,8 +272,7 @@ QUADRILLE_EXPORT int madvise(void* address, std::size_t bytes, int advice) noexc
 }
 
 // Our own handlers come before those of anybody else, see memory/heap_fork.cpp.
-QUADRILLE_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
-                                       void* object) noexcept {
+QUADRILLE_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* object) noexcept {
   using Function = int(void (*)(), void (*)(), void (*)(), void*);
   static std::atomic<Function*> known;
   memory::heap_watch_forks();

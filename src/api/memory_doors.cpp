@@ -20,8 +20,8 @@ int raise_anywhere(int error) {
   return error;
 }
 
-// What alloc_mem() has given from the heap. Also the MPI's own memory may lie there, as the MPI calls malloc: but in the
-// middle of a block, behind what MPICH keeps of it.
+// What alloc_mem() has given from the heap. Also the MPI's own memory may lie there, as the MPI calls malloc: but in
+// the middle of a block, behind what MPICH keeps of it.
 class Given {
  public:
   bool note(void* block) {

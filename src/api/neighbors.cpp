@@ -1,10 +1,11 @@
 // The explicit door of the one collective that no MPI has.
+#include "team/neighbors.hpp"
+
 #include <algorithm>
 #include <vector>
 
 #include "api/doors.hpp"
 #include "quadrille.h"
-#include "team/neighbors.hpp"
 
 using quadrille::Collective;
 using quadrille::mpi;

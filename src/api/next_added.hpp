@@ -19,8 +19,8 @@ Function* next_added(std::atomic<Function*>& known, const char* name) {
 
 }  // namespace quadrille::api
 
-#define QUADRILLE_NEXT_ADDED(name, ...)                                  \
-  ([]() -> int (*)(__VA_ARGS__) {                                        \
-    static std::atomic<int (*)(__VA_ARGS__)> known = nullptr;            \
-    return quadrille::api::next_added<int(__VA_ARGS__)>(known, name);    \
+#define QUADRILLE_NEXT_ADDED(name, ...)                               \
+  ([]() -> int (*)(__VA_ARGS__) {                                     \
+    static std::atomic<int (*)(__VA_ARGS__)> known = nullptr;         \
+    return quadrille::api::next_added<int(__VA_ARGS__)>(known, name); \
   }())

@@ -22,22 +22,24 @@ Function* look_up_next(const char* name, Function* of_the_mpi) {
 // and is not counted twice.
 template <class Function, class... Arguments>
 int forward(Function* next, Function* of_the_mpi, Arguments... arguments) {
-  if (next == of_the_mpi) [[likely]] return next(arguments...);
+  if (next == of_the_mpi) [[likely]]
+    return next(arguments...);
   const Serving guard;
   return next(arguments...);
 }
 
 }  // namespace quadrille::api
 
-// next_Name: holds the function itself from the first call on, in which it is look_up_Name, so that a call costs one jump.
-#define QUADRILLE_NEXT(Name)                                                                                          \
-  template <class... Arguments>                                                                                       \
-  int look_up_##Name(Arguments...);                                                                                   \
-  constinit std::atomic<decltype(&MPI_##Name)> next_##Name{&look_up_##Name};                                          \
-  template <class... Arguments>                                                                                       \
-  int look_up_##Name(Arguments... arguments) {                                                                        \
-    next_##Name.store(quadrille::api::look_up_next("MPI_" #Name, quadrille::mpi().Name), std::memory_order_relaxed);  \
-    return next_##Name.load(std::memory_order_relaxed)(arguments...);                                                 \
+// next_Name: holds the function itself from the first call on, in which it is look_up_Name, so that a call costs one
+// jump.
+#define QUADRILLE_NEXT(Name)                                                                                         \
+  template <class... Arguments>                                                                                      \
+  int look_up_##Name(Arguments...);                                                                                  \
+  constinit std::atomic<decltype(&MPI_##Name)> next_##Name{&look_up_##Name};                                         \
+  template <class... Arguments>                                                                                      \
+  int look_up_##Name(Arguments... arguments) {                                                                       \
+    next_##Name.store(quadrille::api::look_up_next("MPI_" #Name, quadrille::mpi().Name), std::memory_order_relaxed); \
+    return next_##Name.load(std::memory_order_relaxed)(arguments...);                                                \
   }
 
 // Members of Behind_MPI and Behind_PMPI, as a door sees what comes after it: by the names that begin with MPI_, and by
@@ -47,21 +49,21 @@ int forward(Function* next, Function* of_the_mpi, Arguments... arguments) {
   static int Name(Arguments... arguments) {                           \
     return next_##Name.load(std::memory_order_relaxed)(arguments...); \
   }
-#define QUADRILLE_MPI_MEMBER(Name)           \
-  template <class... Arguments>              \
-  static int Name(Arguments... arguments) {  \
+#define QUADRILLE_MPI_MEMBER(Name)              \
+  template <class... Arguments>                 \
+  static int Name(Arguments... arguments) {     \
     return quadrille::mpi().Name(arguments...); \
   }
 
 // The same of a collective that is served or forwarded: functions that forward it.
-#define QUADRILLE_FORWARD_MEMBER(Name)                                                                                 \
-  static decltype(&MPI_##Name) next_##Name() {                                                                         \
-    static std::atomic<decltype(&MPI_##Name)> known = nullptr;                                                         \
-    auto* next = known.load(std::memory_order_relaxed);                                                                \
-    if (next == nullptr) known.store(next = quadrille::api::look_up_next("MPI_" #Name, quadrille::mpi().Name));        \
-    return next;                                                                                                       \
-  }                                                                                                                    \
-  template <class... Arguments>                                                                                        \
-  static int Name(Arguments... arguments) {                                                                            \
-    return quadrille::api::forward(next_##Name(), quadrille::mpi().Name, arguments...);                                \
+#define QUADRILLE_FORWARD_MEMBER(Name)                                                                          \
+  static decltype(&MPI_##Name) next_##Name() {                                                                  \
+    static std::atomic<decltype(&MPI_##Name)> known = nullptr;                                                  \
+    auto* next = known.load(std::memory_order_relaxed);                                                         \
+    if (next == nullptr) known.store(next = quadrille::api::look_up_next("MPI_" #Name, quadrille::mpi().Name)); \
+    return next;                                                                                                \
+  }                                                                                                             \
+  template <class... Arguments>                                                                                 \
+  static int Name(Arguments... arguments) {                                                                     \
+    return quadrille::api::forward(next_##Name(), quadrille::mpi().Name, arguments...);                         \
   }

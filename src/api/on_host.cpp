@@ -321,8 +321,8 @@ memory::OwnStream::Look StayingAt::look() const {
 
 bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver, StayingAt& at) {
   bool sent_can = true, received_can = true;
-  const Where sent = call.in_place ? Where::host
-                                   : find_side(call.send, used.send, used.send_list, driver, at.sent, &sent_can);
+  const Where sent =
+      call.in_place ? Where::host : find_side(call.send, used.send, used.send_list, driver, at.sent, &sent_can);
   const Where received = find_side(call.recv, used.recv, used.recv_list, driver, at.received, &received_can);
   at.sends = sent == Where::device, at.receives = received == Where::device;
   if ((!at.sends && !at.receives) || !sent_can || !received_can) return false;

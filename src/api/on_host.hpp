@@ -132,8 +132,8 @@ bool has_device_memory(const run::Call& call, const UsedBlocks& used, const memo
 struct StayingAt {
   bool sends = false, receives = false;
   memory::DevicePlace sent, received;
-  // Messages of the MPI know nothing of the program's streams. So what it has put into the NULL stream is done before any
-  // is sent from such memory, or received into it. False if the driver refuses.
+  // Messages of the MPI know nothing of the program's streams. So what it has put into the NULL stream is done before
+  // any is sent from such memory, or received into it. False if the driver refuses.
   [[nodiscard]] bool settle(const memory::DeviceDriver& driver) const;
   // The same in steps: nobody waits. First, where it may wait, what they need is taken; throws std::bad_alloc.
   void prepare_steps(const memory::DeviceDriver& driver);
@@ -144,9 +144,9 @@ struct StayingAt {
   memory::LentStream of_sent_, of_received_;
 };
 
-// Can the blocks in a device's memory stay there, in a run that passes them to the MPI as they are? Then `call` and `at` say
-// where they are. None may have gaps, which MPIs move piece by piece, or be sent in place but by an allgather; and the memory must
-// be such that other processes can open it.
+// Can the blocks in a device's memory stay there, in a run that passes them to the MPI as they are? Then `call` and
+// `at` say where they are. None may have gaps, which MPIs move piece by piece, or be sent in place but by an allgather;
+// and the memory must be such that other processes can open it.
 bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver, StayingAt& at);
 
 }  // namespace quadrille::api

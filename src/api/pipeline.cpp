@@ -54,7 +54,8 @@ struct InChunks {
 };
 
 InChunks run_in_chunks(const run::Call& call, const choose::Choice& choice, team::Team& team) {
-  run::PipelineWays ways{number_in(choice, "chunk"), number_in(choice, "depth"), plan::value_of(choice.parameters, "leader", 0) != 0};
+  run::PipelineWays ways{number_in(choice, "chunk"), number_in(choice, "depth"),
+                         plan::value_of(choice.parameters, "leader", 0) != 0};
   const bool suits = ways.chunk == 0;
   if (suits) ways.chunk = plan::suiting_chunk(ways.depth, static_cast<std::uint64_t>(team.group.ranks));
   const std::size_t ring = ways.chunk * ways.depth, least = suits ? plan::least_suiting_chunk * ways.depth : ring;
@@ -69,8 +70,9 @@ InChunks run_in_chunks(const run::Call& call, const choose::Choice& choice, team
 }
 
 std::string how_in_chunks(const InChunks& gone) {
-  return fmt::format("the device's data go over the host in chunks of {} bytes, both ways at once{}", gone.chunk,
-                     gone.by_leaders ? "; of the ranks that share a device, one copies for those whose buffers it has opened" : "");
+  return fmt::format(
+      "the device's data go over the host in chunks of {} bytes, both ways at once{}", gone.chunk,
+      gone.by_leaders ? "; of the ranks that share a device, one copies for those whose buffers it has opened" : "");
 }
 
 // ---- Between nodes ----
@@ -154,7 +156,8 @@ bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const In
 }
 
 std::string how_in_rounds(std::size_t piece) {
-  return fmt::format("the device's data go over the host in rounds of {} bytes of a block, which are exchanged meanwhile", piece);
+  return fmt::format(
+      "the device's data go over the host in rounds of {} bytes of a block, which are exchanged meanwhile", piece);
 }
 
 int run_as_a_whole(const run::Call& call, const Inner& inner, team::Team& team) {

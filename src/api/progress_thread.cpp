@@ -103,8 +103,9 @@ void settle() {
     return;
   }
   if (!multiple && team::config().explain) {
-    team::say_once("QUADRILLE_PROGRESS=thread: the program did not ask for MPI_THREAD_MULTIPLE, so the thread goes on only "
-                   "with calls inside a node whose blocks have no gaps");
+    team::say_once(
+        "QUADRILLE_PROGRESS=thread: the program did not ask for MPI_THREAD_MULTIPLE, so the thread goes on only "
+        "with calls inside a node whose blocks have no gaps");
   }
   make_thread(multiple ? With::mpi : With::memory_alone);
   if (progress_thread.load() == nullptr) team::say_once("QUADRILLE_PROGRESS=thread: the system gives no thread");

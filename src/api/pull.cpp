@@ -29,7 +29,8 @@ int pull(const run::Call& call, const choose::Choice& choice, team::Team& team) 
   run::DevicePull by_copies(call, team.group, {team.group.pairs, *team.group.sharing}, driver, ways_of_pull(choice));
   const bool pulled = by_copies.run();
   team.counted.pulled = pulled;
-  if (driver != nullptr && team.counted.explains) explain_pull(call.collective, choose::to_string(choice), team, pulled);
+  if (driver != nullptr && team.counted.explains)
+    explain_pull(call.collective, choose::to_string(choice), team, pulled);
   return pulled ? by_copies.error() : exchange_over_host(call, team);
 }
 

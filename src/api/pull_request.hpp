@@ -1,9 +1,9 @@
 // A nonblocking or persistent call of which the ranks of a node copy from each other's memory of a device
 // (run/device_pull.hpp), as a request carries it out.
 //
-// A persistent one has what it needs of its own, so that ranks may start several in different orders, and is made only if
-// all ranks can take part. A nonblocking one takes its turn on a lane, and finds out in its start. If it cannot be done so,
-// or a copy fails, all ranks go through rings over the host instead; a persistent one from then on.
+// A persistent one has what it needs of its own, so that ranks may start several in different orders, and is made only
+// if all ranks can take part. A nonblocking one takes its turn on a lane, and finds out in its start. If it cannot be
+// done so, or a copy fails, all ranks go through rings over the host instead; a persistent one from then on.
 #pragma once
 
 #include <memory>

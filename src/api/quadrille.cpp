@@ -17,11 +17,10 @@ namespace team = quadrille::team;
 namespace {
 
 // Reads what Quadrille_Set_algorithm was given. Returns an empty string, or what is wrong.
-std::string read_request(const char* collective, const char* algorithm, Collective& which,
-                         choose::Choice& choice) {
+std::string read_request(const char* collective, const char* algorithm, Collective& which, choose::Choice& choice) {
   if (collective == nullptr || !choose::collective_from_name(collective, which)) {
-    return std::string("unknown collective \"") + (collective != nullptr ? collective : "") +
-           "\"; known are " + choose::collective_names();
+    return std::string("unknown collective \"") + (collective != nullptr ? collective : "") + "\"; known are " +
+           choose::collective_names();
   }
   if (algorithm == nullptr || *algorithm == '\0') return {};
   return choose::parse_choice(which, algorithm, choice);
@@ -41,8 +40,8 @@ int set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) 
     if (!team->ready) {
       if (const int error = team::setup(*team); error != MPI_SUCCESS) return error;
     }
-    const std::string request = std::string(collective != nullptr ? collective : "") + "=" +
-                                (algorithm != nullptr ? algorithm : "");
+    const std::string request =
+        std::string(collective != nullptr ? collective : "") + "=" + (algorithm != nullptr ? algorithm : "");
     if (!team::all_agree(team->user, quadrille::text::Hash().add(request).value())) {
       if (team->group.me == 0) team::say("Quadrille_Set_algorithm: the ranks gave different names");
       return api::raise(comm, MPI_ERR_ARG);
@@ -61,10 +60,10 @@ int set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) 
 
 int Quadrille_Version(void) { return QUADRILLE_VERSION; }
 
-#define QUADRILLE_DEFINE(collective, Name, FORM, Displacement)                                                     \
-  int Quadrille_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                                           \
-    return api::leave(api::serve_or_pass<Collective::collective>(Door::explicit_api, &quadrille::Mpi::Name,        \
-                                                                 QUADRILLE_ARGUMENTS_##FORM));                     \
+#define QUADRILLE_DEFINE(collective, Name, FORM, Displacement)                                              \
+  int Quadrille_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                                    \
+    return api::leave(api::serve_or_pass<Collective::collective>(Door::explicit_api, &quadrille::Mpi::Name, \
+                                                                 QUADRILLE_ARGUMENTS_##FORM));              \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_DEFINE)
 

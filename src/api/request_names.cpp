@@ -110,7 +110,8 @@ template <class Native, class... Arguments>
 template <class Native, class... Arguments>
 int start(const void* site, const quadrille::run::Call& call, Native native, MPI_Request* request,
           Arguments... arguments) {
-  if (record::on) [[unlikely]] return start_recorded(site, call, native, request, arguments...);
+  if (record::on) [[unlikely]]
+    return start_recorded(site, call, native, request, arguments...);
   return take_or_forward(call, native, request, arguments...);
 }
 
@@ -141,7 +142,8 @@ template <class Native, class... Arguments>
 int make(const void* site, const quadrille::run::Call& call, Native native, MPI_Info info, MPI_Request* request,
          Arguments... arguments) {
   if (!native.is_there()) return api::raise(call.comm, MPI_ERR_OTHER);
-  if (record::on) [[unlikely]] return make_recorded(site, call, native, info, request, arguments...);
+  if (record::on) [[unlikely]]
+    return make_recorded(site, call, native, info, request, arguments...);
   bool taken = false;
   return take_or_make(call, native, info, request, taken, arguments...);
 }
@@ -164,29 +166,25 @@ struct Behind_MPI {
 #define QUADRILLE_START_PMPI(collective, ...) QUADRILLE_START(PMPI, mpi().I##collective, collective, __VA_ARGS__)
 
 // Called by the libraries of these names: `next` is what comes after them, or null; `site` where they were called from.
-#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                          \
-  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info info,         \
-                                               MPI_Request* request, decltype(quadrille::Mpi::Name##_init) next,     \
-                                               const void* site) {                                                  \
-    return api::leave(make(site,                                                               \
-                           api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                          \
-                           Native{next, mpi().Name##_init}, info, request, QUADRILLE_ARGUMENTS_##FORM));              \
+#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                     \
+  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info info,    \
+                                               MPI_Request* request, decltype(quadrille::Mpi::Name##_init) next, \
+                                               const void* site) {                                               \
+    return api::leave(make(site, api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),               \
+                           Native{next, mpi().Name##_init}, info, request, QUADRILLE_ARGUMENTS_##FORM));         \
   }
-#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                         \
-  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info info,     \
-                                                 MPI_Request* request, decltype(quadrille::Mpi::Name##_init_c) next,  \
-                                                 const void* site) {                                                \
-    return api::leave(make(site,                                                               \
-                           api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                          \
-                           Native{next, mpi().Name##_init_c}, info, request, QUADRILLE_ARGUMENTS_##FORM));            \
-  }                                                                                                                   \
-  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),                  \
-                                                   MPI_Request* request,                                              \
-                                                   decltype(quadrille::Mpi::I##collective##_c) next,                  \
-                                                   const void* site) {                                              \
-    return api::leave(start(site,                                                              \
-                            api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                         \
-                            Native{next, mpi().I##collective##_c}, request, QUADRILLE_ARGUMENTS_##FORM));             \
+#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                        \
+  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info info,    \
+                                                 MPI_Request* request, decltype(quadrille::Mpi::Name##_init_c) next, \
+                                                 const void* site) {                                                 \
+    return api::leave(make(site, api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                   \
+                           Native{next, mpi().Name##_init_c}, info, request, QUADRILLE_ARGUMENTS_##FORM));           \
+  }                                                                                                                  \
+  QUADRILLE_EXPORT int quadrille_I##collective##_c(                                                                  \
+      QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Request* request,                                        \
+      decltype(quadrille::Mpi::I##collective##_c) next, const void* site) {                                          \
+    return api::leave(start(site, api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                  \
+                            Native{next, mpi().I##collective##_c}, request, QUADRILLE_ARGUMENTS_##FORM));            \
   }
 
 // Open MPI's Fortran calls the PMPI_ names, see interpose.cpp.

@@ -172,8 +172,8 @@ bool State::tell(run::With with) {
   if (of_the_mpi && with != run::With::mpi) return false;
   if (in_stream && !api::end_turn(*this)) return false;
   complete.store(true, std::memory_order_release);
-  // The last that is done with it: another thread, which waits in the MPI, may start it again or free it as soon as the MPI knows.
-  // One that waits for `complete` waits in the MPI as well, after that.
+  // The last that is done with it: another thread, which waits in the MPI, may start it again or free it as soon as the
+  // MPI knows. One that waits for `complete` waits in the MPI as well, after that.
   if (of_the_mpi) api::tell_the_mpi(*this);
   return true;
 }
@@ -463,7 +463,8 @@ template <class Work>
 
 }  // namespace
 
-void api::record_start(record::Recorded& recorded, const Quadrille_Request* handle, record::Form form, const void* site) {
+void api::record_start(record::Recorded& recorded, const Quadrille_Request* handle, record::Form form,
+                       const void* site) {
   if (handle == nullptr || *handle == nullptr || (*handle)->recorded == nullptr || (*handle)->active) return;
   record::begin_start(recorded, *(*handle)->recorded, form, site);
 }
@@ -508,7 +509,8 @@ int api::start(Quadrille_Request_state& request) {
 int api::wait_for(Quadrille_Request* request) { return ::wait_for_one(request); }
 
 int Quadrille_Start(Quadrille_Request* request) {
-  if (!record::on && starts_shortly(request)) [[likely]] return MPI_SUCCESS;
+  if (!record::on && starts_shortly(request)) [[likely]]
+    return MPI_SUCCESS;
   return api::leave(guarded([&, site = __builtin_return_address(0)] { return start(request, site); }));
 }
 

@@ -1,5 +1,5 @@
-// Requests: calls that are started and completed apart, nonblocking and persistent ones. A request keeps its bound run and
-// its memory. Its messages have a tag of their own; inside a node a persistent one has rings of its own, and a
+// Requests: calls that are started and completed apart, nonblocking and persistent ones. A request keeps its bound run
+// and its memory. Its messages have a tag of their own; inside a node a persistent one has rings of its own, and a
 // nonblocking one takes its turn on a lane (team/own_rings.hpp). So ranks may start persistent requests in different
 // orders, and a request's starts do not meet those of another.
 #pragma once
@@ -25,17 +25,17 @@
 #include "run/node_neighbors.hpp"
 #include "run/padded_run.hpp"
 #include "run/under_way.hpp"
-#include "team/record_starts.hpp"
 #include "team/leaders.hpp"
 #include "team/own_rings.hpp"
+#include "team/record_starts.hpp"
 #include "team/team.hpp"
 
 struct Quadrille_Request_state final : quadrille::run::Pending {
   // What carries the call out. Nothing: no data move.
-  using Run = std::variant<std::monostate, quadrille::run::NativeRun, quadrille::run::BoundRun,
-                           quadrille::run::PaddedRun, quadrille::run::NodeNeighborRun, quadrille::run::NodeDenseRun,
-                           quadrille::run::InboxRun, quadrille::run::NodeCopiesRun,
-                           quadrille::run::LeadersRequest, quadrille::api::PullRequest>;
+  using Run =
+      std::variant<std::monostate, quadrille::run::NativeRun, quadrille::run::BoundRun, quadrille::run::PaddedRun,
+                   quadrille::run::NodeNeighborRun, quadrille::run::NodeDenseRun, quadrille::run::InboxRun,
+                   quadrille::run::NodeCopiesRun, quadrille::run::LeadersRequest, quadrille::api::PullRequest>;
 
   quadrille::team::KeptTeam team;  // first: all else is gone before it
   quadrille::run::KeptTypes types;
@@ -47,33 +47,34 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::team::OwnPairs pairs;
   quadrille::team::OwnLeaders leaders;
   quadrille::team::Lane* lane = nullptr;  // of a nonblocking call, until it is complete
-  std::deque<const quadrille::run::Pending*>* queue = nullptr;  // in which it takes its turn there, or on a lane of leaders
-  std::unique_ptr<quadrille::api::OnHost> on_host;  // if the program has loaded a driver of a device
-  std::unique_ptr<quadrille::api::StreamTurn> turn;  // in a stream of a device, if it ever had one
+  std::deque<const quadrille::run::Pending*>* queue =
+      nullptr;                                        // in which it takes its turn there, or on a lane of leaders
+  std::unique_ptr<quadrille::api::OnHost> on_host;    // if the program has loaded a driver of a device
+  std::unique_ptr<quadrille::api::StreamTurn> turn;   // in a stream of a device, if it ever had one
   std::unique_ptr<quadrille::record::Sent> recorded;  // of a persistent one of our names, if calls are recorded
   Run run;
   bool persistent = false;
-  bool crowded = false;  // ranks share processors: who looks in vain must let others run
-  bool begun = false;    // since the last start
-  bool is_over = false;  // what carries it out is done; the data may be on their way back to a device
+  bool crowded = false;   // ranks share processors: who looks in vain must let others run
+  bool begun = false;     // since the last start
+  bool is_over = false;   // what carries it out is done; the data may be on their way back to a device
   bool needs_mpi = true;  // to go on with what has begun
-  // Peers need no more of this rank than its start, and no thread goes on with it: so it is in no list, and goes on when
-  // it is asked for.
+  // Peers need no more of this rank than its start, and no thread goes on with it: so it is in no list, and goes on
+  // when it is asked for.
   bool alone = false;
   // Its run, if it is a persistent one that is alone, calls no MPI and cannot fail: then it takes the short way.
   quadrille::run::InboxRun* short_way = nullptr;
   // All of the last start is done; it may be so long before somebody asks. Then it may be freed.
   std::atomic<bool> complete = true;
-  bool active = false;   // from a start until the user was told that it is complete
+  bool active = false;     // from a start until the user was told that it is complete
   bool has_moved = false;  // all of the last start, on this rank
-  // What the program holds, if it called a function of the MPI's own name (api/taken.hpp): when `complete` is set the MPI is about to
-  // be told, and the program knows by the MPI alone.
+  // What the program holds, if it called a function of the MPI's own name (api/taken.hpp): when `complete` is set the
+  // MPI is about to be told, and the program knows by the MPI alone.
   bool taken = false;
-  bool on_device = false;  // its blocks are, and the MPI gets them as they are
+  bool on_device = false;                // its blocks are, and the MPI gets them as they are
   quadrille::api::StayingAt staying_at;  // if so
-  bool in_stream = false;  // the last start is one of its turns, and nobody is told but the stream
-  bool put_off = false;  // nothing carries it out yet (api/coming.hpp)
-  bool fetching = false;  // of the last start: what comes before anything moves is not done
+  bool in_stream = false;                // the last start is one of its turns, and nobody is told but the stream
+  bool put_off = false;                  // nothing carries it out yet (api/coming.hpp)
+  bool fetching = false;                 // of the last start: what comes before anything moves is not done
   MPI_Request handle{};
   int handle_tag = 0;
   // The how manieth on its communicator, from 1 on, if some rank may have data on a device (team/failed_copies.hpp).
@@ -81,7 +82,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   std::uint64_t starts = 0;
   int error = MPI_SUCCESS;
 
-  // Not the compiler's own: before that one make_unique() would fill all of it with zeros, three kilobytes for each call.
+  // Not the compiler's own: before that one make_unique() would fill all of it with zeros, three kilobytes for each
+  // call.
   Quadrille_Request_state();
 
   // Where run::UnderWay is held, unless it is alone.
@@ -133,8 +135,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
 
 namespace quadrille::api {
 
-// Makes a request for a call that comes from `site`, and starts it if it is not `persistent`. Collective. What is wrong is
-// raised.
+// Makes a request for a call that comes from `site`, and starts it if it is not `persistent`. Collective. What is wrong
+// is raised.
 int make_request(const run::Call& call, bool persistent, Quadrille_Request* request, const void* site);
 
 // Starts a request that is not active.
@@ -142,8 +144,8 @@ int start(Quadrille_Request_state& request);
 // The same; what fails is kept for who asks for it when it is complete. True if it is under way now.
 bool begin(Quadrille_Request_state& request);
 
-// Writes down, where calls are recorded, that a request is started from `site`: in a stream, or by the host. Not one that has
-// nothing to be written down, or is under way.
+// Writes down, where calls are recorded, that a request is started from `site`: in a stream, or by the host. Not one
+// that has nothing to be written down, or is under way.
 void record_start(record::Recorded& recorded, const Quadrille_Request* handle, record::Form form, const void* site);
 
 // Goes on with all that is under way.

@@ -241,8 +241,8 @@ bool is_settled(const Call& call, const team::CachedSelection& cached, const tea
   return is_dense(call.collective) && !selection.by_load && !cached.follows_load && selection.rivals.empty();
 }
 
-// After a call that went to the MPI: how many that are like it do before the ranks ask again. Null if each must look. Not
-// of collectives whose size all ranks know: those may have another selection.
+// After a call that went to the MPI: how many that are like it do before the ranks ask again. Null if each must look.
+// Not of collectives whose size all ranks know: those may have another selection.
 int* kept_after(const Call& call, const team::CachedSelection& cached, team::Team& team) {
   const choose::Selection& selection = cached.selection;
   if (!is_dense(call.collective) || is_sized(call.collective) || team.agreed().follows_devices) return nullptr;
@@ -281,8 +281,8 @@ void explain_device(team::Team& team, const Call& call, team::CachedSelection& c
 int run_by(const EngineWork& engine, const Call& call, const Service& by, team::Team& team,
            team::CachedSelection& cached) {
   const memory::DeviceDriver* const driver = memory::device_driver();
-  const bool sees_to_it = choose::sees_to_devices(*by.choice.algorithm) &&
-                          by.choice.buffers == choose::HostBuffers::as_suits;
+  const bool sees_to_it =
+      choose::sees_to_devices(*by.choice.algorithm) && by.choice.buffers == choose::HostBuffers::as_suits;
   if (driver == nullptr || sees_to_it) return engine.run(call, by, team);
   const UsedBlocks used = used_blocks(call, team);
   if (team::may_stay_on_device(team, by.choice)) {
@@ -369,8 +369,8 @@ bool serve_by(team::Team& team, const Call& call, Door door, int& error, Attempt
     if (!moves_nothing(call, bytes)) {
       const bool drop_in = door == Door::drop_in;
       const bool on_devices = is_on_devices(call, team, Asks::now_and_then, &attempt.ahead);
-      team::CachedSelection& selected = on_devices ? device_selection_for(call, bytes, team, drop_in)
-                                                   : selection_for(call, bytes, team, drop_in);
+      team::CachedSelection& selected =
+          on_devices ? device_selection_for(call, bytes, team, drop_in) : selection_for(call, bytes, team, drop_in);
       if (!carry_out(call, bytes, team, selected, error, attempt)) return false;
     }
   }

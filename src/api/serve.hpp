@@ -40,13 +40,13 @@ bool is_serving();
 // handler.
 bool serve(const run::Call& call, Door door, int& error, Attempt& attempt);
 
-// A call that goes to the MPI's own function: with buffers of the host in the place of a device's, if it has any and the
-// MPI takes none, or `buffers` says so. Null: as it is. `team` is that of its communicator, or null if no rank can have
-// brought its data to the host. Throws std::bad_alloc.
+// A call that goes to the MPI's own function: with buffers of the host in the place of a device's, if it has any and
+// the MPI takes none, or `buffers` says so. Null: as it is. `team` is that of its communicator, or null if no rank can
+// have brought its data to the host. Throws std::bad_alloc.
 std::unique_ptr<OnHost> on_host_for_the_mpi(const run::Call& call, choose::HostBuffers buffers, team::Team*& team);
 
-// What the call's error becomes if a rank has told that it could not bring its data to the host (team/failed_copies.hpp).
-// `is_counted`: as team::number_of_call().
+// What the call's error becomes if a rank has told that it could not bring its data to the host
+// (team/failed_copies.hpp). `is_counted`: as team::number_of_call().
 int with_failed_copies(team::Team* team, int error, bool is_counted, bool may_look);
 
 // Brings the data to the host, and tells the others if that fails.
@@ -107,8 +107,8 @@ std::size_t global_bytes(const run::Call& call, team::Team& team);
 bool moves_nothing(const run::Call& call, std::size_t bytes);
 
 // `drop_in` leaves more to the MPI.
-// The class of what moves in all in an Allgatherv, for calls of which several algorithms are tried: by its largest block
-// alone, one that moves a single block would be taken for one that moves many.
+// The class of what moves in all in an Allgatherv, for calls of which several algorithms are tried: by its largest
+// block alone, one that moves a single block would be taken for one that moves many.
 int load_of(const run::Call& call, team::Team& team);
 team::CachedSelection& selection_for(const run::Call& call, std::size_t bytes, team::Team& team, bool drop_in);
 
@@ -124,9 +124,7 @@ int raise_of_the_mpi(MPI_Comm comm, int error);
 // Calls the error handler for what was noted. If the handler returns, returns `error`, or what the MPI returns then.
 [[gnu::cold, gnu::noinline]] int call_noted_handler(int error);
 // The end of each door: `return leave(...)`. The MPI has called the handler for errors of its own functions.
-[[gnu::always_inline]] inline int leave(int error) {
-  return error == MPI_SUCCESS ? error : call_noted_handler(error);
-}
+[[gnu::always_inline]] inline int leave(int error) { return error == MPI_SUCCESS ? error : call_noted_handler(error); }
 
 // Calls a function of the MPI on `comm`. A handler of the program is called by the door, when all of ours is over: it
 // may throw, and some MPIs hide an error that such a handler was given.

@@ -207,7 +207,8 @@ const char* why_not_taken(const Team& team, bool persistent) {
   if (team.taken.is_coming) return "what later ones need is on its way from rank 0";
   switch (why_not_ready(team, persistent)) {
     case team::Passed::no_progress:
-      return "this MPI lets nobody go on with calls while the program waits in it (QUADRILLE_PROGRESS=thread does, with "
+      return "this MPI lets nobody go on with calls while the program waits in it (QUADRILLE_PROGRESS=thread does, "
+             "with "
              "MPI_THREAD_MULTIPLE)";
     case team::Passed::no_memory:
       return "there is no memory for it";

@@ -10,8 +10,8 @@
 //
 // A nonblocking function may not wait for other ranks, and making a communicator ready waits for all of them. So a
 // nonblocking call is served if its communicator is ready for that: MPI_COMM_WORLD from MPI_Init on, another one after
-// a blocking call on it that may wait, if there were nonblocking ones before; inside a node also when rank 0 has told the
-// others, for which nobody waits (team/apart.hpp). All ranks make these calls in one order, so they decide alike.
+// a blocking call on it that may wait, if there were nonblocking ones before; inside a node also when rank 0 has told
+// the others, for which nobody waits (team/apart.hpp). All ranks make these calls in one order, so they decide alike.
 #pragma once
 
 #include <atomic>
@@ -26,13 +26,13 @@
 namespace quadrille::api {
 
 // Makes a request for a call of a function of the MPI's name, and starts it if it is not persistent. False: all ranks
-// call the MPI's function, and `ahead.why` says why, or this one calls it and is refused. What is wrong is raised, and is
-// the `error`.
+// call the MPI's function, and `ahead.why` says why, or this one calls it and is refused. What is wrong is raised, and
+// is the `error`.
 bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error, CountedAhead& ahead);
 
-// Where take() has returned false: a call with a device's memory, which this MPI does not take, goes to its function with
-// buffers of the host. Null: as it is. Else the caller makes the MPI's own request for on_host(), and hands it in. What
-// completes it must be our doors then, where the MPI lets nobody go on with calls while the program waits in it.
+// Where take() has returned false: a call with a device's memory, which this MPI does not take, goes to its function
+// with buffers of the host. Null: as it is. Else the caller makes the MPI's own request for on_host(), and hands it in.
+// What completes it must be our doors then, where the MPI lets nobody go on with calls while the program waits in it.
 struct DeleteRequest {
   void operator()(Quadrille_Request_state* request) const;
 };

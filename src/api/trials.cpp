@@ -107,8 +107,8 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   return one;
 }
 
-// The end of a visit. Of the seconds of a candidate the mean over the ranks counts, see choose/trial.hpp; what a rank did
-// not note nobody knows.
+// The end of a visit. Of the seconds of a candidate the mean over the ranks counts, see choose/trial.hpp; what a rank
+// did not note nobody knows.
 void end_visit(team::Team& team, team::Try& one) {
   const std::vector<double> mine = choose::times_of(one.trial);
   std::vector<double> all(mine.size());
@@ -125,7 +125,8 @@ void end_visit(team::Team& team, team::Try& one) {
   if (!one.trial.contest.decided()) return;
   one.best = one.trial.contest.best();
   one.why = tell(one);
-  if (one.trial.were_alike && is_kept_for_others(one)) team::keep_verdict(one.of, {one.trial.candidates[one.best], one.why});
+  if (one.trial.were_alike && is_kept_for_others(one))
+    team::keep_verdict(one.of, {one.trial.candidates[one.best], one.why});
 }
 
 }  // namespace

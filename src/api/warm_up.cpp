@@ -20,8 +20,7 @@ constexpr int most_ranks = 64, most_ranks_for_large_blocks = 16;
 
 class Rehearsal {
  public:
-  Rehearsal(MPI_Comm comm, int ranks)
-      : comm_(comm), ranks_(ranks), places_(static_cast<std::size_t>(ranks)) {
+  Rehearsal(MPI_Comm comm, int ranks) : comm_(comm), ranks_(ranks), places_(static_cast<std::size_t>(ranks)) {
     for (int rank = 0; rank < ranks; ++rank) places_[static_cast<std::size_t>(rank)] = rank * small;
     counts_.assign(static_cast<std::size_t>(ranks), small);
   }
@@ -40,7 +39,8 @@ class Rehearsal {
     mpi().Type_commit(&pair);
     const std::vector<double> send(2 * static_cast<std::size_t>(ranks_));
     std::vector<double> recv(send.size());
-    serve_or_pass<Collective::alltoall>(Door::drop_in, &quadrille::Mpi::Alltoall, send.data(), 1, pair, recv.data(), 1, pair, comm_);
+    serve_or_pass<Collective::alltoall>(Door::drop_in, &quadrille::Mpi::Alltoall, send.data(), 1, pair, recv.data(), 1,
+                                        pair, comm_);
     mpi().Type_free(&pair);
   }
 
@@ -54,17 +54,19 @@ class Rehearsal {
     const std::size_t all = std::size_t{small} * static_cast<std::size_t>(ranks_);
     const std::vector<char> send(all);
     std::vector<char> recv(all);
-    serve_or_pass<Collective::alltoallv>(Door::drop_in, &quadrille::Mpi::Alltoallv, send.data(), counts_.data(), places_.data(), mpi().byte,
-                   recv.data(), counts_.data(), places_.data(), mpi().byte, comm_);
-    serve_or_pass<Collective::allgather>(Door::drop_in, &quadrille::Mpi::Allgather, send.data(), small, mpi().byte, recv.data(), small, mpi().byte,
-                   comm_);
-    serve_or_pass<Collective::allgatherv>(Door::drop_in, &quadrille::Mpi::Allgatherv, send.data(), small, mpi().byte, recv.data(), counts_.data(),
-                    places_.data(), mpi().byte, comm_);
+    serve_or_pass<Collective::alltoallv>(Door::drop_in, &quadrille::Mpi::Alltoallv, send.data(), counts_.data(),
+                                         places_.data(), mpi().byte, recv.data(), counts_.data(), places_.data(),
+                                         mpi().byte, comm_);
+    serve_or_pass<Collective::allgather>(Door::drop_in, &quadrille::Mpi::Allgather, send.data(), small, mpi().byte,
+                                         recv.data(), small, mpi().byte, comm_);
+    serve_or_pass<Collective::allgatherv>(Door::drop_in, &quadrille::Mpi::Allgatherv, send.data(), small, mpi().byte,
+                                          recv.data(), counts_.data(), places_.data(), mpi().byte, comm_);
   }
 
  private:
   void alltoall(const char* send, char* recv, int bytes) const {
-    serve_or_pass<Collective::alltoall>(Door::drop_in, &quadrille::Mpi::Alltoall, send, bytes, mpi().byte, recv, bytes, mpi().byte, comm_);
+    serve_or_pass<Collective::alltoall>(Door::drop_in, &quadrille::Mpi::Alltoall, send, bytes, mpi().byte, recv, bytes,
+                                        mpi().byte, comm_);
   }
 
   MPI_Comm comm_;

@@ -25,9 +25,9 @@ enum class Answer : std::uint8_t { none, mpi, ours, ours_for_once };
 
 struct Asking {
   Answer last = Answer::none;
-  int same = 0;     // answers in a row that were the same
-  int wanted = 2;   // so many before any call keeps one
-  int unasked = 0;  // calls that will keep the answer
+  int same = 0;             // answers in a row that were the same
+  int wanted = 2;           // so many before any call keeps one
+  int unasked = 0;          // calls that will keep the answer
   std::minstd_rand random;  // the standard says what it gives: the same on all ranks
 };
 

@@ -10,8 +10,8 @@
 
 namespace quadrille::choose {
 
-// An algorithm with the values of its parameters that are worth trying. The standard values come first. `has_time`: also
-// those that the first calls leave out.
+// An algorithm with the values of its parameters that are worth trying. The standard values come first. `has_time`:
+// also those that the first calls leave out.
 std::vector<Choice> variants(const Algorithm& algorithm, int ranks, int ranks_on_node, bool has_time = false);
 
 // False if another of the variants, with a standard value, does the same with blocks of so many bytes.

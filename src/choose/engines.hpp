@@ -19,19 +19,19 @@ namespace quadrille::choose {
 struct GlobalKey;  // choose/select.hpp
 
 enum class Engine : std::uint8_t {
-  schedule,  // the executor runs the schedule that `build` returns
-  node,      // copies between the ranks of a node, in the order that `build` returns, and messages between nodes
-  inbox,     // small blocks through shared memory inside one node (memory/inbox.hpp)
-  exchange,  // blocks of any size inside one node, each pair by its best way (run/run_node.cpp)
-  leaders,   // through leaders of the nodes, by plan::leaders_plan() (run/leaders.cpp)
-  padded,    // blocks padded to one size around the uniform schedule that `build` returns, or, if it is
-             // null, around the MPI's own all-to-all
-  sparse,    // messages to the destinations that each rank names (run/sparse.hpp)
-  neighbors,  // the executor runs the schedule that `build_neighbors` returns, or, if it is null, all
-              // messages between neighbours at once (run/neighbors.cpp)
-  node_neighbors,  // blocks to the neighbours inside one node (run/node_neighbor_exchange.hpp)
+  schedule,         // the executor runs the schedule that `build` returns
+  node,             // copies between the ranks of a node, in the order that `build` returns, and messages between nodes
+  inbox,            // small blocks through shared memory inside one node (memory/inbox.hpp)
+  exchange,         // blocks of any size inside one node, each pair by its best way (run/run_node.cpp)
+  leaders,          // through leaders of the nodes, by plan::leaders_plan() (run/leaders.cpp)
+  padded,           // blocks padded to one size around the uniform schedule that `build` returns, or, if it is
+                    // null, around the MPI's own all-to-all
+  sparse,           // messages to the destinations that each rank names (run/sparse.hpp)
+  neighbors,        // the executor runs the schedule that `build_neighbors` returns, or, if it is null, all
+                    // messages between neighbours at once (run/neighbors.cpp)
+  node_neighbors,   // blocks to the neighbours inside one node (run/node_neighbor_exchange.hpp)
   neighbor_copies,  // copies between the buffers of a node's ranks, by the schedule that `build_edges` returns
-  pull,      // from other ranks' memory of a device inside one node (run/device_pull.hpp)
+  pull,             // from other ranks' memory of a device inside one node (run/device_pull.hpp)
   pipeline,  // over memory of the host in chunks, from and to devices' memory (run/device_pipeline.hpp); between nodes
              // in rounds, which another algorithm exchanges (run/device_rounds.hpp)
   staged,    // another algorithm, with the data of a device's memory on the host: a choice holds that one
@@ -42,12 +42,12 @@ inline constexpr std::size_t engine_count = static_cast<std::size_t>(Engine::mpi
 // What the plans of an engine are.
 enum class Plans : std::uint8_t {
   none,
-  messages,            // among all ranks: `build`
-  node_copies,         // inside the nodes, and messages between them: `build`
-  leaders,             // inside the nodes, and messages between leaders: `build` is what is proved
-  between_nodes,       // the messages between nodes alone: `build`
-  neighbor_messages,   // `build_neighbors`
-  neighbor_copies,     // inside a node: `build_edges`
+  messages,           // among all ranks: `build`
+  node_copies,        // inside the nodes, and messages between them: `build`
+  leaders,            // inside the nodes, and messages between leaders: `build` is what is proved
+  between_nodes,      // the messages between nodes alone: `build`
+  neighbor_messages,  // `build_neighbors`
+  neighbor_copies,    // inside a node: `build_edges`
 };
 // Do they look at the NUMA domains of the ranks?
 constexpr bool look_at_domains(Plans plans) { return plans == Plans::node_copies || plans == Plans::leaders; }
@@ -71,9 +71,9 @@ struct EngineRow {
   Engine engine;
   std::string_view name;  // in `quadrille list`
   Plans plans;
-  Measured measured;      // by `quadrille tune --algorithms`
-  Tried tried;            // by the first calls (choose/candidates.hpp)
-  Answer answer;          // what it is if the model chose it (choose/asking.hpp)
+  Measured measured;  // by `quadrille tune --algorithms`
+  Tried tried;        // by the first calls (choose/candidates.hpp)
+  Answer answer;      // what it is if the model chose it (choose/asking.hpp)
   // Empty if it can serve the call, else why not, beyond what its algorithms need (Needs). Null: always.
   std::string (*why_not)(const GlobalKey&) = nullptr;
   // It pads blocks, and its plans are for blocks of one size. The algorithm that runs where that would be too much.

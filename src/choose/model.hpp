@@ -20,7 +20,7 @@ struct Model {
   plan::Machine quadrille{};
   plan::Machine mpi{};    // of the MPI's own, as if it were one of ours
   double processors = 0;  // of a node; 0: as many as it has ranks
-  double eager = 0;       // bytes of a message that the MPI sends without asking the receiver; 0: not known, all of them
+  double eager = 0;  // bytes of a message that the MPI sends without asking the receiver; 0: not known, all of them
   bool operator==(const Model&) const = default;
 };
 // The way of a device's data to the host and back, in seconds.
@@ -53,8 +53,8 @@ struct Prediction {
 
 // ---- In closed forms, for maps of many numbers of ranks ----
 
-// Seconds of `choice` on `ranks` ranks with a node each. Knows mpi, spread-out, zero-rotation-bruck, two-phase-bruck, sloav,
-// padded-bruck and padded-alltoall; of others it returns infinity.
+// Seconds of `choice` on `ranks` ranks with a node each. Knows mpi, spread-out, zero-rotation-bruck, two-phase-bruck,
+// sloav, padded-bruck and padded-alltoall; of others it returns infinity.
 double predict(const Choice& choice, int ranks, const Load& load, const Model& model);
 
 // The fastest for an all-to-all by the model, among `mpi` and Bruck of several radices. For the v and w forms
@@ -67,8 +67,8 @@ double agreement(int ranks, const Model& model);
 // Anything else must be faster than the MPI's own by so much: the model is not exact.
 inline constexpr double model_margin = 0.9;
 
-// Latency 1.5 us and 2 GB/s a rank: assumed for a Cray Aries network, as the paper's machine had it. Nothing was measured or
-// cited for them, and the paper's own times are longer (docs/results/maps.md).
+// Latency 1.5 us and 2 GB/s a rank: assumed for a Cray Aries network, as the paper's machine had it. Nothing was
+// measured or cited for them, and the paper's own times are longer (docs/results/maps.md).
 Model aries();
 
 // The same network with what the paper leaves out, for nodes of several ranks: assumed, not measured. One adapter of 10

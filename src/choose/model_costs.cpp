@@ -23,7 +23,8 @@ constexpr double size_beside = 4;
 
 Choice standard(const Algorithm& algorithm) {
   Choice choice{&algorithm, {}};
-  for (const ParameterRange& range : algorithm.parameters) choice.parameters.push_back({std::string(range.name), range.standard});
+  for (const ParameterRange& range : algorithm.parameters)
+    choice.parameters.push_back({std::string(range.name), range.standard});
   return choice;
 }
 
@@ -53,9 +54,7 @@ void add(plan::Amounts& sum, const plan::Amounts& more, double weight = 1) {
   for (std::size_t t = 0; t < plan::terms; ++t) sum[t] += weight * more[t];
 }
 
-plan::BlockBytes bytes_of(const Load& load) {
-  return {load.mean, load.node < 0 ? load.mean : load.node, load.largest};
-}
+plan::BlockBytes bytes_of(const Load& load) { return {load.mean, load.node < 0 ? load.mean : load.node, load.largest}; }
 // All blocks as large as the largest.
 plan::BlockBytes padded(const Load& load) { return {load.largest, load.largest, load.largest}; }
 
@@ -275,7 +274,8 @@ Priced best_of(const Algorithm& algorithm, const Load& load, const Model& model,
     bool better = false;
     for (std::size_t p = 0; p < algorithm.parameters.size(); ++p) {
       int alike = 0;  // of a parameter that the others make useless not all values are tried
-      for (const std::int64_t value : values_to_try(algorithm, algorithm.parameters[p], map.ranks(), map.nodes, per_node)) {
+      for (const std::int64_t value :
+           values_to_try(algorithm, algorithm.parameters[p], map.ranks(), map.nodes, per_node)) {
         Choice choice = best.choice;
         if (choice.parameters[p].value == value || alike == 2) continue;
         choice.parameters[p].value = value;

@@ -1,12 +1,12 @@
 // What the cost model says of all algorithms of a collective on a map of nodes, in terms of plan/placed_cost.hpp.
 //
 // Idea    What an algorithm does is counted from its schedules, once for all sizes of blocks; a model and a load make
-//         times of that. There is nothing here for an algorithm, only for engines: those that run no schedule, or do more
-//         than it says. Values of parameters are found by trying the likely ones of their ranges, one parameter after the
-//         other, until nothing gets better.
+//         times of that. There is nothing here for an algorithm, only for engines: those that run no schedule, or do
+//         more than it says. Values of parameters are found by trying the likely ones of their ranges, one parameter
+//         after the other, until nothing gets better.
 //
-// The MPI's own is not known: it is taken for the best of some of ours, with constants of its own. So the model promises
-// little beside it.
+// The MPI's own is not known: it is taken for the best of some of ours, with constants of its own. So the model
+// promises little beside it.
 #pragma once
 
 #include <cstddef>

@@ -32,13 +32,13 @@ bool collective_from_name(std::string_view name, Collective& collective);
 
 // What an algorithm needs; the chooser and the force options respect it.
 struct Needs {
-  bool one_node = false;        // all ranks share a node
-  bool contiguous = false;      // moves bytes: other datatypes are packed around it
-  bool derived_types = false;   // sends scattered blocks with MPI derived datatypes
-  bool load_store = false;      // every rank reaches all buffers of all ranks of its node by load and store
-  bool isomorphic = false;      // all ranks know each other's neighbours: a Cartesian or isomorphic communicator
-  bool equal_sizes = false;     // block i of the neighbours has one size, known to all ranks
-  bool device_mpi = false;      // the MPI takes pointers to a device's memory
+  bool one_node = false;       // all ranks share a node
+  bool contiguous = false;     // moves bytes: other datatypes are packed around it
+  bool derived_types = false;  // sends scattered blocks with MPI derived datatypes
+  bool load_store = false;     // every rank reaches all buffers of all ranks of its node by load and store
+  bool isomorphic = false;     // all ranks know each other's neighbours: a Cartesian or isomorphic communicator
+  bool equal_sizes = false;    // block i of the neighbours has one size, known to all ranks
+  bool device_mpi = false;     // the MPI takes pointers to a device's memory
   bool operator==(const Needs&) const = default;
 };
 
@@ -85,13 +85,13 @@ enum class FromDevice : std::uint8_t {
 };
 
 struct Algorithm {
-  std::string_view name;          // "zero-rotation-bruck"
+  std::string_view name;  // "zero-rotation-bruck"
   std::vector<Collective> collectives;
   Engine engine;
   Needs needs;
   std::vector<ParameterRange> parameters;
-  std::string_view line;          // one-line description
-  std::string_view source;        // paper and section
+  std::string_view line;    // one-line description
+  std::string_view source;  // paper and section
   // Of these the one that the plans of its engine come from (choose/engines.hpp), or, of some engines, none.
   plan::Build build = nullptr;
   plan::BuildNeighbors build_neighbors = nullptr;
@@ -122,8 +122,8 @@ const std::vector<Algorithm>& algorithms();
 
 bool serves(const Algorithm& algorithm, Collective collective);
 
-// On one node of so many ranks some do what another does: what follows the copies, or is beside a square of a power of two,
-// is not there.
+// On one node of so many ranks some do what another does: what follows the copies, or is beside a square of a power of
+// two, is not there.
 bool is_another_on_one_node(const Algorithm& algorithm, int ranks);
 
 // The algorithm called `name` for `collective`, or null.
@@ -153,7 +153,8 @@ Choice inner_of(Collective collective, const Choice& choice);
 // "zero-rotation-bruck:radix=4", "copy-to-cpu:buffers=kept,inner=waitany-stride,stride=5". The inverse of parse_choice.
 std::string to_string(const Choice& choice);
 
-// Of copies inside nodes and an exchange between them: that exchange, "waitall-stride:stride=3". Empty of any other choice.
+// Of copies inside nodes and an exchange between them: that exchange, "waitall-stride:stride=3". Empty of any other
+// choice.
 std::string exchange_of(const Choice& choice);
 
 // Reads "name" or "name:parameter=value,parameter=value" for `collective`. Missing parameters get

@@ -25,9 +25,7 @@ std::string_view next_part(std::string_view& text, char separator) {
   return part;
 }
 
-std::string join(const std::vector<std::string_view>& names) {
-  return fmt::format("{}", fmt::join(names, ", "));
-}
+std::string join(const std::vector<std::string_view>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 // "; did you mean "x"?", or nothing if no name is near. Very long words are not compared.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& names) {
@@ -54,8 +52,8 @@ std::string shown(std::string_view word) {
 
 std::string unknown(std::string_view what, std::string_view word, std::string_view where,
                     const std::vector<std::string_view>& names) {
-  return fmt::format("unknown {} \"{}\"{}{}; known: {}", what, shown(word), where,
-                     did_you_mean(word, names), join(names));
+  return fmt::format("unknown {} \"{}\"{}{}; known: {}", what, shown(word), where, did_you_mean(word, names),
+                     join(names));
 }
 
 std::string unknown_algorithm(Collective collective, std::string_view name) {
@@ -83,8 +81,8 @@ std::string parse_name(const Algorithm& algorithm, const ParameterRange& range, 
   return unknown(range.name, text, fmt::format(" of {}", algorithm.name), {range.names.begin(), range.names.end()});
 }
 
-std::string parse_value(const Algorithm& algorithm, const ParameterRange& range,
-                        std::string_view text, std::int64_t& value) {
+std::string parse_value(const Algorithm& algorithm, const ParameterRange& range, std::string_view text,
+                        std::int64_t& value) {
   if (!range.names.empty()) return parse_name(algorithm, range, text, value);
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
@@ -109,13 +107,12 @@ std::string parse_parameters(std::string_view list, Choice& choice) {
     while (at < given.size() && algorithm.parameters[at].name != name) ++at;
     if (at == given.size()) return unknown_parameter(algorithm, name);
     if (!has_value) {
-      return fmt::format("{}: parameter {} has no value; write {}:{}={}", algorithm.name, name,
-                         algorithm.name, name, algorithm.parameters[at].standard);
+      return fmt::format("{}: parameter {} has no value; write {}:{}={}", algorithm.name, name, algorithm.name, name,
+                         algorithm.parameters[at].standard);
     }
     if (given[at]) return fmt::format("{}: parameter {} is given twice", algorithm.name, name);
     given[at] = true;
-    std::string error = parse_value(algorithm, algorithm.parameters[at], trim(value_text),
-                                    choice.parameters[at].value);
+    std::string error = parse_value(algorithm, algorithm.parameters[at], trim(value_text), choice.parameters[at].value);
     if (!error.empty()) return error;
   } while (!list.empty());
   return {};
@@ -226,7 +223,8 @@ std::string exchange_of(const Choice& choice) {
     if (range.name == "exchange") exchange = value;
     if (range.name == "stride" && exchange.ends_with("-stride")) exchange += ":stride=" + value;
     if (range.name == "radix" && exchange == "bruck") {
-      exchange = (serves(*choice.algorithm, Collective::alltoall) ? "zero-rotation-bruck:radix=" : "bruck:radix=") + value;
+      exchange =
+          (serves(*choice.algorithm, Collective::alltoall) ? "zero-rotation-bruck:radix=" : "bruck:radix=") + value;
     }
     const bool has_sizes = exchange.starts_with("two-phase-bruck");
     if (range.name == "radix" && has_sizes) exchange += ":radix=" + value;

@@ -23,19 +23,19 @@ struct GlobalKey {
   int nodes;
   // Bytes of the largest block where all ranks know it (is_sized()); 0 where ranks know different counts.
   std::size_t bytes;
-  bool inbox;                 // the ranks share a node and have inboxes
-  std::size_t inbox_limit;    // largest block that should go through them
-  std::size_t slot_limit;     // largest block that can
-  bool load_store = false;    // every rank reaches the buffers of all ranks of its node by load and store
-  bool direct = false;        // large blocks can be exchanged inside the node, too
-  const Model* model = nullptr;  // of the network, the same on all ranks; null: none
-  bool tries = false;         // what nothing is known of may be tried (choose/trial.hpp)
-  bool tries_between = false; // likewise between nodes
-  int ranks_on_node = 1;      // of the fullest node
+  bool inbox;                              // the ranks share a node and have inboxes
+  std::size_t inbox_limit;                 // largest block that should go through them
+  std::size_t slot_limit;                  // largest block that can
+  bool load_store = false;                 // every rank reaches the buffers of all ranks of its node by load and store
+  bool direct = false;                     // large blocks can be exchanged inside the node, too
+  const Model* model = nullptr;            // of the network, the same on all ranks; null: none
+  bool tries = false;                      // what nothing is known of may be tried (choose/trial.hpp)
+  bool tries_between = false;              // likewise between nodes
+  int ranks_on_node = 1;                   // of the fullest node
   const SizedChoices* measured = nullptr;  // what was best at which size, the same on all ranks; null: not measured
-  bool mpi_collects_devices = false;  // its collectives take a device's memory, on all ranks
-  bool mpi_sends_devices = false;     // its messages do
-  Costs* costs = nullptr;     // of the collective on the map of all ranks, for `model`; null: none
+  bool mpi_collects_devices = false;       // its collectives take a device's memory, on all ranks
+  bool mpi_sends_devices = false;          // its messages do
+  Costs* costs = nullptr;                  // of the collective on the map of all ranks, for `model`; null: none
   const DeviceModel* device_model = nullptr;  // of calls with a device's memory, beside `model`; null: none
 };
 
@@ -65,11 +65,11 @@ Priced fastest(const GlobalKey& key, const Load& load);
 Selection select(const GlobalKey& key, const Choice& forced);
 
 // Where some ranks' buffers are in a device's memory: the MPI's own collective, if that takes it, else the way over the
-// host. Between nodes the model for such memory, if there is one and all ranks know the size, names what is faster, which
-// counts where nothing may be tried, and else is tried first. The other of the two is tried, and so are the algorithms whose
-// messages go straight from and to the device, if the MPI takes them, and, on one node, what copies between the ranks'
-// memory. `host` is what serves such calls on the host; `measured` what was measured to be best for such calls, which counts
-// if it can serve (where all ranks know the size: the trials see to the others). May be null.
+// host. Between nodes the model for such memory, if there is one and all ranks know the size, names what is faster,
+// which counts where nothing may be tried, and else is tried first. The other of the two is tried, and so are the
+// algorithms whose messages go straight from and to the device, if the MPI takes them, and, on one node, what copies
+// between the ranks' memory. `host` is what serves such calls on the host; `measured` what was measured to be best for
+// such calls, which counts if it can serve (where all ranks know the size: the trials see to the others). May be null.
 Selection select_for_devices(const GlobalKey& key, const Choice& host, const SizedChoices* measured = nullptr);
 
 }  // namespace quadrille::choose

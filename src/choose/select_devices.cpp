@@ -1,5 +1,5 @@
-// Which algorithms may serve calls with a device's memory, where the MPI takes it (Namugwanya et al., section 3: its two
-// families, and the MPI's own).
+// Which algorithms may serve calls with a device's memory, where the MPI takes it (Namugwanya et al., section 3: its
+// two families, and the MPI's own).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,8 +25,8 @@ bool may_serve_devices(const Algorithm& one, const Key& key) {
 bool is_between_nodes(const GlobalKey& key) { return key.nodes > 1; }
 bool is_between_nodes(const NeighborKey&) { return false; }
 
-// With the standard values of its parameters; by leaders, too, where it knows them, as several ranks may share a device.
-// What has another algorithm exchange its data between nodes has the MPI's own do it, or what serves the host.
+// With the standard values of its parameters; by leaders, too, where it knows them, as several ranks may share a
+// device. What has another algorithm exchange its data between nodes has the MPI's own do it, or what serves the host.
 template <class Key>
 std::vector<Choice> values_of(const Algorithm& one, const Key& key, const Choice& host) {
   if (!sees_to_devices(one)) return {plain(key.collective, one.name)};

@@ -29,20 +29,20 @@ struct CombiningCosts {
 
 struct NeighborKey {
   Collective collective;
-  bool by_ourselves;   // the MPI may be wrong on this communicator
-  bool rounds_are_cheap;  // beside messages: the ranks live on several nodes and have a processor each
-  bool in_node;        // all ranks share a node and have rings
-  bool load_store;     // and every rank reaches every rank's buffers by load and store
-  bool isomorphic;     // all ranks know the neighbours of all ranks
-  bool sizes_known;    // block i has one size on all ranks, and all ranks know it
-  std::size_t bytes;   // of the largest block, if the sizes are known
+  bool by_ourselves;            // the MPI may be wrong on this communicator
+  bool rounds_are_cheap;        // beside messages: the ranks live on several nodes and have a processor each
+  bool in_node;                 // all ranks share a node and have rings
+  bool load_store;              // and every rank reaches every rank's buffers by load and store
+  bool isomorphic;              // all ranks know the neighbours of all ranks
+  bool sizes_known;             // block i has one size on all ranks, and all ranks know it
+  std::size_t bytes;            // of the largest block, if the sizes are known
   const CombiningCosts* costs;  // null unless isomorphic, and combining may pay or something was measured in the node
-  plan::Machine machine = {};                    // fitted to messages between these ranks; all zero: nothing was
+  plan::Machine machine = {};   // fitted to messages between these ranks; all zero: nothing was
   std::span<const NeighborEntry> measured = {};  // likewise, by kinds of neighbourhoods
   std::span<const InsideEntry> inside = {};      // what was measured in the node that they share
-  bool mpi_collects_devices = false;                // its collectives take a device's memory, on all ranks
-  bool mpi_sends_devices = false;                   // its messages do, with gaps, too
-  bool tries = false;                               // what nothing is known of may be tried, with a device's memory
+  bool mpi_collects_devices = false;             // its collectives take a device's memory, on all ranks
+  bool mpi_sends_devices = false;                // its messages do, with gaps, too
+  bool tries = false;                            // what nothing is known of may be tried, with a device's memory
 };
 
 // By the algorithm with the fewest messages, and of those the fewest blocks. False if none has fewer messages than

@@ -6,14 +6,17 @@
 //         call leaves to be waited for, the next one pays. Where some candidate's calls took less than 50 us in one of
 //         these visits, six more follow: a single interrupt takes as long as such a call, and they cost little.
 //         After each visit the ranks compare the means over all of them: what took twice the time of the best, or half
-//         as much again after the second, is not tried again; none loses from the third on if more follow. The slowest rank would not do: it is the one that began first and waited for the others, and how far apart they
-//         begin differs from algorithm to algorithm; over many calls that is nothing, over two it is a fifth. In the mean
+//         as much again after the second, is not tried again; none loses from the third on if more follow. The slowest
+//         rank would not do: it is the one that began first and waited for the others, and how far apart they begin
+//         differs from algorithm to algorithm; over many calls that is nothing, over two it is a fifth. In the mean
 //         what one waits at the beginning others do at the end. Of a candidate's visits the median and the shortest
-//         count. The first candidate is the one that would be taken untried: another must be better by a margin in both.
+//         count. The first candidate is the one that would be taken untried: another must be better by a margin in
+//         both.
 // Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
 // Cost    At most 9 calls for each candidate, 27 of short calls, 3 for one that loses at once, and a reduction a visit.
 //
-// Example, three candidates, B takes long, 2 visits of 3 calls:   A aa  B bb  C cc  |  A aa  C cc  (capitals: not counted)
+// Example, three candidates, B takes long, 2 visits of 3 calls:   A aa  B bb  C cc  |  A aa  C cc  (capitals: not
+// counted)
 //
 // Pure, and fed in step on all ranks: so all ranks try the same in each call. Only the times differ.
 #pragma once
@@ -31,7 +34,8 @@ namespace quadrille::choose {
 
 struct Trial {
   static constexpr int visits = 3, calls_in_turn = 3;
-  // If the least visit of a candidate took less than so many seconds a call, it goes on to more visits, in which none loses.
+  // If the least visit of a candidate took less than so many seconds a call, it goes on to more visits, in which none
+  // loses.
   static constexpr double short_call = 50e-6;
   static constexpr int visits_of_short_calls = 9;
   // So much of its time another candidate may take at most to replace the first one; less where ranks share processors,
@@ -53,8 +57,8 @@ struct Trial {
     int calls = 0;
   };
   std::vector<Taken> taken;
-  double least_bytes = 0, most_bytes = 0;    // that this rank moved in a call
-  bool were_alike = true;                    // on all ranks, as far as was compared
+  double least_bytes = 0, most_bytes = 0;  // that this rank moved in a call
+  bool were_alike = true;                  // on all ranks, as far as was compared
   // If they were not, nothing is known, and all is tried again: after so many calls, twice as many each time.
   static constexpr int calls_before_again = 64, most_again = 4;
   int again = 0;  // times
@@ -88,19 +92,20 @@ std::vector<double> times_of(const Trial& trial);
 inline constexpr double not_noted = std::numeric_limits<double>::max();
 
 // Takes the means over all ranks, `not_noted` if one has that, and the largest of the last; goes on to the next visit
-// unless it is decided. If the calls were not alike, times say nothing, and the first candidate stays; if only those of a
-// visit beyond the third were not, what the others say holds.
+// unless it is decided. If the calls were not alike, times say nothing, and the first candidate stays; if only those of
+// a visit beyond the third were not, what the others say holds.
 void judge(Trial& trial, std::span<const double> all);
 
-// A call begins by what was decided. True if all is to be tried again, with this call: those that were compared differed too
-// much to tell anything. A program whose calls always differ is asked a few times.
+// A call begins by what was decided. True if all is to be tried again, with this call: those that were compared
+// differed too much to tell anything. A program whose calls always differ is asked a few times.
 bool begin_again(Trial& trial);
 // Will a later call do that, if as many go by?
 bool may_begin_again(const Trial& trial);
 
-// What no rank knows alone, in classes that the ranks agree on from time to time: of calls whose sizes differ, how much the
-// busiest rank moves; whether some rank has its data in a device's memory. While the class stays the same, fewer and fewer calls ask; none keeps it for more than `most_unasked`. Pure, and
-// fed with what all ranks agreed on: so all ask at the same calls.
+// What no rank knows alone, in classes that the ranks agree on from time to time: of calls whose sizes differ, how much
+// the busiest rank moves; whether some rank has its data in a device's memory. While the class stays the same, fewer
+// and fewer calls ask; none keeps it for more than `most_unasked`. Pure, and fed with what all ranks agreed on: so all
+// ask at the same calls.
 struct AskedClass {
   static constexpr int most_unasked = 128;
   int now = -1;     // none so far

@@ -92,7 +92,8 @@ std::string parse_tuning(const std::string& text, TuningTable& result) {
 
 std::string tuning_text(const TuningTable& table) {
   return fmt::format(
-      "{{\n  \"quadrille_tuning\": {},\n  \"machine\": {{\"processor\": {}, \"cores\": {}}},\n{}  \"entries\": [{}\n  ]\n}}\n",
+      "{{\n  \"quadrille_tuning\": {},\n  \"machine\": {{\"processor\": {}, \"cores\": {}}},\n{}  \"entries\": [{}\n  "
+      "]\n}}\n",
       schema_version, json(table.machine.processor).dump(-1, ' ', true, json::error_handler_t::replace),
       table.machine.cores, table.quietness ? quietness_text(*table.quietness) : "", entries_text(table));
 }

@@ -82,7 +82,7 @@ struct TuningTable {
   std::vector<ModelEntry> models = {};
   std::vector<NeighborEntry> neighbors = {};
   std::vector<AlgorithmEntry> algorithms = {};
-  std::vector<InsideEntry> inside = {};  // in the file elements of "neighbors", too
+  std::vector<InsideEntry> inside = {};     // in the file elements of "neighbors", too
   std::optional<Quietness> quietness = {};  // of the machine, when `quadrille tune` last added something
 };
 

@@ -93,8 +93,7 @@ bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b) {
 AlgorithmEntry read_algorithms(Table& table, const std::string& path, const Form& form) {
   AlgorithmEntry entry;
   const std::string name = table.words(path, "collective");
-  if (!collective_from_name(name, entry.collective) ||
-      !is_dense(entry.collective)) {
+  if (!collective_from_name(name, entry.collective) || !is_dense(entry.collective)) {
     table.fail(table.line_of(path, "collective"),
                fmt::format("\"collective\" must be one of {}", collective_names(is_dense)));
   }

@@ -15,7 +15,7 @@ namespace quadrille::choose {
 // For blocks of at most `up_to` bytes, and more than those of the choice before.
 struct SizedChoice {
   std::size_t up_to = 0;
-  Choice choice;  // without algorithm: the default way, which the switch points and the model choose
+  Choice choice;         // without algorithm: the default way, which the switch points and the model choose
   bool measured = true;  // false: between what was measured, as above the largest
 };
 // Ascending. Larger blocks were not measured.
@@ -44,8 +44,8 @@ std::size_t default_up_to(const SizedChoices& choices);
 // Blocks of at most so many bytes go the default way, whatever was measured.
 void keep_default(SizedChoices& choices, std::size_t up_to);
 
-// `choice` was the best for blocks of `from` to `to` bytes, from 1 on. What was known of others stays. False, and nothing is
-// changed, if there would be too many choices.
+// `choice` was the best for blocks of `from` to `to` bytes, from 1 on. What was known of others stays. False, and
+// nothing is changed, if there would be too many choices.
 bool put_choice(SizedChoices& choices, std::size_t from, std::size_t to, const Choice& choice);
 
 // "default" or "zero-rotation-bruck:radix=4"; "unknown" of what was not measured.

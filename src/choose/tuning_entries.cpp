@@ -206,7 +206,8 @@ void write_algorithm(const AlgorithmEntry& e, EntryWriter& writer) {
   std::string text = fmt::format(
       "\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"nodes\": {}, \"crowded\": {},{}"
       "\n     \"choices\": [",
-      name_of(e.collective), e.ranks, e.ranks_on_node, e.nodes, e.crowded, e.on_devices ? " \"memory\": \"device\"," : "");
+      name_of(e.collective), e.ranks, e.ranks_on_node, e.nodes, e.crowded,
+      e.on_devices ? " \"memory\": \"device\"," : "");
   const char* between = "";
   for (const SizedChoice& one : e.choices) {
     text += fmt::format("{}{{\"up_to\": {}, \"take\": \"{}\"}}", between, one.up_to, word_of(one));
@@ -219,13 +220,15 @@ void write_model(const ModelEntry& e, EntryWriter& writer) {
   const std::string processors =
       e.model.processors > 0 ? fmt::format(" \"processors\": {:.0f},", e.model.processors) : "";
   const std::string eager = e.model.eager > 0 ? fmt::format(" \"eager\": {:.0f},", e.model.eager) : "";
-  const std::string bus = e.on_devices ? fmt::format(" \"memory\": \"device\",\n     \"bus\": {{\"byte\": {:.6g}, \"call\": {:.6g}}},",
-                                                     e.bus.byte * 1e9, e.bus.call * 1e9)
-                                       : "";
-  writer.add("model", fmt::format("\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},{}{}{}\n     \"quadrille\": {},"
-                                  "\n     \"mpi\": {}",
-                                  e.ranks, e.ranks_on_node, e.crowded, processors, eager, bus,
-                                  machine_text(e.model.quadrille), machine_text(e.model.mpi)));
+  const std::string bus =
+      e.on_devices ? fmt::format(" \"memory\": \"device\",\n     \"bus\": {{\"byte\": {:.6g}, \"call\": {:.6g}}},",
+                                 e.bus.byte * 1e9, e.bus.call * 1e9)
+                   : "";
+  writer.add("model",
+             fmt::format("\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},{}{}{}\n     \"quadrille\": {},"
+                         "\n     \"mpi\": {}",
+                         e.ranks, e.ranks_on_node, e.crowded, processors, eager, bus, machine_text(e.model.quadrille),
+                         machine_text(e.model.mpi)));
 }
 
 }  // namespace
@@ -249,7 +252,8 @@ ModelEntry read_model(Table& table, const std::string& path) {
   if (table.has(path + "/processors")) {
     entry.model.processors = static_cast<double>(table.number(path, "processors", 1, most_ranks_in_table));
   }
-  if (table.has(path + "/eager")) entry.model.eager = static_cast<double>(table.number(path, "eager", 1, most_bytes_in_table));
+  if (table.has(path + "/eager"))
+    entry.model.eager = static_cast<double>(table.number(path, "eager", 1, most_bytes_in_table));
   entry.model.quadrille = read_machine(table, path, "quadrille");
   entry.model.mpi = read_machine(table, path, "mpi");
   entry.on_devices = read_on_devices(table, path);

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <cstdint>
 #include <filesystem>
 
 #include "choose/tuning.hpp"
@@ -113,8 +113,7 @@ std::string write_tuning_file(const std::string& path, const TuningTable& table)
   std::string fresh = path + ".XXXXXX";
   const int file = mkostemp(fresh.data(), O_CLOEXEC);
   if (file < 0) return "cannot write '" + path + "': " + std::strerror(errno);
-  const bool written = write_all(file, text) && fchmod(file, 0644) == 0 &&
-                       fsync(file) == 0;
+  const bool written = write_all(file, text) && fchmod(file, 0644) == 0 && fsync(file) == 0;
   const bool closed = close(file) == 0;
   if (written && closed && std::rename(fresh.c_str(), path.c_str()) == 0) return {};
   const std::string why = std::strerror(errno);

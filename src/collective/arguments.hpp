@@ -23,7 +23,7 @@ struct SideArguments {
   const Count* counts = nullptr;
   const Displacement* displacements = nullptr;  // in extents
   const Displacement* bytes = nullptr;          // displacements in bytes, where these are no addresses
-  const Address* addresses = nullptr;  // and where they are MPI_Aint
+  const Address* addresses = nullptr;           // and where they are MPI_Aint
   const Type* types = nullptr;
 };
 

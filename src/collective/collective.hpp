@@ -100,7 +100,8 @@ constexpr std::string_view name_of(Collective c) { return row_of(c).name; }
 constexpr bool is_dense(Collective c) { return row_of(c).partners == Partners::all; }
 constexpr bool is_neighbor(Collective c) { return row_of(c).partners == Partners::neighbors; }
 constexpr bool is_allgather(Collective c) { return row_of(c).gathers; }
-// Every rank has a block of its own for every rank. What serves all of these names them so, and not by what they are not.
+// Every rank has a block of its own for every rank. What serves all of these names them so, and not by what they are
+// not.
 constexpr bool is_all_to_all(Collective c) { return is_dense(c) && !is_allgather(c); }
 constexpr bool is_sized(Collective c) { return row_of(c).sized; }
 // One count for all blocks, on both sides.

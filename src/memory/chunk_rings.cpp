@@ -10,9 +10,9 @@ namespace quadrille::memory {
 namespace {
 
 constexpr std::size_t ring_page = 4096;
-constexpr unsigned for_all_contexts = 1;           // of a registration
+constexpr unsigned for_all_contexts = 1;  // of a registration
 constexpr unsigned beside_null_stream = 1, untimed = 2;
-constexpr int not_done_yet = 600;                  // of CUDA and HIP
+constexpr int not_done_yet = 600;  // of CUDA and HIP
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -37,10 +37,7 @@ std::size_t ChunkRings::bytes(int ranks, std::size_t ring_bytes) {
 }
 
 ChunkRings::ChunkRings(std::byte* base, int ranks, std::size_t ring_bytes)
-    : base_(base),
-      ranks_(ranks),
-      ring_bytes_(rounded_up(ring_bytes, ring_page)),
-      rings_(base + head_bytes(ranks)) {}
+    : base_(base), ranks_(ranks), ring_bytes_(rounded_up(ring_bytes, ring_page)), rings_(base + head_bytes(ranks)) {}
 
 ChunkRings::Count& ChunkRings::published(int rank) const {
   return *reinterpret_cast<Count*>(base_ + sys::cache_line * static_cast<std::size_t>(rank));
@@ -83,8 +80,9 @@ void ChunkRings::give_back() {
 bool CopyLane::take(const DeviceDriver& driver, const DevicePlace& place, std::size_t marks) {
   if (driver_ == &driver && place_ == place && events_.size() >= marks && token_.is_alive()) return true;
   give_back();
-  const bool has_all = driver.create_stream != nullptr && driver.destroy_stream != nullptr && driver.query_stream != nullptr &&
-                       driver.create_event != nullptr && driver.record_event != nullptr && driver.query_event != nullptr &&
+  const bool has_all = driver.create_stream != nullptr && driver.destroy_stream != nullptr &&
+                       driver.query_stream != nullptr && driver.create_event != nullptr &&
+                       driver.record_event != nullptr && driver.query_event != nullptr &&
                        driver.destroy_event != nullptr;
   if (!has_all) return false;
   events_.reserve(marks);

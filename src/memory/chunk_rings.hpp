@@ -1,12 +1,15 @@
-// Rings of chunks, one a rank of a node, in shared memory that the drivers of the ranks know: a device's own engines copy to
-// it and from it (Namugwanya et al., section 3.2, in chunks).
+// Rings of chunks, one a rank of a node, in shared memory that the drivers of the ranks know: a device's own engines
+// copy to it and from it (Namugwanya et al., section 3.2, in chunks).
 //
-// Layout  For each rank a line that says how many chunks it has published, then for each rank a row of how many it has taken
+// Layout  For each rank a line that says how many chunks it has published, then for each rank a row of how many it has
+// taken
 //         of each other, and tables of where each rank's blocks are; then the rings, from the beginning of a page.
-// Order   A rank publishes a chunk when the driver has said that the copy into it is done, with a release; who has seen that,
-//         with an acquire, may copy out of it. Likewise it says that it has taken one when the copy out of it is done. The
-//         numbers go on from call to call and are of 64 bits: they never wrap.
-// Life    A rank registers all rings when it first has to do with a device's memory, and takes them back before it leaves
+// Order   A rank publishes a chunk when the driver has said that the copy into it is done, with a release; who has seen
+// that,
+//         with an acquire, may copy out of it. Likewise it says that it has taken one when the copy out of it is done.
+//         The numbers go on from call to call and are of 64 bits: they never wrap.
+// Life    A rank registers all rings when it first has to do with a device's memory, and takes them back before it
+// leaves
 //         the memory: at the end of the communicator. A registration goes with its context; then it is made anew.
 #pragma once
 
@@ -69,8 +72,8 @@ class CopyLane {
   bool take(const DeviceDriver& driver, const DevicePlace& place, std::size_t marks);
   const DevicePlace& place() const { return place_; }
   void* stream() const { return stream_; }
-  // These two while AtDevice of its place lives. Behind all that was put into the stream; false: that is done, and the driver
-  // has refused.
+  // These two while AtDevice of its place lives. Behind all that was put into the stream; false: that is done, and the
+  // driver has refused.
   bool mark(std::size_t number);
   // Is all before the mark done? After a failure nothing is under way.
   Look look(std::size_t number) const;

@@ -1,5 +1,6 @@
-// Whether the context is still there in which something was made: what a program destroys takes with it all that was made in
-// it, and another context may come to its place. Memory has a number that no other has; so some memory is made there, too.
+// Whether the context is still there in which something was made: what a program destroys takes with it all that was
+// made in it, and another context may come to its place. Memory has a number that no other has; so some memory is made
+// there, too.
 #pragma once
 
 #include <cstdint>

@@ -12,16 +12,16 @@ constexpr int hip_any_direction = 4;  // likewise
 
 bool has_graphs(const DeviceDriver& driver) {
   return driver.create_graph != nullptr && (driver.add_copy_cuda != nullptr || driver.add_copy_hip != nullptr) &&
-         driver.make_graph_ready != nullptr && driver.launch_graph != nullptr && driver.destroy_ready_graph != nullptr &&
-         driver.destroy_graph != nullptr;
+         driver.make_graph_ready != nullptr && driver.launch_graph != nullptr &&
+         driver.destroy_ready_graph != nullptr && driver.destroy_graph != nullptr;
 }
 
 bool add_copy(const DeviceDriver& driver, void* graph, void* context, std::uintptr_t to, std::uintptr_t from,
               std::size_t bytes) {
   void* node = nullptr;
   if (!driver.is_cuda) {
-    return driver.add_copy_hip(&node, graph, nullptr, 0, reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
-                               bytes, hip_any_direction) == 0;
+    return driver.add_copy_hip(&node, graph, nullptr, 0, reinterpret_cast<void*>(to),
+                               reinterpret_cast<const void*>(from), bytes, hip_any_direction) == 0;
   }
   CudaBox box{};
   box.from_type = box.to_type = any_memory;
@@ -47,7 +47,9 @@ void CopyGraph::make(const DeviceDriver& driver, const DevicePlace& place, std::
   driver.destroy_graph(graph);
 }
 
-bool CopyGraph::launch(const DeviceDriver& driver, void* stream) const { return driver.launch_graph(ready_, stream) == 0; }
+bool CopyGraph::launch(const DeviceDriver& driver, void* stream) const {
+  return driver.launch_graph(ready_, stream) == 0;
+}
 
 // To free its memory can wait for all that the device has to do, so it stays for the next graph.
 bool CopyGraph::take_token(const DeviceDriver& driver, const DevicePlace& place) {

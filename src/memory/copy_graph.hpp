@@ -1,5 +1,6 @@
-// Copies that the driver keeps as a graph: made once, and put into a stream by one call however many they are, with no work
-// for any of them on the host. The copies have no order among each other, so the device may make several at a time.
+// Copies that the driver keeps as a graph: made once, and put into a stream by one call however many they are, with no
+// work for any of them on the host. The copies have no order among each other, so the device may make several at a
+// time.
 #pragma once
 
 #include <cstddef>

@@ -32,12 +32,8 @@ namespace HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 
 // A machine without vectors that Highway knows (x86 before SSSE3): libc knows it better.
-void temporal(std::byte* to, const std::byte* from, std::size_t bytes) {
-  __builtin_memcpy(to, from, bytes);
-}
-void streaming(std::byte* to, const std::byte* from, std::size_t bytes) {
-  __builtin_memcpy(to, from, bytes);
-}
+void temporal(std::byte* to, const std::byte* from, std::size_t bytes) { __builtin_memcpy(to, from, bytes); }
+void streaming(std::byte* to, const std::byte* from, std::size_t bytes) { __builtin_memcpy(to, from, bytes); }
 
 #else
 
@@ -170,8 +166,7 @@ bool supports([[maybe_unused]] std::int64_t target) {
   switch (target) {
     case HWY_AVX3:
       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx2");
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx2");
     case HWY_AVX2:
       return __builtin_cpu_supports("avx2");
     case HWY_SSE4:
@@ -187,8 +182,7 @@ struct Supported {
   std::array<CopyKernels, 8> kernels = {};
   std::size_t count = 0;
 
-  void add(std::int64_t target, decltype(CopyKernels::temporal) temporal,
-           decltype(CopyKernels::streaming) streaming) {
+  void add(std::int64_t target, decltype(CopyKernels::temporal) temporal, decltype(CopyKernels::streaming) streaming) {
     kernels[count++] = {hwy::TargetName(target), temporal, streaming};
   }
   // A null kernel: this target is not in the build.
@@ -224,8 +218,8 @@ Fenced stream_fence() {
   return {};
 }
 
-void hybrid_copy(const CopyKernels& kernels, std::byte* to, const std::byte* from,
-                 std::size_t bytes, std::size_t threshold) {
+void hybrid_copy(const CopyKernels& kernels, std::byte* to, const std::byte* from, std::size_t bytes,
+                 std::size_t threshold) {
   if (threshold >= bytes) return kernels.temporal(to, from, bytes);
   // The line in which the threshold lies is written by one kind of store only.
   const std::size_t past = reinterpret_cast<std::uintptr_t>(to + threshold) % sys::cache_line;

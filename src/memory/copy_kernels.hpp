@@ -60,7 +60,7 @@ class Fenced {
 // HINT's hybrid copy: the first `threshold` bytes (rounded up to where a line of the destination
 // begins) through the cache, the rest past it. 0 streams everything; a threshold of `bytes` or more
 // streams nothing. Needs stream_fence() as `streaming` does.
-void hybrid_copy(const CopyKernels& kernels, std::byte* to, const std::byte* from,
-                 std::size_t bytes, std::size_t threshold);
+void hybrid_copy(const CopyKernels& kernels, std::byte* to, const std::byte* from, std::size_t bytes,
+                 std::size_t threshold);
 
 }  // namespace quadrille::memory

@@ -1,6 +1,7 @@
-// The kernel that moves a list of pieces (memory/device_pieces.hpp), in the driver's own language: no compiler is needed.
-// A column of blocks of threads takes every so many-th piece. Of one row each block takes stretches of four units for each
-// of its threads, so that these read them all before they write any; else a thread takes every so many-th unit.
+// The kernel that moves a list of pieces (memory/device_pieces.hpp), in the driver's own language: no compiler is
+// needed. A column of blocks of threads takes every so many-th piece. Of one row each block takes stretches of four
+// units for each of its threads, so that these read them all before they write any; else a thread takes every so
+// many-th unit.
 #pragma once
 
 namespace quadrille::memory {

@@ -23,7 +23,7 @@ namespace {
 constexpr int context_attribute = 1, memory_type_attribute = 2, host_pointer_attribute = 4, id_attribute = 7,
               managed_attribute = 8, device_attribute = 9, exportable_attribute = 10;
 constexpr unsigned host_memory = 1, device_memory = 2, unified_memory = 4;  // of CUDA
-constexpr int hip_copy_default = 4;                     // the driver finds out the direction
+constexpr int hip_copy_default = 4;                                         // the driver finds out the direction
 constexpr std::size_t most_devices = 64;
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
@@ -140,11 +140,10 @@ bool load_functions(void* library, DeviceDriver& driver) {
     driver.allocate_hip = nullptr;
   }
   load(library, "hipDrvPointerGetAttributes", driver.pointer_attributes);
-  const bool all = load(library, "hipPointerGetAttribute", driver.pointer_attribute) &&
-                   load(library, "hipGetDevice", driver.get_device) &&
-                   load(library, "hipSetDevice", driver.set_device) &&
-                   load(library, "hipMemcpyAsync", driver.copy_hip) &&
-                   load(library, "hipStreamSynchronize", driver.synchronize);
+  const bool all =
+      load(library, "hipPointerGetAttribute", driver.pointer_attribute) &&
+      load(library, "hipGetDevice", driver.get_device) && load(library, "hipSetDevice", driver.set_device) &&
+      load(library, "hipMemcpyAsync", driver.copy_hip) && load(library, "hipStreamSynchronize", driver.synchronize);
   int (*last_error)() = nullptr;
   int (*peek)() = nullptr;
   if (load(library, "hipGetLastError", last_error) && load(library, "hipPeekAtLastError", peek)) {
@@ -348,11 +347,13 @@ bool DeviceCopies::copy_rows(const DeviceRows& rows) const {
   const std::uintptr_t to = number(rows.to), from = number(rows.from);
   const auto width = static_cast<std::ptrdiff_t>(rows.width);
   if (rows.rows > 1 && rows.to_pitch >= width && rows.from_pitch >= width) {
-    const auto to_pitch = static_cast<std::size_t>(rows.to_pitch), from_pitch = static_cast<std::size_t>(rows.from_pitch);
+    const auto to_pitch = static_cast<std::size_t>(rows.to_pitch),
+               from_pitch = static_cast<std::size_t>(rows.from_pitch);
     int error = -1;
     if (driver_.copy_rows_cuda != nullptr) {
-      const CudaRows all = {0, 0, unified_memory, rows.from, from, nullptr, from_pitch, 0,
-                            0, unified_memory, rows.to, to, nullptr, to_pitch, rows.width, rows.rows};
+      const CudaRows all = {0,          0,        unified_memory, rows.from, from, nullptr, from_pitch,
+                            0,          0,        unified_memory, rows.to,   to,   nullptr, to_pitch,
+                            rows.width, rows.rows};
       error = driver_.copy_rows_cuda(&all, stream_);
     } else if (driver_.copy_rows_hip != nullptr) {
       error = driver_.copy_rows_hip(rows.to, to_pitch, rows.from, from_pitch, rows.width, rows.rows, hip_copy_default,

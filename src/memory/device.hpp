@@ -48,8 +48,8 @@ Where find_memory(const DeviceDriver& driver, const void* address, DevicePlace& 
 // Is it a device's?
 bool find_device(const DeviceDriver& driver, const void* address, DevicePlace& place);
 
-// Can other processes open the memory at this address of a device? Not that of pools, managed memory, and what is mapped by
-// hand: MPIs that take device memory may fail with those.
+// Can other processes open the memory at this address of a device? Not that of pools, managed memory, and what is
+// mapped by hand: MPIs that take device memory may fail with those.
 bool can_be_exported(const DeviceDriver& driver, const void* address);
 // What the driver says of that. HIP before 7.11 says nothing.
 enum class Exportable : std::uint8_t { no, yes, unknown };
@@ -88,8 +88,8 @@ class DeviceCopies {
   DeviceCopies(const DeviceCopies&) = delete;
   DeviceCopies& operator=(const DeviceCopies&) = delete;
   ~DeviceCopies() { wait(); }
-  // Regions of a device's memory, which lie `moved` bytes further on the host. By a kernel, if `pieces` of them are there
-  // and the driver takes it.
+  // Regions of a device's memory, which lie `moved` bytes further on the host. By a kernel, if `pieces` of them are
+  // there and the driver takes it.
   void to_host(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces);
   void to_device(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces);
   // Both are of a device, or one of them.

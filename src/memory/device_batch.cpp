@@ -21,12 +21,14 @@ bool DeviceBatch::submit_at_once(const DeviceDriver& driver, void* stream) {
 }
 
 CopiesTogether DeviceBatch::together(bool in_one_device, bool many_times) const {
-  CopiesTogether all{size(), std::accumulate(bytes_.begin(), bytes_.end(), std::size_t{0}), 16, in_one_device, many_times};
+  CopiesTogether all{size(), std::accumulate(bytes_.begin(), bytes_.end(), std::size_t{0}), 16, in_one_device,
+                     many_times};
   for (std::size_t i = 0; i < size(); ++i) all.unit = std::min(all.unit, unit_between(to_[i], from_[i]));
   return all;
 }
 
-void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& place, bool in_one_device, bool many_times) {
+void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& place, bool in_one_device,
+                              bool many_times) {
   const CopiesTogether all = together(in_one_device, many_times);
   if (!is_for_kernel(all)) return;
   const std::size_t most = bytes_of_piece(all.bytes);

@@ -1,6 +1,7 @@
-// Copies of plain bytes inside devices and between them, which the driver is given at once: many small ones as one kernel
-// (memory/device_pieces.hpp), others by its function for batches (CUDA 12.8), or as a graph if they are made more than once
-// (memory/copy_graph.hpp), however many blocks there are. Where it has none of these, or refuses, one by one.
+// Copies of plain bytes inside devices and between them, which the driver is given at once: many small ones as one
+// kernel (memory/device_pieces.hpp), others by its function for batches (CUDA 12.8), or as a graph if they are made
+// more than once (memory/copy_graph.hpp), however many blocks there are. Where it has none of these, or refuses, one by
+// one.
 #pragma once
 
 #include <cstddef>
@@ -30,27 +31,27 @@ class DeviceBatch {
   void keep(std::size_t copies) {
     to_.resize(copies), from_.resize(copies), bytes_.resize(copies), pieces_.forget(), graph_.forget();
   }
-  // When all were added: looks whether a kernel of that place is to make them, and has it loaded. What it reads is kept until
-  // the next time, and was to be done by then. While AtDevice lives. Throws std::bad_alloc.
+  // When all were added: looks whether a kernel of that place is to make them, and has it loaded. What it reads is kept
+  // until the next time, and was to be done by then. While AtDevice lives. Throws std::bad_alloc.
   //   in_one_device  all are inside that place's device
   //   many_times     a graph can make them as well
   void take_kernel(const DeviceDriver& driver, const DevicePlace& place, bool in_one_device, bool many_times);
   // Likewise, for what is submitted many times, and no kernel is to make.
   void make_graph(const DeviceDriver& driver, const DevicePlace& place);
-  // For what has turned out to be submitted many times inside that place's device: in the place of a kernel and of anything
-  // else, where a graph is faster. That was measured with CUDA alone.
+  // For what has turned out to be submitted many times inside that place's device: in the place of a kernel and of
+  // anything else, where a graph is faster. That was measured with CUDA alone.
   void put_graph_in_place(const DeviceDriver& driver, const DevicePlace& place);
   // What was made still is what the driver knows: its context was not destroyed.
   bool is_good(const DeviceDriver& driver, const DevicePlace& place) const {
     return (!pieces_.are_there() || pieces_.are_good(driver, place)) && (!graph_.is_there() || graph_.is_good());
   }
   // Puts all into the stream, once or many times. The function for batches serves only streams that the program's NULL
-  // stream goes along with, or nobody does, and not the NULL stream itself, which drivers refuse. False if one was refused;
-  // then some may be under way. While AtDevice lives.
+  // stream goes along with, or nobody does, and not the NULL stream itself, which drivers refuse. False if one was
+  // refused; then some may be under way. While AtDevice lives.
   //   one_too  a single copy goes by that function as well
   bool submit(const DeviceDriver& driver, void* stream, bool one_too = false);
-  // Can they be put there by one launch of a kernel or a graph, if by anything? A launch waits for nothing, where a copy of
-  // memory that other processes have open may wait for the stream to come to it.
+  // Can they be put there by one launch of a kernel or a graph, if by anything? A launch waits for nothing, where a
+  // copy of memory that other processes have open may wait for the stream to come to it.
   bool is_one_launch() const { return size() == 0 || pieces_.are_there() || graph_.is_there(); }
   // False if it was refused; then nothing is under way. While AtDevice lives.
   bool launch(const DeviceDriver& driver, void* stream) const;

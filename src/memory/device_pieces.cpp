@@ -14,12 +14,13 @@ namespace quadrille::memory {
 namespace {
 
 constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
-constexpr std::size_t most_of_rows = 64 * KiB;     // of a piece of several rows
-constexpr std::size_t most_of_row = 1024 * MiB;    // units are counted in 32 bits
+constexpr std::size_t most_of_rows = 64 * KiB;   // of a piece of several rows
+constexpr std::size_t most_of_row = 1024 * MiB;  // units are counted in 32 bits
 // A copy that is submitted costs about as much as 32 KiB on the bus.
 constexpr std::size_t least_rows = 16, large_row = 32 * KiB;
 constexpr std::size_t least_copies = 4, large_copy = 32 * KiB;
-// Threads of a block; blocks of a launch; units that a thread reads before it writes. So many blocks fill the device twice.
+// Threads of a block; blocks of a launch; units that a thread reads before it writes. So many blocks fill the device
+// twice.
 constexpr unsigned least_threads = 32, most_threads = 256, most_blocks = 4224, at_once = 4;
 constexpr unsigned beside_others = 1;  // of a stream: it waits for no other one
 
@@ -38,9 +39,10 @@ void add_rows(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, 
   }
 }
 
-// One row, in pieces of at most `most` bytes, a multiple of all units: its ends byte by byte, if what lies between them can be
-// moved in larger units.
-void add_row(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes, std::size_t most = most_of_row) {
+// One row, in pieces of at most `most` bytes, a multiple of all units: its ends byte by byte, if what lies between them
+// can be moved in larger units.
+void add_row(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes,
+             std::size_t most = most_of_row) {
   const auto add = [&](std::size_t part) {
     if (part != 0) add_rows(pieces, to, from, part, 1, 0);
     to += part, from += part, bytes -= part;
@@ -78,9 +80,9 @@ bool has_kernels(const DeviceDriver& driver) {
          driver.create_stream != nullptr && driver.destroy_stream != nullptr && driver.unload_module != nullptr;
 }
 
-// `largest`: units of a piece. A column of blocks for each piece, or for each of so many, with as many blocks as have something
-// to do. Blocks begin row by row, those of all pieces by turns: on an H100 16 pieces of 1 MiB take 28 us so, and 50 if the
-// blocks of one piece begin together.
+// `largest`: units of a piece. A column of blocks for each piece, or for each of so many, with as many blocks as have
+// something to do. Blocks begin row by row, those of all pieces by turns: on an H100 16 pieces of 1 MiB take 28 us so,
+// and 50 if the blocks of one piece begin together.
 bool launch(const DeviceDriver& driver, void* function, const void* list, std::uint32_t count, std::uint32_t largest,
             void* stream) {
   auto address = reinterpret_cast<std::uint64_t>(list);
@@ -114,7 +116,8 @@ std::vector<Piece> pattern(std::uint64_t to, std::uint64_t from) {
   add_rows(pieces, to + 1536, from + 1540, 4, 200, 12);
   add_rows(pieces, to + 4001, from + 4000, 3, 7, 5);
   add_row(pieces, to + 4096, from + 4096, 4000);
-  for (const std::uint64_t apart : {4, 8}) add_row(pieces, to + 8192 + 10'000 * apart, from + 8192 + 10'000 * apart + apart, 30'000);
+  for (const std::uint64_t apart : {4, 8})
+    add_row(pieces, to + 8192 + 10'000 * apart, from + 8192 + 10'000 * apart + apart, 30'000);
   add_row(pieces, to + 120'000, from + 120'000, 60'000);
   return pieces;
 }
@@ -124,8 +127,8 @@ void move_on_host(const std::vector<Piece>& pieces, std::ptrdiff_t elsewhere) {
   for (const Piece& piece : pieces) {
     for (std::uint32_t u = 0; u < piece.count; ++u) {
       const std::uint64_t at = u / piece.units * piece.pitch + std::uint64_t{u % piece.units} * piece.unit;
-      std::memcpy(reinterpret_cast<std::byte*>(piece.to + at) + elsewhere, reinterpret_cast<const void*>(piece.from + at),
-                  piece.unit);
+      std::memcpy(reinterpret_cast<std::byte*>(piece.to + at) + elsewhere,
+                  reinterpret_cast<const void*>(piece.from + at), piece.unit);
     }
   }
 }
@@ -141,8 +144,9 @@ bool moves_the_pattern(const DeviceDriver& driver, void* function, std::byte* me
   move_on_host(pieces, expected.data() - to);
   void* stream = nullptr;
   if (driver.create_stream(&stream, beside_others) != 0) return false;
-  const bool done = launch(driver, function, list, static_cast<std::uint32_t>(pieces.size()), largest_of(pieces), stream) &&
-                    driver.synchronize(stream) == 0;
+  const bool done =
+      launch(driver, function, list, static_cast<std::uint32_t>(pieces.size()), largest_of(pieces), stream) &&
+      driver.synchronize(stream) == 0;
   driver.destroy_stream(stream);
   return done && std::memcmp(expected.data(), to, half) == 0;
 }
@@ -177,7 +181,8 @@ void* kernel_at(const DeviceDriver& driver, const DevicePlace& place, DevicePiec
   if (may_load) lock.lock();
   if (list.ended) return nullptr;
   list.driver = &driver;
-  const auto known = std::find_if(list.loaded.begin(), list.loaded.end(), [&](const Loaded& l) { return l.place == place; });
+  const auto known =
+      std::find_if(list.loaded.begin(), list.loaded.end(), [&](const Loaded& l) { return l.place == place; });
   if (known != list.loaded.end()) {
     if (is_alive(driver, *known)) return known->function;
     list.loaded.erase(known);  // it went with its context
@@ -194,7 +199,8 @@ std::vector<Piece> pieces_of(const Regions& regions, std::ptrdiff_t moved, bool 
   std::vector<Piece> pieces;
   const std::size_t most = bytes_of_piece(regions.bytes());
   for (const Region& region : regions) {
-    const auto device = static_cast<std::uint64_t>(region.begin), host = static_cast<std::uint64_t>(region.begin + moved);
+    const auto device = static_cast<std::uint64_t>(region.begin),
+               host = static_cast<std::uint64_t>(region.begin + moved);
     const std::uint64_t to = to_host ? host : device, from = to_host ? device : host;
     if (region.rows > 1 && region.bytes <= most_of_rows) {
       add_rows(pieces, to, from, region.bytes, region.rows, region.pitch);
@@ -241,21 +247,22 @@ void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from
   add_row(pieces, to, from, bytes, most);
 }
 
-// What one block of threads moves at once. Blocks that share a piece wait for each other where it is read: 16 copies of 512 KiB
-// took 15 us in such pieces on an H100, and 31 as a piece each. More pieces than blocks gain nothing.
+// What one block of threads moves at once. Blocks that share a piece wait for each other where it is read: 16 copies of
+// 512 KiB took 15 us in such pieces on an H100, and 31 as a piece each. More pieces than blocks gain nothing.
 std::size_t bytes_of_piece(std::size_t total) {
   constexpr std::size_t at_a_time = most_threads * at_once * 16, most_pieces = most_blocks;
   const std::size_t needed = total / most_pieces + (total % most_pieces != 0 ? 1 : 0);
   return std::max(at_a_time, (needed + at_a_time - 1) / at_a_time * at_a_time);
 }
 
-void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved,
-                        bool to_host, When when) {
+void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, const Regions& regions,
+                        std::ptrdiff_t moved, bool to_host, When when) {
   function_ = nullptr;
   if (has_kernels(driver) && are_many(regions)) take(driver, place, pieces_of(regions, moved, to_host), when);
 }
 
-void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, const std::vector<Piece>& pieces, When when) {
+void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, const std::vector<Piece>& pieces,
+                        When when) {
   function_ = nullptr;
   if (!has_kernels(driver) || pieces.empty()) return;
   void* const function = kernel_at(driver, place, when);

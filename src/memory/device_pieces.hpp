@@ -1,13 +1,13 @@
 // Many small pieces of a device's memory, brought to the host or back by one kernel.
 //
-// A copy that the driver makes costs as much to submit as some KiB take on the bus, so blocks with gaps and types with gaps
-// would take a time that grows with the number of their pieces. The kernel reads a list of pieces and moves them all: it
-// packs on the device, straight into pinned memory of the host, which it reaches as its own, or out of it. Only CUDA has it.
-// Namugwanya et al. copy whole buffers and have no such case.
+// A copy that the driver makes costs as much to submit as some KiB take on the bus, so blocks with gaps and types with
+// gaps would take a time that grows with the number of their pieces. The kernel reads a list of pieces and moves them
+// all: it packs on the device, straight into pinned memory of the host, which it reaches as its own, or out of it. Only
+// CUDA has it. Namugwanya et al. copy whole buffers and have no such case.
 //
 // The kernel is text that the driver translates for its device. Before it is used in a context it has to move a pattern
-// there, and what it gets wrong keeps it from being used at all: then the driver's copies serve, as they do for few pieces
-// and large ones.
+// there, and what it gets wrong keeps it from being used at all: then the driver's copies serve, as they do for few
+// pieces and large ones.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,16 @@
 
 namespace quadrille::memory {
 
-// `count` units of `unit` bytes (1, 4, 8 or 16), `units` in a row. Both addresses and the pitch are multiples of the unit.
-// The kernel knows this layout.
+// `count` units of `unit` bytes (1, 4, 8 or 16), `units` in a row. Both addresses and the pitch are multiples of the
+// unit. The kernel knows this layout.
 struct Piece {
   std::uint64_t to = 0, from = 0, pitch = 0;
   std::uint32_t units = 0, count = 0, unit = 0, unused = 0;
 };
 static_assert(sizeof(Piece) == 40);
 
-// The pieces that move `regions` of a device's memory, which lie `moved` bytes further on the host. What is not aligned at
-// its ends is split. Of many rows each piece has some, so that the threads have about as much to do.
+// The pieces that move `regions` of a device's memory, which lie `moved` bytes further on the host. What is not aligned
+// at its ends is split. Of many rows each piece has some, so that the threads have about as much to do.
 std::vector<Piece> pieces_of(const Regions& regions, std::ptrdiff_t moved, bool to_host);
 
 // So many pieces that a kernel is better than copies.
@@ -38,14 +38,14 @@ bool are_many(const Regions& regions);
 // Copies of plain bytes that are to be made together.
 struct CopiesTogether {
   std::size_t copies = 0, bytes = 0;
-  std::size_t unit = 16;        // the largest that all of them can be moved in, but for their ends
-  bool in_one_device = false;   // or over a bus
-  bool many_times = false;      // a graph can make them
+  std::size_t unit = 16;       // the largest that all of them can be moved in, but for their ends
+  bool in_one_device = false;  // or over a bus
+  bool many_times = false;     // a graph can make them
 };
 // The largest unit for a copy from here to there.
 std::size_t unit_between(std::uint64_t to, std::uint64_t from);
-// Is a kernel better than copies? Over a bus that is an estimate. Inside a device it was measured: what a copy costs, beside
-// its bytes, and what a kernel costs that moves them in its units.
+// Is a kernel better than copies? Over a bus that is an estimate. Inside a device it was measured: what a copy costs,
+// beside its bytes, and what a kernel costs that moves them in its units.
 bool is_for_kernel(const CopiesTogether& together);
 // How many bytes the pieces of copies should have at most that move so many in all.
 std::size_t bytes_of_piece(std::size_t total);
@@ -60,8 +60,8 @@ class DevicePieces {
   };
   // Keeps the list of what moves these regions, to or from `moved` bytes further on the host, if there are many and the
   // kernel can be had. While AtDevice of the place lives. Throws std::bad_alloc.
-  void take(const DeviceDriver& driver, const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved, bool to_host,
-            When when);
+  void take(const DeviceDriver& driver, const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved,
+            bool to_host, When when);
   // The same of any pieces, without asking whether they are many.
   void take(const DeviceDriver& driver, const DevicePlace& place, const std::vector<Piece>& pieces, When when);
   void forget() { function_ = nullptr; }

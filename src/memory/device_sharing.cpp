@@ -9,9 +9,9 @@
 namespace quadrille::memory {
 namespace {
 
-constexpr int sync_attribute = 6;  // of CUDA and HIP
+constexpr int sync_attribute = 6;    // of CUDA and HIP
 constexpr unsigned opens_peers = 1;  // to reach memory of another device
-constexpr unsigned goes_along = 0;  // of a stream: with the NULL stream
+constexpr unsigned goes_along = 0;   // of a stream: with the NULL stream
 
 std::size_t line_bytes() { return (sizeof(SharingLine) + sys::cache_line - 1) / sys::cache_line * sys::cache_line; }
 
@@ -130,8 +130,7 @@ bool DeviceSharing::receive_in(const DeviceDriver& driver, const DevicePlace& pl
 
 // The others may have the old one open until they see the new one.
 std::byte* DeviceSharing::bounce(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes) {
-  auto found =
-      std::find_if(bounces_.begin(), bounces_.end(), [&](const Bounce& one) { return one.place == place; });
+  auto found = std::find_if(bounces_.begin(), bounces_.end(), [&](const Bounce& one) { return one.place == place; });
   const bool is_there = found != bounces_.end() && memory_id(driver, pointer(found->address)) == found->id;
   if (is_there && found->bytes >= bytes) return reinterpret_cast<std::byte*>(found->address);
   if (found != bounces_.end()) {
@@ -173,7 +172,8 @@ std::uint64_t DeviceSharing::all_listed(Opens what) const {
   std::uint64_t number = mixed(0, static_cast<std::uint64_t>(what) + 1);
   for (int rank = 0; rank < ranks_; ++rank) {
     const SharingLine& of = line(rank);
-    for (const std::uint64_t value : {of.sends, of.copies_in, of.receives, of.device}) number = mixed(number, value + 1);
+    for (const std::uint64_t value : {of.sends, of.copies_in, of.receives, of.device})
+      number = mixed(number, value + 1);
   }
   return number;
 }
@@ -208,7 +208,9 @@ const bool* DeviceSharing::answer(std::uint64_t listed) const {
   return nullptr;
 }
 
-void DeviceSharing::keep_answer(std::uint64_t listed, bool all) { answers_[answer_count_++ % most_answers] = {listed, all}; }
+void DeviceSharing::keep_answer(std::uint64_t listed, bool all) {
+  answers_[answer_count_++ % most_answers] = {listed, all};
+}
 
 bool DeviceSharing::is_listed(const Opened& one) const {
   const auto& listed = line(one.rank).exported;
@@ -288,8 +290,8 @@ bool DeviceSharing::open_all(const DeviceDriver& driver, const DevicePlace& plac
   }
   if (what == Opens::of_led) return all;  // it has streams of its own
   const bool has_batches = driver.copy_batch != nullptr || driver.copy_batch_before != nullptr;
-  if (has_streams_ && context.stream == nullptr && !context.opened.empty() && has_batches && driver.create_stream != nullptr &&
-      driver.create_stream(&context.stream, goes_along) != 0) {
+  if (has_streams_ && context.stream == nullptr && !context.opened.empty() && has_batches &&
+      driver.create_stream != nullptr && driver.create_stream(&context.stream, goes_along) != 0) {
     context.stream = nullptr;
   }
   return all;

@@ -1,13 +1,16 @@
-// Memory of a device that the other ranks of a node open, so that they can copy from it (Namugwanya et al. name it as what
-// CUDA-aware MPIs do inside a node).
+// Memory of a device that the other ranks of a node open, so that they can copy from it (Namugwanya et al. name it as
+// what CUDA-aware MPIs do inside a node).
 //
-// Idea    Each rank has a line in shared memory. There it keeps the handles of the allocations that it has exported last,
-//         and says in which of them the blocks of a call are. A peer opens what it does not know yet and keeps it. Where a
-//         block is, it learns as an offset from the beginning of the allocation, as that is what a handle names.
-// Is it   An address says nothing: memory is freed, and other memory comes to its place. The driver gives each allocation a
-// still   number that no other has; by that its owner knows it again. What is exported gets a serial number, never used
-// the     twice; by that the peers know it again. A peer closes what its owner does not list any more, and the owner
-// same?   takes off the list what it finds freed, each time when something new is listed. What went with its context,
+// Idea    Each rank has a line in shared memory. There it keeps the handles of the allocations that it has exported
+// last,
+//         and says in which of them the blocks of a call are. A peer opens what it does not know yet and keeps it.
+//         Where a block is, it learns as an offset from the beginning of the allocation, as that is what a handle
+//         names.
+// Is it   An address says nothing: memory is freed, and other memory comes to its place. The driver gives each
+// allocation a still   number that no other has; by that its owner knows it again. What is exported gets a serial
+// number, never used the     twice; by that the peers know it again. A peer closes what its owner does not list any
+// more, and the owner same?   takes off the list what it finds freed, each time when something new is listed. What went
+// with its context,
 //         on either side, is found by the driver's number as well.
 // Order   A line is written before its rank comes to a meeting (memory/meeting.hpp), and read between that and the time
 //         when the reader finishes.
@@ -24,8 +27,8 @@
 
 #include "memory/device.hpp"
 #include "memory/device_batch.hpp"
-#include "memory/repeated_copies.hpp"
 #include "memory/device_driver.hpp"
+#include "memory/repeated_copies.hpp"
 
 namespace quadrille::memory {
 
@@ -36,12 +39,13 @@ struct SharingLine {
     std::uint64_t serial;  // 0: nothing
     IpcHandle handle;
   };
-  // Of the call that is under way: the serial number of the memory in which this rank's blocks are; 0: it sends nothing.
+  // Of the call that is under way: the serial number of the memory in which this rank's blocks are; 0: it sends
+  // nothing.
   std::uint64_t sends;
   // And the driver's number of memory in the context in which it copies; 0: it copies nothing.
   std::uint64_t copies_in;
-  // If another rank may copy for this one: the serial number of the memory that it receives in, and the device on which that
-  // is, the same number in all processes. Else 0.
+  // If another rank may copy for this one: the serial number of the memory that it receives in, and the device on which
+  // that is, the same number in all processes. Else 0.
   std::uint64_t receives, device;
   // The device of what it sends, as that number; 0: nobody knows.
   std::uint64_t sends_on;
@@ -69,8 +73,8 @@ class DeviceSharing {
   // The call sends nothing, and copies nothing, until something else is said.
   void begin() { mine().sends = mine().copies_in = mine().receives = mine().device = mine().sends_on = 0; }
   void copy_in(std::uint64_t id) { mine().copies_in = id; }
-  // Lists the allocation that holds all of these bytes as what the call's blocks are in. `base` becomes its address. False
-  // if it cannot be exported.
+  // Lists the allocation that holds all of these bytes as what the call's blocks are in. `base` becomes its address.
+  // False if it cannot be exported.
   bool send_from(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first, std::uintptr_t last,
                  std::uintptr_t& base);
   // The same of what another rank may write to.
@@ -81,18 +85,18 @@ class DeviceSharing {
 
   // ---- What the others list, between a meeting and the end of a call ----
 
-  // What of it who copies opens: all that is sent, and what those receive in for whom it copies; or of those for whom it
-  // copies what they send and receive.
+  // What of it who copies opens: all that is sent, and what those receive in for whom it copies; or of those for whom
+  // it copies what they send and receive.
   enum class Opens : std::uint8_t { all, of_led };
-  // A number of what all ranks list for this call, to open that of it: the same on all of them, and another one for anything
-  // else.
+  // A number of what all ranks list for this call, to open that of it: the same on all of them, and another one for
+  // anything else.
   std::uint64_t all_listed(Opens what = Opens::all) const;
   // What the ranks have said of such a number: could all open everything? Null: nothing, or not lately. All ranks keep
   // the same, as they keep answers in the same calls.
   const bool* answer(std::uint64_t listed) const;
   void keep_answer(std::uint64_t listed, bool all);
-  // Of those that receive on one device the first rank copies for them all. Does another one copy for this rank, or this
-  // rank for that one, or for itself?
+  // Of those that receive on one device the first rank copies for them all. Does another one copy for this rank, or
+  // this rank for that one, or for itself?
   bool is_led() const;
   bool copies_for(int rank) const;
   // Does any rank copy for another one? The same on all ranks.
@@ -107,8 +111,8 @@ class DeviceSharing {
   bool opens_later() const { return opens_later_; }
   // The same without opening anything, for who copies nothing.
   void close_old(const DeviceDriver& driver);
-  // Where an allocation is that another rank lists for this call, of `line(rank).sends` or `.receives`; 0 if it is not open
-  // there.
+  // Where an allocation is that another rank lists for this call, of `line(rank).sends` or `.receives`; 0 if it is not
+  // open there.
   std::uintptr_t opened(int rank, std::uint64_t serial, const DevicePlace& place) const;
   // A stream there, which goes along with the NULL stream; null: the NULL stream.
   void* stream(const DevicePlace& place) const;

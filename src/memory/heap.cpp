@@ -37,8 +37,7 @@ void set_why_not(const char* why) noexcept {
 bool ForeignRanges::touch(std::size_t begin, std::size_t end) const {
   if (too_many.load(std::memory_order_acquire)) return true;
   const std::size_t known = count.load(std::memory_order_acquire);
-  return std::any_of(ranges, ranges + known,
-                     [&](const Range& r) { return begin < r.end && r.begin < end; });
+  return std::any_of(ranges, ranges + known, [&](const Range& r) { return begin < r.end && r.begin < end; });
 }
 
 }  // namespace detail
@@ -82,8 +81,7 @@ std::size_t segment_size() {
 }
 
 std::size_t offset_of(const void* address) {
-  return static_cast<std::size_t>(static_cast<const std::byte*>(address) -
-                                  heap_state().segment.base);
+  return static_cast<std::size_t>(static_cast<const std::byte*>(address) - heap_state().segment.base);
 }
 
 bool drop_pages(std::byte* base, std::size_t bytes) {
@@ -133,8 +131,7 @@ void start() noexcept {
     state.stage.store(HeapState::failed, std::memory_order_release);
     return;
   }
-  heap_gate.base.store(reinterpret_cast<std::uintptr_t>(state.segment.base),
-                       std::memory_order_relaxed);
+  heap_gate.base.store(reinterpret_cast<std::uintptr_t>(state.segment.base), std::memory_order_relaxed);
   heap_gate.bytes.store(state.segment.bytes, std::memory_order_release);
   // Before the stage: who sees the heap active finds large allocations in it.
   heap_gate.from.store(settings().from, std::memory_order_release);
@@ -204,16 +201,13 @@ void heap_prepare_early() {
   }
 }
 
-bool heap_active() {
-  return heap_state().stage.load(std::memory_order_acquire) == HeapState::active;
-}
+bool heap_active() { return heap_state().stage.load(std::memory_order_acquire) == HeapState::active; }
 
 const std::string& heap_why_not() {
   static const std::string& none = *new std::string;
   static const std::string& off = *new std::string("it is switched off (QUADRILLE_HEAP=off)");
   static const std::string& idle = *new std::string("it is not started yet");
-  static const std::string& forked =
-      *new std::string("this process is the child of a fork, which has a private copy");
+  static const std::string& forked = *new std::string("this process is the child of a fork, which has a private copy");
   const int stage = heap_state().stage.load(std::memory_order_acquire);
   if (stage == HeapState::active) return none;
   if (stage == HeapState::forked) return forked;
@@ -335,9 +329,8 @@ void heap_note_mapping(const void* address, std::size_t bytes) {
   const Noting guard;
   detail::ForeignRanges& foreign = state.foreign;
   const std::size_t count = foreign.count.load(std::memory_order_relaxed);
-  const bool known = std::any_of(foreign.ranges, foreign.ranges + count, [&](const auto& r) {
-    return r.begin <= pages.begin && pages.end <= r.end;
-  });
+  const bool known = std::any_of(foreign.ranges, foreign.ranges + count,
+                                 [&](const auto& r) { return r.begin <= pages.begin && pages.end <= r.end; });
   if (known) return;
   if (count == detail::ForeignRanges::most) {
     foreign.too_many.store(true, std::memory_order_release);

@@ -35,7 +35,7 @@ inline constexpr std::size_t heap_least_bytes = std::size_t{64} << 10;
 struct HeapSettings {
   enum class Mode { off, on, early } mode = Mode::on;
   std::size_t from = heap_from_default;
-  std::size_t bytes = 0;  // 0: what suits the machine
+  std::size_t bytes = 0;              // 0: what suits the machine
   std::vector<std::string> problems;  // a line about each malformed variable, which is then ignored
 };
 // Reads the variables above; `get` returns a variable's value or "".
@@ -98,14 +98,11 @@ extern HeapGate heap_gate;
 // Whether memory at `address` came from the heap. Also true in the child of a fork.
 inline bool heap_owns(const void* address) {
   const std::size_t bytes = detail::heap_gate.bytes.load(std::memory_order_acquire);
-  return reinterpret_cast<std::uintptr_t>(address) -
-             detail::heap_gate.base.load(std::memory_order_relaxed) < bytes;
+  return reinterpret_cast<std::uintptr_t>(address) - detail::heap_gate.base.load(std::memory_order_relaxed) < bytes;
 }
 
 // Whether an allocation of `bytes` is to be tried in the heap first.
-inline bool heap_wants(std::size_t bytes) {
-  return bytes >= detail::heap_gate.from.load(std::memory_order_relaxed);
-}
+inline bool heap_wants(std::size_t bytes) { return bytes >= detail::heap_gate.from.load(std::memory_order_relaxed); }
 
 // Lets the first large allocation start the heap if QUADRILLE_HEAP=early.
 void heap_prepare_early();

@@ -27,11 +27,10 @@ void* quadrille_je_jemk_rallocx(void* address, std::size_t size, int flags);
 std::size_t quadrille_je_jemk_xallocx(void* address, std::size_t size, std::size_t extra, int flags);
 std::size_t quadrille_je_jemk_sallocx(const void* address, int flags);
 void quadrille_je_jemk_dallocx(void* address, int flags);
-int quadrille_je_jemk_mallctl(const char* name, void* old, std::size_t* old_bytes, void* set,
-                              std::size_t set_bytes);
+int quadrille_je_jemk_mallctl(const char* name, void* old, std::size_t* old_bytes, void* set, std::size_t set_bytes);
 int quadrille_je_jemk_mallctlnametomib(const char* name, std::size_t* mib, std::size_t* length);
-int quadrille_je_jemk_mallctlbymib(const std::size_t* mib, std::size_t length, void* old,
-                                   std::size_t* old_bytes, void* set, std::size_t set_bytes);
+int quadrille_je_jemk_mallctlbymib(const std::size_t* mib, std::size_t length, void* old, std::size_t* old_bytes,
+                                   void* set, std::size_t set_bytes);
 
 // Freed pages go back to the system after a second, without a stage in between. A thread keeps a few
 // freed blocks of each size up to 128 KiB for itself: without that a malloc and free of 16 KiB costs
@@ -60,8 +59,8 @@ std::atomic<std::size_t> reach{0};
 int arena_flags = 0;  // of the mallocx family. No other arena is used, so the caches hold nothing else
 std::size_t decay_mib[3], trim_mib[3];
 
-void* take_pages(quadrille_je_hooks*, void* wanted, std::size_t bytes, std::size_t alignment,
-                 bool* zero, bool* commit, unsigned) {
+void* take_pages(quadrille_je_hooks*, void* wanted, std::size_t bytes, std::size_t alignment, bool* zero, bool* commit,
+                 unsigned) {
   std::size_t begin = reach.load(std::memory_order_relaxed);
   std::size_t at;
   do {
@@ -79,24 +78,15 @@ void* take_pages(quadrille_je_hooks*, void* wanted, std::size_t bytes, std::size
 
 // The arena keeps its addresses for ever; only pages go back. In these hooks true means "no".
 bool keep_addresses(quadrille_je_hooks*, void*, std::size_t, bool, unsigned) { return true; }
-bool already_usable(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) {
-  return false;
-}
-bool cannot(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) {
-  return true;
-}
-bool purge(quadrille_je_hooks*, void* address, std::size_t, std::size_t offset, std::size_t bytes,
-           unsigned) {
+bool already_usable(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) { return false; }
+bool cannot(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) { return true; }
+bool purge(quadrille_je_hooks*, void* address, std::size_t, std::size_t offset, std::size_t bytes, unsigned) {
   return !range.drop(static_cast<std::byte*>(address) + offset, bytes);
 }
-bool may_split(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) {
-  return false;
-}
-bool may_merge(quadrille_je_hooks*, void*, std::size_t, void*, std::size_t, bool, unsigned) {
-  return false;
-}
+bool may_split(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) { return false; }
+bool may_merge(quadrille_je_hooks*, void*, std::size_t, void*, std::size_t, bool, unsigned) { return false; }
 
-quadrille_je_hooks hooks = {take_pages, keep_addresses, nullptr, already_usable, cannot,
+quadrille_je_hooks hooks = {take_pages, keep_addresses, nullptr,   already_usable, cannot,
                             cannot,     purge,          may_split, may_merge};
 
 // mallocx flags, as jemalloc's manual defines them.
@@ -121,10 +111,8 @@ std::string arena_start(const ArenaPages& pages) {
   ArenaConfig config{&hooks, false};
   unsigned arena = 0;
   std::size_t bytes = sizeof arena;
-  if (quadrille_je_jemk_mallctl("experimental.arenas_create_ext", &arena, &bytes, &config,
-                                sizeof config) != 0 ||
-      !find_control("arena.0.decay", arena, decay_mib) ||
-      !find_control("arena.0.purge", arena, trim_mib)) {
+  if (quadrille_je_jemk_mallctl("experimental.arenas_create_ext", &arena, &bytes, &config, sizeof config) != 0 ||
+      !find_control("arena.0.decay", arena, decay_mib) || !find_control("arena.0.purge", arena, trim_mib)) {
     return "the allocator gave no arena";
   }
   arena_flags = flag_of_arena(arena);
@@ -134,15 +122,12 @@ std::string arena_start(const ArenaPages& pages) {
 std::size_t arena_reach() { return reach.load(std::memory_order_relaxed); }
 
 void* arena_allocate(std::size_t bytes, std::size_t alignment, bool zero) {
-  return quadrille_je_jemk_mallocx(
-      bytes, arena_flags | flag_of_alignment(bytes, alignment) | (zero ? zero_flag : 0));
+  return quadrille_je_jemk_mallocx(bytes, arena_flags | flag_of_alignment(bytes, alignment) | (zero ? zero_flag : 0));
 }
 
 void arena_free(void* address) { quadrille_je_jemk_dallocx(address, 0); }
 
-void* arena_resize(void* address, std::size_t bytes) {
-  return quadrille_je_jemk_rallocx(address, bytes, arena_flags);
-}
+void* arena_resize(void* address, std::size_t bytes) { return quadrille_je_jemk_rallocx(address, bytes, arena_flags); }
 
 void arena_resize_in_place(void* address, std::size_t bytes) {
   quadrille_je_jemk_xallocx(address, bytes, 0, arena_flags);

@@ -34,7 +34,7 @@ using detail::HeapState;
 
 // The copy of the fork under way. There is one at a time.
 struct Snapshot {
-  bool wanted = false;       // the heap was active before the fork
+  bool wanted = false;  // the heap was active before the fork
   std::byte* copy = nullptr;
   std::size_t bytes = 0;
   // The parts of the segment that the program has not mapped over, as the kernel says. Null: it was not asked, or did

@@ -37,8 +37,8 @@ HeapState& heap_state();
 
 // Has the program been seen to change mappings of the heap?
 bool anything_noted();
-// Calls `use` for each mapping that is the heap's still, as offsets, until it returns false. Takes no memory, so that it
-// serves inside fork(). False if the kernel does not tell.
+// Calls `use` for each mapping that is the heap's still, as offsets, until it returns false. Takes no memory, so that
+// it serves inside fork(). False if the kernel does not tell.
 bool for_each_own_mapping(bool (*use)(void* context, const ForeignRanges::Range&), void* context);
 
 void set_why_not(const char* why) noexcept;

@@ -72,8 +72,7 @@ class Inbox {
  public:
   Inbox() = default;
   // `base` is the segment, zeroed when it was created, mapped by all ranks.
-  Inbox(std::byte* base, const InboxLayout& layout, int me)
-      : base_(base), layout_(layout), me_(me) {}
+  Inbox(std::byte* base, const InboxLayout& layout, int me) : base_(base), layout_(layout), me_(me) {}
 
   bool usable() const { return base_ != nullptr; }
   const InboxLayout& layout() const { return layout_; }
@@ -114,8 +113,7 @@ class Inbox {
     constexpr std::size_t first_line = sys::cache_line - sizeof(Slot);
     constexpr std::size_t most_prefetched = 512;
     if (bytes > first_line) {
-      for (std::size_t at = first_line; at < std::min(bytes, most_prefetched);
-           at += sys::cache_line) {
+      for (std::size_t at = first_line; at < std::min(bytes, most_prefetched); at += sys::cache_line) {
         sys::prefetch_for_write(block + at);
       }
       std::memcpy(block + first_line, from + first_line, bytes - first_line);
@@ -131,8 +129,7 @@ class Inbox {
  private:
   Slot* inbox_slot(int to, int from) const {
     const std::size_t parity = inbox_sequence_ & 1U;
-    const std::size_t index = parity * static_cast<std::size_t>(layout_.ranks) +
-                              static_cast<std::size_t>(from);
+    const std::size_t index = parity * static_cast<std::size_t>(layout_.ranks) + static_cast<std::size_t>(from);
     return slot_at(to, index);
   }
   Slot* outbox_slot(int of) const {

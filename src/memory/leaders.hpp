@@ -5,12 +5,12 @@
 //         all have packed. Nobody waits anywhere else: not to leave, and to enter the next turn only for the leaders,
 //         whom a rank has waited for already to read.
 // Why     What goes to other nodes is overwritten in the next turn, when the leaders have sent it. What comes from them
-//         is overwritten when a leader receives in the next turn, which is when all have packed again, so have read. What
-//         stays in the node is read by ranks that may be late while others pack the next turn: so it has two sets of
-//         places. Who packs the turn after that has seen leaders who saw all pack the next, so all have read.
+//         is overwritten when a leader receives in the next turn, which is when all have packed again, so have read.
+//         What stays in the node is read by ranks that may be late while others pack the next turn: so it has two sets
+//         of places. Who packs the turn after that has seen leaders who saw all pack the next, so all have read.
 //
-// Example, 3 ranks, rank 1 leads: 0, 1, 2 pack; rank 1 sees 3 = 3 * 1 counted, sends and receives, says turn 1; all read.
-// Rank 0 packs turn 2 at once, into the other set; rank 1 waits until 6 = 3 * 2 are counted.
+// Example, 3 ranks, rank 1 leads: 0, 1, 2 pack; rank 1 sees 3 = 3 * 1 counted, sends and receives, says turn 1; all
+// read. Rank 0 packs turn 2 at once, into the other set; rank 1 waits until 6 = 3 * 2 are counted.
 #pragma once
 
 #include <algorithm>

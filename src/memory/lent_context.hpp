@@ -1,6 +1,6 @@
-// In which context a thread of ours is when it calls the MPI. An MPI that takes a device's memory copies it in the context of
-// the thread that happens to go on with a message: in a thread that has none, other bytes arrive than were sent, and nothing
-// is said of it (seen with UCX). So the program's threads lend what they have.
+// In which context a thread of ours is when it calls the MPI. An MPI that takes a device's memory copies it in the
+// context of the thread that happens to go on with a message: in a thread that has none, other bytes arrive than were
+// sent, and nothing is said of it (seen with UCX). So the program's threads lend what they have.
 #pragma once
 
 #include "memory/device.hpp"

@@ -1,20 +1,21 @@
 // Where the ranks of a node meet to copy for each other: all come, all copy, all have copied; and what each says of its
 // blocks when it comes.
 //
-// Idea    A rank has one line for a call, in which it writes where its blocks are: the first one and the distance between
-//         them, if they are of one size and at equal distances, as those of Alltoall and Allgather are. Else a rank says
-//         where it has a table of them. So who copies a block reads one line of its source and one of its destination,
-//         however many blocks it copies for them. The lines of all ranks lie side by side: in few pages, and not in the
-//         same places of a cache, as they would in regions of whole pages.
-//         With few ranks each looks at the line of each other, which it reads for the copies anyway. With many they meet
-//         in a tree: a rank waits for its children, tells its parent, and is told by it that all are there. So it looks
-//         at `radix` + 1 lines instead of P - 1; that costs 2 log P waits one after the other instead of one. What ranks
-//         have to say (may all be copied; how long is the longest block) goes up and down with it.
+// Idea    A rank has one line for a call, in which it writes where its blocks are: the first one and the distance
+// between
+//         them, if they are of one size and at equal distances, as those of Alltoall and Allgather are. Else a rank
+//         says where it has a table of them. So who copies a block reads one line of its source and one of its
+//         destination, however many blocks it copies for them. The lines of all ranks lie side by side: in few pages,
+//         and not in the same places of a cache, as they would in regions of whole pages. With few ranks each looks at
+//         the line of each other, which it reads for the copies anyway. With many they meet in a tree: a rank waits for
+//         its children, tells its parent, and is told by it that all are there. So it looks at `radix` + 1 lines
+//         instead of P - 1; that costs 2 log P waits one after the other instead of one. What ranks have to say (may
+//         all be copied; how long is the longest block) goes up and down with it.
 // Order   A release by each rank on the way, and an acquire by the next, bring what the first has written to the last.
-//         Nobody gets through a meeting before all have come to it, so a rank is at most one meeting ahead of another, and
-//         there are two words, one for the beginning of a call and one for its end: what is overwritten was read. What a
-//         rank says of its blocks is read between the two, so one line is enough. Only equality of numbers is tested, and
-//         the number before is always that of the last call.
+//         Nobody gets through a meeting before all have come to it, so a rank is at most one meeting ahead of another,
+//         and there are two words, one for the beginning of a call and one for its end: what is overwritten was read.
+//         What a rank says of its blocks is read between the two, so one line is enough. Only equality of numbers is
+//         tested, and the number before is always that of the last call.
 //
 // Example, radix 2, 6 ranks: 0 is the parent of 1 and 2, 1 that of 3 and 4, 2 that of 5.
 #pragma once
@@ -40,14 +41,12 @@ struct BlockPlace {
 
 // Where the blocks of one side of a rank are.
 struct BlockRule {
-  std::uint64_t at;  // of the first block, as in BlockPlace
+  std::uint64_t at;          // of the first block, as in BlockPlace
   std::uint64_t bytes : 62;  // of each
   std::uint64_t by_address : 1;
   std::uint64_t regular : 1;  // else there is a table; for neighbours the rest says where
   std::int64_t distance;      // from one block to the next
-  BlockPlace block(int number) const {
-    return {at + static_cast<std::uint64_t>(distance * number), bytes, by_address};
-  }
+  BlockPlace block(int number) const { return {at + static_cast<std::uint64_t>(distance * number), bytes, by_address}; }
 };
 
 enum class Owned : std::uint8_t { send, recv };
@@ -105,8 +104,8 @@ class Meeting {
     entry(me_).generation = generation;
     say(Moment::come, shares, longest(entry(me_)));
   }
-  // This rank will touch no peer's memory any more in this call; `copied`: it could do all its copies. What it copied is
-  // there.
+  // This rank will touch no peer's memory any more in this call; `copied`: it could do all its copies. What it copied
+  // is there.
   void finish(bool copied, Fenced) { say(Moment::finished, copied, 0); }
   // Goes on waiting for the others, without waiting. True if it got further.
   bool advance() { return radix_ == flat ? look_at_all() : look_at_tree(); }

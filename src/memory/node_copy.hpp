@@ -63,8 +63,7 @@ class NodeCopy {
     const Fenced fenced = streams ? plan_.fence() : Fenced::nothing_streamed();
     time_ += Clock::now() - begin;
     // If most blocks took another way, the rest says little of this size.
-    plan_.tuner->record(use_, copied_ >= call_bytes_ / 2 ? copied_ : 0,
-                        static_cast<double>(time_.count()));
+    plan_.tuner->record(use_, copied_ >= call_bytes_ / 2 ? copied_ : 0, static_cast<double>(time_.count()));
     use_.timed = false;
     return fenced;
   }

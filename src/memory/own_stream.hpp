@@ -1,7 +1,7 @@
-// A stream of the library's own, for copies of calls that go on beside the program's work: nothing that the program puts
-// into streams waits for it, and nobody waits on the host. A blocking call has the driver order its copies behind what the
-// program has put into the NULL stream. A call that was only started may not be ordered behind what comes later, so it looks
-// whether that of before is done, and begins then.
+// A stream of the library's own, for copies of calls that go on beside the program's work: nothing that the program
+// puts into streams waits for it, and nobody waits on the host. A blocking call has the driver order its copies behind
+// what the program has put into the NULL stream. A call that was only started may not be ordered behind what comes
+// later, so it looks whether that of before is done, and begins then.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class OwnStream {
   OwnStream& operator=(const OwnStream&) = delete;
   ~OwnStream() { give_back(); }
 
-  // At a place, where it stays until it is taken at another one, or what was there went with its context. Where the driver
-  // has no streams for us the NULL stream stands in.
+  // At a place, where it stays until it is taken at another one, or what was there went with its context. Where the
+  // driver has no streams for us the NULL stream stands in.
   void take(const DeviceDriver& driver, const DevicePlace& place);
   bool is_at(const DeviceDriver& driver, const DevicePlace& place) const {
     return driver_ == &driver && place_ == place;

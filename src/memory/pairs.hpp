@@ -19,9 +19,9 @@ namespace quadrille::memory {
 // Where things are: first the lines of the meeting, then a region for each rank. The same on all ranks.
 struct PairsLayout {
   int ranks = 0;
-  std::size_t ring_bytes = 0;    // of data; 0: too many ranks for rings
+  std::size_t ring_bytes = 0;     // of data; 0: too many ranks for rings
   std::size_t meeting_bytes = 0;  // of all ranks
-  std::size_t region_bytes = 0;  // one rank's
+  std::size_t region_bytes = 0;   // one rank's
   std::size_t segment_bytes() const { return meeting_bytes + region_bytes * static_cast<std::size_t>(ranks); }
 };
 PairsLayout pairs_layout(int ranks);
@@ -84,8 +84,7 @@ class Pairs {
   Ring ring(int to, int from) const {
     std::byte* rings = region(to) + head_bytes(layout_.ranks);
     const std::size_t each = sizeof(RingHead) + layout_.ring_bytes;
-    return {reinterpret_cast<RingHead*>(rings + each * static_cast<std::size_t>(from)),
-            layout_.ring_bytes};
+    return {reinterpret_cast<RingHead*>(rings + each * static_cast<std::size_t>(from)), layout_.ring_bytes};
   }
 
   // Bytes of a region before the rings.
@@ -101,22 +100,15 @@ class Pairs {
   static std::size_t asks_at(int ranks) {
     return sys::cache_line + in_lines(2 * sizeof(Place) * static_cast<std::size_t>(ranks));
   }
-  static std::size_t tables_at(int ranks) {
-    return asks_at(ranks) + in_lines(static_cast<std::size_t>(ranks));
-  }
-  std::byte* region(int rank) const {
-    return base_ + layout_.region_bytes * static_cast<std::size_t>(rank);
-  }
-  std::atomic<Sequence>& finished_by(int rank) const {
-    return *reinterpret_cast<std::atomic<Sequence>*>(region(rank));
-  }
+  static std::size_t tables_at(int ranks) { return asks_at(ranks) + in_lines(static_cast<std::size_t>(ranks)); }
+  std::byte* region(int rank) const { return base_ + layout_.region_bytes * static_cast<std::size_t>(rank); }
+  std::atomic<Sequence>& finished_by(int rank) const { return *reinterpret_cast<std::atomic<Sequence>*>(region(rank)); }
   std::atomic<std::uint8_t>& ask(int owner, int peer) const {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(region(owner) + asks_at(layout_.ranks))[peer];
   }
   Place* place(int owner, int peer) const {
     const std::size_t parity = sequence_ & 1U;
-    const std::size_t index = parity * static_cast<std::size_t>(layout_.ranks) +
-                              static_cast<std::size_t>(peer);
+    const std::size_t index = parity * static_cast<std::size_t>(layout_.ranks) + static_cast<std::size_t>(peer);
     return reinterpret_cast<Place*>(region(owner) + sys::cache_line) + index;
   }
 

@@ -30,11 +30,11 @@ std::string to_string(const Ways& ways);
 // One rank of the node, as seen from this one.
 struct Peer {
   pid_t process = 0;
-  std::byte* heap = nullptr;     // its shared heap, mapped here; null: not mapped
+  std::byte* heap = nullptr;  // its shared heap, mapped here; null: not mapped
   bool maps_my_heap = false;
-  bool i_read = false, i_write = false;    // by CMA
+  bool i_read = false, i_write = false;  // by CMA
   bool reads_me = false, writes_me = false;
-  bool attaches_me = false;                // by XPMEM
+  bool attaches_me = false;  // by XPMEM
 };
 
 }  // namespace quadrille::memory

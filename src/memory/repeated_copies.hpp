@@ -1,8 +1,9 @@
 // What calls have copied lately inside a device, with what puts it there by one call of the driver.
 //
-// A program most often exchanges the same buffers again. So what was made for such a list of copies is kept: the list that a
-// kernel reads, and, if a program repeats it, a graph, where that is faster than the kernel (memory/device_pieces.hpp). To
-// make a graph takes some hundred microseconds, which a list that comes once or twice would not win back.
+// A program most often exchanges the same buffers again. So what was made for such a list of copies is kept: the list
+// that a kernel reads, and, if a program repeats it, a graph, where that is faster than the kernel
+// (memory/device_pieces.hpp). To make a graph takes some hundred microseconds, which a list that comes once or twice
+// would not win back.
 #pragma once
 
 #include <array>
@@ -22,9 +23,9 @@ class RepeatedCopies {
 
   // For the copies of the next call; empty.
   DeviceBatch& fresh();
-  // When all were added to fresh(). A call before had the same copies at that place, and what was made for them is still
-  // good: then it is that batch, else the fresh one, which is kept. `listed` tells memory from other memory that is or was at
-  // the same addresses (DeviceSharing::all_listed()).
+  // When all were added to fresh(). A call before had the same copies at that place, and what was made for them is
+  // still good: then it is that batch, else the fresh one, which is kept. `listed` tells memory from other memory that
+  // is or was at the same addresses (DeviceSharing::all_listed()).
   DeviceBatch& take(const DeviceDriver& driver, const DevicePlace& place, std::uint64_t listed);
   // Of the batch that take() has given last: has it been the same so often that a graph is worth while? Says so once.
   bool is_for_graph() const { return kept_[last_].times == before_graph; }

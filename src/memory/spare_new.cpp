@@ -8,7 +8,8 @@
 namespace {
 
 void* allocate(std::size_t bytes) noexcept {
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) [[likely]] return memory;
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) [[likely]]
+    return memory;
   return quadrille::memory::take_spare(bytes);
 }
 
@@ -19,7 +20,8 @@ void release(void* memory) noexcept {
 }  // namespace
 
 void* operator new(std::size_t bytes) {
-  if (void* memory = allocate(bytes)) [[likely]] return memory;
+  if (void* memory = allocate(bytes)) [[likely]]
+    return memory;
   throw std::bad_alloc();
 }
 void* operator new[](std::size_t bytes) { return operator new(bytes); }

@@ -31,9 +31,9 @@ class Staging {
   std::byte* data() const { return piece_.memory; }  // null: there is none
   bool is_pinned() const { return piece_.pinned; }
 
-  // What is kept between calls, at most: a quarter of a process's share of the machine's memory, if it has a process for each
-  // processor, but no less than the first of these, and no more than the second. To pin more anew in each call takes several
-  // times as long as to move it.
+  // What is kept between calls, at most: a quarter of a process's share of the machine's memory, if it has a process
+  // for each processor, but no less than the first of these, and no more than the second. To pin more anew in each call
+  // takes several times as long as to move it.
   static constexpr std::size_t least_kept = std::size_t{128} << 20, most_ever_kept = std::size_t{1} << 30;
   static std::size_t most_kept();
 

@@ -36,10 +36,10 @@ inline constexpr std::size_t all_temporal = std::numeric_limits<std::size_t>::ma
 class StreamTuner {
  public:
   struct Settings {
-    int repeats = 3;          // times that each candidate is measured
-    double gain = 0.02;       // what is given up must be slower by more than this part
-    std::size_t least = 4096; // smaller T are not tried, but streaming alone is
-    int most_unusable = 64;   // calls that told nothing, after which a class stays as it is
+    int repeats = 3;           // times that each candidate is measured
+    double gain = 0.02;        // what is given up must be slower by more than this part
+    std::size_t least = 4096;  // smaller T are not tried, but streaming alone is
+    int most_unusable = 64;    // calls that told nothing, after which a class stays as it is
   };
 
   // Calls that copy fewer than `from` bytes are all temporal. `start` is the first T in bytes.
@@ -50,7 +50,7 @@ class StreamTuner {
   // How the next call copies.
   struct Use {
     std::size_t temporal_bytes = all_temporal;  // T
-    bool timed = false;  // then record() tells how long it took
+    bool timed = false;                         // then record() tells how long it took
     std::size_t size_class = 0;
   };
   // For a call that copies about `call_bytes` bytes.
@@ -67,10 +67,10 @@ class StreamTuner {
   struct SizeClass {
     bool warm = false;
     bool decided = false;
-    bool settled = false;     // the candidate has had its untimed call
+    bool settled = false;  // the candidate has had its untimed call
     int unusable = 0;
-    std::size_t turn = 0;     // of the visit
-    std::size_t halved = 0;   // the T to try after this round
+    std::size_t turn = 0;                 // of the visit
+    std::size_t halved = 0;               // the T to try after this round
     std::vector<std::size_t> candidates;  // their T; the first is the one to beat, alone when it is decided
     tuner::Contest round;                 // by the time per byte
   };

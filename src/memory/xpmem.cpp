@@ -31,9 +31,7 @@ bool look_up(void* library, const char* name, Function& function) {
 }
 
 std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) { return value / unit * unit; }
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return round_down(value + unit - 1, unit);
-}
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return round_down(value + unit - 1, unit); }
 
 // All that was offered lies in [begin, end), in whole chunks as peers attach it.
 struct Offered {
@@ -48,12 +46,9 @@ std::string load_xpmem(const char* name, XpmemCalls& calls) {
   void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return std::string("there is no library ") + name;
   XpmemCalls found;
-  if (!look_up(library, "xpmem_version", found.version) ||
-      !look_up(library, "xpmem_make", found.make) ||
-      !look_up(library, "xpmem_remove", found.remove) ||
-      !look_up(library, "xpmem_get", found.get) ||
-      !look_up(library, "xpmem_release", found.release) ||
-      !look_up(library, "xpmem_attach", found.attach) ||
+  if (!look_up(library, "xpmem_version", found.version) || !look_up(library, "xpmem_make", found.make) ||
+      !look_up(library, "xpmem_remove", found.remove) || !look_up(library, "xpmem_get", found.get) ||
+      !look_up(library, "xpmem_release", found.release) || !look_up(library, "xpmem_attach", found.attach) ||
       !look_up(library, "xpmem_detach", found.detach)) {
     return std::string(name) + " lacks a function of XPMEM";
   }
@@ -70,8 +65,7 @@ XpmemHere start_xpmem(const char* name) {
   XpmemHere here;
   here.why_not = load_xpmem(name, here.calls);
   if (!here.why_not.empty()) return here;
-  here.segment =
-      here.calls.make(nullptr, SIZE_MAX, permit_by_mode, reinterpret_cast<void*>(owner_only));
+  here.segment = here.calls.make(nullptr, SIZE_MAX, permit_by_mode, reinterpret_cast<void*>(owner_only));
   if (here.segment == 0 || here.segment == -1) {
     here.segment = -1;
     here.why_not = "XPMEM makes no segment of this process";
@@ -132,9 +126,8 @@ std::byte* XpmemPeer::map(std::uint64_t address, std::size_t bytes, std::uint64_
   if (!usable() || address > last || bytes > last - address) return nullptr;
   if (generation != generation_) drop_all();
   generation_ = generation;
-  const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) {
-    return p.begin <= address && address + bytes <= p.end;
-  });
+  const auto found = std::find_if(parts_.begin(), parts_.end(),
+                                  [&](const Part& p) { return p.begin <= address && address + bytes <= p.end; });
   Part* part = found != parts_.end() ? &*found : attach_around(address, bytes);
   if (part == nullptr) return nullptr;
   part->used = ++clock_;
@@ -155,9 +148,8 @@ XpmemPeer::Part* XpmemPeer::attach_around(std::uint64_t address, std::size_t byt
 }
 
 void XpmemPeer::drop_oldest() {
-  const auto oldest = std::min_element(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
-    return a.used < b.used;
-  });
+  const auto oldest =
+      std::min_element(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.used < b.used; });
   calls_->detach(oldest->here);
   *oldest = parts_.back();
   parts_.pop_back();
@@ -174,8 +166,7 @@ std::uint64_t note_offered(const void* address, std::size_t bytes) {
   for (std::uint64_t known = offered.begin.load();
        begin < known && !offered.begin.compare_exchange_weak(known, begin);) {
   }
-  for (std::uint64_t known = offered.end.load();
-       end > known && !offered.end.compare_exchange_weak(known, end);) {
+  for (std::uint64_t known = offered.end.load(); end > known && !offered.end.compare_exchange_weak(known, end);) {
   }
   if (!mappings_are_watched()) offered.generation.fetch_add(1);  // peers attach anew in each call
   return offered.generation.load();

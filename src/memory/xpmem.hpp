@@ -82,7 +82,7 @@ class XpmemPeer {
   struct Part {
     std::uint64_t begin, end;  // addresses of the peer
     std::byte* here;
-    std::uint64_t used;        // when last
+    std::uint64_t used;  // when last
   };
   std::byte* attach(std::uint64_t begin, std::uint64_t end) const;
   Part* attach_around(std::uint64_t address, std::size_t bytes);

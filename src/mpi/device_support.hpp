@@ -6,12 +6,12 @@
 
 namespace quadrille {
 
-// In what an MPI takes pointers to a device's memory. Some send and receive it, but touch it with the processor in their
-// collectives: Open MPI 5 with UCX, built without CUDA.
+// In what an MPI takes pointers to a device's memory. Some send and receive it, but touch it with the processor in
+// their collectives: Open MPI 5 with UCX, built without CUDA.
 enum class DeviceUse : std::uint8_t { none, messages, all };
 
-// What it says of itself. MPI must be initialised. An MPI that says nothing takes none: a device's pointer in the hands of
-// one that cannot use it ends the job.
+// What it says of itself. MPI must be initialised. An MPI that says nothing takes none: a device's pointer in the hands
+// of one that cannot use it ends the job.
 struct DeviceSupport {
   bool takes_devices = false;
   std::string_view said_by;  // "mpi_memory_alloc_kinds", ...; empty: by nothing

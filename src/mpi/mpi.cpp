@@ -72,15 +72,15 @@ void load_later(void* library, Function& function, const char* name, const char*
 
 void load_functions(void* library, Mpi& table) {
   const char* missing = nullptr;
-#define QUADRILLE_LOAD(name)                                                                        \
-  table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, "PMPI_" #name));               \
+#define QUADRILLE_LOAD(name)                                                          \
+  table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, "PMPI_" #name)); \
   if (table.name == nullptr) missing = "PMPI_" #name;
-#define QUADRILLE_LOAD_ALL_FORMS(collective, Name, ...)                                             \
-  QUADRILLE_LOAD(Name)                                                                              \
-  QUADRILLE_LOAD(I##collective)                                                                     \
-  load_later(library, table.Name##_c, "PMPI_" #Name "_c");                                          \
-  load_later(library, table.Name##_init, "PMPI_" #Name "_init", "PMPIX_" #Name "_init");            \
-  load_later(library, table.Name##_init_c, "PMPI_" #Name "_init_c");                                \
+#define QUADRILLE_LOAD_ALL_FORMS(collective, Name, ...)                                  \
+  QUADRILLE_LOAD(Name)                                                                   \
+  QUADRILLE_LOAD(I##collective)                                                          \
+  load_later(library, table.Name##_c, "PMPI_" #Name "_c");                               \
+  load_later(library, table.Name##_init, "PMPI_" #Name "_init", "PMPIX_" #Name "_init"); \
+  load_later(library, table.Name##_init_c, "PMPI_" #Name "_init_c");                     \
   load_later(library, table.I##collective##_c, "PMPI_I" #collective "_c");
   QUADRILLE_MPI_REQUIRED(QUADRILLE_LOAD)
   QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LOAD_ALL_FORMS)

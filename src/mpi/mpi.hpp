@@ -53,15 +53,16 @@ struct Mpi {
 #undef QUADRILLE_MEMBER
   // Forms of MPI 4, which mpi.h may not declare. Null if the library that is loaded has not; those of Open MPI 4.1 have
   // a name of their own, MPIX_.
-#define QUADRILLE_LATER_MEMBERS(collective, Name, FORM, Displacement)                                             \
-  int (*Name##_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) = nullptr;                                    \
-  int (*Name##_init)(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info, MPI_Request*) = nullptr;           \
-  int (*Name##_init_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info, MPI_Request*) = nullptr;       \
+#define QUADRILLE_LATER_MEMBERS(collective, Name, FORM, Displacement)                                       \
+  int (*Name##_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) = nullptr;                              \
+  int (*Name##_init)(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info, MPI_Request*) = nullptr;     \
+  int (*Name##_init_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info, MPI_Request*) = nullptr; \
   int (*I##collective##_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Request*) = nullptr;
   QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LATER_MEMBERS)
 #undef QUADRILLE_LATER_MEMBERS
 
-  // By which an MPI calls others while it makes progress, wherever that is (mpi/progress_hook.hpp). Null where it has none.
+  // By which an MPI calls others while it makes progress, wherever that is (mpi/progress_hook.hpp). Null where it has
+  // none.
   int (*opal_progress_register)(int (*)()) = nullptr, (*opal_progress_unregister)(int (*)()) = nullptr;
   // Open MPI: its fault tolerance (ULFM) is enabled. Null where it has none.
   const bool* ftmpi_enabled = nullptr;

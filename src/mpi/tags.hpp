@@ -12,7 +12,7 @@ inline constexpr int sparse_notes[] = {6, 7};
 inline constexpr int sparse_rounds = 8;        // run/sparse_bruck.cpp
 inline constexpr int beside_leaders = 9;       // blocks that do not go through them: run/uneven_leaders.cpp
 inline constexpr unsigned first_request = 64;  // and those after it, in turn: api/making.cpp
-inline constexpr unsigned first_own = 64;      // and those after it, in turn: from a rank to itself, run/mpi_transport.cpp
+inline constexpr unsigned first_own = 64;  // and those after it, in turn: from a rank to itself, run/mpi_transport.cpp
 
 // Tags from 0; MPI has at least so many. Those after them, where there are any, are of communicators that have none of
 // their own for messages: on that of MPI_COMM_WORLD, team/apart.cpp.

@@ -24,18 +24,16 @@ bool pack_pattern(MPI_Datatype type, std::ptrdiff_t true_lower, std::vector<unsi
                   std::vector<unsigned char>& packed, Digit digit) {
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = digit(i);
   int position = 0;
-  const auto address = reinterpret_cast<std::uintptr_t>(memory.data()) -
-                       static_cast<std::uintptr_t>(true_lower);
-  return mpi().Pack(reinterpret_cast<void*>(address), 1, type, packed.data(),
-                    static_cast<int>(packed.size()), &position,
-                    mpi().comm_self) == MPI_SUCCESS &&
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data()) - static_cast<std::uintptr_t>(true_lower);
+  return mpi().Pack(reinterpret_cast<void*>(address), 1, type, packed.data(), static_cast<int>(packed.size()),
+                    &position, mpi().comm_self) == MPI_SUCCESS &&
          static_cast<std::size_t>(position) == packed.size();
 }
 
 }  // namespace
 
-bool find_runs(MPI_Datatype type, std::size_t size, std::ptrdiff_t true_lower,
-               std::ptrdiff_t true_extent, std::vector<TypeRun>& runs) {
+bool find_runs(MPI_Datatype type, std::size_t size, std::ptrdiff_t true_lower, std::ptrdiff_t true_extent,
+               std::vector<TypeRun>& runs) {
   runs.clear();
   if (size == 0 || size > most_size || true_extent <= 0 || true_extent > most_extent) return false;
   std::vector<unsigned char> memory(static_cast<std::size_t>(true_extent)), packed(size);
@@ -90,8 +88,9 @@ bool find_bytes(MPI_Datatype type, std::size_t size, std::ptrdiff_t true_lower, 
     if (first == nullptr) break;
     const auto begin = static_cast<std::size_t>(static_cast<const unsigned char*>(first) - memory.data());
     const void* const behind = std::memchr(memory.data() + begin, 0, extent - begin);
-    const std::size_t end =
-        behind == nullptr ? extent : static_cast<std::size_t>(static_cast<const unsigned char*>(behind) - memory.data());
+    const std::size_t end = behind == nullptr
+                                ? extent
+                                : static_cast<std::size_t>(static_cast<const unsigned char*>(behind) - memory.data());
     runs.push_back({true_lower + static_cast<std::ptrdiff_t>(begin), end - begin});
     at = end;
   }

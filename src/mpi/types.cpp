@@ -51,8 +51,7 @@ bool packs_to_itself(MPI_Datatype type, std::size_t size) {
       in[i] = static_cast<unsigned char>(pattern == 0 ? i % 251 : i / 251 % 241 + 1);
     }
     int position = 0;
-    if (mpi().Pack(in.data(), 1, type, out.data(), static_cast<int>(size), &position,
-                   alone()) != MPI_SUCCESS ||
+    if (mpi().Pack(in.data(), 1, type, out.data(), static_cast<int>(size), &position, alone()) != MPI_SUCCESS ||
         static_cast<std::size_t>(position) != size || in != out) {
       return false;
     }
@@ -154,26 +153,24 @@ int make_packable(const void* user, std::size_t count, MPI_Datatype type, Packab
 
 }  // namespace
 
-int pack_at_once(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes,
-              std::size_t room, MPI_Comm comm) {
+int pack_at_once(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes, std::size_t room,
+                 MPI_Comm comm) {
   Packable from;
   int position = 0;
   int error = make_packable(user, count, type, from);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Pack(from.address, from.count, from.type, bytes, static_cast<int>(room), &position,
-                     comm);
+  error = mpi().Pack(from.address, from.count, from.type, bytes, static_cast<int>(room), &position, comm);
   if (from.made) mpi().Type_free(&from.type);
   return error;
 }
 
-int unpack_at_once(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes,
-                std::size_t room, MPI_Comm comm) {
+int unpack_at_once(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes, std::size_t room,
+                   MPI_Comm comm) {
   Packable to;
   int position = 0;
   int error = make_packable(user, count, type, to);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Unpack(bytes, static_cast<int>(room), &position, to.address, to.count, to.type,
-                       comm);
+  error = mpi().Unpack(bytes, static_cast<int>(room), &position, to.address, to.count, to.type, comm);
   if (to.made) mpi().Type_free(&to.type);
   return error;
 }
@@ -182,41 +179,37 @@ namespace {
 
 // Elements of more than 2 GiB do not fit MPI_Pack: one message to ourselves, typed on one side and
 // bytes on the other, does the same.
-int pack_huge(const void* user, std::size_t, MPI_Datatype type, std::byte* bytes, std::size_t room,
-              MPI_Comm comm) {
+int pack_huge(const void* user, std::size_t, MPI_Datatype type, std::byte* bytes, std::size_t room, MPI_Comm comm) {
   MPI_Datatype plain;
   int me = 0;
   mpi().Comm_rank(comm, &me);
   int error = make_large_type(room, mpi().byte, 1, plain);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Sendrecv(user, 1, type, me, tags::pack, bytes, 1, plain, me, tags::pack, comm,
+  error = mpi().Sendrecv(user, 1, type, me, tags::pack, bytes, 1, plain, me, tags::pack, comm, MPI_STATUS_IGNORE);
+  mpi().Type_free(&plain);
+  return error;
+}
+
+int unpack_huge(const void* user, std::size_t, MPI_Datatype type, std::byte* bytes, std::size_t room, MPI_Comm comm) {
+  MPI_Datatype plain;
+  int me = 0;
+  mpi().Comm_rank(comm, &me);
+  int error = make_large_type(room, mpi().byte, 1, plain);
+  if (error != MPI_SUCCESS) return error;
+  error = mpi().Sendrecv(bytes, 1, plain, me, tags::pack, const_cast<void*>(user), 1, type, me, tags::pack, comm,
                          MPI_STATUS_IGNORE);
   mpi().Type_free(&plain);
   return error;
 }
 
-int unpack_huge(const void* user, std::size_t, MPI_Datatype type, std::byte* bytes,
-                std::size_t room, MPI_Comm comm) {
-  MPI_Datatype plain;
-  int me = 0;
-  mpi().Comm_rank(comm, &me);
-  int error = make_large_type(room, mpi().byte, 1, plain);
-  if (error != MPI_SUCCESS) return error;
-  error = mpi().Sendrecv(bytes, 1, plain, me, tags::pack, const_cast<void*>(user), 1, type, me,
-                         tags::pack, comm, MPI_STATUS_IGNORE);
-  mpi().Type_free(&plain);
-  return error;
-}
-
 // MPI_Pack counts bytes in an int: go in pieces that fit.
-int in_pieces(PackCall call, const void* user, std::size_t count, MPI_Datatype type,
-              const TypeInfo& info, std::byte* bytes, MPI_Comm comm) {
+int in_pieces(PackCall call, const void* user, std::size_t count, MPI_Datatype type, const TypeInfo& info,
+              std::byte* bytes, MPI_Comm comm) {
   if (info.size == 0 || count == 0) return MPI_SUCCESS;
   const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 30) / info.size);
   for (std::size_t done = 0; done < count; done += most) {
     const std::size_t now = std::min(most, count - done);
-    const auto* at = static_cast<const std::byte*>(user) +
-                     static_cast<std::ptrdiff_t>(done) * info.extent;
+    const auto* at = static_cast<const std::byte*>(user) + static_cast<std::ptrdiff_t>(done) * info.extent;
     const int error = call(at, now, type, bytes + done * info.size, now * info.size, comm);
     if (error != MPI_SUCCESS) return error;
   }
@@ -230,8 +223,7 @@ namespace detail {
 const std::array<KnownType, 4>& find_known_types() {
   static const std::array<KnownType, 4> known = [] {
     std::array<KnownType, 4> types{};
-    const MPI_Datatype handles[] = {mpi().byte, mpi().char_type, mpi().int_type,
-                                    mpi().double_type};
+    const MPI_Datatype handles[] = {mpi().byte, mpi().char_type, mpi().int_type, mpi().double_type};
     for (std::size_t i = 0; i < types.size(); ++i) {
       std::vector<TypeRun> none;  // these types are dense
       types[i] = {handles[i], examine(handles[i], none)};
@@ -270,8 +262,8 @@ std::optional<std::size_t> size_if_committed(MPI_Datatype type) {
   return info.size;
 }
 
-int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info,
-         std::byte* bytes, MPI_Comm comm) {
+int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info, std::byte* bytes,
+         MPI_Comm comm) {
   if (info.runs != nullptr) {
     pack_runs(from, count, info, bytes);
     return MPI_SUCCESS;
@@ -284,8 +276,8 @@ int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo&
   return MPI_SUCCESS;
 }
 
-int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype type,
-           const TypeInfo& info, MPI_Comm comm) {
+int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype type, const TypeInfo& info,
+           MPI_Comm comm) {
   if (info.runs != nullptr) {
     unpack_runs(bytes, to, count, info);
     return MPI_SUCCESS;
@@ -298,14 +290,12 @@ int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype typ
   return MPI_SUCCESS;
 }
 
-int make_large_type(std::size_t count, MPI_Datatype type, std::ptrdiff_t extent,
-                    MPI_Datatype& large) {
+int make_large_type(std::size_t count, MPI_Datatype type, std::ptrdiff_t extent, MPI_Datatype& large) {
   // Groups of 2^30 elements, and what is left behind them.
   constexpr std::size_t group = std::size_t{1} << 30;
   const std::size_t groups = count / group, rest = count % group;
   MPI_Datatype one_group, all_groups;
-  if (const int error = mpi().Type_contiguous(static_cast<int>(group), type, &one_group);
-      error != MPI_SUCCESS) {
+  if (const int error = mpi().Type_contiguous(static_cast<int>(group), type, &one_group); error != MPI_SUCCESS) {
     return error;
   }
   int error = mpi().Type_contiguous(static_cast<int>(groups), one_group, &all_groups);

@@ -65,8 +65,8 @@ inline bool is_well_known(MPI_Datatype type) {
   return false;
 }
 
-// The bytes of data of one element of `type`, which is not the null datatype; nothing if it is not committed. Quicker than
-// type_info() for types that were looked at before in this thread.
+// The bytes of data of one element of `type`, which is not the null datatype; nothing if it is not committed. Quicker
+// than type_info() for types that were looked at before in this thread.
 std::optional<std::size_t> size_if_committed(MPI_Datatype type);
 
 inline bool is_committed(MPI_Datatype type) { return size_if_committed(type).has_value(); }
@@ -79,13 +79,10 @@ int unpack_at_once(const void* to, std::size_t count, MPI_Datatype type, std::by
 
 // Copies `count` elements between user memory and consecutive bytes. `bytes` has room for
 // count * info.size bytes. `comm` is private to Quadrille. Returns an MPI error code.
-int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info,
-         std::byte* bytes, MPI_Comm comm);
-int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype type,
-           const TypeInfo& info, MPI_Comm comm);
+int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info, std::byte* bytes, MPI_Comm comm);
+int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype type, const TypeInfo& info, MPI_Comm comm);
 
 // A committed datatype of `count` elements of `type` when count does not fit an int. Free it.
-int make_large_type(std::size_t count, MPI_Datatype type, std::ptrdiff_t extent,
-                    MPI_Datatype& large);
+int make_large_type(std::size_t count, MPI_Datatype type, std::ptrdiff_t extent, MPI_Datatype& large);
 
 }  // namespace quadrille

@@ -12,9 +12,7 @@
 
 namespace quadrille::plan {
 
-int AdditiveBasis::size() const {
-  return dimensions == 0 ? 0 : static_cast<int>(elements.size()) / dimensions;
-}
+int AdditiveBasis::size() const { return dimensions == 0 ? 0 : static_cast<int>(elements.size()) / dimensions; }
 
 std::span<const int> AdditiveBasis::element(int number) const {
   const auto d = static_cast<std::size_t>(dimensions);
@@ -90,8 +88,8 @@ class Sums {
  private:
   static bool fits(std::span<const int> element, const std::vector<int>& rest) {
     for (std::size_t j = 0; j < rest.size(); ++j) {
-      const bool fits = rest[j] >= 0 ? element[j] >= 0 && element[j] <= rest[j]
-                                     : element[j] <= 0 && element[j] >= rest[j];
+      const bool fits =
+          rest[j] >= 0 ? element[j] >= 0 && element[j] <= rest[j] : element[j] <= 0 && element[j] >= rest[j];
       if (!fits) return false;
     }
     return true;
@@ -125,8 +123,7 @@ AdditiveBasis of_offsets(const Neighborhood& offsets) {
   };
   std::vector<int> by_norm(basis.sums.size());
   std::iota(by_norm.begin(), by_norm.end(), 0);
-  std::stable_sort(by_norm.begin(), by_norm.end(),
-                   [&norm](int a, int b) { return norm(a) < norm(b); });
+  std::stable_sort(by_norm.begin(), by_norm.end(), [&norm](int a, int b) { return norm(a) < norm(b); });
   for (const int i : by_norm) {
     std::vector<int>& sum = basis.sums[static_cast<std::size_t>(i)];
     if (!Sums(basis).find(offsets.offset(i), sum)) {
@@ -191,8 +188,8 @@ int round_trip(const Grid& grid, const std::vector<int>& step) {
 AdditiveBasis along_a_line(const Grid& grid, const Neighborhood& offsets, const Different& of) {
   if (of.vectors.empty()) return empty_basis(offsets);
   const std::vector<int> step = direction_of(of.vectors.front());
-  const auto j = static_cast<std::size_t>(std::find_if(step.begin(), step.end(), [](int c) { return c != 0; }) -
-                                          step.begin());
+  const auto j =
+      static_cast<std::size_t>(std::find_if(step.begin(), step.end(), [](int c) { return c != 0; }) - step.begin());
   const int ring = round_trip(grid, step);
   std::vector<int> places;
   for (const std::vector<int>& vector : of.vectors) {
@@ -245,9 +242,7 @@ AdditiveBasis sorted(const AdditiveBasis& basis) {
 AdditiveBasis best_basis(const Grid& grid, const Neighborhood& offsets) {
   const Different of = different(offsets);
   AdditiveBasis best = by_dimension(grid, offsets);
-  const auto key = [](const AdditiveBasis& basis) {
-    return std::pair(basis.counts().rounds, basis.counts().blocks);
-  };
+  const auto key = [](const AdditiveBasis& basis) { return std::pair(basis.counts().rounds, basis.counts().blocks); };
   for (AdditiveBasis other : {of_offsets(offsets), along_a_line(grid, offsets, of)}) {
     if (other.dimensions > 0 && key(other) < key(best)) best = std::move(other);
   }

@@ -36,8 +36,8 @@ Schedule allgather_bruck(const Problem& problem) {
   const std::int64_t radix = bruck::radix_of(problem);
   const bruck::Totals sum = bruck::totals(ranks, radix);
   Builder builder(me);
-  builder.reserve(static_cast<std::size_t>(sum.rounds) + 1, 2 * sum.messages,
-                  2 * static_cast<std::size_t>(ranks - 1), 1);
+  builder.reserve(static_cast<std::size_t>(sum.rounds) + 1, 2 * sum.messages, 2 * static_cast<std::size_t>(ranks - 1),
+                  1);
   builder.begin_round();
   builder.copy(Buffer::send, 0, Buffer::recv, me);
   for (std::int64_t weight = 1; weight < ranks; weight *= radix) {

@@ -34,9 +34,7 @@ Schedule build(const Problem& problem, bruck::Transfer transfer) {
   for (int i = 0; i < ranks; ++i) {
     builder.copy(Buffer::send, cyclic(me + i, ranks), Buffer::scratch, i);
   }
-  const auto place = [me](const bruck::Moved& moved) {
-    return Span{me, moved.block, Buffer::scratch};
-  };
+  const auto place = [me](const bruck::Moved& moved) { return Span{me, moved.block, Buffer::scratch}; };
   bruck::add_rounds(builder, problem, radix, bruck::Direction::up, transfer, ranks, place, place);
   builder.begin_round();
   for (int i = 0; i < ranks; ++i) {

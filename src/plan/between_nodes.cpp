@@ -5,7 +5,8 @@
 //         steps are under way at a time, and waited for together. A step whose peer is on the own node has no message,
 //         but keeps its place: so a batch is the same steps on all ranks, and each message meets its other half in it.
 // Cost    On a node of p of P ranks P - p messages of one block, in at most ceil((P - 1) / steps) batches.
-// Source  Ramesh et al., HINT, section V.F, algorithm 5. There they follow what is done inside the nodes, one step after
+// Source  Ramesh et al., HINT, section V.F, algorithm 5. There they follow what is done inside the nodes, one step
+// after
 //         the other (hint_network.cpp); here they may be under way meanwhile.
 //
 // Example, P = 4, ranks 0 and 2 on one node, rank 2:
@@ -49,7 +50,8 @@ void exchange_between_nodes(const Problem& problem, bool blocks, Window window, 
 
 void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builder) {
   const int window = problem.away_steps < problem.ranks - 1 ? problem.away_steps : 0;
-  exchange_between_nodes(problem, blocks, {Window::Wait::all, static_cast<std::uint32_t>(window)}, Away::beside, builder);
+  exchange_between_nodes(problem, blocks, {Window::Wait::all, static_cast<std::uint32_t>(window)}, Away::beside,
+                         builder);
 }
 
 Schedule alltoall_between_nodes(const Problem& problem) { return alone(problem, true); }

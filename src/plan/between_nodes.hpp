@@ -15,7 +15,8 @@ void exchange_between_nodes(const Problem& problem, bool blocks, Window window, 
 // In batches of Problem::away_steps, beside the rounds before.
 void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builder);
 
-// By way of other ranks, when the node's part is done (rounds_between_nodes.cpp). An all-to-all by Bruck of radix `radix`:
+// By way of other ranks, when the node's part is done (rounds_between_nodes.cpp). An all-to-all by Bruck of radix
+// `radix`:
 void bruck_between_nodes(const Problem& problem, Builder& builder);
 // The same of blocks of different sizes, which travel ahead.
 void two_phase_bruck_between_nodes(const Problem& problem, Builder& builder);

@@ -34,16 +34,16 @@ inline int positions(int ranks, std::int64_t radix) {
   return count;
 }
 
-// Blocks that wait somewhere between their first move and their last: those with more than one digit that is not zero. The
-// others are as many as there are messages: one for each digit value of each position.
+// Blocks that wait somewhere between their first move and their last: those with more than one digit that is not zero.
+// The others are as many as there are messages: one for each digit value of each position.
 inline int waiting_blocks(int ranks, std::int64_t radix) {
   int waiting = std::max(ranks - 1, 0);
   for (std::int64_t weight = 1; weight < ranks; weight *= radix) waiting -= largest_digit(ranks, radix, weight);
   return waiting;
 }
 
-// The number of block `block` among these: of the blocks before it the first stays, and of each position the multiples of
-// its weight move once.
+// The number of block `block` among these: of the blocks before it the first stays, and of each position the multiples
+// of its weight move once.
 inline int waiting_slot(std::int64_t radix, int block) {
   int slot = block - 1;
   std::int64_t weight = 1;

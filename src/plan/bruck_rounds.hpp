@@ -44,15 +44,12 @@ inline int copies_per_block(Transfer transfer) {
 }
 
 // Scratch blocks that the transfers themselves need.
-inline int staging_blocks(const Totals& sum, Transfer transfer) {
-  return copies_per_block(transfer) * sum.most_blocks;
-}
+inline int staging_blocks(const Totals& sum, Transfer transfer) { return copies_per_block(transfer) * sum.most_blocks; }
 
 // Reserves exactly what a plan takes: the rounds of `sum`, and rounds of local copies beside them.
-inline void reserve(Builder& builder, const Totals& sum, Transfer transfer,
-                    std::size_t local_rounds, std::size_t local_copies) {
-  builder.reserve(static_cast<std::size_t>(sum.rounds) + local_rounds, 2 * sum.messages,
-                  2 * sum.blocks,
+inline void reserve(Builder& builder, const Totals& sum, Transfer transfer, std::size_t local_rounds,
+                    std::size_t local_copies) {
+  builder.reserve(static_cast<std::size_t>(sum.rounds) + local_rounds, 2 * sum.messages, 2 * sum.blocks,
                   local_copies + static_cast<std::size_t>(copies_per_block(transfer)) * sum.blocks);
 }
 
@@ -61,8 +58,7 @@ inline void reserve(Builder& builder, const Totals& sum, Transfer transfer,
 // higher digit, so they have arrived.
 enum class Told { none, all, moving_on };
 
-inline std::uint32_t told_blocks(Told told, int ranks, std::int64_t weight, int digit,
-                                 std::uint32_t blocks) {
+inline std::uint32_t told_blocks(Told told, int ranks, std::int64_t weight, int digit, std::uint32_t blocks) {
   if (told == Told::none) return 0;
   if (told == Told::all) return blocks;
   return blocks - static_cast<std::uint32_t>(std::min<std::int64_t>(weight, ranks - digit * weight));
@@ -72,9 +68,8 @@ inline std::uint32_t told_blocks(Told told, int ranks, std::int64_t weight, int 
 // and the span that the block of the same number, come from the other side, goes to. Scratch blocks
 // from `staging` on are free for the transfers.
 template <class Source, class Target>
-void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Direction direction,
-                Transfer transfer, int staging, Source source, Target target,
-                Told told = Told::none) {
+void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Direction direction, Transfer transfer,
+                int staging, Source source, Target target, Told told = Told::none) {
   const int ranks = problem.ranks;
   const int me = problem.me;
   const int sign = static_cast<int>(direction);
@@ -82,20 +77,14 @@ void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Di
   for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
     const int digits = largest_digit(ranks, radix, weight);
     const int landing = staging + (packed ? blocks_moved(ranks, radix, weight) : 0);
-    const auto for_each = [&](int digit, auto visit) {
-      for_each_moved(ranks, radix, weight, digit, visit);
-    };
-    const auto peer = [&](int steps) {
-      return cyclic(me + steps * static_cast<int>(weight), ranks);
-    };
+    const auto for_each = [&](int digit, auto visit) { for_each_moved(ranks, radix, weight, digit, visit); };
+    const auto peer = [&](int steps) { return cyclic(me + steps * static_cast<int>(weight), ranks); };
 
     builder.begin_round();
     if (packed) {
       int next = staging;
       for (int digit = 1; digit <= digits; ++digit) {
-        for_each(digit, [&](const Moved& moved) {
-          builder.copy(source(moved), Span{me, next++, Buffer::scratch});
-        });
+        for_each(digit, [&](const Moved& moved) { builder.copy(source(moved), Span{me, next++, Buffer::scratch}); });
       }
     }
     int next = staging;
@@ -111,8 +100,7 @@ void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Di
     for (int digit = 1; digit <= digits; ++digit) {
       builder.receive(peer(-sign * digit));
       for_each(digit, [&](const Moved& moved) {
-        const Span to =
-            transfer == Transfer::direct ? target(moved) : Span{me, next++, Buffer::scratch};
+        const Span to = transfer == Transfer::direct ? target(moved) : Span{me, next++, Buffer::scratch};
         builder.span(to.buffer, to.block);
       });
       builder.tell(told_blocks(told, ranks, weight, digit, builder.spans_of_message()));
@@ -120,15 +108,11 @@ void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Di
     if (transfer == Transfer::direct) continue;
     next = landing;
     for (int digit = 1; digit <= digits; ++digit) {
-      for_each(digit, [&](const Moved& moved) {
-        builder.copy(Span{me, next++, Buffer::scratch}, target(moved));
-      });
+      for_each(digit, [&](const Moved& moved) { builder.copy(Span{me, next++, Buffer::scratch}, target(moved)); });
     }
   }
 }
 
-inline std::int64_t radix_of(const Problem& problem) {
-  return value_of(problem.parameters, "radix", 2);
-}
+inline std::int64_t radix_of(const Problem& problem) { return value_of(problem.parameters, "radix", 2); }
 
 }  // namespace quadrille::plan::bruck

@@ -1,20 +1,23 @@
 // An exchange in chunks through rings, one ring a rank: what a rank may do next, given how far the others are.
 //
-// Idea    The blocks of a rank lie one behind the other in a stream, which is cut into chunks of one size. Chunk n lies in
-//         place n mod `depth` of the rank's ring. The rank puts its chunks there in their order, and publishes each when it
-//         is there. Who has bytes in a chunk takes them, in the order of chunks. A place is used again when all who have
-//         bytes in it have taken them. So small blocks share a chunk, and a chunk of an allgather is there once for all.
+// Idea    The blocks of a rank lie one behind the other in a stream, which is cut into chunks of one size. Chunk n lies
+// in
+//         place n mod `depth` of the rank's ring. The rank puts its chunks there in their order, and publishes each
+//         when it is there. Who has bytes in a chunk takes them, in the order of chunks. A place is used again when all
+//         who have bytes in it have taken them. So small blocks share a chunk, and a chunk of an allgather is there
+//         once for all.
 // Order   In round t rank r sends its block to rank (t - r) mod P, which sends its own to r in the same round.
-// In      What was sent in place is overwritten by what comes from the same rank. So bytes of a block are taken when this
-// place   rank has published the same bytes of its own block for that rank.
-// Why no  Order all bytes by round, then by their place in the block. A chunk waits for its place, thus for takers of an
-// dead-   earlier chunk of the same rank, all bytes of which come before its own. In place a taker waits for a chunk of its
-// lock    own that has the same bytes of the same round; its first byte is no later than these. So each wait goes from a
+// In      What was sent in place is overwritten by what comes from the same rank. So bytes of a block are taken when
+// this place   rank has published the same bytes of its own block for that rank. Why no  Order all bytes by round, then
+// by their place in the block. A chunk waits for its place, thus for takers of an dead-   earlier chunk of the same
+// rank, all bytes of which come before its own. In place a taker waits for a chunk of its lock    own that has the same
+// bytes of the same round; its first byte is no later than these. So each wait goes from a
 //         chunk to one whose first byte comes before, and whoever has the first of all that are left can go on.
-// Cost    P x depth x chunk bytes of memory; one copy in and one out for each byte, for an allgather one in and P - 1 out.
+// Cost    P x depth x chunk bytes of memory; one copy in and one out for each byte, for an allgather one in and P - 1
+// out.
 //
-// Example, 3 ranks, blocks of 3 bytes, chunks of 4: rank 0 sends to 0 in round 0, which does not count, to 1 in round 1, to 2 in
-// round 2. Its chunks are 111 2, 22.
+// Example, 3 ranks, blocks of 3 bytes, chunks of 4: rank 0 sends to 0 in round 0, which does not count, to 1 in round
+// 1, to 2 in round 2. Its chunks are 111 2, 22.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +27,9 @@
 
 namespace quadrille::plan {
 
-// Bytes of a chunk where nobody says how many. What a copy costs beside its bytes is little then: chunks of 512 KiB took 1.2
-// times as long on an H100 (docs/results/gpu.md). With many ranks it is less, so that all rings together take 256 MiB at most,
-// but no less than is worth a copy.
+// Bytes of a chunk where nobody says how many. What a copy costs beside its bytes is little then: chunks of 512 KiB
+// took 1.2 times as long on an H100 (docs/results/gpu.md). With many ranks it is less, so that all rings together take
+// 256 MiB at most, but no less than is worth a copy.
 constexpr std::uint64_t least_suiting_chunk = std::uint64_t{64} << 10;
 constexpr std::uint64_t suiting_chunk(std::uint64_t depth, std::uint64_t ranks) {
   constexpr std::uint64_t MiB = std::uint64_t{1} << 20, page = 4096, all_rings = 256 * MiB;
@@ -166,9 +169,9 @@ class ChunkExchange {
   }
 
   Shape shape_;
-  std::vector<Part> parts_;       // that have bytes, in their order
-  std::vector<ChunkSpan> sent_;   // [rank]
-  std::vector<Source> sources_;   // [rank]
+  std::vector<Part> parts_;      // that have bytes, in their order
+  std::vector<ChunkSpan> sent_;  // [rank]
+  std::vector<Source> sources_;  // [rank]
   std::uint64_t first_ = 0, end_ = 0, put_ = 0, published_ = 0;
 };
 

@@ -11,8 +11,7 @@ using bruck::largest_digit;
 std::uint64_t blocks_with(int ranks, std::int64_t radix, std::int64_t weight, int digit) {
   const std::int64_t period = weight * radix;
   const std::int64_t rest = ranks % period - digit * weight;
-  return static_cast<std::uint64_t>(ranks / period * weight +
-                                    std::clamp<std::int64_t>(rest, 0, weight));
+  return static_cast<std::uint64_t>(ranks / period * weight + std::clamp<std::int64_t>(rest, 0, weight));
 }
 
 // Those of them that move on later: all but the first `weight`, which have no higher digit.
@@ -45,9 +44,7 @@ Counts count_bruck(int ranks, std::int64_t radix) {
 // Slots for blocks under way.
 std::uint64_t slots(int ranks) { return ranks > 1 ? static_cast<std::uint64_t>(ranks) : 0; }
 
-double blocks_of_fan(int ranks) {
-  return static_cast<double>(bruck::positions(ranks, 2)) * (ranks + 1) / 2;
-}
+double blocks_of_fan(int ranks) { return static_cast<double>(bruck::positions(ranks, 2)) * (ranks + 1) / 2; }
 
 }  // namespace
 
@@ -99,8 +96,7 @@ double fan_padded_bruck(int ranks, double largest, const Machine& machine) {
 }
 
 double fan_two_phase_bruck(int ranks, double largest, const Machine& machine) {
-  return 2 * machine.alpha * bruck::positions(ranks, 2) +
-         machine.beta * blocks_of_fan(ranks) * (4 + largest / 2);
+  return 2 * machine.alpha * bruck::positions(ranks, 2) + machine.beta * blocks_of_fan(ranks) * (4 + largest / 2);
 }
 
 }  // namespace quadrille::plan

@@ -14,8 +14,8 @@ struct Counts {
   std::uint64_t blocks_sent = 0;
   std::uint64_t blocks_copied = 0;  // inside the node
   std::uint64_t scratch_blocks = 0;
-  std::uint64_t size_messages = 0;  // sent beside `messages`, if sizes travel
-  std::uint64_t sizes_sent = 0;     // of blocks
+  std::uint64_t size_messages = 0;     // sent beside `messages`, if sizes travel
+  std::uint64_t sizes_sent = 0;        // of blocks
   std::uint64_t derived_messages = 0;  // sent or received, not one run of consecutive blocks:
                                        // these need a derived datatype
   friend bool operator==(const Counts&, const Counts&) = default;
@@ -24,13 +24,14 @@ struct Counts {
 Counts count(const Schedule& schedule);
 
 // A machine as the cost model sees it, in seconds: alpha and beta as in Fan et al., HPDC 2022, section 3.3;
-// the others are what that model leaves out. Those from node_message on are for nodes of several ranks (placed_cost.hpp).
+// the others are what that model leaves out. Those from node_message on are for nodes of several ranks
+// (placed_cost.hpp).
 struct Machine {
-  double alpha;      // a message between nodes, for the rank that sends it
-  double beta;       // a byte between nodes
-  double gamma;      // local copy of a byte
-  double delta = 0;  // local copy of a block, beside its bytes
-  double rho = 0;    // waiting for the peers of a round
+  double alpha;             // a message between nodes, for the rank that sends it
+  double beta;              // a byte between nodes
+  double gamma;             // local copy of a byte
+  double delta = 0;         // local copy of a block, beside its bytes
+  double rho = 0;           // waiting for the peers of a round
   double node_message = 0;  // a message between nodes, for the adapter that the ranks of a node share
   double node_byte = 0;     // likewise a byte
   double near_message = 0;  // a message inside a node
@@ -50,13 +51,13 @@ Machine one_class(Machine machine);
 // `flight`: of a message and a byte a rank's share of the adapter is part.
 Machine flat(const Machine& machine, int per_node);
 
-// How often 1 is doubled to make `number`, which is 1 at least: the logarithm, with straight lines between powers of two. Not
-// of the C library, whose last bits differ between processors: ranks that choose by them must have the same.
+// How often 1 is doubled to make `number`, which is 1 at least: the logarithm, with straight lines between powers of
+// two. Not of the C library, whose last bits differ between processors: ranks that choose by them must have the same.
 double doublings(double number);
 
 // Seconds that one rank needs, with blocks of `block_bytes` bytes; in the mean, if sizes differ. A size takes
-// 4 bytes. Each of `size_messages` costs alpha. All messages are between nodes of one rank, and of a round are under way
-// together.
+// 4 bytes. Each of `size_messages` costs alpha. All messages are between nodes of one rank, and of a round are under
+// way together.
 double time(const Counts& counts, const Machine& machine, double block_bytes);
 
 }  // namespace quadrille::plan

@@ -47,8 +47,7 @@ class Drawing {
   }
 
   std::string text() {
-    line("scratch {} block{}{}", schedule_.scratch_blocks, schedule_.scratch_blocks == 1 ? "" : "s",
-         travel());
+    line("scratch {} block{}{}", schedule_.scratch_blocks, schedule_.scratch_blocks == 1 ? "" : "s", travel());
     for (std::size_t r = 0; r < schedule_.rounds.size(); ++r) {
       const Round& round = schedule_.rounds[r];
       line("round {}{}{}", r, window(round), round.beside ? ", under way from the start on" : "");
@@ -74,10 +73,8 @@ class Drawing {
 
   static std::string window(const Round& round) {
     if (round.window.pairs == 0) return {};
-    constexpr std::string_view waits[] = {"waited for together", "refilled as each completes",
-                                          "refilled by polling"};
-    return fmt::format(" ({} pair{} in flight, {})", round.window.pairs,
-                       round.window.pairs == 1 ? "" : "s",
+    constexpr std::string_view waits[] = {"waited for together", "refilled as each completes", "refilled by polling"};
+    return fmt::format(" ({} pair{} in flight, {})", round.window.pairs, round.window.pairs == 1 ? "" : "s",
                        waits[static_cast<std::size_t>(round.window.wait)]);
   }
 
@@ -85,8 +82,7 @@ class Drawing {
     constexpr std::string_view buffers[] = {"send", "recv", "scratch"};
     std::string text(buffers[static_cast<std::size_t>(run.first.buffer)]);
     text += run.count == 1 ? fmt::format("[{}]", run.first.block)
-                           : fmt::format("[{}..{}]", run.first.block,
-                                         run.first.block + run.step * (run.count - 1));
+                           : fmt::format("[{}..{}]", run.first.block, run.first.block + run.step * (run.count - 1));
     if (run.first.owner != me_) text += fmt::format(" of {}", run.first.owner);
     return text;
   }

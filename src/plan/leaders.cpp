@@ -1,26 +1,29 @@
 // All-to-all and allgather of several nodes through leaders: leaders.
 //
 // Idea    The ranks of a node share an area of memory. Every rank writes its blocks straight into it, sorted by
-//         destination node, destination and source, so what goes to a node lies in one piece. Leaders send these pieces,
-//         and receive those of other nodes into the same area; then every rank reads its blocks, which lie one behind the
-//         other for each node. With k leaders a node, leader j sends to leader j of each other node what is for the j-th
-//         share of that node's ranks. So messages are few and large, and no rank gathers or scatters for others.
-//         Of blocks of different sizes each source packs what is for a share one behind the other, and their sizes, which
-//         a leader sends along (run/uneven_leaders.cpp).
-//         Blocks that stay in the node go through the area as well: ranks that share processors wait as rarely as that.
-// Source  Li, Zhang and Hoefler, section 2.5 (one leader, topology-aware); several leaders and the choice of their number:
+//         destination node, destination and source, so what goes to a node lies in one piece. Leaders send these
+//         pieces, and receive those of other nodes into the same area; then every rank reads its blocks, which lie one
+//         behind the other for each node. With k leaders a node, leader j sends to leader j of each other node what is
+//         for the j-th share of that node's ranks. So messages are few and large, and no rank gathers or scatters for
+//         others. Of blocks of different sizes each source packs what is for a share one behind the other, and their
+//         sizes, which a leader sends along (run/uneven_leaders.cpp). Blocks that stay in the node go through the area
+//         as well: ranks that share processors wait as rarely as that.
+// Source  Li, Zhang and Hoefler, section 2.5 (one leader, topology-aware); several leaders and the choice of their
+// number:
 //         Kinkead et al., "Scaling all-to-all operations across emerging many-core supercomputers", SC Workshops 2025.
 //         The exchange among leaders is any other algorithm.
-// Cost    Of N nodes with p ranks each and k leaders: a leader sends N - 1 messages of p^2 / k blocks, if the exchange is
+// Cost    Of N nodes with p ranks each and k leaders: a leader sends N - 1 messages of p^2 / k blocks, if the exchange
+// is
 //         direct (an allgather: p / k blocks). Each block is copied twice, once at its source and once at its
 //         destination. Two fences. An area of 2 p P places (an allgather: P + p), a place a block.
 //
 // With the parameter `group` nodes are split into groups, and each acts as a node: fewer ranks wait for each other, and
 // share memory that is near. So it is the same plan, of another map.
 //
-// On ragged nodes two nodes exchange as many streams as the smaller of them has leaders, and a share is a range of ranks.
-// Bruck's exchange among leaders, and that in Morton order, pass pieces on, which must be of one size: where nodes are of different sizes,
-// spread-out stands in. In an allgather all nodes have as many leaders as the smallest can have.
+// On ragged nodes two nodes exchange as many streams as the smaller of them has leaders, and a share is a range of
+// ranks. Bruck's exchange among leaders, and that in Morton order, pass pieces on, which must be of one size: where
+// nodes are of different sizes, spread-out stands in. In an allgather all nodes have as many leaders as the smallest
+// can have.
 //
 // Example, P = 4, ranks 0 and 1 on one node, 2 and 3 on the other, 1 leader; "sd" is the block from s to d.
 //   ranks 0 and 1 copy    area of their node: own 00 10 01 11, to the other node 02 12 03 13
@@ -42,9 +45,7 @@ struct Share {
   int first, count;
 };
 Share share_of(int members, int shares, int number) {
-  const auto at = [&](int n) {
-    return static_cast<int>(static_cast<std::int64_t>(members) * n / shares);
-  };
+  const auto at = [&](int n) { return static_cast<int>(static_cast<std::int64_t>(members) * n / shares); };
   return {at(number), at(number + 1) - at(number)};
 }
 
@@ -58,13 +59,14 @@ void by_domains(std::vector<int>& members, std::span<const int> domains) {
 // The nodes, their ranks and leaders. All ranks make the same.
 class Crews {
  public:
-  Crews(const Problem& problem, std::int64_t leaders, bool as_many) : members_(static_cast<std::size_t>(problem.nodes->nodes)) {
+  Crews(const Problem& problem, std::int64_t leaders, bool as_many)
+      : members_(static_cast<std::size_t>(problem.nodes->nodes)) {
     for (int r = 0; r < problem.ranks; ++r) members_[node_of(problem, r)].push_back(r);
     std::int64_t least = leaders;
     for (const auto& node : members_) least = std::min<std::int64_t>(least, std::ssize(node));
     for (const auto& node : members_) {
-      leaders_.push_back(chosen(node, problem.domains, static_cast<int>(std::min<std::int64_t>(
-                                                           as_many ? least : leaders, std::ssize(node)))));
+      leaders_.push_back(chosen(node, problem.domains,
+                                static_cast<int>(std::min<std::int64_t>(as_many ? least : leaders, std::ssize(node)))));
     }
   }
   static std::size_t node_of(const Problem& problem, int rank) {
@@ -112,7 +114,8 @@ class Area {
   std::size_t own_places() const { return own_; }
   // Of the blocks from member `source` to member `destination` of this node; an allgather: to all.
   std::size_t own(int source, int destination) const {
-    return gathers_ ? static_cast<std::size_t>(source) : times(destination, crews_.size(node_)) + static_cast<std::size_t>(source);
+    return gathers_ ? static_cast<std::size_t>(source)
+                    : times(destination, crews_.size(node_)) + static_cast<std::size_t>(source);
   }
   // The first place of stream `number` to or from `other`.
   std::size_t send_slot(std::size_t other, int number) const {
@@ -150,9 +153,7 @@ int number_of(const std::vector<int>& list, int rank) {
   return found == list.end() ? -1 : static_cast<int>(found - list.begin());
 }
 
-bool is_even(const NodeMap& nodes) {
-  return nodes.ranks_on_fullest_node() * nodes.nodes == nodes.ranks();
-}
+bool is_even(const NodeMap& nodes) { return nodes.ranks_on_fullest_node() * nodes.nodes == nodes.ranks(); }
 
 const LeadersExchange& exchange_of(const Problem& problem, LeadersKind kind) {
   const auto& all = leaders_exchanges(kind);
@@ -208,7 +209,8 @@ class Planner {
     return plan;
   }
 
-  // [place] of one set of own places, and of what goes to and comes from other nodes: the leader that sends or receives it.
+  // [place] of one set of own places, and of what goes to and comes from other nodes: the leader that sends or receives
+  // it.
   std::vector<int> owners(std::size_t places) const {
     std::vector<int> owner(places, crews_.members(node_)[0]);
     const auto mark = [&](std::size_t at, std::size_t count, int rank) {
@@ -256,8 +258,9 @@ class Planner {
     }
   }
 
-  // The places of the ranks of a node for one destination lie side by side. In order of ranks all write to the same lines at
-  // the same time; else each begins elsewhere: one after the other, or as the Z curve passes the square of pairs.
+  // The places of the ranks of a node for one destination lie side by side. In order of ranks all write to the same
+  // lines at the same time; else each begins elsewhere: one after the other, or as the Z curve passes the square of
+  // pairs.
   void order_sends(LeadersPlan& plan) const {
     const int order = static_cast<int>(value_of(problem_.parameters, "order", 0));
     const int me = member_number();
@@ -291,8 +294,8 @@ class Planner {
           place = area_.recv_slot(other, 0) + static_cast<std::size_t>(s);
         } else {
           const auto [stream, number] = stream_of(node_, other, me);
-          place = area_.recv_slot(other, stream) +
-                  static_cast<std::size_t>(number) * static_cast<std::size_t>(there) + static_cast<std::size_t>(s);
+          place = area_.recv_slot(other, stream) + static_cast<std::size_t>(number) * static_cast<std::size_t>(there) +
+                  static_cast<std::size_t>(s);
         }
       }
     }
@@ -329,10 +332,16 @@ class Planner {
     const auto to = static_cast<std::size_t>(crews_.share(other, node_, number).count);
     const Share own = crews_.share(node_, other, number);
     const auto mine = static_cast<std::size_t>(own.count);
-    const auto here = static_cast<std::size_t>(crews_.size(node_)), there = static_cast<std::size_t>(crews_.size(other));
-    return {crews_.leaders(other)[static_cast<std::size_t>(number)], other, own.first, own.count,
-            area_.send_slot(other, number), gathers_ ? mine : to * here,
-            area_.recv_slot(other, number), gathers_ ? to : mine * there};
+    const auto here = static_cast<std::size_t>(crews_.size(node_)),
+               there = static_cast<std::size_t>(crews_.size(other));
+    return {crews_.leaders(other)[static_cast<std::size_t>(number)],
+            other,
+            own.first,
+            own.count,
+            area_.send_slot(other, number),
+            gathers_ ? mine : to * here,
+            area_.recv_slot(other, number),
+            gathers_ ? to : mine * there};
   }
 
   void lead(LeadersPlan& plan) const {
@@ -361,7 +370,8 @@ class Planner {
           const Span whole = plan.exchange.spans[message.spans.first];
           message.spans = {static_cast<std::uint32_t>(spans.size()), count};
           for (std::uint32_t p = 0; p < count; ++p) {
-            spans.push_back({whole.owner, whole.block * static_cast<std::int32_t>(count) + static_cast<std::int32_t>(p), whole.buffer});
+            spans.push_back({whole.owner, whole.block * static_cast<std::int32_t>(count) + static_cast<std::int32_t>(p),
+                             whole.buffer});
           }
         }
       }
@@ -424,8 +434,7 @@ class Planner {
 
 class Writer {
  public:
-  Writer(const LeadersPlan& plan, const std::vector<int>& owners)
-      : plan_(plan), owners_(owners), builder_(plan.me) {
+  Writer(const LeadersPlan& plan, const std::vector<int>& owners) : plan_(plan), owners_(owners), builder_(plan.me) {
     builder_.scratch(static_cast<std::uint32_t>(plan.places()));
     if (plan.kind == LeadersKind::uneven) builder_.sizes(Sizes::carried);
   }
@@ -456,9 +465,7 @@ class Writer {
   }
 
  private:
-  Span in_area(std::size_t place) const {
-    return {owners_[place], static_cast<std::int32_t>(place), Buffer::scratch};
-  }
+  Span in_area(std::size_t place) const { return {owners_[place], static_cast<std::int32_t>(place), Buffer::scratch}; }
   // The places of a block of the exchange.
   struct Places {
     std::size_t at, count;
@@ -466,7 +473,8 @@ class Writer {
   Places places_of(const Span& span) const {
     const auto block = static_cast<std::size_t>(span.block);
     if (span.buffer == Buffer::scratch) return {plan_.scratch_at + block * plan_.slot, plan_.slot};
-    if (plan_.gathers() && span.buffer == Buffer::send) return of(plan_.streams[static_cast<std::size_t>(own_number())], true);
+    if (plan_.gathers() && span.buffer == Buffer::send)
+      return of(plan_.streams[static_cast<std::size_t>(own_number())], true);
     return of(plan_.streams[block], span.buffer == Buffer::send);
   }
   Places of(const LeadersStream& stream, bool sends) const {
@@ -519,7 +527,8 @@ class Writer {
   // Uneven blocks come as their sources packed them, and their sizes with them.
   void spans_by_source(const LeadersStream& stream, bool sends) {
     const Places places = of(stream, sends);
-    const std::size_t sources = sends ? plan_.members.size() : places.count / static_cast<std::size_t>(stream.share_count);
+    const std::size_t sources =
+        sends ? plan_.members.size() : places.count / static_cast<std::size_t>(stream.share_count);
     for (std::size_t source = 0; source < sources; ++source) {
       for (std::size_t b = source; b < places.count; b += sources) {
         builder_.span(Buffer::scratch, static_cast<int>(places.at + b));
@@ -554,7 +563,8 @@ NodeMap leaders_groups(const Problem& problem) {
     for (int g = 0; g < groups; ++g) {
       const Share share = share_of(count, groups, g);
       for (int i = share.first; i < share.first + share.count; ++i) {
-        labels[static_cast<std::size_t>(node[static_cast<std::size_t>(i)])] = node[static_cast<std::size_t>(share.first)];
+        labels[static_cast<std::size_t>(node[static_cast<std::size_t>(i)])] =
+            node[static_cast<std::size_t>(share.first)];
       }
     }
   }

@@ -38,8 +38,8 @@ struct LeadersRun {
 
 // What a leader exchanges with the leader of another node. Numbers of places in the area.
 struct LeadersStream {
-  int peer = 0;              // rank
-  std::size_t node = 0;      // that of the peer
+  int peer = 0;                          // rank
+  std::size_t node = 0;                  // that of the peer
   int share_first = 0, share_count = 0;  // what comes is for these members of this node
   std::size_t send_at = 0, send_count = 0;
   std::size_t recv_at = 0, recv_count = 0;
@@ -52,41 +52,43 @@ struct LeadersOut {
 };
 struct LeadersIn {
   std::size_t node = 0, at = 0;
-  std::vector<int> from;          // the ranks of the other node
-  int share = 0, number = 0;      // so many ranks is it for, and this one's number among them
+  std::vector<int> from;      // the ranks of the other node
+  int share = 0, number = 0;  // so many ranks is it for, and this one's number among them
 };
 
-// The area of a node is an array of places, each for one block, in five parts. Where a part lies in memory must not depend
-// on the plan: a rank may still read what came in one call while others write what goes out in the next.
-//   own, own_too  blocks that stay in the node and, in an allgather, all that the node sends; used by two calls in turn,
+// The area of a node is an array of places, each for one block, in five parts. Where a part lies in memory must not
+// depend on the plan: a rank may still read what came in one call while others write what goes out in the next.
+//   own, own_too  blocks that stay in the node and, in an allgather, all that the node sends; used by two calls in
+//   turn,
 //                 because a rank may begin the next call while others still read them
 //   out, in       what leaders send and receive; an allgather has no `out`
 //   scratch       of the exchanges among leaders
 enum class LeadersPart : std::uint8_t { own, own_too, out, in, scratch };
 inline constexpr std::size_t leaders_parts = 5;
 // The bytes of each part, for each rank of the node; memory/leaders.hpp has them.
-inline constexpr std::array<std::size_t, leaders_parts> leaders_part_bytes = {256 << 10, 256 << 10, 1 << 20, 1 << 20, 1 << 20};
+inline constexpr std::array<std::size_t, leaders_parts> leaders_part_bytes = {256 << 10, 256 << 10, 1 << 20, 1 << 20,
+                                                                              1 << 20};
 
 struct LeadersPlan {
   LeadersKind kind = LeadersKind::uniform;
-  std::size_t piece = 0;              // most bytes of a block that are to move at a time; uneven: through leaders
+  std::size_t piece = 0;  // most bytes of a block that are to move at a time; uneven: through leaders
   int me = 0, ranks = 0;
-  std::vector<int> members;           // the ranks of this node, in order
-  int number = 0;                     // of this rank among them
-  std::size_t node = 0, nodes = 1;    // of what acts as a node
-  std::vector<int> packs;             // the ranks for which it packs, in that order; of an allgather nothing
-  std::vector<std::size_t> send_at;   // [rank] place of this rank's block for it; of an allgather only [me]
-  std::vector<LeadersRun> received;   // all blocks for this rank, by their sources; the own ones in the first part
+  std::vector<int> members;          // the ranks of this node, in order
+  int number = 0;                    // of this rank among them
+  std::size_t node = 0, nodes = 1;   // of what acts as a node
+  std::vector<int> packs;            // the ranks for which it packs, in that order; of an allgather nothing
+  std::vector<std::size_t> send_at;  // [rank] place of this rank's block for it; of an allgather only [me]
+  std::vector<LeadersRun> received;  // all blocks for this rank, by their sources; the own ones in the first part
   std::array<std::size_t, leaders_parts + 1> parts{};  // first place of each part, and the end of all
-  std::vector<int> source_of;         // allgather: [place] whose block it holds
-  int leads = -1;                     // number of this rank among the leaders of its node; -1: none
-  int leaders = 0;                    // of this node
-  std::vector<LeadersOut> outs;       // uneven
+  std::vector<int> source_of;                          // allgather: [place] whose block it holds
+  int leads = -1;                                      // number of this rank among the leaders of its node; -1: none
+  int leaders = 0;                                     // of this node
+  std::vector<LeadersOut> outs;                        // uneven
   std::vector<LeadersIn> ins;
-  std::vector<LeadersStream> streams; // of a leader: [number in the exchange]; of an all-to-all its own has no blocks
-  Schedule exchange;                  // of a leader: block b of send and recv is that of stream b; peers are ranks.
-                                      // Uneven: of send the blocks b * (1 + members) to (b + 1) * (1 + members) - 1
-  std::size_t scratch_at = 0;         // scratch of this leader's exchange, `slot` places a block
+  std::vector<LeadersStream> streams;  // of a leader: [number in the exchange]; of an all-to-all its own has no blocks
+  Schedule exchange;                   // of a leader: block b of send and recv is that of stream b; peers are ranks.
+                                       // Uneven: of send the blocks b * (1 + members) to (b + 1) * (1 + members) - 1
+  std::size_t scratch_at = 0;          // scratch of this leader's exchange, `slot` places a block
   std::size_t slot = 0;
   std::array<std::size_t, leaders_parts> most_places{};  // of a part, for each rank of a node; on the node with most
 
@@ -97,8 +99,8 @@ struct LeadersPlan {
   std::size_t places() const { return parts.back(); }
 };
 
-// What acts as a node: the parameter `group` splits nodes into groups of at most so many ranks, of one NUMA domain as far as
-// may be.
+// What acts as a node: the parameter `group` splits nodes into groups of at most so many ranks, of one NUMA domain as
+// far as may be.
 NodeMap leaders_groups(const Problem& problem);
 
 // The orders of packing, in the order of the parameter `order`.

@@ -32,8 +32,8 @@ const std::vector<std::string_view>& leaders_exchange_names(LeadersKind kind) {
     for (const LeadersExchange& one : leaders_exchanges(of)) names.push_back(one.name);
     return names;
   };
-  static const std::vector<std::string_view> names[] = {
-      names_of(LeadersKind::uniform), names_of(LeadersKind::uneven), names_of(LeadersKind::gather)};
+  static const std::vector<std::string_view> names[] = {names_of(LeadersKind::uniform), names_of(LeadersKind::uneven),
+                                                        names_of(LeadersKind::gather)};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -32,9 +32,7 @@ bool is_better(const LineBasis& a, const LineBasis& b, std::span<const int> weig
 }
 
 // n values need n different sums of at least one element.
-std::size_t fewest_elements(std::size_t values) {
-  return static_cast<std::size_t>(std::bit_width(values));
-}
+std::size_t fewest_elements(std::size_t values) { return static_cast<std::size_t>(std::bit_width(values)); }
 
 // --- guesses -------------------------------------------------------------------------------------
 
@@ -87,8 +85,8 @@ LineBasis up_and_one_down(std::span<const int> values, int ring) {
 // Tries sets of `size` candidates. Sums are taken modulo `modulus`.
 class Search {
  public:
-  Search(std::span<const int> values, std::span<const int> weights, std::span<const int> candidates,
-         int modulus, std::int64_t& additions)
+  Search(std::span<const int> values, std::span<const int> weights, std::span<const int> candidates, int modulus,
+         std::int64_t& additions)
       : values_(values),
         weights_(weights),
         candidates_(candidates),
@@ -204,8 +202,7 @@ void improve(LineBasis& best, std::span<const int> values, std::span<const int> 
   const int far = (static_cast<int>(std::min(most, kMostElements)) + 1) * longest + 1;
   const int modulus = ring > 0 ? std::min(ring, far) : far;
   std::int64_t additions = kAdditions;
-  for (std::size_t size = fewest_elements(values.size()); size <= std::min(most, kMostElements);
-       ++size) {
+  for (std::size_t size = fewest_elements(values.size()); size <= std::min(most, kMostElements); ++size) {
     const bool is_done = Search(values, weights, candidates, modulus, additions).run(size, best);
     if (best.elements.size() == size) {  // all smaller ones have been tried
       best.exact = true;

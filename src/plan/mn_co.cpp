@@ -1,21 +1,23 @@
 // All-to-all and allgather in Morton order between ranks: mn-co.
 //
-// Idea    The square of all blocks (source, destination) is cut into P rectangles, as squarish as they can be, by halving
-//         ranks and the longer side together: pieces of the Z curve. Each rank carries one. A source sends all its blocks
-//         of a rectangle to the carrier, in one message; the carrier sends all that it has for a destination there, in
-//         one message. So a rank sends about sqrt(P) messages, twice, and all of a phase are under way together; Bruck's
-//         log P rounds wait for each other.
+// Idea    The square of all blocks (source, destination) is cut into P rectangles, as squarish as they can be, by
+// halving
+//         ranks and the longer side together: pieces of the Z curve. Each rank carries one. A source sends all its
+//         blocks of a rectangle to the carrier, in one message; the carrier sends all that it has for a destination
+//         there, in one message. So a rank sends about sqrt(P) messages, twice, and all of a phase are under way
+//         together; Bruck's log P rounds wait for each other.
 // Source  Li, Zhang and Hoefler, section 2.5 (MN-CO), for powers of two; for other P the halving shares the sides in
 //         proportion to the ranks. ("Phase (2)" of its last count means phase 3.)
-// Cost    2 rounds. P = 2^n, n even: at most sqrt(P) messages each way in both; n odd: sqrt(2 P) in the first, sqrt(P / 2)
-//         in the second. Each block moves at most twice, and lies in scratch between; the block that a rank sends to itself
-//         is copied. An allgather: the same messages, no scratch; P - 1 blocks come to each rank.
+// Cost    2 rounds. P = 2^n, n even: at most sqrt(P) messages each way in both; n odd: sqrt(2 P) in the first, sqrt(P /
+// 2)
+//         in the second. Each block moves at most twice, and lies in scratch between; the block that a rank sends to
+//         itself is copied. An allgather: the same messages, no scratch; P - 1 blocks come to each rank.
 //
 // Of uneven blocks the sizes of those that the carrier will send on travel with them; those for itself it knows, and so
 // does the destination.
 //
-// Example, P = 4. Rank 0 carries the blocks of sources 0, 1 for destinations 0, 1; rank 1 those of sources 2, 3 for 0, 1;
-// rank 2 those of 0, 1 for 2, 3; rank 3 those of 2, 3 for 2, 3. Rank 1, "sd" the block from s to d:
+// Example, P = 4. Rank 0 carries the blocks of sources 0, 1 for destinations 0, 1; rank 1 those of sources 2, 3 for 0,
+// 1; rank 2 those of 0, 1 for 2, 3; rank 3 those of 2, 3 for 2, 3. Rank 1, "sd" the block from s to d:
 //   copy     11
 //   round 1  send 10 to 0; 12 13 to 2              receive 21 20 from 2; 31 30 from 3
 //   round 2  send 20 30 to 0                       receive 01 from 0
@@ -87,7 +89,12 @@ class Spans {
 class AllToAll {
  public:
   AllToAll(const Problem& problem, bool uneven)
-      : me_(problem.me), ranks_(problem.ranks), uneven_(uneven), all_(shares(problem.ranks)), mine_(of(me_)), builder_(me_) {}
+      : me_(problem.me),
+        ranks_(problem.ranks),
+        uneven_(uneven),
+        all_(shares(problem.ranks)),
+        mine_(of(me_)),
+        builder_(me_) {}
 
   Schedule build() {
     if (uneven_) builder_.sizes(Sizes::carried);
@@ -134,11 +141,9 @@ class AllToAll {
     return (box.sources - (from ? 1 : 0)) * (box.destinations - (to ? 1 : 0)) - own;
   }
 
-  // Of uneven blocks all that travel are blocks of scratch, which is only to say where they are: own ones for `to`, those
-  // from `from`, and those that are carried.
-  void add_own(Spans& spans, int to) {
-    uneven_ ? spans.add(Buffer::scratch, to) : spans.add(Buffer::send, to);
-  }
+  // Of uneven blocks all that travel are blocks of scratch, which is only to say where they are: own ones for `to`,
+  // those from `from`, and those that are carried.
+  void add_own(Spans& spans, int to) { uneven_ ? spans.add(Buffer::scratch, to) : spans.add(Buffer::send, to); }
   void add_received(Spans& spans, int from) {
     uneven_ ? spans.add(Buffer::scratch, ranks_ + from) : spans.add(Buffer::recv, from);
   }

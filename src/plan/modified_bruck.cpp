@@ -42,8 +42,6 @@ Schedule build(const Problem& problem, bruck::Transfer transfer) {
 }  // namespace
 
 Schedule modified_bruck(const Problem& problem) { return build(problem, bruck::Transfer::packed); }
-Schedule modified_bruck_dt(const Problem& problem) {
-  return build(problem, bruck::Transfer::typed);
-}
+Schedule modified_bruck_dt(const Problem& problem) { return build(problem, bruck::Transfer::typed); }
 
 }  // namespace quadrille::plan

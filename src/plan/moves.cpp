@@ -24,7 +24,7 @@ struct Channel {
 // Where a rank is.
 struct Progress {
   std::size_t round = 0;
-  bool inside = false;     // its copies before the messages are done
+  bool inside = false;  // its copies before the messages are done
   bool at_fence = false;
   std::size_t posted = 0;  // pairs of messages of the round
   std::vector<int> open;   // [pair]: messages that are not complete
@@ -32,7 +32,8 @@ struct Progress {
 
 class Playing {
  public:
-  Playing(std::span<const Schedule> schedules, const NodeMap& nodes) : schedules_(schedules), nodes_(nodes), ranks_(schedules.size()) {}
+  Playing(std::span<const Schedule> schedules, const NodeMap& nodes)
+      : schedules_(schedules), nodes_(nodes), ranks_(schedules.size()) {}
 
   std::string play(std::vector<Step>& steps) {
     while (!is_over()) {
@@ -47,7 +48,8 @@ class Playing {
       if (!step_.empty()) steps.push_back(std::move(step_));
     }
     for (const auto& [ends, channel] : channels_) {
-      if (!channel.sends.empty() || !channel.receives.empty()) return fmt::format("a message from {} to {} has one side", ends.first, ends.second);
+      if (!channel.sends.empty() || !channel.receives.empty())
+        return fmt::format("a message from {} to {} has one side", ends.first, ends.second);
     }
     return "";
   }
@@ -82,7 +84,8 @@ class Playing {
   std::size_t room(const Progress& rank, const Window& window) const {
     const std::size_t left = rank.open.size() - rank.posted;
     if (window.pairs == 0) return left;
-    const auto under_way = static_cast<std::size_t>(std::count_if(rank.open.begin(), rank.open.end(), [](int open) { return open > 0; }));
+    const auto under_way =
+        static_cast<std::size_t>(std::count_if(rank.open.begin(), rank.open.end(), [](int open) { return open > 0; }));
     if (window.wait == Window::Wait::all && under_way > 0) return 0;
     return std::min<std::size_t>(left, window.pairs - std::min<std::size_t>(under_way, window.pairs));
   }

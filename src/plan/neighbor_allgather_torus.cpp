@@ -20,8 +20,7 @@
 namespace quadrille::plan {
 
 Schedule neighbor_allgather_torus(const NeighborProblem& problem) {
-  const std::vector<int> order =
-      neighbors::trie_order(travelled(*problem.grid, *problem.neighborhood));
+  const std::vector<int> order = neighbors::trie_order(travelled(*problem.grid, *problem.neighborhood));
   const bool shared = value_of(problem.parameters, "share", 1) != 0;
   return neighbors::allgather_along(neighbors::torus_paths(problem, order, shared), problem);
 }

@@ -16,8 +16,7 @@
 namespace quadrille::plan {
 
 Schedule neighbor_allgather_torus_direct(const NeighborProblem& problem) {
-  const std::vector<int> order =
-      neighbors::trie_order(travelled(*problem.grid, *problem.neighborhood));
+  const std::vector<int> order = neighbors::trie_order(travelled(*problem.grid, *problem.neighborhood));
   return neighbors::allgather_along(neighbors::torus_direct_paths(problem, order), problem);
 }
 

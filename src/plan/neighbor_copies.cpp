@@ -21,8 +21,7 @@ namespace quadrille::plan {
 namespace {
 
 Schedule copies(const EdgeProblem& problem, Order order) {
-  const std::vector<EdgeCopy> part =
-      part_of_edges(order, problem.ranks, problem.me, problem.edges, problem.domains);
+  const std::vector<EdgeCopy> part = part_of_edges(order, problem.ranks, problem.me, problem.edges, problem.domains);
   Builder builder(problem.me);
   builder.reserve(2, 0, 0, part.size());
   builder.begin_round();

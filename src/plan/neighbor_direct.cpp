@@ -20,8 +20,7 @@ namespace quadrille::plan {
 namespace {
 
 // `one`: there is one send block, for all.
-Schedule exchange(int me, std::span<const int> sources, std::span<const int> destinations,
-                  bool one) {
+Schedule exchange(int me, std::span<const int> sources, std::span<const int> destinations, bool one) {
   const auto block = [one](std::size_t k) { return one ? 0 : static_cast<int>(k); };
   Builder builder(me);
   builder.begin_round();
@@ -49,8 +48,7 @@ Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const i
   return exchange(me, sources, destinations, false);
 }
 
-Schedule neighbor_allgather_direct(int me, std::span<const int> sources,
-                                   std::span<const int> destinations) {
+Schedule neighbor_allgather_direct(int me, std::span<const int> sources, std::span<const int> destinations) {
   return exchange(me, sources, destinations, true);
 }
 

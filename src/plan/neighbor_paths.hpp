@@ -31,9 +31,7 @@ struct Paths {
 
   int dimensions() const { return offsets.dimensions; }
   int blocks() const { return offsets.size(); }
-  int step_count() const {
-    return steps.empty() ? 0 : static_cast<int>(steps.size()) / dimensions();
-  }
+  int step_count() const { return steps.empty() ? 0 : static_cast<int>(steps.size()) / dimensions(); }
   std::span<const int> step(int number) const {
     const auto d = static_cast<std::size_t>(dimensions());
     return std::span(steps).subspan(static_cast<std::size_t>(number) * d, d);

@@ -122,12 +122,10 @@ class Plan {
         problem_(problem),
         grid_(*problem.grid),
         pattern_(pattern),
-        mesh_(std::find(grid_.periodic.begin(), grid_.periodic.end(), false) !=
-              grid_.periodic.end()),
+        mesh_(std::find(grid_.periodic.begin(), grid_.periodic.end(), false) != grid_.periodic.end()),
         moves_(pattern == Pattern::alltoall ? chains(paths) : trie(paths)),
         of_step_(steps(), moves_.all.size(), [this](std::size_t m) { return moves_.all[m].step; }),
-        after_(moves_.all.size(), moves_.all.size(),
-               [this](std::size_t m) { return moves_.all[m].parent; }),
+        after_(moves_.all.size(), moves_.all.size(), [this](std::size_t m) { return moves_.all[m].parent; }),
         builder_(problem.me) {
     for (int rank = problem.me, j = dimensions() - 1; j >= 0; --j) {
       const int extent = grid_.extents[static_cast<std::size_t>(j)];
@@ -166,8 +164,7 @@ class Plan {
     for (std::size_t m = 0; m < moves_.all.size(); ++m) {
       const Move& move = moves_.all[m];
       for (std::size_t j = 0; j < d; ++j) {
-        const int before =
-            move.parent < 0 ? 0 : done_[static_cast<std::size_t>(move.parent) * d + j];
+        const int before = move.parent < 0 ? 0 : done_[static_cast<std::size_t>(move.parent) * d + j];
         done_[m * d + j] = before + paths_.step(move.step)[j];
       }
     }
@@ -182,8 +179,7 @@ class Plan {
         needs.emplace_back(m, i);
       }
     }
-    const Lists lists(moves_.all.size(), needs.size(),
-                      [&](std::size_t n) { return needs[n].first; });
+    const Lists lists(moves_.all.size(), needs.size(), [&](std::size_t n) { return needs[n].first; });
     targets_.resize(moves_.all.size());
     for (std::size_t m = 0; m < targets_.size(); ++m) {
       for (const int n : lists[static_cast<int>(m)]) {
@@ -280,8 +276,7 @@ class Plan {
     }
     if (pattern_ == Pattern::alltoall) return target_exists(move(m).block, done);
     const std::vector<int>& targets = targets_[static_cast<std::size_t>(m)];
-    return std::any_of(targets.begin(), targets.end(),
-                       [&](int block) { return target_exists(block, done); });
+    return std::any_of(targets.begin(), targets.end(), [&](int block) { return target_exists(block, done); });
   }
 
   Span scratch(int block) {

@@ -15,13 +15,9 @@ int Grid::ranks() const {
   return ranks;
 }
 
-bool Grid::is_torus() const {
-  return std::find(periodic.begin(), periodic.end(), false) == periodic.end();
-}
+bool Grid::is_torus() const { return std::find(periodic.begin(), periodic.end(), false) == periodic.end(); }
 
-int Neighborhood::size() const {
-  return dimensions == 0 ? 0 : static_cast<int>(offsets.size()) / dimensions;
-}
+int Neighborhood::size() const { return dimensions == 0 ? 0 : static_cast<int>(offsets.size()) / dimensions; }
 
 std::span<const int> Neighborhood::offset(int i) const {
   const auto d = static_cast<std::size_t>(dimensions);

@@ -120,8 +120,7 @@ Schedule neighbor_allgather_basis(const NeighborProblem& problem);
 // recv block k comes from sources[k]; the k-th edge from one rank to another is the same on both
 // sides. A negative rank is no neighbour. One round, all messages at once.
 Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const int> destinations);
-Schedule neighbor_allgather_direct(int me, std::span<const int> sources,
-                                   std::span<const int> destinations);
+Schedule neighbor_allgather_direct(int me, std::span<const int> sources, std::span<const int> destinations);
 
 // Makes recv block i of a schedule recv block slots[i].
 void renumber_received(Schedule& schedule, std::span<const int> slots);

@@ -100,8 +100,7 @@ void copy_inside_node(const Problem& problem, Order order, bool blocks, Builder&
   for (const auto [from, to] : part_of_order(order, static_cast<int>(here), node.me, node.domains)) {
     const int source = node.members[static_cast<std::size_t>(from)];
     const int destination = node.members[static_cast<std::size_t>(to)];
-    builder.copy(Span{source, blocks ? destination : 0, Buffer::send},
-                 Span{destination, source, Buffer::recv});
+    builder.copy(Span{source, blocks ? destination : 0, Buffer::send}, Span{destination, source, Buffer::recv});
   }
   builder.node_fence();
 }
@@ -116,14 +115,10 @@ Schedule hint_hilbert_square(const Problem& problem) { return square(problem, tr
 
 Schedule allgather_sh_naive(const Problem& problem) { return allgather(problem, Order::row_numa); }
 Schedule allgather_sh_co(const Problem& problem) { return allgather(problem, Order::morton); }
-Schedule allgather_sh_numa_co(const Problem& problem) {
-  return allgather(problem, Order::morton_numa);
-}
+Schedule allgather_sh_numa_co(const Problem& problem) { return allgather(problem, Order::morton_numa); }
 Schedule allgather_hint_row(const Problem& problem) { return allgather(problem, Order::row); }
 Schedule allgather_hint_column(const Problem& problem) { return allgather(problem, Order::column); }
-Schedule allgather_hint_hilbert(const Problem& problem) {
-  return allgather(problem, Order::hilbert);
-}
+Schedule allgather_hint_hilbert(const Problem& problem) { return allgather(problem, Order::hilbert); }
 Schedule allgather_hint_hilbert_square(const Problem& problem) { return square(problem, false); }
 
 }  // namespace quadrille::plan

@@ -16,8 +16,6 @@
 
 namespace quadrille::plan {
 
-Schedule nonblocking(const Problem& problem) {
-  return direct_exchange(problem, {Window::Wait::all, 0});
-}
+Schedule nonblocking(const Problem& problem) { return direct_exchange(problem, {Window::Wait::all, 0}); }
 
 }  // namespace quadrille::plan

@@ -40,9 +40,7 @@ int first_source(const Domains& domains, int me, int from) {
 namespace {
 
 // The domain from which domain `mine` reads in step `step`: never one that another reads then.
-int source_domain(const Domains& domains, int mine, int step) {
-  return (mine + step) % domains.count();
-}
+int source_domain(const Domains& domains, int mine, int step) { return (mine + step) % domains.count(); }
 
 std::vector<Pair> row_numa_part(const Domains& domains, int me) {
   std::vector<Pair> pairs;
@@ -64,8 +62,7 @@ Box box_of_step(const Domains& domains, int mine, int step) {
 }
 
 // Appends `piece` of the curve of a step, with ranks for members.
-void append_step(const Domains& domains, int mine, int step, Piece piece,
-                 std::vector<Pair>& pairs) {
+void append_step(const Domains& domains, int mine, int step, Piece piece, std::vector<Pair>& pairs) {
   const std::vector<int>& sources = domains.ranks_of(source_domain(domains, mine, step));
   const std::vector<int>& destinations = domains.ranks_of(mine);
   const std::size_t first = pairs.size();

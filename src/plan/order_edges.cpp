@@ -68,8 +68,9 @@ std::vector<EdgeCopy> morton_numa_part(std::span<const EdgeCopy> edges, const Do
   for (int step = 0; step < domains.count(); ++step) {
     const int from = (mine + step) % domains.count();
     std::vector<EdgeCopy> some = between(edges, domains, from, mine);
-    sort_along(Box{0, 0, static_cast<int>(domains.ranks_of(from).size()), members}, some,
-               [&](const EdgeCopy& e) { return Pair{member(e.source), member(e.destination)}; });
+    sort_along(Box{0, 0, static_cast<int>(domains.ranks_of(from).size()), members}, some, [&](const EdgeCopy& e) {
+      return Pair{member(e.source), member(e.destination)};
+    });
     append_piece(some, member(me), members, part);
   }
   return part;

@@ -47,10 +47,8 @@ struct Tile {
 
 Box box_of(const Tile& tile) {
   const Pair far = moved(moved(tile.start, tile.main, tile.length - 1), tile.side, tile.width - 1);
-  return {std::min(tile.start.source, far.source),
-          std::min(tile.start.destination, far.destination),
-          std::abs(far.source - tile.start.source) + 1,
-          std::abs(far.destination - tile.start.destination) + 1};
+  return {std::min(tile.start.source, far.source), std::min(tile.start.destination, far.destination),
+          std::abs(far.source - tile.start.source) + 1, std::abs(far.destination - tile.start.destination) + 1};
 }
 
 // Half of `length`, moved up to an even number if that leaves something.
@@ -61,8 +59,7 @@ int even_half(int length) {
 
 class Walk {
  public:
-  Walk(Piece piece, const Box& box, std::vector<Pair>& pairs)
-      : piece_(piece), box_(box), pairs_(pairs) {}
+  Walk(Piece piece, const Box& box, std::vector<Pair>& pairs) : piece_(piece), box_(box), pairs_(pairs) {}
 
   // `tile` begins at the place that the walk has come to.
   void cross(const Tile& tile) {
@@ -84,23 +81,20 @@ class Walk {
   void line(Pair start, Step step, int length) {
     for (int i = 0; i < length; ++i, ++place_) {
       const Pair pair = moved(start, step, i);
-      const bool wanted = !apart({place_, place_ + 1}, piece_) &&
-                          !apart({pair.source, pair.destination, 1, 1}, box_);
+      const bool wanted = !apart({place_, place_ + 1}, piece_) && !apart({pair.source, pair.destination, 1, 1}, box_);
       if (wanted) pairs_.push_back(pair);
     }
   }
 
   void cut(const Tile& tile, int length) {
     cross({tile.start, tile.main, tile.side, length, tile.width});
-    cross({moved(tile.start, tile.main, length), tile.main, tile.side, tile.length - length,
-           tile.width});
+    cross({moved(tile.start, tile.main, length), tile.main, tile.side, tile.length - length, tile.width});
   }
 
   // Up over `length` of the main side, along at the far side, and down over the rest.
   void bend(const Tile& tile, int length, int width) {
     cross({tile.start, tile.side, tile.main, width, length});
-    cross({moved(tile.start, tile.side, width), tile.main, tile.side, tile.length,
-           tile.width - width});
+    cross({moved(tile.start, tile.side, width), tile.main, tile.side, tile.length, tile.width - width});
     const Pair down = moved(moved(tile.start, tile.main, tile.length - 1), tile.side, width - 1);
     cross({down, -tile.side, -tile.main, width, tile.length - length});
   }

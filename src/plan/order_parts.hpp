@@ -16,9 +16,7 @@ struct Domains {
   std::vector<int> index_of;              // [rank] which member of its domain
 
   int count() const { return static_cast<int>(members.size()); }
-  const std::vector<int>& ranks_of(int domain) const {
-    return members[static_cast<std::size_t>(domain)];
-  }
+  const std::vector<int>& ranks_of(int domain) const { return members[static_cast<std::size_t>(domain)]; }
   int of(int rank) const { return domain_of[static_cast<std::size_t>(rank)]; }
 };
 
@@ -47,8 +45,7 @@ inline bool apart(Piece a, Piece b) { return a.end <= b.first || b.end <= a.firs
 
 inline bool apart(const Box& a, const Box& b) {
   return a.source + a.sources <= b.source || b.source + b.sources <= a.source ||
-         a.destination + a.destinations <= b.destination ||
-         b.destination + b.destinations <= a.destination;
+         a.destination + a.destinations <= b.destination || b.destination + b.destinations <= a.destination;
 }
 
 // Piece `index` of `pieces` equal ones; `total` must be a multiple of `pieces`.

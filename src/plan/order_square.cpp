@@ -33,9 +33,7 @@ int side_of_square(int ranks) { return static_cast<int>(std::bit_floor(static_ca
 struct Strips {
   Box beside, beyond;
 };
-Strips strips_of(int ranks, int side) {
-  return {{side, 0, ranks - side, side}, {0, side, ranks, ranks - side}};
-}
+Strips strips_of(int ranks, int side) { return {{side, 0, ranks - side, side}, {0, side, ranks, ranks - side}}; }
 
 // A rank's piece of the Z curves: ranks - side pairs of the first strip, or `ranks` of the other.
 void append_rest_by_morton(int ranks, int side, int me, std::vector<Pair>& pairs) {

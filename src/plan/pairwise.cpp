@@ -15,8 +15,6 @@
 
 namespace quadrille::plan {
 
-Schedule pairwise(const Problem& problem) {
-  return direct_exchange(problem, {Window::Wait::all, 1});
-}
+Schedule pairwise(const Problem& problem) { return direct_exchange(problem, {Window::Wait::all, 1}); }
 
 }  // namespace quadrille::plan

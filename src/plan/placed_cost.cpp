@@ -61,8 +61,8 @@ class Reader {
     const double blocks = blocks_of_(message, sends);
     const bool away = is_away(nodes_, me_, message.peer);
     (away ? (sends ? work.away_out : work.away_in) : (sends ? work.near_out : work.near_in)) += 1;
-    (away ? (sends ? work.away_blocks_out : work.away_blocks_in) : (sends ? work.near_blocks_out : work.near_blocks_in)) +=
-        blocks;
+    (away ? (sends ? work.away_blocks_out : work.away_blocks_in)
+          : (sends ? work.near_blocks_out : work.near_blocks_in)) += blocks;
     if (away) work.longest = std::max(work.longest, blocks);
     if (!is_one_run(schedule_, message)) work.copied += scattered * blocks;
     if (sends && message.told > 0) {
@@ -88,12 +88,12 @@ class Reader {
 };
 
 void join(RoundWork& work, const RoundWork& other, double weight, double& (*keep)(double&, double)) {
-  constexpr double RoundWork::* all[] = {
+  constexpr double RoundWork::*all[] = {
       &RoundWork::away_out,        &RoundWork::away_in,        &RoundWork::near_out,        &RoundWork::near_in,
       &RoundWork::away_blocks_out, &RoundWork::away_blocks_in, &RoundWork::near_blocks_out, &RoundWork::near_blocks_in,
       &RoundWork::away_told,       &RoundWork::near_told,      &RoundWork::away_sizes,      &RoundWork::near_sizes,
-      &RoundWork::most_told,       &RoundWork::longest,        &RoundWork::copied,         &RoundWork::shared,          &RoundWork::shared_data,
-      &RoundWork::rounds,          &RoundWork::flight,         &RoundWork::fences};
+      &RoundWork::most_told,       &RoundWork::longest,        &RoundWork::copied,          &RoundWork::shared,
+      &RoundWork::shared_data,     &RoundWork::rounds,         &RoundWork::flight,          &RoundWork::fences};
   for (const auto field : all) keep(work.*field, other.*field * weight);
 }
 double& larger(double& a, double b) { return a = std::max(a, b); }
@@ -128,7 +128,8 @@ constexpr std::array<TermRow, terms> term_rows = {{
     {Term::round, "round", &Machine::rho, "rounds of waiting for peers"},
     {Term::fence, "fence", &Machine::fence, "waits of a node's ranks for each other"},
     {Term::flight, "flight", &Machine::flight, "doublings of the messages under way together"},
-    {Term::handshake, "handshake", &Machine::handshake, "rounds with messages that wait until their receivers have answered"},
+    {Term::handshake, "handshake", &Machine::handshake,
+     "rounds with messages that wait until their receivers have answered"},
 }};
 
 double time(const Amounts& amounts, const Machine& machine) {
@@ -160,7 +161,8 @@ Amounts amounts(const PlacedCost& cost, const BlockBytes& bytes, double at_once)
 
 std::vector<SampledNode> sample_ranks(const NodeMap& nodes, SampleLimits limits) {
   std::vector<std::vector<int>> members(static_cast<std::size_t>(nodes.nodes));
-  for (int r = 0; r < nodes.ranks(); ++r) members[static_cast<std::size_t>(nodes.node_of[static_cast<std::size_t>(r)])].push_back(r);
+  for (int r = 0; r < nodes.ranks(); ++r)
+    members[static_cast<std::size_t>(nodes.node_of[static_cast<std::size_t>(r)])].push_back(r);
   // `count` of `all` numbers at equal distances, the first and the last among them.
   const auto spread = [](std::size_t all, int most) {
     const std::size_t count = std::min(all, static_cast<std::size_t>(most));
@@ -169,9 +171,10 @@ std::vector<SampledNode> sample_ranks(const NodeMap& nodes, SampleLimits limits)
     return list;
   };
   std::vector<std::size_t> chosen = spread(members.size(), limits.nodes);
-  const auto fullest = static_cast<std::size_t>(
-      std::max_element(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); }) -
-      members.begin());
+  const auto fullest =
+      static_cast<std::size_t>(std::max_element(members.begin(), members.end(),
+                                                [](const auto& a, const auto& b) { return a.size() < b.size(); }) -
+                               members.begin());
   const bool has_fullest = std::any_of(chosen.begin(), chosen.end(),
                                        [&](std::size_t n) { return members[n].size() == members[fullest].size(); });
   if (!has_fullest) chosen.push_back(fullest);
@@ -229,12 +232,14 @@ RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes) {
   };
   // An allgather's own blocks are received where they are sent from.
   const auto lies_there = [&](const Copy& copy) {
-    return plan.gathers() && copy.from.buffer == Buffer::send && copy.to.buffer == Buffer::recv && &stream_of(copy.to) == &*own;
+    return plan.gathers() && copy.from.buffer == Buffer::send && copy.to.buffer == Buffer::recv &&
+           &stream_of(copy.to) == &*own;
   };
   const auto blocks_of = [&](const Message& message, bool) {
     if (uneven) return blocks_of_span(plan.exchange.spans[message.spans.first]);
     double blocks = 0;
-    for (std::uint32_t s = 0; s < message.spans.count; ++s) blocks += blocks_of_span(plan.exchange.spans[message.spans.first + s]);
+    for (std::uint32_t s = 0; s < message.spans.count; ++s)
+      blocks += blocks_of_span(plan.exchange.spans[message.spans.first + s]);
     return blocks;
   };
   const Reader reader(plan.exchange, plan.me, nodes, blocks_of);
@@ -288,10 +293,10 @@ void CostSum::end_node(int ranks_on_node) {
 void CostSum::close(Round& round, int ranks_on_node) const {
   const RoundWork &most = round.most, &sum = round.sum;
   // What needs a processor.
-  const auto work = [&](double RoundWork::* field) {
+  const auto work = [&](double RoundWork::*field) {
     return processors_ > 0 ? std::max(most.*field, sum.*field / processors_) : most.*field;
   };
-  const auto either = [&](const RoundWork& of, double RoundWork::* out, double RoundWork::* in) {
+  const auto either = [&](const RoundWork& of, double RoundWork::*out, double RoundWork::*in) {
     return std::max(of.*out, of.*in);
   };
   raise(round.fixed, Term::message, std::max(work(&RoundWork::away_out), work(&RoundWork::away_in)));
@@ -305,7 +310,8 @@ void CostSum::close(Round& round, int ranks_on_node) const {
   raise(round.fixed, Term::round, most.rounds);
   raise(round.fixed, Term::flight, most.flight);
   const double waits = doublings(ranks_on_node);
-  raise(round.fixed, Term::fence, most.fences * (processors_ > 0 ? std::max(waits, (ranks_on_node - 1) / processors_) : waits));
+  raise(round.fixed, Term::fence,
+        most.fences * (processors_ > 0 ? std::max(waits, (ranks_on_node - 1) / processors_) : waits));
   raise(round.per_byte, Term::byte, either(most, &RoundWork::away_blocks_out, &RoundWork::away_blocks_in));
   raise(round.per_byte, Term::node_byte, either(sum, &RoundWork::away_blocks_out, &RoundWork::away_blocks_in));
   raise(round.per_byte, Term::near_byte, std::max(work(&RoundWork::near_blocks_out), work(&RoundWork::near_blocks_in)));

@@ -1,16 +1,19 @@
 // What a call costs where several ranks share a node: counted from the schedules of its ranks, or of some of them.
 //
-// Idea    A round takes what its busiest rank takes, and what the busiest node takes for the bytes and messages that all
+// Idea    A round takes what its busiest rank takes, and what the busiest node takes for the bytes and messages that
+// all
 //         its ranks send to other nodes, which share one adapter. Of each kind of work (Term) the amounts of the rounds
 //         are added up; the time of a call is the sum of all amounts, each times a constant of the machine. Where ranks
 //         share processors, work of processors (messages, copies) is at least what the node's ranks have together,
 //         divided by its processors.
-// Source  The model of Fan et al. (HPDC 2022, section 3.3), with what several ranks a node add; the shared adapter as in
+// Source  The model of Fan et al. (HPDC 2022, section 3.3), with what several ranks a node add; the shared adapter as
+// in
 //         the max-rate model of Gropp, Olson and Samfass (EuroMPI 2016), as a sum in place of a maximum, so that it can
 //         be fitted by linear least squares.
-// Cost    A schedule for each rank that is looked at. With many ranks some stand for all (sample_ranks): ranks of a node
-//         at equal distances, on nodes at equal distances. The first and the last rank of a node are among them and stand
-//         for themselves: often they alone have neighbours on other nodes.
+// Cost    A schedule for each rank that is looked at. With many ranks some stand for all (sample_ranks): ranks of a
+// node
+//         at equal distances, on nodes at equal distances. The first and the last rank of a node are among them and
+//         stand for themselves: often they alone have neighbours on other nodes.
 //
 // Amounts depend on the bytes of a block in a simple way, so they are counted once for all sizes.
 #pragma once
@@ -50,7 +53,7 @@ inline constexpr std::size_t terms = static_cast<std::size_t>(Term::handshake) +
 struct TermRow {
   Term term;
   std::string_view name;  // in tuning tables
-  double Machine::* constant;
+  double Machine::*constant;
   std::string_view what;  // is counted, in words
 };
 // [term]
@@ -74,8 +77,8 @@ struct PlacedCost {
   };
   std::vector<Told> told;
   double eager = 0;
-  // Rounds whose largest message between nodes has so many blocks. Of longer ones than the MPI sends at once the data wait
-  // until the receiver has answered.
+  // Rounds whose largest message between nodes has so many blocks. Of longer ones than the MPI sends at once the data
+  // wait until the receiver has answered.
   struct Longest {
     double blocks = 0, rounds = 0;
     friend bool operator==(const Longest&, const Longest&) = default;
@@ -110,14 +113,14 @@ std::vector<SampledNode> sample_ranks(const NodeMap& nodes, SampleLimits limits)
 
 // What a rank does in a round, in blocks and messages.
 struct RoundWork {
-  double away_out = 0, away_in = 0, near_out = 0, near_in = 0;              // messages to other nodes, and inside its own
+  double away_out = 0, away_in = 0, near_out = 0, near_in = 0;  // messages to other nodes, and inside its own
   double away_blocks_out = 0, away_blocks_in = 0, near_blocks_out = 0, near_blocks_in = 0;
-  double away_told = 0, near_told = 0;        // messages with sizes
-  double away_sizes = 0, near_sizes = 0;      // in them
-  double most_told = 0;                       // blocks of the largest of these messages
-  double longest = 0;                         // blocks of the largest message to or from another node
-  double copied = 0, shared = 0;              // blocks copied in private and in shared memory
-  double shared_data = 0;                     // of those in shared memory, how many blocks' bytes
+  double away_told = 0, near_told = 0;    // messages with sizes
+  double away_sizes = 0, near_sizes = 0;  // in them
+  double most_told = 0;                   // blocks of the largest of these messages
+  double longest = 0;                     // blocks of the largest message to or from another node
+  double copied = 0, shared = 0;          // blocks copied in private and in shared memory
+  double shared_data = 0;                 // of those in shared memory, how many blocks' bytes
   double rounds = 0, flight = 0, fences = 0;
 };
 // [fences passed before][round]
@@ -141,8 +144,8 @@ class CostSum {
 
  private:
   struct Round {
-    RoundWork most;       // of a rank of this node
-    RoundWork sum;        // of the ranks of this node
+    RoundWork most;                        // of a rank of this node
+    RoundWork sum;                         // of the ranks of this node
     Amounts fixed{}, per_byte{}, alone{};  // of the busiest node, and ranks
     double most_told = 0, longest = 0;
   };

@@ -63,8 +63,7 @@ std::vector<int> permuted_labels(std::uint64_t seed, int ranks) {
   }
   std::vector<int> labels = fill_nodes(sizes, ranks);
   for (int i = ranks - 1; i > 0; --i) {
-    std::swap(labels[static_cast<std::size_t>(i)],
-              labels[static_cast<std::size_t>(random.below(i + 1))]);
+    std::swap(labels[static_cast<std::size_t>(i)], labels[static_cast<std::size_t>(random.below(i + 1))]);
   }
   return labels;
 }
@@ -115,15 +114,13 @@ std::string parse_node_map(std::string_view text, int ranks, NodeMap& map) {
   if (ranks < 1) return complain(text, "there must be at least one rank");
   const std::size_t colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
-  const std::string_view rest =
-      colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+  const std::string_view rest = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
 
   std::vector<int> labels;
   if (kind == "blocked" || kind == "roundrobin" || kind == "even") {
     int number = 0;
     if (!read_number(rest, number) || number < 1) {
-      return complain(text,
-                      fmt::format("{} needs a number of at least 1, for example {}:2", kind, kind));
+      return complain(text, fmt::format("{} needs a number of at least 1, for example {}:2", kind, kind));
     }
     if (kind == "blocked") {
       labels = fill_nodes({number}, ranks);

@@ -1,7 +1,8 @@
 // What is between nodes of an all-to-all or an allgather, by way of other ranks: few rounds of messages with several
 // blocks, after a step inside the nodes (hint_network.cpp).
 //
-// Idea    An algorithm among all ranks, without the blocks that the step inside the nodes brings. On its way a block may
+// Idea    An algorithm among all ranks, without the blocks that the step inside the nodes brings. On its way a block
+// may
 //         pass ranks of any node, so nodes may be of any sizes, and their ranks anywhere.
 //         All-to-all: Bruck of radix r. Block i goes i ranks down, in jumps of z w for each digit z of i at weight w.
 //         The block i that rank q holds before the round of w began at q + (i mod w), and is for the rank i below that:
@@ -13,8 +14,8 @@
 //         messages: the receiver has it. So each rank has at any time what it would have among all ranks, and can pass
 //         it on.
 // Source  Ramesh et al., HINT, section V.F: algorithm 5 "or any other inter-node algorithm". The algorithms among all
-//         ranks: Fan et al., HPDC 2022, sections 2.1 and 3.2; Thakur, Rabenseifner and Gropp, IJHPCA 2005; Li, Zhang and
-//         Hoefler, section 2.5.
+//         ranks: Fan et al., HPDC 2022, sections 2.1 and 3.2; Thakur, Rabenseifner and Gropp, IJHPCA 2005; Li, Zhang
+//         and Hoefler, section 2.5.
 // Cost    At most the rounds and messages of the algorithm among all ranks: with Bruck ceil(log_r P) rounds, of at most
 //         r - 1 messages; of different sizes as many again, with 4 bytes for each block that moves on. A block between
 //         nodes is sent once for each digit of its i that is not zero, and copied twice each time. In an allgather each

@@ -30,8 +30,7 @@ std::uint32_t waiting_slots(const Schedule& s) {
   return slots;
 }
 
-void Builder::reserve(std::size_t rounds, std::size_t messages, std::size_t spans,
-                      std::size_t copies) {
+void Builder::reserve(std::size_t rounds, std::size_t messages, std::size_t spans, std::size_t copies) {
   schedule_.rounds.reserve(rounds);
   schedule_.messages.reserve(messages);
   schedule_.spans.reserve(spans);

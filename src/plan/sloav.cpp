@@ -34,8 +34,7 @@ Schedule sloav(const Problem& problem) {
   const auto source = [me, ranks, slot](const bruck::Moved& moved) {
     return moved.first ? Span{me, cyclic(me - moved.block, ranks), Buffer::send} : slot(moved);
   };
-  bruck::add_rounds(builder, problem, radix, bruck::Direction::down, transfer, slots, source, slot,
-                    bruck::Told::all);
+  bruck::add_rounds(builder, problem, radix, bruck::Direction::down, transfer, slots, source, slot, bruck::Told::all);
   builder.begin_round();
   builder.copy(Buffer::send, me, Buffer::recv, me);
   for (int i = 1; i < ranks; ++i) {

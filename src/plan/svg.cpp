@@ -45,7 +45,8 @@ class Svg {
  public:
   Svg(int width, int height, const std::string& title) {
     add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-        "font-family=\"sans-serif\" font-size=\"11\">\n<title>{2}</title>\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
+        "font-family=\"sans-serif\" font-size=\"11\">\n<title>{2}</title>\n<rect width=\"{0}\" height=\"{1}\" "
+        "fill=\"white\"/>\n",
         width, height, escaped(title));
     text(margin, 18, title);
   }
@@ -99,9 +100,11 @@ void add_copies(Svg& svg, const Schedule& schedule, const Range& copies, int me,
     const Copy& copy = schedule.copies[copies.first + i];
     words += (i == 0 ? "" : ", ") + span_text(copy.from, me) + " to " + span_text(copy.to, me);
   }
-  svg.add("<circle class=\"copies\" data-rank=\"{}\" data-round=\"{}\" data-count=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" "
-          "fill=\"{}\"><title>rank {}, round {}: {}</title></circle>\n",
-          me, round, copies.count, lane(me), y, color_of(me), me, round, words);
+  svg.add(
+      "<circle class=\"copies\" data-rank=\"{}\" data-round=\"{}\" data-count=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" "
+      "r=\"3\" "
+      "fill=\"{}\"><title>rank {}, round {}: {}</title></circle>\n",
+      me, round, copies.count, lane(me), y, color_of(me), me, round, words);
 }
 
 void add_sends(Svg& svg, const Schedule& schedule, const Round& round, int me, std::size_t number, const Band& band) {
@@ -113,11 +116,14 @@ void add_sends(Svg& svg, const Schedule& schedule, const Round& round, int me, s
       spans += (s == 0 ? "" : " ") + span_text(schedule.spans[message.spans.first + s], me);
     }
     const double y = band.top + band_head + step_height * static_cast<double>(i);
-    svg.add("<line class=\"message\" data-from=\"{}\" data-to=\"{}\" data-round=\"{}\" data-blocks=\"{}\" data-spans=\"{}\" "
-            "x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" marker-end=\"url(#end)\"><title>round {}: {} "
-            "to {}: {}</title></line>\n",
-            me, message.peer, number, message.spans.count, spans, lane(me), y, lane(message.peer), y + step_height, color_of(me),
-            number, me, message.peer, spans);
+    svg.add(
+        "<line class=\"message\" data-from=\"{}\" data-to=\"{}\" data-round=\"{}\" data-blocks=\"{}\" "
+        "data-spans=\"{}\" "
+        "x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" marker-end=\"url(#end)\"><title>round "
+        "{}: {} "
+        "to {}: {}</title></line>\n",
+        me, message.peer, number, message.spans.count, spans, lane(me), y, lane(message.peer), y + step_height,
+        color_of(me), number, me, message.peer, spans);
   }
 }
 
@@ -133,7 +139,8 @@ struct Cell {
 std::vector<Cell> cells_of(const Schedule& schedule) {
   std::vector<Cell> cells;
   for (const Copy& copy : schedule.copies) {
-    if (copy.from.buffer == Buffer::send && copy.to.buffer == Buffer::recv) cells.push_back({copy.from.owner, copy.to.owner});
+    if (copy.from.buffer == Buffer::send && copy.to.buffer == Buffer::recv)
+      cells.push_back({copy.from.owner, copy.to.owner});
   }
   return cells;
 }
@@ -149,13 +156,13 @@ std::string svg_of_messages(std::span<const Schedule> schedules, const std::stri
       "<defs><marker id=\"end\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" markerWidth=\"6\" markerHeight=\"6\" "
       "orient=\"auto\"><path d=\"M0,0 L6,3 L0,6 z\" fill=\"context-stroke\"/></marker></defs>\n");
   for (std::size_t r = 0; r < bands.size(); ++r) {
-    svg.add("<rect class=\"round\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", margin / 2, bands[r].top,
-            lane_width * (ranks + 1) + margin, bands[r].height, r % 2 == 0 ? "#f3f3f3" : "#ffffff");
+    svg.add("<rect class=\"round\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", margin / 2,
+            bands[r].top, lane_width * (ranks + 1) + margin, bands[r].height, r % 2 == 0 ? "#f3f3f3" : "#ffffff");
     svg.text(margin / 2.0 + 4, bands[r].top + 12, fmt::format("round {}", r));
   }
   for (int me = 0; me < ranks; ++me) {
-    svg.add("<line class=\"rank\" x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\" stroke=\"#999\"/>\n", lane(me), margin + 14,
-            bottom);
+    svg.add("<line class=\"rank\" x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\" stroke=\"#999\"/>\n", lane(me),
+            margin + 14, bottom);
     svg.text(lane(me) - 4, margin + 8, fmt::format("{}", me));
   }
   for (int me = 0; me < ranks; ++me) {
@@ -181,15 +188,17 @@ std::string svg_of_copies(std::span<const Schedule> schedules, const std::string
     std::string points;
     for (std::size_t step = 0; step < cells.size(); ++step) {
       const auto& [source, destination] = cells[step];
-      svg.add("<rect class=\"copy\" data-rank=\"{0}\" data-step=\"{1}\" data-source=\"{2}\" data-destination=\"{3}\" "
-              "x=\"{4:.1f}\" y=\"{5:.1f}\" width=\"{6:.1f}\" height=\"{6:.1f}\" fill=\"{7}\" fill-opacity=\"0.35\" "
-              "stroke=\"#ccc\"><title>rank {0}, copy {1}: {2} to {3}</title></rect>\n",
-              me, step, source, destination, left + side * destination, top + side * source, side, color_of(me));
+      svg.add(
+          "<rect class=\"copy\" data-rank=\"{0}\" data-step=\"{1}\" data-source=\"{2}\" data-destination=\"{3}\" "
+          "x=\"{4:.1f}\" y=\"{5:.1f}\" width=\"{6:.1f}\" height=\"{6:.1f}\" fill=\"{7}\" fill-opacity=\"0.35\" "
+          "stroke=\"#ccc\"><title>rank {0}, copy {1}: {2} to {3}</title></rect>\n",
+          me, step, source, destination, left + side * destination, top + side * source, side, color_of(me));
       points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", left + side * (destination + 0.5),
                             top + side * (source + 0.5));
     }
-    svg.add("<polyline class=\"order\" data-rank=\"{}\" points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", me,
-            points, color_of(me));
+    svg.add(
+        "<polyline class=\"order\" data-rank=\"{}\" points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n",
+        me, points, color_of(me));
   }
   return svg.take();
 }
@@ -213,14 +222,16 @@ std::string svg_of_ways(std::span<const Way> ways, const std::string& title) {
     const double aside = (way.block % 7 - 3) * 2.5;
     std::string points, hops;
     for (const auto& [x, y] : way.points) {
-      points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", middle + step * x + aside, middle + step * y + aside);
+      points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", middle + step * x + aside,
+                            middle + step * y + aside);
       hops += fmt::format("{}{},{}", hops.empty() ? "" : " ", x, y);
     }
     const auto& [x, y] = way.points.back();
-    svg.add("<polyline class=\"way\" data-block=\"{0}\" data-hops=\"{1}\" points=\"{2}\" fill=\"none\" stroke=\"{3}\" "
-            "stroke-width=\"1.5\"><title>block {0}: {1}</title></polyline>\n<circle cx=\"{4:.1f}\" cy=\"{5:.1f}\" r=\"4\" "
-            "fill=\"{3}\"/>\n",
-            way.block, hops, points, color_of(way.block), middle + step * x + aside, middle + step * y + aside);
+    svg.add(
+        "<polyline class=\"way\" data-block=\"{0}\" data-hops=\"{1}\" points=\"{2}\" fill=\"none\" stroke=\"{3}\" "
+        "stroke-width=\"1.5\"><title>block {0}: {1}</title></polyline>\n<circle cx=\"{4:.1f}\" cy=\"{5:.1f}\" r=\"4\" "
+        "fill=\"{3}\"/>\n",
+        way.block, hops, points, color_of(way.block), middle + step * x + aside, middle + step * y + aside);
   }
   return svg.take();
 }

@@ -184,9 +184,8 @@ class Hierarchical {
   // Calls visit(digit, moved, lower), `lower` the ranks that the block has moved before.
   template <class Visit>
   void for_each(std::int64_t weight, int digit, Visit visit) const {
-    bruck::for_each_moved(size_, radix_, weight, digit, [&](const Moved& moved) {
-      visit(moved, static_cast<int>(moved.block % weight));
-    });
+    bruck::for_each_moved(size_, radix_, weight, digit,
+                          [&](const Moved& moved) { visit(moved, static_cast<int>(moved.block % weight)); });
   }
 
   // What travels with one message: for each block of Bruck's its bundle. First what is for the receiver itself, as it

@@ -17,8 +17,7 @@ Subject::Subject(const std::vector<Schedule>& all, const NodeMap& node_map, Goal
   number_places();
 }
 
-Subject::Subject(const std::vector<Schedule>& all, const NodeMap& node_map,
-                 const Wishes& of_neighbors)
+Subject::Subject(const std::vector<Schedule>& all, const NodeMap& node_map, const Wishes& of_neighbors)
     : schedules(all),
       nodes(node_map),
       goal({Pattern::alltoall, false}),
@@ -72,11 +71,10 @@ std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Paramet
   return schedules;
 }
 
-Report verify(const std::vector<Schedule>& schedules, const NodeMap& nodes, Goal goal, int orders,
-              std::uint64_t seed) {
+Report verify(const std::vector<Schedule>& schedules, const NodeMap& nodes, Goal goal, int orders, std::uint64_t seed) {
   if (schedules.empty() || schedules.size() != nodes.node_of.size()) {
-    return proof::wrong(fmt::format("{} schedules, but the node map has {} ranks", schedules.size(),
-                                    nodes.node_of.size()));
+    return proof::wrong(
+        fmt::format("{} schedules, but the node map has {} ranks", schedules.size(), nodes.node_of.size()));
   }
   return proof::check_all(proof::Subject(schedules, nodes, goal), orders, seed);
 }

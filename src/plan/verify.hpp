@@ -53,8 +53,8 @@ std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Paramet
 // Checks the schedules of all ranks together. `orders` random orders are run, at least one: the
 // first with every send a rendezvous, the others with some sends buffered. `seed` varies the
 // orders.
-Report verify(const std::vector<Schedule>& schedules, const NodeMap& nodes, Goal goal,
-              int orders = 3, std::uint64_t seed = 1);
+Report verify(const std::vector<Schedule>& schedules, const NodeMap& nodes, Goal goal, int orders = 3,
+              std::uint64_t seed = 1);
 
 // True if the proof holds for every node map: no rank touches another's buffers and nothing fences.
 bool ignores_nodes(const std::vector<Schedule>& schedules);

@@ -75,13 +75,9 @@ class Flow {
   }
 
  private:
-  const Schedule& schedule(int rank) const {
-    return subject_.schedules[static_cast<std::size_t>(rank)];
-  }
+  const Schedule& schedule(int rank) const { return subject_.schedules[static_cast<std::size_t>(rank)]; }
   RankState& state(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
-  MessageState& state(int rank, std::uint32_t message) {
-    return messages_[static_cast<std::size_t>(rank)][message];
-  }
+  MessageState& state(int rank, std::uint32_t message) { return messages_[static_cast<std::size_t>(rank)][message]; }
   const Round& round_of(int rank) { return schedule(rank).rounds[state(rank).round]; }
   std::uint32_t partner(int rank, std::uint32_t message) const {
     return partners_[static_cast<std::size_t>(rank)][message];
@@ -96,12 +92,9 @@ class Flow {
   // `block`: its index in the send buffer.
   Token token(int source, int block) const {
     if (subject_.wishes != nullptr) return source * stride_ + block;
-    return subject_.goal.pattern == Pattern::alltoall ? source * subject_.ranks + block
-                                                      : source;
+    return subject_.goal.pattern == Pattern::alltoall ? source * subject_.ranks + block : source;
   }
-  int source_of(Token t) const {
-    return subject_.goal.pattern == Pattern::alltoall ? t / subject_.ranks : t;
-  }
+  int source_of(Token t) const { return subject_.goal.pattern == Pattern::alltoall ? t / subject_.ranks : t; }
   std::string name(Token t) const {
     if (t == kUndefined) return "nothing";
     if (subject_.wishes != nullptr) {
@@ -123,8 +116,8 @@ class Flow {
   Token read(const Span& span, int me, const char* what) {
     const Token t = tokens_[subject_.place(span)];
     if (t == kUndefined) {
-      fails(fmt::format("flow: rank {}, round {}: {} {}, which nothing has written", me,
-                        state(me).round, what, name_of(span, me)));
+      fails(fmt::format("flow: rank {}, round {}: {} {}, which nothing has written", me, state(me).round, what,
+                        name_of(span, me)));
     }
     return t;
   }
@@ -151,19 +144,19 @@ class Flow {
   void write(const Span& span, Token t, int me) {
     Token& held = tokens_[subject_.place(span)];
     if (t != kUndefined && held == t) {
-      fails(fmt::format("flow: rank {}, round {}: {} comes into {} a second time", me,
-                        state(me).round, name(t), name_of(span, me)));
+      fails(fmt::format("flow: rank {}, round {}: {} comes into {} a second time", me, state(me).round, name(t),
+                        name_of(span, me)));
     }
     held = t;
     const bool travels = schedule(me).sizes != Sizes::known && span.buffer == Buffer::scratch;
     const bool known = !subject_.goal.uneven || travels || t == kUndefined || size_is_known(span, t);
     if (!known) {
-      fails(fmt::format("sizes: rank {}, round {}: {} comes into {}, where its size is not known",
-                        me, state(me).round, name(t), name_of(span, me)));
+      fails(fmt::format("sizes: rank {}, round {}: {} comes into {}, where its size is not known", me, state(me).round,
+                        name(t), name_of(span, me)));
     }
     if (!has_room(span, t)) {
-      fails(fmt::format("sizes: rank {}, round {}: {} comes into {}, which is of another size", me,
-                        state(me).round, name(t), name_of(span, me)));
+      fails(fmt::format("sizes: rank {}, round {}: {} comes into {}, which is of another size", me, state(me).round,
+                        name(t), name_of(span, me)));
     }
   }
 
@@ -300,8 +293,7 @@ class Flow {
     const std::uint32_t received = partner(from, message);
     const Range spans = schedule(sent.peer).messages[received].spans;
     for (std::uint32_t i = 0; i < spans.count; ++i) {
-      const Token t = send.taken ? send.content[i]
-                                 : read(schedule(from).spans[sent.spans.first + i], from, "sends");
+      const Token t = send.taken ? send.content[i] : read(schedule(from).spans[sent.spans.first + i], from, "sends");
       check_told(sent, i, t);
       write(schedule(sent.peer).spans[spans.first + i], t, sent.peer);
     }
@@ -358,8 +350,7 @@ class Flow {
       const auto& node_of = subject_.nodes.node_of;
       for (int other = 0; other < subject_.ranks; ++other) {
         const bool missing = state(other).stage != Stage::fence;
-        if (missing &&
-            node_of[static_cast<std::size_t>(other)] == node_of[static_cast<std::size_t>(me)]) {
+        if (missing && node_of[static_cast<std::size_t>(other)] == node_of[static_cast<std::size_t>(me)]) {
           return {fmt::format("at its node's fence for rank {}", other), other};
         }
       }
@@ -402,8 +393,7 @@ class Flow {
     };
     if (subject_.goal.between_nodes && !is_elsewhere()) return kUndefined;
     if (subject_.wishes == nullptr) return token(block, rank);
-    const Wish& wish =
-        subject_.wishes->recv[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)];
+    const Wish& wish = subject_.wishes->recv[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)];
     return wish.rank < 0 ? kUndefined : token(wish.rank, wish.block);
   }
 
@@ -415,8 +405,7 @@ class Flow {
         const Token got = tokens_[subject_.place({rank, block, Buffer::recv})];
         const Token want = wanted(rank, block);
         if (got == want) continue;
-        fails(fmt::format("flow: at the end recv[{}] of rank {} holds {}, not {}", block, rank,
-                          name(got), name(want)));
+        fails(fmt::format("flow: at the end recv[{}] of rank {} holds {}, not {}", block, rank, name(got), name(want)));
         break;
       }
     }
@@ -438,8 +427,7 @@ class Flow {
 
 }  // namespace
 
-Report check_flow(const Subject& subject, const Partners& partners, bool buffered,
-                  std::uint64_t seed) {
+Report check_flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed) {
   return Flow(subject, partners, buffered, seed).run();
 }
 

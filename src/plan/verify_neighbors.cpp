@@ -8,11 +8,10 @@
 namespace quadrille::plan {
 namespace {
 
-Report check(const std::vector<Schedule>& schedules, const proof::Wishes& wishes, int orders,
-             std::uint64_t seed, bool one_memory = false) {
+Report check(const std::vector<Schedule>& schedules, const proof::Wishes& wishes, int orders, std::uint64_t seed,
+             bool one_memory = false) {
   if (schedules.empty() || schedules.size() != wishes.recv.size()) {
-    return proof::wrong(
-        fmt::format("{} schedules for {} ranks", schedules.size(), wishes.recv.size()));
+    return proof::wrong(fmt::format("{} schedules for {} ranks", schedules.size(), wishes.recv.size()));
   }
   const NodeMap nodes = one_node(static_cast<int>(schedules.size()));
   if (!one_memory && !ignores_nodes(schedules)) return proof::wrong("form: a rank reaches into another");
@@ -21,8 +20,7 @@ Report check(const std::vector<Schedule>& schedules, const proof::Wishes& wishes
 
 // The k-th edge from one rank to another pairs with the k-th: which destination of `source` is the
 // one that is met by number `k` of my sources. -1: there is none.
-int edge_of(int me, std::size_t k, const std::vector<int>& sources,
-            const std::vector<int>& destinations) {
+int edge_of(int me, std::size_t k, const std::vector<int>& sources, const std::vector<int>& destinations) {
   int before = 0;
   for (std::size_t i = 0; i < k; ++i) before += sources[i] == sources[k] ? 1 : 0;
   for (std::size_t i = 0; i < destinations.size(); ++i) {
@@ -33,8 +31,8 @@ int edge_of(int me, std::size_t k, const std::vector<int>& sources,
 
 }  // namespace
 
-std::vector<Schedule> build_all(BuildNeighbors build, const Grid& grid,
-                                const Neighborhood& neighborhood, const Parameters& parameters) {
+std::vector<Schedule> build_all(BuildNeighbors build, const Grid& grid, const Neighborhood& neighborhood,
+                                const Parameters& parameters) {
   std::vector<Schedule> schedules;
   for (int me = 0; me < grid.ranks(); ++me) {
     schedules.push_back(build({&grid, &neighborhood, me, parameters}));
@@ -42,9 +40,8 @@ std::vector<Schedule> build_all(BuildNeighbors build, const Grid& grid,
   return schedules;
 }
 
-Report verify_neighbors(const std::vector<Schedule>& schedules, const Grid& grid,
-                        const Neighborhood& neighborhood, Pattern pattern, int orders,
-                        std::uint64_t seed) {
+Report verify_neighbors(const std::vector<Schedule>& schedules, const Grid& grid, const Neighborhood& neighborhood,
+                        Pattern pattern, int orders, std::uint64_t seed) {
   const bool one = pattern == Pattern::allgather;
   proof::Wishes wishes;
   wishes.sized = !one;
@@ -58,8 +55,7 @@ Report verify_neighbors(const std::vector<Schedule>& schedules, const Grid& grid
   return check(schedules, wishes, orders, seed);
 }
 
-Report verify_graph(const std::vector<Schedule>& schedules,
-                    const std::vector<std::vector<int>>& sources,
+Report verify_graph(const std::vector<Schedule>& schedules, const std::vector<std::vector<int>>& sources,
                     const std::vector<std::vector<int>>& destinations, Pattern pattern, int orders,
                     std::uint64_t seed) {
   const bool one = pattern == Pattern::allgather;
@@ -73,11 +69,9 @@ Report verify_graph(const std::vector<Schedule>& schedules,
         recv.push_back({});
         continue;
       }
-      const int edge = edge_of(static_cast<int>(me), k, sources[me],
-                               destinations[static_cast<std::size_t>(source)]);
+      const int edge = edge_of(static_cast<int>(me), k, sources[me], destinations[static_cast<std::size_t>(source)]);
       if (edge < 0) {
-        return proof::wrong(
-            fmt::format("graph: rank {} names source {}, which has no edge to it", me, source));
+        return proof::wrong(fmt::format("graph: rank {} names source {}, which has no edge to it", me, source));
       }
       recv.push_back({source, one ? 0 : edge});
     }

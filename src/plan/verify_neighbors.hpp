@@ -12,20 +12,18 @@
 namespace quadrille::plan {
 
 // The schedules of all ranks of a grid.
-std::vector<Schedule> build_all(BuildNeighbors build, const Grid& grid,
-                                const Neighborhood& neighborhood, const Parameters& parameters);
+std::vector<Schedule> build_all(BuildNeighbors build, const Grid& grid, const Neighborhood& neighborhood,
+                                const Parameters& parameters);
 
 // Checks the schedules of all ranks of a grid together. In an all-to-all also that blocks number i
 // lie in no other places than those that neighborhood.hpp promises them.
-Report verify_neighbors(const std::vector<Schedule>& schedules, const Grid& grid,
-                        const Neighborhood& neighborhood, Pattern pattern, int orders = 3,
-                        std::uint64_t seed = 1);
+Report verify_neighbors(const std::vector<Schedule>& schedules, const Grid& grid, const Neighborhood& neighborhood,
+                        Pattern pattern, int orders = 3, std::uint64_t seed = 1);
 
 // Checks the schedules of all ranks of a graph. [rank]: its sources and its destinations.
-Report verify_graph(const std::vector<Schedule>& schedules,
-                    const std::vector<std::vector<int>>& sources,
-                    const std::vector<std::vector<int>>& destinations,
-                    Pattern pattern = Pattern::alltoall, int orders = 3, std::uint64_t seed = 1);
+Report verify_graph(const std::vector<Schedule>& schedules, const std::vector<std::vector<int>>& sources,
+                    const std::vector<std::vector<int>>& destinations, Pattern pattern = Pattern::alltoall,
+                    int orders = 3, std::uint64_t seed = 1);
 
 // Checks the schedules of all ranks of a node that copy along these edges.
 Report verify_edges(const std::vector<Schedule>& schedules, std::span<const EdgeCopy> edges,

@@ -65,9 +65,7 @@ class Order {
   }
 
  private:
-  const Schedule& schedule(int rank) const {
-    return subject_.schedules[static_cast<std::size_t>(rank)];
-  }
+  const Schedule& schedule(int rank) const { return subject_.schedules[static_cast<std::size_t>(rank)]; }
   OrderState& state(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
 
   // Does the next step of a rank. False if it cannot be done yet, or there is none.
@@ -165,9 +163,7 @@ class Order {
   }
 
   bool fence(int node) {
-    const auto is_here = [&](int rank) {
-      return subject_.nodes.node_of[static_cast<std::size_t>(rank)] == node;
-    };
+    const auto is_here = [&](int rank) { return subject_.nodes.node_of[static_cast<std::size_t>(rank)] == node; };
     for (int rank = 0; rank < subject_.ranks; ++rank) {
       if (is_here(rank) && state(rank).stage != OrderStage::fence) return false;
     }
@@ -190,8 +186,8 @@ class Order {
     const auto round = static_cast<std::uint32_t>(state(me).round);
     if (span.owner != me) {
       if (now[static_cast<std::size_t>(span.owner)] == 0) {
-        return fail(fmt::format("order: rank {}, round {}: touches {} before that rank has entered",
-                                me, round, name_of(span, me)));
+        return fail(fmt::format("order: rank {}, round {}: touches {} before that rank has entered", me, round,
+                                name_of(span, me)));
       }
       last_touch_[static_cast<std::size_t>(span.owner)][static_cast<std::size_t>(me)] = end;
     }
@@ -202,8 +198,7 @@ class Order {
         return fail(fmt::format(
             "race: rank {}, round {}: {} {}; nothing orders it against rank {}, which {} it in "
             "round {}",
-            me, round, writes ? "writes" : "reads", name_of(span, me), a.rank,
-            a.writes ? "writes" : "reads", a.round));
+            me, round, writes ? "writes" : "reads", name_of(span, me), a.rank, a.writes ? "writes" : "reads", a.round));
       }
     }
     if (writes) earlier.clear();  // what is ordered after this write is ordered after those too
@@ -214,8 +209,7 @@ class Order {
     for (std::size_t owner = 0; owner < ranks_.size(); ++owner) {
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
         if (ranks_[owner].clock[rank] >= last_touch_[owner][rank]) continue;
-        return fail(fmt::format("order: rank {} may leave while rank {} still touches its buffers",
-                                owner, rank));
+        return fail(fmt::format("order: rank {} may leave while rank {} still touches its buffers", owner, rank));
       }
     }
   }

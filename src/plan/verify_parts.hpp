@@ -61,9 +61,7 @@ class Subject {
 // The pairs of a round that are posted together before anything is waited for. Which pairs are in
 // flight together under a window that refills itself depends on the order of events: all of them
 // may be, so they count as one batch.
-inline std::uint32_t pairs_of(const Round& round) {
-  return std::max(round.sends.count, round.receives.count);
-}
+inline std::uint32_t pairs_of(const Round& round) { return std::max(round.sends.count, round.receives.count); }
 inline std::uint32_t batch_size(const Round& round) {
   const std::uint32_t pairs = round.window.pairs;
   const bool whole = pairs == 0 || (pairs > 1 && round.window.wait != Window::Wait::all);
@@ -84,8 +82,7 @@ Report check_races(const Subject& subject);
 Report check_beside(const Subject& subject);
 Report check_matching(const Subject& subject, Partners& partners);
 Report check_order(const Subject& subject, const Partners& partners);
-Report check_flow(const Subject& subject, const Partners& partners, bool buffered,
-                  std::uint64_t seed);
+Report check_flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed);
 // All of these.
 Report check_all(const Subject& subject, int orders, std::uint64_t seed);
 

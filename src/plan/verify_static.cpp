@@ -21,8 +21,7 @@ class FormOfRank {
     for (round_ = 0; round_ < schedule_.rounds.size(); ++round_) {
       const Round& round = schedule_.rounds[round_];
       if (!lies_in(round.before, schedule_.copies) || !lies_in(round.after, schedule_.copies) ||
-          !lies_in(round.sends, schedule_.messages) ||
-          !lies_in(round.receives, schedule_.messages)) {
+          !lies_in(round.sends, schedule_.messages) || !lies_in(round.receives, schedule_.messages)) {
         return at_fault("points outside the arrays of the schedule");
       }
       if (!follows(round.sends) || !follows(round.receives)) {
@@ -62,15 +61,12 @@ class FormOfRank {
           return at_fault(fmt::format("a copy names {}, which does not exist", name_of(span, me_)));
         }
         const auto& node_of = subject_.nodes.node_of;
-        if (node_of[static_cast<std::size_t>(span.owner)] !=
-            node_of[static_cast<std::size_t>(me_)]) {
-          return at_fault(
-              fmt::format("a copy reaches {}, which is on another node", name_of(span, me_)));
+        if (node_of[static_cast<std::size_t>(span.owner)] != node_of[static_cast<std::size_t>(me_)]) {
+          return at_fault(fmt::format("a copy reaches {}, which is on another node", name_of(span, me_)));
         }
       }
       if (copy.to.buffer == Buffer::send) {
-        return at_fault(
-            fmt::format("a copy writes {}; send buffers are read-only", name_of(copy.to, me_)));
+        return at_fault(fmt::format("a copy writes {}; send buffers are read-only", name_of(copy.to, me_)));
       }
       if (copy.from == copy.to) {
         return at_fault(fmt::format("a copy moves {} onto itself", name_of(copy.to, me_)));
@@ -91,16 +87,16 @@ class FormOfRank {
       for (std::uint32_t s = 0; s < message.spans.count; ++s) {
         const Span& span = schedule_.spans[message.spans.first + s];
         if (span.owner != me_ || !exists(span)) {
-          return at_fault(fmt::format("the {} {} names {}, which the rank does not have", what,
-                                      message.peer, name_of(span, me_)));
+          return at_fault(
+              fmt::format("the {} {} names {}, which the rank does not have", what, message.peer, name_of(span, me_)));
         }
         if (schedule_.sizes != Sizes::known && span.buffer != Buffer::scratch) {
-          return at_fault(fmt::format("the {} {} names {}; what carries sizes along moves blocks of scratch alone", what,
-                                      message.peer, name_of(span, me_)));
+          return at_fault(fmt::format("the {} {} names {}; what carries sizes along moves blocks of scratch alone",
+                                      what, message.peer, name_of(span, me_)));
         }
         if (writes && span.buffer == Buffer::send) {
-          return at_fault(fmt::format("the receive from {} writes {}; send buffers are read-only",
-                                      message.peer, name_of(span, me_)));
+          return at_fault(fmt::format("the receive from {} writes {}; send buffers are read-only", message.peer,
+                                      name_of(span, me_)));
         }
       }
     }
@@ -128,8 +124,8 @@ class RacesOfRank {
         schedule_(subject.schedules[static_cast<std::size_t>(me)]),
         me_(me),
         base_(subject.place({me, 0, Buffer::send})) {
-    const std::size_t places = subject.blocks_in(me, Buffer::send) +
-                               subject.blocks_in(me, Buffer::recv) + schedule_.scratch_blocks;
+    const std::size_t places =
+        subject.blocks_in(me, Buffer::send) + subject.blocks_in(me, Buffer::recv) + schedule_.scratch_blocks;
     sent_.resize(places);
     received_.resize(places);
   }
@@ -169,8 +165,7 @@ class RacesOfRank {
           return race(round, message, span, fmt::format("send to {} reads", sent_[place].peer));
         }
         if (received_[place].batch == batch_) {
-          return race(round, message, span,
-                      fmt::format("receive from {} writes", received_[place].peer));
+          return race(round, message, span, fmt::format("receive from {} writes", received_[place].peer));
         }
         received_[place] = {batch_, message.peer};
       }
@@ -178,11 +173,9 @@ class RacesOfRank {
     return {};
   }
 
-  Report race(std::size_t round, const Message& receive, const Span& span,
-              const std::string& other) const {
-    return wrong(
-        fmt::format("race: rank {}, round {}: the receive from {} writes {} while the {} it", me_,
-                    round, receive.peer, name_of(span, me_), other));
+  Report race(std::size_t round, const Message& receive, const Span& span, const std::string& other) const {
+    return wrong(fmt::format("race: rank {}, round {}: the receive from {} writes {} while the {} it", me_, round,
+                             receive.peer, name_of(span, me_), other));
   }
 
   const Subject& subject_;
@@ -257,13 +250,11 @@ struct Posted {
 
   std::pair<int, int> channel() const { return {sender, receiver}; }
   bool operator<(const Posted& other) const {
-    return std::tie(sender, receiver, message) <
-           std::tie(other.sender, other.receiver, other.message);
+    return std::tie(sender, receiver, message) < std::tie(other.sender, other.receiver, other.message);
   }
 };
 
-void list_messages(const Subject& subject, std::vector<Posted>& sends,
-                   std::vector<Posted>& receives) {
+void list_messages(const Subject& subject, std::vector<Posted>& sends, std::vector<Posted>& receives) {
   for (int me = 0; me < subject.ranks; ++me) {
     const Schedule& schedule = subject.schedules[static_cast<std::size_t>(me)];
     for (const Round& round : schedule.rounds) {
@@ -312,30 +303,28 @@ Report check_matching(const Subject& subject, Partners& partners) {
     partners.emplace_back(schedule.messages.size());
   }
   for (std::size_t i = 0; i < std::max(sends.size(), receives.size()); ++i) {
-    const bool receive_left =
-        i >= sends.size() || (i < receives.size() && receives[i].channel() < sends[i].channel());
+    const bool receive_left = i >= sends.size() || (i < receives.size() && receives[i].channel() < sends[i].channel());
     if (receive_left) {
       return wrong(fmt::format("matching: rank {} receives from rank {} more often than that sends",
                                receives[i].receiver, receives[i].sender));
     }
     if (i >= receives.size() || sends[i].channel() < receives[i].channel()) {
-      return wrong(fmt::format("matching: rank {} sends to rank {} more often than that receives",
-                               sends[i].sender, sends[i].receiver));
+      return wrong(fmt::format("matching: rank {} sends to rank {} more often than that receives", sends[i].sender,
+                               sends[i].receiver));
     }
     const auto sender = static_cast<std::size_t>(sends[i].sender);
     const auto receiver = static_cast<std::size_t>(sends[i].receiver);
     const std::uint32_t sent = subject.schedules[sender].messages[sends[i].message].spans.count;
-    const std::uint32_t expected =
-        subject.schedules[receiver].messages[receives[i].message].spans.count;
+    const std::uint32_t expected = subject.schedules[receiver].messages[receives[i].message].spans.count;
     if (sent != expected) {
-      return wrong(fmt::format("matching: rank {} sends {} blocks to rank {}, which expects {}",
-                               sender, sent, receiver, expected));
+      return wrong(fmt::format("matching: rank {} sends {} blocks to rank {}, which expects {}", sender, sent, receiver,
+                               expected));
     }
     const std::uint32_t told = subject.schedules[sender].messages[sends[i].message].told;
     const std::uint32_t asked = subject.schedules[receiver].messages[receives[i].message].told;
     if (told != asked || told > sent) {
-      return wrong(fmt::format("matching: rank {} tells rank {} the sizes of {} of {} blocks; that expects {}",
-                               sender, receiver, told, sent, asked));
+      return wrong(fmt::format("matching: rank {} tells rank {} the sizes of {} of {} blocks; that expects {}", sender,
+                               receiver, told, sent, asked));
     }
     partners[sender][sends[i].message] = receives[i].message;
     partners[receiver][receives[i].message] = sends[i].message;

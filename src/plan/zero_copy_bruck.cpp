@@ -59,8 +59,7 @@ Schedule zero_copy_bruck_dt(const Problem& problem) {
     const bool to_recv = odd[static_cast<std::size_t>(moved.high)];
     return Span{me, cyclic(me + moved.block, ranks), to_recv ? Buffer::recv : Buffer::scratch};
   };
-  bruck::add_rounds(builder, problem, radix, bruck::Direction::down, bruck::Transfer::direct, 0,
-                    source, target);
+  bruck::add_rounds(builder, problem, radix, bruck::Direction::down, bruck::Transfer::direct, 0, source, target);
   return builder.take();
 }
 

@@ -2,8 +2,8 @@
 // (plan/between_nodes.cpp), which the executor runs, while the caller does what is inside the node, or afterwards.
 //
 // If a plan has scratch, ranks pass blocks on: then the messages are a call bound to a schedule, but for the
-// blocks of the node, and take memory as all such calls do (run/bound_run.hpp). In an allgather blocks are passed on from
-// where they were received, also those of the node.
+// blocks of the node, and take memory as all such calls do (run/bound_run.hpp). In an allgather blocks are passed on
+// from where they were received, also those of the node.
 //
 // A block with gaps goes from and to where it lies. In place it is received over, so all blocks are copied before the
 // first arrives, and received packed: MPICH cuts a large packed message anywhere and then refuses to unpack part of an

@@ -18,8 +18,7 @@ int fill_slot(std::byte* slot, const Block& block, MPI_Comm comm) {
 
 int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, MPI_Comm comm) {
   if (block.info.size == 0) return MPI_SUCCESS;
-  return unpack(from, block.address, std::min(block.count, bytes / block.info.size), block.type,
-                block.info, comm);
+  return unpack(from, block.address, std::min(block.count, bytes / block.info.size), block.type, block.info, comm);
 }
 
 namespace {
@@ -55,8 +54,7 @@ int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& ro
       return MPI_SUCCESS;
     }
   }
-  return MpiTransport(group.messages().quiet, group.messages().quiet_me)
-      .copy(typed_place(from), typed_place(to));
+  return MpiTransport(group.messages().quiet, group.messages().quiet_me).copy(typed_place(from), typed_place(to));
 }
 
 }  // namespace quadrille::run

@@ -16,8 +16,8 @@ inline void keep(int& first, int error) {
 // the MPI reports one, too.
 inline int error_if_long(std::size_t sent, std::size_t given, Collective collective) {
   if (sent <= given) return MPI_SUCCESS;
-  const bool cuts = is_neighbor(collective) ? mpi().cuts_long_neighbors
-                                                    : is_allgather(collective) && mpi().cuts_long_gathers;
+  const bool cuts =
+      is_neighbor(collective) ? mpi().cuts_long_neighbors : is_allgather(collective) && mpi().cuts_long_gathers;
   return cuts ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
 }
 
@@ -51,9 +51,7 @@ class Blocks {
     return info_.dense;
   }
   // True if all blocks are certain to be of one size.
-  bool equal() const {
-    return one_type_ && side_.counts == nullptr && side_.counts_large == nullptr;
-  }
+  bool equal() const { return one_type_ && side_.counts == nullptr && side_.counts_large == nullptr; }
   // True if no block can have gaps.
   bool all_dense() const { return one_type_ && info_.dense; }
 

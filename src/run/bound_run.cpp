@@ -201,9 +201,9 @@ void BoundRun::bind_neighbor_scratch(bool uniform) {
 bool BoundRun::take_own_room(memory::Pool& pool, const std::vector<Block>& blocks, std::vector<Place>& places) {
   std::byte* room = nullptr;
   const bool found = thrown_by([&] {
-    const std::size_t bytes = total_bytes(blocks);
-    room = pool.take(must_ask() ? std::max(bytes, memory_.sure.each(bytes, wanted_)) : bytes);
-  }) == MPI_SUCCESS;
+                       const std::size_t bytes = total_bytes(blocks);
+                       room = pool.take(must_ask() ? std::max(bytes, memory_.sure.each(bytes, wanted_)) : bytes);
+                     }) == MPI_SUCCESS;
   places = packed_places(blocks, room);
   if (found) return true;
   for (Place& place : places) place.address = nullptr;
@@ -228,9 +228,9 @@ bool BoundRun::take_sure_room() {
   const std::size_t scratch =
       schedule_.sizes == plan::Sizes::known ? schedule_.scratch_blocks * binding_.block_bytes : 0;
   return thrown_by([&] {
-    if (must_ask() && wanted_ <= memory::Pool::most_kept) sure.send.take(wanted_), sure.recv.take(wanted_);
-    binding_.scratch = sure.scratch.take(must_ask() ? sure.each(scratch, wanted_) : scratch);
-  }) == MPI_SUCCESS;
+           if (must_ask() && wanted_ <= memory::Pool::most_kept) sure.send.take(wanted_), sure.recv.take(wanted_);
+           binding_.scratch = sure.scratch.take(must_ask() ? sure.each(scratch, wanted_) : scratch);
+         }) == MPI_SUCCESS;
 }
 
 // The working buffer, what a round sends, and what it brings: the largest of the three.
@@ -244,10 +244,10 @@ bool BoundRun::take_monolithic_room() {
   SureRoom& sure = memory_.carried.monolithic;
   const std::size_t most = monolithic_bytes(), block = binding_.block_bytes;
   return thrown_by([&] {
-    binding_.scratch = sure.scratch.take(sure.each(plan::waiting_slots(schedule_) * block, most));
-    sure.send.take(sure.each(blocks_of_a_round(schedule_, true) * block, most));
-    sure.recv.take(sure.each(blocks_of_a_round(schedule_, false) * block, most));
-  }) == MPI_SUCCESS;
+           binding_.scratch = sure.scratch.take(sure.each(plan::waiting_slots(schedule_) * block, most));
+           sure.send.take(sure.each(blocks_of_a_round(schedule_, true) * block, most));
+           sure.recv.take(sure.each(blocks_of_a_round(schedule_, false) * block, most));
+         }) == MPI_SUCCESS;
 }
 
 // ---- Agreement ----

@@ -47,7 +47,8 @@ struct Traffic {
   int me;
   int ranks;
   int tag = tags::rounds;
-  // Null, or where `comm` is of more ranks than the call: the numbers there of its ranks. No collective goes there then.
+  // Null, or where `comm` is of more ranks than the call: the numbers there of its ranks. No collective goes there
+  // then.
   const int* numbers = nullptr;
 };
 
@@ -68,8 +69,8 @@ struct RunMemory {
 };
 
 // A rank that finds no memory does not leave the others alone. Where all ranks know how much is needed, they ask each
-// other, and all return MPI_ERR_NO_MEM. Else a rank takes part without what it cannot keep, and returns that error alone,
-// or together with those whose blocks it should have passed on.
+// other, and all return MPI_ERR_NO_MEM. Else a rank takes part without what it cannot keep, and returns that error
+// alone, or together with those whose blocks it should have passed on.
 class BoundRun {
  public:
   // Of a dense collective, or of a neighbour collective with these slots. Schedule and memory must outlive the run; the
@@ -122,9 +123,9 @@ class BoundRun {
   std::vector<Block> send_, recv_;  // [block of the schedule]
   std::vector<Place> send_places_, recv_places_, scratch_places_;
   bool pack_send_ = false, pack_recv_ = false;
-  bool sized_ = false;          // all ranks know the sizes of all blocks
+  bool sized_ = false;  // all ranks know the sizes of all blocks
   bool uniform_scratch_ = true;
-  std::size_t wanted_ = 0;      // of a sized call: bytes that no room of any rank exceeds
+  std::size_t wanted_ = 0;  // of a sized call: bytes that no room of any rank exceeds
   bool has_room_ = true, all_have_room_ = false;
   Binding binding_;
   MpiTransport transport_;

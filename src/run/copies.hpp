@@ -1,8 +1,8 @@
 // The copies between the buffers of a node's ranks, for dense and for neighbour collectives.
 //
 // Idea    Each rank writes down where all its send and recv blocks are (run/shared_blocks.hpp), and says that it
-//         is there (memory/meeting.hpp). When all are, each does its copies, whoever owns the blocks. Nobody leaves before
-//         all are done: anybody may still read its send blocks or write its recv blocks.
+//         is there (memory/meeting.hpp). When all are, each does its copies, whoever owns the blocks. Nobody leaves
+//         before all are done: anybody may still read its send blocks or write its recv blocks.
 // Source  Li, Zhang and Hoefler, sections 2 and 3; Ramesh et al. (HINT), section V, algorithm 3.
 // Cost    A copy a block and two waits for all. Blocks that not all ranks reach where they are, have gaps, or are
 //         sent in place are copied once more by their owner, before or after.
@@ -121,9 +121,7 @@ class Copies {
       restore();
     }
   }
-  Block send_at(int to) const {
-    return gather_ && call_.in_place ? recv_[group_.me] : send_[to];
-  }
+  Block send_at(int to) const { return gather_ && call_.in_place ? recv_[group_.me] : send_[to]; }
   bool overwritten() const { return call_.in_place && !gather_; }
   bool is_shared(const Block& block) const {
     return block.info.dense && shared_.reachable(block.address, block.bytes());
@@ -252,9 +250,9 @@ class Copies {
   const Blocks send_, recv_;
   Room send_room_, recv_room_;
   Phase phase_ = Phase::over;
-  bool shared_all_ = false;   // all can share their blocks
-  bool copied_ = false;       // and all have copied theirs
-  bool has_room_ = false;  // there is memory for them, and they are not too large
+  bool shared_all_ = false;                            // all can share their blocks
+  bool copied_ = false;                                // and all have copied theirs
+  bool has_room_ = false;                              // there is memory for them, and they are not too large
   std::size_t total_ = 0, least_expected_ = SIZE_MAX;  // bytes of recv blocks
   int error_ = MPI_SUCCESS;
 };

@@ -168,13 +168,14 @@ void DevicePipeline::entered() {
     // A peer that sent more than this rank expects made a mistake that the MPI reports as well.
     const bool is_own = from == group_.me;
     if (is_own && call_.in_place) continue;
-    const std::uint64_t bytes =
-        is_own ? send_at(gather_ ? 0 : from).bytes() : std::uint64_t{means_.pairs.places(Owned::send, from)[group_.me].bytes};
+    const std::uint64_t bytes = is_own ? send_at(gather_ ? 0 : from).bytes()
+                                       : std::uint64_t{means_.pairs.places(Owned::send, from)[group_.me].bytes};
     keep(error_, error_if_long(bytes, recv_.bytes_of(from), call_.collective));
   }
   means_.rings.next = exchange_.end();
   if (!ways_.by_leaders || !means_.sharing.leads_any()) return begin_moving(false);
-  if (const bool* const can = means_.sharing.answer(means_.sharing.all_listed(Opens::of_led))) return begin_moving(*can);
+  if (const bool* const can = means_.sharing.answer(means_.sharing.all_listed(Opens::of_led)))
+    return begin_moving(*can);
   meeting_.finish(open(), memory::Fenced::nothing_streamed());
   phase_ = Phase::opening;
 }
@@ -239,7 +240,7 @@ void DevicePipeline::take_seat(int rank, plan::ChunkExchange& exchange, const Se
     const memory::BlockPlace place = means_.pairs.places(Owned::send, from)[rank];
     exchange.receive(from, {place.at, place.bytes});
   }
-  const SeatMeans means{means_.rings, means_.out,  means_.in,   copies_,      means_.room.batch,
+  const SeatMeans means{means_.rings, means_.out,  means_.in,    copies_, means_.room.batch,
                         ways_.chunk,  ways_.depth, group_.ranks, gather_};
   means_.room.seats.emplace_back(means, rank, means_.room.seats.size(), exchange, memory);
 }

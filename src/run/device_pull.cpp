@@ -77,7 +77,8 @@ void copy_elements(const Block& block, std::size_t count, std::uintptr_t packed,
 }
 
 // The same, piece by piece, so that a kernel or a graph can make all.
-void add_elements(const Block& block, std::size_t count, std::uintptr_t packed, bool packs, memory::DeviceBatch& batch) {
+void add_elements(const Block& block, std::size_t count, std::uintptr_t packed, bool packs,
+                  memory::DeviceBatch& batch) {
   for (std::size_t e = 0; e < count; ++e) {
     const std::uintptr_t element =
         number(block.address) + static_cast<std::uintptr_t>(static_cast<std::ptrdiff_t>(e) * block.info.extent);
@@ -180,7 +181,8 @@ bool DevicePull::advance() {
   return true;
 }
 
-// What the program has put into the NULL streams of its buffers is done first. A call that waits has the driver see to it.
+// What the program has put into the NULL streams of its buffers is done first. A call that waits has the driver see to
+// it.
 DevicePull::Look DevicePull::look_at_program() const {
   if (waits() || prepares_ || !has_place()) return Look::done;
   const Look look = own_->look_at_mark();
@@ -198,7 +200,8 @@ DevicePull::Look DevicePull::look_at_copies() const {
 bool DevicePull::advance_settling() {
   const Look look = look_at_program();
   if (look == Look::not_yet) return false;
-  offered_ = look == Look::done && unless_out_of_memory([&] { return is_prepared_ ? !is_bounced_ || pack() : offer(); });
+  offered_ =
+      look == Look::done && unless_out_of_memory([&] { return is_prepared_ ? !is_bounced_ || pack() : offer(); });
   phase_ = Phase::packing;
   return true;
 }
@@ -219,8 +222,8 @@ void DevicePull::enter() {
   phase_ = Phase::entering;
 }
 
-// Has every rank opened what the others send from? All ranks have seen the same lists in the same calls, so they remember
-// the same.
+// Has every rank opened what the others send from? All ranks have seen the same lists in the same calls, so they
+// remember the same.
 void DevicePull::entered() {
   if (is_prepared_) look_who_is_in_streams();
   if (is_prepared_ || !meeting_.all_say_so()) return agreed(meeting_.all_say_so());
@@ -365,7 +368,8 @@ bool DevicePull::offer_where_it_is() {
   }
   if (last == 0) return true;
   if (!sharing_.send_from(*driver_, sent_.place, first, last, base_)) return false;
-  for (int to = 0; to < sends(); ++to) write_down(Owned::send, to, number(send_at(to).address) - base_, send_at(to).bytes());
+  for (int to = 0; to < sends(); ++to)
+    write_down(Owned::send, to, number(send_at(to).address) - base_, send_at(to).bytes());
   return settle(sent_.place);
 }
 
@@ -376,7 +380,8 @@ bool DevicePull::offer_copies() {
     total += send_at(to).bytes();
   }
   std::byte* const bounce = sharing_.bounce(*driver_, place_, total);
-  if (bounce == nullptr || !sharing_.send_from(*driver_, place_, number(bounce), number(bounce) + total, base_)) return false;
+  if (bounce == nullptr || !sharing_.send_from(*driver_, place_, number(bounce), number(bounce) + total, base_))
+    return false;
   is_bounced_ = true;
   std::uintptr_t next = number(bounce);
   for (int to = 0; to < sends(); ++to) {
@@ -410,7 +415,8 @@ void DevicePull::list_gapped_packing() {
   memory::DeviceBatch& packing = sharing_.packing();
   const std::size_t dense = packing.size();
   std::size_t pieces = 0;
-  for (int to = 0; to < sends(); ++to) pieces += send_at(to).bytes() > 0 ? pieces_of(send_at(to), send_at(to).count) : 0;
+  for (int to = 0; to < sends(); ++to)
+    pieces += send_at(to).bytes() > 0 ? pieces_of(send_at(to), send_at(to).count) : 0;
   if (pieces > most_pieces) return;
   std::uintptr_t next = base_;
   for (int to = 0; to < sends(); ++to) {
@@ -505,7 +511,8 @@ void DevicePull::repeat() {
   if (waits() && sharing_.copies().is_for_graph() && receives_in_one()) batch_->put_graph_in_place(*driver_, place_);
 }
 
-// A graph is of memory, not of addresses. What all ranks list tells whether that of the first block is the same as before.
+// A graph is of memory, not of addresses. What all ranks list tells whether that of the first block is the same as
+// before.
 bool DevicePull::receives_in_one() const {
   const std::uint64_t id = sharing_.line(group_.me).copies_in;
   for (int from = 0; from < group_.ranks; ++from) {

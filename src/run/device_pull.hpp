@@ -1,33 +1,40 @@
-// The blocks of a node's ranks straight from one device's memory to another's, or within one: for dense collectives on one
-// node.
+// The blocks of a node's ranks straight from one device's memory to another's, or within one: for dense collectives on
+// one node.
 //
-// Idea    Each rank lists the allocation that its send blocks are in (memory/device_sharing.hpp) and writes down how far
-//         from its beginning each block is. When all ranks have come, each copies what it receives into its own buffers: one
-//         submission a call. Nobody leaves before the copies of all are done, not only submitted: anybody may still read
-//         this rank's blocks.
+// Idea    Each rank lists the allocation that its send blocks are in (memory/device_sharing.hpp) and writes down how
+// far
+//         from its beginning each block is. When all ranks have come, each copies what it receives into its own
+//         buffers: one submission a call. Nobody leaves before the copies of all are done, not only submitted: anybody
+//         may still read this rank's blocks.
 // Source  The inside of CUDA-aware MPIs; Namugwanya et al., section 3.1, use them, and section 3.2 avoids them.
-// Cost    A copy a block and two waits for all; two more when a rank sends from memory, or copies into memory, that it has
+// Cost    A copy a block and two waits for all; two more when a rank sends from memory, or copies into memory, that it
+// has
 //         not used lately. Blocks that cannot be exported, have gaps, lie in several allocations, or are overwritten
-//         because the call is in place are copied once more on the device, before, into memory of ours that is exported.
-// Small   A copy costs about the same to submit and to begin, however small its block is. So one kernel reads all small blocks
+//         because the call is in place are copied once more on the device, before, into memory of ours that is
+//         exported.
+// Small   A copy costs about the same to submit and to begin, however small its block is. So one kernel reads all small
+// blocks
 //         where the peers have them, and writes them into the receive buffer (memory/device_batch.hpp).
-// Leaders Ranks that share a device would be switched on and off it by turns, one copying after the other. So the first of
-//         them may copy for all, whose receive buffers it has opened as well: one submission a device. A rank whose receive
-//         buffer cannot be exported, or has blocks with gaps, copies for itself.
-// Forms   One machine of steps serves all. A blocking call waits in each of them. A nonblocking one waits in none: its copies
-//         are in a stream of its own (memory/own_stream.hpp), and it looks whether they are done. Of a persistent request
-//         the places are told, the memory is opened and the copies are listed once (prepare()). Then a start takes two
-//         meetings: all have come, all have copied.
+// Leaders Ranks that share a device would be switched on and off it by turns, one copying after the other. So the first
+// of
+//         them may copy for all, whose receive buffers it has opened as well: one submission a device. A rank whose
+//         receive buffer cannot be exported, or has blocks with gaps, copies for itself.
+// Forms   One machine of steps serves all. A blocking call waits in each of them. A nonblocking one waits in none: its
+// copies
+//         are in a stream of its own (memory/own_stream.hpp), and it looks whether they are done. Of a persistent
+//         request the places are told, the memory is opened and the copies are listed once (prepare()). Then a start
+//         takes two meetings: all have come, all have copied.
 //
-// Streams A start of a persistent request may be in a stream of the program. Then its copies lie in that stream, behind a
+// Streams A start of a persistent request may be in a stream of the program. Then its copies lie in that stream, behind
+// a
 //         wait for a word that the host writes when all have come, and before another word, at which the host tells the
 //         others that they are done. Who goes on with the start calls no driver. So a failure cannot be mended: if it
 //         comes to that in a start that is in some rank's stream, it is an error on all ranks.
 //
 // Nothing is written to a receive buffer before all ranks have said that they can take part: each has its data in a
-// device's memory, or has none, and has opened what the others list. What they have said is kept for calls with the same
-// memory, and all ranks keep the same. If a copy then fails all the same, all ranks hear of it at the end. In both cases all
-// of them make the call in another way, with the buffers as they were, as far as they are read.
+// device's memory, or has none, and has opened what the others list. What they have said is kept for calls with the
+// same memory, and all ranks keep the same. If a copy then fails all the same, all ranks hear of it at the end. In both
+// cases all of them make the call in another way, with the buffers as they were, as far as they are read.
 #pragma once
 
 #include <array>
@@ -84,14 +91,14 @@ class DevicePull {
   // An MPI error code.
   int error() const { return error_; }
 
-  // For a persistent request: what is the same in each start. Waits for all ranks, and is false, on all of them, if it cannot
-  // start so. Then each begin() is a start.
+  // For a persistent request: what is the same in each start. Waits for all ranks, and is false, on all of them, if it
+  // cannot start so. Then each begin() is a start.
   bool prepare();
 
   // A start in the order of a program's stream, if it can be, and the stream is of this place, if there is one. What
-  // follows is put into it, in this order: the work of pack_in(), that the start has come, and, if copies_in_stream(), a
-  // wait for `go`, the work of copy_in(), and the write of `copied`. Both are false if the driver refuses. When the start
-  // has come it begins.
+  // follows is put into it, in this order: the work of pack_in(), that the start has come, and, if copies_in_stream(),
+  // a wait for `go`, the work of copy_in(), and the write of `copied`. Both are false if the driver refuses. When the
+  // start has come it begins.
   bool can_be_in_stream() const;
   bool has_place() const { return sent_.on_device || received_.on_device; }
   const memory::DevicePlace& place() const { return place_; }
@@ -108,7 +115,15 @@ class DevicePull {
   // And of what it could not open: never, or not now.
   static constexpr std::uint64_t for_good = 0, for_now = 1;
   enum class Phase : std::uint8_t {
-    over, settling, packing, entering, opening, entering_again, copying, finishing, putting_back
+    over,
+    settling,
+    packing,
+    entering,
+    opening,
+    entering_again,
+    copying,
+    finishing,
+    putting_back
   };
   struct End {
     bool has_bytes = false, on_device = false;
@@ -188,13 +203,13 @@ class DevicePull {
   const PullWays ways_;
   const Blocks send_, recv_;
   End sent_, received_;
-  memory::DevicePlace place_;     // where this rank's copies are made
+  memory::DevicePlace place_;                   // where this rank's copies are made
   std::optional<memory::DevicePlace> settled_;  // whose NULL stream this call has waited for
-  std::uintptr_t base_ = 0;       // of the allocation from which the others copy
-  std::uintptr_t recv_base_ = 0;  // and of that which another rank may write to
-  memory::DeviceBatch* batch_ = nullptr;  // what is to be copied; of `sharing_`
-  std::vector<Gapped> gapped_;            // and beside it
-  bool packs_gapped_ = false;     // blocks with gaps are packed beside the batch
+  std::uintptr_t base_ = 0;                     // of the allocation from which the others copy
+  std::uintptr_t recv_base_ = 0;                // and of that which another rank may write to
+  memory::DeviceBatch* batch_ = nullptr;        // what is to be copied; of `sharing_`
+  std::vector<Gapped> gapped_;                  // and beside it
+  bool packs_gapped_ = false;                   // blocks with gaps are packed beside the batch
   Phase phase_ = Phase::over;
   bool prepares_ = false, is_prepared_ = false;
   bool offered_ = false;    // this rank can take part

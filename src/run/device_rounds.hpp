@@ -82,9 +82,9 @@ class DeviceRounds {
     int first = 0, count = 0;  // blocks
     DeviceEnd end;
     std::uint64_t largest = 0;  // bytes of a block that is exchanged
-    bool has_arrays = false;  // counts and displacements; else blocks of one size
-    bool whole = false;       // its own block is copied, too
-    bool direct = false;      // no slots: the memory of the user
+    bool has_arrays = false;    // counts and displacements; else blocks of one size
+    bool whole = false;         // its own block is copied, too
+    bool direct = false;        // no slots: the memory of the user
     std::size_t slots = 0, slot_bytes = 0;
     std::byte* memory = nullptr;
     memory::Staging pinned;

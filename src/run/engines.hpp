@@ -17,8 +17,7 @@ int run_neighbor_schedule(const Call& call, const plan::Schedule& schedule, cons
 // Pads all blocks to the size of the largest of all ranks and runs a schedule for blocks of one size, or the
 // MPI's own all-to-all if `uniform` is null (Fan et al., HPDC 2022, section 3.1). Takes P * N bytes twice for
 // the blocks; if that is more than 256 MiB each, the schedule `direct` runs instead. Returns an MPI error code.
-int run_padded(const Call& call, const plan::Schedule* uniform, const plan::Schedule& direct,
-               Group& group);
+int run_padded(const Call& call, const plan::Schedule* uniform, const plan::Schedule& direct, Group& group);
 
 // Runs a call through the inboxes of a node. Blocks above the capacity of a slot travel as messages,
 // pair by pair: the slot says so. Returns an MPI error code.
@@ -34,8 +33,7 @@ int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* 
 // reach where they are must be copied; with `little` run_node() also takes over where a rank would have to copy much.
 // `eager`: of blocks that other ranks pass on, whose sizes travel, see CarriedLimits. Returns an MPI error code.
 enum class Staging : std::uint8_t { little, any };
-int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, Staging staging,
-               std::size_t eager = 0);
+int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, Staging staging, std::size_t eager = 0);
 
 // ---- The cores for the commonest calls: plain bytes, blocks that fit a slot. No buffer is null. ----
 

@@ -92,9 +92,7 @@ std::size_t Execution::reserve() {
   return 2 * most_pairs;
 }
 
-std::size_t Execution::pairs(const Round& round) {
-  return std::max(round.sends.count, round.receives.count);
-}
+std::size_t Execution::pairs(const Round& round) { return std::max(round.sends.count, round.receives.count); }
 
 std::size_t Execution::window(const Round& round) {
   const std::size_t asked = round.window.pairs;

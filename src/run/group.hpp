@@ -40,8 +40,8 @@ struct NodeWork {
     int peer;
     std::byte* at;
   };
-  std::vector<Given> given;  // packed rooms that peers may write to
-  std::vector<int> users;      // peers that touch this rank's memory in this call
+  std::vector<Given> given;     // packed rooms that peers may write to
+  std::vector<int> users;       // peers that touch this rank's memory in this call
   std::vector<Stream> offered;  // at an address; goes through the ring if the receiver asks for that
   void clear() {
     out.clear(), in.clear(), to_write.clear(), packed.clear(), given.clear(), users.clear();
@@ -54,14 +54,14 @@ struct NodeWork {
 struct Reach {
   // Each rank's number among those of this node, -1 for the others. Empty: all ranks share a node.
   std::vector<int> local;
-  std::vector<int> members;  // the ranks of this node, in order; empty if `local` is
+  std::vector<int> members;    // the ranks of this node, in order; empty if `local` is
   std::size_t slot_limit = 0;  // largest block that fits a slot
   // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.
   bool direct = false;
   bool heaps_mapped = false;  // every rank maps every rank's shared heap; the same on all ranks
-  bool load_store = false;  // every rank reaches its node's blocks by load and store; the same on all ranks
+  bool load_store = false;    // every rank reaches its node's blocks by load and store; the same on all ranks
   bool all_map_me = false, all_attach_me = false;  // all peers: this rank's shared heap, its memory by XPMEM
-  bool written_to = false;  // a peer may write to this rank's memory
+  bool written_to = false;                         // a peer may write to this rank's memory
   bool rings = false;
   choose::SwitchPoints points = choose::default_switch_points();  // the same on all ranks
   std::vector<memory::Peer> peers;
@@ -85,8 +85,8 @@ struct Turns {
 struct Scratch {
   NodeWork node_work;
   std::vector<NeighborProgress> neighbor_progress;  // [pair] of the call that is being carried out
-  std::vector<std::uint64_t> popped_seen;  // [rank]: see Ring::Writer
-  memory::Pool neighbor_places[2];  // see neighbor_copies.cpp
+  std::vector<std::uint64_t> popped_seen;           // [rank]: see Ring::Writer
+  memory::Pool neighbor_places[2];                  // see neighbor_copies.cpp
   unsigned neighbor_calls = 0;
   std::vector<std::size_t> came;  // see copies.hpp
   memory::Pool packed_send, packed_recv, packed_own, away_send, away_recv;
@@ -102,9 +102,9 @@ struct Group {
   memory::Inbox inbox;
   sys::Waiter waiter;
   memory::Pairs pairs;
-  std::vector<memory::XpmemPeer> attached;  // memory of the peers that XPMEM maps; as many as peers
+  std::vector<memory::XpmemPeer> attached;         // memory of the peers that XPMEM maps; as many as peers
   std::unique_ptr<memory::DeviceSharing> sharing;  // if all ranks share a node and its memory
-  memory::CopyPlan copying;    // which blocks this rank copies past the cache
+  memory::CopyPlan copying;                        // which blocks this rank copies past the cache
   Scratch scratch;
   Turns turns;
 

@@ -1,9 +1,11 @@
 // A dense collective with small blocks inside a node as a call that can be started: the protocol of the inboxes
 // (memory/inbox.hpp), in an inbox that belongs to one request, or to calls that follow each other.
 //
-// Idea    To start means to write to all peers; to go on means to read from those peers that have written. A start comes
+// Idea    To start means to write to all peers; to go on means to read from those peers that have written. A start
+// comes
 //         after the end of the one before, so no rank is more than one start ahead, and two slots are enough.
-// Cost    P - 1 blocks written and read by each rank (an allgather writes one), each copied twice; nothing is waited for.
+// Cost    P - 1 blocks written and read by each rank (an allgather writes one), each copied twice; nothing is waited
+// for.
 //
 // Which calls come this way all ranks know: those whose blocks have a size that all know, and fit a slot.
 #pragma once

@@ -1,5 +1,5 @@
-// A call through the leaders of the nodes: the engine that carries plan::LeadersPlan out. It never waits in the middle, so
-// that all forms of a call are the same object: a blocking call starts it and waits.
+// A call through the leaders of the nodes: the engine that carries plan::LeadersPlan out. It never waits in the middle,
+// so that all forms of a call are the same object: a blocking call starts it and waits.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@
 
 namespace quadrille::run {
 
-// What the calls of a plan need besides their data, for one of them at a time. All of it is taken here, when the ranks can
-// still agree what to do without: in the middle of a call no rank may lack any. Throws std::bad_alloc.
+// What the calls of a plan need besides their data, for one of them at a time. All of it is taken here, when the ranks
+// can still agree what to do without: in the middle of a call no rank may lack any. Throws std::bad_alloc.
 class LeadersWork {
  public:
   // `comm` is that of the group's messages. The plan must outlive it.
@@ -32,13 +32,13 @@ class LeadersWork {
   // Tags for the messages of leaders, and for those beside them.
   void use_tags(int rounds, int beside);
 
-  std::vector<std::size_t> offsets;    // of an allgather: [place], and the end
-  std::vector<Place> sent, received;   // of a leader: [block of the exchange]
-  Place own;                           // of an allgather, what is sent
+  std::vector<std::size_t> offsets;   // of an allgather: [place], and the end
+  std::vector<Place> sent, received;  // of a leader: [block of the exchange]
+  Place own;                          // of an allgather, what is sent
   Binding binding;
   MpiTransport messages, beside;
-  std::optional<Execution> exchange;   // of a leader
-  memory::Pool own_block;              // to copy it
+  std::optional<Execution> exchange;  // of a leader
+  memory::Pool own_block;             // to copy it
 };
 
 // Where a call packs. Not shared by calls that are under way together.
@@ -53,8 +53,8 @@ class LeadersTurn {
       : plan_(plan), area_(area), work_(work) {}
   // This rank has packed, or has `failed` to.
   void begin(bool failed);
-  // Goes on as far as is possible without waiting. True if all is there. `bind()` binds a leader's exchange, when all ranks
-  // of the node have packed.
+  // Goes on as far as is possible without waiting. True if all is there. `bind()` binds a leader's exchange, when all
+  // ranks of the node have packed.
   template <class Bind>
   bool advance(const Bind& bind) {
     if (step_ == Step::gathering) {
@@ -89,7 +89,8 @@ class LeadersTurn {
   int error_ = MPI_SUCCESS;
 };
 
-// Blocks whose sizes all ranks know. Those that are larger than a place of the area go in several turns, piece by piece.
+// Blocks whose sizes all ranks know. Those that are larger than a place of the area go in several turns, piece by
+// piece.
 class EvenLeaders {
  public:
   // `call`, its arrays, and all else must outlive it.
@@ -213,7 +214,8 @@ class UnevenLeaders {
 // A call that was started, and may be started again: of nonblocking and persistent calls.
 class LeadersRequest {
  public:
-  // The arrays of the call need not outlive it. `area` and `work` are not used by other calls from a start until it is done.
+  // The arrays of the call need not outlive it. `area` and `work` are not used by other calls from a start until it is
+  // done.
   LeadersRequest(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, int tag,
                  int beside, Group& group, const LeadersRooms& rooms);
   LeadersRequest(const LeadersRequest&) = delete;
@@ -230,7 +232,8 @@ class LeadersRequest {
 };
 
 // Carries a blocking call out. Returns an MPI error code.
-int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group);
+int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
+                Group& group);
 
 // Messages of scattered bytes, of so many, are copied together; of larger ones a datatype is made.
 inline constexpr std::size_t packed_up_to = 16384;

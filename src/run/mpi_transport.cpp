@@ -327,7 +327,8 @@ void MpiTransport::copy_bytes(std::byte* to, const std::byte* from, std::size_t 
 int MpiTransport::copy(const Place& from, const Place& to) {
   if (from.dense && to.dense) {
     // Not equal by a mistake of the program, which may not make more of it.
-    if (const std::size_t bytes = std::min(from.bytes, to.bytes); bytes > 0) copy_bytes(to.address, from.address, bytes);
+    if (const std::size_t bytes = std::min(from.bytes, to.bytes); bytes > 0)
+      copy_bytes(to.address, from.address, bytes);
     return from.bytes > to.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
   }
   Argument send, receive;

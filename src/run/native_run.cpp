@@ -61,19 +61,20 @@ class BothSides {
     if (error_ == MPI_SUCCESS) error_ = lend(recv_, call.recv);
   }
   int error() const { return error_; }
-  // The larger elements, until the call is over: MPI lets them go before, but some were used after that. Null: there are none.
+  // The larger elements, until the call is over: MPI lets them go before, but some were used after that. Null: there
+  // are none.
   const std::shared_ptr<LentTypes>& lent() const { return lent_; }
   const NativeRun::Arguments& send() const { return send_; }
   const NativeRun::Arguments& recv() const { return recv_; }
 
  private:
   static NativeRun::Arguments arguments_of(const void* buffer, const Side& side) {
-    return {const_cast<void*>(buffer), static_cast<int>(side.count), side.type,
-            side.counts,               side.displacements,           side.displacements,
-            side.displacements_large,  side.types};
+    return {const_cast<void*>(buffer), static_cast<int>(side.count), side.type, side.counts, side.displacements,
+            side.displacements,        side.displacements_large,     side.types};
   }
 
-  // One element in the place of more than an int counts. A count that is negative, or too large for any data, stays a mistake.
+  // One element in the place of more than an int counts. A count that is negative, or too large for any data, stays a
+  // mistake.
   int lend(NativeRun::Arguments& arguments, const Side& side) {
     if (side.count <= INT_MAX) return MPI_SUCCESS;
     arguments.count = -1;

@@ -47,12 +47,12 @@ class NativeRun {
   bool under_way_ = false, has_raised_ = false;
 };
 
-// Has the MPI a blocking function that takes the call, as it is or with larger elements? Else what stands in for it is not to be
-// timed as the MPI's.
+// Has the MPI a blocking function that takes the call, as it is or with larger elements? Else what stands in for it is
+// not to be timed as the MPI's.
 bool has_function(const Call& call);
 
-// The MPI's own blocking function on that communicator, with the buffers and counts of a call, whose arrays are of ints. The
-// MPI has such a function. Returns an MPI error code.
+// The MPI's own blocking function on that communicator, with the buffers and counts of a call, whose arrays are of
+// ints. The MPI has such a function. Returns an MPI error code.
 int run_native(const Call& call, MPI_Comm comm);
 
 }  // namespace quadrille::run

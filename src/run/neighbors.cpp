@@ -40,10 +40,8 @@ std::vector<Block> neighbor_send_blocks(const Call& call, const NeighborSlots& s
 
 std::size_t largest_block(const Call& call, const NeighborSlots& slots) {
   const CollectiveRow& row = row_of(call.collective);
-  const std::size_t send =
-      has_arrays(row.send) ? most_bytes(call.send, slots.send) : bytes_of_one(call.send);
-  const std::size_t recv =
-      has_arrays(row.recv) ? most_bytes(call.recv, slots.recv) : bytes_of_one(call.recv);
+  const std::size_t send = has_arrays(row.send) ? most_bytes(call.send, slots.send) : bytes_of_one(call.send);
+  const std::size_t recv = has_arrays(row.recv) ? most_bytes(call.recv, slots.recv) : bytes_of_one(call.recv);
   return std::max(send, recv);
 }
 

@@ -11,7 +11,8 @@ namespace quadrille::run {
 // The blocks of one side, [block of the schedule].
 std::vector<Block> neighbor_blocks(const Side& side, std::span<const int> slots);
 
-// Those that are sent. An allgather sends its one block to every neighbour; a schedule that passes blocks on has it once.
+// Those that are sent. An allgather sends its one block to every neighbour; a schedule that passes blocks on has it
+// once.
 std::vector<Block> neighbor_send_blocks(const Call& call, const NeighborSlots& slots, bool as_bytes);
 
 // Bytes of the largest block of either side. In the forms with one count that is the block, also on a rank that

@@ -1,9 +1,9 @@
 // A dense collective inside a node, by an order of copies, as a call that can be started (copies.hpp). It has control
 // memory of its own, so that ranks may start several in different orders.
 //
-// To start means to say where this rank's blocks are; to go on, to copy when all have, and to leave when all have copied.
-// Blocks that do not lie in the shared heap are copied once more by their owner. If even that cannot be had on some rank,
-// all ranks take the rings instead.
+// To start means to say where this rank's blocks are; to go on, to copy when all have, and to leave when all have
+// copied. Blocks that do not lie in the shared heap are copied once more by their owner. If even that cannot be had on
+// some rank, all ranks take the rings instead.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ namespace quadrille::run {
 
 class NodeCopiesRun {
  public:
-  // Every rank maps every rank's shared heap. `edges` and `rings` are those of NodeDenseRun. All of these must outlive it;
-  // the arrays of the call need not.
+  // Every rank maps every rank's shared heap. `edges` and `rings` are those of NodeDenseRun. All of these must outlive
+  // it; the arrays of the call need not.
   NodeCopiesRun(const Call& call, const plan::Schedule& schedule, Group& group, memory::Pairs& pairs,
                 const NodeEdges& edges, std::span<PairRings> rings, SharedBlocks::By by = SharedBlocks::By::heaps);
   NodeCopiesRun(const NodeCopiesRun&) = delete;

@@ -1,8 +1,8 @@
 // A dense collective inside a node as a call that can be started: the exchange of neighbours
 // (node_neighbor_exchange.hpp) among all ranks, through rings of its own.
 //
-// An in-place all-to-all receives over what it sends, so that is copied first, in each start. In place an allgather sends
-// its block of the receive buffer, which nobody writes to.
+// An in-place all-to-all receives over what it sends, so that is copied first, in each start. In place an allgather
+// sends its block of the receive buffer, which nobody writes to.
 #pragma once
 
 #include <span>
@@ -18,8 +18,8 @@ NodeEdges edges_among_all(int me, int ranks, bool own);
 
 class NodeDenseRun {
  public:
-  // `edges` are those of edges_among_all(), without the rank's own if the call is in place. They, the group and the rings
-  // must outlive it; the arrays of the call need not.
+  // `edges` are those of edges_among_all(), without the rank's own if the call is in place. They, the group and the
+  // rings must outlive it; the arrays of the call need not.
   NodeDenseRun(const Call& call, const NodeEdges& edges, Group& group, std::span<PairRings> rings);
   NodeDenseRun(const NodeDenseRun&) = delete;
   NodeDenseRun& operator=(const NodeDenseRun&) = delete;

@@ -40,7 +40,7 @@ struct BlockHead {
   std::uint64_t at;     // offset in the sender's heap, or one of these
 
   static constexpr std::uint64_t follows = ~std::uint64_t{0};  // the block is behind its head
-  static constexpr std::uint64_t was_read = follows - 1;  // no block: those that were offered have been read
+  static constexpr std::uint64_t was_read = follows - 1;       // no block: those that were offered have been read
   // No block: `bytes` is the number of one, among those of this pair, that shall come through the ring after all.
   static constexpr std::uint64_t asked_for = follows - 2;
   static constexpr std::uint64_t refused = follows - 3;  // no block: its sender has no memory to pack it
@@ -200,8 +200,8 @@ class NodeNeighbors {
   bool is_done(std::size_t p) {
     const NeighborProgress& at = progress(p);
     const NeighborPair& pair = edges_.pairs[p];
-    return at.sent == pair.send_blocks.size() && at.taken == pair.recv_blocks.size() && !at.offered &&
-           !at.owes && at.refused == 0;
+    return at.sent == pair.send_blocks.size() && at.taken == pair.recv_blocks.size() && !at.offered && !at.owes &&
+           at.refused == 0;
   }
 
   // The rings of so many pairs further on are brought in meanwhile: they lie in the caches of others.
@@ -237,8 +237,7 @@ class NodeNeighbors {
     return packed_.empty() ? block.address : packed_[progress_[p].first_packed + k];
   }
   bool stays_in_heap(int peer, const std::byte* bytes, std::size_t size) const {
-    return group_.reach().peers[static_cast<std::size_t>(peer)].maps_my_heap &&
-           memory::heap_shareable(bytes, size);
+    return group_.reach().peers[static_cast<std::size_t>(peer)].maps_my_heap && memory::heap_shareable(bytes, size);
   }
 
   bool push(std::size_t p) {
@@ -534,8 +533,8 @@ class NodeNeighbors {
     bool asked;
   };
   std::vector<Refused> refused_;  // blocks of peers that we could not read
-  std::size_t left_ = 0;  // pairs that are not done
-  bool in_turn_ = false;  // see needs_no_answer()
+  std::size_t left_ = 0;          // pairs that are not done
+  bool in_turn_ = false;          // see needs_no_answer()
   int error_ = MPI_SUCCESS;
 };
 

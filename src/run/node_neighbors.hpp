@@ -25,8 +25,8 @@ struct NeighborPair {
 };
 
 struct NodeEdges {
-  std::vector<NeighborPair> pairs;        // the first is the next higher rank, so that not all meet at one
-  std::vector<std::pair<int, int>> own;   // edges from this rank to itself: send block, recv block
+  std::vector<NeighborPair> pairs;       // the first is the next higher rank, so that not all meet at one
+  std::vector<std::pair<int, int>> own;  // edges from this rank to itself: send block, recv block
 };
 
 // The edges of rank `me`: `destinations[i]` gets `send_block[i]`, and `recv_block[i]` comes from `sources[i]`. The
@@ -36,17 +36,17 @@ NodeEdges node_edges(int me, int ranks, std::span<const int> sources, std::span<
 
 // How far a pair has come. Kept between calls for its memory.
 struct NeighborProgress {
-  std::size_t sent = 0;       // blocks
-  std::size_t sent_part = 0;  // bytes of the next one, its head included
+  std::size_t sent = 0;           // blocks
+  std::size_t sent_part = 0;      // bytes of the next one, its head included
   std::size_t least_offered = 0;  // bytes of a block that stays where it is
-  std::size_t first_packed = 0;  // if blocks have gaps: number of the first of this pair
+  std::size_t first_packed = 0;   // if blocks have gaps: number of the first of this pair
   std::size_t taken = 0;
   std::size_t taken_part = 0;
-  std::uint64_t coming = 0;  // bytes of the block that is coming
+  std::uint64_t coming = 0;   // bytes of the block that is coming
   std::byte* room = nullptr;  // where it goes
-  bool offered = false;      // blocks of ours that the peer reads where they are, and has not yet
-  bool owes = false;         // we have read such blocks of the peer, and not yet said so
-  std::size_t refused = 0;   // such blocks that we could not read, and that shall come through the ring
+  bool offered = false;       // blocks of ours that the peer reads where they are, and has not yet
+  bool owes = false;          // we have read such blocks of the peer, and not yet said so
+  std::size_t refused = 0;    // such blocks that we could not read, and that shall come through the ring
 };
 
 // The rings between this rank and a peer.

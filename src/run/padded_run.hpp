@@ -1,7 +1,8 @@
 // Blocks padded to the size of the largest of all ranks, around a schedule for blocks of one size (Fan et al., HPDC
 // 2022, section 3.1: padded Bruck, padded all-to-all).
 //
-// Cost    The agreement on the largest block, the schedule's rounds with blocks of that size, and two copies of all data;
+// Cost    The agreement on the largest block, the schedule's rounds with blocks of that size, and two copies of all
+// data;
 //         P * N bytes twice for the padded blocks. If that is more than 256 MiB each, the blocks go unpadded.
 //
 // Example, 3 ranks with blocks of 1 to 4 bytes: all learn "4", lay their blocks out every 4 bytes, exchange these, and
@@ -17,8 +18,8 @@ namespace quadrille::run {
 
 class PaddedRun {
  public:
-  // `uniform` null: the MPI's own all-to-all, if the run may `block`, else the direct schedule. All must outlive the run,
-  // but the arrays of the call need not.
+  // `uniform` null: the MPI's own all-to-all, if the run may `block`, else the direct schedule. All must outlive the
+  // run, but the arrays of the call need not.
   PaddedRun(const Call& call, const plan::Schedule* uniform, const plan::Schedule& direct, const Traffic& traffic,
             const RunMemory& memory);
   PaddedRun(const PaddedRun&) = delete;
@@ -46,7 +47,7 @@ class PaddedRun {
   MpiTransport transport_;
   Agreement agreement_;
   std::optional<BoundRun> run_;  // of the padded blocks, or of the user's
-  std::size_t largest_ = 0;  // block of all ranks
+  std::size_t largest_ = 0;      // block of all ranks
   bool has_room_ = false;
   bool known_ = false;  // what `largest_` is, and that all ranks have room for such blocks
   Phase phase_ = Phase::idle;

@@ -53,7 +53,8 @@ bool PipelineSeat::put_one() {
   return true;
 }
 
-// What lies side by side in the buffer, too, is one copy: so small blocks are few. The processor copies what is on the host.
+// What lies side by side in the buffer, too, is one copy: so small blocks are few. The processor copies what is on the
+// host.
 void PipelineSeat::list_chunk(std::uint64_t number) {
   std::byte* const place = place_of(rank_, number);
   means_.batch.clear();

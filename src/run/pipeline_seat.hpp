@@ -1,5 +1,6 @@
-// One rank's part in an exchange over rings of chunks (run/device_pipeline.hpp): what goes from its send blocks into its ring,
-// and what of the other ranks' rings is for it. Another rank, on the same device, may have the seat in its place.
+// One rank's part in an exchange over rings of chunks (run/device_pipeline.hpp): what goes from its send blocks into
+// its ring, and what of the other ranks' rings is for it. Another rank, on the same device, may have the seat in its
+// place.
 #pragma once
 
 #include <array>
@@ -82,8 +83,8 @@ class PipelineSeat {
   const std::size_t number_;
   plan::ChunkExchange& exchange_;
   const SeatMemory memory_;
-  std::uint64_t marks_ = 0;     // of copies in
-  std::uint64_t unmarked_ = 0;  // chunks that were put so far without a mark: bits by place
+  std::uint64_t marks_ = 0;             // of copies in
+  std::uint64_t unmarked_ = 0;          // chunks that were put so far without a mark: bits by place
   std::array<Taking, takes> taking_{};  // those on their way in, in a ring
   std::size_t first_taking_ = 0, takings_ = 0;
   bool is_over_ = false;

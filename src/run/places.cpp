@@ -19,8 +19,7 @@ std::vector<Place> own_places(const std::vector<Block>& blocks, bool as_bytes) {
   std::vector<Place> places;
   places.reserve(blocks.size());
   for (const Block& block : blocks) {
-    places.push_back(as_bytes ? Place{block.address, block.bytes(), block.bytes(), 0, true}
-                              : typed_place(block));
+    places.push_back(as_bytes ? Place{block.address, block.bytes(), block.bytes(), 0, true} : typed_place(block));
   }
   return places;
 }

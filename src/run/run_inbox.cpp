@@ -126,8 +126,7 @@ int run_inbox_gatherv(const std::byte* send, const VectorSide<Count, Displacemen
     from = (from == 0 ? ranks : from) - 1;
     const Slot& slot = inbox.await_out(from, group.waiter);
     const std::size_t bytes = bytes_in(recv, from, size);
-    memory::copy_bytes(place_of(recv, from, size), Inbox::block_of(slot),
-                       std::min<std::size_t>(bytes, slot.bytes));
+    memory::copy_bytes(place_of(recv, from, size), Inbox::block_of(slot), std::min<std::size_t>(bytes, slot.bytes));
     if (slot.bytes > bytes) error = error_if_long(slot.bytes, bytes, Collective::allgather);
   }
   return error;
@@ -154,8 +153,7 @@ int run_inbox_vector(const VectorSide<Count, Displacement>& send, const VectorSi
     const std::size_t bytes = bytes_in(recv, from, size);
     if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
     if (slot.carried == Carried::in_slot) {
-      memory::copy_bytes(place_of(recv, from, size), Inbox::block_of(slot),
-                         std::min<std::size_t>(bytes, slot.bytes));
+      memory::copy_bytes(place_of(recv, from, size), Inbox::block_of(slot), std::min<std::size_t>(bytes, slot.bytes));
     } else {
       if (slot.carried == Carried::refused) error = MPI_ERR_NO_MEM;
       refuse(from, slot, group);
@@ -179,8 +177,7 @@ int run_inbox(const Call& call, Group& group) {
     const TypeInfo send = type_info(send_side.type), recv = type_info(call.recv.type);
     const std::size_t bytes = call.recv.count * recv.size;
     // All ranks take this way or the other by themselves: they look the same from outside.
-    if (send.dense && recv.dense && send_side.count * send.size == bytes &&
-        bytes <= group.reach().slot_limit) {
+    if (send.dense && recv.dense && send_side.count * send.size == bytes && bytes <= group.reach().slot_limit) {
       if (!gather) return run_inbox_bytes(send_side.base, call.recv.base, bytes, group);
       const std::size_t own = call.in_place ? static_cast<std::size_t>(group.me) * bytes : 0;
       return run_inbox_gather(send_side.base + own, call.recv.base, bytes, group);

@@ -228,8 +228,7 @@ class Exchange {
   }
 
   void send_message(int to, const Block& block, std::byte* bytes) {
-    const Place place = bytes == nullptr ? typed_place(block)
-                                         : Place{bytes, block.bytes(), block.bytes(), 0, true};
+    const Place place = bytes == nullptr ? typed_place(block) : Place{bytes, block.bytes(), block.bytes(), 0, true};
     keep(error_, transport().start_send(messages_++, to, {&place, 1}));
   }
 
@@ -254,8 +253,7 @@ class Exchange {
 
   void write_to(const NodeWork::Stream& s) {
     const memory::Pairs::Place room = group_.pairs.room_at(local(s.peer));
-    if (!sys::write_process(peer(s.peer).process, room.address, s.at,
-                            std::min<std::size_t>(s.bytes, room.bytes))) {
+    if (!sys::write_process(peer(s.peer).process, room.address, s.at, std::min<std::size_t>(s.bytes, room.bytes))) {
       keep(error_, MPI_ERR_OTHER);
     }
   }
@@ -307,8 +305,7 @@ class Exchange {
     keep(error_, unpack_block(bytes, count, block, group_.messages().quiet));
   }
 
-  void read_from(int from, const Offer& offer, std::size_t bytes, std::size_t more,
-                 const Block& block) {
+  void read_from(int from, const Offer& offer, std::size_t bytes, std::size_t more, const Block& block) {
     if (bytes == 0) return;
     memory::XpmemPeer& memory = group_.attached[static_cast<std::size_t>(local(from))];
     if (const std::byte* here = memory.map(offer.at, bytes, offer.generation)) {
@@ -333,11 +330,14 @@ class Exchange {
     keep(error_, transport().start_receive(messages_++, from, {&place, 1}));
   }
 
-  // A message that is longer than its block. Of some, as the MPI does, the first part is taken; others are errors already.
+  // A message that is longer than its block. Of some, as the MPI does, the first part is taken; others are errors
+  // already.
   void receive_long(int from, std::size_t sent, const Block& block) {
     const bool is_cut = block.count > 0 && error_if_long(sent, block.bytes(), call_.collective) == MPI_SUCCESS;
     std::byte* room = nullptr;
-    if (is_cut && thrown_by([&] { room = long_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(sent)).get(); }) != MPI_SUCCESS) {
+    if (is_cut && thrown_by([&] {
+                    room = long_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(sent)).get();
+                  }) != MPI_SUCCESS) {
       keep(error_, MPI_ERR_NO_MEM);
     }
     if (room == nullptr) return keep(error_, transport().start_dropping(messages_++, from, sent));
@@ -423,7 +423,7 @@ class Exchange {
   const bool direct_;
   const std::size_t inbox_limit_;  // bytes of a block
   const bool gather_;
-  const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
+  const bool overwritten_;            // the send blocks are received over; in an in-place allgather they are not
   const plan::Schedule* const away_;  // null: there are no other nodes, or this is not to serve them
   const Blocks send_, recv_;
   Room packed_send_, packed_recv_;

@@ -22,8 +22,8 @@ using Owned = memory::Pairs::Owned;
 
 class SharedBlocks {
  public:
-  // `pairs`: by which the ranks of this call tell each other. A call under way beside others shares by heaps alone: what
-  // is attached of a peer is kept for one call at a time.
+  // `pairs`: by which the ranks of this call tell each other. A call under way beside others shares by heaps alone:
+  // what is attached of a peer is kept for one call at a time.
   enum class By : std::uint8_t { all, heaps };
   SharedBlocks(Group& group, const memory::Pairs& pairs, By by = By::all)
       : group_(group), pairs_(pairs), attaches_(by == By::all && group.reach().all_attach_me) {}
@@ -77,7 +77,7 @@ class SharedBlocks {
 
   Group& group_;
   const memory::Pairs& pairs_;
-  const bool attaches_;  // all ranks may attach this rank's memory
+  const bool attaches_;                          // all ranks may attach this rank's memory
   std::uint64_t first_ = UINT64_MAX, last_ = 0;  // all addresses that were given
 };
 

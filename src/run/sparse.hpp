@@ -24,29 +24,25 @@ struct SparseGroup {
 
 // What a rank found when all is over.
 struct Mail {
-  std::vector<Parcel>
-      parcels;  // that arrived; those of one source in the order in which it gave them
+  std::vector<Parcel> parcels;  // that arrived; those of one source in the order in which it gave them
   std::vector<std::unique_ptr<std::byte[]>> memory;  // where their data are
-  int reported = MPI_SUCCESS;  // class of the error of some rank; the same on all ranks
+  int reported = MPI_SUCCESS;                        // class of the error of some rank; the same on all ranks
 };
 
 // Carry parcels to other ranks. `reported` is the class of this rank's error, which all ranks then
 // find in their mail; a rank with an error sends nothing. Return an error of the messages or of
 // memory.
-int sparse_consensus(const SparseGroup& group, std::span<const Parcel> out, int reported,
-                     Mail& mail);
-int sparse_bruck(const SparseGroup& group, std::span<const Parcel> out, int radix, int reported,
-                 Mail& mail);
+int sparse_consensus(const SparseGroup& group, std::span<const Parcel> out, int reported, Mail& mail);
+int sparse_bruck(const SparseGroup& group, std::span<const Parcel> out, int radix, int reported, Mail& mail);
 
 // ---- Messages of any number of bytes ----
 
 using StartSend = decltype(Mpi::Isend);
-int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag,
-                MPI_Comm comm, MPI_Request& request);
+int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag, MPI_Comm comm,
+                MPI_Request& request);
 // The message of which a probe gave `status`. Its memory goes to `mail`. If there is none, the
 // message is taken all the same, so that its sender can end; `error` says so.
-Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Request& request,
-                     int& error);
+Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Request& request, int& error);
 // Waits for all; the error of the first that failed.
 int wait_for_all(std::vector<MPI_Request>& requests);
 
@@ -63,7 +59,6 @@ struct SparseSend {
 // Bytes that must be packed before they are sent.
 std::size_t bytes_to_pack(const SparseSend& send);
 // The parcels of a call: dense blocks where they are, others packed into `room`.
-int make_parcels(const SparseSend& send, int me, std::byte* room, MPI_Comm comm,
-                 std::vector<Parcel>& parcels);
+int make_parcels(const SparseSend& send, int me, std::byte* room, MPI_Comm comm, std::vector<Parcel>& parcels);
 
 }  // namespace quadrille::run

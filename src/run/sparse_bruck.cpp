@@ -37,8 +37,7 @@ namespace {
 
 class Rounds {
  public:
-  Rounds(const SparseGroup& group, int radix, int reported, Mail& mail)
-      : group_(group), radix_(radix), mail_(mail) {
+  Rounds(const SparseGroup& group, int radix, int reported, Mail& mail) : group_(group), radix_(radix), mail_(mail) {
     mail_.reported = reported;
   }
 
@@ -55,8 +54,7 @@ class Rounds {
     held_ = std::move(by_hop[0]);
     messages_.clear();
     for (int z = 1; z <= round.hops; ++z) {
-      send(by_hop[static_cast<std::size_t>(z)],
-           rank_above(group_.me, z * round.weight, group_.ranks));
+      send(by_hop[static_cast<std::size_t>(z)], rank_above(group_.me, z * round.weight, group_.ranks));
     }
     std::vector<Parcel> arrived;
     for (int z = 1; z <= round.hops; ++z) {
@@ -119,8 +117,7 @@ class Rounds {
 
 }  // namespace
 
-int sparse_bruck(const SparseGroup& group, std::span<const Parcel> out, int radix, int reported,
-                 Mail& mail) {
+int sparse_bruck(const SparseGroup& group, std::span<const Parcel> out, int radix, int reported, Mail& mail) {
   return Rounds(group, radix, reported, mail).run(out);
 }
 

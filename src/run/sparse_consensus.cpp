@@ -44,8 +44,7 @@ class Consensus {
     send(out, reported);
     unsigned idle = 0;
     while (!finished()) {
-      const bool found =
-          take(tags::sparse_blocks[parity_], mail_.parcels) || take(tags::sparse_notes[parity_], notes_);
+      const bool found = take(tags::sparse_blocks[parity_], mail_.parcels) || take(tags::sparse_notes[parity_], notes_);
       idle = found ? 0 : idle + 1;
       if (idle > group_.spins) sys::yield();
     }
@@ -125,8 +124,7 @@ class Consensus {
 
 }  // namespace
 
-int sparse_consensus(const SparseGroup& group, std::span<const Parcel> out, int reported,
-                     Mail& mail) {
+int sparse_consensus(const SparseGroup& group, std::span<const Parcel> out, int reported, Mail& mail) {
   return Consensus(group, mail).run(out, reported);
 }
 

@@ -25,8 +25,8 @@ int describe(std::size_t bytes, Bytes& result) {
 
 }  // namespace
 
-int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag,
-                MPI_Comm comm, MPI_Request& request) {
+int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag, MPI_Comm comm,
+                MPI_Request& request) {
   Bytes all;
   int error = describe(bytes, all);
   if (error != MPI_SUCCESS) return error;
@@ -35,8 +35,7 @@ int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to
   return error;
 }
 
-Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Request& request,
-                     int& error) {
+Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Request& request, int& error) {
   MPI_Count count = 0;
   keep(error, mpi().Get_elements_x(&status, mpi().byte, &count));
   Parcel parcel{status.MPI_SOURCE, 0, static_cast<std::size_t>(count), nullptr};
@@ -54,8 +53,7 @@ Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Re
     parcel.bytes = 0;
     return parcel;
   }
-  keep(error,
-       mpi().Irecv(room, all.count, all.type, status.MPI_SOURCE, status.MPI_TAG, comm, &request));
+  keep(error, mpi().Irecv(room, all.count, all.type, status.MPI_SOURCE, status.MPI_TAG, comm, &request));
   if (all.made) mpi().Type_free(&all.type);
   parcel.data = room;
   return parcel;
@@ -81,8 +79,7 @@ std::size_t bytes_to_pack(const SparseSend& send) {
   return bytes;
 }
 
-int make_parcels(const SparseSend& send, int me, std::byte* room, MPI_Comm comm,
-                 std::vector<Parcel>& parcels) {
+int make_parcels(const SparseSend& send, int me, std::byte* room, MPI_Comm comm, std::vector<Parcel>& parcels) {
   for (std::size_t i = 0; i < send.destinations.size(); ++i) {
     Parcel parcel{me, send.destinations[i], 0, nullptr};
     if (const auto count = static_cast<std::size_t>(send.counts[i]); count > 0) {

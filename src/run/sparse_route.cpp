@@ -20,8 +20,7 @@ struct ParcelHead {
 // How many of `weight` lie between a rank and the parcel's destination, in this digit. The lower
 // digits are zero already: the parcel has taken their hops.
 int hop_of(const Parcel& parcel, int holder, int ranks, int weight, int radix) {
-  const int distance = parcel.destination >= holder ? parcel.destination - holder
-                                                    : parcel.destination - holder + ranks;
+  const int distance = parcel.destination >= holder ? parcel.destination - holder : parcel.destination - holder + ranks;
   return distance / weight % radix;
 }
 
@@ -32,8 +31,7 @@ std::vector<SparseRound> sparse_rounds(int ranks, int radix) {
   // In 64 bits: the weight after the last may not fit an int.
   for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
     const std::int64_t below = (ranks - 1) / weight;  // larger digits would go round the circle
-    rounds.push_back(
-        {static_cast<int>(weight), static_cast<int>(std::min<std::int64_t>(radix - 1, below))});
+    rounds.push_back({static_cast<int>(weight), static_cast<int>(std::min<std::int64_t>(radix - 1, below))});
   }
   return rounds;
 }
@@ -75,8 +73,7 @@ void write_message(std::span<const Parcel> parcels, int error, std::byte* to) {
   }
 }
 
-bool read_message(const std::byte* from, std::size_t bytes, std::vector<Parcel>& parcels,
-                  int& error) {
+bool read_message(const std::byte* from, std::size_t bytes, std::vector<Parcel>& parcels, int& error) {
   const std::byte* const end = from + bytes;
   const auto left = [&] { return static_cast<std::size_t>(end - from); };
   MessageHead head;

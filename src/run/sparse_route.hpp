@@ -48,7 +48,6 @@ void write_message(std::span<const Parcel> parcels, int error, std::byte* to);
 
 // Appends the parcels of a message to `parcels`; their data stay where they are. `error` becomes
 // the larger one of itself and the message's. False if this is no message.
-bool read_message(const std::byte* from, std::size_t bytes, std::vector<Parcel>& parcels,
-                  int& error);
+bool read_message(const std::byte* from, std::size_t bytes, std::vector<Parcel>& parcels, int& error);
 
 }  // namespace quadrille::run

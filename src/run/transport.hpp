@@ -22,10 +22,10 @@ struct Place {
 
 // The addresses for one start of a schedule.
 struct Binding {
-  std::span<const Place> send;      // [block]
-  std::span<const Place> recv;      // [block]
-  std::byte* scratch = nullptr;     // schedule.scratch_blocks * block_bytes bytes
-  std::size_t block_bytes = 0;      // size of a scratch block
+  std::span<const Place> send;                 // [block]
+  std::span<const Place> recv;                 // [block]
+  std::byte* scratch = nullptr;                // schedule.scratch_blocks * block_bytes bytes
+  std::size_t block_bytes = 0;                 // size of a scratch block
   std::span<const Place> scratch_places = {};  // [block] where the scratch blocks differ in size
 };
 
@@ -50,7 +50,8 @@ class Transport {
   virtual std::size_t came(std::size_t) const { return SIZE_MAX; }
   // Moves one block inside this rank; the two places hold the same data in possibly different types.
   virtual int copy(const Place& from, const Place& to) = 0;
-  // The copies of a step have been asked for: messages that follow may go from and to the same places. Returns an error.
+  // The copies of a step have been asked for: messages that follow may go from and to the same places. Returns an
+  // error.
   virtual int copied() { return 0; }
 };
 

@@ -26,8 +26,8 @@ class UnderWay {
   // Those of this process.
   static UnderWay& here();
 
-  // Held over whatever starts a call or goes on with one. What is done under it never waits. The MPI may call us back in
-  // its functions (mpi/progress_hook.hpp): then help() does nothing on this thread.
+  // Held over whatever starts a call or goes on with one. What is done under it never waits. The MPI may call us back
+  // in its functions (mpi/progress_hook.hpp): then help() does nothing on this thread.
   class Held {
    public:
     explicit Held(UnderWay& calls) : lock_(calls.mutex_, std::defer_lock), holds_(calls.holds()) {
@@ -56,8 +56,8 @@ class UnderWay {
   void add(Pending& call);
   void advance();
 
-  // For who waits for something else: goes on unless another thread does so at this moment. What was done: nothing could
-  // be, calls are still under way that such a thread can go on with, or some have come to their end.
+  // For who waits for something else: goes on unless another thread does so at this moment. What was done: nothing
+  // could be, calls are still under way that such a thread can go on with, or some have come to their end.
   enum class Helped : std::uint8_t { nothing, some, ended };
   Helped help(With with = With::mpi);
 

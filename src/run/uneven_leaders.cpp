@@ -1,25 +1,24 @@
 // Runs an Alltoallv or Alltoallw through leaders, in one turn (memory/leaders.hpp).
 //
-// A place has room for the size of a block and `most_` bytes. Blocks that stay in the node have a place each. What goes to
-// another node by one leader, a stream, is a table of sizes and then a region for each source, large enough for all its
-// blocks; in it they lie one behind the other:
+// A place has room for the size of a block and `most_` bytes. Blocks that stay in the node have a place each. What goes
+// to another node by one leader, a stream, is a table of sizes and then a region for each source, large enough for all
+// its blocks; in it they lie one behind the other:
 //
 //   sizes[destination][source]   region of source 0: block for destination 0, for 1, ...   region of source 1: ...
 //
-// The leader sends the table and what is used of each region, as one message. So a block costs what it has, the receiver
-// learns the sizes with the blocks, and no rank need know those of others. If nothing moves on a stream there is no
-// message: each rank says in the scratch part of the area from which nodes it expects anything.
+// The leader sends the table and what is used of each region, as one message. So a block costs what it has, the
+// receiver learns the sizes with the blocks, and no rank need know those of others. If nothing moves on a stream there
+// is no message: each rank says in the scratch part of the area from which nodes it expects anything.
 //
-// A block of more than `most_` bytes is a message from rank to rank; its size in the table has a mark. The receiver begins to
-// receive when it has seen the mark, so both sides go by the same. In place such a block is copied first; a rank without
-// memory for that drops what comes instead, and returns an error.
-#include "run/leaders.hpp"
-
+// A block of more than `most_` bytes is a message from rank to rank; its size in the table has a mark. The receiver
+// begins to receive when it has seen the mark, so both sides go by the same. In place such a block is copied first; a
+// rank without memory for that drops what comes instead, and returns an error.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include "memory/copy.hpp"
+#include "run/leaders.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -134,7 +133,8 @@ void UnevenLeaders::say_what_is_expected() {
 }
 
 UnevenLeaders::Size UnevenLeaders::mark_of(std::size_t bytes) const {
-  return is_beside(bytes) ? beside | static_cast<Size>(std::min<std::size_t>(bytes, beside - 1)) : static_cast<Size>(bytes);
+  return is_beside(bytes) ? beside | static_cast<Size>(std::min<std::size_t>(bytes, beside - 1))
+                          : static_cast<Size>(bytes);
 }
 
 // Writes a block where it goes through the area, or sends it. Returns what its size says.

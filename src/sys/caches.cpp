@@ -24,8 +24,7 @@ std::string first_word(const std::string& file) {
 // Reads "32768", "1024K" or "32M"; 0 if it is none of these.
 std::size_t size_in_bytes(const std::string& text) {
   std::size_t bytes = 0, digits = 0;
-  for (; digits < text.size() && digits < 12 && text[digits] >= '0' && text[digits] <= '9';
-       ++digits) {
+  for (; digits < text.size() && digits < 12 && text[digits] >= '0' && text[digits] <= '9'; ++digits) {
     bytes = bytes * 10 + static_cast<std::size_t>(text[digits] - '0');
   }
   const std::string unit = text.substr(digits);

@@ -18,10 +18,10 @@ inline std::uint64_t nanoseconds() {
 }
 
 struct CodePlace {
-  std::string object;          // the file of the program or library
-  std::uint64_t address = 0;   // in that file, as its symbol table counts
-  std::string symbol;          // the exported function it is in; empty if that is not known
-  std::uint64_t behind = 0;    // its beginning
+  std::string object;         // the file of the program or library
+  std::uint64_t address = 0;  // in that file, as its symbol table counts
+  std::string symbol;         // the exported function it is in; empty if that is not known
+  std::uint64_t behind = 0;   // its beginning
 };
 CodePlace place_in_code(const void* address);
 

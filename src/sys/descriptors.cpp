@@ -86,8 +86,7 @@ void close_all(std::span<const int> descriptors) {
 bool same_user(int connection) {
   ucred peer{};
   socklen_t length = sizeof peer;
-  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-         peer.uid == geteuid();
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
 }
 
 }  // namespace
@@ -99,10 +98,8 @@ int listen_local(int clients, Address& address) {
   name.sun_family = AF_UNIX;
   socklen_t length = sizeof name;
   // Binding to the family alone makes the kernel choose a free abstract name.
-  if (bind(listener, reinterpret_cast<sockaddr*>(&name), sizeof(sa_family_t)) != 0 ||
-      listen(listener, clients) != 0 ||
-      getsockname(listener, reinterpret_cast<sockaddr*>(&name), &length) != 0 ||
-      length > sizeof address.name) {
+  if (bind(listener, reinterpret_cast<sockaddr*>(&name), sizeof(sa_family_t)) != 0 || listen(listener, clients) != 0 ||
+      getsockname(listener, reinterpret_cast<sockaddr*>(&name), &length) != 0 || length > sizeof address.name) {
     close(listener);
     return -1;
   }

@@ -49,8 +49,8 @@ int overcommit_mode() {
 
 bool is_limited(int resource, std::size_t bytes) {
   rlimit limit{};
-  return getrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0 &&
-         limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes;
+  return getrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         limit.rlim_cur < bytes;
 }
 
 // Copies [from, end) of a file to the same offsets of `target`.
@@ -140,21 +140,16 @@ std::byte* map_peer(int descriptor, std::size_t bytes) {
   std::byte* base = map_heap(descriptor, bytes);
   if (base == nullptr) return nullptr;
   // Without MADV_DONTFORK a child could write into the memory of another rank.
-  if (madvise(base, bytes, MADV_DONTFORK) != 0 ||
-      mprotect(base, bytes, PROT_READ | PROT_WRITE) != 0) {
+  if (madvise(base, bytes, MADV_DONTFORK) != 0 || mprotect(base, bytes, PROT_READ | PROT_WRITE) != 0) {
     unmap_raw(base, bytes);
     return nullptr;
   }
   return base;
 }
 
-bool drop_shared_pages(std::byte* base, std::size_t bytes) {
-  return madvise(base, bytes, MADV_REMOVE) == 0;
-}
+bool drop_shared_pages(std::byte* base, std::size_t bytes) { return madvise(base, bytes, MADV_REMOVE) == 0; }
 
-bool drop_private_pages(std::byte* base, std::size_t bytes) {
-  return madvise(base, bytes, MADV_DONTNEED) == 0;
-}
+bool drop_private_pages(std::byte* base, std::size_t bytes) { return madvise(base, bytes, MADV_DONTNEED) == 0; }
 
 bool punch_hole(int descriptor, std::size_t offset, std::size_t bytes) {
   return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
@@ -162,8 +157,7 @@ bool punch_hole(int descriptor, std::size_t offset, std::size_t bytes) {
 }
 
 std::byte* map_private(std::size_t bytes) {
-  return raw_mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  return raw_mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 }
 
 void unmap_raw(std::byte* base, std::size_t bytes) { syscall(SYS_munmap, base, bytes); }
@@ -178,8 +172,8 @@ std::byte* copy_segment(int descriptor, std::size_t bytes) {
     if (data < 0 && errno == ENXIO) break;  // nothing but holes up to the end
     const off_t hole = data < 0 ? -1 : lseek(descriptor, data, SEEK_HOLE);
     const std::size_t end = std::min(bytes, static_cast<std::size_t>(std::max(hole, off_t{0})));
-    if (hole < 0 || static_cast<std::size_t>(hole) <= at || (static_cast<std::size_t>(data) < end &&
-                     !read_range(descriptor, copy, static_cast<std::size_t>(data), end))) {
+    if (hole < 0 || static_cast<std::size_t>(hole) <= at ||
+        (static_cast<std::size_t>(data) < end && !read_range(descriptor, copy, static_cast<std::size_t>(data), end))) {
       unmap_raw(copy, bytes);
       return nullptr;
     }

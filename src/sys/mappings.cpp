@@ -12,8 +12,8 @@
 namespace quadrille::sys {
 namespace {
 
-// Longer than any line: addresses and a path. On the stack: a mapping of our own could come to lie where the program has
-// just unmapped something, and be taken for the program's.
+// Longer than any line: addresses and a path. On the stack: a mapping of our own could come to lie where the program
+// has just unmapped something, and be taken for the program's.
 constexpr std::size_t buffer_bytes = std::size_t{8} << 10;
 
 // Reads a number of hexadecimal or decimal digits, and moves `text` behind it.

@@ -8,7 +8,7 @@ namespace quadrille::sys {
 
 struct Mapping {
   std::uintptr_t begin = 0, end = 0;
-  bool accessible = false;  // may be read, written or run
+  bool accessible = false;             // may be read, written or run
   std::uint64_t device = 0, file = 0;  // as in FileIdentity; 0 for anonymous memory
 };
 

@@ -8,12 +8,10 @@
 namespace quadrille::sys {
 namespace {
 
-using Transfer = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
-                             unsigned long);
+using Transfer = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
 
 // The system moves at most 2 GiB at a time, and may stop early.
-bool transfer(Transfer move, pid_t process, std::uint64_t remote, std::byte* local,
-              std::size_t bytes) {
+bool transfer(Transfer move, pid_t process, std::uint64_t remote, std::byte* local, std::size_t bytes) {
   constexpr std::size_t most = std::size_t{1} << 30;
   while (bytes > 0) {
     const std::size_t now = std::min(bytes, most);
@@ -37,8 +35,7 @@ bool read_process(pid_t process, std::uint64_t address, std::byte* to, std::size
   return transfer(process_vm_readv, process, address, to, bytes);
 }
 
-bool write_process(pid_t process, std::uint64_t address, const std::byte* from,
-                   std::size_t bytes) {
+bool write_process(pid_t process, std::uint64_t address, const std::byte* from, std::size_t bytes) {
   return transfer(process_vm_writev, process, address, const_cast<std::byte*>(from), bytes);
 }
 

@@ -44,7 +44,8 @@ struct Python {
     find(interpreter_of, "PyThreadState_GetInterpreter"), find(first_thread, "PyInterpreterState_ThreadHead");
     find(next_thread, "PyThreadState_Next"), find(ensure, "PyGILState_Ensure"), find(release, "PyGILState_Release");
     find(frame, "PyEval_GetFrame"), find(back, "PyFrame_GetBack"), find(code_of, "PyFrame_GetCode");
-    find(line_of, "PyFrame_GetLineNumber"), find(attribute, "PyObject_GetAttrString"), find(text_of, "PyUnicode_AsUTF8");
+    find(line_of, "PyFrame_GetLineNumber"), find(attribute, "PyObject_GetAttrString"),
+        find(text_of, "PyUnicode_AsUTF8");
     find(clear_error, "PyErr_Clear"), find(has_error, "PyErr_Occurred"), find(let_go, "Py_DecRef");
     instruction_of = reinterpret_cast<int (*)(Frame*)>(dlsym(RTLD_DEFAULT, "PyFrame_GetLasti"));
   }
@@ -62,8 +63,8 @@ const Python& python() {
   return functions;
 }
 
-// An instruction of a function that called, or its line where the instruction is not known: to look up the line takes as long as the
-// function is. The function is held, so that no other comes to be where it is.
+// An instruction of a function that called, or its line where the instruction is not known: to look up the line takes
+// as long as the function is. The function is held, so that no other comes to be where it is.
 struct Instruction {
   const Object* code = nullptr;
   int at = 0;
@@ -140,7 +141,8 @@ const PythonPlace* place_of(Frame* const nearest) {
 // Does this thread run Python, and no other?
 bool is_only_thread() {
   ThreadState* const own = python().this_thread();
-  return own != nullptr && python().first_thread(python().interpreter_of(own)) == own && python().next_thread(own) == nullptr;
+  return own != nullptr && python().first_thread(python().interpreter_of(own)) == own &&
+         python().next_thread(own) == nullptr;
 }
 
 // The interpreter's lock, as long as this lasts.

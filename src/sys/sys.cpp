@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -88,8 +88,7 @@ int create_segment(std::size_t bytes, bool may_reserve) {
   if (descriptor < 0) return -1;
   const auto size = static_cast<off_t>(bytes);
   // That file system may be small, and what it has no room for would be a bus error when it is touched.
-  const bool made =
-      ftruncate(descriptor, size) == 0 && (!in_file_system || posix_fallocate(descriptor, 0, size) == 0);
+  const bool made = ftruncate(descriptor, size) == 0 && (!in_file_system || posix_fallocate(descriptor, 0, size) == 0);
   if (made) return descriptor;
   close(descriptor);
   return -1;

@@ -42,12 +42,12 @@ inline void yield() { sched_yield(); }
 void sleep_a_second();
 void sleep_us(unsigned microseconds);
 
-// Sleeps while `word`, of memory that processes share, is `value`, until somebody wakes its sleepers, at most so long. May
-// return earlier for no reason.
+// Sleeps while `word`, of memory that processes share, is `value`, until somebody wakes its sleepers, at most so long.
+// May return earlier for no reason.
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned microseconds);
 void wake_sleepers(const std::atomic<std::uint32_t>& word);
-// The calling thread does work of ours beside the program's: no signal of the program's comes to it, and it sleeps as short
-// as it asks for. `name` has at most 15 letters.
+// The calling thread does work of ours beside the program's: no signal of the program's comes to it, and it sleeps as
+// short as it asks for. `name` has at most 15 letters.
 void become_a_helper(const char* name);
 
 // ---- Shared segments: memory without a name, so that nothing can stay behind. ----

@@ -34,10 +34,10 @@ Function* look_up(std::atomic<Function*>& known, const char* name) {
 
 }  // namespace
 
-#define QUADRILLE_UNWIND(Result, name, PARAMETERS, ...)                           \
-  [[gnu::visibility("hidden")]] Result name PARAMETERS {                          \
-    static constinit std::atomic<Result(*) PARAMETERS> known = nullptr;           \
-    return look_up<Result PARAMETERS>(known, #name)(__VA_ARGS__);                 \
+#define QUADRILLE_UNWIND(Result, name, PARAMETERS, ...)                 \
+  [[gnu::visibility("hidden")]] Result name PARAMETERS {                \
+    static constinit std::atomic<Result(*) PARAMETERS> known = nullptr; \
+    return look_up<Result PARAMETERS>(known, #name)(__VA_ARGS__);       \
   }
 
 extern "C" {

@@ -1,8 +1,8 @@
 // What all ranks of a team ask each other between calls: collectives of our own on Team::own().
 //
 // They go by the answer. A rank to which the MPI gives none does not know what the others do from then on, so it does
-// nothing on this communicator any more: that call, and every later one, returns an error. It is not alone in that with a
-// collective of the MPI either.
+// nothing on this communicator any more: that call, and every later one, returns an error. It is not alone in that with
+// a collective of the MPI either.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace quadrille::team {
 
-// Starts a collective with `begin`, again if that fails, as nothing has been sent then; and waits for it. A peer may wait
-// for a call that this rank has started and left, so that is kept moving. Without an answer the team is lost, and this
-// throws.
+// Starts a collective with `begin`, again if that fails, as nothing has been sent then; and waits for it. A peer may
+// wait for a call that this rank has started and left, so that is kept moving. Without an answer the team is lost, and
+// this throws.
 void ask_all(Team& team, const std::function<int(MPI_Request*)>& begin);
 
 // The largest of each number, over all ranks; as ask_all().

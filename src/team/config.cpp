@@ -6,8 +6,8 @@
 #include <charconv>
 #include <cstring>
 
-#include "memory/meeting.hpp"
 #include "memory/heap.hpp"
+#include "memory/meeting.hpp"
 #include "plan/problem.hpp"
 #include "sys/sys.hpp"
 #include "team/numa.hpp"
@@ -177,11 +177,11 @@ std::uint64_t fingerprint(const Config& c) {
 
 std::string guess_variable(const std::string& name) {
   constexpr std::string_view known[] = {
-      "QUADRILLE_ALGORITHM", "QUADRILLE_CHECK",     "QUADRILLE_EXPLAIN",     "QUADRILLE_HEAP",
-      "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES", "QUADRILLE_INBOX",      "QUADRILLE_LIBMPI",
-      "QUADRILLE_LIB_DIR",   "QUADRILLE_MPI_WAITS", "QUADRILLE_NODES",       "QUADRILLE_REACH",
-      "QUADRILLE_STREAM",    "QUADRILLE_TOPOLOGY",  "QUADRILLE_SETUP_AFTER", "QUADRILLE_TRIALS",
-      "QUADRILLE_TUNING",    "QUADRILLE_AWAY_STEPS", "QUADRILLE_PROGRESS",    "QUADRILLE_NODE_TREE",
+      "QUADRILLE_ALGORITHM",  "QUADRILLE_CHECK",          "QUADRILLE_EXPLAIN",     "QUADRILLE_HEAP",
+      "QUADRILLE_HEAP_FROM",  "QUADRILLE_HEAP_BYTES",     "QUADRILLE_INBOX",       "QUADRILLE_LIBMPI",
+      "QUADRILLE_LIB_DIR",    "QUADRILLE_MPI_WAITS",      "QUADRILLE_NODES",       "QUADRILLE_REACH",
+      "QUADRILLE_STREAM",     "QUADRILLE_TOPOLOGY",       "QUADRILLE_SETUP_AFTER", "QUADRILLE_TRIALS",
+      "QUADRILLE_TUNING",     "QUADRILLE_AWAY_STEPS",     "QUADRILLE_PROGRESS",    "QUADRILLE_NODE_TREE",
       "QUADRILLE_MPI_DEVICE", "QUADRILLE_DEVICE_KERNELS", "QUADRILLE_RECORD"};
   return name.starts_with("QUADRILLE_") ? std::string(text::nearest(name, known)) : "";
 }

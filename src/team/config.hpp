@@ -3,16 +3,18 @@
 //   QUADRILLE=off              every call goes to the MPI
 //   QUADRILLE_ALGORITHM        forced algorithms: "alltoall=pairwise;allgather=bruck:radix=4"
 //   QUADRILLE_NODES            another node map of MPI_COMM_WORLD, from which every communicator has its own:
-//                              "blocked:2", "roundrobin:3", "even:2", "ragged:1,3,4", "permuted:SEED" (for tests of code for
-//                              several nodes on one machine)
+//                              "blocked:2", "roundrobin:3", "even:2", "ragged:1,3,4", "permuted:SEED" (for tests of
+//                              code for several nodes on one machine)
 //   QUADRILLE_AWAY_STEPS       messages each way between nodes that a call has under way at a time beside the work
 //                              inside the node (for tests with few ranks)
 //   QUADRILLE_INBOX            largest block in bytes that goes through inboxes; 0: no inboxes
 //   QUADRILLE_REACH            ways that large blocks may take inside a node, of "heap,xpmem,cma,ring"
 //   QUADRILLE_STREAM           large copies past the cache: auto, off, on, or from so many bytes a call on
 //   QUADRILLE_TOPOLOGY         another machine in hwloc's words, "package:2 numa:1 core:4 pu:1"
-//   QUADRILLE_NODE_TREE        how the ranks of a node meet in the copy orders: "flat", or in a tree in which each has so
-//                              many children (memory/meeting.hpp); auto: a tree from so many ranks on that it is worth it
+//   QUADRILLE_NODE_TREE        how the ranks of a node meet in the copy orders: "flat", or in a tree in which each has
+//   so
+//                              many children (memory/meeting.hpp); auto: a tree from so many ranks on that it is worth
+//                              it
 //   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door; the world is set up
 //                              in MPI_Init)
 //   QUADRILLE_TRIALS           may the first calls try what nothing is known of: auto (where each rank has a
@@ -55,7 +57,7 @@ struct Config {
   bool check = false;
   choose::Forced forced;
   bool any_forced = false;
-  std::string nodes;          // empty: the real map
+  std::string nodes;                   // empty: the real map
   std::size_t inbox_limit = SIZE_MAX;  // further limited by the slots
   memory::Ways ways;
   memory::StreamWish stream;  // steers no collective choice
@@ -64,11 +66,11 @@ struct Config {
   int away_steps = plan::standard_away_steps;
   std::optional<int> node_tree;  // none: as suits
   Trials trials = Trials::automatic;
-  bool keep_mpi_waits = false;  // steers no collective choice
-  bool progress_thread = false;  // neither does this
+  bool keep_mpi_waits = false;          // steers no collective choice
+  bool progress_thread = false;         // neither does this
   std::optional<DeviceUse> mpi_device;  // none: as the MPI says
   bool device_kernels = true;
-  std::vector<std::string> warnings;   // one line each, not printed yet
+  std::vector<std::string> warnings;  // one line each, not printed yet
 };
 
 // Of variables and info keys: 1, on, yes, true, or their opposites; nothing for any other word.

@@ -19,7 +19,7 @@ namespace {
 // One way to the peers.
 struct Way {
   const char* name;
-  bool memory::Ways::* allowed;
+  bool memory::Ways::*allowed;
   int peers = 0;        // to how many of them
   std::string why_not;  // to the others
 };
@@ -141,8 +141,8 @@ std::vector<std::string> reach_lines(const Team& team, const Processes& processe
   std::vector<std::string> lines = {head + peers.had()};
   const bool forced = !are_all(ways);
   for (const std::string& missing : peers.missing()) {
-    lines.push_back(fmt::format("{} is not to be had: {}", forced ? "a way that QUADRILLE_REACH names" : "a way",
-                                missing));
+    lines.push_back(
+        fmt::format("{} is not to be had: {}", forced ? "a way that QUADRILLE_REACH names" : "a way", missing));
   }
   return lines;
 }

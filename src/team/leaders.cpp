@@ -58,10 +58,10 @@ CachedLeaders* leaders_for(Team& team, Collective collective, const choose::Choi
   made.build = choice.algorithm->build;
   made.parameters = choice.parameters;
   const bool has_room = thrown_by([&] {
-    made.memory = &memory_for(team, plan::leaders_groups(problem));
-    made.plan = plan::leaders_plan(problem, choose::leaders_kind_of(collective));
-    made.blocking = work_for(team, *made.plan);
-  }) == MPI_SUCCESS;
+                          made.memory = &memory_for(team, plan::leaders_groups(problem));
+                          made.plan = plan::leaders_plan(problem, choose::leaders_kind_of(collective));
+                          made.blocking = work_for(team, *made.plan);
+                        }) == MPI_SUCCESS;
   if (true_on_all(team, has_room)) return &made;
   made.blocking.reset();
   made.plan.reset();
@@ -99,8 +99,8 @@ void take_lanes_for(Team& team, CachedLeaders& on) {
   if (!std::exchange(all.asked_for_lanes, true)) take_lanes(team, on);
   if (all.lanes.empty() || on.asked_for_lanes) return;
   const bool has_room = thrown_by([&] {
-    while (on.of_lanes.size() < all.lanes.size()) on.of_lanes.push_back(work_for(team, *on.plan));
-  }) == MPI_SUCCESS;
+                          while (on.of_lanes.size() < all.lanes.size()) on.of_lanes.push_back(work_for(team, *on.plan));
+                        }) == MPI_SUCCESS;
   if (!true_on_all(team, has_room)) on.of_lanes.clear();
   on.asked_for_lanes = true;
 }

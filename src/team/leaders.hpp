@@ -1,9 +1,9 @@
-// What calls through leaders run on: memory that the ranks of a node share, plans, and what the calls of a plan need. All of
-// it is taken when all ranks can still agree to do without: in the middle of a call no rank may lack any.
+// What calls through leaders run on: memory that the ranks of a node share, plans, and what the calls of a plan need.
+// All of it is taken when all ranks can still agree to do without: in the middle of a call no rank may lack any.
 //
 // Blocking calls have an area of the communicator. Persistent calls have their own, so that ranks may start them in
-// different orders. Nonblocking calls are started in one order on all ranks, and take turns on lanes: call n goes by lane n
-// modulo their number, and begins when those before it on that lane have ended.
+// different orders. Nonblocking calls are started in one order on all ranks, and take turns on lanes: call n goes by
+// lane n modulo their number, and begins when those before it on that lane have ended.
 #pragma once
 
 #include <deque>
@@ -36,16 +36,16 @@ struct LeadersMemory {
   std::optional<LeadersArea> blocking;  // what is not there when it was asked for could not be had
   std::deque<LeadersLane> lanes;
   bool asked_for_blocking = false, asked_for_lanes = false;
-  unsigned calls = 0;                   // on lanes
+  unsigned calls = 0;  // on lanes
 };
 
 // Of one choice of leaders.
 struct CachedLeaders {
   plan::Build build;
   plan::Parameters parameters;
-  std::optional<plan::LeadersPlan> plan;                   // nothing, on all ranks: some had no memory for it
+  std::optional<plan::LeadersPlan> plan;  // nothing, on all ranks: some had no memory for it
   LeadersMemory* memory = nullptr;
-  std::unique_ptr<run::LeadersWork> blocking;              // if there is a plan
+  std::unique_ptr<run::LeadersWork> blocking;               // if there is a plan
   std::vector<std::unique_ptr<run::LeadersWork>> of_lanes;  // [lane]
   bool asked_for_lanes = false;
 };

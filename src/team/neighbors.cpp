@@ -67,8 +67,8 @@ Neighbors of_cart(MPI_Comm comm, int me) {
   const int dimensions = static_cast<int>(grid.extents.size());
   plan::Neighborhood around{dimensions, {}};
   for (int d = 0; d < dimensions; ++d) {
-    n.doubtful = n.doubtful || (grid.periodic[static_cast<std::size_t>(d)] &&
-                                grid.extents[static_cast<std::size_t>(d)] <= 2);
+    n.doubtful =
+        n.doubtful || (grid.periodic[static_cast<std::size_t>(d)] && grid.extents[static_cast<std::size_t>(d)] <= 2);
     for (const int step : {-1, 1}) {
       std::vector<int> offset(grid.extents.size(), 0);
       offset[static_cast<std::size_t>(d)] = step;
@@ -105,9 +105,7 @@ Neighbors of_isomorphic(Kept kept, int me) {
 }
 
 // With at least one element: some MPIs look at the address.
-std::vector<int> room_for(int count) {
-  return std::vector<int>(static_cast<std::size_t>(std::max(count, 1)));
-}
+std::vector<int> room_for(int count) { return std::vector<int>(static_cast<std::size_t>(std::max(count, 1))); }
 
 void number_edges(Neighbors& n) {
   n.doubtful = true;
@@ -135,8 +133,7 @@ Neighbors of_dist_graph(MPI_Comm comm) {
   if (mpi().Dist_graph_neighbors_count(comm, &in, &out, &weighted) != MPI_SUCCESS) return n;
   n.sources = room_for(in), n.destinations = room_for(out);
   std::vector<int> in_weights = room_for(in), out_weights = room_for(out);
-  mpi().Dist_graph_neighbors(comm, in, n.sources.data(),
-                             weighted ? in_weights.data() : mpi().unweighted, out,
+  mpi().Dist_graph_neighbors(comm, in, n.sources.data(), weighted ? in_weights.data() : mpi().unweighted, out,
                              n.destinations.data(), weighted ? out_weights.data() : mpi().unweighted);
   n.sources.resize(static_cast<std::size_t>(in));
   n.destinations.resize(static_cast<std::size_t>(out));
@@ -157,8 +154,7 @@ plan::Grid without_border(const plan::Grid& grid, const plan::Neighborhood& ways
   return wide;
 }
 
-choose::CombiningCosts costs_of(const plan::Grid& grid, const plan::Neighborhood& neighborhood,
-                                Collective collective) {
+choose::CombiningCosts costs_of(const plan::Grid& grid, const plan::Neighborhood& neighborhood, Collective collective) {
   const plan::Neighborhood ways = plan::travelled(grid, neighborhood);
   const plan::Grid wide = without_border(grid, ways);
   int middle = 0;
@@ -170,10 +166,9 @@ choose::CombiningCosts costs_of(const plan::Grid& grid, const plan::Neighborhood
   }
   for (const choose::Algorithm& algorithm : choose::algorithms()) {
     if (!choose::serves(algorithm, collective) || !algorithm.needs.equal_sizes) continue;
-    const plan::Counts counts =
-        plan::count(algorithm.build_neighbors({&wide, &ways, middle, {}}));
-    costs.algorithms.push_back({&algorithm, static_cast<std::int64_t>(counts.messages),
-                                static_cast<std::int64_t>(counts.blocks_sent)});
+    const plan::Counts counts = plan::count(algorithm.build_neighbors({&wide, &ways, middle, {}}));
+    costs.algorithms.push_back(
+        {&algorithm, static_cast<std::int64_t>(counts.messages), static_cast<std::int64_t>(counts.blocks_sent)});
   }
   return costs;
 }
@@ -222,9 +217,8 @@ const plan::Neighborhood& Isomorphic::neighborhood() const {
 const choose::CombiningCosts& Isomorphic::costs(bool gather) const {
   Counted& counted = gather ? allgather_ : alltoall_;
   std::call_once(counted.once, [&] {
-    counted.costs = costs_of(grid, neighborhood(),
-                             gather ? Collective::neighbor_allgather
-                                    : Collective::neighbor_alltoall);
+    counted.costs =
+        costs_of(grid, neighborhood(), gather ? Collective::neighbor_allgather : Collective::neighbor_alltoall);
   });
   return counted.costs;
 }
@@ -271,8 +265,8 @@ bool grid_of(MPI_Comm cart, plan::Grid& grid) {
   grid.extents.resize(count);
   grid.periodic.resize(count);
   std::vector<int> rest(2 * count);  // whether it is periodic, and the coordinates
-  if (dimensions > 0 && mpi().Cart_get(cart, dimensions, grid.extents.data(), rest.data(),
-                                       rest.data() + dimensions) != MPI_SUCCESS) {
+  if (dimensions > 0 &&
+      mpi().Cart_get(cart, dimensions, grid.extents.data(), rest.data(), rest.data() + dimensions) != MPI_SUCCESS) {
     return false;
   }
   for (std::size_t d = 0; d < count; ++d) grid.periodic[d] = rest[d] != 0;
@@ -307,8 +301,8 @@ const Neighbors* neighbors_of(Team& team) {
 const run::NodeEdges& node_edges_of(Team& team) {
   Neighbors& n = *team.neighbors;
   if (!n.node_edges) {
-    n.node_edges = run::node_edges(team.group.me, team.group.ranks, n.sources, n.recv_block, n.destinations,
-                                   n.send_block);
+    n.node_edges =
+        run::node_edges(team.group.me, team.group.ranks, n.sources, n.recv_block, n.destinations, n.send_block);
   }
   return *n.node_edges;
 }
@@ -316,19 +310,18 @@ const run::NodeEdges& node_edges_of(Team& team) {
 const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice) {
   const plan::BuildNeighbors build = choice.algorithm->build_neighbors;
   for (const auto& cached : team.chosen.plans) {
-    if (cached->build == nullptr && cached->build_neighbors == build &&
-        cached->parameters == choice.parameters) {
+    if (cached->build == nullptr && cached->build_neighbors == build && cached->parameters == choice.parameters) {
       return cached->schedule;
     }
   }
   const Neighbors& n = *neighbors_of(team);
   int me = 0;
   mpi().Comm_rank(team.user, &me);
-  plan::Schedule schedule =
-      build == nullptr ? plan::neighbor_direct(me, n.sources, n.destinations)
-                       : build({&n.isomorphic->grid, &n.isomorphic->neighborhood(), me, choice.parameters});
-  team.chosen.plans.push_back(std::make_unique<CachedPlan>(
-      CachedPlan{nullptr, build, choice.parameters, std::move(schedule)}));
+  plan::Schedule schedule = build == nullptr
+                                ? plan::neighbor_direct(me, n.sources, n.destinations)
+                                : build({&n.isomorphic->grid, &n.isomorphic->neighborhood(), me, choice.parameters});
+  team.chosen.plans.push_back(
+      std::make_unique<CachedPlan>(CachedPlan{nullptr, build, choice.parameters, std::move(schedule)}));
   return team.chosen.plans.back()->schedule;
 }
 
@@ -368,8 +361,7 @@ choose::NeighborKey neighbor_key(Team& team, Collective collective, std::size_t 
 
 }  // namespace
 
-CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes,
-                                    bool drop_in) {
+CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in) {
   const auto index = static_cast<std::size_t>(collective);
   if (CachedSelection* cached = team.chosen.selections[index].find(bytes, drop_in)) return *cached;
   choose::NeighborKey key = neighbor_key(team, collective, bytes, drop_in);

@@ -68,7 +68,7 @@ struct Neighbors {
   // if this rank lacks that neighbour.
   std::shared_ptr<const Isomorphic> isomorphic;
   std::vector<int> iso_send, iso_recv;
-  bool sought = false;  // a grid behind a graph; see recognize()
+  bool sought = false;       // a grid behind a graph; see recognize()
   bool asserted = false;     // by the user, on all ranks: block i of a v or w call has one size on all ranks
   bool checked = false;      // that is to be checked in each call
   bool asked = false;        // whether it is asserted; see ask_assertion()

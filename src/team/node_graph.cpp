@@ -32,8 +32,8 @@ int gather(const run::Group& group, const std::vector<int>& mine, std::vector<in
   if (error != MPI_SUCCESS) return error;
   std::exclusive_scan(counts.begin(), counts.end(), at.begin(), 0);
   all.resize(static_cast<std::size_t>(at.back() + counts.back()));
-  return mpi().Allgatherv(mine.data(), count, mpi().int_type, all.data(), counts.data(), at.data(),
-                          mpi().int_type, group.messages().comm);
+  return mpi().Allgatherv(mine.data(), count, mpi().int_type, all.data(), counts.data(), at.data(), mpi().int_type,
+                          group.messages().comm);
 }
 
 int bring_together(Team& team, NodeGraph& graph) {

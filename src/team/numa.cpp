@@ -42,20 +42,19 @@ Hwloc load_hwloc() {
   Hwloc h{};
   void* library = dlopen("libhwloc.so.15", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return h;
-  h.usable = look_up(library, "hwloc_topology_init", h.topology_init) &&
-             look_up(library, "hwloc_topology_set_synthetic", h.topology_set_synthetic) &&
-             look_up(library, "hwloc_topology_load", h.topology_load) &&
-             look_up(library, "hwloc_topology_destroy", h.topology_destroy) &&
-             look_up(library, "hwloc_get_type_depth", h.get_type_depth) &&
-             look_up(library, "hwloc_get_nbobjs_by_depth", h.get_nbobjs_by_depth) &&
-             look_up(library, "hwloc_get_obj_by_depth", h.get_obj_by_depth) &&
-             look_up(library, "hwloc_get_cpubind", h.get_cpubind) &&
-             look_up(library, "hwloc_bitmap_alloc", h.bitmap_alloc) &&
-             look_up(library, "hwloc_bitmap_free", h.bitmap_free) &&
-             look_up(library, "hwloc_bitmap_and", h.bitmap_and) &&
-             look_up(library, "hwloc_bitmap_list_sscanf", h.bitmap_list_sscanf) &&
-             look_up(library, "hwloc_bitmap_iszero", h.bitmap_iszero) &&
-             look_up(library, "hwloc_bitmap_isincluded", h.bitmap_isincluded);
+  h.usable =
+      look_up(library, "hwloc_topology_init", h.topology_init) &&
+      look_up(library, "hwloc_topology_set_synthetic", h.topology_set_synthetic) &&
+      look_up(library, "hwloc_topology_load", h.topology_load) &&
+      look_up(library, "hwloc_topology_destroy", h.topology_destroy) &&
+      look_up(library, "hwloc_get_type_depth", h.get_type_depth) &&
+      look_up(library, "hwloc_get_nbobjs_by_depth", h.get_nbobjs_by_depth) &&
+      look_up(library, "hwloc_get_obj_by_depth", h.get_obj_by_depth) &&
+      look_up(library, "hwloc_get_cpubind", h.get_cpubind) && look_up(library, "hwloc_bitmap_alloc", h.bitmap_alloc) &&
+      look_up(library, "hwloc_bitmap_free", h.bitmap_free) && look_up(library, "hwloc_bitmap_and", h.bitmap_and) &&
+      look_up(library, "hwloc_bitmap_list_sscanf", h.bitmap_list_sscanf) &&
+      look_up(library, "hwloc_bitmap_iszero", h.bitmap_iszero) &&
+      look_up(library, "hwloc_bitmap_isincluded", h.bitmap_isincluded);
   return h;
 }
 
@@ -106,7 +105,8 @@ class Machine {
     }
     return -1;
   }
-  // Of a thread that may run on `set`. A process may be allowed processors that hwloc does not count: they are left out.
+  // Of a thread that may run on `set`. A process may be allowed processors that hwloc does not count: they are left
+  // out.
   int label_of(hwloc_const_bitmap_t set) const {
     const hwloc_const_bitmap_t all = processors(HWLOC_OBJ_MACHINE, 0);
     const Set there = make_set();
@@ -142,7 +142,10 @@ Bound take_binding(std::string& synthetic) {
   const std::string word = synthetic.substr(at + 5);
   synthetic.resize(at);
   while (synthetic.ends_with(' ')) synthetic.pop_back();
-  return word == "numa" ? Bound::numa : word == "package" ? Bound::package : word == "none" ? Bound::none : Bound::unknown;
+  return word == "numa"      ? Bound::numa
+         : word == "package" ? Bound::package
+         : word == "none"    ? Bound::none
+                             : Bound::unknown;
 }
 
 int label_when_bound(const Machine& machine, hwloc_const_bitmap_t unit, Bound bound) {
@@ -219,7 +222,9 @@ std::string check_topology(const std::string& synthetic) {
 
 std::string describe_domains(const std::vector<int>& labels, const std::vector<int>& members) {
   // Domains first, then packages, then what is bound to none.
-  const auto place = [](int label) { return label >= 0 ? std::pair(0, label) : std::pair(label == any_domain ? 2 : 1, -label); };
+  const auto place = [](int label) {
+    return label >= 0 ? std::pair(0, label) : std::pair(label == any_domain ? 2 : 1, -label);
+  };
   std::map<std::pair<int, int>, std::pair<int, std::vector<int>>> groups;
   for (const int rank : members) {
     const int label = labels[static_cast<std::size_t>(rank)];
@@ -231,8 +236,8 @@ std::string describe_domains(const std::vector<int>& labels, const std::vector<i
   const char* between = "";
   for (const auto& [order, group] : groups) {
     const auto& [label, ranks] = group;
-    text += fmt::format("{}{} {} rank{} ({})", between, name_of_label(label), ranks.size(), ranks.size() == 1 ? "" : "s",
-                        ranges(ranks));
+    text += fmt::format("{}{} {} rank{} ({})", between, name_of_label(label), ranks.size(),
+                        ranks.size() == 1 ? "" : "s", ranges(ranks));
     between = ", ";
   }
   return text;

@@ -19,9 +19,9 @@ namespace quadrille::team {
 //
 // `synthetic` describes another machine in hwloc's words, for example "package:2 numa:1 core:4
 // pu:1"; then rank `rank_on_node` (>= 0) counts as bound to processing unit rank_on_node modulo
-// their number; with "bind:numa", "bind:package" or "bind:none" as the last word, to the domain or package of that unit,
-// or to nothing. It may come from the user: what hwloc does not understand gives 0. Empty: the real
-// machine, where `rank_on_node` does not matter.
+// their number; with "bind:numa", "bind:package" or "bind:none" as the last word, to the domain or package of that
+// unit, or to nothing. It may come from the user: what hwloc does not understand gives 0. Empty: the real machine,
+// where `rank_on_node` does not matter.
 //
 // Not collective, and not a value that all ranks know: agree on it before anything is chosen by it.
 inline constexpr int any_domain = -1;

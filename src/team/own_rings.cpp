@@ -142,7 +142,8 @@ std::optional<OwnPairs> own_pairs(Team& team) {
 std::optional<OwnPull> own_pull(Team& team) {
   const int ranks = team.group.ranks, me = team.group.me;
   const memory::PairsLayout layout = memory::tables_layout(ranks);
-  std::optional<memory::ControlArea> area = own_area(team, layout.segment_bytes() + memory::DeviceSharing::bytes(ranks));
+  std::optional<memory::ControlArea> area =
+      own_area(team, layout.segment_bytes() + memory::DeviceSharing::bytes(ranks));
   if (!area) return std::nullopt;
   OwnPull own{std::move(*area), {}, {}, std::make_unique<memory::OwnStream>()};
   own.pairs = memory::Pairs(own.area.base(), layout, me, team.meeting_radix);

@@ -64,9 +64,9 @@ struct OwnChunks {
   memory::CopyLane out, in;
   std::unique_ptr<run::PipelineRoom> room;
 };
-// With rings of so many bytes, or of half as many and so on, but no less than `least`, if there is no memory for more. Collective
-// over a team whose ranks share a node, if it has none that are large enough. Null, on all ranks, if there is no memory, or
-// calls are not to be made so.
+// With rings of so many bytes, or of half as many and so on, but no less than `least`, if there is no memory for more.
+// Collective over a team whose ranks share a node, if it has none that are large enough. Null, on all ranks, if there
+// is no memory, or calls are not to be made so.
 OwnChunks* chunks_of(Team& team, std::size_t ring_bytes, std::size_t least);
 // The same where the ranks are on several nodes, which need streams alone. Null if this rank has no memory, and on all
 // ranks when they were refused.

@@ -15,8 +15,8 @@
 #include "memory/pairs.hpp"
 #include "memory/xpmem.hpp"
 #include "mpi/errors.hpp"
-#include "sys/launched.hpp"
 #include "sys/descriptors.hpp"
+#include "sys/launched.hpp"
 #include "sys/memory_checker.hpp"
 #include "sys/process_memory.hpp"
 #include "sys/sys.hpp"
@@ -42,8 +42,7 @@ bool any_true(MPI_Comm comm, bool mine) { return !all_true(comm, !mine); }
 bool oversubscribed(const NodeView& node) {
   const sys::ProcessorSet mine = sys::allowed_processors();
   sys::ProcessorSet all;
-  mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor,
-                  node.comm);
+  mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor, node.comm);
   const int ranks_here = std::max(node.ranks, sys::launched_here());
   // A rank bound to some processors leaves the others to ranks outside this communicator.
   return node.ranks > sys::count(all) ||
@@ -51,9 +50,7 @@ bool oversubscribed(const NodeView& node) {
 }
 
 // An MPI that takes such memory has loaded the driver by now, or the user says what it takes, if anything.
-char expects_devices() {
-  return config().mpi_device.has_value() || memory::device_driver() != nullptr ? 1 : 0;
-}
+char expects_devices() { return config().mpi_device.has_value() || memory::device_driver() != nullptr ? 1 : 0; }
 
 // The label of a node is its lowest rank.
 void learn_nodes(MPI_Comm comm, const NodeView& node, int me, int ranks, Processes& known) {
@@ -117,8 +114,8 @@ std::size_t areas_of_leaders(const NodeView& node, std::size_t wanted, std::size
   return memory::Leaders::areas_within(least, one, wanted);
 }
 
-// With address space for many communicators, and for the leaders of some, if the limits allow it, else for fewer; and for
-// one where all that is not used would be reserved.
+// With address space for many communicators, and for the leaders of some, if the limits allow it, else for fewer; and
+// for one where all that is not used would be reserved.
 void make_pool(const NodeView& node, std::size_t areas, Processes& known) {
   const std::size_t one = control_bytes(node.ranks) + memory::ControlPool::chunk_bytes;
   const std::size_t of_leaders = memory::Leaders::bytes(node.ranks) + memory::ControlPool::chunk_bytes;
@@ -145,16 +142,15 @@ void make_pool(const NodeView& node, std::size_t areas, Processes& known) {
 // another container.
 std::uint64_t* make_word() {
   static std::uint64_t word =
-      static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) *
-          0x9e3779b97f4a7c15ULL ^
+      static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) * 0x9e3779b97f4a7c15ULL ^
       static_cast<std::uint64_t>(getpid());
   return &word;
 }
 
 bool can_read(const Card& card) {
   std::uint64_t word = 0;
-  return sys::read_process(static_cast<pid_t>(card.process), card.word_at,
-                           reinterpret_cast<std::byte*>(&word), sizeof word) &&
+  return sys::read_process(static_cast<pid_t>(card.process), card.word_at, reinterpret_cast<std::byte*>(&word),
+                           sizeof word) &&
          word == card.word;
 }
 
@@ -165,8 +161,7 @@ bool can_write(const Card& card) {
 }
 
 bool can_attach(const Card& card) {
-  return memory::XpmemPeer(memory::xpmem_here().calls, card.segment)
-      .reads_word(card.word_at, card.word);
+  return memory::XpmemPeer(memory::xpmem_here().calls, card.segment).reads_word(card.word_at, card.word);
 }
 
 // The heaps of other processes that are mapped here. They stay mapped until the end: a process has one.
@@ -449,8 +444,7 @@ Processes pick(const Processes& all, std::span<const int> ranks) {
   return some;
 }
 
-void set_reach(run::Group& group, const Processes& processes, std::span<const int> members,
-               const memory::Ways& ways) {
+void set_reach(run::Group& group, const Processes& processes, std::span<const int> members, const memory::Ways& ways) {
   run::Reach& reach = group.change_reach();
   reach.rings = ways.ring && group.pairs.has_rings();
   reach.peers.assign(members.size(), {});

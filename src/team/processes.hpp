@@ -23,7 +23,7 @@ namespace quadrille::team {
 // What a rank tells the others of its node about itself.
 struct Card {
   std::int64_t process = 0;
-  std::uint64_t word_at = 0;     // address of a word, and what it holds
+  std::uint64_t word_at = 0;  // address of a word, and what it holds
   std::uint64_t word = 0;
   std::uint64_t heap_bytes = 0;  // 0: it has no shared heap
   std::int64_t segment = -1;     // of XPMEM; -1: none
@@ -35,9 +35,9 @@ enum Ability : unsigned char { reads = 1, writes = 2, maps = 4, attaches = 8 };
 
 struct Process {
   Card card;
-  std::byte* heap = nullptr;     // its shared heap, mapped here
-  unsigned char i_can = 0;       // abilities of this process with that one's memory
-  unsigned char can_to_me = 0;   // of that process with this one's memory
+  std::byte* heap = nullptr;    // its shared heap, mapped here
+  unsigned char i_can = 0;      // abilities of this process with that one's memory
+  unsigned char can_to_me = 0;  // of that process with this one's memory
 };
 
 // A communicator of the ranks that met, in which nobody sends anything to another. Made from the group: by
@@ -56,16 +56,16 @@ int make_private(MPI_Comm of, MPI_Comm& made);
 void free_private(MPI_Comm& made);
 
 struct Processes {
-  plan::NodeMap nodes;                  // as the MPI says
-  std::vector<char> crowded;            // of each rank: more ranks on its node than processors
-  std::vector<Process> ranks;           // what is known of each rank; of other nodes: nothing
-  std::vector<DeviceUse> device_use;    // of each rank: in what its MPI takes pointers to a device's memory
-  std::vector<char> expects_devices;    // of each rank: it has a driver, or the user has said what the MPI takes
-  bool heaps_mapped = false;            // on this node, every process maps every other's heap
-  bool reached = false;                 // or may attach all of its memory: each process by one of them
+  plan::NodeMap nodes;                        // as the MPI says
+  std::vector<char> crowded;                  // of each rank: more ranks on its node than processors
+  std::vector<Process> ranks;                 // what is known of each rank; of other nodes: nothing
+  std::vector<DeviceUse> device_use;          // of each rank: in what its MPI takes pointers to a device's memory
+  std::vector<char> expects_devices;          // of each rank: it has a driver, or the user has said what the MPI takes
+  bool heaps_mapped = false;                  // on this node, every process maps every other's heap
+  bool reached = false;                       // or may attach all of its memory: each process by one of them
   std::shared_ptr<memory::ControlPool> pool;  // of this node; null: none
-  std::string obstacle;                 // why there is no pool
-  std::shared_ptr<QuietComm> quiet;     // of all that met; null if the MPI could not make it, and nothing is known then
+  std::string obstacle;                       // why there is no pool
+  std::shared_ptr<QuietComm> quiet;  // of all that met; null if the MPI could not make it, and nothing is known then
 };
 
 // Collective: makes the quiet communicator of MPI_COMM_WORLD, in MPI_Init. Leaves MPI_COMM_WORLD as it was: Open MPI
@@ -75,16 +75,14 @@ std::shared_ptr<QuietComm> make_quiet_of_world();
 // Collective: finds it all out. `areas` is for how many communicators there shall be control memory; there
 // may be less. `quiet` is one that there is already, or null. If it is of these ranks in this order (`same`), it is
 // used to find out the rest.
-Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet,
-               bool same);
+Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet, bool same);
 
 // What is known of `ranks` (their numbers in `all`), in this order.
 Processes pick(const Processes& all, std::span<const int> ranks);
 
 // Fills what the group, whose control memory is there, knows of its peers. `members` are the ranks of this
 // node in `processes`, in order.
-void set_reach(run::Group& group, const Processes& processes, std::span<const int> members,
-               const memory::Ways& ways);
+void set_reach(run::Group& group, const Processes& processes, std::span<const int> members, const memory::Ways& ways);
 
 // Unmaps the heaps of the peers, and takes this process out of XPMEM, when no group needs them any more.
 void forget_processes();

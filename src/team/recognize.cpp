@@ -1,9 +1,10 @@
 // Finds the grid behind a graph communicator, once, for all ranks alike.
+#include "plan/recognize.hpp"
+
 #include <algorithm>
 #include <tuple>
 
 #include "mpi/mpi.hpp"
-#include "plan/recognize.hpp"
 #include "team/neighbors.hpp"
 
 namespace quadrille::team {
@@ -20,10 +21,9 @@ constexpr std::size_t most_mesh_neighbors = 1024;
 
 // Does the user want an algorithm that needs the neighbours of all?
 bool forces_isomorphic(const Team& team) {
-  return std::any_of(std::begin(team.agreed().forced.by_collective), std::end(team.agreed().forced.by_collective),
-                     [](const choose::Choice& choice) {
-                       return choice.algorithm != nullptr && choice.algorithm->needs.isomorphic;
-                     });
+  return std::any_of(
+      std::begin(team.agreed().forced.by_collective), std::end(team.agreed().forced.by_collective),
+      [](const choose::Choice& choice) { return choice.algorithm != nullptr && choice.algorithm->needs.isomorphic; });
 }
 
 // For each torus: do all ranks see the same neighbourhood in it? Numbers of tori in which this rank's sources and
@@ -34,8 +34,8 @@ int agree(MPI_Comm comm, const std::vector<std::uint64_t>& numbers, std::vector<
     mine.push_back(number);
     mine.push_back(number == 0 ? 0 : ~number);
   }
-  const int error = mpi().Allreduce(mine.data(), least.data(), static_cast<int>(mine.size()), mpi().uint64,
-                                    mpi().op_min, comm);
+  const int error =
+      mpi().Allreduce(mine.data(), least.data(), static_cast<int>(mine.size()), mpi().uint64, mpi().op_min, comm);
   agreed.resize(numbers.size());
   for (std::size_t t = 0; t < numbers.size(); ++t) agreed[t] = least[2 * t] == ~least[2 * t + 1];
   return error;

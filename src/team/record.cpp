@@ -150,11 +150,10 @@ void add_to_neighbors(const run::Call& call, const Known& at, Blocks& blocks) {
   add_unplaced(communicator, blocks);
 }
 
-bool arrays_are_there(const run::Side& side) {
-  return side.counts != nullptr || side.counts_large != nullptr;
-}
+bool arrays_are_there(const run::Side& side) { return side.counts != nullptr || side.counts_large != nullptr; }
 
-Blocks blocks_for(std::span<const int> destinations, const MPI_Count* counts, std::size_t size, CommunicatorHere& communicator) {
+Blocks blocks_for(std::span<const int> destinations, const MPI_Count* counts, std::size_t size,
+                  CommunicatorHere& communicator) {
   Blocks blocks;
   for (std::size_t i = 0; i < destinations.size(); ++i) {
     const std::uint64_t bytes = static_cast<std::uint64_t>(counts[i]) * size;

@@ -25,8 +25,8 @@ void by(std::string_view name);
 // It goes as an earlier one like it did: by this engine, of which there is one algorithm.
 void by_the_short_way(choose::Engine engine);
 
-// The blocks of the sparse exchange that this thread is in, when they were found to be right: for each of these ranks `counts`
-// elements of `size` bytes.
+// The blocks of the sparse exchange that this thread is in, when they were found to be right: for each of these ranks
+// `counts` elements of `size` bytes.
 void sparse_blocks(std::span<const int> destinations, const MPI_Count* counts, std::size_t size);
 
 // What calls have in common that need not be looked at again.
@@ -41,7 +41,8 @@ struct Key {
 
 enum class Timed : std::uint8_t { no, as_each, as_sample };
 
-// What recording itself takes of a call, if that is timed: of every call where something new is looked up, else of a few.
+// What recording itself takes of a call, if that is timed: of every call where something new is looked up, else of a
+// few.
 class OwnTime {
  public:
   void begin(bool is_sample);

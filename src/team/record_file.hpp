@@ -15,7 +15,8 @@ inline constexpr std::uint64_t magic = 0x3744524f43455251;  // "QRECORD7"
 // All versions of the file begin so; the last byte is the version's.
 inline constexpr std::uint64_t mask_of_all = 0x00ffffffffffffff;
 
-// Of persistent requests: they are made, started, or started in a stream. To make one moves nothing, so it has no bytes.
+// Of persistent requests: they are made, started, or started in a stream. To make one moves nothing, so it has no
+// bytes.
 enum class Form : std::uint8_t { blocking, nonblocking, persistent, started, enqueued };
 
 inline constexpr int most_communicators = 64;
@@ -31,7 +32,7 @@ struct Communicator {
   std::uint64_t group = 0;  // who is in it: a hash, the same on all of its ranks
   std::int32_t turn = 0;    // of those of one group that there are at a time
   std::int32_t ranks = 0, rank = 0;
-  std::uint32_t made = 0;   // how many were made one after the other
+  std::uint32_t made = 0;  // how many were made one after the other
   std::uint32_t is_inter = 0;
   char name[32] = {};
   std::uint64_t world_ranks = 0;  // int32[ranks]
@@ -57,9 +58,9 @@ struct Name {
 // How long calls took. First each is timed, and later, if they are short, one of many of the rest: the first ones,
 // which may take long, do not count for more than they are.
 struct Times {
-  std::uint64_t timed = 0, nanoseconds = 0;                  // of those of which each was timed
-  std::uint64_t sampled = 0, sampled_nanoseconds = 0;        // of the rest
-  double sampled_squares = 0;                                // the sum of the squares of these nanoseconds
+  std::uint64_t timed = 0, nanoseconds = 0;            // of those of which each was timed
+  std::uint64_t sampled = 0, sampled_nanoseconds = 0;  // of the rest
+  double sampled_squares = 0;                          // the sum of the squares of these nanoseconds
 };
 
 // Calls that one algorithm carried out.
@@ -98,8 +99,8 @@ struct Header {
   std::uint64_t latest = 0;          // the end of the last call that was timed
   std::uint32_t communicators = 0, sites = 0, names = 0, entries = 0;
   std::uint32_t communicators_lost = 0, sites_lost = 0, entries_lost = 0, names_lost = 0;  // calls that found no room
-  std::uint64_t unplaced = 0;        // bytes whose receivers are not known
-  Times own;                         // what recording itself took: where something is new of each call, of the rest of samples
+  std::uint64_t unplaced = 0;  // bytes whose receivers are not known
+  Times own;  // what recording itself took: where something is new of each call, of the rest of samples
   std::uint64_t room = 0, room_used = 0;  // of the arrays behind this
 };
 

@@ -14,9 +14,9 @@
 namespace quadrille::record {
 namespace {
 
-// A function of the MPI that programs in Fortran call. To look through the stack takes longer than many calls do. But the frames of
-// such a function are of one size, so what called it is found at the same distance again. What is read there is believed if a look
-// through the stack has found it before.
+// A function of the MPI that programs in Fortran call. To look through the stack takes longer than many calls do. But
+// the frames of such a function are of one size, so what called it is found at the same distance again. What is read
+// there is believed if a look through the stack has found it before.
 struct Layer {
   bool is_regular = true;
   std::ptrdiff_t distance = 0;  // from `here` to where it keeps the program's address
@@ -59,7 +59,8 @@ bool is_of_the_mpi(const void* address) {
 // The first caller outside of the MPI's libraries, from who returns to `returns_to` on.
 sys::Caller program_behind(const void* returns_to) {
   const std::vector<sys::Caller> all = sys::callers();
-  const auto layer = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.returns_to == returns_to; });
+  const auto layer =
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.returns_to == returns_to; });
   const auto program = std::find_if(layer, all.end(), [](const auto& one) { return !is_of_the_mpi(one.returns_to); });
   return program != all.end() ? *program : sys::Caller{};
 }
@@ -80,7 +81,8 @@ const void* site_behind(Layer& layer, const void* returns_to, const std::byte* h
   std::memcpy(&site, here + layer.distance, sizeof site);
   const void** const seen = site != nullptr ? place_for(layer.sites, site) : nullptr;
   if (seen != nullptr && *seen == site) return site;
-  if (seen == nullptr || program_behind(returns_to).returns_to != site) {  // too many, or its frames are of several sizes
+  if (seen == nullptr ||
+      program_behind(returns_to).returns_to != site) {  // too many, or its frames are of several sizes
     layer.is_regular = false;
     return returns_to;
   }

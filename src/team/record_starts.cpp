@@ -13,8 +13,8 @@
 namespace quadrille::record {
 namespace {
 
-// Requests by MPI's names, outliving all destructors: a program may free one late. How many there are can be seen without
-// the lock, so that a program without any pays for one look when it starts or frees others.
+// Requests by MPI's names, outliving all destructors: a program may free one late. How many there are can be seen
+// without the lock, so that a program without any pays for one look when it starts or frees others.
 struct Made {
   std::mutex mutex;
   std::unordered_map<MPI_Request, std::unique_ptr<Sent>> all;
@@ -44,7 +44,8 @@ void tell_blocks(Sent& sent, const run::Call& call, CommunicatorHere& communicat
   sent.bytes.assign(std::max<std::size_t>(blocks, 1), 0);  // the array is there, also without blocks
   for (std::size_t b = 0; b < blocks; ++b) {
     const int block = static_cast<int>(b);
-    sent.bytes[b] = static_cast<MPI_Count>(side.count_of(block)) * static_cast<MPI_Count>(type_info(side.type_of(block)).size);
+    sent.bytes[b] =
+        static_cast<MPI_Count>(side.count_of(block)) * static_cast<MPI_Count>(type_info(side.type_of(block)).size);
   }
   sent.call.send.counts_large = sent.bytes.data();
 }

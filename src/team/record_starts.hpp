@@ -10,7 +10,8 @@
 
 namespace quadrille::record {
 
-// What a request sends: in bytes, with numbers of its own, since the program may free its datatypes and change its arrays.
+// What a request sends: in bytes, with numbers of its own, since the program may free its datatypes and change its
+// arrays.
 struct Sent {
   run::Call call;
   std::vector<MPI_Count> bytes;          // of each block, where they differ

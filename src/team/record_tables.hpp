@@ -24,7 +24,7 @@ struct CommunicatorHere {
     std::vector<int> sources, destinations, numbers;  // and the number of the block that goes to each destination
     bool are_told = false;                            // those that the file has are these
   };
-  int number = -1;  // in the file
+  int number = -1;          // in the file
   int ranks = 0, rank = 0;  // of an intercommunicator: those of the other side
   std::uint64_t* sent = nullptr;
   MPI_Comm comm{};

@@ -16,9 +16,9 @@ run::Moving moving_by(const Team& team, const choose::Choice& choice) {
     return static_cast<std::size_t>(plan::value_of(choice.parameters, name, 0));
   };
   run::Moving moving;
-  // Where messages may go straight from and to a device's memory, all ranks send and receive plain bytes: some MPIs take
-  // no data from a device into a type with gaps, be that on the host (Intel MPI). Of neighbours not all ranks know the
-  // sizes of blocks, which that needs.
+  // Where messages may go straight from and to a device's memory, all ranks send and receive plain bytes: some MPIs
+  // take no data from a device into a type with gaps, be that on the host (Intel MPI). Of neighbours not all ranks know
+  // the sizes of blocks, which that needs.
   const bool straight = choice.algorithm->engine == choose::Engine::schedule && may_stay_on_device(team, choice);
   moving.as_bytes = choice.algorithm->needs.contiguous || straight;
   moving.pack_up_to = parameter("pack");

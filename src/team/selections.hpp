@@ -1,8 +1,8 @@
 // What was selected for the calls of a communicator.
 //
 // Programs repeat a few sizes in turn, so a few are kept for each collective, with all that their calls run on: a call
-// that comes again selects nothing, builds nothing, and looks no parameter up. The oldest makes way for a new one. What is
-// kept on a rank says nothing of the others: to select anew gives the same.
+// that comes again selects nothing, builds nothing, and looks no parameter up. The oldest makes way for a new one. What
+// is kept on a rank says nothing of the others: to select anew gives the same.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,8 @@ struct CachedSelection {
   int load = 0;          // class of what moves in all, where all ranks know it and blocks differ (api/serve.hpp)
   choose::Selection selection;
   bool explained = false, device_explained = false;
-  Try* trial = nullptr;  // once it was needed for the rivals
-  bool follows_load = false;  // it had rivals, and its calls may move any amount
+  Try* trial = nullptr;                   // once it was needed for the rivals
+  bool follows_load = false;              // it had rivals, and its calls may move any amount
   std::optional<Prepared> prepared = {};  // for the choice, once it ran
 
   // This choice is made instead.
@@ -79,8 +79,8 @@ CachedSelection& selection_of(Team& team, Collective collective, std::size_t byt
 CachedSelection& device_selection_of(Team& team, Collective collective, std::size_t bytes, int load);
 // Of neighbour_selection(), below, likewise. The team is ready.
 CachedSelection& device_neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in);
-// The same of a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not. The drop-in
-// door leaves more to the MPI.
+// The same of a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not. The
+// drop-in door leaves more to the MPI.
 CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in);
 // What the selected choice runs on.
 const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached);

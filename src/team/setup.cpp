@@ -55,7 +55,6 @@ void set_waiting(run::Group& group, bool crowded) {
   group.waiter.progress_data = &group;
 }
 
-
 // What all ranks of a communicator go by.
 struct Found {
   Config settings;
@@ -182,8 +181,8 @@ void tell_list(Telling& telling, std::vector<Entry>& entries, std::int64_t count
 
 // Collective: the first rank of each node takes control memory, and rank 0 looks into its tuning table.
 // `chunk` becomes that of this rank's node, or what went wrong on some node: the same on all ranks.
-void take_areas(Team& team, const Processes& processes, std::span<const int> members,
-                std::int64_t& chunk, const Config& settings, Telling& telling) {
+void take_areas(Team& team, const Processes& processes, std::span<const int> members, std::int64_t& chunk,
+                const Config& settings, Telling& telling) {
   run::Group& group = team.group;
   const int here = static_cast<int>(members.size());
   struct {
@@ -275,8 +274,8 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
   std::byte* base = team.area.base();
   group.inbox = memory::Inbox(base, layout, group.local_of(group.me));
   team.meeting_radix = settings.node_tree.value_or(memory::Meeting::radix_for(here, team.crowded));
-  group.pairs = memory::Pairs(base + layout.segment_bytes(), memory::pairs_layout(here),
-                              group.local_of(group.me), team.meeting_radix);
+  group.pairs = memory::Pairs(base + layout.segment_bytes(), memory::pairs_layout(here), group.local_of(group.me),
+                              team.meeting_radix);
   std::byte* const behind = base + layout.segment_bytes() + memory::pairs_layout(here).segment_bytes();
   team.failed_calls = memory::FailedCalls(behind);
   if (team.nodes.nodes == 1) {
@@ -303,8 +302,7 @@ void agree_on_messages(Team& team, Telling& telling) {
     team.change_agreed().measured = look_up_neighbors(team.nodes, team.crowded);
     choices = look_up_algorithms(team.nodes, team.crowded);
     told = {look_up_model(team.nodes, team.crowded), look_up_device_model(team.nodes, team.crowded),
-            static_cast<std::int64_t>(team.agreed().measured.size()),
-            static_cast<std::int64_t>(choices.size())};
+            static_cast<std::int64_t>(team.agreed().measured.size()), static_cast<std::int64_t>(choices.size())};
   }
   telling.tell(&told, sizeof told);
   team.change_agreed().model = told.model;
@@ -341,8 +339,7 @@ int setup_by(Team& team, Telling& telling) {
     return MPI_ERR_OTHER;
   }
   set_quiet(team, processes.quiet);
-  team.crowded = std::find(processes.crowded.begin(), processes.crowded.end(), 1) !=
-                 processes.crowded.end();
+  team.crowded = std::find(processes.crowded.begin(), processes.crowded.end(), 1) != processes.crowded.end();
   const DeviceUse use = *std::min_element(processes.device_use.begin(), processes.device_use.end());
   const auto& expect = processes.expects_devices;
   const bool expects = std::find(expect.begin(), expect.end(), 1) != expect.end();
@@ -363,8 +360,8 @@ int setup_by(Team& team, Telling& telling) {
     static const std::size_t second_cache = sys::cache_bytes(2);  // read from files: once a process
     static const memory::LastCaches last_caches{sys::last_cache_bytes(sys::allowed_processors()),
                                                 sys::last_cache_bytes(sys::every_processor())};
-    group.copying = memory::copy_plan(settings.stream, second_cache, last_caches, node_ranks,
-                                      group.reach().points.stream_from);
+    group.copying =
+        memory::copy_plan(settings.stream, second_cache, last_caches, node_ranks, group.reach().points.stream_from);
   }
   // There is something to choose whatever the MPI takes: between nodes, and on one where memory can be shared.
   const bool has_ways = use != DeviceUse::none || team.nodes.nodes > 1 || group.reach().direct;

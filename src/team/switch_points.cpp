@@ -100,14 +100,14 @@ void keep_switch_points(const choose::TuningEntry& entry) {
 }
 
 choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded) {
-  const auto* entry = choose::nearest_model(table_of_this_process(), nodes.ranks(),
-                                            nodes.ranks_on_fullest_node(), crowded);
+  const auto* entry =
+      choose::nearest_model(table_of_this_process(), nodes.ranks(), nodes.ranks_on_fullest_node(), crowded);
   return entry != nullptr ? entry->model : choose::Model{};
 }
 
 choose::DeviceModel look_up_device_model(const plan::NodeMap& nodes, bool crowded) {
-  const auto* entry = choose::nearest_model(table_of_this_process(), nodes.ranks(),
-                                            nodes.ranks_on_fullest_node(), crowded, true);
+  const auto* entry =
+      choose::nearest_model(table_of_this_process(), nodes.ranks(), nodes.ranks_on_fullest_node(), crowded, true);
   return entry != nullptr ? choose::DeviceModel{entry->model, entry->bus} : choose::DeviceModel{};
 }
 

@@ -32,7 +32,8 @@ std::vector<choose::InsideEntry> look_up_inside(int ranks, bool crowded);
 // Which algorithms were measured to be best at which block size on such a communicator, as choose::text_of() has it.
 std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded);
 
-// At the end, if the user wants it: adds what the trials of this process found to the table. One line if that cannot be.
+// At the end, if the user wants it: adds what the trials of this process found to the table. One line if that cannot
+// be.
 void learn_verdicts();
 
 // Of this machine, as tables name it.

@@ -159,7 +159,10 @@ Part make_part(const Counters& all, std::vector<Tally> tallies) {
   std::erase_if(tallies, [&](const Tally& tally) {
     if (tally.ranks != 1) return tally.calls() == 0;
     const std::int32_t before = alone.communicators;
-    if (alone.ranks == 0) alone = tally; else add_counts(alone, tally);
+    if (alone.ranks == 0)
+      alone = tally;
+    else
+      add_counts(alone, tally);
     alone.communicators = before + 1;
     return true;
   });
@@ -172,10 +175,9 @@ Part make_part(const Counters& all, std::vector<Tally> tallies) {
 std::vector<std::string> summary_lines(const std::vector<Part>& parts, bool alone) {
   Counters all;
   for (const Part& part : parts) all.add(part.all);
-  std::vector<std::string> lines = {fmt::format("summary: {} calls served, {} passed to the MPI, {}", all.served,
-                                                all.all_passed(),
-                                                alone ? "by this rank alone"
-                                                      : fmt::format("counted on {} ranks", parts.size()))};
+  std::vector<std::string> lines = {
+      fmt::format("summary: {} calls served, {} passed to the MPI, {}", all.served, all.all_passed(),
+                  alone ? "by this rank alone" : fmt::format("counted on {} ranks", parts.size()))};
   add_lines(all.passed, "", lines);
   add_lines(all.nonblocking, "nonblocking, ", lines);
   add_lines(all.persistent, "for persistent requests, ", lines);

@@ -55,9 +55,9 @@ struct Counters {
 struct Tally {
   std::uint64_t group = 0;
   std::int32_t turn = 0;
-  std::int32_t ranks = 0;         // 0: of several communicators
+  std::int32_t ranks = 0;          // 0: of several communicators
   std::int32_t communicators = 0;  // as counted by their first ranks
-  std::int32_t told = 1;          // how many ranks have told their part
+  std::int32_t told = 1;           // how many ranks have told their part
   std::uint64_t served = 0, passed = 0;
   char name[24] = {};
 

@@ -1,7 +1,4 @@
 #include "team/team.hpp"
-#include "team/apart.hpp"
-#include "team/ask.hpp"
-#include "team/leaders.hpp"
 
 #include <fmt/core.h>
 
@@ -22,7 +19,10 @@
 #include "mpi/thrown.hpp"
 #include "sys/launched.hpp"
 #include "sys/sys.hpp"
+#include "team/apart.hpp"
+#include "team/ask.hpp"
 #include "team/config.hpp"
+#include "team/leaders.hpp"
 #include "team/numa.hpp"
 #include "team/processes.hpp"
 #include "team/switch_points.hpp"
@@ -36,7 +36,7 @@ namespace {
 struct Teams {
   std::mutex mutex;
   std::vector<Team*> all;
-  Counters freed;  // of teams that are gone
+  Counters freed;              // of teams that are gone
   std::vector<Tally> tallies;  // of them, as many as there is room for
   std::atomic<std::uint64_t> passed_without_team{0};
 };
@@ -77,7 +77,8 @@ void keep_tally(const Tally& tally) {
 
 // Each nonblocking call comes here twice: where only one thread at a time calls anything, nothing is locked.
 std::unique_lock<std::mutex> held(Teams& list) {
-  return run::UnderWay::here().has_threads() ? std::unique_lock(list.mutex) : std::unique_lock(list.mutex, std::defer_lock);
+  return run::UnderWay::here().has_threads() ? std::unique_lock(list.mutex)
+                                             : std::unique_lock(list.mutex, std::defer_lock);
 }
 
 // Frees a team if `change` to it, made under the lock of the list, leaves it without its communicator and any keeper.
@@ -320,7 +321,8 @@ Team* team_of(MPI_Comm comm) {
 Team* find_team(MPI_Comm comm) {
   void* value = nullptr;
   int found = 0;
-  if (comm == mpi().comm_null || mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != MPI_SUCCESS) return nullptr;
+  if (comm == mpi().comm_null || mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != MPI_SUCCESS)
+    return nullptr;
   return found ? static_cast<Team*>(value) : nullptr;
 }
 
@@ -390,15 +392,16 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
     }
   }
   const bool looks = look_at_domains(row_of(choice.algorithm->engine).plans);
-  const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters,
-                              looks ? domains_of(team) : team.domains, team.agreed().away_steps};
-  team.chosen.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{
-      choice.algorithm->build, nullptr, choice.parameters, choice.algorithm->build(problem)}));
+  const plan::Problem problem{
+      team.group.ranks,        team.group.me, &team.nodes, choice.parameters, looks ? domains_of(team) : team.domains,
+      team.agreed().away_steps};
+  team.chosen.plans.push_back(std::make_unique<CachedPlan>(
+      CachedPlan{choice.algorithm->build, nullptr, choice.parameters, choice.algorithm->build(problem)}));
   return team.chosen.plans.back()->schedule;
 }
 
-void explain(Team& team, Collective collective, std::size_t bytes,
-             const std::string& algorithm, const std::string& why) {
+void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm,
+             const std::string& why) {
   int rank = team.group.me, ranks = team.group.ranks;
   if (!team.ready) {
     mpi().Comm_rank(team.user, &rank);
@@ -406,11 +409,9 @@ void explain(Team& team, Collective collective, std::size_t bytes,
   }
   if (rank != 0) return;
   const std::string nodes =
-      team.ready ? fmt::format(", {} node{}", team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s")
-                 : "";
-  const std::string line =
-      fmt::format("{} on {} ranks{}{} -> {}: {}", name_of(collective), ranks,
-                  nodes, bytes > 0 ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);
+      team.ready ? fmt::format(", {} node{}", team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s") : "";
+  const std::string line = fmt::format("{} on {} ranks{}{} -> {}: {}", name_of(collective), ranks, nodes,
+                                       bytes > 0 ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);
   say_once(line);
 }
 
@@ -484,8 +485,9 @@ bool after_init() {
   if (!all_agree(mpi().comm_world, fingerprint(settings), &all_explain)) {
     settings = {};
     settings.explain = explains;
-    settings.warnings = {"QUADRILLE_* variables differ among the ranks and are ignored; "
-                         "give all ranks the same (mpirun -x NAME, or -genv NAME VALUE)"};
+    settings.warnings = {
+        "QUADRILLE_* variables differ among the ranks and are ignored; "
+        "give all ranks the same (mpirun -x NAME, or -genv NAME VALUE)"};
   }
   print_warnings(settings, rank);
   team_keyval();

@@ -57,17 +57,17 @@ struct Config;
 
 // What all ranks go by when they choose: the same on all. Written by team/ alone.
 struct Agreed {
-  choose::Forced forced;    // by the API or the environment
-  choose::Model model;      // all zero: none
-  choose::DeviceModel device_model;  // likewise
-  std::vector<choose::NeighborEntry> measured;  // of neighbour collectives between nodes
-  choose::ChoicesByCollective by_size;          // what was measured to be best at which block size
+  choose::Forced forced;                           // by the API or the environment
+  choose::Model model;                             // all zero: none
+  choose::DeviceModel device_model;                // likewise
+  std::vector<choose::NeighborEntry> measured;     // of neighbour collectives between nodes
+  choose::ChoicesByCollective by_size;             // what was measured to be best at which block size
   choose::ChoicesByCollective by_size_on_devices;  // likewise of calls with a device's memory
-  std::vector<choose::InsideEntry> inside;      // likewise, on one node
-  int away_steps = plan::standard_away_steps;   // of plans
-  bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp)
-  bool tries_between = false;  // likewise between nodes
-  bool may_try = true;         // not while calls are rehearsed
+  std::vector<choose::InsideEntry> inside;         // likewise, on one node
+  int away_steps = plan::standard_away_steps;      // of plans
+  bool tries = false;                      // the first calls may try what nothing is known of (choose/trial.hpp)
+  bool tries_between = false;              // likewise between nodes
+  bool may_try = true;                     // not while calls are rehearsed
   DeviceUse mpi_device = DeviceUse::none;  // what every rank's MPI takes pointers to a device's memory in
   bool follows_devices = false;  // some ranks may have such memory, and there is a choice (api/device_choice.hpp)
   // No table has the switch points: they are to be measured (api/calibrate.hpp).
@@ -96,59 +96,61 @@ struct Asked {
 
 // What the user may want to know. Counted by api/, told by team/.
 struct Counted {
-  bool explains = false;        // the user wants to know
-  bool explained = false;       // that it is not eligible
-  bool pull_explained = false, no_pull_explained = false;  // api/pull.hpp
-  bool pulled = false;  // the last call by ipc-pull was carried out by it
+  bool explains = false;                                           // the user wants to know
+  bool explained = false;                                          // that it is not eligible
+  bool pull_explained = false, no_pull_explained = false;          // api/pull.hpp
+  bool pulled = false;                                             // the last call by ipc-pull was carried out by it
   bool pipeline_explained = false, no_pipeline_explained = false;  // api/pipeline.cpp
   bool piped = false;  // the last call by pipelined-copy-to-cpu was carried out by it, and not as a whole
   Counters counters;
   std::uint64_t* last_passed = nullptr;  // that of `counters` which counted the last forwarded call
-  Tally tally;                  // where the user wants to know
+  Tally tally;                           // where the user wants to know
 };
 
 struct Team {
-  MPI_Comm user{};          // null when it is gone and the team is kept
-  int keepers = 0;          // under the lock of the list of teams
-  bool eligible = false;    // an intracommunicator of more than one rank, all of this MPI_COMM_WORLD
-  std::string why_not;      // why it is not eligible
+  MPI_Comm user{};        // null when it is gone and the team is kept
+  int keepers = 0;        // under the lock of the list of teams
+  bool eligible = false;  // an intracommunicator of more than one rank, all of this MPI_COMM_WORLD
+  std::string why_not;    // why it is not eligible
   Passed why_passed = Passed::no_communicator;  // the same in short
-  bool ready = false;       // setup() has been done
-  int calls = 0;            // calls that the MPI took before it was ready
-  bool no_messages = false;    // the MPI has no communicator for them; the same on all ranks
+  bool ready = false;                           // setup() has been done
+  int calls = 0;                                // calls that the MPI took before it was ready
+  bool no_messages = false;                     // the MPI has no communicator for them; the same on all ranks
 
-  run::Group group;         // valid when ready
+  run::Group group;  // valid when ready
   plan::NodeMap nodes;
-  memory::ControlArea area;    // memory of the inboxes
+  memory::ControlArea area;          // memory of the inboxes
   memory::FailedCalls failed_calls;  // behind them: team/failed_copies.hpp
   std::shared_ptr<QuietComm> quiet;
-  bool crowded = false;        // some node has more ranks than processors; the same on all ranks
+  bool crowded = false;                       // some node has more ranks than processors; the same on all ranks
   int meeting_radix = memory::Meeting::flat;  // of copies between the ranks of a node; the same on all of them
-  std::vector<int> domains;    // NUMA domain of each rank; empty until first needed
-  std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
-  std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
-  std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
-  std::shared_ptr<OwnChunks> chunks;     // null until the first call that needs them
-  bool refuses_chunks = false;           // no call is made so any more; the same on all ranks
+  std::vector<int> domains;                   // NUMA domain of each rank; empty until first needed
+  std::string inbox_obstacle;                 // why there are no inboxes, for QUADRILLE_EXPLAIN
+  std::shared_ptr<Neighbors> neighbors;       // null until first asked for, or without a topology
+  std::shared_ptr<Lanes> lanes;               // null until the first nonblocking call
+  std::shared_ptr<OwnChunks> chunks;          // null until the first call that needs them
+  bool refuses_chunks = false;                // no call is made so any more; the same on all ranks
   std::vector<std::shared_ptr<LeadersMemory>> leaders;  // for each size of groups
-  std::atomic<int> enqueue_error = 0;    // the first of calls that streams of a device ordered: an MPI error code
-  bool lost = false;           // this rank does not know what the others go by: team/ask.hpp
+  std::atomic<int> enqueue_error = 0;  // the first of calls that streams of a device ordered: an MPI error code
+  bool lost = false;                   // this rank does not know what the others go by: team/ask.hpp
   // Of MPI's nonblocking calls, which may not wait: api/taken.hpp.
   struct Taken {
-    bool wanted = false;  // some went to the MPI for want of what they need
+    bool wanted = false;                // some went to the MPI for want of what they need
     bool asked = false, ready = false;  // that was made, or could not be
-    // Of what rank 0 tells the others in one broadcast (team/apart.hpp): it was begun, on all ranks at one call, and from
-    // the next on no nonblocking call goes to the MPI; it is under way, and `coming` (under the lock of run::UnderWay)
-    // goes on with it; this rank has not been told yet.
+    // Of what rank 0 tells the others in one broadcast (team/apart.hpp): it was begun, on all ranks at one call, and
+    // from the next on no nonblocking call goes to the MPI; it is under way, and `coming` (under the lock of
+    // run::UnderWay) goes on with it; this rank has not been told yet.
     bool apart = false;
     std::shared_ptr<run::Pending> coming;
     std::atomic<bool> is_coming = false, awaits_told = false;
     void (*arrive)(Team&) = nullptr;  // it has arrived
-    // Nonblocking calls are messages on the private communicator of MPI_COMM_WORLD, with tags from this one on. -1: not.
+    // Nonblocking calls are messages on the private communicator of MPI_COMM_WORLD, with tags from this one on. -1:
+    // not.
     int first_tag = -1;
     std::vector<int> numbers;  // of the ranks there
   } taken;
-  // What carries out the request that was made last: "inbox", "rings", "pull", "messages", "mpi", or "nothing" if no data move.
+  // What carries out the request that was made last: "inbox", "rings", "pull", "messages", "mpi", or "nothing" if no
+  // data move.
   const char* request_by = "nothing";
 
   Chosen chosen;
@@ -243,8 +245,8 @@ void before_end(AtEnd whose, void (*work)());
 // Prints a line, once a process.
 void say_once(const std::string& line);
 // Prints, on rank 0 only, what serves a call and why.
-void explain(Team& team, Collective collective, std::size_t bytes,
-             const std::string& algorithm, const std::string& why);
+void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm,
+             const std::string& why);
 
 // Calls that no team counted (no communicator state).
 void count_passed();

@@ -40,7 +40,8 @@ static int large_is_wrong(int rank, int size) {
       Quadrille_Iallgatherv_c(&rank, 1, MPI_INT, got, ones, places, MPI_INT, MPI_COMM_WORLD, &request);
       wrong += Quadrille_Wait(&request) != MPI_SUCCESS;
     } else {
-      Quadrille_Allgatherv_init_c(&rank, 1, MPI_INT, got, ones, places, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+      Quadrille_Allgatherv_init_c(&rank, 1, MPI_INT, got, ones, places, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                  &request);
       wrong += Quadrille_Start(&request) != MPI_SUCCESS || Quadrille_Wait(&request) != MPI_SUCCESS;
       Quadrille_Request_free(&request);
     }

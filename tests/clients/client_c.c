@@ -39,8 +39,7 @@ static void alltoallv(int turn) {
     total += counts[p];
   }
   MPI_Alltoallv(send, counts, places, MPI_INT, receive, counts, places, MPI_INT, MPI_COMM_WORLD);
-  MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, place, counts, places, MPI_INT,
-                MPI_COMM_WORLD);
+  MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, place, counts, places, MPI_INT, MPI_COMM_WORLD);
   for (int p = 0; p < size; ++p) {
     for (int i = 0; i < counts[p]; ++i) {
       expect(receive[places[p] + i], value(turn, p, rank) + i, "alltoallv");

@@ -2,9 +2,8 @@
 // do, with counts first (Alltoall) and data after (Alltoallv), on a communicator of its own.
 #include <mpi.h>
 
-#include <cstddef>
-
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <numeric>
@@ -39,16 +38,14 @@ std::vector<int> starts(const std::vector<int>& counts) {
 std::vector<Record> redistribute(std::vector<Record> records, MPI_Datatype type, MPI_Comm comm) {
   int size = 0;
   MPI_Comm_size(comm, &size);
-  std::sort(records.begin(), records.end(),
-            [](const Record& a, const Record& b) { return a.key < b.key; });
+  std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) { return a.key < b.key; });
   const std::uint32_t share = UINT32_MAX / static_cast<std::uint32_t>(size) + 1;
   std::vector<int> out(static_cast<std::size_t>(size)), in(out.size());
   for (const Record& record : records) ++out[record.key / share];
   MPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, comm);
   const std::vector<int> from = starts(out), to = starts(in);
   std::vector<Record> result(static_cast<std::size_t>(to.back() + in.back()));
-  MPI_Alltoallv(records.data(), out.data(), from.data(), type, result.data(), in.data(), to.data(),
-                type, comm);
+  MPI_Alltoallv(records.data(), out.data(), from.data(), type, result.data(), in.data(), to.data(), type, comm);
   return result;
 }
 

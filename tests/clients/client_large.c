@@ -73,8 +73,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &after, MPI_UNWEIGHTED,
-                                 MPI_INFO_NULL, 0, &ring);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &after, MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                 0, &ring);
   for (i = 0; i < turns; ++i) dense(i), neighbors(i, ring);
   MPI_Gather(&sum, 1, MPI_UNSIGNED_LONG, sums, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
   for (i = 0; rank == 0 && i < ranks; ++i) printf("rank %d received %lx\n", i, sums[i]);

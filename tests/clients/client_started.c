@@ -1,6 +1,6 @@
-/* A C program that knows nothing of Quadrille: every collective started and completed apart, beside messages of its own,
- * by all functions that complete something. With PERSISTENT its requests are persistent ones, of MPI 4 or, with that
- * defined as MPIX, of Open MPI 4.1.
+/* A C program that knows nothing of Quadrille: every collective started and completed apart, beside messages of its
+ * own, by all functions that complete something. With PERSISTENT its requests are persistent ones, of MPI 4 or, with
+ * that defined as MPIX, of Open MPI 4.1.
  *
  *   client_started          completes by MPI_Wait and the like
  *   client_started unseen   by the functions that it finds in the MPI's library itself
@@ -31,8 +31,8 @@ static struct {
   int (*testany)(int, MPI_Request*, int*, int*, MPI_Status*);
   int (*testsome)(int, MPI_Request*, int*, int*, MPI_Status*);
   int (*get_status)(MPI_Request, int*, MPI_Status*);
-} by = {MPI_Wait, MPI_Waitall, MPI_Waitany, MPI_Waitsome, MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome,
-        MPI_Request_get_status};
+} by = {MPI_Wait,    MPI_Waitall, MPI_Waitany,  MPI_Waitsome,          MPI_Test,
+        MPI_Testall, MPI_Testany, MPI_Testsome, MPI_Request_get_status};
 
 static void* own_function(void* library, const char* name) {
   void* function = dlsym(library, name);
@@ -135,10 +135,10 @@ static void complete(int way) {
 /* Made once, started again and again: with buffers that stay. */
 static MPI_Request requests[32];
 static int made, kept; /* in this turn */
-#define BEGIN(lower, Upper, ...)                                                                           \
-  do {                                                                                                     \
+#define BEGIN(lower, Upper, ...)                                                                        \
+  do {                                                                                                  \
     if (kept == made) JOIN(PERSISTENT, _##Upper##_init)(__VA_ARGS__, MPI_INFO_NULL, &requests[made++]); \
-    list[listed++] = requests[kept++];                                                                     \
+    list[listed++] = requests[kept++];                                                                  \
   } while (0)
 #endif
 
@@ -212,7 +212,8 @@ static void vector(int turn) {
   for (i = 0; i < 2 * total; ++i) gaps[i] = -1;
   listed = 0;
   BEGIN(alltoallv, Alltoallv, send, counts, places, MPI_INT, receive, counts, places, MPI_INT, MPI_COMM_WORLD);
-  BEGIN(alltoallv, Alltoallv, MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, place, counts, places, MPI_INT, MPI_COMM_WORLD);
+  BEGIN(alltoallv, Alltoallv, MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, place, counts, places, MPI_INT,
+        MPI_COMM_WORLD);
   start_all();
   complete(turn + 1);
   for (p = 0; p < size; ++p) {

@@ -54,15 +54,17 @@ std::vector<int> sent, received;
 
 void blocking(int send, int recv) {
   const Counts out(send), in(recv);
-  CALL(Alltoallv)(sent.data(), out.counts.data(), out.displacements.data(), MPI_INT, received.data(), in.counts.data(),
-                  in.displacements.data(), MPI_INT, comm);
+  CALL(Alltoallv)
+  (sent.data(), out.counts.data(), out.displacements.data(), MPI_INT, received.data(), in.counts.data(),
+   in.displacements.data(), MPI_INT, comm);
 }
 
 void nonblocking(int send, int recv) {
   const Counts out(send), in(recv);
   Request request{};
-  CALL(Ialltoallv)(sent.data(), out.counts.data(), out.displacements.data(), MPI_INT, received.data(), in.counts.data(),
-                   in.displacements.data(), MPI_INT, comm, &request);
+  CALL(Ialltoallv)
+  (sent.data(), out.counts.data(), out.displacements.data(), MPI_INT, received.data(), in.counts.data(),
+   in.displacements.data(), MPI_INT, comm, &request);
 #if defined(BY_QUADRILLE)
   Quadrille_Wait(&request);
 #else
@@ -160,8 +162,9 @@ std::atomic<bool> waits = false;
 void meet() {
   const Counts counts(2);
   waits = true;
-  CALL(Alltoallv)(sent.data(), counts.counts.data(), counts.displacements.data(), MPI_INT, received.data(),
-                  counts.counts.data(), counts.displacements.data(), MPI_INT, waiting);
+  CALL(Alltoallv)
+  (sent.data(), counts.counts.data(), counts.displacements.data(), MPI_INT, received.data(), counts.counts.data(),
+   counts.displacements.data(), MPI_INT, waiting);
 }
 
 void* meet_nobody(void*) {

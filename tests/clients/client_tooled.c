@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   MPI_Info_create(&info);
   MPI_Info_set(info, "alloc_shared_noncontig", "false");
   MPI_Alloc_mem(100000, MPI_INFO_NULL, &heap);
-  MPI_Alloc_mem(100000, info, &hinted);  /* which is left to the MPI */
+  MPI_Alloc_mem(100000, info, &hinted); /* which is left to the MPI */
   MPI_Info_free(&info);
   MPI_Free_mem(hinted);
   MPI_Free_mem(heap);

@@ -1,5 +1,5 @@
-/* A profiling tool as users write them, loaded by LD_PRELOAD: it counts what the program waits for, barriers and reductions
- * too, by the names of MPI's profiling interface, and looks into the status that comes back. */
+/* A profiling tool as users write them, loaded by LD_PRELOAD: it counts what the program waits for, barriers and
+ * reductions too, by the names of MPI's profiling interface, and looks into the status that comes back. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -35,7 +35,8 @@ int MPI_Finalize(void) {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
-    printf("the tool saw %ld waits, %ld requests in lists, %ld barriers, %ld bad counts\n", waits, in_lists, barriers, bad);
+    printf("the tool saw %ld waits, %ld requests in lists, %ld barriers, %ld bad counts\n", waits, in_lists, barriers,
+           bad);
     fflush(stdout);
   }
   return PMPI_Finalize();

@@ -25,9 +25,8 @@ QUADRILLE_EXPORT int cuMemGetAllocationGranularity(std::size_t* bytes, const Mem
 
 QUADRILLE_EXPORT int cuMemCreate(std::uint64_t* handle, std::size_t bytes, const MemoryProperties* properties,
                                  unsigned long long flags) {
-  return enter(QUADRILLE_HERE, [&] {
-    return flags != 0 ? static_cast<int>(invalid_value) : make_memory(handle, bytes, properties);
-  });
+  return enter(QUADRILLE_HERE,
+               [&] { return flags != 0 ? static_cast<int>(invalid_value) : make_memory(handle, bytes, properties); });
 }
 
 QUADRILLE_EXPORT int cuMemRelease(std::uint64_t handle) {
@@ -36,9 +35,8 @@ QUADRILLE_EXPORT int cuMemRelease(std::uint64_t handle) {
 
 QUADRILLE_EXPORT int cuMemMap(Address at, std::size_t bytes, std::size_t offset, std::uint64_t handle,
                               unsigned long long flags) {
-  return enter(QUADRILLE_HERE, [&] {
-    return flags != 0 ? static_cast<int>(invalid_value) : map_memory(at, bytes, offset, handle);
-  });
+  return enter(QUADRILLE_HERE,
+               [&] { return flags != 0 ? static_cast<int>(invalid_value) : map_memory(at, bytes, offset, handle); });
 }
 
 QUADRILLE_EXPORT int cuMemUnmap(Address at, std::size_t bytes) {

@@ -217,7 +217,8 @@ QUADRILLE_EXPORT int cuGraphAddMemcpyNode(Handle* node, Handle graph, const Hand
     const Context* const context = context_of(handle);
     if (context == nullptr || context->destroyed) return static_cast<int>(invalid_context);
     constexpr unsigned device = 2, unified = 4;
-    if (box == nullptr || box->height != 1 || box->depth != 1 || box->from_pitch < box->width || box->to_pitch < box->width)
+    if (box == nullptr || box->height != 1 || box->depth != 1 || box->from_pitch < box->width ||
+        box->to_pitch < box->width)
       return static_cast<int>(invalid_value);
     for (const unsigned type : {box->from_type, box->to_type}) {
       if (type != device && type != unified) return static_cast<int>(not_supported);

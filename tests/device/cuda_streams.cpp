@@ -200,7 +200,8 @@ QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamBeginCapture_v2)(Handle handle, in
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamEndCapture)(Handle handle, Handle* graph) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread, [&](Stream& stream) { return end_capture(stream, graph); });
+  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
+                         [&](Stream& stream) { return end_capture(stream, graph); });
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamWaitEvent)(Handle handle, Handle event, unsigned flags) {

@@ -40,7 +40,7 @@ struct Settings {
   std::chrono::milliseconds patience{20};
   int devices = 1;
   std::size_t memory = std::size_t{16} << 30;  // of each device
-  std::vector<int> visible;  // numbers of devices, as the program sees them
+  std::vector<int> visible;                    // numbers of devices, as the program sees them
   bool no_ipc = false, in_use = false;
   bool has_ipc_attribute = false;  // of HIP
   std::vector<Failure> failures;

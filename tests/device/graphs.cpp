@@ -1,5 +1,5 @@
-// Graphs: copies with an order among them, made once and put into streams many times. Those that have no order are made in
-// any: the last ones first where streams are lazy, or as it is drawn.
+// Graphs: copies with an order among them, made once and put into streams many times. Those that have no order are made
+// in any: the last ones first where streams are lazy, or as it is drawn.
 #include <algorithm>
 #include <memory>
 
@@ -32,7 +32,8 @@ std::vector<std::size_t> an_order(const std::vector<Node>& nodes) {
     std::vector<std::size_t> may;
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       const auto& after = nodes[n].after;
-      if (!done[n] && std::all_of(after.begin(), after.end(), [&](std::size_t before) { return done[before]; })) may.push_back(n);
+      if (!done[n] && std::all_of(after.begin(), after.end(), [&](std::size_t before) { return done[before]; }))
+        may.push_back(n);
     }
     const Settings& settings = driver().settings;
     std::size_t next = may.back();

@@ -11,7 +11,8 @@ class StandinGraphs : public CudaTest {
     EXPECT_EQ(cuda().cuGraphCreate(&made, 0), success);
     return made;
   }
-  int add(Handle graph, Address to, Address from, std::size_t bytes, Handle* node, const std::vector<Handle>& after = {}) {
+  int add(Handle graph, Address to, Address from, std::size_t bytes, Handle* node,
+          const std::vector<Handle>& after = {}) {
     Copy3D box{};
     box.from_type = box.to_type = 2;
     box.from_device = from;

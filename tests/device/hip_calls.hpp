@@ -92,8 +92,8 @@ constexpr int hip_invalid_direction = 21;
   X(hipStreamWriteValue32, quadrille::standin::Handle, void*, std::uint32_t, unsigned)                             \
   X(hipLaunchHostFunc, quadrille::standin::Handle, quadrille::standin::HostFunction, void*)                        \
   X(hipGraphCreate, quadrille::standin::Handle*, unsigned)                                                         \
-  X(hipGraphAddMemcpyNode1D, quadrille::standin::Handle*, quadrille::standin::Handle, const quadrille::standin::Handle*, \
-    std::size_t, void*, const void*, std::size_t, int)                                                             \
+  X(hipGraphAddMemcpyNode1D, quadrille::standin::Handle*, quadrille::standin::Handle,                              \
+    const quadrille::standin::Handle*, std::size_t, void*, const void*, std::size_t, int)                          \
   X(hipGraphInstantiateWithFlags, quadrille::standin::Handle*, quadrille::standin::Handle, unsigned long long)     \
   X(hipGraphLaunch, quadrille::standin::Handle, quadrille::standin::Handle)                                        \
   X(hipGraphExecDestroy, quadrille::standin::Handle)                                                               \

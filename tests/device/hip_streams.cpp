@@ -144,7 +144,8 @@ QUADRILLE_EXPORT int hipStreamQuery(Handle handle) {
 }
 
 QUADRILLE_EXPORT int hipStreamIsCapturing(Handle handle, int* status) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false, [&](const Stream& stream) { return ask_capture(stream, status); });
+  return enter_in_stream(QUADRILLE_HERE, handle, false,
+                         [&](const Stream& stream) { return ask_capture(stream, status); });
 }
 
 QUADRILLE_EXPORT int hipStreamBeginCapture(Handle handle, int mode) {
@@ -225,8 +226,8 @@ QUADRILLE_EXPORT int hipGraphCreate(Handle* graph, unsigned flags) {
   return enter(QUADRILLE_HERE, [&] { return flags != 0 ? static_cast<int>(invalid_value) : create_graph(graph); });
 }
 
-QUADRILLE_EXPORT int hipGraphAddMemcpyNode1D(Handle* node, Handle graph, const Handle* after, std::size_t count, void* to,
-                                             const void* from, std::size_t bytes, int kind) {
+QUADRILLE_EXPORT int hipGraphAddMemcpyNode1D(Handle* node, Handle graph, const Handle* after, std::size_t count,
+                                             void* to, const void* from, std::size_t bytes, int kind) {
   return enter_in_context(QUADRILLE_HERE, [&](const Context& context) {
     return kind != hip_default ? static_cast<int>(not_supported)
                                : add_copy(node, graph, after, count, number(to), number(from), bytes, context);

@@ -99,7 +99,8 @@ bool read_module(const std::string& text, Module& module) {
     Function function;
     function.module = &module;
     function.name = word(text, at);
-    if (function.name.empty() || !read_parameters(text, at, function) || !read_body(text, at, function.body)) return false;
+    if (function.name.empty() || !read_parameters(text, at, function) || !read_body(text, at, function.body))
+      return false;
     module.functions[function.name] = function;
   }
   return true;
@@ -176,7 +177,8 @@ int launch(Stream& stream, Handle handle, const Launch& launch, void** parameter
   }
   const auto twin = twins.find(function->name);
   if (twin == twins.end()) {
-    submit(stream, [kernel = function->kernel, launch, kept = std::move(kept)] { return ptx::run(*kernel, launch, kept); });
+    submit(stream,
+           [kernel = function->kernel, launch, kept = std::move(kept)] { return ptx::run(*kernel, launch, kept); });
     return success;
   }
   submit(stream, [twin = twin->second, launch, kept = std::move(kept)]() mutable {

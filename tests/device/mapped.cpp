@@ -1,5 +1,5 @@
-// Memory that is mapped by hand: addresses are reserved, memory is made and mapped there, and access is given, each by a
-// call of its own. A buffer may lie on several such pieces, one behind the other; who copies it does not notice.
+// Memory that is mapped by hand: addresses are reserved, memory is made and mapped there, and access is given, each by
+// a call of its own. A buffer may lie on several such pieces, one behind the other; who copies it does not notice.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -108,7 +108,8 @@ int map_memory(Address at, std::size_t bytes, std::size_t offset, std::uint64_t 
   const int file = made->second.file;
   char* const data = reservation->second.data + (at - reservation->first);
   if (mmap(data, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, 0) == MAP_FAILED ||
-      mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, 0) == MAP_FAILED) {
+      mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, 0) ==
+          MAP_FAILED) {
     hide(data, bytes);
     return map_failed;
   }

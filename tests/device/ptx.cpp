@@ -15,13 +15,27 @@ const char* const special_names[] = {"%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x
 
 // Without their types.
 const std::map<std::string, Op>& known_names() {
-  static const std::map<std::string, Op> names = {
-      {"ld.param", Op::load_parameter}, {"ld.global", Op::load},       {"st.global", Op::store},  {"mov", Op::move},
-      {"cvt.u64", Op::widen},           {"add", Op::add},              {"sub", Op::subtract},     {"mul.lo", Op::multiply},
-      {"mul.wide", Op::multiply_wide},  {"div", Op::divide},           {"rem", Op::remainder},    {"and", Op::both},
-      {"or", Op::either},               {"shl", Op::shift_left},       {"setp.ge", Op::is_at_least}, {"setp.eq", Op::is_equal},
-      {"setp.lt", Op::is_less},         {"setp.ne", Op::is_other},     {"bra", Op::branch},       {"bra.uni", Op::branch},
-      {"ret", Op::end}};
+  static const std::map<std::string, Op> names = {{"ld.param", Op::load_parameter},
+                                                  {"ld.global", Op::load},
+                                                  {"st.global", Op::store},
+                                                  {"mov", Op::move},
+                                                  {"cvt.u64", Op::widen},
+                                                  {"add", Op::add},
+                                                  {"sub", Op::subtract},
+                                                  {"mul.lo", Op::multiply},
+                                                  {"mul.wide", Op::multiply_wide},
+                                                  {"div", Op::divide},
+                                                  {"rem", Op::remainder},
+                                                  {"and", Op::both},
+                                                  {"or", Op::either},
+                                                  {"shl", Op::shift_left},
+                                                  {"setp.ge", Op::is_at_least},
+                                                  {"setp.eq", Op::is_equal},
+                                                  {"setp.lt", Op::is_less},
+                                                  {"setp.ne", Op::is_other},
+                                                  {"bra", Op::branch},
+                                                  {"bra.uni", Op::branch},
+                                                  {"ret", Op::end}};
   return names;
 }
 
@@ -70,7 +84,9 @@ class Reader {
     return false;
   }
 
-  std::size_t index_of(const std::string& name) { return registers_.try_emplace(name, registers_.size()).first->second; }
+  std::size_t index_of(const std::string& name) {
+    return registers_.try_emplace(name, registers_.size()).first->second;
+  }
 
   bool read_instruction(std::string part) {
     Instruction instruction;
@@ -99,7 +115,8 @@ class Reader {
   // "ld.global.v4.u32" is "ld.global" of four times four bytes.
   static bool read_name(std::string name, Instruction& instruction) {
     const std::size_t dot = name.rfind('.');
-    static const std::map<std::string, unsigned> types = {{".u8", 1}, {".u32", 4}, {".b32", 4}, {".u64", 8}, {".b64", 8}};
+    static const std::map<std::string, unsigned> types = {
+        {".u8", 1}, {".u32", 4}, {".b32", 4}, {".u64", 8}, {".b64", 8}};
     if (dot != std::string::npos && types.contains(name.substr(dot))) {
       instruction.bytes = types.at(name.substr(dot));
       name.erase(dot);
@@ -289,8 +306,8 @@ int run(const Kernel& kernel, const Launch& launch, const std::vector<std::vecto
   std::vector<std::uint64_t> registers;
   for (unsigned block = 0; block < blocks; ++block) {
     for (unsigned thread = 0; thread < launch.block[0]; ++thread) {
-      const std::uint64_t special[6] = {thread, launch.block[0], block % launch.grid[0], launch.grid[0],
-                                        block / launch.grid[0], launch.grid[1]};
+      const std::uint64_t special[6] = {thread,         launch.block[0],        block % launch.grid[0],
+                                        launch.grid[0], block / launch.grid[0], launch.grid[1]};
       if (const int error = Thread(kernel, parameters, special, registers).run(); error != success) return error;
     }
   }

@@ -1,8 +1,9 @@
-// The part of PTX that kernels without a twin on the host are made of, run instruction by instruction: so what is tested is
-// the text that a GPU would get. Threads run one after the other; there is no shared memory and nothing to wait for.
+// The part of PTX that kernels without a twin on the host are made of, run instruction by instruction: so what is
+// tested is the text that a GPU would get. Threads run one after the other; there is no shared memory and nothing to
+// wait for.
 //
-// A thread that reads or writes what no allocation of a device and no pinned memory holds, or that is not aligned as its
-// instruction needs, ends the kernel with the error that a GPU has for it.
+// A thread that reads or writes what no allocation of a device and no pinned memory holds, or that is not aligned as
+// its instruction needs, ends the kernel with the error that a GPU has for it.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,26 @@ struct Operand {
 };
 
 enum class Op : std::uint8_t {
-  load_parameter, load, store, move, widen, add, subtract, multiply, multiply_wide, divide, remainder, both, either, shift_left,
-  is_at_least, is_equal, is_less, is_other, branch, end
+  load_parameter,
+  load,
+  store,
+  move,
+  widen,
+  add,
+  subtract,
+  multiply,
+  multiply_wide,
+  divide,
+  remainder,
+  both,
+  either,
+  shift_left,
+  is_at_least,
+  is_equal,
+  is_less,
+  is_other,
+  branch,
+  end
 };
 
 struct Instruction {
@@ -40,7 +59,8 @@ struct Kernel {
   std::size_t registers = 0;
 };
 
-// The kernel whose body, between its braces, is `body`. False if it uses anything else than is known here; `problem` says what.
+// The kernel whose body, between its braces, is `body`. False if it uses anything else than is known here; `problem`
+// says what.
 bool read(const std::string& body, const std::vector<std::string>& parameters, Kernel& kernel, std::string& problem);
 
 // Runs all threads. Returns an error of the driver.

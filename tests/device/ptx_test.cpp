@@ -25,7 +25,8 @@ class StandinPtx : public CudaTest {
     EXPECT_EQ(cuda().cuModuleGetFunction(&function, module, name), success);
     return function;
   }
-  static int launch(Handle function, unsigned columns, unsigned rows, unsigned threads, std::uint64_t list, std::uint32_t count) {
+  static int launch(Handle function, unsigned columns, unsigned rows, unsigned threads, std::uint64_t list,
+                    std::uint32_t count) {
     void* parameters[] = {&list, &count};
     const int error = cuda().cuLaunchKernel(function, columns, rows, 1, threads, 1, 1, 0, nullptr, parameters, nullptr);
     return error != success ? error : cuda().cuStreamSynchronize(nullptr);
@@ -50,7 +51,8 @@ TEST_F(StandinPtx, OfTheKernelMovesPieces) {
   auto* const list = reinterpret_cast<Piece*>(pin(100 * sizeof(Piece)));
   std::mt19937 random(7);
   const auto below = [&](std::uint32_t most) { return static_cast<std::uint32_t>(random() % most); };
-  for (const auto& [columns, rows, threads] : {std::array{1U, 1U, 1U}, {3U, 1U, 7U}, {8U, 3U, 128U}, {100U, 1U, 3U}, {2U, 5U, 2U}}) {
+  for (const auto& [columns, rows, threads] :
+       {std::array{1U, 1U, 1U}, {3U, 1U, 7U}, {8U, 3U, 128U}, {100U, 1U, 3U}, {2U, 5U, 2U}}) {
     for (const bool to_host : {true, false}) {
       std::vector<unsigned char> from(bytes), to(bytes, 9);
       const auto host = reinterpret_cast<Address>(pinned);
@@ -62,7 +64,8 @@ TEST_F(StandinPtx, OfTheKernelMovesPieces) {
       }
       std::vector<Piece> pieces;
       for (std::uint64_t offset = 0; pieces.size() < 60;) {
-        const std::uint32_t unit = std::vector<std::uint32_t>{1, 4, 8, 16}[below(4)], units = 1 + below(40), rows = 1 + below(3);
+        const std::uint32_t unit = std::vector<std::uint32_t>{1, 4, 8, 16}[below(4)], units = 1 + below(40),
+                            rows = 1 + below(3);
         const std::uint64_t pitch = std::uint64_t{units + below(3)} * unit;
         offset = (offset + 15) / 16 * 16;
         pieces.push_back({to_base + offset, from_base + offset, pitch, units, units * rows, unit, 0});

@@ -6,12 +6,15 @@
 //   lib/standin-nvml/libnvidia-ml.so.1   as much of NVML as UCX calls
 //
 // What it is for:
-//   * A device's memory is memory of the host that is mapped twice: with no access at the address that the program sees,
-//     and elsewhere for the driver alone. Who touches it with the processor crashes. A freed address comes back with the
-//     next allocation, and what was freed is overwritten, also where another process still has it open.
-//   * Nothing is done earlier than CUDA promises, if the test wants it so. What is submitted lies in queues, and only the
+//   * A device's memory is memory of the host that is mapped twice: with no access at the address that the program
+//   sees,
+//     and elsewhere for the driver alone. Who touches it with the processor crashes. A freed address comes back with
+//     the next allocation, and what was freed is overwritten, also where another process still has it open.
+//   * Nothing is done earlier than CUDA promises, if the test wants it so. What is submitted lies in queues, and only
+//   the
 //     order of streams, events, the NULL stream and blocking calls holds. A wait that is left out shows as wrong bytes.
-//   * It is stricter than a real driver, where a program that a real one accepts is likely to be wrong: memory is used in
+//   * It is stricter than a real driver, where a program that a real one accepts is likely to be wrong: memory is used
+//   in
 //     a context that it belongs to; a copy with a direction has to be in that direction.
 //   * Calls are counted by who makes them; any call can be made to fail.
 //
@@ -175,76 +178,76 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
   X(cuCtxSynchronize)                                                  \
   X(cuCtxEnablePeerAccess, quadrille::standin::Handle, unsigned)
 
-#define QUADRILLE_CUDA_MEMORY_CALLS(X)                                                                         \
-  X(cuMemAlloc_v2, quadrille::standin::Address*, std::size_t)                                                  \
-  X(cuMemFree_v2, quadrille::standin::Address)                                                                 \
-  X(cuMemAllocHost_v2, void**, std::size_t)                                                                    \
-  X(cuMemHostAlloc, void**, std::size_t, unsigned)                                                             \
-  X(cuMemFreeHost, void*)                                                                                      \
-  X(cuMemHostRegister_v2, void*, std::size_t, unsigned)                                                        \
-  X(cuMemHostUnregister, void*)                                                                                \
-  X(cuMemHostGetDevicePointer_v2, quadrille::standin::Address*, void*, unsigned)                               \
-  X(cuMemAllocManaged, quadrille::standin::Address*, std::size_t, unsigned)                                    \
-  X(cuMemGetAddressRange_v2, quadrille::standin::Address*, std::size_t*, quadrille::standin::Address)          \
-  X(cuMemGetInfo_v2, std::size_t*, std::size_t*)                                                               \
-  X(cuDeviceGetDefaultMemPool, quadrille::standin::Handle*, int)                                               \
-  X(cuDeviceGetMemPool, quadrille::standin::Handle*, int)                                                      \
-  X(cuPointerGetAttribute, void*, int, quadrille::standin::Address)                                            \
-  X(cuPointerGetAttributes, unsigned, int*, void**, quadrille::standin::Address)                               \
-  X(cuPointerSetAttribute, const void*, int, quadrille::standin::Address)                                      \
-  X(cuIpcGetMemHandle, quadrille::standin::IpcHandle*, quadrille::standin::Address)                            \
-  X(cuIpcOpenMemHandle_v2, quadrille::standin::Address*, quadrille::standin::IpcHandle, unsigned)              \
-  X(cuIpcCloseMemHandle, quadrille::standin::Address)                                                          \
-  X(cuIpcGetEventHandle, quadrille::standin::IpcHandle*, quadrille::standin::Handle)                           \
-  X(cuIpcOpenEventHandle, quadrille::standin::Handle*, quadrille::standin::IpcHandle)                          \
-  X(cuModuleLoadData, quadrille::standin::Handle*, const void*)                                                \
-  X(cuModuleLoadDataEx, quadrille::standin::Handle*, const void*, unsigned, int*, void**)                      \
-  X(cuModuleUnload, quadrille::standin::Handle)                                                                \
-  X(cuModuleGetFunction, quadrille::standin::Handle*, quadrille::standin::Handle, const char*)                 \
-  X(cuModuleGetGlobal_v2, quadrille::standin::Address*, std::size_t*, quadrille::standin::Handle, const char*) \
-  X(cuEventCreate, quadrille::standin::Handle*, unsigned)                                                      \
-  X(cuEventQuery, quadrille::standin::Handle)                                                                  \
-  X(cuEventSynchronize, quadrille::standin::Handle)                                                            \
-  X(cuEventElapsedTime, float*, quadrille::standin::Handle, quadrille::standin::Handle)                        \
-  X(cuEventElapsedTime_v2, float*, quadrille::standin::Handle, quadrille::standin::Handle)                     \
-  X(cuEventDestroy_v2, quadrille::standin::Handle)                                                             \
-  X(cuStreamCreate, quadrille::standin::Handle*, unsigned)                                                     \
-  X(cuStreamCreateWithPriority, quadrille::standin::Handle*, unsigned, int)                                    \
-  X(cuStreamDestroy_v2, quadrille::standin::Handle)                                                            \
-  X(cuCtxGetStreamPriorityRange, int*, int*)                                                                   \
-  X(cuThreadExchangeStreamCaptureMode, int*)                                                                   \
-  X(cuGraphCreate, quadrille::standin::Handle*, unsigned)                                                      \
-  X(cuGraphAddMemcpyNode, quadrille::standin::Handle*, quadrille::standin::Handle, const quadrille::standin::Handle*, std::size_t, \
-    const quadrille::standin::Copy3D*, quadrille::standin::Handle)                                             \
-  X(cuGraphInstantiateWithFlags, quadrille::standin::Handle*, quadrille::standin::Handle, unsigned long long)  \
-  X(cuGraphExecDestroy, quadrille::standin::Handle)                                                            \
-  X(cuGraphDestroy, quadrille::standin::Handle)                                                                \
+#define QUADRILLE_CUDA_MEMORY_CALLS(X)                                                                                \
+  X(cuMemAlloc_v2, quadrille::standin::Address*, std::size_t)                                                         \
+  X(cuMemFree_v2, quadrille::standin::Address)                                                                        \
+  X(cuMemAllocHost_v2, void**, std::size_t)                                                                           \
+  X(cuMemHostAlloc, void**, std::size_t, unsigned)                                                                    \
+  X(cuMemFreeHost, void*)                                                                                             \
+  X(cuMemHostRegister_v2, void*, std::size_t, unsigned)                                                               \
+  X(cuMemHostUnregister, void*)                                                                                       \
+  X(cuMemHostGetDevicePointer_v2, quadrille::standin::Address*, void*, unsigned)                                      \
+  X(cuMemAllocManaged, quadrille::standin::Address*, std::size_t, unsigned)                                           \
+  X(cuMemGetAddressRange_v2, quadrille::standin::Address*, std::size_t*, quadrille::standin::Address)                 \
+  X(cuMemGetInfo_v2, std::size_t*, std::size_t*)                                                                      \
+  X(cuDeviceGetDefaultMemPool, quadrille::standin::Handle*, int)                                                      \
+  X(cuDeviceGetMemPool, quadrille::standin::Handle*, int)                                                             \
+  X(cuPointerGetAttribute, void*, int, quadrille::standin::Address)                                                   \
+  X(cuPointerGetAttributes, unsigned, int*, void**, quadrille::standin::Address)                                      \
+  X(cuPointerSetAttribute, const void*, int, quadrille::standin::Address)                                             \
+  X(cuIpcGetMemHandle, quadrille::standin::IpcHandle*, quadrille::standin::Address)                                   \
+  X(cuIpcOpenMemHandle_v2, quadrille::standin::Address*, quadrille::standin::IpcHandle, unsigned)                     \
+  X(cuIpcCloseMemHandle, quadrille::standin::Address)                                                                 \
+  X(cuIpcGetEventHandle, quadrille::standin::IpcHandle*, quadrille::standin::Handle)                                  \
+  X(cuIpcOpenEventHandle, quadrille::standin::Handle*, quadrille::standin::IpcHandle)                                 \
+  X(cuModuleLoadData, quadrille::standin::Handle*, const void*)                                                       \
+  X(cuModuleLoadDataEx, quadrille::standin::Handle*, const void*, unsigned, int*, void**)                             \
+  X(cuModuleUnload, quadrille::standin::Handle)                                                                       \
+  X(cuModuleGetFunction, quadrille::standin::Handle*, quadrille::standin::Handle, const char*)                        \
+  X(cuModuleGetGlobal_v2, quadrille::standin::Address*, std::size_t*, quadrille::standin::Handle, const char*)        \
+  X(cuEventCreate, quadrille::standin::Handle*, unsigned)                                                             \
+  X(cuEventQuery, quadrille::standin::Handle)                                                                         \
+  X(cuEventSynchronize, quadrille::standin::Handle)                                                                   \
+  X(cuEventElapsedTime, float*, quadrille::standin::Handle, quadrille::standin::Handle)                               \
+  X(cuEventElapsedTime_v2, float*, quadrille::standin::Handle, quadrille::standin::Handle)                            \
+  X(cuEventDestroy_v2, quadrille::standin::Handle)                                                                    \
+  X(cuStreamCreate, quadrille::standin::Handle*, unsigned)                                                            \
+  X(cuStreamCreateWithPriority, quadrille::standin::Handle*, unsigned, int)                                           \
+  X(cuStreamDestroy_v2, quadrille::standin::Handle)                                                                   \
+  X(cuCtxGetStreamPriorityRange, int*, int*)                                                                          \
+  X(cuThreadExchangeStreamCaptureMode, int*)                                                                          \
+  X(cuGraphCreate, quadrille::standin::Handle*, unsigned)                                                             \
+  X(cuGraphAddMemcpyNode, quadrille::standin::Handle*, quadrille::standin::Handle, const quadrille::standin::Handle*, \
+    std::size_t, const quadrille::standin::Copy3D*, quadrille::standin::Handle)                                       \
+  X(cuGraphInstantiateWithFlags, quadrille::standin::Handle*, quadrille::standin::Handle, unsigned long long)         \
+  X(cuGraphExecDestroy, quadrille::standin::Handle)                                                                   \
+  X(cuGraphDestroy, quadrille::standin::Handle)                                                                       \
   X(cuGetProcAddress_v2, const char*, void**, int, std::uint64_t, int*)
 
-#define QUADRILLE_CUDA_MAPPED_CALLS(X)                                                                                \
-  X(cuMemAddressReserve, quadrille::standin::Address*, std::size_t, std::size_t, quadrille::standin::Address,         \
-    unsigned long long)                                                                                               \
-  X(cuMemAddressFree, quadrille::standin::Address, std::size_t)                                                       \
-  X(cuMemGetAllocationGranularity, std::size_t*, const quadrille::standin::MemoryProperties*, int)                    \
-  X(cuMemCreate, std::uint64_t*, std::size_t, const quadrille::standin::MemoryProperties*, unsigned long long)        \
-  X(cuMemRelease, std::uint64_t)                                                                                      \
-  X(cuMemMap, quadrille::standin::Address, std::size_t, std::size_t, std::uint64_t, unsigned long long)               \
-  X(cuMemUnmap, quadrille::standin::Address, std::size_t)                                                             \
-  X(cuMemSetAccess, quadrille::standin::Address, std::size_t, const quadrille::standin::Access*, std::size_t)         \
-  X(cuMemRetainAllocationHandle, std::uint64_t*, void*)                                                               \
+#define QUADRILLE_CUDA_MAPPED_CALLS(X)                                                                         \
+  X(cuMemAddressReserve, quadrille::standin::Address*, std::size_t, std::size_t, quadrille::standin::Address,  \
+    unsigned long long)                                                                                        \
+  X(cuMemAddressFree, quadrille::standin::Address, std::size_t)                                                \
+  X(cuMemGetAllocationGranularity, std::size_t*, const quadrille::standin::MemoryProperties*, int)             \
+  X(cuMemCreate, std::uint64_t*, std::size_t, const quadrille::standin::MemoryProperties*, unsigned long long) \
+  X(cuMemRelease, std::uint64_t)                                                                               \
+  X(cuMemMap, quadrille::standin::Address, std::size_t, std::size_t, std::uint64_t, unsigned long long)        \
+  X(cuMemUnmap, quadrille::standin::Address, std::size_t)                                                      \
+  X(cuMemSetAccess, quadrille::standin::Address, std::size_t, const quadrille::standin::Access*, std::size_t)  \
+  X(cuMemRetainAllocationHandle, std::uint64_t*, void*)                                                        \
   X(cuMemGetAllocationPropertiesFromHandle, quadrille::standin::MemoryProperties*, std::uint64_t)
 
 // What UCX is linked to, but finds out that it is not there: mapped memory and pools of other processes.
-#define QUADRILLE_CUDA_UNSUPPORTED_CALLS(X)                                                                   \
-  X(cuMemExportToShareableHandle, void*, std::uint64_t, int, unsigned long long)                              \
-  X(cuMemImportFromShareableHandle, std::uint64_t*, void*, int)                                               \
-  X(cuMemPoolCreate, quadrille::standin::Handle*, const void*)                                                \
-  X(cuMemPoolDestroy, quadrille::standin::Handle)                                                             \
-  X(cuMemPoolExportPointer, void*, quadrille::standin::Address)                                               \
-  X(cuMemPoolExportToShareableHandle, void*, quadrille::standin::Handle, int, unsigned long long)             \
-  X(cuMemPoolImportFromShareableHandle, quadrille::standin::Handle*, void*, int, unsigned long long)          \
-  X(cuMemPoolImportPointer, quadrille::standin::Address*, quadrille::standin::Handle, void*)                  \
-  X(cuMemPoolSetAccess, quadrille::standin::Handle, const void*, std::size_t)                                 \
+#define QUADRILLE_CUDA_UNSUPPORTED_CALLS(X)                                                          \
+  X(cuMemExportToShareableHandle, void*, std::uint64_t, int, unsigned long long)                     \
+  X(cuMemImportFromShareableHandle, std::uint64_t*, void*, int)                                      \
+  X(cuMemPoolCreate, quadrille::standin::Handle*, const void*)                                       \
+  X(cuMemPoolDestroy, quadrille::standin::Handle)                                                    \
+  X(cuMemPoolExportPointer, void*, quadrille::standin::Address)                                      \
+  X(cuMemPoolExportToShareableHandle, void*, quadrille::standin::Handle, int, unsigned long long)    \
+  X(cuMemPoolImportFromShareableHandle, quadrille::standin::Handle*, void*, int, unsigned long long) \
+  X(cuMemPoolImportPointer, quadrille::standin::Address*, quadrille::standin::Handle, void*)         \
+  X(cuMemPoolSetAccess, quadrille::standin::Handle, const void*, std::size_t)                        \
   X(cuMemRangeGetAttribute, void*, std::size_t, int, quadrille::standin::Address, std::size_t)
 
 // These have a second form, in which the NULL stream is the thread's own: with the ending _ptds if they wait for the
@@ -307,8 +310,8 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
 extern "C" {
 // How often FUNCTION was called (`cuMemAlloc_v2`), or `allocations`, `opens`, `copies`, `launches`, `calls`, by objects
 // whose path has `caller` in it; all, if that is null. `operations`: pieces of work that streams have done, of
-// whomever. `pending`: those that they have not. `stale`: uses of opened memory that its owner had freed. `registrations`,
-// `streams`, `events`: how many there are now.
+// whomever. `pending`: those that they have not. `stale`: uses of opened memory that its owner had freed.
+// `registrations`, `streams`, `events`: how many there are now.
 using quadrille_standin_count_t = unsigned long(const char* what, const char* caller);
 // As if the environment had had it: the name without QUADRILLE_STANDIN_. False if the value means nothing.
 using quadrille_standin_set_t = bool(const char* name, const char* value);

@@ -37,8 +37,8 @@ void expect_block(void* block, std::size_t bytes, std::uint32_t seed) {
 }
 
 TEST(Allocation, EveryFunction) {
-  for (const std::size_t bytes : {std::size_t{1}, small, std::size_t{16383}, std::size_t{16384}, large,
-                                  std::size_t{3} << 20}) {
+  for (const std::size_t bytes :
+       {std::size_t{1}, small, std::size_t{16383}, std::size_t{16384}, large, std::size_t{3} << 20}) {
     SCOPED_TRACE(bytes);
     void* blocks[8] = {};
     blocks[0] = malloc(bytes);
@@ -159,8 +159,7 @@ TEST(Allocation, EveryAlignmentTo2MiB) {
 }
 
 TEST(Allocation, ReallocAcrossTheThresholdKeepsTheContent) {
-  const std::size_t sizes[] = {10,    16383,   16384,  1000,      100'000, 5'000'000,
-                               20000, 1 << 20, 100,    9'000'000, 1};
+  const std::size_t sizes[] = {10, 16383, 16384, 1000, 100'000, 5'000'000, 20000, 1 << 20, 100, 9'000'000, 1};
   std::size_t before = 1;
   void* block = malloc(before);
   fill(block, before, 77);

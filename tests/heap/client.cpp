@@ -1,12 +1,13 @@
 // A C++ program as a user writes it. Prints a sum that must not depend on the library, and then "heap"
 // or "none": whether its data is in the shared heap.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <numeric>
 #include <string>
-#include <unistd.h>
 #include <unordered_map>
 #include <vector>
 

@@ -216,8 +216,7 @@ TEST(Fork, MappingsOfTheProgramInTheHeapAreInherited) {
   ASSERT_EQ(posix_memalign(&block, 4096, 1 << 20), 0);
   fill(block, 1 << 20, 1);
   auto* middle = static_cast<char*>(block) + 65536;
-  void* mapped = mmap(middle, 65536, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  void* mapped = mmap(middle, 65536, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   ASSERT_EQ(mapped, middle);
   std::memset(middle, 5, 65536);
   const pid_t child = fork();

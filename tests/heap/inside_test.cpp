@@ -216,8 +216,7 @@ TEST(Heap, HandlersOfTheProgramSeeAPrivateHeap) {
 TEST(Heap, PrivatePagesInTheHeapAreNotDropped) {
   ASSERT_TRUE(heap_start());
   auto* block = static_cast<std::byte*>(heap_allocate(1 << 20, 4096));
-  ASSERT_NE(mmap(block, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-                 0), MAP_FAILED);
+  ASSERT_NE(mmap(block, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
   std::memset(block, 7, 1 << 20);
   free(block);
   heap_trim();
@@ -277,8 +276,8 @@ TEST(HeapSettings, TooSmallSizesAreSaidToBeSo) {
   for (const char* value : {"0", "1", "4096", "63K"}) {
     const HeapSettings settings = read({{"QUADRILLE_HEAP_BYTES", value}});
     ASSERT_EQ(settings.problems.size(), 1U) << value;
-    EXPECT_EQ(settings.problems[0], std::string("QUADRILLE_HEAP_BYTES=\"") + value +
-                                        "\" is ignored: it is too small, the least is 65536");
+    EXPECT_EQ(settings.problems[0],
+              std::string("QUADRILLE_HEAP_BYTES=\"") + value + "\" is ignored: it is too small, the least is 65536");
     EXPECT_EQ(settings.bytes, 0U);
   }
   EXPECT_EQ(read({{"QUADRILLE_HEAP_FROM", "0"}}).problems.size(), 1U);
@@ -292,8 +291,8 @@ TEST(HeapSettings, EachMalformedValueIsNamed) {
 
 TEST(HeapSettings, MalformedValuesAreNamedAndIgnored) {
   for (const char* name : {"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES"}) {
-    for (const char* value : {"maybe", "-1", "12x", "99999999999999999999999", "K", "16 K", "16KB", " 16", "1T",
-                              "17179869184G"}) {
+    for (const char* value :
+         {"maybe", "-1", "12x", "99999999999999999999999", "K", "16 K", "16KB", " 16", "1T", "17179869184G"}) {
       const HeapSettings settings = read({{name, value}});
       ASSERT_EQ(settings.problems.size(), 1U) << name << " " << value;
       EXPECT_NE(settings.problems[0].find(name), std::string::npos) << name << " " << value;

@@ -49,8 +49,8 @@ class Mapped : public testing::Test {
 };
 
 TEST_F(Mapped, OverIsNotShareable) {
-  ASSERT_NE(mmap(block_ + 65536, 65536, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
+  ASSERT_NE(mmap(block_ + 65536, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            MAP_FAILED);
   expect_hole();
 }
 
@@ -61,8 +61,7 @@ TEST_F(Mapped, AwayIsNotShareable) {
 
 TEST_F(Mapped, MovedAwayIsNotShareable) {
   void* elsewhere = mmap(nullptr, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(mremap(block_ + 65536, 65536, 65536, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere),
-            MAP_FAILED);
+  ASSERT_NE(mremap(block_ + 65536, 65536, 65536, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere), MAP_FAILED);
   expect_hole();
 }
 
@@ -83,8 +82,7 @@ TEST_F(Mapped, OverBySystemVMemoryIsNotShareable) {
 
 TEST_F(Mapped, ElsewhereChangesNothing) {
   void* other = mmap(nullptr, 65536, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(mmap(other, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-            MAP_FAILED);
+  ASSERT_NE(mmap(other, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
   ASSERT_EQ(munmap(other, 65536), 0);
   EXPECT_TRUE(heap_shareable(block_, 1 << 20));
 }
@@ -93,8 +91,7 @@ TEST_F(Mapped, ElsewhereChangesNothing) {
 TEST_F(Mapped, TooManyRanges) {
   auto* block = static_cast<std::byte*>(heap_allocate(std::size_t{8} << 20, 4096));
   for (std::size_t i = 0; i < 900; ++i) {
-    ASSERT_NE(mmap(block + i * 8192, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-                   0), MAP_FAILED);
+    ASSERT_NE(mmap(block + i * 8192, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
   }
   EXPECT_FALSE(heap_shareable(block_, 100));
 }

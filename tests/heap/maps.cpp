@@ -22,8 +22,7 @@ std::string find_mapping(const void* address, const char* name) {
     std::uintptr_t begin = 0, end = 0;
     if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) != 2) continue;
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
-    const bool hit = name != nullptr ? std::strstr(line, name) != nullptr
-                                     : begin <= wanted && wanted < end;
+    const bool hit = name != nullptr ? std::strstr(line, name) != nullptr : begin <= wanted && wanted < end;
     if (hit) {
       found = line;
       break;
@@ -64,8 +63,7 @@ bool has_heap() { return !find_mapping(nullptr, heap_name).empty(); }
 
 bool expects_heap() {
   const char* mode = std::getenv("QUADRILLE_HEAP");
-  return mode != nullptr && std::strcmp(mode, "off") != 0 &&
-         std::getenv("QUADRILLE_HEAP_BYTES") == nullptr;
+  return mode != nullptr && std::strcmp(mode, "off") != 0 && std::getenv("QUADRILLE_HEAP_BYTES") == nullptr;
 }
 
 std::size_t heap_resident_bytes() {

@@ -58,8 +58,8 @@ void check_mpi_alloc_mem(bool wanted) {
   MPI_Info_free(&hints);
 }
 
-// The MPI's own memory comes from malloc, in MPICH with 16 bytes in front: so it may lie in the middle of a block of the heap.
-// What the MPI frees of it must not come back as a block.
+// The MPI's own memory comes from malloc, in MPICH with 16 bytes in front: so it may lie in the middle of a block of
+// the heap. What the MPI frees of it must not come back as a block.
 void check_blocks_are_whole() {
   constexpr std::size_t count = 64, size = 448, front = 16;
   MPI_Info hints;

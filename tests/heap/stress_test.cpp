@@ -55,9 +55,14 @@ Block allocate(std::mt19937& random) {
   block.seed = static_cast<std::uint32_t>(random());
   const std::size_t alignment = std::size_t{16} << (random() % 12);
   switch (random() % 4) {
-    case 0: block.data = calloc(block.bytes, 1); break;
-    case 1: block.data = memalign(alignment, block.bytes); break;
-    default: block.data = malloc(block.bytes);
+    case 0:
+      block.data = calloc(block.bytes, 1);
+      break;
+    case 1:
+      block.data = memalign(alignment, block.bytes);
+      break;
+    default:
+      block.data = malloc(block.bytes);
   }
   fill(block.data, block.bytes, block.seed);
   return block;

@@ -179,13 +179,17 @@ TEST(ComputedClaims, NoDifferenceIsNotTheDifferenceOfThePaper) {
 
 // Of several assumptions all must lead to it.
 TEST(ComputedClaims, OnSeveralAssumptions) {
-  const auto claim = [](std::vector<double> here) { return claim_of_numbers("it is faster", "a", "b", "above 1", here); };
+  const auto claim = [](std::vector<double> here) {
+    return claim_of_numbers("it is faster", "a", "b", "above 1", here);
+  };
   EXPECT_EQ(claim({1.5, 1.1, 2}).at("verdict"), "agrees");
   EXPECT_EQ(claim({1.5, 0.9, 2}).at("verdict"), "the networks differ");
   EXPECT_EQ(claim({0.5, 0.9, 0.7}).at("verdict"), "disagrees");
   EXPECT_EQ(claim({-1, 0.9, 0.7}).at("verdict"), "cannot be tested here");
   EXPECT_EQ(claim({1.5, 0.9, 2}).at("least"), 0.9);
-  EXPECT_NE(claims_table(nlohmann::ordered_json::array({claim({1.5, 0.9, 2})})).find("| 1.50 (0.90..2.00) | the networks differ |"), std::string::npos);
+  EXPECT_NE(claims_table(nlohmann::ordered_json::array({claim({1.5, 0.9, 2})}))
+                .find("| 1.50 (0.90..2.00) | the networks differ |"),
+            std::string::npos);
 }
 
 // The paper's tables are of caches with a rank's own buffers in them.

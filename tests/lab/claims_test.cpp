@@ -70,8 +70,8 @@ TEST(SameLines, BlocksThatFitTheCachedPartAreCopiedAsOrdinaryOnes) {
 
 TEST(SameLines, OneHopIsTheSameByTorusAndTorusDirect) {
   const Figure f = figure_named("iso-4", 8);
-  EXPECT_TRUE(is_same(f.plots[0], 8, 1, "torus-direct", "torus"));    // 2 x 2 x 2
-  EXPECT_FALSE(is_same(f.plots[4], 8, 1, "torus-direct", "torus"));   // a ring of 8
+  EXPECT_TRUE(is_same(f.plots[0], 8, 1, "torus-direct", "torus"));   // 2 x 2 x 2
+  EXPECT_FALSE(is_same(f.plots[4], 8, 1, "torus-direct", "torus"));  // a ring of 8
   EXPECT_FALSE(is_same(f.plots[0], 8, 1, "torus", "straightforward"));
 }
 
@@ -193,7 +193,9 @@ TEST(Claims, HaveAVerdictWithItsReason) {
 // With other numbers of ranks than the paper's a verdict is one about this scale: the claim's own, else the figure's.
 TEST(Claims, AreAboutAScale) {
   Figure f = small_figure();
-  const auto status = [&](int ranks) { return status_of(f.claims[0], result_of(f, f.claims[0], run_of(ranks, 8), {two_lines})); };
+  const auto status = [&](int ranks) {
+    return status_of(f.claims[0], result_of(f, f.claims[0], run_of(ranks, 8), {two_lines}));
+  };
   f.least_ranks = 6, f.most_ranks = 8;
   EXPECT_EQ(status(8), "agrees");
   EXPECT_EQ(status(4), "agrees at this scale");
@@ -331,7 +333,8 @@ TEST(Claims, OfPercentHaveOneRuleMeasuredAndSimulated) {
     return std::string("none");
   };
   for (const char* percent : {"39.64%", "7.13%", "18.80%", "0.83%"}) {
-    EXPECT_EQ(of_papers(figure_named("bruck-2", 16).claims, percent), of_papers(simulated_bruck_figures()[0].claims, percent));
+    EXPECT_EQ(of_papers(figure_named("bruck-2", 16).claims, percent),
+              of_papers(simulated_bruck_figures()[0].claims, percent));
   }
 }
 

@@ -29,18 +29,13 @@ BenchRow row(std::size_t bytes, const std::string& label, double mpi, double qua
   return row;
 }
 
-const PlotRows measured = {
-    {row(8, "a", 8, 2), row(8, "b", 8, 4), row(64, "a", 16, 2), row(64, "b", 16, 16)}};
+const PlotRows measured = {{row(8, "a", 8, 2), row(8, "b", 8, 4), row(64, "a", 16, 2), row(64, "b", 16, 16)}};
 
 Figure figure() {
   Figure f;
   f.name = "test-1";
   f.title = "A figure";
-  f.plots = {{"MPI_Alltoall",
-              Collective::alltoall,
-              "8,64",
-              false,
-              {{"a", "alg-a", {}}, {"b", "alg-b", {}}}}};
+  f.plots = {{"MPI_Alltoall", Collective::alltoall, "8,64", false, {{"a", "alg-a", {}}, {"b", "alg-b", {}}}}};
   f.claims = {{"a is better", 0, "a", "b", 1, 64, "1.5"}, {"large", 0, "a", "b", 65, 99, "2"}};
   return f;
 }
@@ -73,14 +68,13 @@ TEST(Figures, ClaimsAreAboutWhatIsMeasured) {
       const Plot& plot = f.plots[claim.plot];
       std::vector<std::size_t> sizes;
       parse_sizes(plot.sizes, sizes);
-      EXPECT_TRUE(
-          std::any_of(sizes.begin(), sizes.end(),
-                      [&](std::size_t size) { return claim.least <= size && size <= claim.most; }))
+      EXPECT_TRUE(std::any_of(sizes.begin(), sizes.end(),
+                              [&](std::size_t size) { return claim.least <= size && size <= claim.most; }))
           << f.name << ": " << claim.text;
       for (const std::string& label : {claim.fast, claim.slow}) {
         const bool known =
-            label == "mpi" || label == switching || std::any_of(plot.variants.begin(), plot.variants.end(),
-                                          [&](const Variant& v) { return v.label == label; });
+            label == "mpi" || label == switching ||
+            std::any_of(plot.variants.begin(), plot.variants.end(), [&](const Variant& v) { return v.label == label; });
         EXPECT_TRUE(known) << f.name << ": " << label;
       }
     }
@@ -133,8 +127,7 @@ TEST(Figures, OfNeighborsInMortonOrderHaveThePapersPanels) {
   for (const char* name : {"co-10-neighbors", "co-11-neighbors"}) {
     const Figure f = named(name, 8);
     ASSERT_EQ(f.plots.size(), 4u);
-    const Collective collectives[] = {neighbor_alltoall, neighbor_allgather, neighbor_alltoallv,
-                                              neighbor_allgatherv};
+    const Collective collectives[] = {neighbor_alltoall, neighbor_allgather, neighbor_alltoallv, neighbor_allgatherv};
     for (std::size_t p = 0; p < 4; ++p) {
       EXPECT_EQ(f.plots[p].collective, collectives[p]) << name;
       EXPECT_EQ(f.plots[p].distribution, p < 2 ? "equal" : "uniform") << name;
@@ -155,7 +148,8 @@ TEST(Figures, BetweenHostsHaveAPanelOfARankOnEach) {
 }
 
 TEST(Figures, BetweenHostsWantSeveral) {
-  EXPECT_THAT(why_not_on_hosts(named("co-12", 4), 1, 4), HasSubstr("all ranks are on one host; tests/cluster/hosts.py"));
+  EXPECT_THAT(why_not_on_hosts(named("co-12", 4), 1, 4),
+              HasSubstr("all ranks are on one host; tests/cluster/hosts.py"));
   EXPECT_THAT(why_not_on_hosts(named("co-13", 4), 4, 4), HasSubstr("there are 4 ranks on 4 hosts"));
   EXPECT_EQ(why_not_on_hosts(named("bruck-2", 4), 1, 4), "");
 }
@@ -210,10 +204,12 @@ TEST(Figures, ThePageOfSetUpsHasTheNumbersBesideThePapers) {
   EXPECT_THAT(page, HasSubstr("MPI_Dist_graph_create                                  40.00        27000\n"));
   EXPECT_THAT(page, HasSubstr("Quadrille_Neighbor_alltoall_init, direct               30.00            -\n"));
   EXPECT_THAT(page, HasSubstr("MPI_Cart_rank, MPI_Dist_graph_create_adjacent          25.00            -\n"));
-  EXPECT_THAT(page, HasSubstr("Quadrille_Iso_neighborhood_create over MPI_Cart_rank, MPI_Dist_graph_create_adjacent | - | "
-                              "- | 5.00 | no number to compare with |\n"));
-  EXPECT_THAT(page, HasSubstr("MPI_Dist_graph_create_adjacent over MPI_Dist_graph_create | above 1.25 | 135.00 | 4.00 | "
-                              "agrees at this scale: it is about 480 ranks, and there were 8 |\n"));
+  EXPECT_THAT(page,
+              HasSubstr("Quadrille_Iso_neighborhood_create over MPI_Cart_rank, MPI_Dist_graph_create_adjacent | - | "
+                        "- | 5.00 | no number to compare with |\n"));
+  EXPECT_THAT(page,
+              HasSubstr("MPI_Dist_graph_create_adjacent over MPI_Dist_graph_create | above 1.25 | 135.00 | 4.00 | "
+                        "agrees at this scale: it is about 480 ranks, and there were 8 |\n"));
   EXPECT_THAT(page, HasSubstr("repetitions: 7."));
 }
 
@@ -224,7 +220,8 @@ TEST(Figures, TheTableOfSetUpsHasVerdicts) {
     FigureRun run;
     run.ranks = ranks;
     std::vector<std::string> words;
-    for (const auto& claim : setup_claims(f, run, {{{2, 1, 0.2, 27, 0.02, 0.1}, 8, 7, {10, 25, general, created, 30, 20, 15}}})) {
+    for (const auto& claim :
+         setup_claims(f, run, {{{2, 1, 0.2, 27, 0.02, 0.1}, 8, 7, {10, 25, general, created, 30, 20, 15}}})) {
       if (!claim.at("verdict").is_null()) words.push_back(claim.at("verdict"));
     }
     return words;
@@ -237,8 +234,10 @@ TEST(Figures, TheTableOfSetUpsHasVerdicts) {
 TEST(Figures, ThePageSaysWhatWasNotMeasured) {
   const std::string page = figure_page(figure(), {}, {{{}, "blocks need 9 MiB, and 8 are free"}});
   EXPECT_THAT(page, HasSubstr("MPI_Alltoall: not measured. blocks need 9 MiB, and 8 are free.\n"));
-  EXPECT_THAT(page, HasSubstr("| a is better | a over b | 1.5 | - | 0 | cannot be tested here: not measured: blocks need 9 MiB, and "
-                              "8 are free |\n"));
+  EXPECT_THAT(
+      page,
+      HasSubstr("| a is better | a over b | 1.5 | - | 0 | cannot be tested here: not measured: blocks need 9 MiB, and "
+                "8 are free |\n"));
 }
 
 TEST(Figures, SpeedupIsTheGeometricMeanOverTheSizes) {
@@ -261,7 +260,8 @@ TEST(Figures, ThePageHasTheNumbersBesideThePapers) {
   EXPECT_TRUE(page.starts_with("# A figure\n"));
   EXPECT_THAT(page, HasSubstr("        64        16.00         2.00        16.00\n"));
   EXPECT_THAT(page, HasSubstr("| a is better | a over b | 1.5 | 4.00 | 2 | disagrees |\n"));
-  EXPECT_THAT(page, HasSubstr("| large | a over b | 2 | - | 0 | cannot be tested here: none of its sizes was measured |\n"));
+  EXPECT_THAT(page,
+              HasSubstr("| large | a over b | 2 | - | 0 | cannot be tested here: none of its sizes was measured |\n"));
   EXPECT_THAT(page, testing::Not(HasSubstr("Beware")));
   EXPECT_THAT(page, testing::Not(HasSubstr("time slices")));
 }

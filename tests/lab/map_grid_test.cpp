@@ -60,10 +60,9 @@ TEST_F(MeasuredMap, ReadsTheRowsOfABenchmark) {
 
 TEST_F(MeasuredMap, RefusesWhatIsNoneInOneLine) {
   EXPECT_NE(read_measured(file_ + "none", measured_).find("cannot read"), std::string::npos);
-  for (const char* text :
-       {"", "[]", "{", R"({"rows": 3})", R"({"rows": [{}]})", R"({"rows": [7]})",
-        R"({"rows": [{"collective": "alltoall", "ranks": 4}]})",
-        R"({"rows": [{"collective": "alltoallv", "ranks": "x", "bytes": 1}]})"}) {
+  for (const char* text : {"", "[]", "{", R"({"rows": 3})", R"({"rows": [{}]})", R"({"rows": [7]})",
+                           R"({"rows": [{"collective": "alltoall", "ranks": 4}]})",
+                           R"({"rows": [{"collective": "alltoallv", "ranks": "x", "bytes": 1}]})"}) {
     write(text);
     const std::string problem = read_measured(file_, measured_);
     EXPECT_NE(problem, "") << text;

@@ -1,4 +1,5 @@
-// A figure that is computed is the same on every machine: so what is stored is what comes out today, to the last number.
+// A figure that is computed is the same on every machine: so what is stored is what comes out today, to the last
+// number.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Turns through the leaders of a node, src/memory/leaders.hpp and src/run/leaders.cpp. Names of steps are those of the
 // functions there.
 //
-// Each block is one cell. What it holds says turn, source and destination. Other nodes are played by the leader: it looks
-// at what it sends, and what it receives appears. The counter of ranks that have packed is a cell a rank here.
+// Each block is one cell. What it holds says turn, source and destination. Other nodes are played by the leader: it
+// looks at what it sends, and what it receives appears. The counter of ranks that have packed is a cell a rank here.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -94,7 +94,8 @@ class LeadersModel {
     if (wrong_ != Wrong::no_wait_for_packed) wait_for_packed(me);
     for (int r = 0; r < ranks_; ++r) {
       const int cell = out(r, me), expected = token(r, ranks_);
-      machine_.step(me, "send", [=](Step& s) { return s.check(s.load(cell) == expected, "sent what is not packed"), true; });
+      machine_.step(me, "send",
+                    [=](Step& s) { return s.check(s.load(cell) == expected, "sent what is not packed"), true; });
     }
   }
   void receive(int me) {
@@ -117,7 +118,8 @@ class LeadersModel {
     for (int from = 0; from < ranks_; ++from) expect(me, own(from, me), token(from, me));
   }
   void expect(int me, int cell, int expected) {
-    machine_.step(me, "unpack_piece", [=](Step& s) { return s.check(s.load(cell) == expected, "a wrong block came"), true; });
+    machine_.step(me, "unpack_piece",
+                  [=](Step& s) { return s.check(s.load(cell) == expected, "a wrong block came"), true; });
   }
 
   const int ranks_, leaders_;

@@ -176,7 +176,8 @@ class NodeModel {
   Machine machine_;
   std::map<Key, int> cells_, own_;
   std::vector<int> received_;
-  int calls_ = 0, meetings_ = 0, pairs_ = 0, inboxes_ = 0;  // but the first: sequence numbers before they are cut to their bits
+  int calls_ = 0, meetings_ = 0, pairs_ = 0,
+      inboxes_ = 0;  // but the first: sequence numbers before they are cut to their bits
 };
 
 inline void NodeModel::user(int me, const std::vector<std::vector<int>>& units) {

@@ -1,5 +1,5 @@
-// Calls like one before take the short way: of small blocks, with int counts and with large ones, and of large blocks of one
-// size.
+// Calls like one before take the short way: of small blocks, with int counts and with large ones, and of large blocks
+// of one size.
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -197,15 +197,15 @@ class AgainLarge : public MpiTest {
     }
   }
   template <Collective collective>
-  static bool again(const void* send, int sendcount, MPI_Datatype sendtype, void* recv, int recvcount, MPI_Datatype recvtype,
-                    MPI_Comm comm, int& error) {
+  static bool again(const void* send, int sendcount, MPI_Datatype sendtype, void* recv, int recvcount,
+                    MPI_Datatype recvtype, MPI_Comm comm, int& error) {
     return served_again(Of<collective>(), send, sendcount, sendtype, recv, recvcount, recvtype, comm, error);
   }
   template <Collective collective>
-  static bool full(const void* send, int sendcount, MPI_Datatype sendtype, void* recv, int recvcount, MPI_Datatype recvtype,
-                   MPI_Comm comm, int& error) {
-    error = api::serve_or_pass<collective>(api::Door::explicit_api, not_native, send, sendcount, sendtype, recv, recvcount,
-                                           recvtype, comm);
+  static bool full(const void* send, int sendcount, MPI_Datatype sendtype, void* recv, int recvcount,
+                   MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+    error = api::serve_or_pass<collective>(api::Door::explicit_api, not_native, send, sendcount, sendtype, recv,
+                                           recvcount, recvtype, comm);
     return true;
   }
   template <Collective collective>
@@ -218,8 +218,9 @@ class AgainLarge : public MpiTest {
     }
     const team::Team& team = *team::team_of(comm_);
     // By another engine, or where sizes are still tried, each call goes the whole way.
-    const bool is_short = team.nodes.nodes == 1 && team::selection_of(*team::team_of(comm_), collective, large * sizeof(int), 0)
-                                                           .selection.choice.algorithm->engine == choose::Engine::exchange;
+    const bool is_short =
+        team.nodes.nodes == 1 && team::selection_of(*team::team_of(comm_), collective, large * sizeof(int), 0)
+                                         .selection.choice.algorithm->engine == choose::Engine::exchange;
     for (const int size : {large, 17000, larger, 18000, large}) expect(is_short, size, gather, again<collective>);
     expect(true, small, gather, again<collective>);
     expect(false, largest, gather, again<collective>);

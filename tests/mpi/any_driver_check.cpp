@@ -1,6 +1,7 @@
-// Calls in the order of streams and on the host, with the memory of a device, by what every driver of CUDA has: so it runs
-// over the stand-in and on a GPU alike. What is sent the device itself makes, in the stream, and what has come it copies
-// to pinned memory, in the stream; then both buffers are overwritten there. All is looked at when the streams are done.
+// Calls in the order of streams and on the host, with the memory of a device, by what every driver of CUDA has: so it
+// runs over the stand-in and on a GPU alike. What is sent the device itself makes, in the stream, and what has come it
+// copies to pinned memory, in the stream; then both buffers are overwritten there. All is looked at when the streams
+// are done.
 //   any_driver_check LIBRARY    of the driver
 #include <dlfcn.h>
 #include <mpi.h>
@@ -94,13 +95,20 @@ constexpr unsigned untouched = 0xF1F1F1F1u;
 class Exchange {
  public:
   Exchange(MPI_Comm comm, Form form, std::size_t block, int turns)
-      : comm_(comm), form_(form), block_(block), pitch_(form == Form::uniform ? block : 2 * block), turns_(turns),
-        ints_(pitch_ * static_cast<std::size_t>(size)), send_(ints_, false), recv_(ints_, false),
+      : comm_(comm),
+        form_(form),
+        block_(block),
+        pitch_(form == Form::uniform ? block : 2 * block),
+        turns_(turns),
+        ints_(pitch_ * static_cast<std::size_t>(size)),
+        send_(ints_, false),
+        recv_(ints_, false),
         found_(ints_ * static_cast<std::size_t>(turns), true) {}
 
   void make(Handle stream, int turn) {
     fill(recv_, untouched, ints_, stream, 0);
-    for (int to = 0; to < size; ++to) fill(send_, value(rank, to, turn), block_, stream, pitch_ * static_cast<std::size_t>(to));
+    for (int to = 0; to < size; ++to)
+      fill(send_, value(rank, to, turn), block_, stream, pitch_ * static_cast<std::size_t>(to));
   }
   int enqueue(Handle stream) {
     const auto n = static_cast<std::size_t>(size);
@@ -112,17 +120,20 @@ class Exchange {
     }
     switch (form_) {
       case Form::uniform:
-        return Quadrille_Alltoall_enqueue(send_.data(), counts[0], MPI_INT, recv_.data(), counts[0], MPI_INT, stream, comm_);
+        return Quadrille_Alltoall_enqueue(send_.data(), counts[0], MPI_INT, recv_.data(), counts[0], MPI_INT, stream,
+                                          comm_);
       case Form::vector:
-        return Quadrille_Alltoallv_enqueue(send_.data(), counts.data(), places.data(), MPI_INT, recv_.data(), counts.data(),
-                                           places.data(), MPI_INT, stream, comm_);
+        return Quadrille_Alltoallv_enqueue(send_.data(), counts.data(), places.data(), MPI_INT, recv_.data(),
+                                           counts.data(), places.data(), MPI_INT, stream, comm_);
       default:
-        return Quadrille_Alltoallw_enqueue(send_.data(), counts.data(), bytes.data(), types.data(), recv_.data(), counts.data(),
-                                           bytes.data(), types.data(), stream, comm_);
+        return Quadrille_Alltoallw_enqueue(send_.data(), counts.data(), bytes.data(), types.data(), recv_.data(),
+                                           counts.data(), bytes.data(), types.data(), stream, comm_);
     }
   }
   void keep(Handle stream, int turn) {
-    must(driver.cuMemcpyAsync(found_.at(ints_ * static_cast<std::size_t>(turn)), recv_.at(0), ints_ * sizeof(int), stream), "copy");
+    must(driver.cuMemcpyAsync(found_.at(ints_ * static_cast<std::size_t>(turn)), recv_.at(0), ints_ * sizeof(int),
+                              stream),
+         "copy");
     fill(send_, 0xEEEEEEEEu, ints_, stream, 0);
     fill(recv_, 0xDDDDDDDDu, ints_, stream, 0);
   }
@@ -184,7 +195,8 @@ void check_kept_stream(MPI_Comm comm) {
   must(driver.cuStreamWaitValue32_v2(stream, word.at(0), 1, 0), "a wait for a value");
   exchange.turn(stream, 0);
   exchange.turn(stream, 1);
-  check(driver.cuStreamQuery(stream) == quadrille::standin::not_ready, "the call was not made in the order of the stream");
+  check(driver.cuStreamQuery(stream) == quadrille::standin::not_ready,
+        "the call was not made in the order of the stream");
   // The others have returned as well.
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == size - 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -223,7 +235,8 @@ void check_persistent(MPI_Comm comm, std::size_t block) {
   const int count = static_cast<int>(block);
   Quadrille_Request request;
   check(Quadrille_Alltoall_init(exchange.sent().data(), count, MPI_INT, exchange.got().data(), count, MPI_INT, comm,
-                                MPI_INFO_NULL, &request) == MPI_SUCCESS, "init");
+                                MPI_INFO_NULL, &request) == MPI_SUCCESS,
+        "init");
   for (int turn = 0; turn < turns; ++turn) {
     const Handle stream = streams[turn / 4];
     exchange.make(stream, turn);
@@ -247,8 +260,8 @@ std::vector<unsigned> look_at(const Ints& ints, std::size_t count) {
   return found;
 }
 
-// Memory is freed, and what comes back from the driver is, often, the same addresses: once for a call of Quadrille, once for
-// a message of the MPI, if it takes such memory. Both may keep other processes' memory open that is gone.
+// Memory is freed, and what comes back from the driver is, often, the same addresses: once for a call of Quadrille,
+// once for a message of the MPI, if it takes such memory. Both may keep other processes' memory open that is gone.
 void check_freed_memory(MPI_Comm comm) {
   const bool sends = std::getenv("QUADRILLE_TEST_MPI_TAKES_DEVICE") != nullptr;
   const auto ranks = static_cast<std::size_t>(size);
@@ -259,8 +272,10 @@ void check_freed_memory(MPI_Comm comm) {
     {
       const Ints send(all, false), recv(all, false);
       for (std::size_t to = 0; to < ranks; ++to)
-        must(driver.cuMemsetD32Async(send.at(to * block), value(rank, static_cast<int>(to), turn), block, nullptr), "memset");
-      check(Quadrille_Alltoall(send.data(), count, MPI_INT, recv.data(), count, MPI_INT, comm) == MPI_SUCCESS, "alltoall");
+        must(driver.cuMemsetD32Async(send.at(to * block), value(rank, static_cast<int>(to), turn), block, nullptr),
+             "memset");
+      check(Quadrille_Alltoall(send.data(), count, MPI_INT, recv.data(), count, MPI_INT, comm) == MPI_SUCCESS,
+            "alltoall");
       const std::vector<unsigned> found = look_at(recv, all);
       for (std::size_t i = 0; i < all; ++i, ++looked)
         check(found[i] == value(static_cast<int>(i / block), rank, turn), "a call with new memory");
@@ -273,7 +288,8 @@ void check_freed_memory(MPI_Comm comm) {
     const int words = static_cast<int>(all);
     MPI_Sendrecv(send.data(), words, MPI_INT, next, 3, recv.data(), words, MPI_INT, before, 3, comm, MPI_STATUS_IGNORE);
     const std::vector<unsigned> found = look_at(recv, all);
-    for (std::size_t i = 0; i < all; ++i, ++looked) check(found[i] == value(before, rank, turn), "a message of new memory");
+    for (std::size_t i = 0; i < all; ++i, ++looked)
+      check(found[i] == value(before, rank, turn), "a message of new memory");
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }

@@ -29,18 +29,16 @@ TEST_F(Arguments, NullBuffersWhereNothingMoves) {
     for (int k = 0; k < where.size && !idle; ++k) send.push_back(where.rank * 100 + k);
     receive.assign(send.size(), -1);
     const std::vector<MPI_Datatype> kinds(size, MPI_INT);
-    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(idle ? nullptr : send.data(), counts.data(),
-                                            places.data(), MPI_INT,
-                                            idle ? nullptr : receive.data(), receive_counts.data(),
-                                            places.data(), MPI_INT, where.comm));
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(idle ? nullptr : send.data(), counts.data(), places.data(), MPI_INT,
+                                            idle ? nullptr : receive.data(), receive_counts.data(), places.data(),
+                                            MPI_INT, where.comm));
     for (std::size_t peer = 1, at = 0; peer < size && !idle; peer += 2, ++at) {
       EXPECT_EQ(receive[at], static_cast<int>(peer) * 100 + where.rank / 2);
     }
     for (int& place : places) place *= static_cast<int>(sizeof(int));
-    EXPECT_EQ(MPI_SUCCESS, tested.alltoallw(idle ? nullptr : send.data(), counts.data(),
-                                            places.data(), kinds.data(),
-                                            idle ? nullptr : receive.data(), receive_counts.data(),
-                                            places.data(), kinds.data(), where.comm));
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallw(idle ? nullptr : send.data(), counts.data(), places.data(), kinds.data(),
+                                            idle ? nullptr : receive.data(), receive_counts.data(), places.data(),
+                                            kinds.data(), where.comm));
     for (std::size_t peer = 1, at = 0; peer < size && !idle; peer += 2, ++at) {
       EXPECT_EQ(receive[at], static_cast<int>(peer) * 100 + where.rank / 2);
     }
@@ -52,12 +50,10 @@ TEST_F(Arguments, NullBuffersEverywhere) {
   const Communicator& where = communicator_named("world");
   const std::vector<int> zeros(static_cast<std::size_t>(where.size), 0);
   for (int turn = 0; turn < 5; ++turn) {
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoall(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, where.comm));
+    EXPECT_EQ(MPI_SUCCESS, tested.allgather(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, where.comm));
     EXPECT_EQ(MPI_SUCCESS,
-              tested.alltoall(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, where.comm));
-    EXPECT_EQ(MPI_SUCCESS,
-              tested.allgather(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, where.comm));
-    EXPECT_EQ(MPI_SUCCESS, tested.allgatherv(nullptr, 0, MPI_INT, nullptr, zeros.data(),
-                                             zeros.data(), MPI_INT, where.comm));
+              tested.allgatherv(nullptr, 0, MPI_INT, nullptr, zeros.data(), zeros.data(), MPI_INT, where.comm));
   }
 }
 
@@ -86,10 +82,9 @@ TEST_F(Arguments, AbsoluteAddressesOnSomeRanks) {
       send[static_cast<std::size_t>(peer)] = turn * 10000 + where.rank * 100 + peer;
     }
     receive.assign(size, -1);
-    EXPECT_EQ(MPI_SUCCESS,
-              tested.alltoallw(absolute ? MPI_BOTTOM : send.data(), counts.data(), places.data(),
-                               from.data(), absolute ? MPI_BOTTOM : receive.data(), counts.data(),
-                               places.data(), to.data(), where.comm));
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallw(absolute ? MPI_BOTTOM : send.data(), counts.data(), places.data(),
+                                            from.data(), absolute ? MPI_BOTTOM : receive.data(), counts.data(),
+                                            places.data(), to.data(), where.comm));
     for (int peer = 0; peer < where.size; ++peer) {
       EXPECT_EQ(receive[static_cast<std::size_t>(peer)], turn * 10000 + peer * 100 + where.rank);
     }
@@ -153,9 +148,9 @@ TEST_F(Arguments, AbsoluteDisplacementsOnSomeRanks) {
   for (int turn = 0; turn < 8; ++turn) {
     for (int peer = 0; peer < where.size; ++peer) send[peer] = turn * 10000 + where.rank * 100 + peer;
     std::fill_n(receive, size, -1);
-    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(absolute ? MPI_BOTTOM : send, counts.data(), from.data(), MPI_INT,
-                                            absolute ? MPI_BOTTOM : receive, receive_counts.data(), to.data(), MPI_INT,
-                                            where.comm));
+    EXPECT_EQ(MPI_SUCCESS,
+              tested.alltoallv(absolute ? MPI_BOTTOM : send, counts.data(), from.data(), MPI_INT,
+                               absolute ? MPI_BOTTOM : receive, receive_counts.data(), to.data(), MPI_INT, where.comm));
     for (int peer = 0; peer < where.size; ++peer) EXPECT_EQ(receive[peer], turn * 10000 + peer * 100 + where.rank);
     std::fill_n(receive, size, -1);
     EXPECT_EQ(MPI_SUCCESS, tested.allgatherv(send, 1, MPI_INT, absolute ? MPI_BOTTOM : receive, receive_counts.data(),
@@ -176,9 +171,9 @@ TEST_F(Arguments, NullBufferOfAnEmptyType) {
   const std::vector<int> zeros(static_cast<std::size_t>(where.size), 0);
   int nothing[2] = {};
   for (int turn = 0; turn < 8; ++turn) {
-    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(odd ? nullptr : &nothing[0], some.data(), zeros.data(),
-                                            odd ? empty : MPI_INT, odd ? nullptr : &nothing[1], zeros.data(),
-                                            zeros.data(), MPI_INT, where.comm));
+    EXPECT_EQ(MPI_SUCCESS,
+              tested.alltoallv(odd ? nullptr : &nothing[0], some.data(), zeros.data(), odd ? empty : MPI_INT,
+                               odd ? nullptr : &nothing[1], zeros.data(), zeros.data(), MPI_INT, where.comm));
   }
   MPI_Type_free(&empty);
 }
@@ -201,13 +196,11 @@ TEST_F(Arguments, EmptyTypeAgainstZeroCount) {
   }
   for (int turn = 0; turn < 8; ++turn) {
     if (forced) {
-      EXPECT_EQ(MPI_SUCCESS,
-                tested.alltoall(&buffers[0], odd ? 3 : 0, odd ? empty : MPI_INT, &buffers[1],
-                                odd ? 0 : 2, odd ? MPI_INT : empty, where.comm));
+      EXPECT_EQ(MPI_SUCCESS, tested.alltoall(&buffers[0], odd ? 3 : 0, odd ? empty : MPI_INT, &buffers[1], odd ? 0 : 2,
+                                             odd ? MPI_INT : empty, where.comm));
     }
-    EXPECT_EQ(MPI_SUCCESS,
-              tested.alltoallv(&buffers[0], some.data(), zeros.data(), empty, &buffers[1],
-                               zeros.data(), zeros.data(), MPI_INT, where.comm));
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(&buffers[0], some.data(), zeros.data(), empty, &buffers[1], zeros.data(),
+                                            zeros.data(), MPI_INT, where.comm));
   }
   EXPECT_EQ(buffers, (std::vector<int>{7, 7}));
   if (forced) {
@@ -232,8 +225,7 @@ TEST_F(Arguments, MatrixTransposeByColumns) {
     std::vector<double> matrix(cells), turned(cells, -1);
     for (int i = 0; i < rows; ++i) {
       for (int j = 0; j < columns; ++j) {
-        matrix[static_cast<std::size_t>(i * columns + j)] =
-            (where.rank * rows + i) * 1000.0 + j + turn * 0.5;
+        matrix[static_cast<std::size_t>(i * columns + j)] = (where.rank * rows + i) * 1000.0 + j + turn * 0.5;
       }
     }
     // Column by column on one side, row by row of the transposed block on the other.
@@ -242,12 +234,10 @@ TEST_F(Arguments, MatrixTransposeByColumns) {
     MPI_Type_vector(rows, rows, columns, MPI_DOUBLE, &rows_of_block);
     MPI_Type_create_resized(rows_of_block, 0, rows * static_cast<int>(sizeof(double)), &row_block);
     MPI_Type_commit(&row_block);
-    EXPECT_EQ(MPI_SUCCESS, tested.alltoall(matrix.data(), rows, stepping, turned.data(), 1,
-                                           row_block, where.comm));
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoall(matrix.data(), rows, stepping, turned.data(), 1, row_block, where.comm));
     for (int i = 0; i < rows; ++i) {
       for (int j = 0; j < columns; ++j) {
-        EXPECT_EQ(turned[static_cast<std::size_t>(i * columns + j)],
-                  j * 1000.0 + where.rank * rows + i + turn * 0.5);
+        EXPECT_EQ(turned[static_cast<std::size_t>(i * columns + j)], j * 1000.0 + where.rank * rows + i + turn * 0.5);
       }
     }
     MPI_Type_free(&rows_of_block);
@@ -263,10 +253,8 @@ TEST_F(Arguments, DisplacementsPastTwoGibibytes) {
   if (where.size > 4) GTEST_SKIP() << "enough with up to 4 ranks";
   const std::size_t gap = std::size_t{1} << 30;
   const std::size_t length = gap * (2 * static_cast<std::size_t>(where.size) + 3);
-  void* const space = mmap(nullptr, length, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  void* const other = mmap(nullptr, length, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const space = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const other = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   const int have = space != MAP_FAILED && other != MAP_FAILED;
   int all_have = 0;
   MPI_Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -286,8 +274,8 @@ TEST_F(Arguments, DisplacementsPastTwoGibibytes) {
     for (int peer = 0; peer < where.size; ++peer) {
       *at(from, 2 * peer + 2) = turn * 1000 + where.rank * 10 + peer;
     }
-    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(from, ones.data(), places.data(), far, to, ones.data(),
-                                            places.data(), far, where.comm));
+    EXPECT_EQ(MPI_SUCCESS,
+              tested.alltoallv(from, ones.data(), places.data(), far, to, ones.data(), places.data(), far, where.comm));
     for (int peer = 0; peer < where.size; ++peer) {
       EXPECT_EQ(*at(to, 2 * peer + 2), turn * 1000 + peer * 10 + where.rank);
     }
@@ -323,8 +311,8 @@ MPI_Datatype uncommitted() {
 }
 
 // One wrong call through a door; all ranks make it.
-using WrongCall = int (*)(const Door& door, MPI_Comm comm, int* buffer, const int* fine,
-                          const int* wrong, const int* zeros);
+using WrongCall = int (*)(const Door& door, MPI_Comm comm, int* buffer, const int* fine, const int* wrong,
+                          const int* zeros);
 
 struct NamedCall {
   const char* name;
@@ -332,18 +320,12 @@ struct NamedCall {
 };
 
 const NamedCall wrong_calls[] = {
-    {"alltoall, negative send count",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.alltoall(b, -1, MPI_INT, b + 64, 1, MPI_INT, c);
-     }},
-    {"alltoall, negative receive count",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.alltoall(b, 1, MPI_INT, b + 64, -1, MPI_INT, c);
-     }},
-    {"alltoall, null send type",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.alltoall(b, 1, MPI_DATATYPE_NULL, b + 64, 1, MPI_INT, c);
-     }},
+    {"alltoall, negative send count", [](const Door& d, MPI_Comm c, int* b, const int*, const int*,
+                                         const int*) { return d.alltoall(b, -1, MPI_INT, b + 64, 1, MPI_INT, c); }},
+    {"alltoall, negative receive count", [](const Door& d, MPI_Comm c, int* b, const int*, const int*,
+                                            const int*) { return d.alltoall(b, 1, MPI_INT, b + 64, -1, MPI_INT, c); }},
+    {"alltoall, null send type", [](const Door& d, MPI_Comm c, int* b, const int*, const int*,
+                                    const int*) { return d.alltoall(b, 1, MPI_DATATYPE_NULL, b + 64, 1, MPI_INT, c); }},
     {"alltoall, null receive type",
      [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
        return d.alltoall(b, 1, MPI_INT, b + 64, 1, MPI_DATATYPE_NULL, c);
@@ -453,8 +435,7 @@ TEST_F(Errors, ReachTheUserAsFromTheMpi) {
 TEST_F(Errors, NullCommunicator) {
   int send = 0;
   int receive = 0;
-  const int theirs =
-      native().alltoall(&send, 1, MPI_INT, &receive, 1, MPI_INT, MPI_COMM_NULL);
+  const int theirs = native().alltoall(&send, 1, MPI_INT, &receive, 1, MPI_INT, MPI_COMM_NULL);
   const int ours = tested.alltoall(&send, 1, MPI_INT, &receive, 1, MPI_INT, MPI_COMM_NULL);
   EXPECT_EQ(error_class(ours), error_class(theirs));
   EXPECT_NE(error_class(ours), MPI_SUCCESS);

@@ -3,7 +3,8 @@
 // from a rank of the other node that asks in the same way. So who waits for messages must answer.
 //
 // Rank 1 asks rank 0, which sends to rank 2; rank 2 asks rank 3, which sends to rank 1. 4 ranks, two on each node. What
-// ranks 1 and 2 exchange is the first step, and keeps them from the second for as long as they do not wait for messages.
+// ranks 1 and 2 exchange is the first step, and keeps them from the second for as long as they do not wait for
+// messages.
 #include <mpi.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>

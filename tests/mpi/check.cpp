@@ -41,8 +41,7 @@ Images make_images(const Exchange& exchange, const Communicator& where) {
 }
 
 // Makes the call with buffers of its own. Returns what is wrong.
-std::string run(const Door& door, const Exchange& exchange, const Communicator& where,
-                const Images& images) {
+std::string run(const Door& door, const Exchange& exchange, const Communicator& where, const Images& images) {
   const Arguments send(exchange.send), receive(exchange.receive);
   const Arguments send_before = send, receive_before = receive;
   Image sent = images.send, received = images.receive;
@@ -50,8 +49,8 @@ std::string run(const Door& door, const Exchange& exchange, const Communicator& 
   // In place the arguments of the send side are to be ignored: they are null.
   CallSide from{MPI_IN_PLACE, 0, MPI_DATATYPE_NULL};
   if (!exchange.in_place) from = send.of(sent_place.address(), exchange.send.front());
-  const int code = call(door, exchange.collective, from,
-                        receive.of(received_place.address(), exchange.receive.front()), where.comm);
+  const int code =
+      call(door, exchange.collective, from, receive.of(received_place.address(), exchange.receive.front()), where.comm);
   sent_place.bring_back();
   received_place.bring_back();
   std::string problem;
@@ -88,8 +87,10 @@ Arguments::Arguments(const std::vector<Block>& blocks) {
 }
 
 CallSide Arguments::of(const void* buffer, const Block& one) const {
-  return {const_cast<void*>(buffer), static_cast<int>(one.count), one.type->handle, counts.data(), displacements.data(),
-          bytes.data(), addresses.data(), types.data()};
+  return {const_cast<void*>(buffer), static_cast<int>(one.count),
+          one.type->handle,          counts.data(),
+          displacements.data(),      bytes.data(),
+          addresses.data(),          types.data()};
 }
 
 Communicator describe(std::string name, MPI_Comm comm) {
@@ -120,8 +121,8 @@ std::string check(const Shape& shape, const Communicator& where, bool compare) {
   const Exchange call = exchange(shape, where);
   const Images images = make_images(call, where);
   std::ostringstream name;
-  name << to_string(shape) << ", communicator " << where.name << ", rank " << where.rank << " of "
-       << where.size << ": ";
+  name << to_string(shape) << ", communicator " << where.name << ", rank " << where.rank << " of " << where.size
+       << ": ";
   const std::string own = run(tested, call, where, images);
   if (!own.empty()) return name.str() + own;
   if (!compare || !mpi_can(shape, where.size)) return {};

@@ -53,8 +53,8 @@ std::vector<Forced> forced_choices(const std::vector<Collective>& collectives, b
 bool surely_served(const Forced& forced) {
   const std::string name = forced.algorithm.substr(0, forced.algorithm.find(':'));
   const choose::Algorithm* const algorithm = choose::find(forced.collective, name);
-  return algorithm != nullptr && (algorithm->engine == choose::Engine::schedule ||
-                                  algorithm->engine == choose::Engine::padded);
+  return algorithm != nullptr &&
+         (algorithm->engine == choose::Engine::schedule || algorithm->engine == choose::Engine::padded);
 }
 
 std::string test_name(const Forced& forced) {

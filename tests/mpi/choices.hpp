@@ -17,8 +17,7 @@ struct Forced {
 
 // For GoogleTest's messages.
 inline std::ostream& operator<<(std::ostream& out, const Forced& forced) {
-  return out << name_of(forced.collective) << " by "
-             << (forced.algorithm.empty() ? "choice" : forced.algorithm);
+  return out << name_of(forced.collective) << " by " << (forced.algorithm.empty() ? "choice" : forced.algorithm);
 }
 
 // Every algorithm that serves one of the collectives, with several values of each parameter.

@@ -37,7 +37,9 @@ int value(const On& on, int from, int to, int call, int place) {
 }
 
 // What goes from one rank to another: of the v and w forms more or less, or nothing.
-int count_between(int from, int to, int block, bool uneven) { return uneven ? (from * 5 + to * 3) % 4 * block / 2 : block; }
+int count_between(int from, int to, int block, bool uneven) {
+  return uneven ? (from * 5 + to * 3) % 4 * block / 2 : block;
+}
 
 // One side of a call: blocks one behind the other, and places for all three forms.
 struct Side {
@@ -71,7 +73,8 @@ void compare(const On& on, const Side& received, bool gathers, int call, const c
     for (int i = 0; i < received.counts[static_cast<std::size_t>(from)]; ++i) {
       const int got = received.data[static_cast<std::size_t>(received.places[static_cast<std::size_t>(from)] + i)];
       if (got == value(on, from, gathers ? -1 : on.rank, call, i)) continue;
-      if (++wrong < 4) std::fprintf(stderr, "rank %d of %d: %s by %s: wrong from %d\n", on.rank, on.size, what, name, from);
+      if (++wrong < 4)
+        std::fprintf(stderr, "rank %d of %d: %s by %s: wrong from %d\n", on.rank, on.size, what, name, from);
       return;
     }
   }
@@ -112,8 +115,8 @@ void gather(const On& on, bool uneven, int block, int call, bool in_place, const
   if (in_place) fill(came, on.rank, [&](int i) { return mine[static_cast<std::size_t>(i)]; });
   const void* from = in_place ? MPI_IN_PLACE : mine.data();
   if (uneven) {
-    Quadrille_Allgatherv(from, count(on.rank), MPI_INT, came.data.data(), came.counts.data(), came.places.data(), MPI_INT,
-                         on.comm);
+    Quadrille_Allgatherv(from, count(on.rank), MPI_INT, came.data.data(), came.counts.data(), came.places.data(),
+                         MPI_INT, on.comm);
   } else {
     Quadrille_Allgather(from, block, MPI_INT, came.data.data(), block, MPI_INT, on.comm);
   }
@@ -173,7 +176,9 @@ int main(int argc, char** argv) {
   }
   int all = 0;
   MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 0) std::printf("%d ranks on %d hosts, grid of %d x %d: %s\n", ranks, hosts, extents[0], extents[1], all == 0 ? "all right" : "wrong data");
+  if (rank == 0)
+    std::printf("%d ranks on %d hosts, grid of %d x %d: %s\n", ranks, hosts, extents[0], extents[1],
+                all == 0 ? "all right" : "wrong data");
   for (MPI_Comm* comm : {&row, &column, &grid}) MPI_Comm_free(comm);
   MPI_Finalize();
   return all == 0 ? 0 : 1;

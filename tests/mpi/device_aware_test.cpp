@@ -39,10 +39,10 @@ class DeviceAware : public MpiTest, public testing::WithParamInterface<CallForm>
     choose_memory = [](std::size_t bytes) {
       static Random drawn(seed_of_run() * 64 + static_cast<std::uint64_t>(world().rank));
       const int luck = drawn.below(11);
-      const MemoryKind kind = luck < 5   ? MemoryKind::device
-                              : luck < 7 ? MemoryKind::host
-                              : luck < 8 ? MemoryKind::pool
-                              : luck < 9 ? MemoryKind::pinned
+      const MemoryKind kind = luck < 5    ? MemoryKind::device
+                              : luck < 7  ? MemoryKind::host
+                              : luck < 8  ? MemoryKind::pool
+                              : luck < 9  ? MemoryKind::pinned
                               : luck < 10 ? MemoryKind::managed
                                           : MemoryKind::mapped;
       return allocate(kind, bytes);
@@ -128,19 +128,24 @@ TEST_P(DeviceAware, AfterTheNullStream) {
     const int count = static_cast<int>(block);
     Quadrille_Request request;
     if (GetParam() == CallForm::persistent)
-      Quadrille_Alltoall_init(sent->address(), count, MPI_BYTE, got->address(), count, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+      Quadrille_Alltoall_init(sent->address(), count, MPI_BYTE, got->address(), count, MPI_BYTE, MPI_COMM_WORLD,
+                              MPI_INFO_NULL, &request);
     for (unsigned char turn = 2; turn < 6; ++turn) {
       set_later(*sent, turn, bytes);
       set_later(*got, 99, bytes);
       if (GetParam() == CallForm::blocking) {
         Quadrille_Alltoall(sent->address(), count, MPI_BYTE, got->address(), count, MPI_BYTE, MPI_COMM_WORLD);
       } else {
-        if (GetParam() == CallForm::persistent) Quadrille_Start(&request);
-        else Quadrille_Ialltoall(sent->address(), count, MPI_BYTE, got->address(), count, MPI_BYTE, MPI_COMM_WORLD, &request);
+        if (GetParam() == CallForm::persistent)
+          Quadrille_Start(&request);
+        else
+          Quadrille_Ialltoall(sent->address(), count, MPI_BYTE, got->address(), count, MPI_BYTE, MPI_COMM_WORLD,
+                              &request);
         Quadrille_Wait(&request);
       }
       got->get(found.data());
-      EXPECT_EQ(std::count(found.begin(), found.end(), turn), static_cast<std::ptrdiff_t>(bytes)) << block << " bytes, turn " << int{turn};
+      EXPECT_EQ(std::count(found.begin(), found.end(), turn), static_cast<std::ptrdiff_t>(bytes))
+          << block << " bytes, turn " << int{turn};
       meet();  // nobody reads what a rank has sent when it is written over
     }
     if (GetParam() == CallForm::persistent) Quadrille_Request_free(&request);

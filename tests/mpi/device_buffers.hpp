@@ -63,7 +63,9 @@ inline void load(void* library, const char* function_name, Function*& function) 
 inline void load_driver(const char* path) {
   const int device = name == "devices" ? rank % 2 : 0;
   setenv("QUADRILLE_STANDIN_DEVICES", "2", 1);
-  if (name == "hidden") setenv(std::strstr(path, "cuda") != nullptr ? "CUDA_VISIBLE_DEVICES" : "HIP_VISIBLE_DEVICES", rank % 2 == 0 ? "0" : "1", 1);
+  if (name == "hidden")
+    setenv(std::strstr(path, "cuda") != nullptr ? "CUDA_VISIBLE_DEVICES" : "HIP_VISIBLE_DEVICES",
+           rank % 2 == 0 ? "0" : "1", 1);
   void* const library = dlopen(path, RTLD_NOW);
   must(library != nullptr, "no library");
   load(library, "quadrille_standin_count", driver.count);
@@ -179,10 +181,11 @@ inline bool is_regular(Form form) { return form == Form::alltoall || form == For
 
 struct Shape {
   Form form;
-  int n;                  // ints a block, about
+  int n;  // ints a block, about
   bool in_place = false;
-  bool uneven = false;    // and none between some ranks
-  bool typed = false;     // every third int belongs to nobody, in every second rank's receive buffer and another's send buffer
+  bool uneven = false;  // and none between some ranks
+  bool typed =
+      false;  // every third int belongs to nobody, in every second rank's receive buffer and another's send buffer
 };
 
 // One buffer of a rank: where each block is, in ints.
@@ -231,7 +234,8 @@ inline void pack_tightly(const Shape& shape, Layout& layout) {
   std::size_t at = 0;
   for (std::size_t b = 0; b < layout.positions.size(); ++b) {
     const bool gaps = layout.types[b] == with_gaps;
-    for (std::size_t i = 0; i < layout.positions[b].size(); ++i) layout.positions[b][i] = at + (gaps ? i / 2 * 3 + i % 2 : i);
+    for (std::size_t i = 0; i < layout.positions[b].size(); ++i)
+      layout.positions[b][i] = at + (gaps ? i / 2 * 3 + i % 2 : i);
     at += static_cast<std::size_t>(layout.counts[b]) * (gaps ? 3 : 1);
   }
   layout.ints = std::max<std::size_t>(at, 1);
@@ -266,8 +270,8 @@ struct Buffers {
 
   void tell() const {
     static const char* const names[] = {"alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"};
-    calls = std::string(names[static_cast<int>(shape.form)]) + " of " + std::to_string(2 * shape.n) + (shape.in_place ? " in place" : "") +
-            (shape.uneven ? ", uneven" : "") + (shape.typed ? ", typed" : "");
+    calls = std::string(names[static_cast<int>(shape.form)]) + " of " + std::to_string(2 * shape.n) +
+            (shape.in_place ? " in place" : "") + (shape.uneven ? ", uneven" : "") + (shape.typed ? ", typed" : "");
   }
   // A call with new data. What a rank has sent it overwrites at once.
   int make(int turn) {
@@ -360,18 +364,21 @@ inline int say_verdict() {
   return wrong == 0 ? 0 : 1;
 }
 
-inline void wait_for_null_stream() { must((is_cuda ? driver.cuStreamSynchronize(nullptr) : driver.hipStreamSynchronize(nullptr)) == 0, "wait"); }
+inline void wait_for_null_stream() {
+  must((is_cuda ? driver.cuStreamSynchronize(nullptr) : driver.hipStreamSynchronize(nullptr)) == 0, "wait");
+}
 
 // Put into the NULL stream: not done before somebody waits for it.
 inline void set_bytes(const Ints& ints, int byte) {
   const std::size_t bytes = ints.count * sizeof(int);
-  const int error = is_cuda ? driver.cuMemsetD8Async(reinterpret_cast<Address>(ints.data), static_cast<unsigned char>(byte), bytes, nullptr)
+  const int error = is_cuda ? driver.cuMemsetD8Async(reinterpret_cast<Address>(ints.data),
+                                                     static_cast<unsigned char>(byte), bytes, nullptr)
                             : driver.hipMemsetAsync(ints.data, byte, bytes, nullptr);
   must(error == 0, "memset");
 }
 
-// What the program has put into the NULL stream is done before the call: what it writes to is sent, or received over. Rank 0
-// alone sends, and the others alone receive, so that no rank waits for its stream because of the other side.
+// What the program has put into the NULL stream is done before the call: what it writes to is sent, or received over.
+// Rank 0 alone sends, and the others alone receive, so that no rank waits for its stream because of the other side.
 inline void check_null_stream(const On& on, int n) {
   const auto ranks = static_cast<std::size_t>(on.ranks);
   const auto count = static_cast<std::size_t>(n);
@@ -384,7 +391,8 @@ inline void check_null_stream(const On& on, int n) {
   recv.fill(-5);
   set_bytes(send, 3);
   set_bytes(recv, 99);
-  MPI_Alltoallv(send.data, sends.data(), places.data(), MPI_INT, recv.data, receives.data(), none.data(), MPI_INT, on.comm);
+  MPI_Alltoallv(send.data, sends.data(), places.data(), MPI_INT, recv.data, receives.data(), none.data(), MPI_INT,
+                on.comm);
   wait_for_null_stream();
   for (int i = 0; i < n && on.me != 0; ++i) check(recv.view[i] == 0x03030303, "work before the call");
 }

@@ -1,13 +1,11 @@
-// Calls with a device's memory on some ranks, on an MPI that takes such memory, whatever MPI that is: its functions are given
-// the memory behind the stand-in's. The ranks must notice such calls, try what may serve them, keep what shows the least
-// time, and go back to what serves the host when the memory is that. One case a run:
-//   slow       the MPI's own collectives show ten times the time of ours, and its messages from a device a fifth of that
-//   fast       ours do
-//   messages   the MPI's collectives may see no device's memory (QUADRILLE_MPI_DEVICE=messages)
-//   pull       the MPI may see none at all (QUADRILLE_MPI_DEVICE=0); the ranks' copies from each other show the least time
-//   piped      likewise, and calls in chunks show less
-//   rounds     likewise, between nodes
-//   model      likewise `messages`, each rank on a node; nothing is tried, but the tuning table has models by which the way
+// Calls with a device's memory on some ranks, on an MPI that takes such memory, whatever MPI that is: its functions are
+// given the memory behind the stand-in's. The ranks must notice such calls, try what may serve them, keep what shows
+// the least time, and go back to what serves the host when the memory is that. One case a run:
+//   slow       the MPI's own collectives show ten times the time of ours, and its messages from a device a fifth of
+//   that fast       ours do messages   the MPI's collectives may see no device's memory (QUADRILLE_MPI_DEVICE=messages)
+//   pull       the MPI may see none at all (QUADRILLE_MPI_DEVICE=0); the ranks' copies from each other show the least
+//   time piped      likewise, and calls in chunks show less rounds     likewise, between nodes model      likewise
+//   `messages`, each rank on a node; nothing is tried, but the tuning table has models by which the way
 //              over the host is dear
 // With QUADRILLE_TEST_LEARNED a tuning table has it all, and nothing may be tried.
 #include <dlfcn.h>
@@ -76,7 +74,8 @@ Argument seen(Argument argument) {
   return argument;
 }
 
-// Between two looks at the clock passes what a call of ours takes; the MPI's own put right what is missing, or too much.
+// Between two looks at the clock passes what a call of ours takes; the MPI's own put right what is missing, or too
+// much.
 double shown = 0;
 int shown_by_mpi = 0;
 double of_ours() { return name == "slow" ? 1e-4 : 1e-3; }
@@ -185,7 +184,8 @@ void call_it(Collective collective, void* send, void* recv, MPI_Comm comm) {
     case Collective::neighbor_alltoallv:
       return QUADRILLE_TEST_CALL(Neighbor_alltoallv, neighbor_alltoallv, send, c, p, MPI_CHAR, recv, c, p, MPI_CHAR);
     case Collective::neighbor_alltoallw:
-      return QUADRILLE_TEST_CALL(Neighbor_alltoallw, neighbor_alltoallw, send, c, far.data(), t, recv, c, far.data(), t);
+      return QUADRILLE_TEST_CALL(Neighbor_alltoallw, neighbor_alltoallw, send, c, far.data(), t, recv, c, far.data(),
+                                 t);
     case Collective::neighbor_allgather:
       return QUADRILLE_TEST_CALL(Neighbor_allgather, neighbor_allgather, send, block, MPI_CHAR, recv, block, MPI_CHAR);
     default:
@@ -279,7 +279,8 @@ void expect_tried(Collective collective, MPI_Comm comm) {
 void expect_learned(Collective collective, MPI_Comm comm) {
   const team::CachedSelection& of = selection(collective, comm);
   const std::string why = of.trial == nullptr ? of.selection.why : of.trial->why;
-  if (why.find("says the tuning table") == std::string::npos) fail("rank %d, %s: %s\n", rank, std::string(name_of(collective)).c_str(), why.c_str());
+  if (why.find("says the tuning table") == std::string::npos)
+    fail("rank %d, %s: %s\n", rank, std::string(name_of(collective)).c_str(), why.c_str());
 }
 
 void check(Collective collective, MPI_Comm comm) {
@@ -292,7 +293,8 @@ void check(Collective collective, MPI_Comm comm) {
   expect_choice(collective, false, comm);
   exchange(collective, true, enough, comm);
   expect_choice(collective, true, comm);
-  if (choose::to_string(selection(collective, comm).selection.choice) != before) fail("rank %d: another choice\n", rank);
+  if (choose::to_string(selection(collective, comm).selection.choice) != before)
+    fail("rank %d: another choice\n", rank);
 }
 
 // ---- Requests ----
@@ -311,8 +313,8 @@ std::string carrier_of(Collective collective, const choose::Choice& choice) {
 void expect_request(Collective collective, MPI_Comm comm, const std::string& carrier) {
   const std::string by = team::team_of(comm)->request_by;
   if (carrier.empty() ? by != "messages" && by != "mpi" : by == carrier) return;
-  fail("rank %d, %s, request %d: by %s, not %s\n", rank, std::string(name_of(collective)).c_str(), static_cast<int>(how),
-       by.c_str(), carrier.c_str());
+  fail("rank %d, %s, request %d: by %s, not %s\n", rank, std::string(name_of(collective)).c_str(),
+       static_cast<int>(how), by.c_str(), carrier.c_str());
 }
 
 // They go by what calls that wait have found out. A persistent one asks for itself, whatever those have last seen; a
@@ -342,20 +344,23 @@ MPI_Comm grid_of_ranks() {
 MPI_Comm graph_of_ranks() {
   MPI_Comm ring;
   const int around[] = {(rank + ranks - 1) % ranks, (rank + 1) % ranks};
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, around, MPI_UNWEIGHTED, 2, around, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, around, MPI_UNWEIGHTED, 2, around, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &ring);
   return ring;
 }
 
 void check_neighbors(MPI_Comm comm) {
-  for (const Collective collective : {Collective::neighbor_alltoall, Collective::neighbor_alltoallv, Collective::neighbor_alltoallw,
-                                      Collective::neighbor_allgather, Collective::neighbor_allgatherv}) {
+  for (const Collective collective :
+       {Collective::neighbor_alltoall, Collective::neighbor_alltoallv, Collective::neighbor_alltoallw,
+        Collective::neighbor_allgather, Collective::neighbor_allgatherv}) {
     exchange(collective, true, enough, comm);
     if (takes_none()) {  // there is no choice among neighbours, and nobody asks
       if (selection(collective, comm).load == team::on_devices) fail("rank %d: a choice for devices\n", rank);
       continue;
     }
     // Between nodes a graph's messages are what serves the host.
-    if (selection(collective, comm).trial != nullptr || may_be_the_mpis(collective, comm)) expect_tried(collective, comm);
+    if (selection(collective, comm).trial != nullptr || may_be_the_mpis(collective, comm))
+      expect_tried(collective, comm);
     expect_choice(collective, true, comm);
     check_requests(collective, selection(collective, comm).selection.choice, comm);
     exchange(collective, false, enough, comm);
@@ -372,7 +377,8 @@ std::string write_models() {
     const choose::Model network = choose::aries();
     put_model(table, {4, 1, false, network});
     put_model(table, {4, 1, true, network});
-    for (const bool crowded : {false, true}) put_model(table, {4, 1, crowded, {network.quadrille, {}}, true, {1e-6, 1e-3}});
+    for (const bool crowded : {false, true})
+      put_model(table, {4, 1, crowded, {network.quadrille, {}}, true, {1e-6, 1e-3}});
   };
   const std::string problem = choose::update_tuning_file(path, team::this_machine(), with_models);
   if (!problem.empty()) fail("%s\n", problem.c_str());
@@ -416,7 +422,8 @@ int main(int argc, char** argv) {
   for (const Collective collective : quadrille::those(quadrille::is_dense)) {
     check(collective, MPI_COMM_WORLD);
     const bool has_requests = !takes_none() || name == "rounds";
-    if (has_requests) check_requests(collective, selection(collective, MPI_COMM_WORLD).selection.choice, MPI_COMM_WORLD);
+    if (has_requests)
+      check_requests(collective, selection(collective, MPI_COMM_WORLD).selection.choice, MPI_COMM_WORLD);
     // What was found holds there, too.
     exchange(collective, true, 1, other);
     expect_choice(collective, true, other);

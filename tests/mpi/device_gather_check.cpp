@@ -1,6 +1,7 @@
 // How many calls of the driver move the blocks of a call by ipc-pull: one kernel, which reads them where the peers have
 // them; else a graph, if they are made again, a batch, or a copy each.
-//   device_gather_check LIBRARY HOW    HOW: kernel; batch, where there is no kernel; wrong, where it does nothing; no-launch,
+//   device_gather_check LIBRARY HOW    HOW: kernel; batch, where there is no kernel; wrong, where it does nothing;
+//   no-launch,
 //                                      where it is refused; no-graph, where there is none of these but batches; copies,
 //                                      where there is nothing else; devices, where every second rank has another one
 #include <memory>
@@ -19,8 +20,8 @@ struct Counts {
   // Since then there were so many, of one kind. What was refused was tried before.
   void expect(const std::string& how, unsigned long n, unsigned long blocks, const char* what) const {
     const Counts now;
-    const unsigned long by_kernel = now.launched - launched, by_graph = now.graphed - graphed, by_batch = now.batched - batched,
-                        one_by_one = now.copied - copied;
+    const unsigned long by_kernel = now.launched - launched, by_graph = now.graphed - graphed,
+                        by_batch = now.batched - batched, one_by_one = now.copied - copied;
     if (!leads()) return check(by_kernel + by_graph + by_batch + one_by_one == 0, "who is led copies");
     if (how == "copies") return check(one_by_one == n * blocks, what);
     check(one_by_one == 0, "copies one by one");
@@ -87,13 +88,14 @@ int main(int argc, char** argv) {
   const std::string how = argv[2];
   begin_pulling(argv[1], how == "devices" ? "devices" : "plain");
   if (how == "wrong") {
-    auto* const twin = reinterpret_cast<quadrille_standin_kernel_t*>(dlsym(dlopen(argv[1], RTLD_NOW), "quadrille_standin_kernel"));
+    auto* const twin =
+        reinterpret_cast<quadrille_standin_kernel_t*>(dlsym(dlopen(argv[1], RTLD_NOW), "quadrille_standin_kernel"));
     twin("quadrille_copy_pieces", lazy_kernel);
   }
   const std::string driver_way = !is_cuda || how == "copies" ? "copies" : "batch";
   const std::string again = how == "copies" || how == "no-graph" ? driver_way : "graph";
-  // A graph is made where no kernel is to be launched; whether that is refused is found when it is. Few copies are faster by
-  // a graph.
+  // A graph is made where no kernel is to be launched; whether that is refused is found when it is. Few copies are
+  // faster by a graph.
   const On world(MPI_COMM_WORLD);
   // Over a bus large blocks are no kernel's.
   if (how == "devices") {

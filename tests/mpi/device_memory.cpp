@@ -144,7 +144,8 @@ class AllocatedMemory : public DeviceMemory {
   bool of_a_pool_;
 };
 
-// Mapped by hand, piece by piece, so that the end of one is in the midst of the buffer: as PyTorch's segments that grow.
+// Mapped by hand, piece by piece, so that the end of one is in the midst of the buffer: as PyTorch's segments that
+// grow.
 class MappedMemory : public DeviceMemory {
  public:
   explicit MappedMemory(std::size_t bytes) : DeviceMemory(bytes) {

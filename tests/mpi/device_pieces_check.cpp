@@ -88,14 +88,15 @@ class Exchange {
   void in_place(int turn) {
     prepare(turn);
     fill(*recv_, received_gap, [&](int peer, int i) { return value(rank, peer, i, turn); });
-    expect(Quadrille_Alltoallw(MPI_IN_PLACE, nullptr, nullptr, nullptr, recv_->address(), counts_.data(), places_.data(),
-                               types_.data(), MPI_COMM_WORLD));
+    expect(Quadrille_Alltoallw(MPI_IN_PLACE, nullptr, nullptr, nullptr, recv_->address(), counts_.data(),
+                               places_.data(), types_.data(), MPI_COMM_WORLD));
     look(turn);
   }
   void persistently(int turns) {
     Quadrille_Request request = nullptr;
     expect(Quadrille_Alltoallw_init(send_->address(), counts_.data(), places_.data(), types_.data(), recv_->address(),
-                                    counts_.data(), places_.data(), types_.data(), MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+                                    counts_.data(), places_.data(), types_.data(), MPI_COMM_WORLD, MPI_INFO_NULL,
+                                    &request));
     const unsigned long allocations = count("allocations"), loads = count("cuModuleLoadData");
     for (int turn = 0; turn < turns; ++turn) {
       prepare(turn);
@@ -175,7 +176,8 @@ int main(int argc, char** argv) {
       exchange.persistently(3);
     }
   }
-  if (std::strcmp(argv[1], "wrong") == 0) check(count("launches") == 1, "what a kernel gets wrong keeps it from being used");
+  if (std::strcmp(argv[1], "wrong") == 0)
+    check(count("launches") == 1, "what a kernel gets wrong keeps it from being used");
   MPI_Finalize();
   check(count("cuMemAllocHost_v2") == count("cuMemFreeHost"), "freed at the end");
   check(count("cuModuleLoadData") == count("cuModuleUnload") || !by_kernel, "the kernel is unloaded at the end");

@@ -1,10 +1,11 @@
-// Calls whose data go from devices' memory to devices' memory of a node in chunks, over memory that the drivers of all ranks
-// know: pipelined-copy-to-cpu, forced. Stand-ins of the drivers (tests/device) delay and reorder what streams do, count what was
-// called, and refuse what they are told to refuse.
-//   device_pipeline_check LIBRARY CASE    CASE: plain; devices, where every second rank has another one; refused, where the
-//                                         last rank's driver registers nothing; left, where nothing is freed before MPI_Finalize;
-//                                         broken, where the last rank's device fails in the end; short, on a communicator for
-//                                         which there is little shared memory
+// Calls whose data go from devices' memory to devices' memory of a node in chunks, over memory that the drivers of all
+// ranks know: pipelined-copy-to-cpu, forced. Stand-ins of the drivers (tests/device) delay and reorder what streams do,
+// count what was called, and refuse what they are told to refuse.
+//   device_pipeline_check LIBRARY CASE    CASE: plain; devices, where every second rank has another one; refused, where
+//   the
+//                                         last rank's driver registers nothing; left, where nothing is freed before
+//                                         MPI_Finalize; broken, where the last rank's device fails in the end; short,
+//                                         on a communicator for which there is little shared memory
 #include <climits>
 #include <memory>
 
@@ -48,7 +49,8 @@ void check_forms(const On& on) {
         const Piped unevenly;
         uneven.check_calls(2, "uneven blocks");
         // Each has something to send or to receive, but for rank 0 of an allgather between two.
-        if (!gathers(form)) unevenly.expect(!is_refused() && !is_lonely(uneven) && copies_uneven, 2, "uneven blocks go in chunks");
+        if (!gathers(form))
+          unevenly.expect(!is_refused() && !is_lonely(uneven) && copies_uneven, 2, "uneven blocks go in chunks");
       }
       Buffers typed({form, n, false, true, true}, on);
       typed.check_calls(2, "types with gaps");
@@ -92,11 +94,13 @@ void check_kinds(const On& on) {
 // Who copies for others opens their memory, once; where that fails each copies for itself, in chunks as well.
 void check_leaders(const On& on) {
   if (!is_led || is_refused()) return;
-  const unsigned long opened = opens(), others = leads() ? static_cast<unsigned long>(on.ranks - 1) / (name == "devices" ? 2 : 1) : 0;
+  const unsigned long opened = opens(),
+                      others = leads() ? static_cast<unsigned long>(on.ranks - 1) / (name == "devices" ? 2 : 1) : 0;
   {
     Buffers one({Form::alltoall, 5000}, on);
     one.check_calls(3, "by leaders");
-    check(opens() - opened <= 2 * others && (others == 0 || opens() > opened), "a leader opens what the others have, once");
+    check(opens() - opened <= 2 * others && (others == 0 || opens() > opened),
+          "a leader opens what the others have, once");
   }
   struct Case {
     const char *cuda, *hip;
@@ -178,8 +182,10 @@ void check_communicators() {
 
 // One rank's driver registers nothing, or has no streams: all go over the host as a whole, and do not try again.
 void check_refusals(const On& on) {
-  const char* const cuda[] = {"cuMemHostRegister_v2:1+", "cuStreamCreate:1+", "cuEventCreate:7+", "cuMemAllocHost_v2:1+"};
-  const char* const hip[] = {"hipHostRegister:1+", "hipStreamCreateWithFlags:1+", "hipEventCreateWithFlags:7+", "hipHostMalloc:1+"};
+  const char* const cuda[] = {"cuMemHostRegister_v2:1+", "cuStreamCreate:1+", "cuEventCreate:7+",
+                              "cuMemAllocHost_v2:1+"};
+  const char* const hip[] = {"hipHostRegister:1+", "hipStreamCreateWithFlags:1+", "hipEventCreateWithFlags:7+",
+                             "hipHostMalloc:1+"};
   for (std::size_t c = 0; c < 4; ++c) {
     MPI_Comm twin;
     MPI_Comm_dup(on.comm, &twin);
@@ -202,8 +208,8 @@ void check_refusals(const On& on) {
   }
 }
 
-// A copy of one rank fails, when it is submitted or as it goes on: nobody hangs, and all ranks return the same: their data, or,
-// if what was sent is gone, MPI_ERR_OTHER.
+// A copy of one rank fails, when it is submitted or as it goes on: nobody hangs, and all ranks return the same: their
+// data, or, if what was sent is gone, MPI_ERR_OTHER.
 void check_failures(const On& on) {
   MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN);
   std::vector<std::string> cases;
@@ -232,8 +238,8 @@ void check_failures(const On& on) {
   }
 }
 
-// When other communicators have all of the shared memory, the next one has a little of its own: rings are smaller. The test looks
-// at what QUADRILLE_EXPLAIN says.
+// When other communicators have all of the shared memory, the next one has a little of its own: rings are smaller. The
+// test looks at what QUADRILLE_EXPLAIN says.
 void check_short() {
   std::vector<MPI_Comm> all;
   for (int i = 0; i < 300; ++i) {
@@ -254,7 +260,8 @@ void check_short() {
   for (MPI_Comm& one : all) MPI_Comm_free(&one);
 }
 
-// What goes wrong on the device itself leaves the rank's context unusable: it returns an error for good, and nobody hangs.
+// What goes wrong on the device itself leaves the rank's context unusable: it returns an error for good, and nobody
+// hangs.
 void check_broken(const On& on) {
   Buffers buffers({Form::alltoallv, 5000}, on);
   MPI_Barrier(on.comm);

@@ -1,6 +1,6 @@
-// Calls whose data lie in devices' memory on all ranks of a node, by ipc-pull: the ranks open each other's memory and copy
-// from it. Stand-ins of the drivers (tests/device) delay and reorder what streams do, count what was called, and refuse what
-// they are told to refuse.
+// Calls whose data lie in devices' memory on all ranks of a node, by ipc-pull: the ranks open each other's memory and
+// copy from it. Stand-ins of the drivers (tests/device) delay and reorder what streams do, count what was called, and
+// refuse what they are told to refuse.
 //   device_pull_check LIBRARY CASE    CASE: plain; chosen, where it is not forced; devices, where every second rank has
 //                                     another one; hidden, where those do not see each other's
 #include <memory>
@@ -76,7 +76,8 @@ void check_repeated(const On& on) {
   check(count(is_cuda ? "cuIpcGetMemHandle" : "hipIpcGetMemHandle") == handles, "exported again");
   if (!is_cuda || name == "chosen") return;
   int synchronous = 0;
-  must(driver.cuPointerGetAttribute(&synchronous, 6, reinterpret_cast<Address>(calls_of_all.uneven.send.data)) == 0, "attribute");
+  must(driver.cuPointerGetAttribute(&synchronous, 6, reinterpret_cast<Address>(calls_of_all.uneven.send.data)) == 0,
+       "attribute");
   check(synchronous == 1, "what is exported is used synchronously");
 }
 
@@ -124,7 +125,8 @@ void check_freed(const On& on) {
 // More buffers than are kept open.
 void check_many(const On& on) {
   std::vector<std::unique_ptr<Buffers>> all;
-  for (int b = 0; b < 20; ++b) all.push_back(std::make_unique<Buffers>(Shape{Form::alltoallv, 10 + b, false, true}, on));
+  for (int b = 0; b < 20; ++b)
+    all.push_back(std::make_unique<Buffers>(Shape{Form::alltoallv, 10 + b, false, true}, on));
   for (int turn = 0; turn < 3; ++turn) {
     for (auto& one : all) one->check_calls(1, "many buffers");
   }
@@ -171,7 +173,8 @@ void check_failures(const On& on) {
       {"cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1", "hipMemcpyAsync:1"},
       {"cuStreamSynchronize:1", "hipStreamSynchronize:1"},
       {"cuStreamSynchronize:2", "hipStreamSynchronize:2"},
-      {"cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1+,cuMemcpy2DAsync_v2:1+", "hipMemcpyAsync:1+,hipMemcpy2DAsync:1+", true},
+      {"cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1+,cuMemcpy2DAsync_v2:1+",
+       "hipMemcpyAsync:1+,hipMemcpy2DAsync:1+", true},
   };
   for (const Form form : forms) {
     for (const bool in_place : {false, true}) {
@@ -200,7 +203,8 @@ void check_requests(const On& on) {
   Buffers one({Form::alltoall, 300}, on);
   MPI_Request persistent = MPI_REQUEST_NULL, request;
   const int ints = one.out.counts[0];
-  if (init != nullptr) init(one.send.data, ints, MPI_INT, one.recv.data, ints, MPI_INT, on.comm, MPI_INFO_NULL, &persistent);
+  if (init != nullptr)
+    init(one.send.data, ints, MPI_INT, one.recv.data, ints, MPI_INT, on.comm, MPI_INFO_NULL, &persistent);
   unsigned long opened = 0, allocations = 0;
   for (int turn = 0; turn < 8; ++turn) {
     one.fill(turn);
@@ -242,16 +246,19 @@ void check_types(const On& on) {
     recv.fill(-5);
     for (std::size_t to = 0; to < n; ++to) {
       at[to] = static_cast<int>(to * span * sizeof(int));
-      for (std::size_t i = 0; i < ints; ++i) send.view[to * span + place(i)] = value(on.me, static_cast<int>(to), static_cast<int>(i), 0);
+      for (std::size_t i = 0; i < ints; ++i)
+        send.view[to * span + place(i)] = value(on.me, static_cast<int>(to), static_cast<int>(i), 0);
     }
     const unsigned long copies = count("copies");
-    MPI_Alltoallw(send.data, ones.data(), at.data(), types.data(), recv.data, ones.data(), at.data(), types.data(), on.comm);
+    MPI_Alltoallw(send.data, ones.data(), at.data(), types.data(), recv.data, ones.data(), at.data(), types.data(),
+                  on.comm);
     if (name == "plain") check(count("copies") - copies <= 10 * n, "a copy a row");
     std::vector<bool> described(recv.count, false);
     for (std::size_t from = 0; from < n; ++from) {
       for (std::size_t i = 0; i < ints; ++i) {
         described[from * span + place(i)] = true;
-        check(recv.view[from * span + place(i)] == value(static_cast<int>(from), on.me, static_cast<int>(i), 0), "a type");
+        check(recv.view[from * span + place(i)] == value(static_cast<int>(from), on.me, static_cast<int>(i), 0),
+              "a type");
       }
     }
     for (std::size_t i = 0; i < recv.count; ++i) check(described[i] || recv.view[i] == -5, "a gap of a type");
@@ -277,7 +284,8 @@ void check_communicators() {
   MPI_Comm_free(&turned);
   MPI_Comm_free(&half);
   const auto of_world = static_cast<unsigned long>((is_led ? 2 : 1) * (size - 1));
-  if (name == "plain" || name == "devices") check(opens() - opened <= closes() - closed + of_world, "a communicator that was freed closes all");
+  if (name == "plain" || name == "devices")
+    check(opens() - opened <= closes() - closed + of_world, "a communicator that was freed closes all");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Requests whose data lie in devices' memory on all ranks of a node, by ipc-pull: nonblocking and persistent calls, several at
-// a time, started in different orders.
+// Requests whose data lie in devices' memory on all ranks of a node, by ipc-pull: nonblocking and persistent calls,
+// several at a time, started in different orders.
 //   device_pull_requests_check LIBRARY CASE    as device_pull_check, but for `chosen`
 #include <deque>
 #include <memory>
@@ -15,7 +15,8 @@ namespace {
 
 // By MPI's names; persistent calls by those that this MPI has, or ours.
 #define QUADRILLE_UNIFORM const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm
-#define QUADRILLE_VECTOR const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, MPI_Comm
+#define QUADRILLE_VECTOR \
+  const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, MPI_Comm
 #define QUADRILLE_TYPED \
   const void*, const int*, const int*, const MPI_Datatype*, void*, const int*, const int*, const MPI_Datatype*, MPI_Comm
 #define QUADRILLE_GATHER const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, MPI_Comm
@@ -51,9 +52,12 @@ int open(const Buffers& b, const std::string& prefix, bool persistent, Request* 
   const void* const from = b.shape.in_place ? MPI_IN_PLACE : static_cast<const void*>(b.send.data);
   void* const to = b.recv.data;
   const Layout &out = b.out, &in = b.in;
-  const int *counts = out.counts.data(), *places = out.places.data(), *in_counts = in.counts.data(), *in_places = in.places.data();
+  const int *counts = out.counts.data(), *places = out.places.data(), *in_counts = in.counts.data(),
+            *in_places = in.places.data();
   const MPI_Datatype *types = out.types.data(), *in_types = in.types.data();
-  const auto with = [&](const char* function, auto... arguments) { return open(prefix, function, persistent, request, arguments...); };
+  const auto with = [&](const char* function, auto... arguments) {
+    return open(prefix, function, persistent, request, arguments...);
+  };
   switch (b.shape.form) {
     case Form::alltoall:
       return with("Alltoall", from, counts[0], types[0], to, in_counts[0], in_types[0], b.on.comm);
@@ -99,7 +103,8 @@ class Request {
   }
   bool test() {
     int there = 0;
-    const int error = by_ == By::mpi ? MPI_Test(&mpi_, &there, MPI_STATUS_IGNORE) : QUADRILLE_OURS(Quadrille_Test)(&ours_, &there);
+    const int error =
+        by_ == By::mpi ? MPI_Test(&mpi_, &there, MPI_STATUS_IGNORE) : QUADRILLE_OURS(Quadrille_Test)(&ours_, &there);
     if (there != 0 && error_ == MPI_SUCCESS) error_ = error;
     return there != 0;
   }
@@ -118,7 +123,10 @@ class Request {
   Buffers& buffers() { return buffers_; }
 
  private:
-  int make() { return by_ == By::mpi ? open(buffers_, "MPI_", persistent_, &mpi_) : open(buffers_, "Quadrille_", persistent_, &ours_); }
+  int make() {
+    return by_ == By::mpi ? open(buffers_, "MPI_", persistent_, &mpi_)
+                          : open(buffers_, "Quadrille_", persistent_, &ours_);
+  }
   Buffers& buffers_;
   const bool persistent_;
   const By by_;
@@ -134,13 +142,15 @@ std::vector<By> doors(bool persistent) {
 
 // What a start may not do again.
 struct Taken {
-  unsigned long opened = opens(), allocations = count("allocations"), pinned = count(is_cuda ? "cuMemAllocHost_v2" : "hipHostMalloc"),
+  unsigned long opened = opens(), allocations = count("allocations"),
+                pinned = count(is_cuda ? "cuMemAllocHost_v2" : "hipHostMalloc"),
                 handles = count(is_cuda ? "cuIpcGetMemHandle" : "hipIpcGetMemHandle"),
                 streams = count(is_cuda ? "cuStreamCreate" : "hipStreamCreateWithFlags"),
                 events = count(is_cuda ? "cuEventCreate" : "hipEventCreateWithFlags");
   void expect_nothing(const char* what) const {
     const Taken now;
-    check(now.opened == opened && now.allocations == allocations && now.pinned == pinned && now.handles == handles, what);
+    check(now.opened == opened && now.allocations == allocations && now.pinned == pinned && now.handles == handles,
+          what);
     check(now.streams == streams && now.events == events, what);
   }
 };
@@ -181,7 +191,8 @@ void check_nonblocking(const On& on, By by) {
         for (Request& one : requests) all = one.test() && all;
       }
     }
-    for (std::size_t i = 0; i < requests.size(); ++i) requests[turned(i, requests.size(), turn)].wait_and_look("nonblocking");
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      requests[turned(i, requests.size(), turn)].wait_and_look("nonblocking");
     if (name == "plain" && is_cuda && leads()) check(batches() > pulled.before, "nobody pulled");
   }
 }
@@ -217,7 +228,8 @@ void check_persistent(const On& on, By by) {
 
 // Blocking calls beside both kinds.
 void check_beside(const On& on, By by) {
-  Buffers waits({Form::alltoallv, 200, false, true}, on), starts({Form::alltoall, 300}, on), again({Form::allgatherv, 100, true, true}, on);
+  Buffers waits({Form::alltoallv, 200, false, true}, on), starts({Form::alltoall, 300}, on),
+      again({Form::allgatherv, 100, true, true}, on);
   Request persistent(again, true, by);
   for (int turn = 0; turn < 4; ++turn) {
     Request request(starts, false, by);
@@ -245,8 +257,8 @@ void check_start_alone(const On& on, By by) {
   }
 }
 
-// What the program has put into the NULL stream before a start is done before; what it puts there later is not waited for.
-// (Work on memory that is exported is done at once, so what is sent is in memory that cannot be.)
+// What the program has put into the NULL stream before a start is done before; what it puts there later is not waited
+// for. (Work on memory that is exported is done at once, so what is sent is in memory that cannot be.)
 void check_null_stream(const On& on, By by, Where sent) {
   for (const bool persistent : {false, true}) {
     Buffers buffers({Form::alltoall, 100}, on, sent);
@@ -262,7 +274,8 @@ void check_null_stream(const On& on, By by, Where sent) {
       request.start_as_it_is(turn);
       check(request.wait() == MPI_SUCCESS, "an error");
       wait_for_null_stream();
-      for (std::size_t i = 0; i < buffers.in.ints; ++i) check(buffers.recv.view[i] == (3 + turn) * 0x01010101, "work before the start");
+      for (std::size_t i = 0; i < buffers.in.ints; ++i)
+        check(buffers.recv.view[i] == (3 + turn) * 0x01010101, "work before the start");
     }
     if (!is_cuda || name == "hidden") continue;
     void* word = nullptr;
@@ -283,7 +296,8 @@ void check_kinds(const On& on, By by) {
   for (const bool persistent : {false, true}) {
     for (const Form form : {Form::alltoall, Form::alltoallw, Form::allgatherv}) {
       const Where some = on.me % 2 == 1 ? Where::pool : Where::device, host = on.me == 1 ? Where::host : Where::device;
-      Buffers sent({form, 100}, on, some), received({form, 100}, on, Where::device, some), in_place({form, 100, true}, on, some, some);
+      Buffers sent({form, 100}, on, some), received({form, 100}, on, Where::device, some),
+          in_place({form, 100, true}, on, some, some);
       Buffers send_on_host({form, 100}, on, host), both_on_host({form, 100}, on, host, host);
       Buffers nobody({form, 100}, on, Where::host, Where::host);
       for (Buffers* one : {&sent, &received, &in_place, &send_on_host, &both_on_host, &nobody}) {
@@ -370,9 +384,12 @@ void check_failures(const On& on, By by) {
       {"cuGraphLaunch:1+", "hipGraphLaunch:1+"},
       {"cuGraphAddMemcpyNode:2", "hipGraphAddMemcpyNode1D:2"},
       {"cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+", "hipMemcpy2DAsync:1+"},
-      {"cuGraphLaunch:1+,cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1", "hipGraphLaunch:1+,hipMemcpyAsync:1"},
-      {"cuGraphLaunch:1+,cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:2", "hipGraphLaunch:1+,hipMemcpyAsync:2"},
-      {"cuGraphLaunch:1+,cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1+,cuMemcpy2DAsync_v2:1+", "hipGraphLaunch:1+,hipMemcpyAsync:1+,hipMemcpy2DAsync:1+", true},
+      {"cuGraphLaunch:1+,cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1",
+       "hipGraphLaunch:1+,hipMemcpyAsync:1"},
+      {"cuGraphLaunch:1+,cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:2",
+       "hipGraphLaunch:1+,hipMemcpyAsync:2"},
+      {"cuGraphLaunch:1+,cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1+,cuMemcpy2DAsync_v2:1+",
+       "hipGraphLaunch:1+,hipMemcpyAsync:1+,hipMemcpy2DAsync:1+", true},
   };
   for (const bool persistent : {false, true}) {
     for (const bool in_place : {false, true}) {
@@ -386,7 +403,8 @@ void check_failures(const On& on, By by) {
           request.start(1);
           const int error = request.wait();
           fail("");
-          calls += std::string(persistent ? ", persistent, " : ", ") + (is_cuda ? one.cuda : one.hip) + (at_init ? " when it is made" : "");
+          calls += std::string(persistent ? ", persistent, " : ", ") + (is_cuda ? one.cuda : one.hip) +
+                   (at_init ? " when it is made" : "");
           check((error != MPI_SUCCESS) == one.all_fail, "what becomes of a failure");
           if (error == MPI_SUCCESS) buffers.look(1, "after what one rank could not do");
           for (int turn = 2; turn < 4; ++turn) {

@@ -364,13 +364,14 @@ class Call {
 
  private:
   static bool init(const int* send, int* recv, int n, MPI_Request* request) {
-    return init_function() != nullptr && init_function()(send, n, MPI_INT, recv, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
-                                                         request) == MPI_SUCCESS;
+    return init_function() != nullptr &&
+           init_function()(send, n, MPI_INT, recv, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, request) == MPI_SUCCESS;
   }
   int make() {
     if (form_ == Form::waits || (form_ == Form::persistent && !made_)) return alltoall(send_, recv_, n_);
-    const int begun = made_ ? MPI_Start(&request_)
-                            : MPI_Ialltoall(send_.data, n_, MPI_INT, recv_.data, n_, MPI_INT, MPI_COMM_WORLD, &request_);
+    const int begun = made_
+                          ? MPI_Start(&request_)
+                          : MPI_Ialltoall(send_.data, n_, MPI_INT, recv_.data, n_, MPI_INT, MPI_COMM_WORLD, &request_);
     const int ended = MPI_Wait(&request_, MPI_STATUS_IGNORE);
     return begun != MPI_SUCCESS ? begun : ended;
   }
@@ -402,7 +403,8 @@ void check_failures(int n) {
       const bool reads = what[std::strlen(what) - 1] == '1';
       const int error = call.make(what);
       // What it sends is wrong, and all that know of devices hear of it; what it receives the others have.
-      if (on_device() && (is_failing() || form == Form::waits || !by_mpi)) check((error != MPI_SUCCESS) == (reads || is_failing()), what);
+      if (on_device() && (is_failing() || form == Form::waits || !by_mpi))
+        check((error != MPI_SUCCESS) == (reads || is_failing()), what);
       if (error != MPI_SUCCESS && form != Form::persistent) check(error == MPI_ERR_OTHER, what);
       if (!is_failing() && !reads) check_uniform(recv, n, false, what);
       if (form == Form::persistent) continue;  // Open MPI gives a request back that has failed

@@ -3,9 +3,9 @@
 #include "large_arguments.hpp"
 
 namespace quadrille::test {
-#define QUADRILLE_MEMBER(collective, Name, FORM, Displacement)                                            \
-  .collective = [](QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                                      \
-    return with_large<Collective::collective>(MPI_##Name##_c, QUADRILLE_ARGUMENTS_##FORM);                \
+#define QUADRILLE_MEMBER(collective, Name, FORM, Displacement)                             \
+  .collective = [](QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                       \
+    return with_large<Collective::collective>(MPI_##Name##_c, QUADRILLE_ARGUMENTS_##FORM); \
   },
 const Door tested = {QUADRILLE_MPI_COLLECTIVES(QUADRILLE_MEMBER)};
 #undef QUADRILLE_MEMBER

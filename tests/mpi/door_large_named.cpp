@@ -23,17 +23,19 @@ int in_form(bool in_place, Call call, Start start, Make make) {
 
 }  // namespace
 
-#define QUADRILLE_MEMBER(collective, Name, FORM, Displacement)                                                     \
-  .collective = [](QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                                               \
-    const auto large = [](QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {                                      \
-      return in_form<CallForm::LARGE_FORM>(                                                                        \
-          sendbuf == MPI_IN_PLACE, [&] { return Quadrille_##Name##_c(QUADRILLE_ARGUMENTS_##FORM); },               \
-          [&](Quadrille_Request* request) { return Quadrille_I##collective##_c(QUADRILLE_ARGUMENTS_##FORM, request); }, \
-          [&](Quadrille_Request* request) {                                                                        \
-            return Quadrille_##Name##_init_c(QUADRILLE_ARGUMENTS_##FORM, MPI_INFO_NULL, request);                  \
-          });                                                                                                      \
-    };                                                                                                             \
-    return with_large<Collective::collective>(large, QUADRILLE_ARGUMENTS_##FORM);                                  \
+#define QUADRILLE_MEMBER(collective, Name, FORM, Displacement)                                       \
+  .collective = [](QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                                 \
+    const auto large = [](QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {                        \
+      return in_form<CallForm::LARGE_FORM>(                                                          \
+          sendbuf == MPI_IN_PLACE, [&] { return Quadrille_##Name##_c(QUADRILLE_ARGUMENTS_##FORM); }, \
+          [&](Quadrille_Request* request) {                                                          \
+            return Quadrille_I##collective##_c(QUADRILLE_ARGUMENTS_##FORM, request);                 \
+          },                                                                                         \
+          [&](Quadrille_Request* request) {                                                          \
+            return Quadrille_##Name##_init_c(QUADRILLE_ARGUMENTS_##FORM, MPI_INFO_NULL, request);    \
+          });                                                                                        \
+    };                                                                                               \
+    return with_large<Collective::collective>(large, QUADRILLE_ARGUMENTS_##FORM);                    \
   },
 const Door tested = {QUADRILLE_COLLECTIVES(QUADRILLE_MEMBER)};
 #undef QUADRILLE_MEMBER

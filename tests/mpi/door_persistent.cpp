@@ -4,12 +4,12 @@
 
 namespace quadrille::test {
 
-#define QUADRILLE_MEMBER(collective, Name, FORM, Displacement)                                   \
-  .collective = [](QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                             \
-    const auto make = [&](Quadrille_Request* request) {                                          \
-      return Quadrille_##Name##_init(QUADRILLE_ARGUMENTS_##FORM, MPI_INFO_NULL, request);        \
-    };                                                                                           \
-    return complete_persistent(make, sendbuf == MPI_IN_PLACE ? 1 : 2);                           \
+#define QUADRILLE_MEMBER(collective, Name, FORM, Displacement)                            \
+  .collective = [](QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                      \
+    const auto make = [&](Quadrille_Request* request) {                                   \
+      return Quadrille_##Name##_init(QUADRILLE_ARGUMENTS_##FORM, MPI_INFO_NULL, request); \
+    };                                                                                    \
+    return complete_persistent(make, sendbuf == MPI_IN_PLACE ? 1 : 2);                    \
   },
 const Door tested = {QUADRILLE_COLLECTIVES(QUADRILLE_MEMBER)};
 #undef QUADRILLE_MEMBER

@@ -4,11 +4,10 @@
 
 namespace quadrille::test {
 
-#define QUADRILLE_MEMBER(collective, Name, FORM, Displacement)               \
-  .collective = [](QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {         \
-    return complete([&](Quadrille_Request* request) {                        \
-      return Quadrille_I##collective(QUADRILLE_ARGUMENTS_##FORM, request);   \
-    });                                                                      \
+#define QUADRILLE_MEMBER(collective, Name, FORM, Displacement)                                                     \
+  .collective = [](QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                                               \
+    return complete(                                                                                               \
+        [&](Quadrille_Request* request) { return Quadrille_I##collective(QUADRILLE_ARGUMENTS_##FORM, request); }); \
   },
 const Door tested = {QUADRILLE_COLLECTIVES(QUADRILLE_MEMBER)};
 #undef QUADRILLE_MEMBER

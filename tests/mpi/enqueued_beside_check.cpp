@@ -57,7 +57,8 @@ struct Comms {
     buffers.fill(turn);
     Quadrille_Request request = QUADRILLE_REQUEST_NULL;
     check(Quadrille_Ialltoall(buffers.send.data, buffers.n, MPI_INT, buffers.recv.data, buffers.n, MPI_INT, other,
-                              &request) == MPI_SUCCESS, "start");
+                              &request) == MPI_SUCCESS,
+          "start");
     return request;
   }
 };
@@ -99,7 +100,8 @@ void persistent(Comms& comms, Handle stream) {
   Buffers buffers(100'000);
   Quadrille_Request request;
   check(Quadrille_Alltoall_init(buffers.send.data, buffers.n, MPI_INT, buffers.recv.data, buffers.n, MPI_INT,
-                                comms.other, MPI_INFO_NULL, &request) == MPI_SUCCESS, "init");
+                                comms.other, MPI_INFO_NULL, &request) == MPI_SUCCESS,
+        "init");
   for (int turn = 0; turn < turns; ++turn) {
     buffers.fill(turn);
     if (rank != 0) usleep(5'000);
@@ -131,7 +133,8 @@ void blocking(Comms& comms) {
     };
     if (enqueues_first) enqueue();
     check(Quadrille_Alltoall(buffers->send.data, buffers->n, MPI_INT, buffers->recv.data, buffers->n, MPI_INT,
-                             comms.other) == MPI_SUCCESS, "a blocking call");
+                             comms.other) == MPI_SUCCESS,
+          "a blocking call");
     buffers->look(turn, "a blocking call");
     if (!enqueues_first) enqueue();
     synchronize(stream);

@@ -28,8 +28,11 @@ const char* name_of(What what) {
 class Persistent {
  public:
   Persistent(MPI_Comm comm, What what, int n)
-      : what_(what), n_(n), pitch_(what == What::typed ? 2 * n : n + (what == What::alltoallv ? 1 : 0)),
-        send_(static_cast<std::size_t>(pitch_ * size)), recv_(static_cast<std::size_t>(pitch_ * size)) {
+      : what_(what),
+        n_(n),
+        pitch_(what == What::typed ? 2 * n : n + (what == What::alltoallv ? 1 : 0)),
+        send_(static_cast<std::size_t>(pitch_ * size)),
+        recv_(static_cast<std::size_t>(pitch_ * size)) {
     if (what == What::typed) {
       MPI_Type_create_resized(MPI_INT, 0, 2 * static_cast<MPI_Aint>(sizeof(int)), &type_);
       MPI_Type_commit(&type_);

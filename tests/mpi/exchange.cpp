@@ -9,22 +9,32 @@ namespace quadrille::test {
 
 const char* name_of(Pattern pattern) {
   switch (pattern) {
-    case Pattern::even: return "even";
-    case Pattern::random: return "random";
-    case Pattern::zero_rows: return "zero-rows";
-    case Pattern::zero_columns: return "zero-columns";
-    case Pattern::zero: return "zero";
-    case Pattern::giant: return "giant";
-    case Pattern::sparse: return "sparse";
+    case Pattern::even:
+      return "even";
+    case Pattern::random:
+      return "random";
+    case Pattern::zero_rows:
+      return "zero-rows";
+    case Pattern::zero_columns:
+      return "zero-columns";
+    case Pattern::zero:
+      return "zero";
+    case Pattern::giant:
+      return "giant";
+    case Pattern::sparse:
+      return "sparse";
   }
   return "?";
 }
 
 const char* name_of(Layout layout) {
   switch (layout) {
-    case Layout::packed: return "packed";
-    case Layout::gaps: return "gaps";
-    case Layout::shuffled: return "shuffled";
+    case Layout::packed:
+      return "packed";
+    case Layout::gaps:
+      return "gaps";
+    case Layout::shuffled:
+      return "shuffled";
   }
   return "?";
 }
@@ -64,20 +74,25 @@ int common_units(const Kinds& kinds) {
 // How many times the common units rank s sends to rank d; `most` is the largest number.
 std::size_t pattern_units(const Shape& shape, int ranks, int s, int d, std::size_t most) {
   if (most == 0) return 0;
-  const std::uint64_t pair = static_cast<std::uint64_t>(s) * static_cast<std::uint64_t>(ranks) +
-                             static_cast<std::uint64_t>(d);
+  const std::uint64_t pair =
+      static_cast<std::uint64_t>(s) * static_cast<std::uint64_t>(ranks) + static_cast<std::uint64_t>(d);
   const std::uint64_t chance = mix(shape.seed * 7919 + pair + 1);
   const std::size_t some = chance % 4 == 0 ? 0 : chance / 4 % (most + 1);
   switch (shape.pattern) {
-    case Pattern::even: return most;
-    case Pattern::random: return some;
-    case Pattern::zero_rows: return s % 2 == 0 ? 0 : some;
-    case Pattern::zero_columns: return d % 2 == 0 ? 0 : some;
-    case Pattern::zero: return 0;
-    case Pattern::giant: return pair == shape.seed % static_cast<std::uint64_t>(ranks * ranks)
-                                    ? most
-                                    : chance % 3;
-    case Pattern::sparse: return d == (s + 1) % ranks ? most : 0;
+    case Pattern::even:
+      return most;
+    case Pattern::random:
+      return some;
+    case Pattern::zero_rows:
+      return s % 2 == 0 ? 0 : some;
+    case Pattern::zero_columns:
+      return d % 2 == 0 ? 0 : some;
+    case Pattern::zero:
+      return 0;
+    case Pattern::giant:
+      return pair == shape.seed % static_cast<std::uint64_t>(ranks * ranks) ? most : chance % 3;
+    case Pattern::sparse:
+      return d == (s + 1) % ranks ? most : 0;
   }
   return 0;
 }
@@ -95,14 +110,11 @@ const Type* pick(const std::vector<const Type*>& list, const Shape& shape, int m
   // Only alltoallw can have a type for each peer.
   const int other = is_typed(shape.collective) ? peer : 0;
   const std::uint64_t chance =
-      mix(shape.seed * 104729 + static_cast<std::uint64_t>(me) * 1009 +
-          static_cast<std::uint64_t>(other) + 17);
+      mix(shape.seed * 104729 + static_cast<std::uint64_t>(me) * 1009 + static_cast<std::uint64_t>(other) + 17);
   return list[chance % list.size()];
 }
 
-std::ptrdiff_t round_up(std::ptrdiff_t value, std::ptrdiff_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
+std::ptrdiff_t round_up(std::ptrdiff_t value, std::ptrdiff_t unit) { return (value + unit - 1) / unit * unit; }
 
 // Gives each block its place. Displacements of alltoallv are whole extents, of alltoallw whole 16
 // bytes, which keeps every basic type aligned.
@@ -134,9 +146,8 @@ void place(std::vector<Block>& blocks, const Shape& shape, int me) {
 
 bool mpi_can(const Shape& shape, int ranks) {
   const auto negative = [](const Type* type) { return type->lower < 0; };
-  const bool any_negative =
-      std::any_of(shape.kinds.send.begin(), shape.kinds.send.end(), negative) ||
-      std::any_of(shape.kinds.receive.begin(), shape.kinds.receive.end(), negative);
+  const bool any_negative = std::any_of(shape.kinds.send.begin(), shape.kinds.send.end(), negative) ||
+                            std::any_of(shape.kinds.receive.begin(), shape.kinds.receive.end(), negative);
   // Those in which datatypes with gaps go wrong anywhere.
   static const bool weak = std::getenv("QUADRILLE_TEST_WEAK_MPI") != nullptr;
   if (weak || (shape.in_place && any_negative)) return false;
@@ -151,13 +162,11 @@ Exchange exchange(const Shape& shape, const Communicator& where) {
   const int me = where.rank;
   const int unit = common_units(shape.kinds);
   const Type& first = *shape.kinds.send.front();
-  const std::size_t unit_bytes =
-      first.size / static_cast<std::size_t>(first.units) * static_cast<std::size_t>(unit);
+  const std::size_t unit_bytes = first.size / static_cast<std::size_t>(first.units) * static_cast<std::size_t>(unit);
   const std::size_t most = (shape.bytes + unit_bytes - 1) / unit_bytes;
   const auto block = [&](const std::vector<const Type*>& list, int peer, int s, int d) {
     const Type* type = pick(list, shape, me, peer);
-    const std::size_t units =
-        units_between(shape, ranks, s, d, most) * static_cast<std::size_t>(unit);
+    const std::size_t units = units_between(shape, ranks, s, d, most) * static_cast<std::size_t>(unit);
     return Block{type, units / static_cast<std::size_t>(type->units), 0};
   };
   Exchange result{shape.collective, shape.in_place, {}, {}};

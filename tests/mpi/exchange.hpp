@@ -17,8 +17,8 @@ struct Communicator {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 0;
-  std::vector<int> world;         // [rank] its rank in MPI_COMM_WORLD
-  std::uint64_t number = 0;       // of the communicator, for keys
+  std::vector<int> world;    // [rank] its rank in MPI_COMM_WORLD
+  std::uint64_t number = 0;  // of the communicator, for keys
   mutable std::uint64_t calls = 0;
 };
 
@@ -35,9 +35,8 @@ enum class Pattern {
   giant,         // one large block among small ones
   sparse,        // to the next rank only
 };
-constexpr Pattern all_patterns[] = {Pattern::even,         Pattern::random, Pattern::zero_rows,
-                                    Pattern::zero_columns, Pattern::zero,   Pattern::giant,
-                                    Pattern::sparse};
+constexpr Pattern all_patterns[] = {Pattern::even, Pattern::random, Pattern::zero_rows, Pattern::zero_columns,
+                                    Pattern::zero, Pattern::giant,  Pattern::sparse};
 const char* name_of(Pattern pattern);
 
 // Where the blocks of a v or w call lie.
@@ -66,9 +65,9 @@ struct Shape {
   Kinds kinds;
   std::size_t bytes = 0;  // of a block, rounded up to whole elements; the largest for v and w
   bool in_place = false;
-  Pattern pattern = Pattern::even;    // v and w only
-  Layout layout = Layout::packed;     // v and w only
-  std::uint64_t seed = 0;             // of the random patterns and layouts
+  Pattern pattern = Pattern::even;  // v and w only
+  Layout layout = Layout::packed;   // v and w only
+  std::uint64_t seed = 0;           // of the random patterns and layouts
 };
 std::string to_string(const Shape& shape);
 

@@ -1,5 +1,5 @@
-// Calls whose explanation says.sh looks for: [BLOCK [CALLS]], 64 bytes and 3 calls if not given; on MPI_COMM_WORLD like those that the preload library itself makes in
-// MPI_Init, and few on another communicator, which is not set up then.
+// Calls whose explanation says.sh looks for: [BLOCK [CALLS]], 64 bytes and 3 calls if not given; on MPI_COMM_WORLD like
+// those that the preload library itself makes in MPI_Init, and few on another communicator, which is not set up then.
 #include <mpi.h>
 
 #include <cstdlib>

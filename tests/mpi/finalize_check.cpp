@@ -25,13 +25,12 @@ void use_all(MPI_Comm comm) {
   for (std::size_t peer = 0; peer < ranks; ++peer) places[peer] = static_cast<int>(peer) * 8;
   const std::vector<MPI_Datatype> kinds(ranks, MPI_INT);
   MPI_Alltoall(send.data(), 64, MPI_INT, receive.data(), 64, MPI_INT, comm);
-  MPI_Alltoallv(send.data(), counts.data(), places.data(), MPI_INT, receive.data(), counts.data(),
-                places.data(), MPI_INT, comm);
-  MPI_Alltoallw(send.data(), counts.data(), places.data(), kinds.data(), receive.data(),
-                counts.data(), places.data(), kinds.data(), comm);
+  MPI_Alltoallv(send.data(), counts.data(), places.data(), MPI_INT, receive.data(), counts.data(), places.data(),
+                MPI_INT, comm);
+  MPI_Alltoallw(send.data(), counts.data(), places.data(), kinds.data(), receive.data(), counts.data(), places.data(),
+                kinds.data(), comm);
   MPI_Allgather(send.data(), 64, MPI_INT, receive.data(), 64, MPI_INT, comm);
-  MPI_Allgatherv(send.data(), 8, MPI_INT, receive.data(), counts.data(), places.data(), MPI_INT,
-                 comm);
+  MPI_Allgatherv(send.data(), 8, MPI_INT, receive.data(), counts.data(), places.data(), MPI_INT, comm);
 }
 
 // Blocks that do not fit a slot: peers read each other's memory.
@@ -115,8 +114,8 @@ int main(int argc, char** argv) {
   if (rank == 0) std::printf("segments before MPI_Finalize: %zu\n", held.others.size());
   const Segments left = segments();
   if (!left.others.empty() || left.heaps.size() > 1) {
-    std::fprintf(stderr, "rank %d still maps %zu segments and %zu heaps after MPI_Finalize\n", rank,
-                 left.others.size(), left.heaps.size());
+    std::fprintf(stderr, "rank %d still maps %zu segments and %zu heaps after MPI_Finalize\n", rank, left.others.size(),
+                 left.heaps.size());
     return 1;
   }
   return 0;

@@ -1,5 +1,5 @@
-// The first call is on a communicator of all ranks in another order. What is found out then, and the communicator made for
-// it, serve MPI_COMM_WORLD, too, where ranks have other numbers.
+// The first call is on a communicator of all ranks in another order. What is found out then, and the communicator made
+// for it, serve MPI_COMM_WORLD, too, where ranks have other numbers.
 #include <mpi.h>
 
 #include <cstdio>

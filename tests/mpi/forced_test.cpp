@@ -67,8 +67,7 @@ int noted_isend(const void* buffer, int count, MPI_Datatype type, int peer, int 
   return real().Isend(buffer, count, type, peer, tag, comm, request);
 }
 
-int noted_irecv(void* buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                MPI_Request* request) {
+int noted_irecv(void* buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
   traffic.steps.receives.push_back(peer);
   traffic.comms.push_back(comm);
   return real().Irecv(buffer, count, type, peer, tag, comm, request);
@@ -140,8 +139,8 @@ void call(Collective collective, int count, const Communicator& on) {
     }
   }
   const auto side = [&](std::vector<int>& buffer) {
-    return CallSide{buffer.data(),  count,   MPI_INT,     counts.data(), places.data(), byte_places.data(),
-                    nullptr, types.data()};
+    return CallSide{buffer.data(),      count,   MPI_INT,     counts.data(), places.data(),
+                    byte_places.data(), nullptr, types.data()};
   };
   const int error = test::call(tested, collective, side(send), side(receive), on.comm);
   EXPECT_EQ(error, MPI_SUCCESS);
@@ -333,8 +332,7 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
     switch (choice.algorithm->engine) {
       case choose::Engine::schedule: {
         const plan::NodeMap nodes = nodes_of(on);
-        const plan::Schedule schedule =
-            choice.algorithm->build({on.size, on.rank, &nodes, choice.parameters});
+        const plan::Schedule schedule = choice.algorithm->build({on.size, on.rank, &nodes, choice.parameters});
         const bool agrees = plan::value_of(choice.parameters, "monolithic", 0) != 0;
         EXPECT_FALSE(traffic.comms.empty());
         expect_steps(schedule, choice, count, agrees ? agreement_on(on) : Steps{}, steps_of(schedule));
@@ -357,8 +355,8 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
         EXPECT_EQ(traffic.collectives, 0);
         if (is_sized(collective) || count == kSmall) {
           const plan::NodeMap nodes = nodes_of(on);
-          const plan::LeadersPlan plan =
-              plan::leaders_plan({on.size, on.rank, &nodes, choice.parameters, {}}, choose::leaders_kind_of(collective));
+          const plan::LeadersPlan plan = plan::leaders_plan({on.size, on.rank, &nodes, choice.parameters, {}},
+                                                            choose::leaders_kind_of(collective));
           // Before blocks that go in several turns all ranks ask each other whether all have room.
           const auto bytes = static_cast<std::int64_t>(static_cast<std::size_t>(count) * sizeof(int));
           const bool in_turns = is_sized(collective) && bytes > plan::value_of(choice.parameters, "piece", INT64_MAX);

@@ -1,5 +1,5 @@
-// Calls nonblocking and persistent functions in a program that does not know which of them its MPI has: they are looked for
-// as mpi4py does. What they bring must be right. Of each that is there two calls are made.
+// Calls nonblocking and persistent functions in a program that does not know which of them its MPI has: they are looked
+// for as mpi4py does. What they bring must be right. Of each that is there two calls are made.
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -32,7 +32,8 @@ void run(const char* name, bool gathers, bool persistent, Call call) {
   if (persistent) MPI_Start(&request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   if (persistent) MPI_Request_free(&request);
-  for (int from = 0; from < ranks; ++from) right = right && got[static_cast<std::size_t>(from)] == value(gathers, from, me);
+  for (int from = 0; from < ranks; ++from)
+    right = right && got[static_cast<std::size_t>(from)] == value(gathers, from, me);
   if (right) return;
   std::fprintf(stderr, "rank %d: %s is wrong\n", me, name);
   MPI_Abort(MPI_COMM_WORLD, 1);

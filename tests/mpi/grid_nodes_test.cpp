@@ -1,6 +1,6 @@
 // The rows and columns of a grid of processes, as the transposes of an FFT have them, on node maps of MPI_COMM_WORLD:
-// each communicator has the nodes of its ranks, and calls on it are served and right. 8 ranks (2 x 4) or 12 (3 x 4), on one
-// host or, without another map, on several.
+// each communicator has the nodes of its ranks, and calls on it are served and right. 8 ranks (2 x 4) or 12 (3 x 4), on
+// one host or, without another map, on several.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

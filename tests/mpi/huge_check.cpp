@@ -157,11 +157,11 @@ struct Buffers {
 
 void vectors(Buffers& b) {
   const Sizes s;
-  expect("Alltoallv_c", CALL(Alltoallv_c)(b.send.data(), s.send, s.from, MPI_BYTE, b.recv.data(), s.recv, s.to, MPI_BYTE,
-                                        MPI_COMM_WORLD));
+  expect("Alltoallv_c", CALL(Alltoallv_c)(b.send.data(), s.send, s.from, MPI_BYTE, b.recv.data(), s.recv, s.to,
+                                          MPI_BYTE, MPI_COMM_WORLD));
   b.check_sizes("Alltoallv_c");
   expect("Alltoallw_c", CALL(Alltoallw_c)(b.send.data(), s.send, s.from, s.types, b.recv.data(), s.recv, s.to, s.types,
-                                        MPI_COMM_WORLD));
+                                          MPI_COMM_WORLD));
   b.check_sizes("Alltoallw_c");
 }
 
@@ -170,7 +170,7 @@ void gathers(Buffers& b) {
   const MPI_Count counts[] = {big, small};
   const MPI_Aint places[] = {piece, beyond + piece};
   expect("Allgatherv_c", CALL(Allgatherv_c)(b.send.data(), counts[rank], MPI_BYTE, b.recv.data(), counts, places,
-                                          MPI_BYTE, MPI_COMM_WORLD));
+                                            MPI_BYTE, MPI_COMM_WORLD));
   b.check_block("Allgatherv_c", 0, 0, piece, big);
   b.check_block("Allgatherv_c", 1, 0, beyond + piece, small);
   b.recv.poison();
@@ -183,8 +183,8 @@ void int_counts(Buffers& b) {
   if (rank == 0) send[1] = doubles;
   if (rank == 1) recv[0] = doubles;
   const int to[2] = {static_cast<int>(piece / sizeof(double)), 0};
-  expect("Alltoallv", CALL(Alltoallv)(b.send.data(), send, from, MPI_DOUBLE, b.recv.data(), recv, to, MPI_DOUBLE,
-                                    MPI_COMM_WORLD));
+  expect("Alltoallv",
+         CALL(Alltoallv)(b.send.data(), send, from, MPI_DOUBLE, b.recv.data(), recv, to, MPI_DOUBLE, MPI_COMM_WORLD));
   if (rank == 1) b.check_block("Alltoallv", 0, 0, piece, doubles * sizeof(double));
   b.recv.poison();
 }
@@ -225,12 +225,16 @@ void requests(Buffers& b) {
     complete(what, made, &request, persistent);
     b.check_sizes(what);
   };
-  check("Ialltoallv_c", Quadrille_Ialltoallv_c(send, s.send, s.from, MPI_BYTE, recv, s.recv, s.to, MPI_BYTE,
-                                               MPI_COMM_WORLD, &request), false);
-  check("Ialltoallw_c", Quadrille_Ialltoallw_c(send, s.send, s.from, s.types, recv, s.recv, s.to, s.types,
-                                               MPI_COMM_WORLD, &request), false);
-  check("Alltoallv_init_c", Quadrille_Alltoallv_init_c(send, s.send, s.from, MPI_BYTE, recv, s.recv, s.to, MPI_BYTE,
-                                                       MPI_COMM_WORLD, MPI_INFO_NULL, &request), true);
+  check("Ialltoallv_c",
+        Quadrille_Ialltoallv_c(send, s.send, s.from, MPI_BYTE, recv, s.recv, s.to, MPI_BYTE, MPI_COMM_WORLD, &request),
+        false);
+  check("Ialltoallw_c",
+        Quadrille_Ialltoallw_c(send, s.send, s.from, s.types, recv, s.recv, s.to, s.types, MPI_COMM_WORLD, &request),
+        false);
+  check("Alltoallv_init_c",
+        Quadrille_Alltoallv_init_c(send, s.send, s.from, MPI_BYTE, recv, s.recv, s.to, MPI_BYTE, MPI_COMM_WORLD,
+                                   MPI_INFO_NULL, &request),
+        true);
 }
 
 // All blocks are large.
@@ -270,14 +274,11 @@ void neighbors(Buffers& b) {
     if (rank == 1) b.check_block(what, 0, 0, piece, big);
     b.recv.poison();
   };
-  check("Neighbor_alltoall_c",
-        CALL(Neighbor_alltoall_c)(send, big, MPI_BYTE, recv + piece, big, MPI_BYTE, line));
+  check("Neighbor_alltoall_c", CALL(Neighbor_alltoall_c)(send, big, MPI_BYTE, recv + piece, big, MPI_BYTE, line));
   check("Neighbor_alltoallv_c",
         CALL(Neighbor_alltoallv_c)(send, count, from, MPI_BYTE, recv, count, to, MPI_BYTE, line));
-  check("Neighbor_alltoallw_c",
-        CALL(Neighbor_alltoallw_c)(send, count, from, types, recv, count, to, types, line));
-  check("Neighbor_allgather_c",
-        CALL(Neighbor_allgather_c)(send, big, MPI_BYTE, recv + piece, big, MPI_BYTE, line));
+  check("Neighbor_alltoallw_c", CALL(Neighbor_alltoallw_c)(send, count, from, types, recv, count, to, types, line));
+  check("Neighbor_allgather_c", CALL(Neighbor_allgather_c)(send, big, MPI_BYTE, recv + piece, big, MPI_BYTE, line));
   check("Neighbor_allgatherv_c", CALL(Neighbor_allgatherv_c)(send, big, MPI_BYTE, recv, count, to, MPI_BYTE, line));
   MPI_Comm_free(&line);
 }

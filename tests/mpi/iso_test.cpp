@@ -25,7 +25,7 @@ Offsets offsets_of(int kind, std::size_t dimensions) {
       ++one[d];
     }
   }
-  if (kind == 1) return all;                                        // none
+  if (kind == 1) return all;                                                                 // none
   if (kind == 2) return {std::vector<int>(dimensions, 1), std::vector<int>(dimensions, 1)};  // one corner, twice
   const int reach = kind == 3 ? 2 : 9;
   for (int i = 0; i < 3 + kind; ++i) {
@@ -52,15 +52,15 @@ MPI_Comm create(MPI_Comm cart, const Offsets& offsets, MPI_Info info) {
   for (const auto& one : offsets) flat.insert(flat.end(), one.begin(), one.end());
   flat.reserve(1);
   MPI_Comm iso = MPI_COMM_NULL;
-  EXPECT_EQ(MPI_SUCCESS, Quadrille_Iso_neighborhood_create(cart, static_cast<int>(offsets.size()),
-                                                           flat.data(), info, &iso));
+  EXPECT_EQ(MPI_SUCCESS,
+            Quadrille_Iso_neighborhood_create(cart, static_cast<int>(offsets.size()), flat.data(), info, &iso));
   return iso;
 }
 
 Topology isomorphic(const TestGrid& grid, const Offsets& offsets, const char* key) {
   MPI_Comm cart;
-  MPI_Cart_create(MPI_COMM_WORLD, static_cast<int>(grid.extents.size()), grid.extents.data(),
-                  grid.periodic.data(), 0, &cart);
+  MPI_Cart_create(MPI_COMM_WORLD, static_cast<int>(grid.extents.size()), grid.extents.data(), grid.periodic.data(), 0,
+                  &cart);
   MPI_Info info = info_with(key);
   Topology t = around(grid, offsets, create(cart, offsets, info));
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
@@ -176,7 +176,7 @@ TEST_F(Isomorphic, PacksMessagesOrSendsThemWithoutACopy) {
     return types_made;
   };
   EXPECT_EQ(types_made_by("torus:pack=300"), 0);
-  EXPECT_GT(types_made_by("torus:pack=299"), 0) ;
+  EXPECT_GT(types_made_by("torus:pack=299"), 0);
   EXPECT_GT(types_made_by("torus:pack=0"), 0);
   detail::mpi_table.store(&real);
   release(t.where);
@@ -363,8 +363,7 @@ TEST_F(Isomorphic, WrongArguments) {
   EXPECT_EQ(create_on(cart, -1, &offset), MPI_ERR_ARG);
   EXPECT_EQ(create_on(cart, 1, nullptr), MPI_ERR_ARG);
   EXPECT_EQ(create_on(MPI_COMM_NULL, 1, &offset), MPI_ERR_COMM);
-  EXPECT_EQ(error_class(Quadrille_Iso_neighborhood_create(cart, 1, &offset, MPI_INFO_NULL, nullptr)),
-            MPI_ERR_ARG);
+  EXPECT_EQ(error_class(Quadrille_Iso_neighborhood_create(cart, 1, &offset, MPI_INFO_NULL, nullptr)), MPI_ERR_ARG);
   EXPECT_EQ(create_on(cart, 0, nullptr), MPI_SUCCESS);
   MPI_Comm_free(&iso);
   MPI_Comm_free(&cart);
@@ -383,8 +382,8 @@ TEST_F(Isomorphic, DifferentListsAreFoundIfChecked) {
   EXPECT_EQ(alone, error_class(Quadrille_Iso_neighborhood_create(cart, 1, &last, info, &iso)));
   if (extent == 1) MPI_Comm_free(&iso);
   // A mistake of one rank alone.
-  EXPECT_EQ(MPI_ERR_ARG, error_class(Quadrille_Iso_neighborhood_create(
-                             cart, me == extent - 1 ? -1 : 1, &last, info, &iso)));
+  EXPECT_EQ(MPI_ERR_ARG,
+            error_class(Quadrille_Iso_neighborhood_create(cart, me == extent - 1 ? -1 : 1, &last, info, &iso)));
   EXPECT_EQ(iso, MPI_COMM_NULL);
   MPI_Info_free(&info);
   MPI_Comm_free(&cart);

@@ -1,7 +1,7 @@
-// Calls of which no rank knows all sizes, left to the MPI between nodes: the ranks ask each other from time to time whether
-// that still holds, and the calls in between keep the answer. All ranks must count those calls alike, whether a rank makes
-// them by a thread that remembers or by one that looks, and whatever is wrong with a call on all ranks; or one would ask
-// while the others do not, and hang. One case a run:
+// Calls of which no rank knows all sizes, left to the MPI between nodes: the ranks ask each other from time to time
+// whether that still holds, and the calls in between keep the answer. All ranks must count those calls alike, whether a
+// rank makes them by a thread that remembers or by one that looks, and whatever is wrong with a call on all ranks; or
+// one would ask while the others do not, and hang. One case a run:
 //   trials   by what the first calls took; messages of ours are slow
 //   model    by the cost model of a tuning table, by which the MPI is faster with large blocks
 #include <mpi.h>
@@ -76,15 +76,17 @@ class Calls {
     const MPI_Datatype type = sound ? MPI_CHAR : MPI_DATATYPE_NULL;
     const std::vector<MPI_Datatype> types(places_.size(), type);
     std::vector<char> send(places_.size() * stride), recv(send.size(), 99);
-    for (int to = 0; to < ranks; ++to) std::memset(&send[places_[to]], value(rank, to), static_cast<std::size_t>(block));
+    for (int to = 0; to < ranks; ++to)
+      std::memset(&send[places_[to]], value(rank, to), static_cast<std::size_t>(block));
     const int error = collective_ == Collective::alltoallv
-                          ? Quadrille_Alltoallv(send.data(), counts.data(), places_.data(), type, recv.data(), counts.data(),
-                                                places_.data(), type, comm_)
+                          ? Quadrille_Alltoallv(send.data(), counts.data(), places_.data(), type, recv.data(),
+                                                counts.data(), places_.data(), type, comm_)
                           : Quadrille_Alltoallw(send.data(), counts.data(), places_.data(), types.data(), recv.data(),
                                                 counts.data(), places_.data(), types.data(), comm_);
     for (int from = 0; sound && from < ranks; ++from) {
       const char* const got = &recv[places_[from]];
-      expect(got[0] == value(from, rank) && got[block - 1] == value(from, rank) && got[block] == 99, "wrong data", calls_);
+      expect(got[0] == value(from, rank) && got[block - 1] == value(from, rank) && got[block] == 99, "wrong data",
+             calls_);
     }
     return error;
   }
@@ -126,7 +128,8 @@ void keep(Calls& calls) {
 void take_the_short_way(Calls& calls) {
   calls.make(large);
   const int before = calls.kept();
-  expect(quadrille::api::passed_again(calls.collective(), calls.comm()), "it does not take the short way", calls.calls());
+  expect(quadrille::api::passed_again(calls.collective(), calls.comm()), "it does not take the short way",
+         calls.calls());
   expect(calls.kept() == before - 1, "the short way does not count", calls.calls());
 }
 
@@ -195,11 +198,13 @@ void change(Calls& calls, bool by_model) {
 void force(Calls& calls) {
   keep(calls);
   const std::uint64_t before = calls.team().counted.counters.served;
-  Quadrille_Set_algorithm(calls.comm(), calls.collective() == Collective::alltoallv ? "alltoallv" : "alltoallw", "spread-out");
+  Quadrille_Set_algorithm(calls.comm(), calls.collective() == Collective::alltoallv ? "alltoallv" : "alltoallw",
+                          "spread-out");
   calls.make(large);
   expect(calls.kept() < 0, "the answer is still kept", calls.calls());
   expect(calls.team().counted.counters.served == before + 1, "the call went to the MPI", calls.calls());
-  Quadrille_Set_algorithm(calls.comm(), calls.collective() == Collective::alltoallv ? "alltoallv" : "alltoallw", nullptr);
+  Quadrille_Set_algorithm(calls.comm(), calls.collective() == Collective::alltoallv ? "alltoallv" : "alltoallw",
+                          nullptr);
   calls.make(large);
 }
 

@@ -1,6 +1,7 @@
 /* Stands for a system that has no memory when Quadrille asks for it. Preloaded before it: the FAIL_AT-th request that
  * Quadrille's library itself makes on rank FAIL_RANK, counted from 0, gets none; FAIL_AT=-1: says at the end how many
- * there were. Requests of the program and of the MPI are not touched. A program may say itself which one: lack_from(). */
+ * there were. Requests of the program and of the MPI are not touched. A program may say itself which one: lack_from().
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

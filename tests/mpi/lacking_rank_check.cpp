@@ -1,12 +1,12 @@
-// One rank has no memory, at each request of a call in turn: nobody waits for it for ever, all ranks get an error of one
-// class or all get their data, and the next call on the communicator is right.
+// One rank has no memory, at each request of a call in turn: nobody waits for it for ever, all ranks get an error of
+// one class or all get their data, and the next call on the communicator is right.
 //
-// Preloaded: lack_of_memory.c. Each case is run on new communicators, where only some requests are drawn, and on one that
-// has made the call before, where it is every one. One case in six is drawn; QUADRILLE_TEST_ALL=1 runs all of them, and
-// QUADRILLE_TEST_SEED repeats a draw.
+// Preloaded: lack_of_memory.c. Each case is run on new communicators, where only some requests are drawn, and on one
+// that has made the call before, where it is every one. One case in six is drawn; QUADRILLE_TEST_ALL=1 runs all of
+// them, and QUADRILLE_TEST_SEED repeats a draw.
 //
-// Large blocks with gaps through leaders are there in each draw, with every request of every rank in a first call, and there
-// all requests after it fail as well: who gets no room when a call is made asks once more when it is started.
+// Large blocks with gaps through leaders are there in each draw, with every request of every rank in a first call, and
+// there all requests after it fail as well: who gets no room when a call is made asks once more when it is started.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <quadrille.h>
@@ -46,7 +46,7 @@ struct Case {
   std::string algorithm;  // empty: what is chosen
   Form form = Form::blocking;
   bool gaps = false, in_place = false;
-  int ints = 1;     // of a block, the most where blocks differ
+  int ints = 1;        // of a block, the most where blocks differ
   bool alone = false;  // the rank alone may get the error, and the others their data
   bool graph = false;  // of neighbours: a graph instead of a grid
 };
@@ -176,15 +176,14 @@ class Data {
     return bytes;
   }
 
-#define BY_FORM(Name, ...)                                                            \
-  (request == nullptr ? Quadrille_##Name(__VA_ARGS__, comm_)                          \
-   : what_.form == Form::persistent                                                   \
-       ? Quadrille_##Name##_init(__VA_ARGS__, comm_, MPI_INFO_NULL, request)          \
-       : nonblocking_##Name(__VA_ARGS__, comm_, request))
-#define NONBLOCKING(Name, Iname)                                                       \
-  template <class... Arguments>                                                        \
-  static int nonblocking_##Name(Arguments... arguments) {                              \
-    return Quadrille_##Iname(arguments...);                                            \
+#define BY_FORM(Name, ...)                                                                                \
+  (request == nullptr               ? Quadrille_##Name(__VA_ARGS__, comm_)                                \
+   : what_.form == Form::persistent ? Quadrille_##Name##_init(__VA_ARGS__, comm_, MPI_INFO_NULL, request) \
+                                    : nonblocking_##Name(__VA_ARGS__, comm_, request))
+#define NONBLOCKING(Name, Iname)                          \
+  template <class... Arguments>                           \
+  static int nonblocking_##Name(Arguments... arguments) { \
+    return Quadrille_##Iname(arguments...);               \
   }
   NONBLOCKING(Alltoall, Ialltoall)
   NONBLOCKING(Alltoallv, Ialltoallv)
@@ -225,7 +224,7 @@ class Data {
   MPI_Comm comm_;
   int call_ = 0, step_ = 1;
   MPI_Datatype type_{};
-  std::vector<int> to_, from_;  // [block] the other rank
+  std::vector<int> to_, from_;                                // [block] the other rank
   std::vector<int> sent_, sent_at_, received_, received_at_;  // ints
   std::vector<MPI_Datatype> send_types_, recv_types_;
   std::vector<int> send_, recv_;
@@ -280,12 +279,12 @@ bool is_local(const Case& what) {
   const bool neighbor = what.collective.starts_with("neighbor");
   const bool between_nodes = std::getenv("QUADRILLE_NODES") != nullptr && what.algorithm.empty();
   if (what.ints < 1000) return false;
-  const bool passes_on = what.algorithm.ends_with("two-phase-bruck") || what.algorithm.find("two-phase-bruck,") != std::string::npos;
+  const bool passes_on =
+      what.algorithm.ends_with("two-phase-bruck") || what.algorithm.find("two-phase-bruck,") != std::string::npos;
   if (between_nodes || (what.algorithm.starts_with("hint-network") && !passes_on)) return what.gaps || what.in_place;
   if (neighbor) return what.gaps && !what.algorithm.starts_with("torus");
   if (what.collective.ends_with("alltoall") || what.collective.find("gather") != std::string::npos) return false;
-  const bool by_need = passes_on || what.algorithm == "sloav" ||
-                       what.algorithm.starts_with("tuna");
+  const bool by_need = passes_on || what.algorithm == "sloav" || what.algorithm.starts_with("tuna");
   return by_need || what.in_place || what.gaps;
 }
 
@@ -380,8 +379,8 @@ class Sweep {
     if (!wrong.empty()) {
       ++bad_;
       if (rank == poor) {
-        std::printf("%s, request %ld of rank %d (at least %zu bytes): %s; error %d here\n", what_.name.c_str(), at, poor,
-                    bytes_, wrong.c_str(), class_of(lacking.error));
+        std::printf("%s, request %ld of rank %d (at least %zu bytes): %s; error %d here\n", what_.name.c_str(), at,
+                    poor, bytes_, wrong.c_str(), class_of(lacking.error));
         std::fflush(stdout);
       }
     }
@@ -397,16 +396,32 @@ class Sweep {
 
 std::vector<Case> dense_cases() {
   std::vector<Case> cases;
-  const std::pair<const char*, const char*> by_messages[] = {
-      {"alltoall", "pairwise"},          {"alltoall", "spread-out"},         {"alltoall", "basic-bruck"},
-      {"alltoall", "modified-bruck"},    {"alltoall", "zero-copy-bruck-dt"}, {"alltoall", "zero-rotation-bruck"},
-      {"alltoallv", "two-phase-bruck"},  {"alltoallv", "sloav"},             {"alltoallv", "two-phase-bruck:monolithic=1"},
-      {"alltoall", "tuna-hierarchical"}, {"alltoallv", "tuna-hierarchical"}, {"alltoallw", "tuna-hierarchical:exchange=staggered"},
-      {"alltoallv", "padded-bruck"},     {"alltoallv", "padded-alltoall"},   {"alltoallv", "spread-out"},
-      {"alltoallw", "two-phase-bruck"},  {"alltoallw", "padded-spread-out"}, {"alltoallw", "pairwise"},
-      {"allgather", "ring"},             {"allgather", "bruck"},             {"allgatherv", "ring"},
-      {"alltoall", ""},                  {"alltoallv", ""},                  {"alltoallw", ""},
-      {"allgather", ""},                 {"allgatherv", ""}};
+  const std::pair<const char*, const char*> by_messages[] = {{"alltoall", "pairwise"},
+                                                             {"alltoall", "spread-out"},
+                                                             {"alltoall", "basic-bruck"},
+                                                             {"alltoall", "modified-bruck"},
+                                                             {"alltoall", "zero-copy-bruck-dt"},
+                                                             {"alltoall", "zero-rotation-bruck"},
+                                                             {"alltoallv", "two-phase-bruck"},
+                                                             {"alltoallv", "sloav"},
+                                                             {"alltoallv", "two-phase-bruck:monolithic=1"},
+                                                             {"alltoall", "tuna-hierarchical"},
+                                                             {"alltoallv", "tuna-hierarchical"},
+                                                             {"alltoallw", "tuna-hierarchical:exchange=staggered"},
+                                                             {"alltoallv", "padded-bruck"},
+                                                             {"alltoallv", "padded-alltoall"},
+                                                             {"alltoallv", "spread-out"},
+                                                             {"alltoallw", "two-phase-bruck"},
+                                                             {"alltoallw", "padded-spread-out"},
+                                                             {"alltoallw", "pairwise"},
+                                                             {"allgather", "ring"},
+                                                             {"allgather", "bruck"},
+                                                             {"allgatherv", "ring"},
+                                                             {"alltoall", ""},
+                                                             {"alltoallv", ""},
+                                                             {"alltoallw", ""},
+                                                             {"allgather", ""},
+                                                             {"allgatherv", ""}};
   for (const auto& [collective, algorithm] : by_messages) cases.push_back({"", collective, algorithm});
   return cases;
 }
@@ -438,9 +453,9 @@ std::vector<Case> pipeline_cases() {
 std::vector<Case> leaders_cases() {
   std::vector<Case> cases;
   const std::pair<const char*, const char*> all[] = {
-      {"alltoall", "leaders"},  {"alltoall", "leaders:leaders=2,exchange=zero-rotation-bruck"},
-      {"alltoallv", "leaders"}, {"alltoallv", "leaders:leaders=2,exchange=pairwise"},
-      {"alltoallw", "leaders"}, {"allgather", "leaders:leaders=2"},
+      {"alltoall", "leaders"},   {"alltoall", "leaders:leaders=2,exchange=zero-rotation-bruck"},
+      {"alltoallv", "leaders"},  {"alltoallv", "leaders:leaders=2,exchange=pairwise"},
+      {"alltoallw", "leaders"},  {"allgather", "leaders:leaders=2"},
       {"allgatherv", "leaders"}, {"allgatherv", "leaders:leaders=2,exchange=ring"}};
   for (const auto& [collective, algorithm] : all) cases.push_back({"", collective, algorithm});
   return cases;
@@ -448,8 +463,8 @@ std::vector<Case> leaders_cases() {
 
 std::vector<Case> neighbor_cases() {
   std::vector<Case> cases;
-  for (const char* c : {"neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "neighbor_allgather",
-                        "neighbor_allgatherv"}) {
+  for (const char* c :
+       {"neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "neighbor_allgather", "neighbor_allgatherv"}) {
     for (const char* algorithm : {"", "direct", "torus", "torus-direct", "rings"}) {
       const bool combines = std::strncmp(algorithm, "torus", 5) == 0;
       const std::string name = c;
@@ -502,19 +517,19 @@ int run(const std::string& which, const char* only) {
   std::mt19937 draw(seed);
   const char* given = std::getenv("QUADRILLE_TEST_PATIENCE");
   const unsigned patience = given != nullptr ? static_cast<unsigned>(std::atol(given)) : 120;  // seconds a case
-  const std::vector<Case> bases = which == "dense"     ? dense_cases()
-                                  : which == "leaders" ? leaders_cases()
-                                  : which == "network" ? network_cases()
+  const std::vector<Case> bases = which == "dense"      ? dense_cases()
+                                  : which == "leaders"  ? leaders_cases()
+                                  : which == "network"  ? network_cases()
                                   : which == "pipeline" ? pipeline_cases()
-                                                       : neighbor_cases();
+                                                        : neighbor_cases();
   int bad = 0, runs = 0;
   // Small blocks, and large ones of which only the large requests get no memory.
   const bool all = only != nullptr || std::getenv("QUADRILLE_TEST_ALL") != nullptr;
   for (const int ints : {3, 18000}) {
     for (const Case& one : all_forms(bases, ints)) {
       if (only != nullptr && one.name.find(only) == std::string::npos) continue;
-      const bool asks = which == "leaders" && ints > 1000 && one.gaps && !one.in_place && one.collective != "alltoallv" &&
-                        one.collective != "alltoallw";
+      const bool asks = which == "leaders" && ints > 1000 && one.gaps && !one.in_place &&
+                        one.collective != "alltoallv" && one.collective != "alltoallw";
       if (!all && draw() % 6 != 0 && !asks) continue;
       alarm(patience);
       const double begin = MPI_Wtime();

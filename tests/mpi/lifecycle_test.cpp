@@ -61,11 +61,9 @@ Shape small(Collective collective) {
 
 // Duplicates a communicator, uses the copy enough for Quadrille to take it up, frees it.
 void one_life(int turn) {
-  Communicator copy = duplicate("copy", turn % 2 == 0 ? MPI_COMM_WORLD
-                                                      : communicator_named("reversed").comm);
+  Communicator copy = duplicate("copy", turn % 2 == 0 ? MPI_COMM_WORLD : communicator_named("reversed").comm);
   for (int i = 0; i < 5; ++i) {
-    expect_good(check(small(i % 2 == 0 ? Collective::alltoall : Collective::allgather), copy,
-                      false));
+    expect_good(check(small(i % 2 == 0 ? Collective::alltoall : Collective::allgather), copy, false));
   }
   release(copy);
 }
@@ -158,30 +156,24 @@ TEST_F(Lifecycle, Intercommunicator) {
     const int here = low ? rank : rank - (world().size + 1) / 2;
     const auto expect_transposed = [&](const char* what) {
       for (int peer = 0; peer < remote; ++peer) {
-        EXPECT_EQ(receive[static_cast<std::size_t>(peer)],
-                  turn * 10000 + (leader + peer) * 100 + here)
-            << what;
+        EXPECT_EQ(receive[static_cast<std::size_t>(peer)], turn * 10000 + (leader + peer) * 100 + here) << what;
       }
       receive.assign(peers, -1);
     };
-    EXPECT_EQ(MPI_SUCCESS, tested.alltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT,
-                                           between));
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, between));
     expect_transposed("alltoall");
-    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(send.data(), ones.data(), places.data(), MPI_INT,
-                                            receive.data(), ones.data(), places.data(), MPI_INT,
-                                            between));
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(send.data(), ones.data(), places.data(), MPI_INT, receive.data(),
+                                            ones.data(), places.data(), MPI_INT, between));
     expect_transposed("alltoallv");
-    EXPECT_EQ(MPI_SUCCESS, tested.alltoallw(send.data(), ones.data(), bytes.data(), kinds.data(),
-                                            receive.data(), ones.data(), bytes.data(),
-                                            kinds.data(), between));
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallw(send.data(), ones.data(), bytes.data(), kinds.data(), receive.data(),
+                                            ones.data(), bytes.data(), kinds.data(), between));
     expect_transposed("alltoallw");
-    EXPECT_EQ(MPI_SUCCESS,
-              tested.allgather(&rank, 1, MPI_INT, receive.data(), 1, MPI_INT, between));
+    EXPECT_EQ(MPI_SUCCESS, tested.allgather(&rank, 1, MPI_INT, receive.data(), 1, MPI_INT, between));
     for (int peer = 0; peer < remote; ++peer) {
       EXPECT_EQ(receive[static_cast<std::size_t>(peer)], leader + peer);
     }
-    EXPECT_EQ(MPI_SUCCESS, tested.allgatherv(&rank, 1, MPI_INT, receive.data(), ones.data(),
-                                             places.data(), MPI_INT, between));
+    EXPECT_EQ(MPI_SUCCESS,
+              tested.allgatherv(&rank, 1, MPI_INT, receive.data(), ones.data(), places.data(), MPI_INT, between));
     for (int peer = 0; peer < remote; ++peer) {
       EXPECT_EQ(receive[static_cast<std::size_t>(peer)], leader + peer);
     }
@@ -192,8 +184,7 @@ TEST_F(Lifecycle, Intercommunicator) {
 // The drop-in program is only worth something if the calls do arrive at the preloaded library.
 TEST_F(Lifecycle, DoorIsInPlace) {
   if (can_force) GTEST_SKIP() << "for the drop-in door";
-  for (const char* name :
-       {"MPI_Alltoall", "MPI_Alltoallv", "MPI_Alltoallw", "MPI_Allgather", "MPI_Allgatherv"}) {
+  for (const char* name : {"MPI_Alltoall", "MPI_Alltoallv", "MPI_Alltoallw", "MPI_Allgather", "MPI_Allgatherv"}) {
     EXPECT_NE(dlsym(RTLD_DEFAULT, name), native_symbol(name))
         << name << " is the MPI's own: is libquadrille_mpi.so preloaded?";
   }

@@ -1,7 +1,8 @@
 // Nonblocking calls like one before take over a request that has ended, and are carried out as the others are.
+#include "api/made_again.hpp"
+
 #include <vector>
 
-#include "api/made_again.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"
 #include "world.hpp"
@@ -39,7 +40,8 @@ struct Started {
   void expect_all() const {
     const auto block = static_cast<std::size_t>(count);
     for (std::size_t i = 0; i < recv.size(); ++i) {
-      ASSERT_EQ(recv[i], value(static_cast<int>(i / block), gather ? 0 : static_cast<std::size_t>(world().rank), i % block))
+      ASSERT_EQ(recv[i],
+                value(static_cast<int>(i / block), gather ? 0 : static_cast<std::size_t>(world().rank), i % block))
           << (gather ? "allgather" : "alltoall") << " of " << count << ", round " << round << ", element " << i;
     }
   }

@@ -76,8 +76,7 @@ class Listener : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (world().rank == 0 || !result.failed()) return;
     std::fprintf(stderr, "rank %d, %s, %s:%d: %s\n", world().rank, name_.c_str(),
-                 result.file_name() != nullptr ? result.file_name() : "?", result.line_number(),
-                 result.message());
+                 result.file_name() != nullptr ? result.file_name() : "?", result.line_number(), result.message());
   }
 
  private:

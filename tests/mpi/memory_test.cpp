@@ -19,8 +19,7 @@ namespace {
 class Memory : public MpiTest {};
 
 std::uint32_t word(int from, int to, int turn, std::size_t i) {
-  const auto mixed = static_cast<std::uint64_t>(from * 7919 + to * 104729 + turn * 1299709) +
-                     i * 0x9e3779b97f4a7c15ULL;
+  const auto mixed = static_cast<std::uint64_t>(from * 7919 + to * 104729 + turn * 1299709) + i * 0x9e3779b97f4a7c15ULL;
   return static_cast<std::uint32_t>(mixed >> 17);
 }
 
@@ -36,8 +35,7 @@ std::size_t exchange(void* send, void* recv, std::size_t words, int turn, const 
   }
   std::memset(recv, 0xee, size * words * 4);
   const auto count = static_cast<int>(words);
-  EXPECT_EQ(tested.alltoall(send, count, MPI_INT32_T, recv, count, MPI_INT32_T, on.comm),
-            MPI_SUCCESS);
+  EXPECT_EQ(tested.alltoall(send, count, MPI_INT32_T, recv, count, MPI_INT32_T, on.comm), MPI_SUCCESS);
   std::size_t wrong = 0;
   for (std::size_t from = 0; from < size; ++from) {
     for (std::size_t i = 0; i < words; ++i) {
@@ -49,9 +47,7 @@ std::size_t exchange(void* send, void* recv, std::size_t words, int turn, const 
 
 constexpr std::size_t words = 20'000;  // 80 kB a block
 
-std::size_t bytes_on(const Communicator& on) {
-  return words * 4 * static_cast<std::size_t>(on.size);
-}
+std::size_t bytes_on(const Communicator& on) { return words * 4 * static_cast<std::size_t>(on.size); }
 
 TEST_F(Memory, FreedAndAllocatedAnew) {
   const Communicator& on = communicator_named("world");
@@ -109,8 +105,8 @@ TEST_F(Memory, DroppedPagesAreZeros) {
   for (int turn = 0; turn < 3; ++turn) {
     std::memset(send, 0x77, bytes_on(on));
     std::memset(recv, 0x77, bytes_on(on));
-    const std::size_t first = (reinterpret_cast<std::uintptr_t>(send) + page - 1) / page * page -
-                              reinterpret_cast<std::uintptr_t>(send);
+    const std::size_t first =
+        (reinterpret_cast<std::uintptr_t>(send) + page - 1) / page * page - reinterpret_cast<std::uintptr_t>(send);
     const std::size_t dropped = (bytes_on(on) - first) / page * page;
     ASSERT_EQ(madvise(send + first, dropped, MADV_DONTNEED), 0);
     EXPECT_EQ(std::count(send + first, send + first + dropped, 0), static_cast<std::ptrdiff_t>(dropped));
@@ -127,8 +123,7 @@ TEST_F(Memory, DroppedPagesAreZeros) {
 TEST_F(Memory, UnmappedAndMappedAgain) {
   const Communicator& on = communicator_named("world");
   for (int turn = 0; turn < repeats(20, 6); ++turn) {
-    void* send = mmap(nullptr, bytes_on(on), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                      -1, 0);
+    void* send = mmap(nullptr, bytes_on(on), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void* recv = mmap(nullptr, bytes_on(on), PROT_READ | PROT_WRITE,
                       (turn % 2 == 0 ? MAP_PRIVATE : MAP_SHARED) | MAP_ANONYMOUS, -1, 0);
     EXPECT_EQ(exchange(send, recv, words, 300 + turn, on), 0U);

@@ -58,8 +58,8 @@ int call_it(const Door& door, const Case& c, const int* send, int* recv, const C
   std::vector<int> from_bytes, to_bytes;
   for (const int place : from) from_bytes.push_back(place * static_cast<int>(sizeof(int)));
   for (const int place : to) to_bytes.push_back(place * static_cast<int>(sizeof(int)));
-  const CallSide sends{const_cast<int*>(send), c.sent, MPI_INT, sent.data(), from.data(), from_bytes.data(), nullptr,
-                       ints.data()};
+  const CallSide sends{const_cast<int*>(send), c.sent,  MPI_INT,    sent.data(), from.data(),
+                       from_bytes.data(),      nullptr, ints.data()};
   const CallSide receives{recv, c.given, MPI_INT, given.data(), to.data(), to_bytes.data(), nullptr, ints.data()};
   return call(door, c.collective, sends, receives, where.comm);
 }
@@ -134,7 +134,8 @@ TEST_F(Mismatch, MoreIsSentThanIsExpected) {
         int error = MPI_SUCCESS;
         expect_good(make_call(c, where, error));
         const bool was_cut = may_cut && is_allgather(collective) && error == MPI_SUCCESS;
-        EXPECT_TRUE(was_cut || class_of(error) == MPI_ERR_TRUNCATE) << name_of(collective) << " of " << c.sent << " for " << c.given << ": class " << class_of(error);
+        EXPECT_TRUE(was_cut || class_of(error) == MPI_ERR_TRUNCATE)
+            << name_of(collective) << " of " << c.sent << " for " << c.given << ": class " << class_of(error);
       }
     }
   }

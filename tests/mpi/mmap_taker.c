@@ -90,8 +90,7 @@ __attribute__((constructor)) static void when_loaded(void) {
 
 // Preloaded before Quadrille, whose function is the next one.
 EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  int (*next)(int*, char***, int, int*) =
-      (int (*)(int*, char***, int, int*))dlsym(RTLD_NEXT, "MPI_Init_thread");
+  int (*next)(int*, char***, int, int*) = (int (*)(int*, char***, int, int*))dlsym(RTLD_NEXT, "MPI_Init_thread");
   if (!mode_is("load")) take_over();
   return next(argc, argv, required, provided);
 }

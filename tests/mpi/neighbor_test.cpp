@@ -26,8 +26,8 @@ void expect_served(const Topology& t, std::uint64_t seed, const Door& door) {
   }
 }
 
-constexpr const char* algorithms[] = {"rings",         "sh-naive", "sh-co",                "sh-numa-co", "direct",
-                                      "straightforward", "torus",    "torus-direct:ports=0", "basis"};
+constexpr const char* algorithms[] = {
+    "rings", "sh-naive", "sh-co", "sh-numa-co", "direct", "straightforward", "torus", "torus-direct:ports=0", "basis"};
 constexpr int algorithm_count = 9;
 
 // Forces none, then each algorithm in turn. With many ranks, which have many grids, four of them; of any nine grids one
@@ -109,9 +109,9 @@ TEST_F(Neighbors, OneWayChainsMayRunAhead) {
   MPI_Comm_free(&chain);
 }
 
-// Inside a node a block larger than its receiver expects is an error there, unless the MPI cuts it and says nothing, and
-// the next call is as if nothing had happened; also if the block does not fit the ring, and if it stays in the sender's
-// memory.
+// Inside a node a block larger than its receiver expects is an error there, unless the MPI cuts it and says nothing,
+// and the next call is as if nothing had happened; also if the block does not fit the ring, and if it stays in the
+// sender's memory.
 TEST_F(Neighbors, ALargerBlockThanExpectedIsAnErrorOnly) {
   // Between nodes it is a message, and the MPI's.
   if (!can_force || world().size < 2 || !on_one_node()) return;
@@ -124,7 +124,7 @@ TEST_F(Neighbors, ALargerBlockThanExpectedIsAnErrorOnly) {
     std::vector<char> got(edges * static_cast<std::size_t>(count) + 1, 'g');
     const bool sends_more = world().rank == 0;
     const int status = tested.neighbor_alltoall(sent.data(), sends_more ? 2 * count : count, MPI_CHAR, got.data(),
-                                                 count, MPI_CHAR, t.where.comm);
+                                                count, MPI_CHAR, t.where.comm);
     const bool from_first = std::any_of(t.in.begin(), t.in.end(), [](const Edge& e) { return e.peer == 0; });
     if (from_first && !sends_more) {
       int result = MPI_SUCCESS;
@@ -160,10 +160,10 @@ TEST_F(Neighbors, AddressesAsDisplacements) {
     const MPI_Aint step = sizeof(int);
     const MPI_Aint out[] = {absolute ? from : 0, absolute ? from + step : step};
     const MPI_Aint in[] = {absolute ? to : 0, absolute ? to + step : step};
-    ASSERT_EQ(tested.neighbor_alltoallw(absolute ? MPI_BOTTOM : sent, counts, out, types,
-                                         absolute ? MPI_BOTTOM : static_cast<void*>(got), counts, in, types,
-                                         t.where.comm),
-              MPI_SUCCESS);
+    ASSERT_EQ(
+        tested.neighbor_alltoallw(absolute ? MPI_BOTTOM : sent, counts, out, types,
+                                  absolute ? MPI_BOTTOM : static_cast<void*>(got), counts, in, types, t.where.comm),
+        MPI_SUCCESS);
     // With two ranks an MPI may mix up which of its two neighbours a block is from.
     if (size > 2 || (can_force && size == 2)) {
       EXPECT_EQ(got[0], (me + size - 1) % size * 2 + 1) << algorithm;
@@ -184,11 +184,16 @@ TEST_F(Neighbors, ErrorsReachTheUserAsFromTheMpi) {
   };
   const auto outcome = [&](const Door& d, int wrong) {
     switch (wrong) {
-      case 0: return d.neighbor_alltoall(buffer, 1, MPI_INT, buffer + 32, 1, MPI_INT, plain.comm);
-      case 1: return d.neighbor_alltoall(buffer, -1, MPI_INT, buffer + 32, -1, MPI_INT, t.where.comm);
-      case 2: return d.neighbor_allgather(buffer, 1, MPI_DATATYPE_NULL, buffer + 32, 1, MPI_DATATYPE_NULL, t.where.comm);
-      case 3: return d.neighbor_allgather(buffer, 1, MPI_INT, buffer + 32, -1, MPI_INT, t.where.comm);
-      default: return d.neighbor_alltoall(buffer, 1, MPI_INT, buffer + 32, 1, MPI_INT, MPI_COMM_NULL);
+      case 0:
+        return d.neighbor_alltoall(buffer, 1, MPI_INT, buffer + 32, 1, MPI_INT, plain.comm);
+      case 1:
+        return d.neighbor_alltoall(buffer, -1, MPI_INT, buffer + 32, -1, MPI_INT, t.where.comm);
+      case 2:
+        return d.neighbor_allgather(buffer, 1, MPI_DATATYPE_NULL, buffer + 32, 1, MPI_DATATYPE_NULL, t.where.comm);
+      case 3:
+        return d.neighbor_allgather(buffer, 1, MPI_INT, buffer + 32, -1, MPI_INT, t.where.comm);
+      default:
+        return d.neighbor_alltoall(buffer, 1, MPI_INT, buffer + 32, 1, MPI_INT, MPI_COMM_NULL);
     }
   };
   MPI_Comm_set_errhandler(t.where.comm, MPI_ERRORS_RETURN);

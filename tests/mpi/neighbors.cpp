@@ -27,21 +27,17 @@ std::size_t units_of(const NeighborShape& shape, int s, int d, int id, std::size
   if (gather && shape.sizes_by_id) return most;
   const std::uint64_t edge =
       gather ? static_cast<std::uint64_t>(s)
-             : (shape.sizes_by_id ? 0 : static_cast<std::uint64_t>(s * 100 + d) << 20) +
-                   static_cast<std::uint64_t>(id);
+             : (shape.sizes_by_id ? 0 : static_cast<std::uint64_t>(s * 100 + d) << 20) + static_cast<std::uint64_t>(id);
   const std::uint64_t chance = mix(shape.seed * 7919 + edge + 1);
   return chance % 4 == 0 ? 0 : chance / 4 % (most + 1);
 }
 
 const Type* pick(const std::vector<const Type*>& list, const NeighborShape& shape, int me, int place) {
   const int other = is_typed(shape.collective) ? place : 0;
-  return list[mix(shape.seed * 104729 + static_cast<std::uint64_t>(me * 1009 + other) + 17) %
-              list.size()];
+  return list[mix(shape.seed * 104729 + static_cast<std::uint64_t>(me * 1009 + other) + 17) % list.size()];
 }
 
-std::ptrdiff_t round_up(std::ptrdiff_t value, std::ptrdiff_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
+std::ptrdiff_t round_up(std::ptrdiff_t value, std::ptrdiff_t unit) { return (value + unit - 1) / unit * unit; }
 
 // Places the blocks; v and w in reverse order with gaps. Displacements of w are whole 16 bytes.
 void place(std::vector<Block>& blocks, bool bytes, bool in_order) {
@@ -65,8 +61,7 @@ struct Part {
 Part part_of(const NeighborShape& shape, const Topology& t) {
   const int unit = common_units(shape.kinds), me = t.where.rank;
   const Type& first = *shape.kinds.send.front();
-  const std::size_t unit_bytes =
-      first.size / static_cast<std::size_t>(first.units) * static_cast<std::size_t>(unit);
+  const std::size_t unit_bytes = first.size / static_cast<std::size_t>(first.units) * static_cast<std::size_t>(unit);
   const std::size_t most = (shape.bytes + unit_bytes - 1) / unit_bytes;
   const auto block = [&](const std::vector<const Type*>& list, int place, std::size_t units) {
     const Type* type = pick(list, shape, me, place);
@@ -77,13 +72,11 @@ Part part_of(const NeighborShape& shape, const Topology& t) {
   part.one_receive = block(shape.kinds.receive, 0, most);
   for (std::size_t k = 0; k < t.in.size(); ++k) {
     const Edge& e = t.in[k];
-    part.receive.push_back(block(shape.kinds.receive, static_cast<int>(k),
-                                 units_of(shape, e.peer, me, e.id, most)));
+    part.receive.push_back(block(shape.kinds.receive, static_cast<int>(k), units_of(shape, e.peer, me, e.id, most)));
   }
   for (std::size_t k = 0; k < (is_allgather(shape.collective) ? 1 : t.out.size()); ++k) {
     const Edge e = k < t.out.size() ? t.out[k] : Edge{me, 0};
-    part.send.push_back(block(shape.kinds.send, static_cast<int>(k),
-                              units_of(shape, me, e.peer, e.id, most)));
+    part.send.push_back(block(shape.kinds.send, static_cast<int>(k), units_of(shape, me, e.peer, e.id, most)));
   }
   if (is_allgather(shape.collective)) part.one_send = part.send.front();
   part.destinations = t.out.size();
@@ -110,8 +103,8 @@ int call(const Door& door, const NeighborShape& shape, const Part& part, const v
 
 std::string to_string(const NeighborShape& shape) {
   std::ostringstream text;
-  text << name_of(shape.collective) << ' ' << shape.kinds.name << ' ' << shape.bytes
-       << " B, seed " << shape.seed << (shape.sizes_by_id ? ", sizes by edge" : "");
+  text << name_of(shape.collective) << ' ' << shape.kinds.name << ' ' << shape.bytes << " B, seed " << shape.seed
+       << (shape.sizes_by_id ? ", sizes by edge" : "");
   return text.str();
 }
 
@@ -287,9 +280,9 @@ Topology random_graph(int shape, std::uint64_t seed) {
   auto& sources = in[static_cast<std::size_t>(me)];
   auto& destinations = out[static_cast<std::size_t>(me)];
   sources.reserve(1), destinations.reserve(1);
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, static_cast<int>(sources.size()), sources.data(),
-                                 MPI_UNWEIGHTED, static_cast<int>(destinations.size()),
-                                 destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
+                                 static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &comm);
   return of_graph(name, comm, out, in);
 }
 

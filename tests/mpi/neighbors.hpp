@@ -48,8 +48,8 @@ Topology around(const TestGrid& grid, const std::vector<std::vector<int>>& offse
 struct NeighborShape {
   Collective collective;
   Kinds kinds;
-  std::size_t bytes;      // of a block, rounded up to whole elements; the largest for v and w
-  bool sizes_by_id;       // v and w: edges of one id have one size everywhere
+  std::size_t bytes;  // of a block, rounded up to whole elements; the largest for v and w
+  bool sizes_by_id;   // v and w: edges of one id have one size everywhere
   std::uint64_t seed;
 };
 std::string to_string(const NeighborShape& shape);

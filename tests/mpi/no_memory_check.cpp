@@ -60,8 +60,7 @@ int main(int argc, char** argv) {
     if (error != MPI_SUCCESS) std::printf("rank %d: error %d in turn %d\n", rank, error, turn);
     good = good && error == MPI_SUCCESS;
     for (int peer = 0; peer < size; ++peer) {
-      good = good &&
-             buffer[static_cast<std::size_t>(peer) * static_cast<std::size_t>(ints)] == value(peer, rank);
+      good = good && buffer[static_cast<std::size_t>(peer) * static_cast<std::size_t>(ints)] == value(peer, rank);
     }
   }
   std::printf("rank %d: %s\n", rank, good ? "good" : "WRONG");

@@ -20,8 +20,7 @@ std::uint64_t word_of(std::uint64_t seed_and_place) {
 }  // namespace
 
 void fill(Key key, std::size_t first, std::size_t count, unsigned char* out) {
-  const std::uint64_t ranks = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.source))
-                               << 32) |
+  const std::uint64_t ranks = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.source)) << 32) |
                               static_cast<std::uint32_t>(key.destination);
   const std::uint64_t seed = mix(mix(ranks + 1) ^ key.call);
   // Up to the next word, then whole words, then what is left.
@@ -45,15 +44,14 @@ namespace {
 constexpr std::size_t guard = 256;
 constexpr std::ptrdiff_t int_bytes = sizeof(int);
 
-Type predefined(const char* name, MPI_Datatype handle, Base base, std::vector<Run> runs,
-                std::ptrdiff_t extent) {
+Type predefined(const char* name, MPI_Datatype handle, Base base, std::vector<Run> runs, std::ptrdiff_t extent) {
   std::size_t size = 0;
   for (const Run& run : runs) size += run.length;
   return {name, handle, base, 1, size, 0, extent, std::move(runs), true};
 }
 
-Type derived(const char* name, MPI_Datatype handle, Base base, int units, std::ptrdiff_t lower,
-             std::ptrdiff_t extent, std::vector<Run> runs) {
+Type derived(const char* name, MPI_Datatype handle, Base base, int units, std::ptrdiff_t lower, std::ptrdiff_t extent,
+             std::vector<Run> runs) {
   MPI_Type_commit(&handle);
   std::size_t size = 0;
   for (const Run& run : runs) size += run.length;
@@ -78,8 +76,7 @@ Type contiguous_ints(const char* name, int count) {
   MPI_Datatype handle;
   MPI_Type_contiguous(count, MPI_INT, &handle);
   const std::ptrdiff_t extent = count * int_bytes;
-  return derived(name, handle, Base::integer, count, 0, extent,
-                 {{0, static_cast<std::size_t>(extent)}});
+  return derived(name, handle, Base::integer, count, 0, extent, {{0, static_cast<std::size_t>(extent)}});
 }
 
 // Three pairs of ints, four ints apart: 0 1 . . 4 5 . . 8 9
@@ -97,16 +94,16 @@ Type struct_with_gaps() {
   const MPI_Datatype parts[] = {MPI_INT, MPI_INT};
   MPI_Datatype handle;
   MPI_Type_create_struct(2, lengths, at, parts, &handle);
-  return derived("resized-struct", resized(handle, 0, 6 * int_bytes), Base::integer, 3, 0,
-                 6 * int_bytes, {{0, 4}, {2 * int_bytes, 8}});
+  return derived("resized-struct", resized(handle, 0, 6 * int_bytes), Base::integer, 3, 0, 6 * int_bytes,
+                 {{0, 4}, {2 * int_bytes, 8}});
 }
 
 // Three ints whose lower bound lies two ints before the first of them.
 Type lower_bound_before_data() {
   MPI_Datatype handle;
   MPI_Type_contiguous(3, MPI_INT, &handle);
-  return derived("negative-bound", resized(handle, -2 * int_bytes, 7 * int_bytes), Base::integer,
-                 3, -2 * int_bytes, 7 * int_bytes, {{0, 12}});
+  return derived("negative-bound", resized(handle, -2 * int_bytes, 7 * int_bytes), Base::integer, 3, -2 * int_bytes,
+                 7 * int_bytes, {{0, 12}});
 }
 
 // Two ints before the address that is given to MPI, the second one first.
@@ -115,8 +112,7 @@ Type data_before_address() {
   const int at[] = {-1, -3};
   MPI_Datatype handle;
   MPI_Type_indexed(2, lengths, at, MPI_INT, &handle);
-  return derived("negative-data", handle, Base::integer, 2, -3 * int_bytes, 3 * int_bytes,
-                 ints_at({-1, -3}));
+  return derived("negative-data", handle, Base::integer, 2, -3 * int_bytes, 3 * int_bytes, ints_at({-1, -3}));
 }
 
 // Four ints without a gap, but not in the order of memory: size and extent are equal.
@@ -131,8 +127,7 @@ Type permuted() {
 Type sparse_int() {
   MPI_Datatype handle;
   MPI_Type_dup(MPI_INT, &handle);
-  return derived("sparse", resized(handle, 0, 5 * int_bytes), Base::integer, 1, 0, 5 * int_bytes,
-                 {{0, 4}});
+  return derived("sparse", resized(handle, 0, 5 * int_bytes), Base::integer, 1, 0, 5 * int_bytes, {{0, 4}});
 }
 
 // A record of different basic types with the compiler's padding: char, double, short.
@@ -143,8 +138,7 @@ Type record() {
     short number;
   };
   const int lengths[] = {1, 1, 1};
-  const MPI_Aint at[] = {offsetof(Layout, letter), offsetof(Layout, value),
-                         offsetof(Layout, number)};
+  const MPI_Aint at[] = {offsetof(Layout, letter), offsetof(Layout, value), offsetof(Layout, number)};
   const MPI_Datatype parts[] = {MPI_CHAR, MPI_DOUBLE, MPI_SHORT};
   MPI_Datatype handle;
   MPI_Type_create_struct(3, lengths, at, parts, &handle);
@@ -221,8 +215,7 @@ Image::Image(const std::vector<Block>& blocks, std::uint64_t seed, std::size_t s
   std::ptrdiff_t most = 0;
   for (const Block& block : blocks) {
     if (block.count == 0) continue;
-    const std::ptrdiff_t last =
-        block.at + static_cast<std::ptrdiff_t>(block.count - 1) * block.type->extent;
+    const std::ptrdiff_t last = block.at + static_cast<std::ptrdiff_t>(block.count - 1) * block.type->extent;
     for (const Run& run : block.type->runs) {
       least = std::min({least, block.at + run.at, last + run.at});
       most = std::max({most, block.at + run.at + static_cast<std::ptrdiff_t>(run.length),
@@ -240,8 +233,7 @@ void Image::write(const Block& block, Key key) {
   if (block.count == 0) return;
   const Type& type = *block.type;
   unsigned char* start = bytes_.data() + static_cast<std::ptrdiff_t>(origin_) + block.at;
-  const bool dense = type.runs.size() == 1 &&
-                     static_cast<std::ptrdiff_t>(type.runs[0].length) == type.extent;
+  const bool dense = type.runs.size() == 1 && static_cast<std::ptrdiff_t>(type.runs[0].length) == type.extent;
   if (dense) {
     fill(key, 0, block.bytes(), start + type.runs[0].at);
     return;
@@ -280,9 +272,8 @@ std::string Image::difference(const Image& expected) const {
     return static_cast<std::ptrdiff_t>(at) - static_cast<std::ptrdiff_t>(origin_);
   };
   std::ostringstream line;
-  line << wrong << " wrong bytes, the first at " << from_address(first) << ", the last at "
-       << from_address(last) << " of a buffer that ends at "
-       << from_address(bytes_.size() - guard);
+  line << wrong << " wrong bytes, the first at " << from_address(first) << ", the last at " << from_address(last)
+       << " of a buffer that ends at " << from_address(bytes_.size() - guard);
   return line.str();
 }
 

@@ -59,11 +59,11 @@ struct Type {
   std::string name;
   MPI_Datatype handle;
   Base base;
-  int units;                // elements of the base in one element of this type
-  std::size_t size;         // bytes of data in one element
-  std::ptrdiff_t lower;     // lower bound
+  int units;             // elements of the base in one element of this type
+  std::size_t size;      // bytes of data in one element
+  std::ptrdiff_t lower;  // lower bound
   std::ptrdiff_t extent;
-  std::vector<Run> runs;    // in the order in which the data travels
+  std::vector<Run> runs;  // in the order in which the data travels
   bool predefined = false;
 };
 

@@ -83,8 +83,8 @@ void expect_many_under_way(const char* algorithm) {
   int send[requests][4], recv[requests][4];
   Quadrille_Request all[requests];
   for (int r = 0; r < requests; ++r) {
-    EXPECT_EQ(MPI_SUCCESS, Quadrille_Neighbor_alltoall_init(send[r], 1, MPI_INT, recv[r], 1, MPI_INT, iso,
-                                                            MPI_INFO_NULL, &all[r]));
+    EXPECT_EQ(MPI_SUCCESS,
+              Quadrille_Neighbor_alltoall_init(send[r], 1, MPI_INT, recv[r], 1, MPI_INT, iso, MPI_INFO_NULL, &all[r]));
   }
   for (int turn = 0; turn < repeats(60, 10); ++turn) {
     for (int r = 0; r < requests; ++r) {
@@ -390,8 +390,8 @@ TEST_F(Persistent, WrongUse) {
   int buffer[64] = {}, flag = 0;
   Quadrille_Request request = QUADRILLE_REQUEST_NULL;
   const auto make = [&](MPI_Comm comm, int count, Quadrille_Request* to) {
-    return error_class(Quadrille_Neighbor_allgather_init(buffer, count, MPI_INT, buffer + 32, count, MPI_INT,
-                                                         comm, MPI_INFO_NULL, to));
+    return error_class(Quadrille_Neighbor_allgather_init(buffer, count, MPI_INT, buffer + 32, count, MPI_INT, comm,
+                                                         MPI_INFO_NULL, to));
   };
   EXPECT_EQ(make(plain.comm, 1, &request), MPI_ERR_TOPOLOGY);
   EXPECT_EQ(request, QUADRILLE_REQUEST_NULL);

@@ -23,9 +23,7 @@ Shape small(Collective collective, std::size_t bytes) {
   return shape;
 }
 
-void nap(int milliseconds) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-}
+void nap(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
 class Progress : public MpiTest {};
 
@@ -100,8 +98,8 @@ TEST_F(Progress, SendBufferIsReusedAtOnce) {
     for (int turn = 0; turn < repeats(300, 20); ++turn) {
       send.assign(send.size(), turn * 100 + where.rank);
       if (turn % 16 == 0 && where.rank == turn / 16 % where.size) nap(1);
-      tested.alltoall(send.data(), static_cast<int>(words), MPI_INT, receive.data(),
-                      static_cast<int>(words), MPI_INT, where.comm);
+      tested.alltoall(send.data(), static_cast<int>(words), MPI_INT, receive.data(), static_cast<int>(words), MPI_INT,
+                      where.comm);
       send.assign(send.size(), -1);
       for (std::size_t i = 0; i < receive.size(); ++i) {
         wrong += receive[i] != turn * 100 + static_cast<int>(i / words);
@@ -220,8 +218,8 @@ TEST_F(Progress, ThreadsMakeCommunicators) {
   for (Communicator& base : bases) release(base);
 }
 
-// Threads that go on with each other's calls. With one more that does nothing but take the time of a processor each of them is often
-// stopped at any point, also where it has just let another know that its call is done.
+// Threads that go on with each other's calls. With one more that does nothing but take the time of a processor each of
+// them is often stopped at any point, also where it has just let another know that its call is done.
 TEST_F(Progress, ThreadsEndEachOthersCalls) {
   if (world().thread_level < MPI_THREAD_MULTIPLE) {
     GTEST_SKIP() << "the MPI does not provide MPI_THREAD_MULTIPLE";
@@ -266,9 +264,9 @@ TEST_F(Progress, Soak) {
     const int count = static_cast<int>(bytes);
     const bool gather = draw / 128 % 4 == 0;
     for (std::size_t d = 0; d < size; ++d) {
-      std::fill_n(&send[d * bytes], bytes,
-                  static_cast<unsigned char>(mix(draw + static_cast<std::uint64_t>(where.rank) * 64 +
-                                                 (gather ? 0 : d))));
+      std::fill_n(
+          &send[d * bytes], bytes,
+          static_cast<unsigned char>(mix(draw + static_cast<std::uint64_t>(where.rank) * 64 + (gather ? 0 : d))));
     }
     std::fill(receive.begin(), receive.end(), static_cast<unsigned char>(0));
     if (gather) {

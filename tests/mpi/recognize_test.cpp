@@ -44,8 +44,8 @@ MPI_Comm create(const std::vector<Edge>& in, const std::vector<Edge>& out) {
   sources.reserve(1), destinations.reserve(1);  // some MPIs refuse a null array
   MPI_Comm graph = MPI_COMM_NULL;
   MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, static_cast<int>(in.size()), sources.data(), MPI_UNWEIGHTED,
-                                 static_cast<int>(out.size()), destinations.data(), MPI_UNWEIGHTED,
-                                 MPI_INFO_NULL, 0, &graph);
+                                 static_cast<int>(out.size()), destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &graph);
   return graph;
 }
 

@@ -1,7 +1,7 @@
 // One rank makes a call that the MPI refuses, handles the error, and makes the call again without the mistake; or all
 // ranks do. The other ranks know nothing of the refused call, so it must leave no trace. If it is counted among the
-// calls of a communicator, later ones are served on some ranks and forwarded on others, and hang. Each mistake is made before
-// each of the first calls of each form, on the world and on new communicators.
+// calls of a communicator, later ones are served on some ranks and forwarded on others, and hang. Each mistake is made
+// before each of the first calls of each form, on the world and on new communicators.
 //   first   the first 25 calls on a communicator; `first 4`: with each collective every fourth of them
 //   trials  Alltoallv and Alltoallw between nodes, long after the communicator is ready; also by error handlers that
 //           throw, or free the communicator
@@ -97,7 +97,7 @@ struct Side {
 #define QUADRILLE_LIST_VECTOR(s, r) \
   s.buffer, s.counts, s.places, s.type, const_cast<void*>(r.buffer), r.counts, r.places, r.type
 #define QUADRILLE_LIST_GATHERV(s, r) s.buffer, s.count, s.type, const_cast<void*>(r.buffer), r.counts, r.places, r.type
-#define QUADRILLE_LIST_TYPED(s, r)                                                                       \
+#define QUADRILLE_LIST_TYPED(s, r) \
   s.buffer, s.counts, bytes_of<Place>(s), s.types, const_cast<void*>(r.buffer), r.counts, bytes_of<Place>(r), r.types
 
 template <class Place>
@@ -112,13 +112,13 @@ const Place* bytes_of(const Side& side) {
 // Of a nonblocking call or a persistent one that is started at once.
 int begin(Collective collective, Form form, const Side& s, const Side& r, MPI_Comm comm, Request* request) {
   switch (collective) {
-#define QUADRILLE_CASE(lower, Name, FORM, Displacement)                                        \
-  case Collective::lower: {                                                                    \
-    [[maybe_unused]] typedef Displacement Place;                                               \
-    using Init [[maybe_unused]] = int(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info, Request*); \
-    if (form == Form::blocking) return QUADRILLE_NAMED(Name)(QUADRILLE_LIST_##FORM(s, r), comm); \
+#define QUADRILLE_CASE(lower, Name, FORM, Displacement)                                                         \
+  case Collective::lower: {                                                                                     \
+    [[maybe_unused]] typedef Displacement Place;                                                                \
+    using Init [[maybe_unused]] = int(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info, Request*);      \
+    if (form == Form::blocking) return QUADRILLE_NAMED(Name)(QUADRILLE_LIST_##FORM(s, r), comm);                \
     if (form == Form::nonblocking) return QUADRILLE_NAMED_I(lower)(QUADRILLE_LIST_##FORM(s, r), comm, request); \
-    return QUADRILLE_NAMED_INIT(Name)(QUADRILLE_LIST_##FORM(s, r), comm, MPI_INFO_NULL, request); \
+    return QUADRILLE_NAMED_INIT(Name)(QUADRILLE_LIST_##FORM(s, r), comm, MPI_INFO_NULL, request);               \
   }
     QUADRILLE_MPI_COLLECTIVES(QUADRILLE_CASE)
     default:
@@ -142,11 +142,17 @@ enum class Mistake {
   null_buffer,
   same_buffers,
 };
-constexpr Mistake mistakes[] = {
-    Mistake::negative_send_count, Mistake::negative_receive_count, Mistake::null_send_type,
-    Mistake::null_receive_type,   Mistake::uncommitted_send_type,  Mistake::receive_in_place,
-    Mistake::no_counts,           Mistake::no_places,              Mistake::uneven,
-    Mistake::null_buffer,         Mistake::same_buffers};
+constexpr Mistake mistakes[] = {Mistake::negative_send_count,
+                                Mistake::negative_receive_count,
+                                Mistake::null_send_type,
+                                Mistake::null_receive_type,
+                                Mistake::uncommitted_send_type,
+                                Mistake::receive_in_place,
+                                Mistake::no_counts,
+                                Mistake::no_places,
+                                Mistake::uneven,
+                                Mistake::null_buffer,
+                                Mistake::same_buffers};
 
 #if defined(OPEN_MPI)
 constexpr bool open_mpi = true;
@@ -196,8 +202,7 @@ struct Call {
   std::vector<MPI_Aint> far_places;
   std::vector<MPI_Datatype> types, receive_types;
 
-  Call(Collective which, MPI_Comm on, int turn)
-      : collective(which), comm(on), blocks(is_neighbor(which) ? 2 : ranks) {
+  Call(Collective which, MPI_Comm on, int turn) : collective(which), comm(on), blocks(is_neighbor(which) ? 2 : ranks) {
     const auto size = static_cast<std::size_t>(blocks);
     counts.assign(size, 1), receive_counts.assign(size, 1);
     types.assign(size, MPI_INT), receive_types.assign(size, MPI_INT);
@@ -214,7 +219,7 @@ struct Call {
 
   int begin(Form form, Mistake mistake, Request* request) {
     Side s{sent.data(), 1, MPI_INT, counts.data(), places.data(), byte_places.data(), far_places.data(), types.data()};
-    Side r{got.data(),  1, MPI_INT, receive_counts.data(), places.data(), byte_places.data(), far_places.data(),
+    Side r{got.data(),          1, MPI_INT, receive_counts.data(), places.data(), byte_places.data(), far_places.data(),
            receive_types.data()};
     std::vector<int> bad_counts = counts;
     std::vector<MPI_Datatype> bad_types = types;
@@ -407,8 +412,8 @@ void where_forwarded(Collective collective, int who, MPI_Errhandler handler) {
   MPI_Comm comm = a_ring();
   if (who > 0) MPI_Comm_set_errhandler(comm, handler);
   for (int turn = 0; turn < calls; ++turn) {
-    std::snprintf(now, sizeof now, "%s where it is forwarded, wrong on %d, turn %d\n",
-                  row_of(collective).name.data(), who, turn);
+    std::snprintf(now, sizeof now, "%s where it is forwarded, wrong on %d, turn %d\n", row_of(collective).name.data(),
+                  who, turn);
     Call wrong(collective, comm, turn), call(collective, comm, turn);
     if (rank == who && !is_refused(wrong, open_mpi ? Mistake::uneven : Mistake::same_buffers)) continue;
     Request request = no_request;

@@ -1,5 +1,5 @@
-// Requests and threads: of the program, several in Quadrille at a time (MPI_THREAD_MULTIPLE), and of Quadrille, which goes
-// on with what is under way while the program computes.
+// Requests and threads: of the program, several in Quadrille at a time (MPI_THREAD_MULTIPLE), and of Quadrille, which
+// goes on with what is under way while the program computes.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -89,8 +89,8 @@ TEST_F(RequestThreads, EachItsCommunicator) {
         }
         One blocking(comm, 300, turn % 2 == 0);
         blocking.fill(turn);
-        EXPECT_EQ(MPI_SUCCESS, blocking.gather ? Quadrille_Allgather(blocking.sent.data(), 300, MPI_INT, blocking.got.data(),
-                                                                     300, MPI_INT, comm)
+        EXPECT_EQ(MPI_SUCCESS, blocking.gather ? Quadrille_Allgather(blocking.sent.data(), 300, MPI_INT,
+                                                                     blocking.got.data(), 300, MPI_INT, comm)
                                                : Quadrille_Alltoall(blocking.sent.data(), 300, MPI_INT,
                                                                     blocking.got.data(), 300, MPI_INT, comm));
         blocking.expect_right();

@@ -53,8 +53,8 @@ void set(Odd& element, double v) {
 }
 bool holds(const double& element, double v) { return element == v; }
 bool holds(const Odd& element, double v) {
-  return element.letter == static_cast<char>(static_cast<std::int64_t>(v) % 100) &&
-         element.number == v && element.last == 'z';
+  return element.letter == static_cast<char>(static_cast<std::int64_t>(v) % 100) && element.number == v &&
+         element.last == 'z';
 }
 
 // The arguments of one rank. The blocks lie in the buffer in reverse order, with gaps.
@@ -90,15 +90,13 @@ std::string difference(const Plan& pattern, int me, int call, const Quadrille_Re
     const auto& blocks = pattern[static_cast<std::size_t>(source)];
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i].destination != me) continue;
-      const std::string where =
-          "entry " + std::to_string(entry) + " from " + std::to_string(source);
+      const std::string where = "entry " + std::to_string(entry) + " from " + std::to_string(source);
       if (entry >= got.nsources) return where + " is missing";
       if (got.sources[entry] != source) {
         return where + " says source " + std::to_string(got.sources[entry]);
       }
       if (got.counts[entry] != blocks[i].count) {
-        return where + " has count " + std::to_string(got.counts[entry]) + ", not " +
-               std::to_string(blocks[i].count);
+        return where + " has count " + std::to_string(got.counts[entry]) + ", not " + std::to_string(blocks[i].count);
       }
       const auto* data = static_cast<const Element*>(got.data) + got.displs[entry];
       for (int e = 0; e < blocks[i].count; ++e) {
@@ -109,8 +107,7 @@ std::string difference(const Plan& pattern, int me, int call, const Quadrille_Re
       ++entry;
     }
   }
-  if (entry != got.nsources)
-    return "there are " + std::to_string(got.nsources - entry) + " too many";
+  if (entry != got.nsources) return "there are " + std::to_string(got.nsources - entry) + " too many";
   return {};
 }
 
@@ -118,14 +115,13 @@ template <class Element>
 void expect_exchanged(const Plan& pattern, MPI_Datatype type, const Communicator& where, int call) {
   const Arguments<Element> mine(pattern[static_cast<std::size_t>(where.rank)], where.rank, call);
   Quadrille_Received got;
-  const int code = Quadrille_Exchange(mine.buffer.data(), static_cast<int>(mine.counts.size()),
-                                      mine.destinations.data(), mine.counts.data(),
-                                      mine.places.data(), type, type, where.comm, &got);
+  const int code =
+      Quadrille_Exchange(mine.buffer.data(), static_cast<int>(mine.counts.size()), mine.destinations.data(),
+                         mine.counts.data(), mine.places.data(), type, type, where.comm, &got);
   EXPECT_EQ(code, MPI_SUCCESS);
   const std::string wrong = difference<Element>(pattern, where.rank, call, got);
   expect_good(wrong.empty() ? wrong
-                            : "call " + std::to_string(call) + ", rank " +
-                                  std::to_string(where.rank) + ": " + wrong);
+                            : "call " + std::to_string(call) + ", rank " + std::to_string(where.rank) + ": " + wrong);
   EXPECT_EQ(Quadrille_Received_free(&got), MPI_SUCCESS);
   EXPECT_EQ(got.data, nullptr);
   EXPECT_EQ(Quadrille_Received_free(&got), MPI_SUCCESS) << "twice";
@@ -142,8 +138,7 @@ Plan random_pattern(int ranks, std::uint32_t seed, int most, int largest) {
     for (unsigned i = 0; i < number; ++i) {
       const int to = static_cast<int>(random() % static_cast<unsigned>(ranks));
       const bool empty = random() % 5 == 0;
-      blocks.push_back(
-          {to, empty ? 0 : static_cast<int>(random() % static_cast<unsigned>(largest + 1))});
+      blocks.push_back({to, empty ? 0 : static_cast<int>(random() % static_cast<unsigned>(largest + 1))});
     }
   }
   return pattern;
@@ -151,9 +146,7 @@ Plan random_pattern(int ranks, std::uint32_t seed, int most, int largest) {
 
 class Sparse : public MpiTest, public testing::WithParamInterface<const char*> {
  protected:
-  void force_on(MPI_Comm comm) {
-    EXPECT_EQ(MPI_SUCCESS, Quadrille_Set_algorithm(comm, "exchange", GetParam()));
-  }
+  void force_on(MPI_Comm comm) { EXPECT_EQ(MPI_SUCCESS, Quadrille_Set_algorithm(comm, "exchange", GetParam())); }
   void SetUp() override {
     MpiTest::SetUp();
     where_ = duplicate("sparse");
@@ -180,8 +173,8 @@ TEST_P(Sparse, NobodySendsAnything) {
   const Plan nothing(index(where_.size));
   for (int i = 0; i < 20; ++i) both(nothing);
   Quadrille_Received got;
-  EXPECT_EQ(MPI_SUCCESS, Quadrille_Exchange(nullptr, 0, nullptr, nullptr, nullptr,
-                                            MPI_DATATYPE_NULL, MPI_INT, where_.comm, &got));
+  EXPECT_EQ(MPI_SUCCESS,
+            Quadrille_Exchange(nullptr, 0, nullptr, nullptr, nullptr, MPI_DATATYPE_NULL, MPI_INT, where_.comm, &got));
   EXPECT_EQ(got.nsources, 0);
   EXPECT_EQ(got.sources, nullptr);
   EXPECT_EQ(got.data, nullptr);
@@ -203,8 +196,7 @@ TEST_P(Sparse, OneselfAndTheSameRankSeveralTimes) {
   Plan pattern(index(where_.size));
   for (int r = 0; r < where_.size; ++r) {
     const int next = (r + 1) % where_.size;
-    pattern[index(r)] = {{next, 3},   {r, 2}, {next, 0}, {r, 0},
-                         {next, 500}, {r, 9}, {next, 1}, {next, 1}};
+    pattern[index(r)] = {{next, 3}, {r, 2}, {next, 0}, {r, 0}, {next, 500}, {r, 9}, {next, 1}, {next, 1}};
   }
   both(pattern);
 }
@@ -245,14 +237,11 @@ TEST_P(Sparse, InTurnWithOthers) {
   const std::vector<int> sent(index(where_.size), where_.rank);
   std::vector<int> got(index(where_.size));
   for (int call = 0; call < 60; ++call) {
-    const char* const other = call % 3 == 0   ? "consensus"
-                              : call % 3 == 1 ? "bruck:radix=3"
-                                              : GetParam();
+    const char* const other = call % 3 == 0 ? "consensus" : call % 3 == 1 ? "bruck:radix=3" : GetParam();
     EXPECT_EQ(MPI_SUCCESS, Quadrille_Set_algorithm(where_.comm, "exchange", other));
     for (std::uint32_t i = 0; i < 3; ++i) {
       both(random_pattern(where_.size, static_cast<std::uint32_t>(call) * 3 + i, 4, 20));
-      EXPECT_EQ(MPI_SUCCESS,
-                Quadrille_Alltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, where_.comm));
+      EXPECT_EQ(MPI_SUCCESS, Quadrille_Alltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, where_.comm));
       for (int r = 0; r < where_.size; ++r) EXPECT_EQ(got[index(r)], r);
     }
   }
@@ -273,15 +262,13 @@ TEST_P(Sparse, AnotherTypeAtTheReceiver) {
   const MPI_Count count = 4;
   const MPI_Aint place = 0;
   Quadrille_Received got;
-  EXPECT_EQ(MPI_SUCCESS, Quadrille_Exchange(mine, 1, &next, &count, &place, MPI_DOUBLE, pair,
-                                            where_.comm, &got));
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Exchange(mine, 1, &next, &count, &place, MPI_DOUBLE, pair, where_.comm, &got));
   EXPECT_EQ(got.nsources, 1);
   if (got.nsources == 1) {
     EXPECT_EQ(got.counts[0], 2);
     const auto at = [&](int e, int k) {
       double v;
-      std::memcpy(&v, static_cast<char*>(got.data) + (got.displs[0] + e) * 40 - 16 + k * 8,
-                  sizeof v);
+      std::memcpy(&v, static_cast<char*>(got.data) + (got.displs[0] + e) * 40 - 16 + k * 8, sizeof v);
       return v;
     };
     EXPECT_EQ(at(0, 0), before + 0.25);
@@ -309,10 +296,9 @@ enum class Mistake {
   loose_type,
   loose_sendtype
 };
-constexpr Mistake all_mistakes[] = {
-    Mistake::rank,       Mistake::rank_below,    Mistake::count,    Mistake::number,
-    Mistake::buffer,     Mistake::array,         Mistake::received, Mistake::null_type,
-    Mistake::loose_type, Mistake::loose_sendtype};
+constexpr Mistake all_mistakes[] = {Mistake::rank,       Mistake::rank_below,    Mistake::count,    Mistake::number,
+                                    Mistake::buffer,     Mistake::array,         Mistake::received, Mistake::null_type,
+                                    Mistake::loose_type, Mistake::loose_sendtype};
 
 int expected_class(Mistake mistake) {
   switch (mistake) {
@@ -335,8 +321,7 @@ int expected_class(Mistake mistake) {
 }
 
 // Sends two ints to the next rank, with a mistake.
-int call_with(Mistake mistake, const Communicator& where, MPI_Datatype loose,
-              Quadrille_Received* got) {
+int call_with(Mistake mistake, const Communicator& where, MPI_Datatype loose, Quadrille_Received* got) {
   const int data[] = {1, 2};
   int to[] = {(where.rank + 1) % where.size, where.rank};
   MPI_Count counts[] = {2, 1};
@@ -345,11 +330,8 @@ int call_with(Mistake mistake, const Communicator& where, MPI_Datatype loose,
   if (mistake == Mistake::rank_below) to[1] = -1;
   if (mistake == Mistake::count) counts[1] = -1;
   const bool is_null = mistake == Mistake::null_type;
-  const MPI_Datatype take = mistake == Mistake::loose_type ? loose
-                            : is_null                      ? MPI_DATATYPE_NULL
-                                                           : MPI_INT;
-  return Quadrille_Exchange(mistake == Mistake::buffer ? nullptr : data,
-                            mistake == Mistake::number ? -1 : 2, to,
+  const MPI_Datatype take = mistake == Mistake::loose_type ? loose : is_null ? MPI_DATATYPE_NULL : MPI_INT;
+  return Quadrille_Exchange(mistake == Mistake::buffer ? nullptr : data, mistake == Mistake::number ? -1 : 2, to,
                             mistake == Mistake::array ? nullptr : counts, places,
                             mistake == Mistake::loose_sendtype ? loose : MPI_INT, take, where.comm,
                             mistake == Mistake::received ? nullptr : got);
@@ -363,8 +345,7 @@ TEST_P(Sparse, AMistakeOfOneRankFailsEverywhereAndHangsNobody) {
       const Mistake mine = where_.rank == wrong ? mistake : Mistake::none;
       Quadrille_Received got;
       const int code = call_with(mine, where_, loose, &got);
-      EXPECT_EQ(error_class(code), expected_class(mistake))
-          << "mistake " << static_cast<int>(mistake);
+      EXPECT_EQ(error_class(code), expected_class(mistake)) << "mistake " << static_cast<int>(mistake);
       if (mine != Mistake::received) {
         EXPECT_EQ(got.nsources, 0);
         EXPECT_EQ(got.memory, nullptr);
@@ -393,17 +374,15 @@ TEST_P(Sparse, APartOfAnElementIsRefused) {
   const MPI_Aint place = 0;
   const bool sends = where_.rank == where_.size - 1;
   Quadrille_Received got;
-  const int code = Quadrille_Exchange("12345", sends ? 1 : 0, &to, &count, &place, MPI_CHAR,
-                                      MPI_DOUBLE, where_.comm, &got);
+  const int code =
+      Quadrille_Exchange("12345", sends ? 1 : 0, &to, &count, &place, MPI_CHAR, MPI_DOUBLE, where_.comm, &got);
   EXPECT_EQ(error_class(code), where_.rank == 0 ? MPI_ERR_TYPE : MPI_SUCCESS);
   EXPECT_EQ(got.nsources, 0);
   Quadrille_Received_free(&got);
   both(random_pattern(where_.size, 6, 4, 10));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Sparse,
-                         testing::Values("", "consensus", "bruck", "bruck:radix=3",
-                                         "bruck:radix=64"),
+INSTANTIATE_TEST_SUITE_P(All, Sparse, testing::Values("", "consensus", "bruck", "bruck:radix=3", "bruck:radix=64"),
                          [](const auto& info) {
                            std::string name = *info.param == 0 ? "default" : info.param;
                            for (char& c : name) {
@@ -419,16 +398,16 @@ void hear(MPI_Comm*, int*, ...) { ++heard; }
 
 TEST_F(SparseCommunicators, NeitherNullNorInter) {
   Quadrille_Received got;
-  EXPECT_EQ(MPI_ERR_COMM, error_class(Quadrille_Exchange(nullptr, 0, nullptr, nullptr, nullptr,
-                                                         MPI_INT, MPI_INT, MPI_COMM_NULL, &got)));
+  EXPECT_EQ(MPI_ERR_COMM, error_class(Quadrille_Exchange(nullptr, 0, nullptr, nullptr, nullptr, MPI_INT, MPI_INT,
+                                                         MPI_COMM_NULL, &got)));
   if (world().size < 2) return;
   const int side = world().rank % 2;
   MPI_Comm half, inter;
   MPI_Comm_split(MPI_COMM_WORLD, side, world().rank, &half);
   MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 0, &inter);
   MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
-  EXPECT_EQ(MPI_ERR_COMM, error_class(Quadrille_Exchange(nullptr, 0, nullptr, nullptr, nullptr,
-                                                         MPI_INT, MPI_INT, inter, &got)));
+  EXPECT_EQ(MPI_ERR_COMM,
+            error_class(Quadrille_Exchange(nullptr, 0, nullptr, nullptr, nullptr, MPI_INT, MPI_INT, inter, &got)));
   MPI_Comm_free(&inter);
   MPI_Comm_free(&half);
 }

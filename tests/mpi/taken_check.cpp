@@ -210,7 +210,8 @@ TEST_P(Taken, IsNotCompleteBeforeAPeerHasStarted) {
   }
 }
 
-// Who only looks, and lets the MPI go on by other calls, sees the end as well. It is freed, or started again, only then.
+// Who only looks, and lets the MPI go on by other calls, sees the end as well. It is freed, or started again, only
+// then.
 TEST_P(Taken, IsSeenToBeComplete) {
   Exchange exchange(MPI_COMM_WORLD, GetParam().count, GetParam().form);
   for (int turn = 0; turn < repeats(12, 3); ++turn) {

@@ -6,13 +6,12 @@
 //   unlike      v and w calls move so different amounts that they compare nothing
 //   unlike-at-first  likewise, but later calls are alike, and are compared then
 //   no-start    the MPI cannot start some reductions on one rank
-//   no-answer   the MPI fails in a reduction: the call returns an error, and so does every later one on that communicator
-//   sums        calls of Allgatherv with the same largest block that move much more or less in all
-//   off         nothing is tried
-//   data        only that all data arrives
-//   mixed       sizes in turn, in place, forced in between, communicators freed in the middle, a rank that expects too little
-//   orders      one node: orders of copies, with buffers in shared heaps and elsewhere
-//   kept        what one communicator found holds on others of its shape, if all of their ranks have found the same
+//   no-answer   the MPI fails in a reduction: the call returns an error, and so does every later one on that
+//   communicator sums        calls of Allgatherv with the same largest block that move much more or less in all off
+//   nothing is tried data        only that all data arrives mixed       sizes in turn, in place, forced in between,
+//   communicators freed in the middle, a rank that expects too little orders      one node: orders of copies, with
+//   buffers in shared heaps and elsewhere kept        what one communicator found holds on others of its shape, if all
+//   of their ranks have found the same
 #include <mpi.h>
 
 #include <algorithm>
@@ -37,13 +36,13 @@ namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
 using quadrille::Mpi;
-using quadrille::Of;
 using quadrille::mpi;
+using quadrille::Of;
 
 constexpr int calls = 150, most_block = 3000;  // all is tried in fewer
 
 bool everywhere = false;  // not on rank 1 alone, which may not send
-Mpi real;  // the MPI's functions as they are
+Mpi real;                 // the MPI's functions as they are
 int real_rank = 0;
 
 void dawdle() {
@@ -71,7 +70,8 @@ void slow_down() {
   const_cast<Mpi&>(mpi()).*Function = Slow<Function>::call;
 }
 
-// Between two looks at the clock passes what a call of ours takes; the MPI's own put right what is missing, or too much.
+// Between two looks at the clock passes what a call of ours takes; the MPI's own put right what is missing, or too
+// much.
 double shown = 0;
 double of_ours() { return real_rank == 1 ? 1.5e-3 : 0.1e-3; }
 double show() { return shown += of_ours(); }
@@ -93,7 +93,8 @@ void show_time_of() {
 
 // Every third reduction cannot be started at first.
 int starts = 0;
-int seldom_started(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+int seldom_started(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request* request) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 1 && starts++ % 3 != 2) return MPI_ERR_NO_MEM;
@@ -127,7 +128,8 @@ void slow_down(const std::string& name) {
     slow_down<&Mpi::Allgather>();
     slow_down<&Mpi::Allgatherv>();
   }
-  if (name == "skewed") show_time_of<&Mpi::Alltoall, &Mpi::Alltoallv, &Mpi::Alltoallw, &Mpi::Allgather, &Mpi::Allgatherv>();
+  if (name == "skewed")
+    show_time_of<&Mpi::Alltoall, &Mpi::Alltoallv, &Mpi::Alltoallw, &Mpi::Allgather, &Mpi::Allgatherv>();
   everywhere = name == "slow-ours";
   if (name == "slow-ours") slow_down<&Mpi::Isend>();
 }
@@ -194,7 +196,8 @@ void exchange(const World& w, const Case& c, int call, MPI_Comm comm = MPI_COMM_
   for (int r = 0; r < w.ranks; ++r) {
     places[static_cast<std::size_t>(r)] = r * c.block;
     if (is_allgather(c.collective) && c.in_place && r != w.rank) continue;
-    std::memset(from_here + static_cast<std::size_t>(r) * block, byte_of(w.rank, is_allgather(c.collective) ? 0 : r, call), block);
+    std::memset(from_here + static_cast<std::size_t>(r) * block,
+                byte_of(w.rank, is_allgather(c.collective) ? 0 : r, call), block);
   }
   MPI_Barrier(comm);
   call_it(c, c.in_place ? MPI_IN_PLACE : send.data(), recv.data(), counts, places, comm);
@@ -213,7 +216,8 @@ const choose::Selection& selection(Collective collective, MPI_Comm comm = MPI_CO
 
 // What does not wait for the slow rank of the MPI's own, whichever of them, or the MPI's own.
 bool is_wanted(const std::string& chosen, const std::string& name, Collective collective) {
-  const bool mpi_is_slow = name == "slow-mpi" || name == "no-start" || name == "skewed" || name == "unlike-at-first" || (name == "unlike" && is_sized(collective));
+  const bool mpi_is_slow = name == "slow-mpi" || name == "no-start" || name == "skewed" || name == "unlike-at-first" ||
+                           (name == "unlike" && is_sized(collective));
   return (chosen != "mpi") == mpi_is_slow;
 }
 
@@ -265,8 +269,8 @@ void expect_too_little(const World& w) {
 void mix(const World& w) {
   for (const Collective c : all_collectives) {
     for (int call = 0; call < 2 * calls; ++call) {
-      exchange(w, {c, call % 2 == 0 ? 50 : most_block, call % 5 == 3}, call);       // two classes
-      exchange(w, {c, call % 3 == 0 ? 20000 : 20100, call % 4 == 1}, call);         // one class
+      exchange(w, {c, call % 2 == 0 ? 50 : most_block, call % 5 == 3}, call);  // two classes
+      exchange(w, {c, call % 3 == 0 ? 20000 : 20100, call % 4 == 1}, call);    // one class
     }
   }
   for (int round = 0; round < 8; ++round) {
@@ -318,7 +322,8 @@ void gather_different_sums(const World& w) {
     const team::CachedSelection* last =
         team::team_of(MPI_COMM_WORLD)->chosen.selections[static_cast<std::size_t>(Collective::allgatherv)].last();
     loads.push_back(last->load);
-    if (last->trial == nullptr || !last->trial->trial.contest.decided()) fail("rank %d: the trial does not end\n", w.rank);
+    if (last->trial == nullptr || !last->trial->trial.contest.decided())
+      fail("rank %d: the trial does not end\n", w.rank);
   }
   if (loads[0] == loads[1]) fail("rank %d: they share a trial\n", w.rank);
 }
@@ -343,7 +348,8 @@ void try_orders(const World& w) {
 MPI_Comm comm_of(const World& w, const std::vector<int>& ranks) {
   const auto place = std::find(ranks.begin(), ranks.end(), w.rank);
   MPI_Comm comm;
-  MPI_Comm_split(MPI_COMM_WORLD, place == ranks.end() ? MPI_UNDEFINED : 0, static_cast<int>(place - ranks.begin()), &comm);
+  MPI_Comm_split(MPI_COMM_WORLD, place == ranks.end() ? MPI_UNDEFINED : 0, static_cast<int>(place - ranks.begin()),
+                 &comm);
   return comm;
 }
 
@@ -403,7 +409,8 @@ void keep(const World& w) {
     std::vector<int> ranks = {0, 1, 2, 3};
     for (unsigned i = 3; i > 0; --i) std::swap(ranks[i], ranks[below(i + 1)]);
     ranks.resize(2 + below(3));
-    tries_on(w, ranks, all_collectives[below(static_cast<unsigned>(all_collectives.size()))], static_cast<int>(1 + below(45)));
+    tries_on(w, ranks, all_collectives[below(static_cast<unsigned>(all_collectives.size()))],
+             static_cast<int>(1 + below(45)));
     if (below(5) == 0 && w.rank == static_cast<int>(below(4))) turn_around(Collective::alltoall);
   }
 }

@@ -93,8 +93,7 @@ bool is_on_all_ranks(choose::SwitchPoints points) {
 
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
-  const std::string file =
-      "/tmp/quadrille_tuning_check_" + std::to_string(getpid()) + ".json";
+  const std::string file = "/tmp/quadrille_tuning_check_" + std::to_string(getpid()) + ".json";
   const std::string problem = write_table(file, name, rank_before_init());
   setenv("QUADRILLE_TUNING", file.c_str(), 1);
   MPI_Init(&argc, &argv);

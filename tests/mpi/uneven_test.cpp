@@ -12,16 +12,17 @@ namespace {
 
 class Uneven : public MpiTest, public testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, Uneven,
-                         testing::Values("two-phase-bruck", "two-phase-bruck:radix=4",
-                                         "two-phase-bruck:eager=0", "two-phase-bruck:monolithic=1", "sloav",
-                                         "tuna-hierarchical", "tuna-hierarchical:exchange=staggered",
-                                         "padded-bruck", "padded-alltoall"),
-                         [](const auto& info) { return test_name({Collective::alltoallv, info.param}); });
+                         testing::Values("two-phase-bruck", "two-phase-bruck:radix=4", "two-phase-bruck:eager=0",
+                                         "two-phase-bruck:monolithic=1", "sloav", "tuna-hierarchical",
+                                         "tuna-hierarchical:exchange=staggered", "padded-bruck", "padded-alltoall"),
+                         [](const auto& info) {
+                           return test_name({Collective::alltoallv, info.param});
+                         });
 
 // Ints from `source` to `destination`: mostly few, at times none or some thousand.
 int count_of(int call, int source, int destination) {
-  const std::uint64_t draw = mix(mix(static_cast<std::uint64_t>(call)) +
-                                 static_cast<std::uint64_t>(source) * 1009 + static_cast<std::uint64_t>(destination));
+  const std::uint64_t draw = mix(mix(static_cast<std::uint64_t>(call)) + static_cast<std::uint64_t>(source) * 1009 +
+                                 static_cast<std::uint64_t>(destination));
   if (draw % 1000 == 0) return static_cast<int>(draw / 1000 % 3000);
   return draw % 4 == 0 ? 0 : static_cast<int>(draw / 4 % 17);
 }
@@ -55,8 +56,8 @@ TEST_P(Uneven, TenThousandCallsWithChangingCounts) {
       std::fill_n(send.begin() + to[at], out[at], value_of(call, where.rank, p));
     }
     const std::vector<int> before = out;
-    ASSERT_EQ(tested.alltoallv(send.data(), out.data(), to.data(), MPI_INT, receive.data(), in.data(),
-                               from.data(), MPI_INT, where.comm),
+    ASSERT_EQ(tested.alltoallv(send.data(), out.data(), to.data(), MPI_INT, receive.data(), in.data(), from.data(),
+                               MPI_INT, where.comm),
               MPI_SUCCESS);
     wrong += out != before;
     for (int p = 0; p < where.size; ++p) {

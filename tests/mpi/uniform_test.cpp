@@ -8,8 +8,7 @@
 namespace quadrille::test {
 namespace {
 
-constexpr std::size_t uniform_sizes[] = {0,    1,    7,    8,    64,   100,  511,  512,  513,
-                                         4095, 4096, 4097, 8191, 8192, 8193, 65536};
+constexpr std::size_t uniform_sizes[] = {0, 1, 7, 8, 64, 100, 511, 512, 513, 4095, 4096, 4097, 8191, 8192, 8193, 65536};
 
 std::vector<Kinds> all_kinds() {
   std::vector<Kinds> all;
@@ -45,8 +44,7 @@ std::vector<Shape> uniform_shapes(Collective collective) {
   return all;
 }
 
-const std::vector<Collective> uniform_collectives =
-    those([](Collective c) { return is_dense(c) && is_regular(c); });
+const std::vector<Collective> uniform_collectives = those([](Collective c) { return is_dense(c) && is_regular(c); });
 
 class Uniform : public MpiTest, public testing::WithParamInterface<Forced> {};
 
@@ -55,10 +53,8 @@ TEST_P(Uniform, EveryShape) {
   check_shapes(forced, uniform_shapes(forced.collective), {.forced = 60, .least = 6, .self = 40});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Uniform,
-    testing::ValuesIn(forced_choices(uniform_collectives, can_force)),
-    [](const testing::TestParamInfo<Forced>& info) { return test_name(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, Uniform, testing::ValuesIn(forced_choices(uniform_collectives, can_force)),
+                         [](const testing::TestParamInfo<Forced>& info) { return test_name(info.param); });
 
 class UniformDefault : public MpiTest {};
 

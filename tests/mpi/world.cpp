@@ -114,8 +114,7 @@ bool is_served_by_default(const Communicator& communicator) {
   // Through the drop-in door the first calls are the MPI's, unless it is told otherwise.
   const bool first_too = can_force || std::getenv("QUADRILLE_SETUP_AFTER") != nullptr;
   const bool by_default = is("QUADRILLE", "on") && is("QUADRILLE_ALGORITHM", "") && is("QUADRILLE_SETUP_AFTER", "0") &&
-                          first_too &&
-                          (std::getenv("QUADRILLE_INBOX") == nullptr || !is("QUADRILLE_INBOX", "0"));
+                          first_too && (std::getenv("QUADRILLE_INBOX") == nullptr || !is("QUADRILLE_INBOX", "0"));
   return on_one_node() && communicator.size > 1 && by_default;
 }
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <numeric>
 #include <random>
-#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,8 +44,7 @@ LineBasis basis_of(const std::vector<int>& values, int ring) {
     for (const int element : basis.sums[i]) {
       sum += element;
       EXPECT_TRUE(used.insert(element).second) << "used twice";
-      EXPECT_NE(std::find(basis.elements.begin(), basis.elements.end(), element),
-                basis.elements.end());
+      EXPECT_NE(std::find(basis.elements.begin(), basis.elements.end(), element), basis.elements.end());
       if (ring == 0) {
         EXPECT_EQ(element > 0, values[i] > 0);
       } else {
@@ -124,8 +123,7 @@ TEST(LineBasisTest, UpAndDown) {
 TEST(LineBasisTest, Bruck) {
   for (int ring = 2; ring <= 64; ++ring) {
     const LineBasis basis = basis_of(numbers(-(ring - 1) / 2, ring / 2), ring);
-    EXPECT_EQ(static_cast<int>(basis.elements.size()),
-              std::bit_width(static_cast<unsigned>(ring - 1)));
+    EXPECT_EQ(static_cast<int>(basis.elements.size()), std::bit_width(static_cast<unsigned>(ring - 1)));
     EXPECT_TRUE(basis.exact);
   }
 }
@@ -155,8 +153,7 @@ AdditiveBasis checked_basis(const Grid& grid, const Neighborhood& given) {
     for (std::size_t j = 0; j < grid.extents.size(); ++j) {
       int rest = n.offset(i)[j];
       for (const int e : sum) {
-        EXPECT_TRUE(grid.periodic[j] || basis.element(e)[j] == 0 ||
-                    (basis.element(e)[j] > 0) == (n.offset(i)[j] > 0));
+        EXPECT_TRUE(grid.periodic[j] || basis.element(e)[j] == 0 || (basis.element(e)[j] > 0) == (n.offset(i)[j] > 0));
         rest -= basis.element(e)[j];
       }
       EXPECT_EQ(grid.periodic[j] ? rest % grid.extents[j] : rest, 0);
@@ -341,8 +338,8 @@ TEST(AdditiveBasisTest, OfRandomNeighborhoods) {
 }
 
 TEST(AdditiveBasisTest, CountsAreThoseOfThePlans) {
-  for (const Neighborhood& n : {moore(2, 3), von_neumann(3), Neighborhood{2, {1, 1, 2, 2, 3, 3}},
-                                Neighborhood{1, numbers(1, 20)}}) {
+  for (const Neighborhood& n :
+       {moore(2, 3), von_neumann(3), Neighborhood{2, {1, 1, 2, 2, 3, 3}}, Neighborhood{1, numbers(1, 20)}}) {
     const Grid grid = torus(n.dimensions, 50);
     const NeighborCounts expected = checked_basis(grid, n).counts();
     const Counts alltoall = count(neighbor_basis({&grid, &n, 0, {}}));
@@ -359,18 +356,17 @@ TEST(AdditiveBasisTest, PlansAreProvedOnLargerGrids) {
   std::mt19937 random(3);
   for (int round = 0; round < 40; ++round) {
     const bool flat = round % 2 == 0;
-    const Grid grid =
-        flat ? torus(2, 4 + round % 3, round % 4 == 0) : torus(1, 5 + round, round % 3 != 0);
+    const Grid grid = flat ? torus(2, 4 + round % 3, round % 4 == 0) : torus(1, 5 + round, round % 3 != 0);
     const int d = flat ? 2 : 1;
     Neighborhood n{d, {}};
     for (int k = 0; k < 12 * d; ++k) n.offsets.push_back(static_cast<int>(random() % 25) - 12);
     for (const std::int64_t ports : {1, 2}) {
       const Parameters parameters = {{"ports", ports}};
-      const Report alltoall = verify_neighbors(build_all(neighbor_basis, grid, n, parameters), grid,
-                                               n, Pattern::alltoall, 1);
+      const Report alltoall =
+          verify_neighbors(build_all(neighbor_basis, grid, n, parameters), grid, n, Pattern::alltoall, 1);
       ASSERT_TRUE(alltoall.ok) << alltoall.what;
-      const Report allgather = verify_neighbors(
-          build_all(neighbor_allgather_basis, grid, n, parameters), grid, n, Pattern::allgather, 1);
+      const Report allgather =
+          verify_neighbors(build_all(neighbor_allgather_basis, grid, n, parameters), grid, n, Pattern::allgather, 1);
       ASSERT_TRUE(allgather.ok) << allgather.what;
     }
   }

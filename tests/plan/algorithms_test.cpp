@@ -62,8 +62,7 @@ TEST_P(AlgorithmTest, IsProvedUpTo33RanksWithAllParametersAndPlacements) {
   const int last = most != nullptr ? std::atoi(most) : 33;
   for (int ranks = 1; ranks <= last; ranks += step) {
     long cases = 0;
-    const plan::Report report =
-        tools::prove(*GetParam().algorithm, GetParam().collective, ranks, 3, cases);
+    const plan::Report report = tools::prove(*GetParam().algorithm, GetParam().collective, ranks, 3, cases);
     ASSERT_TRUE(report.ok) << report.what;
     ASSERT_GT(cases, 0);
   }
@@ -79,8 +78,8 @@ TEST_P(AlgorithmTest, IsProvedAroundPowersOfTwo) {
     }
     for (const plan::Parameters& parameters : cases) {
       const auto schedules = plan::build_all(GetParam().algorithm->build, nodes, parameters);
-      const plan::Report report = plan::verify(
-          schedules, nodes, tools::goal_of(*GetParam().algorithm, GetParam().collective), 2);
+      const plan::Report report =
+          plan::verify(schedules, nodes, tools::goal_of(*GetParam().algorithm, GetParam().collective), 2);
       ASSERT_TRUE(report.ok) << ranks << " ranks: " << report.what;
     }
   }

@@ -1,5 +1,5 @@
-// Exchanges in chunks, played by ranks whose copies are made late, one at a time and in drawn orders: all blocks come home, no
-// place of a ring is written while it is read, and nobody waits for ever. All small cases.
+// Exchanges in chunks, played by ranks whose copies are made late, one at a time and in drawn orders: all blocks come
+// home, no place of a ring is written while it is read, and nobody waits for ever. All small cases.
 #include "plan/chunks.hpp"
 
 #include <gtest/gtest.h>
@@ -137,7 +137,7 @@ class Play {
     std::vector<Token> ring;
     std::vector<int> readers;  // [place] copies out of it that are under way
     std::uint64_t first, published;
-    std::vector<std::uint64_t> taken;  // [source]
+    std::vector<std::uint64_t> taken;           // [source]
     std::deque<std::function<void()>> out, in;  // copies under way: two streams
   };
   Rank& at(int rank) { return *ranks_[index(rank)]; }
@@ -160,7 +160,8 @@ class Play {
       });
     }
     for (int from = 0; from < of_.ranks; ++from) {
-      if (from != r && rank.exchange.may_take(from, at(from).published)) can.emplace_back([this, r, from] { take(r, from); });
+      if (from != r && rank.exchange.may_take(from, at(from).published))
+        can.emplace_back([this, r, from] { take(r, from); });
     }
   }
 
@@ -223,8 +224,9 @@ void play_all(int ranks, const std::function<std::uint64_t(int, int)>& bytes, co
           };
           for (unsigned seed = 0; seed < seeds; ++seed) {
             const Case of{ranks, chunk, depth, gathers, in_place, sizes};
-            ASSERT_EQ(Play(of, seed).run(), "") << what << ", " << ranks << " ranks, chunk " << chunk << ", depth " << depth
-                                                << (gathers ? ", allgather" : "") << (in_place ? ", in place" : "") << ", seed " << seed;
+            ASSERT_EQ(Play(of, seed).run(), "")
+                << what << ", " << ranks << " ranks, chunk " << chunk << ", depth " << depth
+                << (gathers ? ", allgather" : "") << (in_place ? ", in place" : "") << ", seed " << seed;
           }
         }
       }
@@ -235,7 +237,8 @@ void play_all(int ranks, const std::function<std::uint64_t(int, int)>& bytes, co
 TEST(Chunks, EvenBlocksComeHome) {
   for (int ranks = 1; ranks <= 7; ++ranks) {
     for (const std::uint64_t bytes : {0U, 1U, 2U, 4U, 7U}) {
-      play_all(ranks, [&](int, int) { return bytes; }, std::to_string(bytes) + " bytes", 6);
+      play_all(
+          ranks, [&](int, int) { return bytes; }, std::to_string(bytes) + " bytes", 6);
     }
   }
 }
@@ -261,7 +264,8 @@ TEST(Chunks, DrawnBlocksComeHome) {
     const int ranks = 2 + static_cast<int>(random() % 6);
     std::vector<std::uint64_t> sizes(64);
     for (auto& size : sizes) size = random() % 3 == 0 ? 0 : random() % 14;
-    play_all(ranks, [&](int from, int to) { return sizes[static_cast<std::size_t>(from * 8 + to)]; }, "drawn", 2);
+    play_all(
+        ranks, [&](int from, int to) { return sizes[static_cast<std::size_t>(from * 8 + to)]; }, "drawn", 2);
   }
 }
 

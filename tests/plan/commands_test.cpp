@@ -43,8 +43,7 @@ TEST(VerifyCommandTest, ProvesASelection) {
   options.algorithms = "spread-out";
   const Ran ran = run([&] { return verify_command(options); });
   EXPECT_EQ(ran.status, 0) << ran.err;
-  for (const char* collective :
-       {"alltoall ", "alltoallv", "alltoallw", "allgather ", "allgatherv"}) {
+  for (const char* collective : {"alltoall ", "alltoallv", "alltoallw", "allgather ", "allgatherv"}) {
     EXPECT_THAT(ran.out, HasSubstr(collective));
   }
   EXPECT_THAT(ran.out, HasSubstr("all proved: "));
@@ -73,8 +72,7 @@ TEST(VerifyCommandTest, ProvesNeighbourCollectives) {
 // A torus whose last message is not sent by anybody, received by all.
 plan::Schedule broken_torus(const plan::NeighborProblem& problem) {
   plan::Schedule schedule = plan::neighbor_torus(problem);
-  if (!schedule.rounds.empty() && schedule.rounds.back().sends.count > 0)
-    --schedule.rounds.back().sends.count;
+  if (!schedule.rounds.empty() && schedule.rounds.back().sends.count > 0) --schedule.rounds.back().sends.count;
   return schedule;
 }
 

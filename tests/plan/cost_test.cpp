@@ -29,8 +29,8 @@ U log_up(int ranks, int radix) {
 
 // What the Bruck rounds move, by looking at every digit of every block number.
 struct Moved {
-  std::vector<U> blocks;                   // [position]
-  std::set<std::pair<int, int>> messages;  // (position, digit)
+  std::vector<U> blocks;                    // [position]
+  std::set<std::pair<int, int>> messages;   // (position, digit)
   std::set<std::pair<int, int>> moving_on;  // (position, digit) of blocks with a higher digit
   U all = 0, most = 0;
   U waiting = 0;  // blocks with several digits that are not zero

@@ -59,7 +59,7 @@ Schedule algorithm_5(const Problem& problem, bool printed) {
 Schedule as_meant(const Problem& problem) { return algorithm_5(problem, false); }
 Schedule as_printed(const Problem& problem) { return algorithm_5(problem, true); }
 
-const char* const texts[] = {"blocked:1", "blocked:2", "blocked:3",   "roundrobin:2", "roundrobin:3",
+const char* const texts[] = {"blocked:1",  "blocked:2",    "blocked:3",  "roundrobin:2", "roundrobin:3",
                              "ragged:1,3", "ragged:4,1,2", "permuted:3", "permuted:7",   "blocked:99"};
 
 // The messages of a schedule in order, as text, step by step.
@@ -72,7 +72,8 @@ std::string steps_of(const Schedule& schedule, int me) {
         if (pair >= range.count) return;
         const Message& message = schedule.messages[range.first + pair];
         if (is_none(message)) return;
-        step += what + std::to_string(message.peer) + ":" + std::to_string(schedule.spans[message.spans.first].block) + " ";
+        step +=
+            what + std::to_string(message.peer) + ":" + std::to_string(schedule.spans[message.spans.first].block) + " ";
       };
       add("to ", round.sends);
       add("from ", round.receives);
@@ -114,7 +115,8 @@ TEST(HintNetworkTest, CostsWhatThePageSays) {
         std::uint64_t here = 0, both_here = 0;
         for (int r = 0; r < ranks; ++r) here += share_node(nodes, r, me) ? 1 : 0;
         for (int i = 1; i < ranks; ++i) {
-          both_here += share_node(nodes, (me + i) % ranks, me) && share_node(nodes, (me - i + ranks) % ranks, me) ? 1 : 0;
+          both_here +=
+              share_node(nodes, (me + i) % ranks, me) && share_node(nodes, (me - i + ranks) % ranks, me) ? 1 : 0;
         }
         Counts expected;
         expected.blocks_copied = here;
@@ -123,7 +125,8 @@ TEST(HintNetworkTest, CostsWhatThePageSays) {
         EXPECT_EQ(count(hint_network({ranks, me, &nodes, {}})), expected) << text << " " << ranks << " " << me;
         EXPECT_EQ(count(allgather_hint_network({ranks, me, &nodes, {}})), expected) << text << " " << ranks;
         expected.rounds = expected.messages > 0 ? 1 : 0;
-        EXPECT_EQ(count(hint_network({ranks, me, &nodes, parameters_of("hint-network:exchange=spread-out")})), expected);
+        EXPECT_EQ(count(hint_network({ranks, me, &nodes, parameters_of("hint-network:exchange=spread-out")})),
+                  expected);
       }
     }
   }
@@ -136,9 +139,10 @@ struct Kind {
   Build build;
   Goal goal;
 };
-const Kind kinds[] = {{NetworkKind::uniform, Collective::alltoall, hint_network, {Pattern::alltoall, false}},
-                      {NetworkKind::uneven, Collective::alltoallv, uneven_hint_network, {Pattern::alltoall, true}},
-                      {NetworkKind::gather, Collective::allgatherv, allgather_hint_network, {Pattern::allgather, true}}};
+const Kind kinds[] = {
+    {NetworkKind::uniform, Collective::alltoall, hint_network, {Pattern::alltoall, false}},
+    {NetworkKind::uneven, Collective::alltoallv, uneven_hint_network, {Pattern::alltoall, true}},
+    {NetworkKind::gather, Collective::allgatherv, allgather_hint_network, {Pattern::allgather, true}}};
 
 void prove(const Kind& kind, const std::string& name, const char* text, int ranks) {
   const NodeMap nodes = map_for(text, ranks);
@@ -148,13 +152,15 @@ void prove(const Kind& kind, const std::string& name, const char* text, int rank
 
 TEST(HintNetworkTest, AllParametersAreProved) {
   for (const Kind& kind : kinds) {
-    for (const char* const text : {"ragged:1,3", "blocked:2", "roundrobin:3", "permuted:7", "blocked:1", "blocked:99"}) {
+    for (const char* const text :
+         {"ragged:1,3", "blocked:2", "roundrobin:3", "permuted:7", "blocked:1", "blocked:99"}) {
       for (const int ranks : {1, 5, 9}) {
         for (const auto exchange : network_exchange_names(kind.kind)) {
           for (const auto order : network_order_names()) {
             for (const auto messages : network_messages_names()) {
-              const std::string name = "hint-network:exchange=" + std::string(exchange) + ",order=" + std::string(order) +
-                                       ",messages=" + std::string(messages) + ",stride=2";
+              const std::string name = "hint-network:exchange=" + std::string(exchange) +
+                                       ",order=" + std::string(order) + ",messages=" + std::string(messages) +
+                                       ",stride=2";
               prove(kind, name, text, ranks);
             }
           }
@@ -244,8 +250,8 @@ TEST(RoundsBetweenNodesTest, BruckCostsWhatItsFileSays) {
         EXPECT_EQ(sums.copied, inside + 2 * sent) << where;
         EXPECT_LE(sums.rounds, among_all.rounds) << where;
         EXPECT_LE(sums.messages, among_all.messages) << where;
-        const Parameters two_phase = parameters_of("hint-network:exchange=two-phase-bruck,radix=" + std::to_string(radix),
-                                                   Collective::alltoallv);
+        const Parameters two_phase = parameters_of(
+            "hint-network:exchange=two-phase-bruck,radix=" + std::to_string(radix), Collective::alltoallv);
         const Sums uneven = sums_of(uneven_hint_network, nodes, two_phase);
         EXPECT_EQ(uneven.blocks, sent) << where;
         EXPECT_LE(uneven.rounds, among_all.rounds) << where;
@@ -271,7 +277,8 @@ TEST(RoundsBetweenNodesTest, AnAllgatherBringsEachBlockOnce) {
         for (int s = 0; s < ranks; ++s) missing += share_node(nodes, r, s) ? 0 : 1;
       }
       for (const char* const name : {"bruck", "ring", "recursive-doubling"}) {
-        const Parameters parameters = parameters_of("hint-network:exchange=" + std::string(name), Collective::allgather);
+        const Parameters parameters =
+            parameters_of("hint-network:exchange=" + std::string(name), Collective::allgather);
         const Sums sums = sums_of(allgather_hint_network, nodes, parameters);
         EXPECT_EQ(sums.blocks, missing) << name << " " << text << " " << ranks;
         const Sums among_all = sums_of(choose::find(Collective::allgather, name)->build, nodes, {});
@@ -315,7 +322,8 @@ TEST(RoundsBetweenNodesTest, AmongAllRanksItIsTheAlgorithmOfThatName) {
   EXPECT_EQ(exchange(Collective::alltoall, "hint-network:exchange=bruck,radix=5"), "zero-rotation-bruck:radix=5");
   EXPECT_EQ(exchange(Collective::allgather, "hint-network:exchange=bruck,radix=4"), "bruck:radix=4");
   EXPECT_EQ(exchange(Collective::allgatherv, "hint-network:exchange=mn-co"), "mn-co");
-  EXPECT_EQ(exchange(Collective::alltoallv, "hint-network:exchange=waitall-stride,stride=3"), "waitall-stride:stride=3");
+  EXPECT_EQ(exchange(Collective::alltoallv, "hint-network:exchange=waitall-stride,stride=3"),
+            "waitall-stride:stride=3");
   EXPECT_EQ(exchange(Collective::alltoallw, "hint-network:exchange=two-phase-bruck,radix=3,eager=64"),
             "two-phase-bruck:radix=3,eager=64");
 }
@@ -387,9 +395,10 @@ std::string wrong_after(const char* map, int ranks, const std::function<void(std
 // On other maps the messages alone may tell a rank that all of its node have copied: each hears from ranks that heard
 // from them.
 TEST(BrokenHintNetworkTest, NobodyWaitsForTheNode) {
-  EXPECT_THAT(wrong_after("ragged:3,2", 5, [](std::vector<Schedule>& all) {
-                for (Schedule& s : all) s.rounds[1].node_fence = false;
-              }),
+  EXPECT_THAT(wrong_after("ragged:3,2", 5,
+                          [](std::vector<Schedule>& all) {
+                            for (Schedule& s : all) s.rounds[1].node_fence = false;
+                          }),
               HasSubstr("may leave while rank"));
 }
 
@@ -399,13 +408,14 @@ TEST(BrokenHintNetworkTest, ARankLeavesAStepOut) {
 }
 
 TEST(BrokenHintNetworkTest, StepsInAnotherOrder) {
-  EXPECT_THAT(wrong_after("roundrobin:2", 6, [](std::vector<Schedule>& all) {
-                for (Schedule& s : all) {
-                  const Range receives = s.rounds[2].receives;
-                  std::reverse(s.messages.begin() + receives.first,
-                               s.messages.begin() + receives.first + receives.count);
-                }
-              }),
+  EXPECT_THAT(wrong_after("roundrobin:2", 6,
+                          [](std::vector<Schedule>& all) {
+                            for (Schedule& s : all) {
+                              const Range receives = s.rounds[2].receives;
+                              std::reverse(s.messages.begin() + receives.first,
+                                           s.messages.begin() + receives.first + receives.count);
+                            }
+                          }),
               HasSubstr("deadlock: "));
 }
 

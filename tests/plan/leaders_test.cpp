@@ -1,4 +1,6 @@
 // The plans of leaders: the example, the counts, and what the engine relies on.
+#include "plan/leaders.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 #include "plan/algorithms.hpp"
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
-#include "plan/leaders.hpp"
 #include "plan/verify.hpp"
 
 namespace quadrille::plan {
@@ -30,13 +31,14 @@ Parameters with(std::int64_t leaders, std::int64_t exchange = 0) {
 // The one at the head of leaders.cpp.
 TEST(Leaders, TheExample) {
   const NodeMap nodes = map_of("blocked:2", 4);
-  EXPECT_EQ(draw(leaders({4, 0, &nodes, with(1)}), 0),
-            "scratch 16 blocks\nround 0\n  fence of the node\n"
-            "round 1\n  copy  send[0] -> scratch[0]\n  copy  send[1] -> scratch[2]\n"
-            "  copy  send[2] -> scratch[8]\n  copy  send[3] -> scratch[10]\n  fence of the node\n"
-            "round 2\n  send  to 2: scratch[8..11]\n  recv  from 2: scratch[12..15]\n"
-            "round 3\n  fence of the node\n"
-            "round 4\n  copy  scratch[0..1] -> recv[0..1]\n  copy  scratch[12..13] -> recv[2..3]\n  fence of the node\n");
+  EXPECT_EQ(
+      draw(leaders({4, 0, &nodes, with(1)}), 0),
+      "scratch 16 blocks\nround 0\n  fence of the node\n"
+      "round 1\n  copy  send[0] -> scratch[0]\n  copy  send[1] -> scratch[2]\n"
+      "  copy  send[2] -> scratch[8]\n  copy  send[3] -> scratch[10]\n  fence of the node\n"
+      "round 2\n  send  to 2: scratch[8..11]\n  recv  from 2: scratch[12..15]\n"
+      "round 3\n  fence of the node\n"
+      "round 4\n  copy  scratch[0..1] -> recv[0..1]\n  copy  scratch[12..13] -> recv[2..3]\n  fence of the node\n");
   const Schedule other = leaders({4, 1, &nodes, with(1)});
   EXPECT_TRUE(other.messages.empty());
 }
@@ -72,7 +74,8 @@ TEST(Leaders, AsManyLeadAsAreWantedAndThere) {
   const NodeMap nodes = map_of("ragged:1,3,4", 8);
   for (const auto& [wanted, expected] : {std::pair(1, 3), std::pair(2, 5), std::pair(3, 7), std::pair(100, 8)}) {
     int leading = 0;
-    for (int r = 0; r < 8; ++r) leading += leaders_plan({8, r, &nodes, with(wanted)}, LeadersKind::uniform).leads >= 0 ? 1 : 0;
+    for (int r = 0; r < 8; ++r)
+      leading += leaders_plan({8, r, &nodes, with(wanted)}, LeadersKind::uniform).leads >= 0 ? 1 : 0;
     EXPECT_EQ(leading, expected);
   }
   // Between the first node and the others one stream, between those two as many as three.
@@ -132,8 +135,9 @@ TEST(Leaders, APlaceIsWrittenByOneAndReadByOne) {
 // A group is a node to all who do not know better, so what is proved of nodes holds for groups.
 TEST(Leaders, GroupsActAsNodes) {
   for (const auto& [text, group, same] :
-       {std::tuple("blocked:8", 4, "blocked:4"), std::tuple("blocked:8", 3, "ragged:2,3,3"), std::tuple("blocked:4", 4, "blocked:4"),
-        std::tuple("ragged:5,3", 3, "ragged:2,3,3"), std::tuple("blocked:4", 1, "blocked:1")}) {
+       {std::tuple("blocked:8", 4, "blocked:4"), std::tuple("blocked:8", 3, "ragged:2,3,3"),
+        std::tuple("blocked:4", 4, "blocked:4"), std::tuple("ragged:5,3", 3, "ragged:2,3,3"),
+        std::tuple("blocked:4", 1, "blocked:1")}) {
     const NodeMap nodes = map_of(text, 16), groups = map_of(same, 16);
     for (const Build build : {&leaders, &uneven_leaders, &allgather_leaders}) {
       for (int r = 0; r < 16; ++r) {
@@ -194,9 +198,9 @@ TEST(Leaders, AnAreaOfAThousandRanksIsSmall) {
 
 // Any exchange that passes blocks of one size on, or sends them straight, can be among leaders.
 TEST(Leaders, ExchangesAreThoseOfTheRegistry) {
-  for (const auto& [kind, collective] : {std::pair(LeadersKind::uniform, Collective::alltoall),
-                                         std::pair(LeadersKind::uneven, Collective::alltoallv),
-                                         std::pair(LeadersKind::gather, Collective::allgather)}) {
+  for (const auto& [kind, collective] :
+       {std::pair(LeadersKind::uniform, Collective::alltoall), std::pair(LeadersKind::uneven, Collective::alltoallv),
+        std::pair(LeadersKind::gather, Collective::allgather)}) {
     for (const LeadersExchange& one : leaders_exchanges(kind)) {
       const choose::Algorithm* found = choose::find(collective, one.name);
       ASSERT_NE(found, nullptr) << one.name;

@@ -14,9 +14,7 @@ namespace {
 struct Sent {
   std::uint32_t first = 0, second = 0;  // messages of each round
 };
-Sent sent(const Schedule& schedule) {
-  return {schedule.rounds[0].sends.count, schedule.rounds[1].sends.count};
-}
+Sent sent(const Schedule& schedule) { return {schedule.rounds[0].sends.count, schedule.rounds[1].sends.count}; }
 
 // The one at the head of mn_co.cpp.
 TEST(MnCo, TheExample) {
@@ -27,8 +25,8 @@ TEST(MnCo, TheExample) {
             "round 1\n  send  to 0: scratch[0..1]\n  recv  from 0: recv[0]\n");
 }
 
-// sqrt(P) messages twice where log2 P is even; sqrt(2 P), then sqrt(P / 2) where it is odd. A rank that is its own carrier,
-// or whose destination it is itself, sends one fewer.
+// sqrt(P) messages twice where log2 P is even; sqrt(2 P), then sqrt(P / 2) where it is odd. A rank that is its own
+// carrier, or whose destination it is itself, sends one fewer.
 TEST(MnCo, SendsAsManyMessagesAsThePaperSays) {
   for (int power = 1; power <= 10; ++power) {
     const int ranks = 1 << power;

@@ -16,7 +16,9 @@ plan::NodeMap map_of(const std::string& text, int ranks) {
   EXPECT_EQ(plan::parse_node_map(text, ranks, map), "");
   return map;
 }
-plan::NodeMap nodes_of(int nodes, int per_node) { return map_of(fmt::format("blocked:{}", per_node), nodes * per_node); }
+plan::NodeMap nodes_of(int nodes, int per_node) {
+  return map_of(fmt::format("blocked:{}", per_node), nodes * per_node);
+}
 
 bool any(const Algorithm& algorithm) { return !algorithm.needs.one_node; }
 
@@ -74,12 +76,14 @@ TEST(ModelCosts, EqualTheClosedForms) {
         if (bytes > 30 && text[0] == 't') continue;
         Choice choice;
         parse_choice(Collective::alltoallv, text, choice);
-        EXPECT_NEAR(price(choice, equal(bytes), model, costs).seconds / predict(choice, ranks, equal(bytes), model), 1, 1e-9)
+        EXPECT_NEAR(price(choice, equal(bytes), model, costs).seconds / predict(choice, ranks, equal(bytes), model), 1,
+                    1e-9)
             << text << ' ' << ranks << ' ' << bytes;
       }
       Choice choice;
       parse_choice(Collective::alltoall, "zero-rotation-bruck:radix=4", choice);
-      EXPECT_NEAR(price(choice, equal(bytes), model, uniform).seconds / predict(choice, ranks, equal(bytes), model), 1, 1e-9);
+      EXPECT_NEAR(price(choice, equal(bytes), model, uniform).seconds / predict(choice, ranks, equal(bytes), model), 1,
+                  1e-9);
     }
   }
 }
@@ -88,10 +92,13 @@ TEST(ModelRanking, BruckIsAheadForSmallBlocksWithOneRankANode) {
   for (const int nodes : {16, 64, 256}) {
     const plan::NodeMap map = nodes_of(nodes, 1);
     EXPECT_LT(seconds_of(Collective::alltoall, "zero-rotation-bruck", map, 8),
-              seconds_of(Collective::alltoall, "spread-out", map, 8)) << nodes;
+              seconds_of(Collective::alltoall, "spread-out", map, 8))
+        << nodes;
     EXPECT_LT(seconds_of(Collective::alltoallv, "two-phase-bruck", map, 8),
-              seconds_of(Collective::alltoallv, "spread-out", map, 8)) << nodes;
-    EXPECT_LT(seconds_of(Collective::allgather, "bruck", map, 8), seconds_of(Collective::allgather, "ring", map, 8)) << nodes;
+              seconds_of(Collective::alltoallv, "spread-out", map, 8))
+        << nodes;
+    EXPECT_LT(seconds_of(Collective::allgather, "bruck", map, 8), seconds_of(Collective::allgather, "ring", map, 8))
+        << nodes;
   }
 }
 
@@ -171,7 +178,8 @@ TEST(ModelMonotony, TimesGrowWithBlocksAndConstants) {
         dearer.quadrille.*row.constant += 1e-6;
         dearer.mpi.*row.constant += 1e-6;
         EXPECT_GE(best_of(algorithm, equal(100), dearer, costs).seconds,
-                  best_of(algorithm, equal(100), aries_nodes(), costs).seconds) << row.name;
+                  best_of(algorithm, equal(100), aries_nodes(), costs).seconds)
+            << row.name;
       }
     }
   }
@@ -207,7 +215,8 @@ TEST(ModelCosts, UnevenLoadsOfTheBusiestRankCount) {
   EXPECT_LT(with({1000, 1000, 100}), with({1000, 1000, 1000})) << "its node sends less";
   // Padding pays for the largest.
   const Algorithm& padded = *find(Collective::alltoallv, "padded-spread-out");
-  EXPECT_GT(best_of(padded, {100, 10000}, aries_nodes(), costs).seconds, best_of(padded, {100, 100}, aries_nodes(), costs).seconds);
+  EXPECT_GT(best_of(padded, {100, 10000}, aries_nodes(), costs).seconds,
+            best_of(padded, {100, 100}, aries_nodes(), costs).seconds);
 }
 
 TEST(ModelCosts, LargeUnevenBlocksGoBesideLeaders) {

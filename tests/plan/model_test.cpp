@@ -27,8 +27,7 @@ TEST(ClosedForms, EqualTheSchedules) {
       SCOPED_TRACE(testing::Message() << ranks << " ranks, radix " << radix);
       EXPECT_EQ(plan::count_two_phase_bruck(ranks, radix), built(plan::two_phase_bruck, ranks, radix));
       EXPECT_EQ(plan::count_sloav(ranks, radix), built(plan::sloav, ranks, radix));
-      EXPECT_EQ(plan::count_zero_rotation_bruck(ranks, radix),
-                built(plan::zero_rotation_bruck, ranks, radix));
+      EXPECT_EQ(plan::count_zero_rotation_bruck(ranks, radix), built(plan::zero_rotation_bruck, ranks, radix));
     }
   }
 }
@@ -66,7 +65,8 @@ TEST(Model, RoundsOfLongMessagesWaitForAnAnswer) {
   Choice bruck;
   EXPECT_EQ(parse_choice(Collective::alltoall, "zero-rotation-bruck:radix=2", bruck), "");
   const auto counted = [&](double block) {
-    return std::round(price(bruck, {block, block}, waits, costs).seconds - price(bruck, {block, block}, model, costs).seconds);
+    return std::round(price(bruck, {block, block}, waits, costs).seconds -
+                      price(bruck, {block, block}, model, costs).seconds);
   };
   EXPECT_EQ(counted(500), 0);
   EXPECT_EQ(counted(501), 4);
@@ -98,8 +98,8 @@ TEST(FanModel, PaddedIsAheadOfTwoPhaseForSmallBlocksAndFewRanks) {
   const plan::Machine machine = aries().quadrille;
   for (int ranks = 2; ranks <= 32768; ranks *= 2) {
     for (const double largest : {4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 1024.0}) {
-      const bool padded = plan::fan_padded_bruck(ranks, largest, machine) <
-                          plan::fan_two_phase_bruck(ranks, largest, machine);
+      const bool padded =
+          plan::fan_padded_bruck(ranks, largest, machine) < plan::fan_two_phase_bruck(ranks, largest, machine);
       EXPECT_EQ(padded, (largest - 8) * (ranks + 1) * machine.beta < 4 * machine.alpha)
           << ranks << " ranks, N = " << largest;
     }
@@ -177,9 +177,8 @@ TEST(Model, AsksLessOftenWhileTheAnswerStays) {
 TEST(Model, ChangingCallsAreAskedAbout) {
   for (int period = 2; period <= 40; ++period) {
     for (int phase = 0; phase < period; ++phase) {
-      const Asked often = ask_for(20'000, [&](int call) {
-        return call % period == phase ? Answer::mpi : Answer::ours;
-      });
+      const Asked often =
+          ask_for(20'000, [&](int call) { return call % period == phase ? Answer::mpi : Answer::ours; });
       EXPECT_GT(often.asks, 999) << period << ' ' << phase;
       EXPECT_LT(often.wrong, 100) << period << ' ' << phase;
     }

@@ -1,4 +1,5 @@
-// Schedules played in lock step. That the moves of real algorithms bring all blocks home is seen by tests/tools/html_runs.sh.
+// Schedules played in lock step. That the moves of real algorithms bring all blocks home is seen by
+// tests/tools/html_runs.sh.
 #include "plan/moves.hpp"
 
 #include <gmock/gmock.h>

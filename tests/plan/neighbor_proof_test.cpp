@@ -29,9 +29,7 @@ struct Case {
     EXPECT_FALSE(report.ok);
     EXPECT_THAT(report.what, HasSubstr(what));
   }
-  void expect_right() const {
-    EXPECT_EQ(verify_neighbors(schedules, grid, neighborhood, Pattern::alltoall).what, "");
-  }
+  void expect_right() const { EXPECT_EQ(verify_neighbors(schedules, grid, neighborhood, Pattern::alltoall).what, ""); }
 };
 
 // A span of the first message received in a round.
@@ -60,8 +58,7 @@ TEST(NeighborProofTest, ABlockOfAnotherSize) {
   for (Span& span : s.spans) {
     if (span.buffer == Buffer::scratch) span.block ^= 1;
   }
-  c.expect_wrong(
-      "sizes: rank 4, round 0: block 0 of rank 1 comes into scratch[1], which is of another size");
+  c.expect_wrong("sizes: rank 4, round 0: block 0 of rank 1 comes into scratch[1], which is of another size");
 }
 
 TEST(NeighborProofTest, SwappedBlocks) {
@@ -107,8 +104,7 @@ TEST(NeighborProofTest, Deadlock) {
     b.receive((me + 2) % 3, Buffer::recv, 0);
     schedules.push_back(b.take());
   }
-  EXPECT_THAT(verify_neighbors(schedules, grid, {1, {1}}, Pattern::alltoall).what,
-              HasSubstr("deadlock: "));
+  EXPECT_THAT(verify_neighbors(schedules, grid, {1, {1}}, Pattern::alltoall).what, HasSubstr("deadlock: "));
 }
 
 TEST(NeighborProofTest, AGraphThatIsNone) {

@@ -115,26 +115,22 @@ void for_grids(int d, int largest, int thin, const std::function<void(const Grid
 
 class NeighborTest : public testing::TestWithParam<Algorithm> {
  protected:
-  void prove(const Grid& grid, const Neighborhood& neighborhood, const Parameters& parameters = {},
-             int orders = 2) {
+  void prove(const Grid& grid, const Neighborhood& neighborhood, const Parameters& parameters = {}, int orders = 2) {
     const auto schedules = build_all(GetParam().build, grid, neighborhood, parameters);
-    const Report report =
-        verify_neighbors(schedules, grid, neighborhood, GetParam().pattern, orders);
+    const Report report = verify_neighbors(schedules, grid, neighborhood, GetParam().pattern, orders);
     ASSERT_TRUE(report.ok) << report.what << "\n" << describe(grid, neighborhood);
   }
 
   // Each grid with all parameters, or with one that is drawn.
   void prove_all(int d, int largest, int thin, bool one_of_them) {
-    const std::vector<Parameters> parameters = {
-        {}, {{"ports", 2}}, {{"ports", 0}}, {{"share", 0}, {"ports", 3}}};
+    const std::vector<Parameters> parameters = {{}, {{"ports", 2}}, {{"ports", 0}}, {{"share", 0}, {"ports", 3}}};
     for (const Neighborhood& neighborhood : neighborhoods(d)) {
       std::mt19937 random(1);
       for_grids(d, largest, thin, [&](const Grid& grid) {
         const std::size_t draw = random();
         for (const Parameters& p : parameters) {
           if (HasFatalFailure()) return;
-          if (!one_of_them || &p == &parameters[draw % parameters.size()])
-            prove(grid, neighborhood, p);
+          if (!one_of_them || &p == &parameters[draw % parameters.size()]) prove(grid, neighborhood, p);
         }
       });
     }
@@ -218,8 +214,7 @@ Grid wide_torus(const Neighborhood& neighborhood) {
   return {std::vector<int>(d, 2 * largest + 1), std::vector<bool>(d, true)};
 }
 
-Counts counts_of(BuildNeighbors build, const Neighborhood& neighborhood,
-                 const Parameters& parameters = {}) {
+Counts counts_of(BuildNeighbors build, const Neighborhood& neighborhood, const Parameters& parameters = {}) {
   const Grid grid = wide_torus(neighborhood);
   return count(build({&grid, &neighborhood, grid.ranks() / 2, parameters}));
 }
@@ -235,8 +230,7 @@ void expect_counts(const Counts& counts, NeighborCounts expected) {
 }
 
 // W by the paper's words: all prefixes of the offsets, each with the hops of its last coordinate.
-std::int64_t trie_hops(const Neighborhood& neighborhood, const std::vector<int>& order,
-                       bool direct) {
+std::int64_t trie_hops(const Neighborhood& neighborhood, const std::vector<int>& order, bool direct) {
   std::set<std::vector<int>> prefixes;
   std::int64_t hops = 0;
   for (int i = 0; i < neighborhood.size(); ++i) {
@@ -288,8 +282,7 @@ TEST(NeighborCountsTest, EqualThePapersFormulas) {
     expect_counts(counts_of(neighbor_torus_direct, n), torus_direct_counts(n));
     expect_counts(counts_of(neighbor_allgather_straightforward, n), straightforward_counts(n));
     expect_counts(counts_of(neighbor_allgather_torus, n), allgather_torus_counts(n));
-    expect_counts(counts_of(neighbor_allgather_torus, n, {{"share", 0}}),
-                  allgather_torus_counts(n, false));
+    expect_counts(counts_of(neighbor_allgather_torus, n, {{"share", 0}}), allgather_torus_counts(n, false));
     expect_counts(counts_of(neighbor_allgather_torus_direct, n), allgather_torus_direct_counts(n));
   }
 }
@@ -336,8 +329,7 @@ TEST(NeighborCountsTest, PortsShareRounds) {
   EXPECT_EQ(counts_of(neighbor_straightforward, n, {{"ports", 10}}).rounds, 13u);
   EXPECT_EQ(counts_of(neighbor_straightforward, n, {{"ports", 0}}).rounds, 1u);
   EXPECT_EQ(counts_of(neighbor_torus, n, {{"ports", 2}}).messages, 12u);
-  EXPECT_EQ(counts_of(neighbor_torus, n, {{"ports", 2}}).blocks_sent,
-            counts_of(neighbor_torus, n).blocks_sent);
+  EXPECT_EQ(counts_of(neighbor_torus, n, {{"ports", 2}}).blocks_sent, counts_of(neighbor_torus, n).blocks_sent);
 }
 
 TEST(NeighborCountsTest, ZeroCopy) {
@@ -426,9 +418,7 @@ TEST(NeighborCountsTest, AMeshSendsOnlyWhatArrives) {
 TEST(NeighborhoodTest, RankAt) {
   const Grid grid{{2, 3, 4}, {true, false, true}};
   EXPECT_EQ(grid.ranks(), 24);
-  const auto at = [&grid](int me, std::vector<int> offset, int sign) {
-    return rank_at(grid, me, offset, sign);
-  };
+  const auto at = [&grid](int me, std::vector<int> offset, int sign) { return rank_at(grid, me, offset, sign); };
   EXPECT_EQ(at(0, {0, 0, 0}, 1), 0);
   EXPECT_EQ(at(0, {1, 2, 3}, 1), 23);
   EXPECT_EQ(at(23, {1, 2, 3}, -1), 0);
@@ -448,8 +438,7 @@ TEST(NeighborhoodTest, CutOff) {
   EXPECT_NEAR(bytes, 1000.0 * 20 / 28, 1e-9);
   // Both cost the same there.
   const auto seconds = [&](std::int64_t rounds, std::int64_t blocks) {
-    return machine.alpha * static_cast<double>(rounds) +
-           machine.beta * bytes * static_cast<double>(blocks);
+    return machine.alpha * static_cast<double>(rounds) + machine.beta * bytes * static_cast<double>(blocks);
   };
   EXPECT_NEAR(seconds(26, 26), seconds(torus.rounds, torus.blocks), 1e-12);
   EXPECT_EQ(cut_off(machine, 6, 6, 6), 0);

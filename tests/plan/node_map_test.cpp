@@ -18,8 +18,7 @@ std::vector<int> parsed(const std::string& text, int ranks) {
   NodeMap map;
   EXPECT_EQ(parse_node_map(text, ranks, map), "");
   EXPECT_EQ(map.ranks(), ranks);
-  EXPECT_EQ(map.nodes,
-            static_cast<int>(std::set<int>(map.node_of.begin(), map.node_of.end()).size()));
+  EXPECT_EQ(map.nodes, static_cast<int>(std::set<int>(map.node_of.begin(), map.node_of.end()).size()));
   return map.node_of;
 }
 

@@ -49,8 +49,7 @@ struct Blocks {
 
   // The first byte of a block; buffers begin at a line, far apart.
   std::uint64_t send(Pair p) const {
-    return buffer(2 * p.source) +
-           (alltoall ? bytes * static_cast<std::uint64_t>(p.destination) : 0);
+    return buffer(2 * p.source) + (alltoall ? bytes * static_cast<std::uint64_t>(p.destination) : 0);
   }
   std::uint64_t recv(Pair p) const {
     return buffer(2 * p.destination + 1) + bytes * static_cast<std::uint64_t>(p.source);

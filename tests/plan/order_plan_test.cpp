@@ -87,8 +87,7 @@ TEST(OrderPlanTest, AThousandRanksAreProved) {
   EXPECT_NE(schedules[500], build_all(sh_numa_co, nodes, {})[500]);
   EXPECT_EQ(verify(schedules, nodes, {Pattern::alltoall, true}, 1).what, "");
   const NodeMap power = one_node(1024);
-  EXPECT_EQ(verify(build_all(hint_hilbert, power, {}), power, {Pattern::alltoall, true}, 1).what,
-            "");
+  EXPECT_EQ(verify(build_all(hint_hilbert, power, {}), power, {Pattern::alltoall, true}, 1).what, "");
 }
 
 TEST(OrderPlanTest, TheExampleOfTheFile) {
@@ -125,8 +124,7 @@ Report proof_of(const choose::Algorithm& algorithm, int ranks,
   return verify(schedules, nodes, tools::goal_of(algorithm.collectives[0]));
 }
 
-void expect_every_one_wrong(const std::string& what,
-                            const std::function<void(std::vector<Schedule>&)>& change) {
+void expect_every_one_wrong(const std::string& what, const std::function<void(std::vector<Schedule>&)>& change) {
   for (const choose::Algorithm* algorithm : node_algorithms()) {
     for (const int ranks : {4, 7}) {
       const Report report = proof_of(*algorithm, ranks, change);
@@ -150,15 +148,13 @@ TEST(BrokenOrderTest, NoExitFence) {
 
 TEST(BrokenOrderTest, OneRankMissesAFence) {
   for (const std::size_t round : {0u, 1u}) {
-    expect_every_one_wrong("deadlock: ", [round](std::vector<Schedule>& all) {
-      all[2].rounds[round].node_fence = false;
-    });
+    expect_every_one_wrong("deadlock: ",
+                           [round](std::vector<Schedule>& all) { all[2].rounds[round].node_fence = false; });
   }
 }
 
 TEST(BrokenOrderTest, APairIsMissing) {
-  expect_every_one_wrong("holds nothing, not ",
-                         [](std::vector<Schedule>& all) { --all[3].rounds[1].before.count; });
+  expect_every_one_wrong("holds nothing, not ", [](std::vector<Schedule>& all) { --all[3].rounds[1].before.count; });
 }
 
 TEST(BrokenOrderTest, APairIsCopiedByTwoRanks) {
@@ -201,14 +197,8 @@ Schedule wrong_on_three_domains(const Problem& problem) {
 }
 
 TEST(BrokenOrderTest, TheSweepNamesTheDomains) {
-  const choose::Algorithm algorithm = {"broken",
-                                       {Collective::alltoall},
-                                       choose::Engine::node,
-                                       {.load_store = true},
-                                       {},
-                                       "",
-                                       "",
-                                       wrong_on_three_domains};
+  const choose::Algorithm algorithm = {
+      "broken", {Collective::alltoall}, choose::Engine::node, {.load_store = true}, {}, "", "", wrong_on_three_domains};
   long cases = 0;
   EXPECT_EQ(tools::prove(algorithm, Collective::alltoall, 4, 2, cases).what, "");
   EXPECT_THAT(tools::prove(algorithm, Collective::alltoall, 5, 2, cases).what,

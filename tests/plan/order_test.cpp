@@ -16,18 +16,22 @@
 
 namespace quadrille::plan {
 
-void PrintTo(const Pair& pair, std::ostream* out) {
-  *out << pair.source << "->" << pair.destination;
-}
+void PrintTo(const Pair& pair, std::ostream* out) { *out << pair.source << "->" << pair.destination; }
 
 namespace {
 
 using testing::ElementsAre;
 
 constexpr Order kSquares[] = {Order::square_and_row, Order::square_and_column, Order::square_and_morton};
-constexpr Order kOrders[] = {Order::row,            Order::column,            Order::morton,
-                             Order::hilbert,        Order::row_numa,          Order::morton_numa,
-                             Order::square_and_row, Order::square_and_column, Order::square_and_morton};
+constexpr Order kOrders[] = {Order::row,
+                             Order::column,
+                             Order::morton,
+                             Order::hilbert,
+                             Order::row_numa,
+                             Order::morton_numa,
+                             Order::square_and_row,
+                             Order::square_and_column,
+                             Order::square_and_morton};
 constexpr int kLarge[] = {100, 127, 128, 129, 255, 256, 500, 512, 1000, 1023, 1024};
 
 // The labels of all kinds of maps from ranks to domains; the first is empty.
@@ -193,9 +197,8 @@ TEST(CurveTest, PiecesAreNearlySquaresForAnyP) {
 
 TEST(MortonTest, EightRanksAsInThePaper) {
   // Section 2.5: with 8 ranks, rank 0 reads from ranks 0 to 3, and writes to ranks 0 and 1.
-  EXPECT_THAT(part_of_order(Order::morton, 8, 0),
-              ElementsAre(Pair{0, 0}, Pair{1, 0}, Pair{0, 1}, Pair{1, 1}, Pair{2, 0}, Pair{3, 0},
-                          Pair{2, 1}, Pair{3, 1}));
+  EXPECT_THAT(part_of_order(Order::morton, 8, 0), ElementsAre(Pair{0, 0}, Pair{1, 0}, Pair{0, 1}, Pair{1, 1},
+                                                              Pair{2, 0}, Pair{3, 0}, Pair{2, 1}, Pair{3, 1}));
 }
 
 // --- Hilbert ------------------------------------------------------------------------------------
@@ -212,10 +215,8 @@ TEST(HilbertTest, IsAsFigure5OfThePaper) {
     const Pair pair = pairs[static_cast<std::size_t>(place)];
     EXPECT_EQ(figure[pair.source][pair.destination], place);
   }
-  EXPECT_THAT(part_of_order(Order::hilbert, 4, 0),
-              ElementsAre(Pair{0, 0}, Pair{0, 1}, Pair{1, 1}, Pair{1, 0}));
-  EXPECT_THAT(part_of_order(Order::hilbert, 4, 1),
-              ElementsAre(Pair{1, 3}, Pair{1, 2}, Pair{0, 2}, Pair{0, 3}));
+  EXPECT_THAT(part_of_order(Order::hilbert, 4, 0), ElementsAre(Pair{0, 0}, Pair{0, 1}, Pair{1, 1}, Pair{1, 0}));
+  EXPECT_THAT(part_of_order(Order::hilbert, 4, 1), ElementsAre(Pair{1, 3}, Pair{1, 2}, Pair{0, 2}, Pair{0, 3}));
 }
 
 TEST(HilbertTest, StepsGoToNeighboursForAnyP) {
@@ -255,8 +256,7 @@ TEST(HilbertTest, PowersOfTwoAreCutIntoBoxes) {
     for (int me = 0; me < ranks; ++me) {
       std::vector<Pair> expected;
       for (const Pair& p : whole) {
-        if (x <= p.source && p.source < x + rows && y <= p.destination &&
-            p.destination < y + columns) {
+        if (x <= p.source && p.source < x + rows && y <= p.destination && p.destination < y + columns) {
           expected.push_back(p);
         }
       }
@@ -341,8 +341,8 @@ TEST(SquareTest, TheExampleOfTheFile) {
               ElementsAre(Pair{0, 4}, Pair{0, 5}, Pair{1, 4}, Pair{2, 4}, Pair{1, 5}, Pair{2, 5}));
 }
 
-// By rows a rank writes into no recv buffer but its own, and by columns reads no send buffer but its own, outside of the
-// square.
+// By rows a rank writes into no recv buffer but its own, and by columns reads no send buffer but its own, outside of
+// the square.
 TEST(SquareTest, TheRestIsTheOwnBuffer) {
   for (const auto& [ranks, side] : {std::pair{5, 4}, std::pair{12, 8}, std::pair{100, 64}}) {
     const auto is_outside = [side = side](const Pair& pair) { return pair.source >= side || pair.destination >= side; };
@@ -416,8 +416,8 @@ TEST(NumaTest, NoTwoDomainsReadTheSameDomainAtOnce) {
 // By rows, copy k of the ranks of a domain: no rank is read by more of them than need be.
 TEST(NumaTest, ReadersOfADomainAreSpreadOverIt) {
   for (const auto& [readers, sources] : {std::pair{4, 4}, {3, 3}, {4, 2}, {2, 4}, {5, 3}, {3, 5}, {16, 16}, {1, 7}}) {
-    const std::vector<int> labels = labels_of("ragged:" + std::to_string(readers) + "," + std::to_string(sources),
-                                              readers + sources);
+    const std::vector<int> labels =
+        labels_of("ragged:" + std::to_string(readers) + "," + std::to_string(sources), readers + sources);
     std::vector<std::vector<Pair>> parts;
     for (int me = 0; me < readers; ++me) {
       parts.push_back(part_of_order(Order::row_numa, readers + sources, me, labels));
@@ -447,8 +447,7 @@ TEST(NumaTest, InOneDomainNothingChanges) {
     const std::vector<int> same(static_cast<std::size_t>(ranks), 7);
     for (int me = 0; me < ranks; ++me) {
       for (const std::vector<int>& labels : {std::vector<int>{}, same}) {
-        EXPECT_EQ(part_of_order(Order::morton_numa, ranks, me, labels),
-                  part_of_order(Order::morton, ranks, me));
+        EXPECT_EQ(part_of_order(Order::morton_numa, ranks, me, labels), part_of_order(Order::morton, ranks, me));
         std::vector<Pair> row = part_of_order(Order::row, ranks, me);
         std::rotate(row.begin(), row.begin() + me, row.end());
         EXPECT_EQ(part_of_order(Order::row_numa, ranks, me, labels), row) << "from itself on";

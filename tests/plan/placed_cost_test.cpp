@@ -58,17 +58,16 @@ TEST(PlacedCost, DoublingsAreNearTheLogarithm) {
 
 // 3 nodes of 2 ranks: a rank has 4 messages to other nodes, its node 8, and one stays in the node.
 TEST(PlacedCost, CountsSpreadOutByHand) {
-  expect(cost_of(Collective::alltoall, "spread-out", map_of("blocked:2", 6)),
-         {{Term::message, 4, 0},
-          {Term::byte, 0, 4},
-          {Term::node_message, 8, 0},
-          {Term::node_byte, 0, 8},
-          {Term::near_message, 1, 0},
-          {Term::near_byte, 0, 1},
-          {Term::copied_block, 1, 0},
-          {Term::copied_byte, 0, 1},
-          {Term::round, 1, 0},
-          {Term::flight, 5 * 2.25, 0}});
+  expect(cost_of(Collective::alltoall, "spread-out", map_of("blocked:2", 6)), {{Term::message, 4, 0},
+                                                                               {Term::byte, 0, 4},
+                                                                               {Term::node_message, 8, 0},
+                                                                               {Term::node_byte, 0, 8},
+                                                                               {Term::near_message, 1, 0},
+                                                                               {Term::near_byte, 0, 1},
+                                                                               {Term::copied_block, 1, 0},
+                                                                               {Term::copied_byte, 0, 1},
+                                                                               {Term::round, 1, 0},
+                                                                               {Term::flight, 5 * 2.25, 0}});
 }
 
 TEST(PlacedCost, CountsAWindowByHand) {
@@ -80,16 +79,15 @@ TEST(PlacedCost, CountsAWindowByHand) {
 
 // 3 nodes of 2 ranks, one leader each: packs 6 blocks, sends 2 messages of 4 blocks, unpacks 6 blocks in 3 runs.
 TEST(PlacedCost, CountsLeadersByHand) {
-  expect(cost_of(Collective::alltoall, "leaders", map_of("blocked:2", 6)),
-         {{Term::message, 2, 0},
-          {Term::byte, 0, 8},
-          {Term::node_message, 2, 0},
-          {Term::node_byte, 0, 8},
-          {Term::shared_block, 6 + 3, 0},
-          {Term::shared_byte, 0, 12},
-          {Term::round, 1, 0},
-          {Term::fence, 2, 0},
-          {Term::flight, 2, 0}});
+  expect(cost_of(Collective::alltoall, "leaders", map_of("blocked:2", 6)), {{Term::message, 2, 0},
+                                                                            {Term::byte, 0, 8},
+                                                                            {Term::node_message, 2, 0},
+                                                                            {Term::node_byte, 0, 8},
+                                                                            {Term::shared_block, 6 + 3, 0},
+                                                                            {Term::shared_byte, 0, 12},
+                                                                            {Term::round, 1, 0},
+                                                                            {Term::fence, 2, 0},
+                                                                            {Term::flight, 2, 0}});
   const PlacedCost both = cost_of(Collective::alltoall, "leaders:leaders=2", map_of("blocked:2", 6));
   EXPECT_DOUBLE_EQ(of(both.fixed, Term::message), 2);
   EXPECT_DOUBLE_EQ(of(both.fixed, Term::node_message), 4);
@@ -114,18 +112,17 @@ TEST(PlacedCost, CountsLeadersOfAllgatherByHand) {
 
 TEST(PlacedCost, CountsOrdersAndSingleCopyByHand) {
   const NodeMap map = map_of("blocked:4", 8);
-  expect(cost_of(Collective::alltoall, "hint-row", map),
-         {{Term::message, 4, 0},
-          {Term::byte, 0, 4},
-          {Term::node_message, 16, 0},
-          {Term::node_byte, 0, 16},
-          {Term::copied_block, 1, 0},
-          {Term::copied_byte, 0, 1},
-          {Term::shared_block, 3, 0},
-          {Term::shared_byte, 0, 3},
-          {Term::round, 1, 0},
-          {Term::fence, 2 * 2, 0},
-          {Term::flight, 8, 0}});
+  expect(cost_of(Collective::alltoall, "hint-row", map), {{Term::message, 4, 0},
+                                                          {Term::byte, 0, 4},
+                                                          {Term::node_message, 16, 0},
+                                                          {Term::node_byte, 0, 16},
+                                                          {Term::copied_block, 1, 0},
+                                                          {Term::copied_byte, 0, 1},
+                                                          {Term::shared_block, 3, 0},
+                                                          {Term::shared_byte, 0, 3},
+                                                          {Term::round, 1, 0},
+                                                          {Term::fence, 2 * 2, 0},
+                                                          {Term::flight, 8, 0}});
   EXPECT_DOUBLE_EQ(of(cost_of(Collective::alltoall, "single-copy", map).fixed, Term::fence), 0);
 }
 
@@ -178,7 +175,8 @@ TEST(PlacedCost, SizesTravelAloneWithLargeBlocks) {
   EXPECT_DOUBLE_EQ(of(amounts(cost, {9, 9, 9}), Term::message), 3);
   EXPECT_DOUBLE_EQ(of(amounts(cost, {10, 10, 10}), Term::message), 5);
   EXPECT_DOUBLE_EQ(of(amounts(cost, {10, 10, 10}), Term::round), 5);
-  EXPECT_DOUBLE_EQ(of(amounts(cost_of(Collective::alltoallv, "sloav", map_of("blocked:1", 8)), {1, 1, 1}), Term::message), 6)
+  EXPECT_DOUBLE_EQ(
+      of(amounts(cost_of(Collective::alltoallv, "sloav", map_of("blocked:1", 8)), {1, 1, 1}), Term::message), 6)
       << "lengths always travel alone";
 }
 
@@ -231,8 +229,8 @@ TEST(PlacedCost, WithOneRankANodeItIsWhatTheScheduleCounts) {
   }
 }
 
-// All messages of an all-to-all go between nodes or inside them, whoever sends them: on any map the node sums of a direct
-// algorithm are those of the blocks.
+// All messages of an all-to-all go between nodes or inside them, whoever sends them: on any map the node sums of a
+// direct algorithm are those of the blocks.
 TEST(PlacedCost, NodesSendWhatIsForOtherNodes) {
   for (const char* text : {"blocked:4", "roundrobin:3", "ragged:1,3,4", "permuted:7"}) {
     const NodeMap map = map_of(text, 12);
@@ -247,7 +245,8 @@ TEST(PlacedCost, NodesSendWhatIsForOtherNodes) {
       EXPECT_DOUBLE_EQ(of(cost.per_byte, Term::node_byte), most) << text << ' ' << name;
     }
     for (const char* name : {"leaders", "leaders:leaders=2", "leaders:leaders=16"}) {
-      EXPECT_DOUBLE_EQ(of(cost_of(Collective::alltoall, name, map).per_byte, Term::node_byte), most) << text << ' ' << name;
+      EXPECT_DOUBLE_EQ(of(cost_of(Collective::alltoall, name, map).per_byte, Term::node_byte), most)
+          << text << ' ' << name;
     }
   }
 }
@@ -277,7 +276,8 @@ TEST(Samples, AreNearAll) {
       // Of the box that a rank carries not all are alike.
       const double tolerance = algorithm.name.find("mn-co") != std::string_view::npos ? 0.7 : 0.15;
       const std::string name(algorithm.name);
-      const PlacedCost all = cost_of(collective, name.c_str(), map), some = cost_of(collective, name.c_str(), map, 0, {3, 5});
+      const PlacedCost all = cost_of(collective, name.c_str(), map),
+                       some = cost_of(collective, name.c_str(), map, 0, {3, 5});
       for (const TermRow& row : term_rows) {
         const double a = of(amounts(all, {100, 100, 100}), row.term), b = of(amounts(some, {100, 100, 100}), row.term);
         EXPECT_NEAR(a, b, tolerance * a + 0.5) << name_of(collective) << ' ' << name << ' ' << row.name;

@@ -52,8 +52,7 @@ TEST(ProofTest, AcceptsWhatIsRight) {
 TEST(ProofTest, WrongPeer) {
   auto schedules = good(spread_out, 4);
   schedules[1].messages[0].peer = 3;  // was 2
-  expect_wrong(check(schedules),
-               "matching: rank 2 receives from rank 1 more often than that sends");
+  expect_wrong(check(schedules), "matching: rank 2 receives from rank 1 more often than that sends");
   schedules[1].messages[0].peer = 1;
   expect_wrong(check(schedules), "form: rank 1, round 0: send to 1, which is no other rank");
 }
@@ -67,8 +66,7 @@ TEST(ProofTest, MissingReceive) {
 TEST(ProofTest, MissingSend) {
   auto schedules = good(spread_out, 3);
   schedules[2].rounds[0].sends = {schedules[2].rounds[0].sends.first + 1, 1};
-  expect_wrong(check(schedules),
-               "matching: rank 0 receives from rank 2 more often than that sends");
+  expect_wrong(check(schedules), "matching: rank 0 receives from rank 2 more often than that sends");
 }
 
 TEST(ProofTest, BlockCountsDiffer) {
@@ -86,18 +84,14 @@ TEST(ProofTest, ReceiveOverwritesWhatIsBeingSent) {
     b.send(1 - me, Buffer::recv, 1 - me);
     b.receive(1 - me, Buffer::recv, 1 - me);
   });
-  expect_wrong(
-      check(schedules),
-      "race: rank 0, round 0: the receive from 1 writes recv[1] while the send to 1 reads");
+  expect_wrong(check(schedules), "race: rank 0, round 0: the receive from 1 writes recv[1] while the send to 1 reads");
 }
 
 TEST(ProofTest, TwoReceivesOverlap) {
   auto schedules = good(spread_out, 3);
   Schedule& s = schedules[0];
   const Round& round = s.rounds[0];
-  const auto span = [&](std::uint32_t i) -> Span& {
-    return s.spans[s.messages[round.receives.first + i].spans.first];
-  };
+  const auto span = [&](std::uint32_t i) -> Span& { return s.spans[s.messages[round.receives.first + i].spans.first]; };
   span(1).block = span(0).block;
   expect_wrong(check(schedules), "while the receive from 2 writes it");
 }
@@ -159,8 +153,7 @@ TEST(ProofTest, CycleUnderAWindowOfOne) {
 TEST(ProofTest, MissingBlock) {
   auto schedules = good(spread_out, 3);
   schedules[1].rounds[0].before.count = 0;  // the own block is forgotten
-  expect_wrong(check(schedules),
-               "flow: at the end recv[1] of rank 1 holds nothing, not block 1->1");
+  expect_wrong(check(schedules), "flow: at the end recv[1] of rank 1 holds nothing, not block 1->1");
 }
 
 TEST(ProofTest, BlocksInTheWrongOrder) {
@@ -174,17 +167,14 @@ TEST(ProofTest, BlocksInTheWrongOrder) {
 TEST(ProofTest, UndefinedBlockIsRead) {
   auto schedules = good(basic_bruck_dt, 4);
   schedules[3].rounds[0].before.count = 2;  // the rotation stops half way
-  expect_wrong(check(schedules),
-               "flow: rank 3, round 1: sends scratch[3], which nothing has written");
+  expect_wrong(check(schedules), "flow: rank 3, round 1: sends scratch[3], which nothing has written");
 }
 
 TEST(ProofTest, SendBufferIsWritten) {
   auto received = good(spread_out, 3);
   Schedule& s = received[0];
   s.spans[s.messages[s.rounds[0].receives.first].spans.first].buffer = Buffer::send;
-  expect_wrong(
-      check(received),
-      "form: rank 0, round 0: the receive from 2 writes send[2]; send buffers are read-only");
+  expect_wrong(check(received), "form: rank 0, round 0: the receive from 2 writes send[2]; send buffers are read-only");
   auto copied = good(modified_bruck, 3);
   copied[1].copies[0].to = {1, 2, Buffer::send};
   expect_wrong(check(copied), "form: rank 1, round 0: a copy writes send[2]");
@@ -281,8 +271,7 @@ TEST(NodeCopyProofTest, NobodyReadsMySendBeforeIEnter) {
 }
 
 TEST(NodeCopyProofTest, NobodyReadsMySendAfterILeave) {
-  expect_wrong(check(pulled(4, true, false)),
-               "order: rank 0 may leave while rank 1 still touches its buffers");
+  expect_wrong(check(pulled(4, true, false)), "order: rank 0 may leave while rank 1 still touches its buffers");
 }
 
 // Rank s pushes into the scratch of its neighbour, who then copies on. The fence between is what
@@ -311,8 +300,8 @@ TEST(NodeCopyProofTest, PushWithoutAFenceIsARace) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Report report = verify(pushed(false), one_node(2), kAlltoall, 1, seed);
     EXPECT_FALSE(report.ok);
-    EXPECT_THAT(report.what, testing::AnyOf(HasSubstr("which nothing has written"),
-                                            HasSubstr("nothing orders it against rank")));
+    EXPECT_THAT(report.what,
+                testing::AnyOf(HasSubstr("which nothing has written"), HasSubstr("nothing orders it against rank")));
   }
 }
 
@@ -379,9 +368,8 @@ Schedule wrong_for_five(const Problem& problem) {
 }
 
 TEST(SweepTest, FindsTheOneCaseThatIsWrongAndNamesIt) {
-  const choose::Algorithm algorithm = {
-      "broken",      {Collective::alltoall}, choose::Engine::schedule, {}, {}, "", "",
-      wrong_for_five};
+  const choose::Algorithm algorithm = {"broken", {Collective::alltoall}, choose::Engine::schedule, {}, {}, "",
+                                       "",       wrong_for_five};
   long cases = 0;
   EXPECT_TRUE(tools::prove(algorithm, Collective::alltoall, 4, 2, cases).ok);
   const Report report = tools::prove(algorithm, Collective::alltoall, 5, 2, cases);

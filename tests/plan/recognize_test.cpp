@@ -103,8 +103,7 @@ TEST(Recognize, EveryTorusWhateverTheOrderOfTheNeighbours) {
   for (int ranks = 2; ranks <= 24; ++ranks) {
     for (const Grid& torus : tori(ranks, 4, 1000)) {
       for (int turn = 0; turn < 5; ++turn) {
-        const Lists lists =
-            graph_of(torus, random_offsets(static_cast<int>(torus.extents.size()), random), random);
+        const Lists lists = graph_of(torus, random_offsets(static_cast<int>(torus.extents.size()), random), random);
         bool fits = false;
         const std::vector<GridView> views = views_of(torus, lists, fits);
         ASSERT_TRUE(fits);

@@ -52,10 +52,9 @@ TEST(RegistryTest, EveryEntryIsComplete) {
 }
 
 TEST(RegistryTest, HoldsTheUniformFamily) {
-  for (const char* name :
-       {"spread-out", "pairwise", "nonblocking", "waitall-stride", "waitany-stride",
-        "testany-stride", "basic-bruck", "basic-bruck-dt", "modified-bruck", "modified-bruck-dt",
-        "zero-copy-bruck-dt", "zero-rotation-bruck", "inbox", "mpi"}) {
+  for (const char* name : {"spread-out", "pairwise", "nonblocking", "waitall-stride", "waitany-stride",
+                           "testany-stride", "basic-bruck", "basic-bruck-dt", "modified-bruck", "modified-bruck-dt",
+                           "zero-copy-bruck-dt", "zero-rotation-bruck", "inbox", "mpi"}) {
     EXPECT_NE(find(Collective::alltoall, name), nullptr) << name;
   }
   for (const char* name : {"spread-out", "ring", "recursive-doubling", "bruck", "inbox", "mpi"}) {
@@ -110,9 +109,8 @@ TEST(RegistryTest, HoldsTheUnevenFamily) {
 
 // The orders serve everything, by the same names; the allgathers read one block.
 TEST(RegistryTest, HoldsTheCopiesOfANode) {
-  for (const char* name :
-       {"sh-naive", "sh-co", "sh-numa-co", "hint-row", "hint-column", "hint-hilbert", "hint-hilbert-square",
-        "hint-network"}) {
+  for (const char* name : {"sh-naive", "sh-co", "sh-numa-co", "hint-row", "hint-column", "hint-hilbert",
+                           "hint-hilbert-square", "hint-network"}) {
     for (int i = 0; i < dense_collective_count; ++i) {
       const Algorithm* algorithm = find(static_cast<Collective>(i), name);
       ASSERT_NE(algorithm, nullptr) << name;
@@ -154,16 +152,15 @@ TEST(ChoiceTest, ReadsAndWrites) {
 TEST(ChoiceTest, UnknownNamesGetTheKnownOnes) {
   Choice choice;
   EXPECT_THAT(parse_choice(Collective::alltoall, "pairwize", choice),
-              AllOf(HasSubstr("unknown algorithm \"pairwize\" for alltoall"),
-                    HasSubstr("did you mean \"pairwise\"?"), HasSubstr("known: spread-out, ")));
+              AllOf(HasSubstr("unknown algorithm \"pairwize\" for alltoall"), HasSubstr("did you mean \"pairwise\"?"),
+                    HasSubstr("known: spread-out, ")));
   EXPECT_THAT(parse_choice(Collective::allgather, "xyzzyxyzzy", choice),
               AllOf(HasSubstr("for allgather; known:"), HasSubstr("recursive-doubling")));
   EXPECT_THAT(parse_choice(Collective::alltoall, "basic-bruck:radiks=3", choice),
               HasSubstr("unknown parameter \"radiks\" of basic-bruck; did you mean \"radix\"?"));
   // Only where blocks are equal can one that stays behind save another.
   EXPECT_THAT(parse_choice(Collective::neighbor_alltoall, "torus:share=0", choice), HasSubstr("unknown parameter"));
-  EXPECT_THAT(parse_choice(Collective::alltoall, "pairwise:radix=3", choice),
-              HasSubstr("pairwise has no parameters"));
+  EXPECT_THAT(parse_choice(Collective::alltoall, "pairwise:radix=3", choice), HasSubstr("pairwise has no parameters"));
   EXPECT_EQ(choice.algorithm, nullptr);
 }
 
@@ -172,16 +169,13 @@ TEST(ChoiceTest, BadValuesGetTheRange) {
   EXPECT_THAT(parse_choice(Collective::neighbor_allgather, "torus:share=2", choice),
               HasSubstr("share must be a number from 0 to 1, not \"2\""));
   for (const char* value : {"1", "0", "-2", "1048577", "99999999999999999999", "2x", "", "two"}) {
-    EXPECT_THAT(
-        parse_choice(Collective::alltoall, std::string("basic-bruck:radix=") + value, choice),
-        HasSubstr("radix must be a number from 2 to 1048576, not \"" + std::string(value)));
+    EXPECT_THAT(parse_choice(Collective::alltoall, std::string("basic-bruck:radix=") + value, choice),
+                HasSubstr("radix must be a number from 2 to 1048576, not \"" + std::string(value)));
   }
   EXPECT_THAT(parse_choice(Collective::alltoall, "basic-bruck:radix", choice),
               HasSubstr("has no value; write basic-bruck:radix=2"));
-  EXPECT_THAT(parse_choice(Collective::alltoall, "basic-bruck:radix=2,radix=3", choice),
-              HasSubstr("given twice"));
-  EXPECT_THAT(parse_choice(Collective::alltoall, "basic-bruck:", choice),
-              HasSubstr("unknown parameter \"\""));
+  EXPECT_THAT(parse_choice(Collective::alltoall, "basic-bruck:radix=2,radix=3", choice), HasSubstr("given twice"));
+  EXPECT_THAT(parse_choice(Collective::alltoall, "basic-bruck:", choice), HasSubstr("unknown parameter \"\""));
   EXPECT_EQ(choice.algorithm, nullptr);
 }
 
@@ -208,8 +202,10 @@ TEST(ChoiceTest, CopyToCpuTakesAnyAlgorithmOfTheHost) {
   EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:buffers=kept,buffers=fresh"), HasSubstr("given twice"));
   EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner=pairwise,inner=mpi"), HasSubstr("given twice"));
   EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner="), HasSubstr("has no value"));
-  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:stride=3"), HasSubstr("unknown parameter \"stride\" of copy-to-cpu"));
-  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner=ring"), HasSubstr("unknown algorithm \"ring\" for alltoall"));
+  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:stride=3"),
+              HasSubstr("unknown parameter \"stride\" of copy-to-cpu"));
+  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner=ring"),
+              HasSubstr("unknown algorithm \"ring\" for alltoall"));
   EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner=cuda-aware-mpi"), HasSubstr("one of the host"));
   EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner=copy-to-cpu"), HasSubstr("one of the host"));
   EXPECT_THAT(read(Collective::exchange, "copy-to-cpu"), HasSubstr("unknown algorithm"));
@@ -252,7 +248,8 @@ TEST(RegistryTest, ReadsWhatExchangesTheRoundsOfAPipeline) {
 }
 
 TEST(RegistryTest, SaysWhatGoesStraightFromADevice) {
-  for (const char* name : {"pairwise", "nonblocking", "spread-out", "waitall-stride", "waitany-stride", "testany-stride"}) {
+  for (const char* name :
+       {"pairwise", "nonblocking", "spread-out", "waitall-stride", "waitany-stride", "testany-stride"}) {
     EXPECT_EQ(find(Collective::alltoallv, name)->from_device, FromDevice::straight) << name;
   }
   EXPECT_EQ(find(Collective::neighbor_alltoallw, "direct")->from_device, FromDevice::straight);
@@ -267,8 +264,7 @@ TEST(RegistryTest, SaysWhatGoesStraightFromADevice) {
 // What is printed must stay one line, whatever the environment holds.
 TEST(ChoiceTest, ErrorsAreOneShortLine) {
   Choice choice;
-  const std::string error =
-      parse_choice(Collective::alltoall, std::string(100000, 'a') + "\n", choice);
+  const std::string error = parse_choice(Collective::alltoall, std::string(100000, 'a') + "\n", choice);
   // All known names are in it, but not the word.
   EXPECT_LT(error.size(), parse_choice(Collective::alltoall, "b", choice).size() + 100);
   EXPECT_EQ(parse_choice(Collective::alltoall, "a\nb", choice).find('\n'), std::string::npos);
@@ -277,9 +273,7 @@ TEST(ChoiceTest, ErrorsAreOneShortLine) {
 TEST(ForcedTest, ReadsSeveral) {
   Forced forced;
   ASSERT_EQ(parse_forced("alltoall=pairwise; allgather=bruck:radix=4;", forced), "");
-  const auto of = [&](Collective c) {
-    return to_string(forced.by_collective[static_cast<std::size_t>(c)]);
-  };
+  const auto of = [&](Collective c) { return to_string(forced.by_collective[static_cast<std::size_t>(c)]); };
   EXPECT_EQ(of(Collective::alltoall), "pairwise");
   EXPECT_EQ(of(Collective::allgather), "bruck:radix=4");
   EXPECT_EQ(of(Collective::alltoallv), "");
@@ -296,13 +290,11 @@ TEST(ForcedTest, ErrorsLeaveTheOldValue) {
   Forced forced;
   ASSERT_EQ(parse_forced("alltoall=mpi", forced), "");
   EXPECT_THAT(parse_forced("alltoal=pairwise", forced),
-              AllOf(HasSubstr("unknown collective \"alltoal\"; did you mean \"alltoall\"?"),
-                    HasSubstr("allgatherv")));
+              AllOf(HasSubstr("unknown collective \"alltoal\"; did you mean \"alltoall\"?"), HasSubstr("allgatherv")));
   EXPECT_THAT(parse_forced("alltoall", forced), HasSubstr("alltoall has no algorithm"));
   EXPECT_THAT(parse_forced("alltoall=", forced), HasSubstr("unknown algorithm \"\""));
   EXPECT_THAT(parse_forced("alltoall=ring", forced), HasSubstr("unknown algorithm \"ring\""));
-  EXPECT_THAT(parse_forced("alltoall=mpi;alltoall=pairwise", forced),
-              HasSubstr("alltoall is given twice"));
+  EXPECT_THAT(parse_forced("alltoall=mpi;alltoall=pairwise", forced), HasSubstr("alltoall is given twice"));
   EXPECT_EQ(to_string(forced.by_collective[0]), "mpi");
 }
 

@@ -116,7 +116,9 @@ TEST(SvgTest, ACellIsACopy) {
 
 std::vector<std::string> ways(const std::string& algorithm, const std::string& neighborhood) {
   std::vector<plan::Way> found;
-  EXPECT_EQ(ways_of(Collective::neighbor_alltoall, choice_of(Collective::neighbor_alltoall, algorithm), neighborhood, found), "");
+  EXPECT_EQ(
+      ways_of(Collective::neighbor_alltoall, choice_of(Collective::neighbor_alltoall, algorithm), neighborhood, found),
+      "");
   std::vector<std::string> hops;
   for (const Shape& shape : shapes(plan::svg_of_ways(found, ""), "way")) hops.push_back(shape.at("data-hops"));
   return hops;

@@ -214,8 +214,8 @@ TEST(HierarchicalTuna, MessagesBetweenNodesOfAllKinds) {
       const NodeMap nodes = map_of(text, ranks);
       for (const int exchange : {0, 1}) {
         for (const std::uint32_t burst : {1u, 2u, 1000u}) {
-          SCOPED_TRACE(testing::Message() << text << ", " << ranks << " ranks, exchange " << exchange << ", burst "
-                                          << burst);
+          SCOPED_TRACE(testing::Message()
+                       << text << ", " << ranks << " ranks, exchange " << exchange << ", burst " << burst);
           Between(nodes, exchange, burst).check();
           if (HasFailure()) return;
         }

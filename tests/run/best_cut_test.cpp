@@ -34,9 +34,7 @@ TEST(BestCut, AsSizes) {
   EXPECT_EQ(least_of_second(sizes, 3), 301U);
 }
 
-TEST(BestCut, TimesThatWereNotMeasuredDoNotCount) {
-  EXPECT_EQ(best_cut(Times{1, 0, 9}, Times{2, 5, 2}), 2U);
-}
+TEST(BestCut, TimesThatWereNotMeasuredDoNotCount) { EXPECT_EQ(best_cut(Times{1, 0, 9}, Times{2, 5, 2}), 2U); }
 
 }  // namespace
 }  // namespace quadrille::choose

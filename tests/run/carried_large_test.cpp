@@ -120,8 +120,8 @@ void run_huge(const std::string& text, const plan::NodeMap& nodes) {
     r.binding.recv = r.recv;
     r.transport = std::make_unique<Phantom>(wires, me);
     const auto eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
-    r.execution = std::make_unique<run::Execution>(r.schedule, r.binding, *r.transport, r.memory,
-                                                   run::CarriedLimits{eager});
+    r.execution =
+        std::make_unique<run::Execution>(r.schedule, r.binding, *r.transport, r.memory, run::CarriedLimits{eager});
   }
   bool done = false;
   for (int turn = 0; turn < 100 && !done; ++turn) {

@@ -57,32 +57,31 @@ TEST(Config, KnowsTheWordsOfSwitches) {
 }
 
 TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
-  const std::pair<const char*, const char*> bad[] = {
-      {"QUADRILLE", "maybe"},
-      {"QUADRILLE_EXPLAIN", "2"},
-      {"QUADRILLE_ALGORITHM", "alltoall=nosuch"},
-      {"QUADRILLE_ALGORITHM", "alltoall=zero-rotation-bruck:radix=1"},
-      {"QUADRILLE_ALGORITHM", "nonsense"},
-      {"QUADRILLE_NODES", "blocked:0"},
-      {"QUADRILLE_NODES", "blocked:99999999999999999999"},
-      {"QUADRILLE_NODES", "ragged:"},
-      {"QUADRILLE_INBOX", "-1"},
-      {"QUADRILLE_INBOX", "12kB"},
-      {"QUADRILLE_STREAM", "maybe"},
-      {"QUADRILLE_STREAM", "12kB"},
-      {"QUADRILLE_STREAM", "-1"},
-      {"QUADRILLE_REACH", "heap,knem"},
-      {"QUADRILLE_REACH", "heap,"},
-      {"QUADRILLE_MPI_WAITS", "maybe"},
-      {"QUADRILLE_TRIALS", "maybe"},
-      {"QUADRILLE_PROGRESS", "never"},
-      {"QUADRILLE_MPI_DEVICE", "maybe"},
-      {"QUADRILLE_TOPOLOGY", "a village"},
-      {"QUADRILLE_AWAY_STEPS", "0"},
-      {"QUADRILLE_AWAY_STEPS", "two"},
-      {"QUADRILLE_NODE_TREE", "0"},
-      {"QUADRILLE_NODE_TREE", "oak"},
-      {"QUADRILLE_SETUP_AFTER", "many"}};
+  const std::pair<const char*, const char*> bad[] = {{"QUADRILLE", "maybe"},
+                                                     {"QUADRILLE_EXPLAIN", "2"},
+                                                     {"QUADRILLE_ALGORITHM", "alltoall=nosuch"},
+                                                     {"QUADRILLE_ALGORITHM", "alltoall=zero-rotation-bruck:radix=1"},
+                                                     {"QUADRILLE_ALGORITHM", "nonsense"},
+                                                     {"QUADRILLE_NODES", "blocked:0"},
+                                                     {"QUADRILLE_NODES", "blocked:99999999999999999999"},
+                                                     {"QUADRILLE_NODES", "ragged:"},
+                                                     {"QUADRILLE_INBOX", "-1"},
+                                                     {"QUADRILLE_INBOX", "12kB"},
+                                                     {"QUADRILLE_STREAM", "maybe"},
+                                                     {"QUADRILLE_STREAM", "12kB"},
+                                                     {"QUADRILLE_STREAM", "-1"},
+                                                     {"QUADRILLE_REACH", "heap,knem"},
+                                                     {"QUADRILLE_REACH", "heap,"},
+                                                     {"QUADRILLE_MPI_WAITS", "maybe"},
+                                                     {"QUADRILLE_TRIALS", "maybe"},
+                                                     {"QUADRILLE_PROGRESS", "never"},
+                                                     {"QUADRILLE_MPI_DEVICE", "maybe"},
+                                                     {"QUADRILLE_TOPOLOGY", "a village"},
+                                                     {"QUADRILLE_AWAY_STEPS", "0"},
+                                                     {"QUADRILLE_AWAY_STEPS", "two"},
+                                                     {"QUADRILLE_NODE_TREE", "0"},
+                                                     {"QUADRILLE_NODE_TREE", "oak"},
+                                                     {"QUADRILLE_SETUP_AFTER", "many"}};
   for (const auto& [name, value] : bad) {
     const Config c = read({{name, value}});
     ASSERT_EQ(c.warnings.size(), 1U) << name << "=" << value;
@@ -114,7 +113,8 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "on"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_MPI_DEVICE", "1"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_MPI_DEVICE", "0"}}))) << "not as the MPI says";
-  EXPECT_NE(fingerprint(read({{"QUADRILLE_MPI_DEVICE", "messages"}})), fingerprint(read({{"QUADRILLE_MPI_DEVICE", "1"}})));
+  EXPECT_NE(fingerprint(read({{"QUADRILLE_MPI_DEVICE", "messages"}})),
+            fingerprint(read({{"QUADRILLE_MPI_DEVICE", "1"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "off"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "learn"}})));
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_TRIALS", "auto"}})));

@@ -48,15 +48,13 @@ class CopyKernelsTest : public ::testing::TestWithParam<CopyKernels> {
     std::uint32_t state = 12345;
     for (std::size_t i = 0; i < most_bytes + line; ++i) {
       state = state * 1664525 + 1013904223;
-      source_.base[i] =
-          std::byte(state >> 24) == guard_byte ? std::byte{0} : std::byte(state >> 24);
+      source_.base[i] = std::byte(state >> 24) == guard_byte ? std::byte{0} : std::byte(state >> 24);
     }
   }
 
   // Copies with `copy` and returns what is wrong; empty if nothing is.
   template <class AnyCopy>
-  std::string problem(const AnyCopy& copy, std::size_t bytes, std::size_t from_at,
-                      std::size_t to_at) {
+  std::string problem(const AnyCopy& copy, std::size_t bytes, std::size_t from_at, std::size_t to_at) {
     std::byte* to = target_.base + guard + to_at;
     const std::byte* from = source_.base + from_at;
     std::memset(to - guard, std::to_integer<int>(guard_byte), bytes + 2 * guard);
@@ -66,11 +64,10 @@ class CopyKernelsTest : public ::testing::TestWithParam<CopyKernels> {
     std::string wrong;
     if (std::memcmp(to, from, bytes) != 0) wrong = "wrong data";
     if (!std::all_of(to - guard, to, is_guard)) wrong = "wrote before the destination";
-    if (!std::all_of(to + bytes, to + bytes + guard, is_guard))
-      wrong = "wrote past the destination";
+    if (!std::all_of(to + bytes, to + bytes + guard, is_guard)) wrong = "wrote past the destination";
     if (wrong.empty()) return wrong;
-    return wrong + ": " + std::to_string(bytes) + " bytes from misalignment " +
-           std::to_string(from_at) + " to " + std::to_string(to_at);
+    return wrong + ": " + std::to_string(bytes) + " bytes from misalignment " + std::to_string(from_at) + " to " +
+           std::to_string(to_at);
   }
 
   void check_all(Copy copy) {
@@ -85,8 +82,8 @@ class CopyKernelsTest : public ::testing::TestWithParam<CopyKernels> {
         }
       }
     }
-    for (const std::size_t bytes : {1151u, 1152u, 1153u, 1407u, 1408u, 1500u, 2048u, 4095u, 4096u,
-                                    4097u, 8191u, 12'345u, 32'768u, 65'535u, 65'600u, 70'000u}) {
+    for (const std::size_t bytes : {1151u, 1152u, 1153u, 1407u, 1408u, 1500u, 2048u, 4095u, 4096u, 4097u, 8191u,
+                                    12'345u, 32'768u, 65'535u, 65'600u, 70'000u}) {
       for (const std::size_t from_at : {0u, 1u, 8u, 16u, 31u, 32u, 63u}) {
         for (const std::size_t to_at : {0u, 1u, 15u, 16u, 32u, 33u, 48u, 63u}) {
           ASSERT_EQ(problem(copy, bytes, from_at, to_at), "");
@@ -98,8 +95,7 @@ class CopyKernelsTest : public ::testing::TestWithParam<CopyKernels> {
   // The source ends where its page does, and the next page may not be read.
   void check_page_end(Copy copy) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    void* pages =
-        mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* pages = mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(pages, MAP_FAILED);
     auto* first = static_cast<std::byte*>(pages);
     ASSERT_EQ(mprotect(first, page, PROT_NONE), 0);
@@ -148,16 +144,13 @@ TEST_P(CopyKernelsTest, HybridCopiesAtEveryThreshold) {
 // Kernels that only note what they are asked for.
 std::vector<std::pair<char, std::size_t>> calls;
 const std::byte* expected_to = nullptr;
-void note_temporal(std::byte*, const std::byte*, std::size_t bytes) {
-  calls.emplace_back('t', bytes);
-}
+void note_temporal(std::byte*, const std::byte*, std::size_t bytes) { calls.emplace_back('t', bytes); }
 void note_streaming(std::byte* to, const std::byte*, std::size_t bytes) {
   calls.emplace_back('s', bytes);
   expected_to = to;
 }
 
-std::vector<std::pair<char, std::size_t>> calls_of(std::size_t at, std::size_t bytes,
-                                                   std::size_t threshold) {
+std::vector<std::pair<char, std::size_t>> calls_of(std::size_t at, std::size_t bytes, std::size_t threshold) {
   static Area area(8192);
   calls.clear();
   const CopyKernels noting{"noting", note_temporal, note_streaming};

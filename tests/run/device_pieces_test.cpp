@@ -35,7 +35,9 @@ void carry_out(const std::vector<Piece>& pieces) {
 
 struct Memory {
   std::vector<unsigned char> device = std::vector<unsigned char>(room), host = std::vector<unsigned char>(room);
-  std::intptr_t at(std::size_t offset) const { return reinterpret_cast<std::intptr_t>(device.data()) + static_cast<std::intptr_t>(offset); }
+  std::intptr_t at(std::size_t offset) const {
+    return reinterpret_cast<std::intptr_t>(device.data()) + static_cast<std::intptr_t>(offset);
+  }
 };
 
 void expect_moved(const Regions& regions, Memory& memory, std::size_t ahead, bool to_host) {
@@ -51,7 +53,8 @@ void expect_moved(const Regions& regions, Memory& memory, std::size_t ahead, boo
     for (std::size_t row = 0; row < region.rows; ++row) {
       const std::size_t device = static_cast<std::size_t>(region.begin - memory.at(0)) + row * region.pitch;
       const std::size_t host = device + ahead;
-      for (std::size_t i = 0; i < region.bytes; ++i) expected[(to_host ? host : device) + i] = from[(to_host ? device : host) + i];
+      for (std::size_t i = 0; i < region.bytes; ++i)
+        expected[(to_host ? host : device) + i] = from[(to_host ? device : host) + i];
     }
   }
   carry_out(pieces_of(regions, moved, to_host));
@@ -85,7 +88,8 @@ TEST(DevicePieces, OfLargeRegionsAreFew) {
   regions.add(memory.at(5), 300000, 2, 400001);
   for (const std::size_t ahead : {0, 4, 8, 1}) {
     expect_moved(regions, memory, ahead, true);
-    EXPECT_LE(pieces_of(regions, static_cast<std::ptrdiff_t>(ahead), true).size(), 2 * (300000 / 16384 + 3U));  // each row with its two ends
+    EXPECT_LE(pieces_of(regions, static_cast<std::ptrdiff_t>(ahead), true).size(),
+              2 * (300000 / 16384 + 3U));  // each row with its two ends
   }
 }
 
@@ -134,7 +138,8 @@ TEST(DevicePieces, AreWorthAKernelIfManyAndSmall) {
   EXPECT_FALSE(are_many(Regions{}));
 }
 
-// What was measured: a batch of copies costs 4 us each, a graph 1 us each, a kernel a twentieth of the time of the bytes.
+// What was measured: a batch of copies costs 4 us each, a graph 1 us each, a kernel a twentieth of the time of the
+// bytes.
 TEST(DevicePieces, AreForAKernelInsideADevice) {
   using quadrille::memory::is_for_kernel;
   constexpr std::size_t MiB = std::size_t{1} << 20;

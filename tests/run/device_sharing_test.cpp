@@ -26,7 +26,8 @@ class Lines : public testing::Test {
   std::unique_ptr<DeviceSharing> sharing_[ranks];
 };
 
-// What all have said of opening everything must not be taken for an answer about less, whatever small numbers are listed.
+// What all have said of opening everything must not be taken for an answer about less, whatever small numbers are
+// listed.
 TEST_F(Lines, AreListedWithNumbersOfTheirOwn) {
   std::set<std::uint64_t> numbers;
   for (std::uint64_t serial = 1; serial < 50; ++serial) {

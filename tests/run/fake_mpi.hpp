@@ -1,5 +1,6 @@
 // So much of an MPI as the engines of a node need, for tests in which ranks are threads: datatypes, packing them, and
-// messages, also of pieces of bytes, which are complete when both sides have begun. Nobody may wait for one in the MPI: others have to go on.
+// messages, also of pieces of bytes, which are complete when both sides have begun. Nobody may wait for one in the MPI:
+// others have to go on.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Calls through leaders with ranks as threads: blocking ones, and requests that are under way together with others, in a
-// drawn order of steps, and freely.
+// Calls through leaders with ranks as threads: blocking ones, and requests that are under way together with others, in
+// a drawn order of steps, and freely.
 #include "run/leaders.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,8 @@
 namespace quadrille::test {
 namespace {
 
-constexpr const char* leaders_maps[] = {"blocked:2", "roundrobin:2", "ragged:1,3", "permuted:3", "blocked:3", "blocked:1", "ragged:4,1", "blocked:8"};
+constexpr const char* leaders_maps[] = {"blocked:2", "roundrobin:2", "ragged:1,3", "permuted:3",
+                                        "blocked:3", "blocked:1",    "ragged:4,1", "blocked:8"};
 
 NodeSettings settings_by_leaders(unsigned seed, plan::NodeMap& nodes) {
   NodeSettings settings;
@@ -38,7 +39,8 @@ struct DrawnLeaders {
 };
 
 DrawnLeaders draw_leaders(std::mt19937& random, std::uint32_t number, int ranks) {
-  constexpr Collective all[] = {Collective::alltoall, Collective::alltoallv, Collective::allgather, Collective::allgatherv};
+  constexpr Collective all[] = {Collective::alltoall, Collective::alltoallv, Collective::allgather,
+                                Collective::allgatherv};
   constexpr const char* orders[] = {"row", "rotated", "morton"};
   constexpr std::size_t pieces[] = {64, 100, 1024, 16384};
   const Collective collective = all[random() % std::size(all)];
@@ -66,8 +68,8 @@ struct StartedLeaders {
   memory::Pool send, recv;
   run::LeadersRequest request;
 
-  StartedLeaders(const DrawnLeaders& call, const plan::LeadersPlan& by, int me, run::Group& group, memory::Leaders* lane,
-          const memory::Leaders& area, int tag)
+  StartedLeaders(const DrawnLeaders& call, const plan::LeadersPlan& by, int me, run::Group& group,
+                 memory::Leaders* lane, const memory::Leaders& area, int tag)
       : drawn(call),
         mine(drawn.call, me),
         plan(by),
@@ -79,7 +81,12 @@ struct StartedLeaders {
 class RankByLeaders {
  public:
   RankByLeaders(ThreadsOfANode& threads, const plan::NodeMap& nodes, int me, run::Group& group, unsigned seed)
-      : threads_(threads), nodes_(nodes), me_(me), group_(group), random_(seed), alone_(seed * 64 + static_cast<unsigned>(me)) {}
+      : threads_(threads),
+        nodes_(nodes),
+        me_(me),
+        group_(group),
+        random_(seed),
+        alone_(seed * 64 + static_cast<unsigned>(me)) {}
 
   // The number of wrong bytes.
   std::size_t call(std::uint32_t number) { return random_() % 2 == 0 ? blocking(number) : started(number); }
@@ -123,15 +130,16 @@ class RankByLeaders {
     }
     memory::Leaders own;
     if (!on_lane) {
-      own = threads_.own_leaders(me_, plan, largest == SIZE_MAX ? memory::Leaders::usual_parts : run::parts_for(plan, largest));
+      own = threads_.own_leaders(me_, plan,
+                                 largest == SIZE_MAX ? memory::Leaders::usual_parts : run::parts_for(plan, largest));
     }
     tag_ += 2;
     memory::Leaders* const lane = on_lane ? &area_of(drawn, plan).lane : nullptr;
     return std::make_unique<StartedLeaders>(drawn, plan, me_, group_, lane, own, tag_);
   }
 
-  // Two requests that are started twice, and blocking calls while they are under way. One is on the lane, where the starts
-  // follow each other at once. Each rank looks at them when it likes.
+  // Two requests that are started twice, and blocking calls while they are under way. One is on the lane, where the
+  // starts follow each other at once. Each rank looks at them when it likes.
   std::size_t started(std::uint32_t number) {
     const std::unique_ptr<StartedLeaders> both[] = {make(number, true), make(number + 1'000'000, false)};
     std::size_t wrong = 0;
@@ -155,7 +163,7 @@ class RankByLeaders {
   const plan::NodeMap& nodes_;
   const int me_;
   run::Group& group_;
-  std::mt19937 random_, alone_;  // the same on all ranks, or not
+  std::mt19937 random_, alone_;              // the same on all ranks, or not
   std::map<std::vector<int>, Areas> areas_;  // [groups]
   int tag_ = 100;
 };
@@ -180,7 +188,8 @@ TEST(Leaders, BringEveryByteInAnyOrderOfSteps) {
         }
       }
     });
-    ASSERT_EQ(wrong.load(), 0U) << "seed " << seed << ", " << settings.ranks << " ranks, from call " << first.load() << " on";
+    ASSERT_EQ(wrong.load(), 0U) << "seed " << seed << ", " << settings.ranks << " ranks, from call " << first.load()
+                                << " on";
   }
 }
 
@@ -192,7 +201,8 @@ TEST(Leaders, AnAreaOfItsOwnHasRoomForThePiecesOfItsBlocks) {
     for (const std::size_t largest : {std::size_t{1}, std::size_t{1000}, std::size_t{1} << 20}) {
       choose::Choice choice;
       ASSERT_EQ(choose::parse_choice(collective, "leaders:leaders=2", choice), "");
-      const plan::LeadersPlan plan = plan::leaders_plan({8, 3, &nodes, choice.parameters, {}}, choose::leaders_kind_of(collective));
+      const plan::LeadersPlan plan =
+          plan::leaders_plan({8, 3, &nodes, choice.parameters, {}}, choose::leaders_kind_of(collective));
       const memory::Leaders::Parts own = run::parts_for(plan, largest);
       const std::size_t usual = std::min(plan.piece, run::most_a_place(plan, memory::Leaders::usual_parts));
       EXPECT_GE(run::most_a_place(plan, own), std::min(largest, usual));

@@ -136,7 +136,8 @@ TEST(RuleFinder, FindsTheRuleOrWritesTheTable) {
 }
 
 #if !defined(QUADRILLE_NARROW_SEQUENCE)
-// Lines of control memory that a rank looks at or writes in one Alltoall of blocks of one size, without those of the data.
+// Lines of control memory that a rank looks at or writes in one Alltoall of blocks of one size, without those of the
+// data.
 std::size_t lines_of_call(plan::Order order, int ranks, int me, int radix) {
   std::set<std::pair<char, int>> lines = {{'e', me}};
   for (const plan::Pair& pair : plan::part_of_order(order, ranks, me)) {
@@ -174,12 +175,9 @@ TEST(Meeting, ACallLooksAtFewLines) {
     int ranks;
     std::size_t tables, flat, tree;  // most of any rank
   } cases[] = {
-      {plan::Order::morton, 8, 29, 8, 12},
-      {plan::Order::row, 64, 223, 64, 75},
-      {plan::Order::morton, 64, 255, 64, 28},
-      {plan::Order::row, 128, 447, 128, 139},
-      {plan::Order::morton, 128, 511, 128, 36},
-      {plan::Order::hilbert, 128, 509, 128, 35},
+      {plan::Order::morton, 8, 29, 8, 12},      {plan::Order::row, 64, 223, 64, 75},
+      {plan::Order::morton, 64, 255, 64, 28},   {plan::Order::row, 128, 447, 128, 139},
+      {plan::Order::morton, 128, 511, 128, 36}, {plan::Order::hilbert, 128, 509, 128, 35},
   };
   for (const auto& one : cases) {
     std::size_t tables = 0, flat = 0, tree = 0;

@@ -12,7 +12,8 @@ constexpr std::byte untouched{0xEE};
 
 // Byte `at` of the block that `from` sends to `to`.
 std::byte byte_of(std::uint32_t call, std::uint32_t turn, int from, int to, std::size_t at) {
-  std::uint64_t x = (std::uint64_t{call} << 40) ^ (std::uint64_t{turn} << 32) ^ static_cast<std::uint64_t>(from * 1009 + to) << 20 ^ at;
+  std::uint64_t x = (std::uint64_t{call} << 40) ^ (std::uint64_t{turn} << 32) ^
+                    static_cast<std::uint64_t>(from * 1009 + to) << 20 ^ at;
   x *= 0x9E3779B97F4A7C15ULL;
   x ^= x >> 29;
   return static_cast<std::byte>(x * 0xBF58476D1CE4E5B9ULL >> 56);
@@ -52,7 +53,8 @@ DrawnCall draw_call(std::mt19937& random, std::uint32_t number, int ranks, Colle
   // In place a rank receives from another as much as it sends there.
   for (int from = 0; drawn.in_place && from < ranks; ++from) {
     for (int to = 0; to < from && !is_allgather(collective); ++to) {
-      drawn.elements[static_cast<std::size_t>(from * ranks + to)] = drawn.elements[static_cast<std::size_t>(to * ranks + from)];
+      drawn.elements[static_cast<std::size_t>(from * ranks + to)] =
+          drawn.elements[static_cast<std::size_t>(to * ranks + from)];
     }
   }
   const unsigned kinds = random() % 3;  // none, some, or all have gaps

@@ -14,7 +14,7 @@ struct DrawnCall {
   Collective collective = Collective::alltoallv;
   bool in_place = false;
   std::uint32_t number = 0;
-  std::vector<std::size_t> elements;     // [from * ranks + to]: of 4 bytes; of an allgather [from * ranks]
+  std::vector<std::size_t> elements;       // [from * ranks + to]: of 4 bytes; of an allgather [from * ranks]
   std::vector<bool> send_gaps, recv_gaps;  // [rank]: the type there
   int ranks = 0;
 
@@ -49,7 +49,9 @@ class RankCall {
     bool gaps = false;
     void lay_out(const std::vector<std::size_t>& elements, bool regular, std::mt19937& random);
     std::byte* at(std::size_t block, std::size_t byte);
-    const std::byte* at(std::size_t block, std::size_t byte) const { return const_cast<Buffer*>(this)->at(block, byte); }
+    const std::byte* at(std::size_t block, std::size_t byte) const {
+      return const_cast<Buffer*>(this)->at(block, byte);
+    }
     void give(run::Side& side, bool regular, bool arrays);
   };
   void write_sent(Buffer& buffer, bool in_place, std::uint32_t turn) const;

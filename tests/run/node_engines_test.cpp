@@ -44,7 +44,8 @@ NodeSettings settings_for(const Reaches& reaches, int ranks, unsigned seed) {
 }
 
 Collective draw_collective(std::mt19937& random) {
-  constexpr Collective all[] = {Collective::alltoall, Collective::alltoallv, Collective::allgather, Collective::allgatherv};
+  constexpr Collective all[] = {Collective::alltoall, Collective::alltoallv, Collective::allgather,
+                                Collective::allgatherv};
   return all[random() % std::size(all)];
 }
 
@@ -100,9 +101,8 @@ class OneRank {
     if (!may_copy_) return by_exchange(number, collective);
     const DrawnCall drawn = draw_call(random_, number, group_.ranks, collective, true, most_elements);
     const plan::Schedule order = order_of(random_, collective, group_.ranks, me_);
-    return checked(drawn, [&](const run::Call& call) {
-      return run::run_copies(call, order, group_, run::Staging::any);
-    });
+    return checked(drawn,
+                   [&](const run::Call& call) { return run::run_copies(call, order, group_, run::Staging::any); });
   }
 
   std::size_t by_inbox(std::uint32_t number) {

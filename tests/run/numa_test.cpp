@@ -23,8 +23,7 @@ std::vector<int> domains(int ranks, const std::string& synthetic) {
 }
 
 TEST(NumaTest, RanksAreBoundInTurn) {
-  EXPECT_THAT(domains(13, "package:2 numa:1 core:4 pu:1"),
-              ElementsAre(0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1));
+  EXPECT_THAT(domains(13, "package:2 numa:1 core:4 pu:1"), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1));
   EXPECT_THAT(domains(6, "numa:3 core:1 pu:2"), ElementsAre(0, 0, 1, 1, 2, 2));
 }
 
@@ -45,8 +44,8 @@ TEST(NumaTest, ProcessorsOfSeveralDomainsHaveTheFirst) {
 }
 
 TEST(NumaTest, WhatHwlocDoesNotUnderstandIsOneDomain) {
-  for (const char* text : {"nonsense", "package:", "package:0", "package:-1", "package:2 numa", " ",
-                           "pu:2 core:2", "package:2 numa:1 core:4 pu:1 x", "numa:99999999999"}) {
+  for (const char* text : {"nonsense", "package:", "package:0", "package:-1", "package:2 numa", " ", "pu:2 core:2",
+                           "package:2 numa:1 core:4 pu:1 x", "numa:99999999999"}) {
     EXPECT_THAT(domains(3, text), Each(0)) << text;
   }
   EXPECT_EQ(numa_domain(-1, "package:2 numa:1 core:4 pu:1"), 0);

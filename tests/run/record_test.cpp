@@ -159,8 +159,8 @@ TEST_F(RecordTest, WhatHasNoRoomKeepsNoCountsOfACall) {
   EXPECT_EQ(others.bytes, (2U + 15 * 8) * 12);
   for (const Sample& sample : others.samples) EXPECT_EQ(sample.call, 0U);
   // Behind what two ranks need stands what is known of eight.
-  const auto* const ranks = reinterpret_cast<const int*>(reinterpret_cast<const char*>(&file()) +
-                                                         file().communicators[1].world_ranks);
+  const auto* const ranks =
+      reinterpret_cast<const int*>(reinterpret_cast<const char*>(&file()) + file().communicators[1].world_ranks);
   std::vector<int> own(8);
   std::iota(own.begin(), own.end(), 0);
   EXPECT_EQ(std::vector<int>(ranks, ranks + 8), own);

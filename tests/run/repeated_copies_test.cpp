@@ -24,13 +24,17 @@ DeviceDriver counting_driver() {
   counted = {};
   DeviceDriver driver;
   driver.is_cuda = true;
-  driver.pointer_attribute = [](void* result, int, std::uintptr_t) { return *static_cast<std::uint64_t*>(result) = counted.id, 0; };
+  driver.pointer_attribute = [](void* result, int, std::uintptr_t) {
+    return *static_cast<std::uint64_t*>(result) = counted.id, 0;
+  };
   driver.allocate_cuda = [](void** memory, std::size_t) { return *memory = some_memory, 0; };
   driver.free_pinned = [](void*) { return ++counted.freed, 0; };
   driver.push_context = [](void*) { return 0; };
   driver.pop_context = [](void**) { return 0; };
   driver.create_graph = [](void** graph, unsigned) { return *graph = some_memory, 0; };
-  driver.add_copy_cuda = [](void**, void*, void* const*, std::size_t, const CudaBox*, void*) { return ++counted.nodes, 0; };
+  driver.add_copy_cuda = [](void**, void*, void* const*, std::size_t, const CudaBox*, void*) {
+    return ++counted.nodes, 0;
+  };
   driver.make_graph_ready = [](void** ready, void*, unsigned long long) {
     if (counted.refuses) return 1;
     *ready = some_memory;
@@ -131,7 +135,8 @@ TEST_F(RepeatedCopiesTest, NoGraphWhereItIsNoFaster) {
 }
 
 TEST_F(RepeatedCopiesTest, GraphsAreGivenBack) {
-  for (std::uintptr_t one = 1; one <= 3 * RepeatedCopies::most; ++one) call(16 * one, 1).put_graph_in_place(driver, place);
+  for (std::uintptr_t one = 1; one <= 3 * RepeatedCopies::most; ++one)
+    call(16 * one, 1).put_graph_in_place(driver, place);
   EXPECT_EQ(counted.made, static_cast<int>(3 * RepeatedCopies::most));
   copies.fresh();
   EXPECT_EQ(counted.destroyed, counted.made - static_cast<int>(RepeatedCopies::most));

@@ -14,12 +14,10 @@ namespace {
 
 struct Shared {
   explicit Shared(std::size_t bytes)
-      : memory(new(std::align_val_t{sys::cache_line}) std::byte[sizeof(RingHead) + bytes]{}),
+      : memory(new (std::align_val_t{sys::cache_line}) std::byte[sizeof(RingHead) + bytes]{}),
         ring(reinterpret_cast<RingHead*>(memory.get()), bytes) {}
   struct Free {
-    void operator()(std::byte* p) const {
-      ::operator delete[](p, std::align_val_t{sys::cache_line});
-    }
+    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{sys::cache_line}); }
   };
   std::unique_ptr<std::byte[], Free> memory;
   Ring ring;
@@ -155,8 +153,7 @@ TEST(Ring, CarriesAStreamBetweenThreads) {
 TEST(Pairs, StayWithinTheControlMemoryOfARank) {
   for (const int ranks : {1, 2, 3, 16, 64, 125, 250, 400, 1000, 5000}) {
     const PairsLayout pairs = pairs_layout(ranks);
-    EXPECT_LE(inbox_layout(ranks).region_bytes + pairs.region_bytes, most_bytes_a_rank + 2 * 4096)
-        << ranks;
+    EXPECT_LE(inbox_layout(ranks).region_bytes + pairs.region_bytes, most_bytes_a_rank + 2 * 4096) << ranks;
     if (ranks <= 250) {
       EXPECT_GE(pairs.ring_bytes, 1024U) << ranks;
     }

@@ -247,7 +247,8 @@ TEST(Segment, HeapsLieAnOddNumberOfPagesApart) {
   std::ranges::sort(bases);
   ASSERT_NE(bases.front(), nullptr);
   int odd = 0;
-  for (std::size_t p = 1; p < bases.size(); ++p) odd += (bases[p] - bases[p - 1]) / static_cast<std::ptrdiff_t>(page) % 2;
+  for (std::size_t p = 1; p < bases.size(); ++p)
+    odd += (bases[p] - bases[p - 1]) / static_cast<std::ptrdiff_t>(page) % 2;
   EXPECT_GE(odd, 4) << "the system chooses; other mappings may lie between some";
   for (std::byte* base : bases) unmap_raw(base, bytes);
   close_descriptor(heap);

@@ -1,9 +1,9 @@
-#include "choose/select.hpp"
-#include "choose/select_neighbors.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "choose/select.hpp"
+#include "choose/select_neighbors.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -31,7 +31,8 @@ TEST(SelectForDevices, TriesBothFamilies) {
   k.tries = true;
   EXPECT_EQ(candidates(k, "inbox"), "inbox") << "nor is there anything to try";
   k.direct = true;
-  EXPECT_EQ(candidates(k, "inbox"), "inbox ipc-pull:leader=0 ipc-pull:leader=1 " + piped_by("mpi") + " " + piped_by("mpi", 1));
+  EXPECT_EQ(candidates(k, "inbox"),
+            "inbox ipc-pull:leader=0 ipc-pull:leader=1 " + piped_by("mpi") + " " + piped_by("mpi", 1));
   k.direct = false, k.mpi_sends_devices = true;
   EXPECT_EQ(candidates(k, "inbox"), "inbox spread-out pairwise waitany-stride:stride=5");
   EXPECT_EQ(candidates(k, "spread-out"), "spread-out pairwise waitany-stride:stride=5");
@@ -41,7 +42,8 @@ TEST(SelectForDevices, TriesBothFamilies) {
   k.tries = false;
   EXPECT_EQ(candidates(k, "inbox"), "cuda-aware-mpi");
   k.nodes = 2, k.tries_between = k.direct = true;
-  EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out pairwise waitany-stride:stride=5 " + piped_by("mpi")) << "between nodes by no leader";
+  EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out pairwise waitany-stride:stride=5 " + piped_by("mpi"))
+      << "between nodes by no leader";
   k.collective = Collective::allgather;
   EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out ring " + piped_by("mpi"));
   // Also by what serves the host.
@@ -69,7 +71,8 @@ TEST(SelectForDevices, TriesBothFamiliesAmongNeighbors) {
 TEST(SelectForDevices, ObeysWhatWasMeasured) {
   GlobalKey k = node_key(Collective::alltoall, 100);
   k.tries = k.mpi_collects_devices = k.mpi_sends_devices = true;
-  const SizedChoices measured = {{64, plain(k.collective, "cuda-aware-mpi")}, {128, plain(k.collective, "pairwise")}, {256, {}}};
+  const SizedChoices measured = {
+      {64, plain(k.collective, "cuda-aware-mpi")}, {128, plain(k.collective, "pairwise")}, {256, {}}};
   const auto chosen = [&] {
     const Selection of = select_for_devices(k, plain(k.collective, "inbox"), &measured);
     return to_string(of.choice) + (of.rivals.empty() ? "" : " and others");
@@ -167,7 +170,8 @@ TEST(SelectForDevices, TheModelsChoiceIsTriedFirst) {
   EXPECT_EQ(tries.choice.algorithm->name, "mpi");
   ASSERT_FALSE(tries.rivals.empty());
   EXPECT_EQ(tries.rivals[0].algorithm->from_device, FromDevice::straight);
-  for (std::size_t i = 1; i < tries.rivals.size(); ++i) EXPECT_NE(to_string(tries.rivals[i]), to_string(tries.rivals[0]));
+  for (std::size_t i = 1; i < tries.rivals.size(); ++i)
+    EXPECT_NE(to_string(tries.rivals[i]), to_string(tries.rivals[0]));
   m.key.tries_between = false;
   EXPECT_EQ(to_string(m.of("mpi").choice), to_string(tries.rivals[0]));
 }

@@ -1,18 +1,17 @@
-#include "choose/candidates.hpp"
 #include "choose/select.hpp"
-#include "choose/select_neighbors.hpp"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "choose/candidates.hpp"
+#include "choose/select_neighbors.hpp"
+
 namespace quadrille::choose {
 namespace {
 
-GlobalKey key(Collective collective, std::size_t bytes) {
-  return {collective, 4, 1, bytes, true, 4096, 4096};
-}
+GlobalKey key(Collective collective, std::size_t bytes) { return {collective, 4, 1, bytes, true, 4096, 4096}; }
 
 std::string chosen(const GlobalKey& k, const std::string& forced = {}) {
   Choice choice;
@@ -78,7 +77,8 @@ std::string names(const std::vector<Choice>& choices) {
 }
 
 TEST(Select, TriesTheNodesPartOnSeveralNodes) {
-  for (const Collective c : {Collective::alltoall, Collective::allgather, Collective::alltoallv, Collective::alltoallw}) {
+  for (const Collective c :
+       {Collective::alltoall, Collective::allgather, Collective::alltoallv, Collective::alltoallw}) {
     GlobalKey k = key(c, c == Collective::alltoall || c == Collective::allgather ? 8 : 0);
     k.nodes = 2, k.inbox = false, k.direct = true;
     EXPECT_TRUE(select(k, {}).rivals.empty()) << "not asked for";
@@ -102,12 +102,14 @@ TEST(Select, TriesTheNodesPartOnSeveralNodes) {
 // All that is registered, unless its entry or its engine says otherwise: no list of names is to be kept.
 TEST(Select, CandidatesComeFromTheRegistry) {
   GlobalKey k = key(Collective::alltoall, 100);
-  k.ranks = 16, k.nodes = 4, k.ranks_on_node = 4, k.inbox = false, k.direct = k.load_store = k.tries = k.tries_between = true;
+  k.ranks = 16, k.nodes = 4, k.ranks_on_node = 4, k.inbox = false,
+  k.direct = k.load_store = k.tries = k.tries_between = true;
   for (const auto& [ranks, nodes] : {std::pair(16, 4), std::pair(16, 16), std::pair(16, 1)}) {
     k.ranks = ranks, k.nodes = nodes, k.ranks_on_node = ranks / nodes;
     for (const Collective c : those(is_dense)) {
       k.collective = c;
-      const std::vector<Choice> tried = tried_candidates(k), measured = measured_candidates(c, ranks, nodes, ranks / nodes);
+      const std::vector<Choice> tried = tried_candidates(k),
+                                measured = measured_candidates(c, ranks, nodes, ranks / nodes);
       for (const Choice& one : tried) {
         EXPECT_TRUE(why_not(*one.algorithm, k).empty());
         EXPECT_TRUE(serves(*one.algorithm, c) && !one.algorithm->trial.kin);
@@ -122,7 +124,8 @@ TEST(Select, CandidatesComeFromTheRegistry) {
         const bool worth = where == Measured::everywhere || (where == Measured::on_several_nodes && nodes > 1);
         const bool other = nodes == 1 && is_another_on_one_node(algorithm, ranks);
         const bool of_the_host = !algorithm.needs.device_mpi;
-        EXPECT_EQ(std::any_of(measured.begin(), measured.end(), is_it), worth && !other && of_the_host && serves(algorithm, c))
+        EXPECT_EQ(std::any_of(measured.begin(), measured.end(), is_it),
+                  worth && !other && of_the_host && serves(algorithm, c))
             << algorithm.name;
       }
     }
@@ -171,7 +174,8 @@ TEST(Select, PiecesAreMeasuredWhereTheyMakeADifference) {
 TEST(Select, TriesFewerMessagesWithOneRankANode) {
   GlobalKey k = key(Collective::alltoall, 8);
   k.ranks = k.nodes = 16, k.inbox = false, k.tries_between = true;
-  EXPECT_EQ(names(select(k, {}).rivals), "zero-rotation-bruck:radix=2 zero-rotation-bruck:radix=4 zero-rotation-bruck:radix=8 mn-co:pack=16384 ");
+  EXPECT_EQ(names(select(k, {}).rivals),
+            "zero-rotation-bruck:radix=2 zero-rotation-bruck:radix=4 zero-rotation-bruck:radix=8 mn-co:pack=16384 ");
   k.bytes = 2000;
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "large blocks go straight to their ranks";
   k.collective = Collective::alltoallv, k.bytes = 0;
@@ -190,7 +194,8 @@ TEST(Select, TriesTheMpiToWhereAModelThinksOtherwise) {
   const Model model{{1e-6, 1e-9, 0}, {1e-3, 1e-9, 0}};
   GlobalKey k = key(Collective::alltoall, 8);
   Costs costs(k.collective, blocked(64, 32), {});
-  k.ranks = 64, k.nodes = 2, k.inbox = false, k.direct = true, k.tries_between = true, k.model = &model, k.costs = &costs;
+  k.ranks = 64, k.nodes = 2, k.inbox = false, k.direct = true, k.tries_between = true, k.model = &model,
+  k.costs = &costs;
   const Selection selection = select(k, {});
   EXPECT_EQ(to_string(selection.choice), "mpi") << "which stays unless the calls show a gain";
   EXPECT_FALSE(is_of_the_mpi(*selection.rivals.at(0).algorithm)) << "what the model chose";
@@ -209,7 +214,8 @@ TEST(Select, TheModelChoosesAmongAllThatCanServe) {
     SCOPED_TRACE(name_of(c));
     Costs costs(c, blocked(128, 16), {});
     GlobalKey k = key(c, 64);
-    k.ranks = 128, k.nodes = 8, k.ranks_on_node = 16, k.inbox = false, k.direct = true, k.model = &model, k.costs = &costs;
+    k.ranks = 128, k.nodes = 8, k.ranks_on_node = 16, k.inbox = false, k.direct = true, k.model = &model,
+    k.costs = &costs;
     EXPECT_EQ(chosen(k).find("leaders:"), 0U) << chosen(k);
     EXPECT_NE(select(k, {}).why.find("the cost model expects"), std::string::npos) << select(k, {}).why;
     k.direct = false;
@@ -219,7 +225,8 @@ TEST(Select, TheModelChoosesAmongAllThatCanServe) {
   }
   Costs costs(Collective::alltoallw, blocked(128, 16), {});
   GlobalKey k = key(Collective::alltoallw, 0);
-  k.ranks = 128, k.nodes = 8, k.ranks_on_node = 16, k.inbox = false, k.direct = true, k.model = &model, k.costs = &costs;
+  k.ranks = 128, k.nodes = 8, k.ranks_on_node = 16, k.inbox = false, k.direct = true, k.model = &model,
+  k.costs = &costs;
   EXPECT_TRUE(select(k, {}).by_load);
   EXPECT_EQ(fastest(k, {64, 64}).choice.algorithm->name, "leaders");
   k.direct = false;
@@ -233,7 +240,8 @@ TEST(Select, TriesTheOrdersOfLargeBlocksOnANodeOfManyRanks) {
   EXPECT_EQ(to_string(selection.choice), "single-copy");
   EXPECT_EQ(names(selection.rivals), "sh-naive sh-co sh-numa-co hint-row hint-column hint-hilbert mpi ");
   k.ranks = 12;
-  EXPECT_TRUE(names(select(k, {}).rivals).ends_with(" hint-hilbert hint-hilbert-square:rest=row mpi ")) << "no power of two";
+  EXPECT_TRUE(names(select(k, {}).rivals).ends_with(" hint-hilbert hint-hilbert-square:rest=row mpi "))
+      << "no power of two";
   k.ranks = 8, k.bytes = 8;
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "through inboxes";
   k.bytes = 100000, k.ranks = 4;
@@ -283,7 +291,8 @@ TEST(Select, ObeysWhatWasMeasured) {
   EXPECT_NE(why().find("the measured inbox cannot serve it"), std::string::npos) << why();
   k.load_store = false;
   EXPECT_EQ(at(101), "inbox");
-  EXPECT_NE(why().find("the measured hint-hilbert cannot serve it: not all ranks of a node reach"), std::string::npos) << why();
+  EXPECT_NE(why().find("the measured hint-hilbert cannot serve it: not all ranks of a node reach"), std::string::npos)
+      << why();
 }
 
 TEST(Select, ObeysWhatWasMeasuredBetweenNodesBeforeTheModel) {

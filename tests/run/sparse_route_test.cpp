@@ -53,8 +53,7 @@ struct World {
   World(int p, int r, const std::vector<Sent>& pattern)
       : ranks(p), radix(r), held(static_cast<std::size_t>(p)), error(static_cast<std::size_t>(p)) {
     for (const Sent& s : pattern) {
-      held[static_cast<std::size_t>(s.source)].push_back(
-          {s.source, s.destination, s.data.size(), s.data.data()});
+      held[static_cast<std::size_t>(s.source)].push_back({s.source, s.destination, s.data.size(), s.data.data()});
     }
   }
 
@@ -100,8 +99,7 @@ void expect_delivered(const World& world, const std::vector<Sent>& pattern) {
       if (s.destination == me) expected.push_back(&s);
     }
     std::vector<Parcel> got = world.held[static_cast<std::size_t>(me)];
-    std::stable_sort(got.begin(), got.end(),
-                     [](const Parcel& a, const Parcel& b) { return a.source < b.source; });
+    std::stable_sort(got.begin(), got.end(), [](const Parcel& a, const Parcel& b) { return a.source < b.source; });
     ASSERT_EQ(got.size(), expected.size()) << "rank " << me << " of " << world.ranks;
     for (std::size_t i = 0; i < got.size(); ++i) {
       EXPECT_EQ(got[i].source, expected[i]->source);

@@ -28,8 +28,7 @@ constexpr std::size_t call = std::size_t{3} << 20;  // not a power of two
 using Cost = std::function<double(std::size_t T, std::size_t before)>;
 
 // Makes calls until the class has decided; returns the Ts in order, the kept one last.
-std::vector<std::size_t> run(StreamTuner& tuner, const Cost& cost, std::size_t bytes = call,
-                             int most_calls = 1000) {
+std::vector<std::size_t> run(StreamTuner& tuner, const Cost& cost, std::size_t bytes = call, int most_calls = 1000) {
   std::vector<std::size_t> used;
   std::size_t before = all_temporal;
   while (!tuner.has_decided(bytes) && static_cast<int>(used.size()) < most_calls) {
@@ -45,9 +44,7 @@ std::vector<std::size_t> run(StreamTuner& tuner, const Cost& cost, std::size_t b
 }
 
 Cost table(double temporal, double streaming, std::function<double(std::size_t)> hybrid) {
-  return [=](std::size_t T, std::size_t) {
-    return T == all_temporal ? temporal : T == 0 ? streaming : hybrid(T);
-  };
+  return [=](std::size_t T, std::size_t) { return T == all_temporal ? temporal : T == 0 ? streaming : hybrid(T); };
 }
 
 // How far T is from the best one, in halvings.
@@ -279,8 +276,7 @@ TEST(NodeCopy, WhatIsDoneIsThereOnceAFlagSaysSo) {
     sys::run_on(processors[0]);
     for (int c = 1; c <= calls; ++c) {
       waiter.until([&] { return flag.load(std::memory_order_acquire) == c; });
-      wrong += !std::all_of(to_there.rbegin(), to_there.rend(),
-                            [&](std::byte b) { return b == std::byte(c); });
+      wrong += !std::all_of(to_there.rbegin(), to_there.rend(), [&](std::byte b) { return b == std::byte(c); });
       seen.store(c, std::memory_order_release);
     }
   });

@@ -130,8 +130,8 @@ ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
     std::byte* const control = control_[static_cast<std::size_t>(node_of(me))]->base();
     const memory::InboxLayout inboxes = memory::inbox_layout(ranks_here);
     group.inbox = memory::Inbox(control, inboxes, local);
-    group.pairs = memory::Pairs(control + inboxes.segment_bytes(), memory::pairs_layout(ranks_here), local,
-                                settings.radix);
+    group.pairs =
+        memory::Pairs(control + inboxes.segment_bytes(), memory::pairs_layout(ranks_here), local, settings.radix);
     group.change_reach().slot_limit = std::min(settings.slot_limit, group.inbox.capacity());
     group.change_reach().direct = true;
     if (settings.streams) group.copying.stream_from = group.copying.temporal_bytes = 0;
@@ -250,7 +250,8 @@ memory::Inbox ThreadsOfANode::own_inbox(int me) {
   return {own_memory(me, layout.segment_bytes()), layout, me};
 }
 
-memory::Leaders ThreadsOfANode::own_leaders(int me, const plan::LeadersPlan& plan, const memory::Leaders::Parts& parts) {
+memory::Leaders ThreadsOfANode::own_leaders(int me, const plan::LeadersPlan& plan,
+                                            const memory::Leaders::Parts& parts) {
   const std::size_t most = memory::Leaders::bytes(settings_.ranks, parts);  // of any group
   std::byte* const base = own_memory(me, most * plan.nodes);
   return {base + most * plan.node, plan.here(), parts};

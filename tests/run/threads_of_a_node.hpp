@@ -1,6 +1,6 @@
-// Ranks of a node as threads: each has the group that an engine needs, over common control memory. What a rank reaches of
-// another is what a test says: all is one process, so XPMEM attaches an address where it is, and the kernel copies from
-// this process to itself.
+// Ranks of a node as threads: each has the group that an engine needs, over common control memory. What a rank reaches
+// of another is what a test says: all is one process, so XPMEM attaches an address where it is, and the kernel copies
+// from this process to itself.
 //
 // Two ways to run them:
 //   drawn   one thread at a time; wherever one waits, the next is drawn. The same seed gives the same order.
@@ -23,7 +23,7 @@ namespace quadrille::test {
 
 // What ranks reach of each other. The pairs for which something holds are drawn.
 struct Reaches {
-  int attach = 0, read = 0, write = 0;  // of 100 ordered pairs
+  int attach = 0, read = 0, write = 0;   // of 100 ordered pairs
   int attach_fails = 0, read_fails = 0;  // of 100 pairs that have it, although it was thought to work
   bool rings = true;
   bool both_ways = false;  // all pairs or none
@@ -37,7 +37,7 @@ struct NodeSettings {
   bool streams = false;  // large copies go past the cache
   bool drawn = true;
   int radix = memory::Meeting::flat;  // of meetings
-  std::vector<int> node_of = {};  // [rank]; empty: one node. Of several, requests of their own are not to be had
+  std::vector<int> node_of = {};      // [rank]; empty: one node. Of several, requests of their own are not to be had
 };
 
 // May tests draw the steps?

@@ -70,14 +70,18 @@ TEST(Trial, ShortCallsThatWereSlowAtFirstDoNotCountMuch) {
   run(trial, [](int candidate, int call) { return candidate == 0 && call < 18 ? 2.8e-6 : 2e-6; });
   EXPECT_EQ(trial.contest.best(), 0U);
   Trial disturbed = trial_of(2);
-  run(disturbed, [](int candidate, int call) { return candidate == 1 && call == 30 + 4 ? 1e-3 : candidate == 1 ? 1e-6 : 2e-6; });
+  run(disturbed, [](int candidate, int call) {
+    return candidate == 1 && call == 30 + 4 ? 1e-3 : candidate == 1 ? 1e-6 : 2e-6;
+  });
   EXPECT_EQ(disturbed.contest.best(), 1U) << "one that was disturbed late does not lose";
 }
 
 // A program's next phase must not make worthless what its first one has shown.
 TEST(Trial, CallsThatDifferLateEndIt) {
   Trial trial = trial_of(2);
-  const auto visit = [&](double first, double second, double unlike) { judge(trial, std::vector<double>{first, second, unlike}); };
+  const auto visit = [&](double first, double second, double unlike) {
+    judge(trial, std::vector<double>{first, second, unlike});
+  };
   for (int good = 0; good < 5; ++good) visit(2e-6, 1e-6, 1);
   EXPECT_FALSE(trial.contest.decided());
   visit(1e-6, 9e-6, 2);
@@ -97,7 +101,8 @@ TEST(Trial, WhatHasLostStaysOutOfMoreVisits) {
 
 TEST(Trial, ShortCallsThatNobodyNotedDoNotWin) {
   Trial trial = trial_of(2);
-  for (int visit = 0; visit < Trial::visits_of_short_calls; ++visit) judge(trial, std::vector<double>{2e-6, visit < 3 ? 1e-6 : not_noted, 1});
+  for (int visit = 0; visit < Trial::visits_of_short_calls; ++visit)
+    judge(trial, std::vector<double>{2e-6, visit < 3 ? 1e-6 : not_noted, 1});
   EXPECT_TRUE(trial.contest.decided());
   EXPECT_EQ(trial.contest.best(), 0U);
 }
@@ -106,13 +111,16 @@ TEST(Trial, IsOverInSoManyCalls) {
   for (int candidates = 2; candidates < 12; ++candidates) {
     Trial trial = trial_of(candidates);
     const std::string order = run(trial, [](int, int) { return 1e-6; });
-    EXPECT_LT(static_cast<int>(order.size() - Trial::visits_of_short_calls), most_calls_of_trial(static_cast<std::size_t>(candidates)));
+    EXPECT_LT(static_cast<int>(order.size() - Trial::visits_of_short_calls),
+              most_calls_of_trial(static_cast<std::size_t>(candidates)));
   }
 }
 
 TEST(Trial, WhatLosesIsNotTriedAgain) {
   Trial trial = trial_of(4);
-  EXPECT_EQ(run(trial, [](int candidate, int) { return candidate == 1 ? 5.0 : candidate == 3 ? 1.9 : 1.0; }),
+  EXPECT_EQ(run(trial, [](int candidate, int) { return candidate == 1   ? 5.0
+                                                       : candidate == 3 ? 1.9
+                                                                        : 1.0; }),
             "aaabbbcccddd|aaacccddd|aaaccc|")
       << "less is put down to chance";
   EXPECT_EQ(trial.contest.best(), 0U);
@@ -124,7 +132,9 @@ TEST(Trial, WhatLosesIsNotTriedAgain) {
 
 TEST(Trial, LessIsPutDownToChanceLater) {
   Trial trial = trial_of(3);
-  EXPECT_EQ(run(trial, [](int candidate, int) { return candidate == 2 ? 1.4 : candidate == 1 ? 1.6 : 1.0; }),
+  EXPECT_EQ(run(trial, [](int candidate, int) { return candidate == 2   ? 1.4
+                                                       : candidate == 1 ? 1.6
+                                                                        : 1.0; }),
             "aaabbbccc|aaabbbccc|aaaccc|");
 }
 
@@ -273,7 +283,9 @@ TEST(Classes, AreRangesOfBytes) {
     }
   };
   check("size", std::size_t{1} << 33, size_class_of, bytes_of_size_class);
-  check("load", std::size_t{1} << 38, [](std::size_t b) { return load_class_of(static_cast<double>(b)); }, bytes_of_load_class);
+  check(
+      "load", std::size_t{1} << 38, [](std::size_t b) { return load_class_of(static_cast<double>(b)); },
+      bytes_of_load_class);
   EXPECT_GT(bytes_of_size_class(1).from, bytes_of_size_class(1).to) << "between one byte and two";
   EXPECT_GT(bytes_of_size_class(size_class_of(0)).from, bytes_of_size_class(size_class_of(0)).to);
 }

@@ -70,7 +70,8 @@ TEST(TuningAlgorithms, BadOnesAreRefusedWithTheLine) {
   const struct {
     const char *from, *to, *line, *word;
   } cases[] = {
-      {"\"alltoall\"", "\"neighbor_alltoall\"", "line 6", "one of alltoall, alltoallv, alltoallw, allgather, allgatherv"},
+      {"\"alltoall\"", "\"neighbor_alltoall\"", "line 6",
+       "one of alltoall, alltoallv, alltoallw, allgather, allgatherv"},
       {"\"alltoall\"", "7", "line 6", "string"},
       {"\"ranks\": 8", "\"ranks\": 1", "line 6", "ranks"},
       {"\"ranks_on_node\": 8", "\"ranks_on_node\": 9", "line 6", "more than"},
@@ -200,7 +201,8 @@ TEST(TuningAlgorithms, BetweenWhatWasMeasuredNothingIsKnown) {
 
 TEST(TuningAlgorithms, WhatIsLearntIsPutBetween) {
   const Collective c = Collective::alltoall;
-  const auto put = [&](const std::vector<std::pair<std::size_t, std::string>>& known, std::size_t from, std::size_t to) {
+  const auto put = [&](const std::vector<std::pair<std::size_t, std::string>>& known, std::size_t from,
+                       std::size_t to) {
     SizedChoices choices = choices_of(c, known);
     EXPECT_TRUE(put_choice(choices, from, to, plain(c, "mpi")));
     return words(choices);
@@ -232,7 +234,8 @@ TEST(TuningAlgorithms, WhatIsLearntIsPutBetween) {
   }
   // No more than a table may have.
   SizedChoices full;
-  for (std::size_t i = 1; i <= most_sized_choices; ++i) full.push_back({100 * i, plain(c, i % 2 == 0 ? "mpi" : "sh-co")});
+  for (std::size_t i = 1; i <= most_sized_choices; ++i)
+    full.push_back({100 * i, plain(c, i % 2 == 0 ? "mpi" : "sh-co")});
   EXPECT_FALSE(put_choice(full, 110, 120, plain(c, "pairwise")));
   EXPECT_EQ(full.size(), most_sized_choices);
   EXPECT_TRUE(put_choice(full, 101, 200, plain(c, "pairwise")));
@@ -258,7 +261,8 @@ TEST(TuningAlgorithms, VerdictsAreEntries) {
   ASSERT_EQ(again.algorithms.size(), 3U);
   std::string all;
   for (const AlgorithmEntry& e : again.algorithms) {
-    all += std::string(name_of(e.collective)) + " " + std::to_string(e.ranks) + "/" + std::to_string(e.nodes) + ": " + words(e.choices);
+    all += std::string(name_of(e.collective)) + " " + std::to_string(e.ranks) + "/" + std::to_string(e.nodes) + ": " +
+           words(e.choices);
   }
   EXPECT_EQ(all,
             "alltoall 4/2: 100 mpi; 861 unknown; 1217 single-copy; alltoallv 4/2: 32767 unknown; 131071 mpi; "
@@ -317,7 +321,8 @@ TEST(TuningAlgorithms, TellDevicesFromTheHost) {
   std::string text = tuning_text(table);
   const std::string device = "\"memory\": \"device\"";
   text.replace(text.find(device), device.size(), "\"memory\": \"tape\"");
-  EXPECT_NE(parse_tuning(text, again).find("\"memory\" must be host or device"), std::string::npos) << parse_tuning(text, again);
+  EXPECT_NE(parse_tuning(text, again).find("\"memory\" must be host or device"), std::string::npos)
+      << parse_tuning(text, again);
 }
 
 }  // namespace

@@ -76,8 +76,10 @@ TEST(TuningEntries, AModelMayBeOfADevicesMemory) {
   const auto text = [&](const std::string& of_devices) {
     const std::string both = "\"quadrille\": " + terms + ", \"mpi\": " + terms + "}";
     return R"({"quadrille_tuning": 2, "machine": {"processor": "x", "cores": 1}, "entries": [
-      {"of": "model", "ranks": 64, "ranks_on_node": 1, "crowded": false, )" + both + R"(,
-      {"of": "model", "ranks": 64, "ranks_on_node": 1, "crowded": false, )" + of_devices + both + "]}";
+      {"of": "model", "ranks": 64, "ranks_on_node": 1, "crowded": false, )" +
+           both + R"(,
+      {"of": "model", "ranks": 64, "ranks_on_node": 1, "crowded": false, )" +
+           of_devices + both + "]}";
   };
   TuningTable table, again;
   ASSERT_EQ(parse_tuning(text(R"("memory": "device", "bus": {"byte": 0.25, "call": 9000}, )"), table), "");
@@ -98,7 +100,8 @@ TEST(TuningEntries, AModelMayBeOfADevicesMemory) {
 
 // What tables have had since is 0 where it is not there.
 TEST(TuningEntries, AModelMayKnowWhatIsSentAtOnce) {
-  const std::string terms = R"("message": 1, "byte": 1, "node_message": 1, "node_byte": 1, "near_message": 1, "near_byte": 1,
+  const std::string terms =
+      R"("message": 1, "byte": 1, "node_message": 1, "node_byte": 1, "near_message": 1, "near_byte": 1,
     "copied_byte": 1, "copied_block": 1, "shared_byte": 1, "shared_block": 1, "round": 1, "fence": 1, "flight": 1)";
   const auto text = [&](const std::string& eager, const std::string& handshake) {
     return R"({"quadrille_tuning": 2, "machine": {"processor": "x", "cores": 1}, "entries": [

@@ -228,8 +228,8 @@ TEST(TuningMutations, AreRefusedOrTables) {
     SCOPED_TRACE("QUADRILLE_TEST_SEED=" + std::to_string(seed));
     try_one(seed, tally);
   }
-  std::printf("%zu tables refused, %zu read; the slowest, of seed %llu, took %.1f ms of a processor\n", tally.refused, tally.accepted,
-              static_cast<unsigned long long>(tally.slowest_seed), tally.slowest * 1e3);
+  std::printf("%zu tables refused, %zu read; the slowest, of seed %llu, took %.1f ms of a processor\n", tally.refused,
+              tally.accepted, static_cast<unsigned long long>(tally.slowest_seed), tally.slowest * 1e3);
   if (count >= 1000) {
     EXPECT_GT(tally.refused, count / 10);
     EXPECT_GT(tally.accepted, count / 100);

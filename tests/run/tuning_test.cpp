@@ -61,8 +61,8 @@ std::string with_models(const std::string& list) {
   return text.substr(0, end) + "  ],\n" + list + "\n}\n";
 }
 const std::string machine_text = R"({"message": 1500, "byte": 0.5, "copied_byte": 0, "copied_block": 8, "round": 1e3})";
-const std::string model_text = R"("models": [{"ranks": 16, "crowded": true, "quadrille": )" + machine_text +
-                               R"(, "mpi": )" + machine_text + "}]";
+const std::string model_text =
+    R"("models": [{"ranks": 16, "crowded": true, "quadrille": )" + machine_text + R"(, "mpi": )" + machine_text + "}]";
 
 TEST(Tuning, ReadsAndWritesModels) {
   TuningTable table, again;
@@ -213,9 +213,7 @@ const std::string inside_text =
              {"up_to": 50000, "algorithm": "sh-co"}]}])";
 
 // One more element before the one at hand.
-std::string and_another(int bytes) {
-  return ", \"algorithm\": \"default\"}, {\"up_to\": " + std::to_string(bytes);
-}
+std::string and_another(int bytes) { return ", \"algorithm\": \"default\"}, {\"up_to\": " + std::to_string(bytes); }
 
 TEST(Tuning, ReadsAndWritesOrdersInsideANode) {
   TuningTable table, again;
@@ -282,9 +280,11 @@ TEST(Tuning, BadOrdersInsideANodeAreRefused) {
   expect_line("line 12", "not known", "50000", "50000, \"least\": 1");
   expect_line("line 12", "not known", "\"sh-co\"}", "\"sh-co\"}, 3");
   expect_line("line 11", "element", R"({"up_to": 1000, "algorithm": "default"},
-             {"up_to": 50000, "algorithm": "sh-co"})", "");
+             {"up_to": 50000, "algorithm": "sh-co"})",
+              "");
   expect_line("line 10", "a list", R"([{"up_to": 1000, "algorithm": "default"},
-             {"up_to": 50000, "algorithm": "sh-co"}])", "3");
+             {"up_to": 50000, "algorithm": "sh-co"}])",
+              "3");
   expect_line("line 10", "neighbor_allgather", "neighbor_alltoall", "neighbor_alltoallv");
   expect_line("line 10", "ranks", "16", "1");
   expect_line("line 10", "more than", "\"rounds\": 8", "\"rounds\": 9");
@@ -304,11 +304,9 @@ TEST(Tuning, TheFastestOrdersAreKept) {
   const Algorithm *naive = find(c, "sh-naive"), *co = find(c, "sh-co");
   const std::vector<std::size_t> sizes = {8, 100, 1000, 5000, 9000};
   InsideEntry entry{c, 4, false, {8, 2, 12}};
-  set_ranges(entry, sizes, {naive, co},
-             {{100, 100, 100, 100, 100}, {96, 95, 90, 120, 200}, {99, 97, 70, 80, 101}});
-  EXPECT_EQ(ranges_text(entry),
-            R"([{"up_to": 8, "take": "default"}, {"up_to": 100, "take": "sh-naive"}, )"
-            R"({"up_to": 5000, "take": "sh-co"}, {"up_to": 9000, "take": "default"}])");
+  set_ranges(entry, sizes, {naive, co}, {{100, 100, 100, 100, 100}, {96, 95, 90, 120, 200}, {99, 97, 70, 80, 101}});
+  EXPECT_EQ(ranges_text(entry), R"([{"up_to": 8, "take": "default"}, {"up_to": 100, "take": "sh-naive"}, )"
+                                R"({"up_to": 5000, "take": "sh-co"}, {"up_to": 9000, "take": "default"}])");
   set_ranges(entry, sizes, {}, {{1, 1, 1, 1, 1}});
   EXPECT_EQ(ranges_text(entry), R"([{"up_to": 9000, "take": "default"}])");
 }
@@ -367,24 +365,49 @@ const std::string algorithms_text =
 
 // What may happen to a file: letters lost, changed, added, doubled, and values put where others were.
 std::string mutated(const std::string& text, std::mt19937_64& random) {
-  static const std::vector<std::string> pieces = {
-      "0",  "-1", "1e309", "18446744073709551616", "null", "true", "\"\"", "{}", "[]", "[[[[[[[[[[[[", ",",
-      "\\", "\"", "\xff", std::string(1, '\0'), "\n", "\"ranks\": 2,", "\"alltoall\"", "}", "NaN"};
+  static const std::vector<std::string> pieces = {"0",
+                                                  "-1",
+                                                  "1e309",
+                                                  "18446744073709551616",
+                                                  "null",
+                                                  "true",
+                                                  "\"\"",
+                                                  "{}",
+                                                  "[]",
+                                                  "[[[[[[[[[[[[",
+                                                  ",",
+                                                  "\\",
+                                                  "\"",
+                                                  "\xff",
+                                                  std::string(1, '\0'),
+                                                  "\n",
+                                                  "\"ranks\": 2,",
+                                                  "\"alltoall\"",
+                                                  "}",
+                                                  "NaN"};
   std::string result = text;
   const auto below = [&](std::size_t end) { return random() % std::max<std::size_t>(end, 1); };
   for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
     const std::size_t at = below(result.size()), length = below(12);
     const std::string piece = result.substr(at, length);
     switch (below(5)) {
-      case 0: result.erase(at, length); break;
-      case 1: result.insert(at, pieces[below(pieces.size())]); break;
+      case 0:
+        result.erase(at, length);
+        break;
+      case 1:
+        result.insert(at, pieces[below(pieces.size())]);
+        break;
       case 2: {
         const std::size_t few = std::min<std::size_t>(1 + below(3), result.size() - at);
         result.replace(at, few, pieces[below(pieces.size())]);
         break;
       }
-      case 3: result.insert(below(result.size()), piece); break;
-      default: result.resize(at); break;
+      case 3:
+        result.insert(below(result.size()), piece);
+        break;
+      default:
+        result.resize(at);
+        break;
     }
   }
   return result;

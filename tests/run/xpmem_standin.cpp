@@ -41,8 +41,8 @@ bool find_place(int process, std::uint64_t begin, std::uint64_t end, Place& plac
   char line[4096], access[5];
   std::uint64_t first = 0, last = 0, offset = 0, inode = 0, at = begin;
   while (at < end && std::fgets(line, sizeof line, maps) != nullptr) {
-    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64, &first, &last,
-                    access, &offset, &inode) != 5) {
+    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64, &first, &last, access, &offset,
+                    &inode) != 5) {
       break;
     }
     if (last <= at) continue;
@@ -116,9 +116,7 @@ EXPORT XpmemStandin xpmem_standin = {0x26003, false, false, false, 0, 0, 0, 0, 0
 
 EXPORT int xpmem_version() { return xpmem_standin.version; }
 
-EXPORT std::int64_t xpmem_make(void*, std::size_t, int, void*) {
-  return xpmem_standin.fail_make ? -1 : getpid();
-}
+EXPORT std::int64_t xpmem_make(void*, std::size_t, int, void*) { return xpmem_standin.fail_make ? -1 : getpid(); }
 
 EXPORT int xpmem_remove(std::int64_t) {
   ++xpmem_standin.removes;
@@ -152,8 +150,7 @@ EXPORT void* xpmem_attach(Address from, std::size_t bytes, void*) {
   Place place;
   if (find_place(process, begin, begin + bytes, place)) {
     const int file = open_file(process, place.inode);
-    here = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                static_cast<off_t>(place.offset));
+    here = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(place.offset));
     if (file >= 0) close(file);
   }
   if (here == MAP_FAILED && !access.wants_more) here = copy_of_page(process, begin);

@@ -19,8 +19,7 @@ constexpr std::size_t chunk = std::size_t{2} << 20, page = 4096;
 class Arena {
  public:
   explicit Arena(std::size_t bytes) : bytes_(bytes) {
-    reserved_ = static_cast<std::byte*>(
-        mmap(nullptr, bytes + chunk, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    reserved_ = static_cast<std::byte*>(mmap(nullptr, bytes + chunk, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     base_ = reserved_ + (chunk - reinterpret_cast<std::uintptr_t>(reserved_) % chunk) % chunk;
     file_ = fill();
   }
@@ -35,9 +34,7 @@ class Arena {
     file_ = fill();
   }
   std::byte* base() const { return base_; }
-  std::uint64_t at(std::size_t offset) const {
-    return reinterpret_cast<std::uintptr_t>(base_) + offset;
-  }
+  std::uint64_t at(std::size_t offset) const { return reinterpret_cast<std::uintptr_t>(base_) + offset; }
 
  private:
   int fill() {
@@ -142,8 +139,10 @@ TEST_F(XpmemTest, GenerationsGrowOnlyByWhatPeersMayHaveAttached) {
   EXPECT_EQ(note_offered(arena.base() + 2 * chunk, 1), start);
   // The rest of the chunk, which was attached with it, and anything across it.
   std::uint64_t last = start;
-  for (const auto& [at, bytes] : {std::pair{2 * chunk + page, page}, {2 * chunk, page},
-                                  {3 * chunk - 1, std::size_t{1}}, {std::size_t{0}, 6 * chunk}}) {
+  for (const auto& [at, bytes] : {std::pair{2 * chunk + page, page},
+                                  {2 * chunk, page},
+                                  {3 * chunk - 1, std::size_t{1}},
+                                  {std::size_t{0}, 6 * chunk}}) {
     note_unmapped(arena.base() + at, bytes);
     const std::uint64_t now = note_offered(arena.base() + 2 * chunk, 1);
     EXPECT_EQ(now, last + 1) << at;

@@ -75,7 +75,8 @@ void same_times(const Asked& asked, const Network& network, double bytes) {
   if (!some.one_node) return;
   ASSERT_FALSE(all.one_node);
   const Outcome few = Engine(some).run(network, {bytes, bytes}), every = Engine(all).run(network, {bytes, bytes});
-  const std::string what = fmt::format("{}, {} ranks, {} bytes", choose::to_string(asked.choice), asked.map.ranks(), bytes);
+  const std::string what =
+      fmt::format("{}, {} ranks, {} bytes", choose::to_string(asked.choice), asked.map.ranks(), bytes);
   EXPECT_EQ(few.problem, "") << what;
   EXPECT_EQ(every.problem, "") << what;
   EXPECT_EQ(few.seconds, every.seconds) << what;
@@ -108,11 +109,20 @@ TEST(Crowd, OneNodeGivesTheTimesOfAll) {
 }
 
 TEST(Crowd, OneNodeGivesTheTimesOfAllOf1024Ranks) {
-  for (const auto& [collective, name] :
-       {std::pair(alltoall, "zero-rotation-bruck:radix=4"), {alltoall, "basic-bruck"}, {alltoall, "leaders:leaders=32"}, {alltoall, "leaders"},
-        {alltoall, "tuna-hierarchical"}, {alltoallv, "two-phase-bruck:radix=4"}, {alltoallv, "waitall-stride:stride=32"},
-        {alltoall, "spread-out"}, {alltoall, "hint-network"}, {alltoall, "single-copy"}, {allgather, "bruck"}, {allgather, "recursive-doubling"},
-        {allgather, "leaders:leaders=32"}, {allgather, "ring"}}) {
+  for (const auto& [collective, name] : {std::pair(alltoall, "zero-rotation-bruck:radix=4"),
+                                         {alltoall, "basic-bruck"},
+                                         {alltoall, "leaders:leaders=32"},
+                                         {alltoall, "leaders"},
+                                         {alltoall, "tuna-hierarchical"},
+                                         {alltoallv, "two-phase-bruck:radix=4"},
+                                         {alltoallv, "waitall-stride:stride=32"},
+                                         {alltoall, "spread-out"},
+                                         {alltoall, "hint-network"},
+                                         {alltoall, "single-copy"},
+                                         {allgather, "bruck"},
+                                         {allgather, "recursive-doubling"},
+                                         {allgather, "leaders:leaders=32"},
+                                         {allgather, "ring"}}) {
     same_times(asked_for(collective, name, map_of(1024, "blocked:32")), named("slingshot"), 64);
   }
 }
@@ -158,7 +168,8 @@ TEST(Rivals, AreAlgorithmsOfOurs) {
         for (const double bytes : {1.0, 8.0, 256.0, 257.0, 1024.0, 4096.0, 65536.0, 1048576.0}) {
           const RivalChoice of = rival_choice(rival.name, collective, ranks, bytes);
           choose::Choice choice;
-          EXPECT_EQ(choose::parse_choice(collective, of.algorithm, choice), "") << rival.name << " " << ranks << " " << bytes;
+          EXPECT_EQ(choose::parse_choice(collective, of.algorithm, choice), "")
+              << rival.name << " " << ranks << " " << bytes;
           EXPECT_FALSE(of.says.empty());
         }
       }

@@ -12,7 +12,8 @@ using ::testing::HasSubstr;
 
 Outcome of(Collective collective, const std::string& algorithm, int ranks, int per_node, double bytes,
            const Network& network = plain_network()) {
-  return outcome_of(asked_for(collective, algorithm, map_of(ranks, fmt::format("blocked:{}", per_node))), network, bytes);
+  return outcome_of(asked_for(collective, algorithm, map_of(ranks, fmt::format("blocked:{}", per_node))), network,
+                    bytes);
 }
 
 // Programs written by hand; each rank on a node of its own.
@@ -50,7 +51,8 @@ TEST(Engine, BruckHasLogRounds) {
     EXPECT_DOUBLE_EQ(nanoseconds(of(alltoall, name, 8, 1, 8)), 3 * (100 + 1000 + 10 + 4 * 8 + 100)) << name;
   }
   // P = 6: 3, 2 and 2 blocks.
-  EXPECT_DOUBLE_EQ(nanoseconds(of(alltoall, "zero-rotation-bruck", 6, 1, 8)), 3 * (100 + 1000 + 10 + 100) + (3 + 2 + 2) * 8);
+  EXPECT_DOUBLE_EQ(nanoseconds(of(alltoall, "zero-rotation-bruck", 6, 1, 8)),
+                   3 * (100 + 1000 + 10 + 100) + (3 + 2 + 2) * 8);
   // Of an allgather of 8 ranks 1, 2 and 4 blocks.
   EXPECT_DOUBLE_EQ(nanoseconds(of(allgather, "recursive-doubling", 8, 1, 8)), 3 * (100 + 1000 + 10 + 100) + 7 * 8);
 }
@@ -66,7 +68,8 @@ TEST(Engine, CopiesTakeTime) {
   const Program program = program_of(asked, 0);
   double counted = 0;
   for (const Stage& stage : program.stages) counted += static_cast<double>(stage.before.own + stage.after.own);
-  for (std::size_t i = 0; i < program.scattered.size(); ++i) counted += program.scattered[i] ? program.notes[i].blocks : 0;
+  for (std::size_t i = 0; i < program.scattered.size(); ++i)
+    counted += program.scattered[i] ? program.notes[i].blocks : 0;
   EXPECT_DOUBLE_EQ(blocks, counted);
   EXPECT_GT(counted, 16);
 }
@@ -74,7 +77,8 @@ TEST(Engine, CopiesTakeTime) {
 // A long message asks: question 10 on the adapters, 100 to answer, 100 to send, then the data.
 TEST(Engine, LongMessagesAskFirst) {
   EXPECT_DOUBLE_EQ(nanoseconds(of(alltoall, "pairwise", 2, 1, 500)), 100 + 1000 + 510 + 100);
-  EXPECT_DOUBLE_EQ(nanoseconds(of(alltoall, "pairwise", 2, 1, 1000)), (100 + 1000 + 10) + (100 + 1000) + (100 + 1000 + 1010 + 100));
+  EXPECT_DOUBLE_EQ(nanoseconds(of(alltoall, "pairwise", 2, 1, 1000)),
+                   (100 + 1000 + 10) + (100 + 1000) + (100 + 1000 + 1010 + 100));
 }
 
 // Inside a node a short message is copied in and out, a long one once, by its receiver, who tells its sender.
@@ -178,8 +182,8 @@ TEST(Engine, ReportsWhatDoesNotMatch) {
   add_round(sends, {{1, 1, 0}}, {});
   add_round(receives, {}, {{0, 1, 0}});
   add_round(more, {}, {{0, 2, 0}});
-  const Crowd lost = crowd_of({sends, nothing}), awaited = crowd_of({nothing, receives}), other = crowd_of({sends, more}),
-              right = crowd_of({sends, receives});
+  const Crowd lost = crowd_of({sends, nothing}), awaited = crowd_of({nothing, receives}),
+              other = crowd_of({sends, more}), right = crowd_of({sends, receives});
   EXPECT_THAT(Engine(lost).problem(), HasSubstr("rank 0 sends to 1 what that does not receive"));
   EXPECT_THAT(Engine(awaited).problem(), HasSubstr("1 messages are received that nobody sends"));
   EXPECT_THAT(Engine(other).problem(), HasSubstr("rank 0 sends 1 blocks to 1, which expects 2"));
@@ -202,7 +206,8 @@ TEST(Engine, MessagesOfAPairStayInOrder) {
 std::vector<std::string> all_of(Collective collective, const plan::NodeMap& map) {
   std::vector<std::string> names;
   for (const choose::Algorithm& algorithm : choose::algorithms()) {
-    if (choose::serves(algorithm, collective) && why_not({&algorithm, {}}, map).empty()) names.emplace_back(algorithm.name);
+    if (choose::serves(algorithm, collective) && why_not({&algorithm, {}}, map).empty())
+      names.emplace_back(algorithm.name);
   }
   return names;
 }
@@ -228,7 +233,8 @@ TEST(Engine, WhatIsSentIsReceived) {
 }
 
 TEST(Engine, DirectAlgorithmsSendEachBlockOnce) {
-  for (const char* name : {"spread-out", "pairwise", "nonblocking", "waitall-stride", "waitany-stride", "testany-stride"}) {
+  for (const char* name :
+       {"spread-out", "pairwise", "nonblocking", "waitall-stride", "waitany-stride", "testany-stride"}) {
     const Outcome outcome = of(alltoall, name, 12, 4, 100);
     EXPECT_EQ(outcome.bytes, 12U * 8 * 100) << name;
     EXPECT_EQ(outcome.near_bytes, 12U * 3 * 100) << name;
@@ -243,7 +249,8 @@ TEST(Engine, DirectAlgorithmsSendEachBlockOnce) {
 // Sizes travel with small data, before large ones.
 TEST(Engine, SizesTravel) {
   const double blocks = 3 * 4;  // of 8 ranks, sent by each
-  const Outcome small = of(alltoallv, "two-phase-bruck", 8, 1, 8), large = of(alltoallv, "two-phase-bruck:radix=2,eager=0", 8, 1, 8);
+  const Outcome small = of(alltoallv, "two-phase-bruck", 8, 1, 8),
+                large = of(alltoallv, "two-phase-bruck:radix=2,eager=0", 8, 1, 8);
   EXPECT_EQ(small.messages, 8U * 3);
   EXPECT_GT(small.bytes, 8 * blocks * 8);
   EXPECT_LE(small.bytes, 8 * blocks * 12);
@@ -261,7 +268,8 @@ TEST(Engine, TheSameTwice) {
 
 // Through leaders a block that no place holds goes in turns.
 TEST(Engine, LargeBlocksGoInTurns) {
-  const Outcome one = of(alltoall, "leaders:piece=1024", 8, 4, 1024), four = of(alltoall, "leaders:piece=1024", 8, 4, 4096);
+  const Outcome one = of(alltoall, "leaders:piece=1024", 8, 4, 1024),
+                four = of(alltoall, "leaders:piece=1024", 8, 4, 4096);
   EXPECT_EQ(one.turns, 1);
   EXPECT_EQ(four.turns, 4);
   EXPECT_EQ(four.messages, 4 * one.messages);

@@ -6,9 +6,8 @@ namespace quadrille::tools {
 namespace {
 
 TEST(Abi, KnowsTheLibrariesOfOpenMpi) {
-  for (const char* name :
-       {"libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40",
-        "libmpi_usempi_ignore_tkr.so.40", "libmpi_cxx.so.40", "libmpi.so.40.30.4"}) {
+  for (const char* name : {"libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40",
+                           "libmpi_usempi_ignore_tkr.so.40", "libmpi_cxx.so.40", "libmpi.so.40.30.4"}) {
     EXPECT_EQ(abi_of_library(name), Abi::openmpi) << name;
   }
 }
@@ -31,8 +30,8 @@ TEST(Abi, TellsWhatIsNotServed) {
 }
 
 TEST(Abi, IsNotMisledByOtherLibraries) {
-  for (const char* name : {"libmpfr.so.6", "libmpir.so.40", "libmpifr.so.12", "libc.so.6", "libmpi",
-                           "mpi.so.40", "libmpi_shm_heap_proxy.so", "libmpi.so.400", ""}) {
+  for (const char* name : {"libmpfr.so.6", "libmpir.so.40", "libmpifr.so.12", "libc.so.6", "libmpi", "mpi.so.40",
+                           "libmpi_shm_heap_proxy.so", "libmpi.so.400", ""}) {
     EXPECT_NE(abi_of_library(name), Abi::openmpi) << name;
     EXPECT_NE(abi_of_library(name), Abi::mpich) << name;
   }

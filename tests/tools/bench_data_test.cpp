@@ -81,11 +81,9 @@ TEST_F(Received, BlocksFromAWrongPlaceAreSeen) {
 
 TEST(Pattern, DependsOnEverything) {
   std::set<std::vector<std::byte>> seen;
-  const auto take = [&](std::uint64_t s, int source, int destination, std::size_t from,
-                        std::uint64_t c) {
+  const auto take = [&](std::uint64_t s, int source, int destination, std::size_t from, std::uint64_t c) {
     std::vector<std::byte> bytes;
-    for (std::size_t i = 0; i < 16; ++i)
-      bytes.push_back(pattern(s, source, destination, from + i, c));
+    for (std::size_t i = 0; i < 16; ++i) bytes.push_back(pattern(s, source, destination, from + i, c));
     EXPECT_TRUE(seen.insert(bytes).second);
   };
   take(1, 2, 3, 0, 4);
@@ -143,10 +141,8 @@ TEST(Elements, OfAStencilShrinkWithTheCorner) {
   neighbors->neighborhood = plan::moore(3, 1);
   neighbors->grid = {{2, 1, 3}, {true, true, true}};
   for (int i = 0; i < neighbors->size(); ++i) {
-    neighbors->destinations.push_back(
-        plan::rank_at(neighbors->grid, 4, neighbors->neighborhood.offset(i), 1));
-    neighbors->sources.push_back(
-        plan::rank_at(neighbors->grid, 4, neighbors->neighborhood.offset(i), -1));
+    neighbors->destinations.push_back(plan::rank_at(neighbors->grid, 4, neighbors->neighborhood.offset(i), 1));
+    neighbors->sources.push_back(plan::rank_at(neighbors->grid, 4, neighbors->neighborhood.offset(i), -1));
   }
   BenchCase c;
   c.collective = Collective::neighbor_alltoallw;
@@ -164,10 +160,8 @@ TEST(Elements, OfAStencilShrinkWithTheCorner) {
   c.traffic.kind = Distribution::uniform;
   std::set<std::size_t> different;
   for (int i = 0; i < neighbors->size(); ++i) {
-    EXPECT_EQ(elements_sent(c, i),
-              elements_of(c, 4, neighbors->destinations[static_cast<std::size_t>(i)]));
-    EXPECT_EQ(elements_received(c, i),
-              elements_of(c, neighbors->sources[static_cast<std::size_t>(i)], 4));
+    EXPECT_EQ(elements_sent(c, i), elements_of(c, 4, neighbors->destinations[static_cast<std::size_t>(i)]));
+    EXPECT_EQ(elements_received(c, i), elements_of(c, neighbors->sources[static_cast<std::size_t>(i)], 4));
     different.insert(elements_sent(c, i));
   }
   EXPECT_GT(different.size(), 2u);

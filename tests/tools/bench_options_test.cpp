@@ -29,9 +29,7 @@ TEST(Sizes, Lists) {
   EXPECT_THAT(sizes_of("3,1K:2K,7"), ElementsAre(3, 1024, 2048, 7));
 }
 
-TEST(Sizes, Units) {
-  EXPECT_THAT(sizes_of("4K,4k,1M,2G"), ElementsAre(4096, 4096, 1 << 20, std::size_t{2} << 30));
-}
+TEST(Sizes, Units) { EXPECT_THAT(sizes_of("4K,4k,1M,2G"), ElementsAre(4096, 4096, 1 << 20, std::size_t{2} << 30)); }
 
 TEST(Sizes, MistakesAreExplained) {
   std::vector<std::size_t> sizes;
@@ -118,10 +116,10 @@ TEST(Effect, OverlapHasItsOwn) {
   BenchPlan plan;
   BenchOptions options = options_for("neighbor_alltoallv");
   options.overlap = true;
-  options.given = {"collective", "--overlap",  "--tests",  "--sizes",        "--algorithms",   "--no-node",
-                   "--nodes",    "--datatype", "--memory", "--distribution", "--neighborhood", "--grid",
-                   "--in-place", "--seed",     "--json",   "--csv",          "--iterations",   "--warmup",
-                   "--node-map"};
+  options.given = {"collective",     "--overlap",    "--tests",    "--sizes",   "--algorithms",
+                   "--no-node",      "--nodes",      "--datatype", "--memory",  "--distribution",
+                   "--neighborhood", "--grid",       "--in-place", "--seed",    "--json",
+                   "--csv",          "--iterations", "--warmup",   "--node-map"};
   EXPECT_EQ(understand(options, plan), "");
   options.given = {"collective", "--overlap", "--cold", "--ranks", "--counters", "--no-ceiling", "--results"};
   EXPECT_EQ(understand(options, plan),

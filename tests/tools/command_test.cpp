@@ -21,14 +21,11 @@ std::vector<std::string> words_of(const std::string& text) {
 // A file system with a few programs. Words that are also values of options are there on purpose.
 std::string resolve(std::string_view word, std::string_view directory) {
   static const std::set<std::string, std::less<>> in_path = {
-      "mpirun",  "mpiexec", "srun",  "orterun", "mpirun.mpich", "app",     "python3",
-      "taskset", "numactl", "env",   "nice",    "time",         "timeout", "perf",
-      "gdb",     "stat",    "host1", "core",    "ls",           "PATH"};
-  static const std::set<std::string, std::less<>> files = {"./app", "./other",
-                                                           "/opt/mpi/bin/mpirun", "/data/./there"};
+      "mpirun", "mpiexec", "srun",    "orterun", "mpirun.mpich", "app",  "python3", "taskset", "numactl", "env",
+      "nice",   "time",    "timeout", "perf",    "gdb",          "stat", "host1",   "core",    "ls",      "PATH"};
+  static const std::set<std::string, std::less<>> files = {"./app", "./other", "/opt/mpi/bin/mpirun", "/data/./there"};
   if (in_path.contains(word)) return "/bin/" + std::string(word);
-  const std::string path =
-      directory.empty() ? std::string(word) : std::string(directory) + "/" + std::string(word);
+  const std::string path = directory.empty() ? std::string(word) : std::string(directory) + "/" + std::string(word);
   return files.contains(path) ? path : files.contains(word) ? std::string(word) : "";
 }
 
@@ -111,9 +108,7 @@ TEST(Command, PathsStartInTheWorkingDirectoryOfTheProgram) {
 }
 
 TEST(Command, TellsTheLauncher) {
-  const auto launcher_of = [](const std::string& text) {
-    return read_command(words_of(text), resolve).launcher;
-  };
+  const auto launcher_of = [](const std::string& text) { return read_command(words_of(text), resolve).launcher; };
   EXPECT_EQ(launcher_of("mpirun -n 2 ./app"), 0);
   EXPECT_EQ(launcher_of("env A=b mpirun.mpich ./app"), 2);
   EXPECT_EQ(launcher_of("./app"), -1);
@@ -122,9 +117,7 @@ TEST(Command, TellsTheLauncher) {
 }
 
 TEST(Command, SaysWhatIsMissing) {
-  const auto problem_of = [](const std::string& text) {
-    return read_command(words_of(text), resolve).problem;
-  };
+  const auto problem_of = [](const std::string& text) { return read_command(words_of(text), resolve).problem; };
   EXPECT_THAT(problem_of("mpirun -n 2 ./nowhere"), HasSubstr("'./nowhere'"));
   EXPECT_THAT(problem_of("mpirun -n 2"), HasSubstr("no program"));
   EXPECT_THAT(problem_of("mpirun"), HasSubstr("no program"));
@@ -137,8 +130,8 @@ TEST(Command, SaysWhatIsMissing) {
 }
 
 TEST(Command, KnowsNames) {
-  for (const char* name : {"mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.hydra", "orterun",
-                           "prterun", "srun", "mpirun-openmpi-gcc"}) {
+  for (const char* name :
+       {"mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.hydra", "orterun", "prterun", "srun", "mpirun-openmpi-gcc"}) {
     EXPECT_TRUE(is_launcher_name(name)) << name;
   }
   for (const char* name : {"mpirunner", "app", "", "mpi"}) EXPECT_FALSE(is_launcher_name(name));
@@ -152,8 +145,7 @@ std::string exported(const std::string& text, bool open_mpi) {
   const std::vector<std::string> words = words_of(text);
   const std::vector<std::string> names = {"LD_PRELOAD", "QUADRILLE_EXPLAIN"};
   std::string joined;
-  for (const std::string& word :
-       with_exports(words, read_command(words, resolve), open_mpi, "/q.so", names)) {
+  for (const std::string& word : with_exports(words, read_command(words, resolve), open_mpi, "/q.so", names)) {
     joined += (joined.empty() ? "" : " ") + word;
   }
   return joined;
@@ -173,10 +165,8 @@ TEST(Exports, OtherLaunchersAreLeftAlone) {
 TEST(Exports, WhatTheUserExportsStays) {
   EXPECT_EQ(exported("mpirun -x LD_PRELOAD=/u.so ./app", true),
             "mpirun -x QUADRILLE_EXPLAIN -x LD_PRELOAD=/q.so:/u.so ./app");
-  EXPECT_EQ(exported("mpirun -x QUADRILLE_EXPLAIN=0 ./app", true),
-            "mpirun -x LD_PRELOAD -x QUADRILLE_EXPLAIN=0 ./app");
-  EXPECT_EQ(exported("mpiexec -genv LD_PRELOAD /u.so ./app", false),
-            "mpiexec -genv LD_PRELOAD /q.so:/u.so ./app");
+  EXPECT_EQ(exported("mpirun -x QUADRILLE_EXPLAIN=0 ./app", true), "mpirun -x LD_PRELOAD -x QUADRILLE_EXPLAIN=0 ./app");
+  EXPECT_EQ(exported("mpiexec -genv LD_PRELOAD /u.so ./app", false), "mpiexec -genv LD_PRELOAD /q.so:/u.so ./app");
   EXPECT_EQ(exported("mpiexec -n 2 env LD_PRELOAD=/u.so ./app", false),
             "mpiexec -n 2 env LD_PRELOAD=/q.so:/u.so ./app");
   // Arguments of the program are its own.

@@ -21,16 +21,14 @@ constexpr int pages = 100;
 // Touches `pages` new pages, so that each is a page fault.
 void fault_pages() {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  void* base =
-      mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* base = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(base, MAP_FAILED);
   madvise(base, pages * page, MADV_NOHUGEPAGE);
   for (int p = 0; p < pages; ++p) static_cast<volatile char*>(base)[p * page] = 1;
   munmap(base, pages * page);
 }
 
-const std::vector<Event> page_faults = {
-    {"page faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, ""}};
+const std::vector<Event> page_faults = {{"page faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, ""}};
 
 TEST(Counters, CountBetweenStartAndStop) {
   Counters counters(page_faults);
@@ -128,8 +126,7 @@ TEST(Counters, OfMemoryAreMissesAndStoreStalls) {
 }
 
 TEST(Counters, ThatDoNotExistSayWhy) {
-  const std::vector<Event> events = {{"nonsense", 4'000'000, 1, ""},
-                                     {"unknown", 0, 0, "not available: for a test"}};
+  const std::vector<Event> events = {{"nonsense", 4'000'000, 1, ""}, {"unknown", 0, 0, "not available: for a test"}};
   Counters counters(events);
   counters.start();
   counters.stop();

@@ -24,8 +24,8 @@ Traffic traffic_of(std::string_view text) {
   return traffic;
 }
 
-std::vector<std::size_t> row_of(const Traffic& traffic, std::uint64_t seed_of_it, std::size_t most,
-                                int ranks, int source) {
+std::vector<std::size_t> row_of(const Traffic& traffic, std::uint64_t seed_of_it, std::size_t most, int ranks,
+                                int source) {
   std::vector<std::size_t> row;
   for (int d = 0; d < ranks; ++d) {
     row.push_back(block_size(traffic, seed_of_it, most, ranks, source, d));
@@ -63,16 +63,10 @@ struct Golden {
 
 TEST(GoldenSizes, AreTheSameEverywhere) {
   const Golden all[] = {
-      {"uniform",
-       {130, 910, 119, 827, 856, 761, 210, 364},
-       {799, 144, 559, 162, 633, 541, 833, 888}},
-      {"window:50",
-       {747, 570, 708, 529, 691, 957, 548, 618},
-       {601, 831, 766, 902, 776, 648, 850, 752}},
+      {"uniform", {130, 910, 119, 827, 856, 761, 210, 364}, {799, 144, 559, 162, 633, 541, 833, 888}},
+      {"window:50", {747, 570, 708, 529, 691, 957, 548, 618}, {601, 831, 766, 902, 776, 648, 850, 752}},
       {"normal", {83, 367, 648, 598, 353, 889, 210, 364}, {799, 577, 559, 630, 673, 541, 440, 734}},
-      {"power:0.99",
-       {932, 970, 990, 941, 961, 951, 1000, 980},
-       {980, 961, 951, 1000, 990, 970, 932, 941}},
+      {"power:0.99", {932, 970, 990, 941, 961, 951, 1000, 980}, {980, 961, 951, 1000, 990, 970, 932, 941}},
       {"power:0.5", {8, 125, 500, 16, 63, 31, 1000, 250}, {250, 63, 31, 1000, 500, 125, 8, 16}},
       {"sparse", {0, 0, 0, 1000, 0, 0, 0, 1000}, {0, 0, 0, 0, 1000, 1000, 0, 0}},
       {"one-heavy", {15, 15, 15, 15, 15, 15, 1000, 15}, {15, 15, 15, 15, 15, 15, 1000, 15}},
@@ -99,9 +93,7 @@ TEST(GoldenSizes, OfLargeBlocksHaveNoLastBitOfTheirOwn) {
 
 // ---- Shapes ----
 
-TEST(Sizes, EqualBlocksAreAllOfTheLargestSize) {
-  EXPECT_THAT(sorted_blocks("equal"), Each(largest));
-}
+TEST(Sizes, EqualBlocksAreAllOfTheLargestSize) { EXPECT_THAT(sorted_blocks("equal"), Each(largest)); }
 
 TEST(Sizes, UniformFillsZeroToTheLargestEvenly) {
   const std::vector<std::size_t> sizes = sorted_blocks("uniform");
@@ -161,9 +153,7 @@ TEST(Sizes, APowerLawSendsEachPowerOnce) {
       expected.push_back(static_cast<std::size_t>(std::lround(largest * std::pow(base, i))));
     }
     for (const int source : {0, 1, 99}) {
-      EXPECT_THAT(row_of(traffic, seed, largest, 100, source),
-                  testing::UnorderedElementsAreArray(expected))
-          << text;
+      EXPECT_THAT(row_of(traffic, seed, largest, 100, source), testing::UnorderedElementsAreArray(expected)) << text;
     }
   }
 }
@@ -216,8 +206,7 @@ TEST(Sizes, OneHeavyRankSendsAndReceivesMore) {
     const int heavy = heavy_rank(seed, 20);
     for (int s = 0; s < 20; ++s) {
       for (int d = 0; d < 20; ++d) {
-        EXPECT_EQ(block_size(traffic, seed, largest, 20, s, d),
-                  s == heavy || d == heavy ? largest : light);
+        EXPECT_EQ(block_size(traffic, seed, largest, 20, s, d), s == heavy || d == heavy ? largest : light);
       }
     }
   }

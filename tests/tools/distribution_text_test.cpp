@@ -49,8 +49,8 @@ TEST(DistributionText, MistakesAreOneLine) {
   for (const char* text : {"window", "window:", "window:101", "window:-1", "window:5x"}) {
     EXPECT_THAT(error_of(text), HasSubstr("a percentage from 0 to 100: window:R")) << text;
   }
-  for (const char* text : {"power", "power:0", "power:1", "power:1.5", "power:0.0", "power:0.",
-                           "power:-0.5", "power:0.9x", "power:0.1234567890123456789"}) {
+  for (const char* text : {"power", "power:0", "power:1", "power:1.5", "power:0.0", "power:0.", "power:-0.5",
+                           "power:0.9x", "power:0.1234567890123456789"}) {
     EXPECT_THAT(error_of(text), HasSubstr("a base between 0 and 1")) << text;
   }
   EXPECT_THAT(error_of("sparse:"), HasSubstr("number of destinations"));
@@ -61,8 +61,7 @@ TEST(DistributionText, MistakesAreOneLine) {
 
 TEST(TrafficMatrixText, CommentsAndEmptyLinesDoNotCount) {
   TrafficMatrix matrix;
-  ASSERT_EQ(parse_matrix("# bytes\n\n 0\t1 # to 0 and 1\r\n  \n2 70368744177664", "m", 2, matrix),
-            "");
+  ASSERT_EQ(parse_matrix("# bytes\n\n 0\t1 # to 0 and 1\r\n  \n2 70368744177664", "m", 2, matrix), "");
   EXPECT_THAT(matrix.bytes, ElementsAre(0, 1, 2, std::uint64_t{1} << 46));
   EXPECT_EQ(matrix.largest, std::uint64_t{1} << 46);
   EXPECT_EQ(matrix.ranks, 2u);
@@ -84,8 +83,7 @@ TEST(TrafficMatrixText, AnotherNumberOfRanksIsExplained) {
             "m, line 2, has 3 numbers, and 2 ranks need 2 lines of 2 numbers");
   EXPECT_EQ(parse_matrix("1 2\n3 4\n", "m", 3, matrix),
             "m, line 1, has 2 numbers, and 3 ranks need 3 lines of 3 numbers");
-  EXPECT_EQ(parse_matrix("1 2\n", "m", 2, matrix),
-            "m has 1 lines of numbers, and 2 ranks need 2 lines of 2 numbers");
+  EXPECT_EQ(parse_matrix("1 2\n", "m", 2, matrix), "m has 1 lines of numbers, and 2 ranks need 2 lines of 2 numbers");
   EXPECT_THAT(parse_matrix("1 2\n1 2\n1 2\n", "m", 2, matrix), HasSubstr("has 3 lines"));
   EXPECT_THAT(parse_matrix("", "m", 2, matrix), HasSubstr("has 0 lines"));
 }
@@ -101,8 +99,7 @@ TEST(TrafficMatrixText, AFileIsReadOrNamed) {
   EXPECT_EQ(read_matrix(file, 2, matrix), "");
   EXPECT_THAT(matrix.bytes, ElementsAre(1, 2, 3, 4));
   std::ofstream(file) << "1 2\n3 x\n";
-  EXPECT_EQ(read_matrix(file, 2, matrix),
-            file + ", line 2, column 3: 'x' is no number of bytes from 0 to 2^46");
+  EXPECT_EQ(read_matrix(file, 2, matrix), file + ", line 2, column 3: 'x' is no number of bytes from 0 to 2^46");
 }
 
 }  // namespace

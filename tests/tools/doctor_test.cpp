@@ -54,7 +54,8 @@ TEST(Doctor, JudgesLimits) {
   limits.file_bytes = 1 << 20;
   limits.memory = std::uint64_t{512} << 20;
   limits.overcommit = "2";
-  EXPECT_EQ(short_of(judge_limits(limits)), "note address space, note descriptors, note file size, note memory, note memory");
+  EXPECT_EQ(short_of(judge_limits(limits)),
+            "note address space, note descriptors, note file size, note memory, note memory");
   for (const Finding& one : judge_limits(limits)) EXPECT_FALSE(one.advice.empty()) << one.what;
   limits = {};
   limits.container = "Docker";
@@ -62,7 +63,8 @@ TEST(Doctor, JudgesLimits) {
 }
 
 TEST(Doctor, JudgesWays) {
-  std::vector<Reach> ways = {{"heap", true, ""}, {"xpmem", false, "no"}, {"cma read", true, ""}, {"cma write", true, ""}, {"ring", true, ""}};
+  std::vector<Reach> ways = {
+      {"heap", true, ""}, {"xpmem", false, "no"}, {"cma read", true, ""}, {"cma write", true, ""}, {"ring", true, ""}};
   EXPECT_EQ(short_of(judge_ways(ways, {})), "good node");
   ways[2].available = ways[3].available = false;
   EXPECT_EQ(short_of(judge_ways(ways, {})), "good node, note cma read");
@@ -75,7 +77,9 @@ TEST(Doctor, JudgesWays) {
 }
 
 TEST(Doctor, JudgesSettings) {
-  const auto guess = [](const std::string& name) { return name == "QUADRILLE_ALGORITM" ? std::string("QUADRILLE_ALGORITHM") : ""; };
+  const auto guess = [](const std::string& name) {
+    return name == "QUADRILLE_ALGORITM" ? std::string("QUADRILLE_ALGORITHM") : "";
+  };
   EXPECT_EQ(short_of(judge_settings({}, guess, {}, false)), "");
   EXPECT_EQ(short_of(judge_settings({"QUADRILLE_TRIALS"}, guess, {}, false)), "good settings");
   EXPECT_EQ(short_of(judge_settings({"QUADRILLE_ALGORITM"}, guess, {}, false)), "note setting");

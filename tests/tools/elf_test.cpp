@@ -48,8 +48,7 @@ Image make_elf(const std::vector<std::string>& needed, const Paths& paths = {}) 
   if (!paths.rpath.empty()) add(DT_RPATH, paths.rpath);
   if (!paths.runpath.empty()) add(DT_RUNPATH, paths.runpath);
 
-  constexpr std::uint64_t address = 0x400000,
-                          dynamic_at = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr);
+  constexpr std::uint64_t address = 0x400000, dynamic_at = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr);
   const std::uint64_t strings_at = dynamic_at + (entries.size() + 2) * sizeof(Elf64_Dyn);
   Elf64_Dyn table{}, end{};
   table.d_tag = DT_STRTAB;
@@ -132,8 +131,7 @@ TEST(Elf, DamagedBytesNeverLeadOutsideTheFile) {
   for (int turn = 0; turn < 20000; ++turn) {
     Image damaged = image;
     for (int i = 0; i < 1 + turn % 8; ++i) {
-      damaged[random() % damaged.size()] =
-          static_cast<std::byte>(random() % 4 == 0 ? 0xff : random());
+      damaged[random() % damaged.size()] = static_cast<std::byte>(random() % 4 == 0 ? 0xff : random());
     }
     Elf elf;
     refused += read_elf(damaged, elf).empty() ? 0 : 1;
@@ -145,8 +143,7 @@ TEST(Elf, HugeOffsetsAreRefused) {
   Image image = make_elf({"liba.so.1"});
   Elf64_Ehdr header;
   std::memcpy(&header, image.data(), sizeof header);
-  for (const std::uint64_t offset :
-       {~std::uint64_t{0}, ~std::uint64_t{0} - 55, std::uint64_t{1} << 40}) {
+  for (const std::uint64_t offset : {~std::uint64_t{0}, ~std::uint64_t{0} - 55, std::uint64_t{1} << 40}) {
     header.e_phoff = offset;
     std::memcpy(image.data(), &header, sizeof header);
     Elf elf;
@@ -248,8 +245,7 @@ class MpiUseTest : public testing::Test {
     const fs::path path = fs::path(directory_) / name;
     fs::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(image.data()),
-               static_cast<std::streamsize>(image.size()));
+        .write(reinterpret_cast<const char*>(image.data()), static_cast<std::streamsize>(image.size()));
     return path.string();
   }
 
@@ -272,7 +268,8 @@ TEST_F(MpiUseTest, LibrariesAreFollowedThroughTheirOwnPaths) {
   EXPECT_EQ(mpi_use(app, paths_).abi, Abi::mpich);
 }
 
-// As ld.so does: where a program is a link, what lies beside the program counts; where a library is one, what lies beside the link.
+// As ld.so does: where a program is a link, what lies beside the program counts; where a library is one, what lies
+// beside the link.
 TEST_F(MpiUseTest, OriginIsTheProgramsRealFolderAndThatOfALibrarysLink) {
   write("store/bin/app", make_elf({"liba.so"}, {"", "$ORIGIN/../../view"}));
   write("store/lib/liba.so", make_elf({"libb.so"}, {"", "$ORIGIN/deep"}));

@@ -1,6 +1,6 @@
-/* A program that survives: `kill` ends rank 1 in the middle of a loop of MPI_Alltoall, `revoke` revokes its communicator. The
- * others get an error from the call, shrink the communicator and go on. Each of them prints "survived". For an MPI with the
- * functions of ULFM. */
+/* A program that survives: `kill` ends rank 1 in the middle of a loop of MPI_Alltoall, `revoke` revokes its
+ * communicator. The others get an error from the call, shrink the communicator and go on. Each of them prints
+ * "survived". For an MPI with the functions of ULFM. */
 /* mpi-ext.h needs mpi.h before it. */
 /* clang-format off */
 #include <mpi.h>
@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
   }
   MPIX_Comm_revoke(all);
   if (error == MPI_SUCCESS || MPIX_Comm_shrink(all, &left) != MPI_SUCCESS) return 3;
-  for (error = MPI_SUCCESS, call = 0; error == MPI_SUCCESS && call < calls_after; ++call) error = exchange(argv[2], data, left);
+  for (error = MPI_SUCCESS, call = 0; error == MPI_SUCCESS && call < calls_after; ++call)
+    error = exchange(argv[2], data, left);
   if (error == MPI_SUCCESS) printf("survived\n");
   fflush(stdout);
   alarm(4); /* Open MPI 5.0 does not always come to the end of MPI_Finalize after a death, also without Quadrille */

@@ -29,7 +29,8 @@ std::vector<Sample> samples(double noise) {
   for (int i = 0; i < 200; ++i) {
     Sample s;
     // Each term makes about as much of the time, in other shares each time.
-    for (const plan::TermRow& row : plan::term_rows) of(s.amounts, row.term) = amount(random) * 1e-4 / (truth().*row.constant);
+    for (const plan::TermRow& row : plan::term_rows)
+      of(s.amounts, row.term) = amount(random) * 1e-4 / (truth().*row.constant);
     s.seconds = plan::time(s.amounts, truth()) * error(random);
     list.push_back(s);
   }
@@ -38,7 +39,8 @@ std::vector<Sample> samples(double noise) {
 
 TEST(Fit, FindsTheConstantsAgain) {
   const plan::Machine found = fit(samples(0));
-  for (const plan::TermRow& row : plan::term_rows) EXPECT_NEAR(found.*row.constant / truth().*row.constant, 1, 1e-5) << row.name;
+  for (const plan::TermRow& row : plan::term_rows)
+    EXPECT_NEAR(found.*row.constant / truth().*row.constant, 1, 1e-5) << row.name;
   EXPECT_LT(median_error(samples(0), found), 1e-6);
   EXPECT_TRUE(not_told_apart(samples(0)).empty());
 }
@@ -67,7 +69,8 @@ TEST(Fit, NothingIsNegative) {
 }
 
 bool says(const std::vector<std::string>& lines, const std::string& words) {
-  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(words) != std::string::npos; });
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const std::string& line) { return line.find(words) != std::string::npos; });
 }
 
 TEST(Fit, SaysWhatCannotBeToldApart) {
@@ -90,7 +93,8 @@ TEST(Fit, SaysWhatCannotBeToldApart) {
 TEST(Fit, WhatWasNotMeasuredCostsAsItsLike) {
   std::vector<Sample> list = samples(0);
   for (Sample& s : list) {
-    for (const Term term : {Term::near_message, Term::near_byte, Term::fence, Term::shared_block, Term::shared_byte}) of(s.amounts, term) = 0;
+    for (const Term term : {Term::near_message, Term::near_byte, Term::fence, Term::shared_block, Term::shared_byte})
+      of(s.amounts, term) = 0;
     s.seconds = plan::time(s.amounts, truth());
   }
   plan::Machine found = fit(list);

@@ -23,8 +23,7 @@ TEST(Launcher, VersionTextsThatTell) {
   EXPECT_EQ(abi_of_version_text("mpirun (Open MPI) 5.0.11\n\nReport bugs"), Abi::openmpi);
   EXPECT_EQ(abi_of_version_text("mpirun.openmpi (OpenRTE) 4.1.4\n"), Abi::openmpi);
   EXPECT_EQ(abi_of_version_text("HYDRA build details:\n    Version: 5.0.2\n"), Abi::mpich);
-  EXPECT_EQ(abi_of_version_text("Intel(R) MPI Library for Linux* OS, Version 2021.16 Build 2025"),
-            Abi::mpich);
+  EXPECT_EQ(abi_of_version_text("Intel(R) MPI Library for Linux* OS, Version 2021.16 Build 2025"), Abi::mpich);
   EXPECT_EQ(abi_of_version_text("usage: something else"), Abi::none);
   EXPECT_EQ(abi_of_version_text(""), Abi::none);
 }
@@ -33,15 +32,13 @@ TEST(Launcher, VersionNumbers) {
   EXPECT_EQ(version_in("mpirun (Open MPI) 5.0.11\n"), "Open MPI 5.0.11");
   EXPECT_EQ(version_in("mpirun.openmpi (OpenRTE) 4.1.4\n"), "Open MPI 4.1.4");
   EXPECT_EQ(version_in("HYDRA build details:\n    Version:                4.0.2\n"), "MPICH 4.0.2");
-  EXPECT_EQ(version_in("Intel(R) MPI Library for Linux* OS, Version 2021.16 Build 2"),
-            "Intel MPI 2021.16");
+  EXPECT_EQ(version_in("Intel(R) MPI Library for Linux* OS, Version 2021.16 Build 2"), "Intel MPI 2021.16");
   EXPECT_EQ(version_in("Version:"), "");
 }
 
 TEST(Launcher, LibraryVersionTexts) {
   EXPECT_EQ(first_words_of_version("Open MPI v4.1.4, package: Debian OpenMPI"), "Open MPI v4.1.4");
-  EXPECT_EQ(first_words_of_version("MPICH Version:      5.0.2\nMPICH Release date: x"),
-            "MPICH 5.0.2");
+  EXPECT_EQ(first_words_of_version("MPICH Version:      5.0.2\nMPICH Release date: x"), "MPICH 5.0.2");
 }
 
 TEST(Preload, TheDirectoryOfTheUserComesFirst) {

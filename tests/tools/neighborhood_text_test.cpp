@@ -99,8 +99,8 @@ TEST(GridText, IsUnderstoodAndWritten) {
     EXPECT_EQ(parse_grid(text, grid), "") << text;
     EXPECT_EQ(to_text(grid), text);
   }
-  for (const char* text : {"", "x", "4x", "x4", "0x3", "4,3", "-1x3", "4x3p", "4mm", "1048577",
-                           "1024x1025", "2x2x2x2x2x2", "99999999999"}) {
+  for (const char* text : {"", "x", "4x", "x4", "0x3", "4,3", "-1x3", "4x3p", "4mm", "1048577", "1024x1025",
+                           "2x2x2x2x2x2", "99999999999"}) {
     plan::Grid grid;
     const std::string problem = parse_grid(text, grid);
     EXPECT_NE(problem, "") << text;

@@ -13,12 +13,12 @@
 
 #include "../temp_folder.hpp"
 #include "collective/collective.hpp"
-#include "team/record_file.hpp"
 #include "report/advice.hpp"
 #include "report/cases.hpp"
 #include "report/child.hpp"
 #include "report/graph.hpp"
 #include "report/read.hpp"
+#include "team/record_file.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -140,8 +140,8 @@ TEST(ReportRead, NeighboursThatChangeAreNone) {
               HasSubstr("different neighbours"));
 }
 
-// Nanoseconds of two kinds of calls in a run of 1 s: long ones, each of them timed, and a million short ones, two of the
-// thousand samples of which were interrupted.
+// Nanoseconds of two kinds of calls in a run of 1 s: long ones, each of them timed, and a million short ones, two of
+// the thousand samples of which were interrupted.
 Recording with_samples(std::uint64_t long_calls, std::uint64_t interrupted) {
   Recording one(0);
   record::File& file = *one.file;
@@ -237,10 +237,8 @@ ReportData call(const std::string& collective, int communicator, std::uint64_t b
 }
 
 ReportData four_ranks(const std::vector<ReportData>& communicators, const std::vector<ReportData>& calls) {
-  return {{"ranks", 4},
-          {"command", {"mpirun", "-n", "4", "./app"}},
-          {"communicators", communicators},
-          {"calls", calls}};
+  return {
+      {"ranks", 4}, {"command", {"mpirun", "-n", "4", "./app"}}, {"communicators", communicators}, {"calls", calls}};
 }
 
 TEST(ReportCases, CallsOnApartCommunicatorsAreMadeAtTheSameTime) {
@@ -249,10 +247,9 @@ TEST(ReportCases, CallsOnApartCommunicatorsAreMadeAtTheSameTime) {
   const auto all = calls_to_replay(data);
   ASSERT_THAT(all, SizeIs(2));
   EXPECT_THAT(all[0].calls, ElementsAre(0U, 1U));
-  EXPECT_EQ(all[0].work, (ReportData{{"collective", "alltoall"},
-                                     {"groups", {{0, 2}, {1, 3}}},
-                                     {"seconds_of_call", 0.01},
-                                     {"block", 64}}));
+  EXPECT_EQ(
+      all[0].work,
+      (ReportData{{"collective", "alltoall"}, {"groups", {{0, 2}, {1, 3}}}, {"seconds_of_call", 0.01}, {"block", 64}}));
   EXPECT_THAT(all[1].calls, ElementsAre(2U));
 }
 
@@ -492,7 +489,8 @@ TEST(ReportAdvice, WithoutTimesThereIsNone) {
 // ---- Children ----
 
 TEST(ReportChild, HowItEndsIsKnownAlsoWhereThatIsIgnored) {
-  struct sigaction before {}, ignored {}, after {};
+  struct sigaction before {
+  }, ignored{}, after{};
   ignored.sa_handler = SIG_IGN;
   sigaction(SIGCHLD, &ignored, &before);
   {
@@ -500,10 +498,11 @@ TEST(ReportChild, HowItEndsIsKnownAlsoWhereThatIsIgnored) {
     EXPECT_EQ(wait_for([] { return 7; }), 7);
     // It finds what this process has found.
     EXPECT_EQ(wait_for([] {
-      struct sigaction there {};
-      sigaction(SIGCHLD, nullptr, &there);
-      return there.sa_handler == SIG_IGN ? 3 : 4;
-    }), 3);
+                struct sigaction there {};
+                sigaction(SIGCHLD, nullptr, &there);
+                return there.sa_handler == SIG_IGN ? 3 : 4;
+              }),
+              3);
     EXPECT_EQ(run_quietly({"sh", "-c", "exit 5"}, "/dev/null", 60, [](int) {}), 5);
   }
   sigaction(SIGCHLD, &before, &after);

@@ -10,9 +10,9 @@
  *   full     more sizes than have room, then Alltoallv on the first two ranks, and then on all
  *   neighbors  every kind of call between neighbours, on communicators with names, of an even number of ranks from 4 on
  *   requests   nonblocking calls, and persistent ones where the MPI has them
- *   own        what no MPI has: the sparse exchange, calls that take their place in a stream, and requests by Quadrille's
- *              names. A second argument is a driver of a device, which is loaded, and whose NULL stream it is
- *   short    many small calls; prints the nanoseconds of one
+ *   own        what no MPI has: the sparse exchange, calls that take their place in a stream, and requests by
+ * Quadrille's names. A second argument is a driver of a device, which is loaded, and whose NULL stream it is short many
+ * small calls; prints the nanoseconds of one
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "quadrille.h"
 #if MPI_VERSION >= 4
 #define ALLTOALL_INIT MPI_Alltoall_init
@@ -220,8 +221,8 @@ static void neighbors(void) {
 }
 
 #if defined(ALLTOALL_INIT)
-/* A collective and a message to the rank itself by one MPI_Startall; and a message whose request has the collective's handle,
- * in MPIs that give handles out again. */
+/* A collective and a message to the rank itself by one MPI_Startall; and a message whose request has the collective's
+ * handle, in MPIs that give handles out again. */
 static void start_with_messages(void) {
   enum { calls = 100 };
   int i;
@@ -272,8 +273,8 @@ static void requests(void) {
   MPI_Comm_free(&ring);
 }
 
-/* By the library that `quadrille report` has loaded. Rank a sends a + 1 integers to the next rank, and nothing else; the last
- * rank sends nothing. */
+/* By the library that `quadrille report` has loaded. Rank a sends a + 1 integers to the next rank, and nothing else;
+ * the last rank sends nothing. */
 static void own(void) {
   enum { calls = 30 };
   typedef int exchange_t(const void*, int, const int*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Datatype,
@@ -330,8 +331,8 @@ static void start_pairs(void) {
   MPI_Type_contiguous(2, MPI_INT, &pair);
   MPI_Type_commit(&pair);
   for (r = 0; r < ranks; ++r) counts[0][r] = rank + r, places[0][r] = 50 * r;
-  OWN(Quadrille_Alltoallv_init)(sent, counts[0], places[0], pair, received, counts[0], places[0], pair, MPI_COMM_WORLD,
-                                MPI_INFO_NULL, &request);
+  OWN(Quadrille_Alltoallv_init)
+  (sent, counts[0], places[0], pair, received, counts[0], places[0], pair, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
   MPI_Type_free(&pair);
   memset(counts, 0, sizeof counts);
   start_in_stream(&request, starts);
@@ -343,8 +344,9 @@ static void start_on_the_host(void) {
   Quadrille_Request list[2];
   int i, r;
   for (r = 0; r < ranks; ++r) counts[0][r] = rank + r, places[0][r] = 100 * r;
-  OWN(Quadrille_Alltoallv_init)(sent, counts[0], places[0], MPI_INT, received, counts[0], places[0], MPI_INT, MPI_COMM_WORLD,
-                                MPI_INFO_NULL, &list[0]);
+  OWN(Quadrille_Alltoallv_init)
+  (sent, counts[0], places[0], MPI_INT, received, counts[0], places[0], MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+   &list[0]);
   OWN(Quadrille_Alltoall_init)(sent, 3, MPI_DOUBLE, received, 3, MPI_DOUBLE, MPI_COMM_WORLD, MPI_INFO_NULL, &list[1]);
   for (i = 0; i < starts; ++i) {
     OWN(Quadrille_Start)(&list[0]);
@@ -362,8 +364,8 @@ static void start_neighbors(void) {
   counts[0][0] = 0, counts[0][1] = rank + 1;
   counts[1][0] = rank, counts[1][1] = 0;
   places[0][0] = places[0][1] = places[1][0] = places[1][1] = 0;
-  OWN(Quadrille_Neighbor_alltoallv_init)(sent, counts[0], places[0], MPI_INT, received, counts[1], places[1], MPI_INT,
-                                         line, MPI_INFO_NULL, &request);
+  OWN(Quadrille_Neighbor_alltoallv_init)
+  (sent, counts[0], places[0], MPI_INT, received, counts[1], places[1], MPI_INT, line, MPI_INFO_NULL, &request);
   start_in_stream(&request, starts);
   OWN(Quadrille_Request_free)(&request);
   MPI_Comm_free(&line);

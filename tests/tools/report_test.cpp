@@ -139,8 +139,7 @@ TEST(Report, OverlapIsColumnsAndATableOfItsOwn) {
 }
 
 TEST(Report, EventsThatNobodyCanCountAreOneLine) {
-  const Count one{"A", std::nullopt, "not available: x"},
-      other{"B", std::nullopt, "not available: x"};
+  const Count one{"A", std::nullopt, "not available: x"}, other{"B", std::nullopt, "not available: x"};
   EXPECT_EQ(why_no_events({one, other}), "A, B: not available: x");
   EXPECT_EQ(why_no_events({one, {"B", 1, ""}}), "");
 }

@@ -6,9 +6,9 @@ int MPI_Standin(void) { return 0; }
   int name(void); \
   int name(void) { return 0; }
 /* What is only needed is not there. */
-#define NEEDS(name)                         \
+#define NEEDS(name)                            \
   extern int name(void) __attribute__((weak)); \
-  int needs_##name(void);                   \
+  int needs_##name(void);                      \
   int needs_##name(void) { return name != 0; }
 
 #if defined(WITH_LARGE)

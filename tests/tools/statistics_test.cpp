@@ -36,15 +36,13 @@ TEST(Statistics, SummaryOfAHundredValues) {
 }
 
 TEST(Statistics, AnOutlierDoesNotMoveTheMedianOfRatios) {
-  EXPECT_DOUBLE_EQ(median_of_ratios(std::vector<double>{1, 2, 900}, std::vector<double>{2, 4, 3}),
-                   0.5);
+  EXPECT_DOUBLE_EQ(median_of_ratios(std::vector<double>{1, 2, 900}, std::vector<double>{2, 4, 3}), 0.5);
   EXPECT_DOUBLE_EQ(median_of_ratios(std::vector<double>{1, 2}, std::vector<double>{0, 4}), 0.5);
 }
 
 TEST(Batches, SmallCallsAreTimedTogetherAndLargeOnesAlone) {
   TimingOptions options;
-  EXPECT_EQ(plan_batches({1e-6, 1e-3, 1e-12}, 0, options).calls,
-            (std::vector<long>{200, 1, 20'000}));
+  EXPECT_EQ(plan_batches({1e-6, 1e-3, 1e-12}, 0, options).calls, (std::vector<long>{200, 1, 20'000}));
   options.cold = true;
   EXPECT_EQ(plan_batches({1e-6, 2e-6}, 0, options).calls, (std::vector<long>{1, 1}));
 }

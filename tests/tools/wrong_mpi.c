@@ -8,33 +8,34 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int PMPI_Alltoall(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
+int PMPI_Alltoall(const void* send, int send_count, MPI_Datatype send_type, void* receive, int receive_count,
                   MPI_Datatype receive_type, MPI_Comm comm) {
-  int (*const next)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm) =
-      (int (*)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm))dlsym(RTLD_NEXT, "PMPI_Alltoall");
-  const char *wrong = getenv("WRONG_SLEEP");
+  int (*const next)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm) =
+      (int (*)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm))dlsym(RTLD_NEXT, "PMPI_Alltoall");
+  const char* wrong = getenv("WRONG_SLEEP");
   if (wrong != NULL) sleep((unsigned)atoi(wrong));
   return next(send, send_count, send_type, receive, receive_count, receive_type, comm);
 }
 
-typedef int Alltoallv(const void *, const int *, const int *, MPI_Datatype, void *, const int *, const int *, MPI_Datatype,
+typedef int Alltoallv(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,
                       MPI_Comm);
 
-int PMPI_Alltoallv(const void *send, const int *send_counts, const int *send_places, MPI_Datatype send_type, void *receive,
-                   const int *receive_counts, const int *receive_places, MPI_Datatype receive_type, MPI_Comm comm) {
+int PMPI_Alltoallv(const void* send, const int* send_counts, const int* send_places, MPI_Datatype send_type,
+                   void* receive, const int* receive_counts, const int* receive_places, MPI_Datatype receive_type,
+                   MPI_Comm comm) {
   static long calls = 0;
-  const char *wrong = getenv("WRONG_CALL");
-  Alltoallv *const next = (Alltoallv *)dlsym(RTLD_NEXT, "PMPI_Alltoallv");
-  const int error = next(send, send_counts, send_places, send_type, receive, receive_counts, receive_places, receive_type,
-                         comm);
-  if (wrong != NULL && ++calls == atol(wrong)) ((char *)receive)[receive_places[0]] ^= 1;
+  const char* wrong = getenv("WRONG_CALL");
+  Alltoallv* const next = (Alltoallv*)dlsym(RTLD_NEXT, "PMPI_Alltoallv");
+  const int error =
+      next(send, send_counts, send_places, send_type, receive, receive_counts, receive_places, receive_type, comm);
+  if (wrong != NULL && ++calls == atol(wrong)) ((char*)receive)[receive_places[0]] ^= 1;
   return error;
 }
 
 /* What the real one has made for the others is never freed. */
-static int lack(const char *variable, long *calls, int error, MPI_Comm *made) {
-  const char *wrong = getenv(variable);
-  int (*const next)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))dlsym(RTLD_NEXT, "PMPI_Comm_rank");
+static int lack(const char* variable, long* calls, int error, MPI_Comm* made) {
+  const char* wrong = getenv(variable);
+  int (*const next)(MPI_Comm, int*) = (int (*)(MPI_Comm, int*))dlsym(RTLD_NEXT, "PMPI_Comm_rank");
   int rank = 0;
   if (wrong == NULL || ++*calls < atol(wrong) || error != MPI_SUCCESS) return error;
   next(MPI_COMM_WORLD, &rank);
@@ -43,17 +44,17 @@ static int lack(const char *variable, long *calls, int error, MPI_Comm *made) {
   return MPI_ERR_OTHER;
 }
 
-int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made) {
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
   static long calls = 0;
-  int (*const next)(MPI_Comm, int, int, MPI_Comm *) =
-      (int (*)(MPI_Comm, int, int, MPI_Comm *))dlsym(RTLD_NEXT, "PMPI_Comm_split");
+  int (*const next)(MPI_Comm, int, int, MPI_Comm*) =
+      (int (*)(MPI_Comm, int, int, MPI_Comm*))dlsym(RTLD_NEXT, "PMPI_Comm_split");
   return lack("WRONG_SPLIT", &calls, next(comm, color, key, made), made);
 }
 
-int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *made) {
+int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
   static long calls = 0;
-  int (*const next)(MPI_Comm, MPI_Group, MPI_Comm *) =
-      (int (*)(MPI_Comm, MPI_Group, MPI_Comm *))dlsym(RTLD_NEXT, "PMPI_Comm_create");
+  int (*const next)(MPI_Comm, MPI_Group, MPI_Comm*) =
+      (int (*)(MPI_Comm, MPI_Group, MPI_Comm*))dlsym(RTLD_NEXT, "PMPI_Comm_create");
   return lack("WRONG_CREATE", &calls, next(comm, group, made), made);
 }
 
@@ -70,7 +71,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int in, const int* sources, c
 }
 
 /* By this one the library is found. */
-int PMPI_Comm_rank(MPI_Comm comm, int *rank) {
-  int (*const next)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))dlsym(RTLD_NEXT, "PMPI_Comm_rank");
+int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
+  int (*const next)(MPI_Comm, int*) = (int (*)(MPI_Comm, int*))dlsym(RTLD_NEXT, "PMPI_Comm_rank");
   return next(comm, rank);
 }

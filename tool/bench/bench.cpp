@@ -36,8 +36,7 @@ std::vector<Implementation> make_implementations(const World& world, const Bench
                                                  const BenchNeighbors* neighbors) {
   const auto make = [&](bool native) {
     if (neighbors == nullptr) return make_comm(world);
-    return native ? make_graph_comm(world.comm, *neighbors)
-                  : make_isomorphic_comm(world.comm, *neighbors);
+    return native ? make_graph_comm(world.comm, *neighbors) : make_isomorphic_comm(world.comm, *neighbors);
   };
   std::vector<Implementation> all = {{"mpi", true, make(true)}};
   const std::string collective(name_of(plan.collective));
@@ -96,8 +95,7 @@ class Bench {
           setup_line(header_.setup));
     int step = 0;
     for (const std::size_t bytes : plan_.sizes) {
-      progress_.show(fmt::format("[{}/{}] {} {} bytes", ++step, plan_.sizes.size(),
-                                 options_.collective, bytes));
+      progress_.show(fmt::format("[{}/{}] {} {} bytes", ++step, plan_.sizes.size(), options_.collective, bytes));
       measure_size(bytes);
     }
     for (Implementation& implementation : implementations_) mpi().Comm_free(&implementation.comm);
@@ -376,8 +374,9 @@ class Bench {
     return false;
   }
 
-  // What the data of a GPU's ranks need where they only go through its bus, or to another place of its memory. In chunks a
-  // rank's own block stays in the device; of a gather's one block the other ranks need a copy all the same. Collective.
+  // What the data of a GPU's ranks need where they only go through its bus, or to another place of its memory. In
+  // chunks a rank's own block stays in the device; of a gather's one block the other ranks need a copy all the same.
+  // Collective.
   Ceiling ceiling_of_gpus(const BenchData& data, std::string_view path) const {
     const bool is_straight = path == straight, stays = path == in_chunks;
     const std::size_t own = stays ? data.bytes_own() : 0, own_held = is_allgather(plan_.collective) ? 0 : own;
@@ -423,8 +422,8 @@ class Bench {
     if (used != nullptr) row.served_by = choose::to_string(used->selection.choice);
     if (gpu_ != nullptr) row.path = path_of(*team, used);
     if (!options_.overlap) return;
-    // A request that goes by messages runs what was selected, if that goes by messages, too; copies are in its order, and
-    // pulling is what it says.
+    // A request that goes by messages runs what was selected, if that goes by messages, too; copies are in its order,
+    // and pulling is what it says.
     const std::string_view by = team->request_by;
     const bool selected = used != nullptr && (by == "copies" || by == "pull" ||
                                               (by == "messages" && sends_messages(*used->selection.choice.algorithm)));
@@ -442,8 +441,7 @@ class Bench {
         problem = write_csv(options_.csv_file, rows_);
       }
       if (problem.empty() && native_errors_ > 0) {
-        problem = fmt::format("the MPI's own {} delivered {} wrong bytes", options_.collective,
-                              native_errors_);
+        problem = fmt::format("the MPI's own {} delivered {} wrong bytes", options_.collective, native_errors_);
       } else if (problem.empty() && errors > 0) {
         problem = fmt::format("{} wrong bytes were delivered, see the column 'errors'", errors);
       }
@@ -470,8 +468,7 @@ class Bench {
 
 BenchHeader make_header() {
   BenchHeader header;
-  header.version = fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
-                               QUADRILLE_VERSION_PATCH);
+  header.version = fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR, QUADRILLE_VERSION_PATCH);
   std::vector<char> text(MPI_MAX_LIBRARY_VERSION_STRING + 1, '\0');
   int length = 0;
   mpi().Get_library_version(text.data(), &length);

@@ -16,15 +16,16 @@
 
 namespace quadrille::tools {
 
-// A batch lasts about this long, so that the clock weighs little; with a device as long as what its rates are measured by. And
-// so many times as long as the ranks' leaving of a barrier, where ranks that share a core are let go a time slice apart.
+// A batch lasts about this long, so that the clock weighs little; with a device as long as what its rates are measured
+// by. And so many times as long as the ranks' leaving of a barrier, where ranks that share a core are let go a time
+// slice apart.
 constexpr double batch_seconds = 200e-6, batch_seconds_on_devices = 5e-3;
 
 struct TimingOptions {
   MPI_Comm world{};
   long iterations = 0;  // calls; 0: automatic
   double seconds = 0;   // for each thing, after which it is enough, however many calls were made; 0: no such limit
-  double end = 0;        // by rank 0's clock: from then on no more is measured than a first round; 0: no such limit
+  double end = 0;       // by rank 0's clock: from then on no more is measured than a first round; 0: no such limit
   int warmup = 10;
   bool cold = false;
   double batch = batch_seconds;  // at least

@@ -29,9 +29,13 @@ struct Copier {
 void copy_once(std::byte* to, const std::byte* from, std::size_t bytes, Copy by) {
   const memory::CopyKernels& kernels = memory::copy_kernels();
   switch (by) {
-    case Copy::libc: std::memcpy(to, from, bytes); return;
-    case Copy::ordinary: return kernels.temporal(to, from, bytes);
-    case Copy::streaming: return kernels.streaming(to, from, bytes);
+    case Copy::libc:
+      std::memcpy(to, from, bytes);
+      return;
+    case Copy::ordinary:
+      return kernels.temporal(to, from, bytes);
+    case Copy::streaming:
+      return kernels.streaming(to, from, bytes);
   }
 }
 
@@ -106,8 +110,8 @@ double copy_ceiling(std::size_t bytes_per_thread, int threads, Copy by) {
   }
   long times = 1;
   while (trial(copiers, bytes_per_thread, by, times) < least_seconds) times *= 2;
-  const double bytes = static_cast<double>(bytes_per_thread) * static_cast<double>(threads) *
-                       static_cast<double>(times);
+  const double bytes =
+      static_cast<double>(bytes_per_thread) * static_cast<double>(threads) * static_cast<double>(times);
   double best = 0;
   for (int t = 0; t < trials; ++t) {
     best = std::max(best, bytes / trial(copiers, bytes_per_thread, by, times));

@@ -18,7 +18,6 @@
 namespace quadrille::tools {
 namespace {
 
-
 struct Layout {
   std::size_t unit, extent;  // data bytes and extent of an element
 };
@@ -57,8 +56,7 @@ void fill_range(std::byte* memory, std::size_t from, std::size_t to, std::uint64
   for (; i < to; ++i) memory[i] = byte_of(key, i);
 }
 
-std::uint64_t count_wrong(const std::byte* memory, std::size_t from, std::size_t to,
-                          std::uint64_t key) {
+std::uint64_t count_wrong(const std::byte* memory, std::size_t from, std::size_t to, std::uint64_t key) {
   std::uint64_t wrong = 0;
   for (std::size_t i = from; i < to;) {
     if (i % 8 == 0 && i + 8 <= to && std::memcmp(memory + i, word_of(key, i).data(), 8) == 0) {
@@ -91,8 +89,7 @@ namespace {
 
 // Of the block that goes from `source` to `destination` as number `block` of the neighbourhood.
 std::size_t elements_between(const BenchCase& c, int block, int source, int destination) {
-  if (c.traffic.kind != Distribution::stencil || is_regular(c.collective))
-    return elements_of(c, source, destination);
+  if (c.traffic.kind != Distribution::stencil || is_regular(c.collective)) return elements_of(c, source, destination);
   const std::span<const int> offset = c.neighbors->neighborhood.offset(block);
   const auto zero = std::count(offset.begin(), offset.end(), 0);
   const std::size_t unit = layout_of(c.element).unit;
@@ -106,8 +103,7 @@ std::size_t elements_between(const BenchCase& c, int block, int source, int dest
 std::size_t elements_sent(const BenchCase& c, int block) {
   if (c.edges != nullptr) return c.edges->sent[static_cast<std::size_t>(block)];
   if (c.neighbors == nullptr) return elements_of(c, c.me, block);
-  return elements_between(c, block, c.me,
-                          c.neighbors->destinations[static_cast<std::size_t>(block)]);
+  return elements_between(c, block, c.me, c.neighbors->destinations[static_cast<std::size_t>(block)]);
 }
 
 std::size_t elements_received(const BenchCase& c, int block) {
@@ -137,17 +133,14 @@ std::string why_too_large(const BenchCase& c) {
       c.peers(), c.bytes, INT_MAX);
 }
 
-std::byte pattern(std::uint64_t seed, int source, int destination, std::size_t offset,
-                  std::uint64_t call) {
+std::byte pattern(std::uint64_t seed, int source, int destination, std::size_t offset, std::uint64_t call) {
   return byte_of(key_of(seed, source, destination, call), offset);
 }
 
 BlockBuffer::BlockBuffer(int blocks, std::size_t unit, std::size_t extent)
     : unit_(unit), extent_(extent), elements_(static_cast<std::size_t>(blocks)) {}
 
-void BlockBuffer::set_block(int block, std::size_t elements) {
-  elements_[static_cast<std::size_t>(block)] = elements;
-}
+void BlockBuffer::set_block(int block, std::size_t elements) { elements_[static_cast<std::size_t>(block)] = elements; }
 
 void BlockBuffer::Free::operator()(std::byte* memory) const {
   if (!memory::heap_free(memory)) std::free(memory);
@@ -195,9 +188,7 @@ void BlockBuffer::put() {
   if (on_gpu_) on_gpu_.get_deleter().gpu->copy(on_gpu_.get(), memory_.get(), size_ + 2 * guard);
 }
 
-void BlockBuffer::poison(std::uint64_t salt) {
-  fill_range(memory_.get(), 0, size_ + 2 * guard, background_key(salt));
-}
+void BlockBuffer::poison(std::uint64_t salt) { fill_range(memory_.get(), 0, size_ + 2 * guard, background_key(salt)); }
 
 void BlockBuffer::poison_around(std::uint64_t salt) {
   if (unit_ != extent_) return poison(salt);
@@ -205,8 +196,7 @@ void BlockBuffer::poison_around(std::uint64_t salt) {
   fill_range(memory_.get(), guard + size_, size_ + 2 * guard, background_key(salt));
 }
 
-void BlockBuffer::write(int block, std::uint64_t seed, int source, int destination,
-                        std::uint64_t call) {
+void BlockBuffer::write(int block, std::uint64_t seed, int source, int destination, std::uint64_t call) {
   const std::uint64_t key = key_of(seed, source, destination, call);
   std::byte* to = host() + starts_[static_cast<std::size_t>(block)];
   if (unit_ == extent_) {
@@ -218,8 +208,8 @@ void BlockBuffer::write(int block, std::uint64_t seed, int source, int destinati
   }
 }
 
-std::uint64_t BlockBuffer::mismatches(const std::vector<Expected>& expected, std::uint64_t seed,
-                                      std::uint64_t call, std::uint64_t salt) const {
+std::uint64_t BlockBuffer::mismatches(const std::vector<Expected>& expected, std::uint64_t seed, std::uint64_t call,
+                                      std::uint64_t salt) const {
   if (on_gpu_) on_gpu_.get_deleter().gpu->copy(memory_.get(), on_gpu_.get(), size_ + 2 * guard);
   const std::uint64_t background = background_key(salt);
   std::uint64_t wrong = count_wrong(memory_.get(), 0, guard, background);
@@ -328,9 +318,7 @@ std::vector<BlockBuffer::Expected> BenchData::expected_received() const {
     return blocks;
   }
   for (int peer = 0; peer < case_.peers(); ++peer) {
-    const int source = case_.neighbors != nullptr
-                           ? case_.neighbors->sources[static_cast<std::size_t>(peer)]
-                           : peer;
+    const int source = case_.neighbors != nullptr ? case_.neighbors->sources[static_cast<std::size_t>(peer)] : peer;
     const int destination = case_.neighbors != nullptr ? peer : case_.me;
     blocks.push_back({source, gathers() ? 0 : destination});
   }

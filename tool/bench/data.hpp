@@ -58,8 +58,7 @@ std::size_t buffer_bytes(const BenchCase& c);
 std::string why_too_large(const BenchCase& c);
 
 // The byte at `offset` of the block from `source` to `destination` in call `call`.
-std::byte pattern(std::uint64_t seed, int source, int destination, std::size_t offset,
-                  std::uint64_t call);
+std::byte pattern(std::uint64_t seed, int source, int destination, std::size_t offset, std::uint64_t call);
 
 // One of the two buffers: blocks one after the other between guard zones.
 class BlockBuffer {
@@ -100,8 +99,8 @@ class BlockBuffer {
     int source, destination;
   };
   // Number of bytes that are not as they should be: blocks as `expected` says, all else background.
-  std::uint64_t mismatches(const std::vector<Expected>& expected, std::uint64_t seed,
-                           std::uint64_t call, std::uint64_t salt) const;
+  std::uint64_t mismatches(const std::vector<Expected>& expected, std::uint64_t seed, std::uint64_t call,
+                           std::uint64_t salt) const;
 
  private:
   static constexpr std::size_t guard = 4096;

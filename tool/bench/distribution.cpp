@@ -16,9 +16,7 @@ __extension__ using Wide = unsigned __int128;
 // Tells what sizes are drawn from apart from what data are drawn from, which counts calls from 1.
 constexpr std::uint64_t sizes = ~std::uint64_t{0};
 
-std::uint64_t draw(std::uint64_t seed, int source, int destination) {
-  return key_of(seed, source, destination, sizes);
-}
+std::uint64_t draw(std::uint64_t seed, int source, int destination) { return key_of(seed, source, destination, sizes); }
 
 // Uniform in least..most. The modulus favours small numbers by less than 2^-17: sizes end at 2^46.
 std::size_t between(std::uint64_t drawn, std::size_t least, std::size_t most) {
@@ -37,9 +35,7 @@ std::size_t from_window(std::uint64_t drawn, std::uint64_t percent, std::size_t 
 constexpr int places = 62;
 constexpr std::uint64_t one = std::uint64_t{1} << places;
 
-std::uint64_t times(std::uint64_t a, std::uint64_t b) {
-  return static_cast<std::uint64_t>((Wide{a} * b) >> places);
-}
+std::uint64_t times(std::uint64_t a, std::uint64_t b) { return static_cast<std::uint64_t>((Wide{a} * b) >> places); }
 
 // exp(-x) for x in 0..4.5. For a sixteenth of x the series needs few terms; the 16th power of that
 // is four squarings. The error is some units of the last 62 places, and the same everywhere.
@@ -116,19 +112,17 @@ std::size_t from_power(std::uint64_t base, std::uint64_t exponent, std::size_t l
 // An order of the destinations of `source`: not drawn for a pair, but for a row.
 std::uint64_t row_key(std::uint64_t seed, int source) { return draw(seed, source, -1); }
 
-bool is_destination(std::uint64_t seed, std::uint64_t destinations, int ranks, int source,
-                    int destination) {
+bool is_destination(std::uint64_t seed, std::uint64_t destinations, int ranks, int source, int destination) {
   if (source == destination) return false;
   const int other = destination < source ? destination : destination - 1;
-  return shuffled(static_cast<std::uint64_t>(other), static_cast<std::uint64_t>(ranks) - 1,
-                  row_key(seed, source)) < destinations;
+  return shuffled(static_cast<std::uint64_t>(other), static_cast<std::uint64_t>(ranks) - 1, row_key(seed, source)) <
+         destinations;
 }
 
-std::size_t from_matrix(const TrafficMatrix& matrix, std::size_t largest, int source,
-                        int destination) {
+std::size_t from_matrix(const TrafficMatrix& matrix, std::size_t largest, int source, int destination) {
   if (matrix.largest == 0) return 0;
-  const std::uint64_t bytes = matrix.bytes[static_cast<std::size_t>(source) * matrix.ranks +
-                                           static_cast<std::size_t>(destination)];
+  const std::uint64_t bytes =
+      matrix.bytes[static_cast<std::size_t>(source) * matrix.ranks + static_cast<std::size_t>(destination)];
   return static_cast<std::size_t>((Wide{bytes} * largest + matrix.largest / 2) / matrix.largest);
 }
 
@@ -153,8 +147,8 @@ int heavy_rank(std::uint64_t seed, int ranks) {
   return static_cast<int>(draw(seed, -1, -1) % static_cast<std::uint64_t>(ranks));
 }
 
-std::size_t block_size(const Traffic& traffic, std::uint64_t seed, std::size_t largest, int ranks,
-                       int source, int destination) {
+std::size_t block_size(const Traffic& traffic, std::uint64_t seed, std::size_t largest, int ranks, int source,
+                       int destination) {
   const std::uint64_t drawn = draw(seed, source, destination);
   switch (traffic.kind) {
     case Distribution::equal:
@@ -166,10 +160,10 @@ std::size_t block_size(const Traffic& traffic, std::uint64_t seed, std::size_t l
     case Distribution::normal:
       return from_normal(drawn, largest);
     case Distribution::power:
-      return from_power(traffic.parameter,
-                        shuffled(static_cast<std::uint64_t>(destination),
-                                 static_cast<std::uint64_t>(ranks), row_key(seed, source)),
-                        largest);
+      return from_power(
+          traffic.parameter,
+          shuffled(static_cast<std::uint64_t>(destination), static_cast<std::uint64_t>(ranks), row_key(seed, source)),
+          largest);
     case Distribution::sparse:
       return is_destination(seed, traffic.parameter, ranks, source, destination) ? largest : 0;
     case Distribution::one_heavy: {
@@ -183,15 +177,14 @@ std::size_t block_size(const Traffic& traffic, std::uint64_t seed, std::size_t l
   return traffic.matrix ? from_matrix(*traffic.matrix, largest, source, destination) : 0;
 }
 
-std::size_t gathered_size(const Traffic& traffic, std::uint64_t seed, std::size_t largest,
-                          int ranks, int source) {
+std::size_t gathered_size(const Traffic& traffic, std::uint64_t seed, std::size_t largest, int ranks, int source) {
   switch (traffic.kind) {
     case Distribution::power:
       // The sizes of one row, so that a gather has each of them once.
       return block_size(traffic, seed, largest, ranks, 0, source);
     case Distribution::sparse:
-      return shuffled(static_cast<std::uint64_t>(source), static_cast<std::uint64_t>(ranks),
-                      row_key(seed, 0)) < traffic.parameter
+      return shuffled(static_cast<std::uint64_t>(source), static_cast<std::uint64_t>(ranks), row_key(seed, 0)) <
+                     traffic.parameter
                  ? largest
                  : 0;
     case Distribution::one_heavy:

@@ -26,7 +26,7 @@ enum class Distribution : std::uint8_t {
   sparse,     // a rank sends N to some others, and nothing to the rest
   one_heavy,  // one rank sends and receives N, blocks between the others are N/F
   file,       // a matrix that the user wrote
-  stencil,  // neighbour collectives: a block shrinks with the non-zero coordinates of its neighbour
+  stencil,    // neighbour collectives: a block shrinks with the non-zero coordinates of its neighbour
 };
 
 // Bytes from each rank to each other, row by row.
@@ -54,12 +54,11 @@ std::string known_distributions();
 
 // Size of the block from `source` to `destination`, from 0 to `largest`. The unit is the caller's;
 // a matrix is scaled so that its largest number becomes `largest`.
-std::size_t block_size(const Traffic& traffic, std::uint64_t seed, std::size_t largest, int ranks,
-                       int source, int destination);
+std::size_t block_size(const Traffic& traffic, std::uint64_t seed, std::size_t largest, int ranks, int source,
+                       int destination);
 
 // The same where a rank sends one block to all: one size a rank. Not for a matrix.
-std::size_t gathered_size(const Traffic& traffic, std::uint64_t seed, std::size_t largest,
-                          int ranks, int source);
+std::size_t gathered_size(const Traffic& traffic, std::uint64_t seed, std::size_t largest, int ranks, int source);
 
 // Of the stencil: the ghost cells of a cube of edge m in d dimensions. A neighbour with k non-zero
 // coordinates gets m^(d-k), a face being `largest` = m^(d-1) (Traff et al., figure 3). m is rounded
@@ -71,8 +70,7 @@ int heavy_rank(std::uint64_t seed, int ranks);
 
 // Reads the text of a matrix file: as many lines as ranks, with as many numbers each; '#' begins a
 // comment, empty lines do not count. `name` is for the error. Same return rule as parse_traffic().
-std::string parse_matrix(std::string_view text, std::string_view name, int ranks,
-                         TrafficMatrix& matrix);
+std::string parse_matrix(std::string_view text, std::string_view name, int ranks, TrafficMatrix& matrix);
 
 // The same from a file.
 std::string read_matrix(const std::string& path, int ranks, TrafficMatrix& matrix);

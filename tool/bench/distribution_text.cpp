@@ -16,8 +16,7 @@ __extension__ using Wide = unsigned __int128;
 // As large as a size of `--sizes` can be.
 constexpr std::uint64_t largest_number = std::uint64_t{1} << 46;
 
-bool parse_number(std::string_view text, std::uint64_t least, std::uint64_t most,
-                  std::uint64_t& number) {
+bool parse_number(std::string_view text, std::uint64_t least, std::uint64_t most, std::uint64_t& number) {
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, number);
   return error == std::errc{} && end == last && number >= least && number <= most;
@@ -48,8 +47,7 @@ constexpr Name names[] = {
     {"uniform", Distribution::uniform, "", "", ""},
     {"window", Distribution::window, ":R", "", "a percentage from 0 to 100"},
     {"normal", Distribution::normal, "", "", ""},
-    {"power", Distribution::power, ":B", "",
-     "a base between 0 and 1 with at most 18 digits, such as 0.99"},
+    {"power", Distribution::power, ":B", "", "a base between 0 and 1 with at most 18 digits, such as 0.99"},
     {"sparse", Distribution::sparse, "[:D]", "2", "a number of destinations from 0 to 1000000"},
     {"one-heavy", Distribution::one_heavy, "[:F]", "64", "a factor from 1 to 1000000"},
     {"file", Distribution::file, ":PATH", "", "the name of a file"},
@@ -93,8 +91,8 @@ std::string parse_row(std::string_view line, const Place& at, std::vector<std::u
     const std::string_view word(line.data() + i, static_cast<std::size_t>(end - line.data()) - i);
     std::uint64_t number = 0;
     if (!parse_number(word, 0, largest_number, number)) {
-      return fmt::format("{}, line {}, column {}: '{}' is no number of bytes from 0 to 2^46",
-                         at.name, at.line, i + 1, word.substr(0, 40));
+      return fmt::format("{}, line {}, column {}: '{}' is no number of bytes from 0 to 2^46", at.name, at.line, i + 1,
+                         word.substr(0, 40));
     }
     numbers.push_back(number);
     i += word.size();
@@ -102,10 +100,8 @@ std::string parse_row(std::string_view line, const Place& at, std::vector<std::u
   return "";
 }
 
-std::string wrong_count(std::string_view where, std::size_t have, std::string_view what,
-                        std::size_t need) {
-  return fmt::format("{} has {} {}, and {} ranks need {} lines of {} numbers", where, have, what,
-                     need, need, need);
+std::string wrong_count(std::string_view where, std::size_t have, std::string_view what, std::size_t need) {
+  return fmt::format("{} has {} {}, and {} ranks need {} lines of {} numbers", where, have, what, need, need, need);
 }
 
 }  // namespace
@@ -121,8 +117,8 @@ std::string known_distributions() {
 std::string parse_traffic(std::string_view text, Traffic& traffic) {
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
-  const auto* found = std::find_if(std::begin(names), std::end(names),
-                                   [&](const Name& one) { return one.name == name; });
+  const auto* found =
+      std::find_if(std::begin(names), std::end(names), [&](const Name& one) { return one.name == name; });
   if (found == std::end(names)) {
     return fmt::format("unknown distribution '{}'; known are {}", text, known_distributions());
   }
@@ -134,12 +130,10 @@ std::string parse_traffic(std::string_view text, Traffic& traffic) {
     return given ? fmt::format("the distribution '{}' has no parameter", name) : "";
   }
   if (parse_parameter(given ? text.substr(colon + 1) : found->by_itself, traffic)) return "";
-  return fmt::format("the distribution '{}' needs {}: {}{}", text, found->meaning, name,
-                     found->parameter);
+  return fmt::format("the distribution '{}' needs {}: {}{}", text, found->meaning, name, found->parameter);
 }
 
-std::string parse_matrix(std::string_view text, std::string_view name, int ranks,
-                         TrafficMatrix& matrix) {
+std::string parse_matrix(std::string_view text, std::string_view name, int ranks, TrafficMatrix& matrix) {
   const auto need = static_cast<std::size_t>(ranks);
   matrix = TrafficMatrix{need, {}, 0};
   Place at{name};

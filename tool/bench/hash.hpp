@@ -15,8 +15,8 @@ inline std::uint64_t mix(std::uint64_t x) {
 
 // A word for a pair of ranks; `what` tells several words of the same pair apart.
 inline std::uint64_t key_of(std::uint64_t seed, int source, int destination, std::uint64_t what) {
-  const auto pair = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32) |
-                    static_cast<std::uint32_t>(destination);
+  const auto pair =
+      (static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32) | static_cast<std::uint32_t>(destination);
   return mix(mix(mix(seed) ^ pair) ^ what);
 }
 

@@ -35,8 +35,7 @@ std::string parse_neighborhood(std::string_view text, plan::Neighborhood& neighb
   if (take(rest, "offsets:")) return parse_offsets(rest, neighborhood);
   if (take(rest, "file:")) return read_offsets(std::string(rest), neighborhood);
   int dimensions = 0, radius = 0;
-  if (take(rest, "von-neumann:") && take_number(rest, most_dimensions, dimensions) &&
-      rest.empty()) {
+  if (take(rest, "von-neumann:") && take_number(rest, most_dimensions, dimensions) && rest.empty()) {
     neighborhood = plan::von_neumann(dimensions);
     return "";
   }
@@ -44,15 +43,14 @@ std::string parse_neighborhood(std::string_view text, plan::Neighborhood& neighb
   const bool positive = take(rest, "positive-moore:");
   const bool shales = !positive && take(rest, "shales:");
   int far = 0;
-  if ((positive || shales || take(rest, "moore:")) &&
-      take_number(rest, most_dimensions, dimensions) && take(rest, ",") &&
-      take_number(rest, most_radius, radius) &&
+  if ((positive || shales || take(rest, "moore:")) && take_number(rest, most_dimensions, dimensions) &&
+      take(rest, ",") && take_number(rest, most_radius, radius) &&
       (!shales || (take(rest, ",") && take_number(rest, most_radius, far))) && rest.empty()) {
     double around = 1;  // those of the whole cube, of which a part is taken
     for (int d = 0; d < dimensions; ++d) around *= 2 * std::max(radius, far) + 1;
     if (around > most_neighbors) {
-      return fmt::format("the neighbourhood '{}' is part of {:.0f} processes; {} are the most",
-                         text, around, most_neighbors);
+      return fmt::format("the neighbourhood '{}' is part of {:.0f} processes; {} are the most", text, around,
+                         most_neighbors);
     }
     neighborhood = positive ? plan::positive_moore(dimensions, radius)
                    : shales ? plan::shales(dimensions, radius, far)
@@ -78,8 +76,7 @@ std::string parse_grid(std::string_view text, plan::Grid& grid) {
     read.periodic.push_back(!take(rest, "m"));
     ranks *= extent;
   } while (take(rest, "x"));
-  if (!whole || !rest.empty() || static_cast<int>(read.extents.size()) > most_dimensions ||
-      ranks > most_grid_ranks) {
+  if (!whole || !rest.empty() || static_cast<int>(read.extents.size()) > most_dimensions || ranks > most_grid_ranks) {
     return fmt::format(
         "'{}' is no grid; write its extents, as 4x3, with an m behind those of dimensions that are "
         "not periodic, as 4mx3m; up to {} dimensions and {} ranks",
@@ -97,12 +94,12 @@ std::string to_text(const plan::Grid& grid) {
   return text;
 }
 
-std::string parse_grid_of(std::string_view text, const plan::Neighborhood& neighborhood, std::string_view neighborhood_text,
-                          plan::Grid& grid) {
+std::string parse_grid_of(std::string_view text, const plan::Neighborhood& neighborhood,
+                          std::string_view neighborhood_text, plan::Grid& grid) {
   if (std::string wrong = parse_grid(text, grid); !wrong.empty()) return wrong;
   if (static_cast<int>(grid.extents.size()) == neighborhood.dimensions) return "";
-  return fmt::format("the grid {} has {} dimensions, the neighbourhood {} has {}", text, grid.extents.size(), neighborhood_text,
-                     neighborhood.dimensions);
+  return fmt::format("the grid {} has {} dimensions, the neighbourhood {} has {}", text, grid.extents.size(),
+                     neighborhood_text, neighborhood.dimensions);
 }
 
 std::string why_no_neighbors(Collective collective, bool has_neighborhood, bool has_grid) {

@@ -78,15 +78,13 @@ MPI_Comm make_general_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) 
 MPI_Comm make_cart(MPI_Comm all, const BenchNeighbors& neighbors) {
   MPI_Comm cart = mpi().comm_null;
   const std::vector<int> periodic(neighbors.grid.extents.size(), 1);
-  mpi().Cart_create(all, neighbors.neighborhood.dimensions, neighbors.grid.extents.data(),
-                    periodic.data(), 0, &cart);
+  mpi().Cart_create(all, neighbors.neighborhood.dimensions, neighbors.grid.extents.data(), periodic.data(), 0, &cart);
   return cart;
 }
 
 MPI_Comm make_around(MPI_Comm cart, const BenchNeighbors& neighbors, MPI_Info info) {
   MPI_Comm comm = mpi().comm_null;
-  Quadrille_Iso_neighborhood_create(cart, neighbors.size(), neighbors.neighborhood.offsets.data(),
-                                    info, &comm);
+  Quadrille_Iso_neighborhood_create(cart, neighbors.size(), neighbors.neighborhood.offsets.data(), info, &comm);
   return comm;
 }
 

@@ -12,7 +12,7 @@ namespace quadrille::tools {
 
 struct BenchNeighbors {
   plan::Neighborhood neighborhood;
-  plan::Grid grid;  // a torus of all ranks
+  plan::Grid grid;                         // a torus of all ranks
   std::vector<int> sources, destinations;  // of this rank, one an offset
   bool same_sizes = false;                 // block i of a v or w call has one size on all ranks
   int size() const { return neighborhood.size(); }

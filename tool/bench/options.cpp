@@ -66,8 +66,8 @@ std::string parse_range(std::string_view text, std::vector<std::size_t>& sizes) 
 
 // Finds `text` among names; the place in the list becomes the value.
 template <class Enum>
-std::string parse_name(std::string_view what, std::string_view text,
-                       std::initializer_list<std::string_view> names, Enum& value) {
+std::string parse_name(std::string_view what, std::string_view text, std::initializer_list<std::string_view> names,
+                       Enum& value) {
   int place = 0;
   for (std::string_view name : names) {
     if (name == text) {
@@ -85,9 +85,7 @@ bool is_known(Collective c) { return is_dense(c) || is_neighbor(c); }
 // All whose argument list MPI has, too (collective/signatures.hpp).
 bool has_nonblocking_form(Collective c) { return row_of(c).send != Form::other; }
 
-std::string known_collectives() {
-  return choose::collective_names(is_known);
-}
+std::string known_collectives() { return choose::collective_names(is_known); }
 
 std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) {
   for (const std::string& text : split_algorithms(options.algorithms)) {
@@ -114,20 +112,17 @@ std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
   std::string error = parse_traffic(options.distribution, plan.traffic);
   if (!error.empty() || plan.traffic.kind == Distribution::equal) return error;
   if (is_regular(plan.collective)) {
-    return fmt::format(
-        "{} has blocks of one size; '--distribution {}' is for the v and w collectives",
-        options.collective, options.distribution);
+    return fmt::format("{} has blocks of one size; '--distribution {}' is for the v and w collectives",
+                       options.collective, options.distribution);
   }
   const bool gathers = is_allgather(plan.collective);
-  if (plan.traffic.kind == Distribution::stencil &&
-      (gathers || !is_neighbor(plan.collective))) {
+  if (plan.traffic.kind == Distribution::stencil && (gathers || !is_neighbor(plan.collective))) {
     return "a stencil is for neighbor_alltoallv and neighbor_alltoallw";
   }
   if (plan.traffic.kind != Distribution::file) return "";
   if (gathers) {
-    return fmt::format(
-        "a rank of {} sends one block to all; a traffic matrix is for alltoallv and alltoallw",
-        options.collective);
+    return fmt::format("a rank of {} sends one block to all; a traffic matrix is for alltoallv and alltoallw",
+                       options.collective);
   }
   if (!options.sizes_given) plan.sizes.clear();
   return "";
@@ -178,26 +173,24 @@ struct Effect {
     return on_copy_phase;
   }
 };
-constexpr Effect effects[] = {
-    {"--sizes", true, true, false, true},         {"--algorithms", true, true, false, false},
-    {"--no-node", true, true, false, false},      {"--nodes", true, true, false, false},
-    {"--node-map", true, true, false, false},
-    {"--iterations", true, true, true, false},    {"--warmup", true, true, true, false},
-    {"--cold", true, false, false, true},         {"--no-ceiling", true, false, false, false},
-    {"--late", true, false, true, false},         {"--device", true, false, true, false},
-    {"--stage-mpi", true, false, true, false},    {"--shrink", false, false, true, false},
-    {"--panel", false, false, true, false},       {"--counters", true, false, true, true},
-    {"--memory", true, true, true, false},        {"--in-place", true, true, true, false},
-    {"--datatype", true, true, true, false},      {"--distribution", true, true, false, false},
-    {"--neighborhood", true, true, false, true},  {"--grid", true, true, false, true},
-    {"--overlap", true, true, false, false},      {"--tests", false, true, false, false},
-    {"--figure", true, false, true, false},       {"--results", false, false, true, false},
-    {"--runs", false, false, true, false},        {"--progress", true, true, true, false},
-    {"--ranks", false, false, false, true},       {"--orders", false, false, false, true},
-    {"--threads", false, false, false, true},     {"--staggered", false, false, false, true},
-    {"--domains", false, false, false, true},
-    {"--seed", true, true, true, false},          {"--json", true, true, false, true},
-    {"--csv", true, true, false, false}};
+constexpr Effect effects[] = {{"--sizes", true, true, false, true},         {"--algorithms", true, true, false, false},
+                              {"--no-node", true, true, false, false},      {"--nodes", true, true, false, false},
+                              {"--node-map", true, true, false, false},     {"--iterations", true, true, true, false},
+                              {"--warmup", true, true, true, false},        {"--cold", true, false, false, true},
+                              {"--no-ceiling", true, false, false, false},  {"--late", true, false, true, false},
+                              {"--device", true, false, true, false},       {"--stage-mpi", true, false, true, false},
+                              {"--shrink", false, false, true, false},      {"--panel", false, false, true, false},
+                              {"--counters", true, false, true, true},      {"--memory", true, true, true, false},
+                              {"--in-place", true, true, true, false},      {"--datatype", true, true, true, false},
+                              {"--distribution", true, true, false, false}, {"--neighborhood", true, true, false, true},
+                              {"--grid", true, true, false, true},          {"--overlap", true, true, false, false},
+                              {"--tests", false, true, false, false},       {"--figure", true, false, true, false},
+                              {"--results", false, false, true, false},     {"--runs", false, false, true, false},
+                              {"--progress", true, true, true, false},      {"--ranks", false, false, false, true},
+                              {"--orders", false, false, false, true},      {"--threads", false, false, false, true},
+                              {"--staggered", false, false, false, true},   {"--domains", false, false, false, true},
+                              {"--seed", true, true, true, false},          {"--json", true, true, false, true},
+                              {"--csv", true, true, false, false}};
 
 }  // namespace
 
@@ -285,8 +278,7 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
                        known_collectives());
   }
   if (!exists || !is_known(plan.collective)) {
-    return fmt::format("unknown collective '{}'; known are {}", options.collective,
-                       known_collectives());
+    return fmt::format("unknown collective '{}'; known are {}", options.collective, known_collectives());
   }
   if (std::string error = why_without_effect(options); !error.empty()) return error;
   if (std::string error = parse_sizes(options.sizes, plan.sizes); !error.empty()) return error;
@@ -296,12 +288,10 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
     const char* last = first + options.iterations.size();
     const auto [end, error] = std::from_chars(first, last, plan.iterations);
     if (error != std::errc{} || end != last || plan.iterations < 1) {
-      return fmt::format("'{}' is no number of iterations; write 'auto' or a number from 1",
-                         options.iterations);
+      return fmt::format("'{}' is no number of iterations; write 'auto' or a number from 1", options.iterations);
     }
   }
-  if (std::string error =
-          parse_name("datatype", options.datatype, {"byte", "double", "strided"}, plan.element);
+  if (std::string error = parse_name("datatype", options.datatype, {"byte", "double", "strided"}, plan.element);
       !error.empty()) {
     return error;
   }
@@ -352,13 +342,11 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   CLI::Option* const node_map = command.get_option("--node-map");
   node_map->description("The same with a node map. " + node_map->get_description());
   command
-      .add_option("--iterations", options.iterations,
-                  "Timed calls of each implementation; auto fills half a second")
+      .add_option("--iterations", options.iterations, "Timed calls of each implementation; auto fills half a second")
       ->default_str("auto");
   command.add_option("--warmup", options.warmup, "Untimed calls before")->default_str("10");
-  command.add_flag(
-      "--cold", options.cold,
-      "Before each timed call empty the caches, then bring in this rank's own buffers");
+  command.add_flag("--cold", options.cold,
+                   "Before each timed call empty the caches, then bring in this rank's own buffers");
   command
       .add_option(
           "--device", options.device,
@@ -372,38 +360,36 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
                   "One rank enters each measured call so many microseconds after the others: 500, another one in each "
                   "round, or 500:3, always rank 3")
       ->check(not_empty);
-  command.add_flag("--no-ceiling", options.no_ceiling,
-                   "Do not measure what plain copies of the same bytes would take");
-  command.add_flag("--counters", options.counters,
-                   "Count cache misses and waits for the store buffer of the timed calls, where the machine has counters");
+  command.add_flag("--no-ceiling", options.no_ceiling, "Do not measure what plain copies of the same bytes would take");
+  command.add_flag(
+      "--counters", options.counters,
+      "Count cache misses and waits for the store buffer of the timed calls, where the machine has counters");
   command
-      .add_option("--memory", options.memory,
-                  "Buffers shared, as malloc gives them under 'quadrille run', or private")
+      .add_option("--memory", options.memory, "Buffers shared, as malloc gives them under 'quadrille run', or private")
       ->default_str("shared");
   command.add_flag("--in-place", options.in_place, "Send from the receive buffer (MPI_IN_PLACE)");
-  command
-      .add_option("--datatype", options.datatype, "byte, double or strided (8 bytes of every 16)")
+  command.add_option("--datatype", options.datatype, "byte, double or strided (8 bytes of every 16)")
       ->default_str("byte");
   command
-      .add_option(
-          "--distribution", options.distribution,
-          "Sizes of v and w blocks, N being the size of --sizes:\n"
-          "equal: N\n"
-          "uniform: uniform in 0..N\n"
-          "window:R: uniform in (100-R)% of N..N\n"
-          "normal: around N/2, from -3 sigma at 0 to +3 sigma at N\n"
-          "power:B: a rank's blocks are N, N*B, N*B^2, ... in a drawn order; such as 0.99\n"
-          "sparse[:D]: N to D other ranks, nothing to the rest; D is 2\n"
-          "one-heavy[:F]: one rank sends and receives N, the others N/F; F is 64\n"
-          "file:PATH: a line for each rank with its bytes to each rank, '#' comments; "
-          "scaled so that the largest is N if --sizes is given, else taken as it is\n"
-          "stencil: neighbor_alltoallv and w; ghost cells of a cube: faces N, edges, corners less")
+      .add_option("--distribution", options.distribution,
+                  "Sizes of v and w blocks, N being the size of --sizes:\n"
+                  "equal: N\n"
+                  "uniform: uniform in 0..N\n"
+                  "window:R: uniform in (100-R)% of N..N\n"
+                  "normal: around N/2, from -3 sigma at 0 to +3 sigma at N\n"
+                  "power:B: a rank's blocks are N, N*B, N*B^2, ... in a drawn order; such as 0.99\n"
+                  "sparse[:D]: N to D other ranks, nothing to the rest; D is 2\n"
+                  "one-heavy[:F]: one rank sends and receives N, the others N/F; F is 64\n"
+                  "file:PATH: a line for each rank with its bytes to each rank, '#' comments; "
+                  "scaled so that the largest is N if --sizes is given, else taken as it is\n"
+                  "stencil: neighbor_alltoallv and w; ghost cells of a cube: faces N, edges, corners less")
       ->default_str("equal");
   command
-      .add_option("--neighborhood", options.neighborhood,
-                  "For neighbour collectives, on a torus of all ranks: moore:D,R (all around in D dimensions, R deep), "
-                  "positive-moore:D,R (no negative coordinate), shales:D,R1,R2 (at two distances), von-neumann:D (two in "
-                  "each dimension), offsets:1,0/0,1/-1,-1 (one's own) or file:PATH (an offset a line, '#' comments)")
+      .add_option(
+          "--neighborhood", options.neighborhood,
+          "For neighbour collectives, on a torus of all ranks: moore:D,R (all around in D dimensions, R deep), "
+          "positive-moore:D,R (no negative coordinate), shales:D,R1,R2 (at two distances), von-neumann:D (two in "
+          "each dimension), offsets:1,0/0,1/-1,-1 (one's own) or file:PATH (an offset a line, '#' comments)")
       ->default_str("moore:3,1");
   command.add_option("--grid", options.grid, "For neighbour collectives, the extents of the torus, as 4x2x1 or 8x1x1")
       ->default_str("as even as MPI_Dims_create makes it");
@@ -418,13 +404,14 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       ->needs(overlap)
       ->default_str("0");
   command
-      .add_option(
-          "--figure", options.figure,
-          "Repeat an experiment of a paper, measured, counted or simulated: hint-6, hint-8, hint-10, co-10, co-11, co-10-neighbors, "
-          "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-6, iso-7, iso-8, iso-basis, iso-table-2, bruck-2, bruck-6, bruck-7, bruck-8, bruck-9, bruck-10, co-12, co-13, "
-          "gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7, gpu-8, gpu-9, gpu-10, co-table-1, co-table-2, "
-          "bruck-2-simulated, bruck-6-simulated, bruck-7-simulated, "
-          "bruck-8-simulated, bruck-9-simulated, bruck-10-simulated, co-12-simulated, co-13-simulated")
+      .add_option("--figure", options.figure,
+                  "Repeat an experiment of a paper, measured, counted or simulated: hint-6, hint-8, hint-10, co-10, "
+                  "co-11, co-10-neighbors, "
+                  "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-6, iso-7, iso-8, iso-basis, iso-table-2, bruck-2, "
+                  "bruck-6, bruck-7, bruck-8, bruck-9, bruck-10, co-12, co-13, "
+                  "gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7, gpu-8, gpu-9, gpu-10, co-table-1, co-table-2, "
+                  "bruck-2-simulated, bruck-6-simulated, bruck-7-simulated, "
+                  "bruck-8-simulated, bruck-9-simulated, bruck-10-simulated, co-12-simulated, co-13-simulated")
       ->check(not_empty);
   command
       .add_option("--runs", options.runs,
@@ -458,17 +445,12 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       .add_option("--domains", options.domains,
                   "Copy phase: NUMA domains, each of ranks that follow each other; row-numa and morton-numa heed them")
       ->default_str("1");
-  command
-      .add_option("--threads", options.threads,
-                  "Copy phase: threads; 0 measures one a processor, then one alone")
+  command.add_option("--threads", options.threads, "Copy phase: threads; 0 measures one a processor, then one alone")
       ->default_str("0");
-  command.add_flag("--staggered", options.staggered,
-                   "Copy phase: begin each buffer at another cache line of its page");
+  command.add_flag("--staggered", options.staggered, "Copy phase: begin each buffer at another cache line of its page");
   command.add_option("--seed", options.seed, "Seed of data and sizes")->default_str("1");
-  command.add_option("--json", options.json_file, "Write the rows to this file as JSON")
-      ->check(not_empty);
-  command.add_option("--csv", options.csv_file, "Write the rows to this file as CSV")
-      ->check(not_empty);
+  command.add_option("--json", options.json_file, "Write the rows to this file as JSON")->check(not_empty);
+  command.add_option("--csv", options.csv_file, "Write the rows to this file as CSV")->check(not_empty);
   command.parse_complete_callback([&command, &options] {
     if (const std::string problem = understand_nodes(options.layout, options.nodes); !problem.empty()) {
       throw CLI::ParseError(problem, CLI::ExitCodes::ValidationError);

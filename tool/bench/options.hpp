@@ -42,7 +42,7 @@ struct BenchOptions {
   std::string datatype = "byte";
   std::string distribution = "equal";
   std::string neighborhood = "moore:3,1";
-  std::string grid;  // of neighbour collectives; empty: as even as MPI_Dims_create makes it
+  std::string grid;    // of neighbour collectives; empty: as even as MPI_Dims_create makes it
   NodeOptions layout;  // --nodes and --node-map
   std::string nodes;   // the node map of both, as in QUADRILLE_NODES; empty: the real one
   std::string memory = "shared";
@@ -94,9 +94,9 @@ struct BenchPlan {
   std::shared_ptr<const DeviceRun> device_run = nullptr;  // when MPI has started
   bool stages_mpi = false;                                // though the MPI takes a device's memory
   bool checks_timed_calls = false;                        // some batches are checked
-  double seconds = 0;                 // enough for each implementation and size; 0: as TimingOptions says
-  std::optional<Late> late{};         // one rank enters the measured calls late
-  bool shared_memory = true;          // buffers from the shared heap, as under `quadrille run`
+  double seconds = 0;          // enough for each implementation and size; 0: as TimingOptions says
+  std::optional<Late> late{};  // one rank enters the measured calls late
+  bool shared_memory = true;   // buffers from the shared heap, as under `quadrille run`
 };
 
 // "64", "4K", "1M", "2G" in bytes. Returns an empty string, or one line that says what is wrong.

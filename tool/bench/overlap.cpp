@@ -119,7 +119,8 @@ double seconds_of_unit(Computation computation, double skew, const TimingOptions
   computation.tests = 0;
   const Timed thing{[&](long calls) { computation.run(calls); }};
   long calls = 1;
-  while (-max_over_ranks(-time_batch(thing, calls, computation.world), computation.world) < batch_length(skew, options)) {
+  while (-max_over_ranks(-time_batch(thing, calls, computation.world), computation.world) <
+         batch_length(skew, options)) {
     calls *= 2;
   }
   std::vector<double> seconds;

@@ -31,7 +31,8 @@ std::string add_offset(std::string_view text, std::string_view separators, plan:
     if (text.empty()) return fmt::format("the offset '{}' ends too early", whole.substr(0, 40));
   }
   if (dimensions == 0) return "an offset has no coordinates";
-  if (dimensions > most_dimensions) return fmt::format("an offset has {} coordinates; {} are the most", dimensions, most_dimensions);
+  if (dimensions > most_dimensions)
+    return fmt::format("an offset has {} coordinates; {} are the most", dimensions, most_dimensions);
   if (neighborhood.dimensions == 0) neighborhood.dimensions = dimensions;
   if (dimensions != neighborhood.dimensions) {
     return fmt::format("the offset '{}' has {} coordinates, the first one {}", whole.substr(0, 40), dimensions,
@@ -82,7 +83,8 @@ std::string parse_offsets_file(std::string_view text, std::string_view name, pla
 
 std::string read_offsets(const std::string& path, plan::Neighborhood& neighborhood) {
   std::string text;
-  if (const std::string problem = read_whole(path, text); !problem.empty()) return fmt::format("cannot read '{}': {}", path, problem);
+  if (const std::string problem = read_whole(path, text); !problem.empty())
+    return fmt::format("cannot read '{}': {}", path, problem);
   return parse_offsets_file(text, path, neighborhood);
 }
 

@@ -92,9 +92,8 @@ std::string events_line(const BenchRow& row) {
   for (std::size_t e = 0; e < row.quadrille_events.size(); ++e) {
     const Count &mpi = row.mpi_events[e], &quadrille = row.quadrille_events[e];
     if (!mpi.value || !quadrille.value) continue;
-    text += fmt::format("{} {}: mpi {:.1f}, quadrille {:.1f}",
-                        text.empty() ? "# a call and rank:" : ";", mpi.name, *mpi.value,
-                        *quadrille.value);
+    text += fmt::format("{} {}: mpi {:.1f}, quadrille {:.1f}", text.empty() ? "# a call and rank:" : ";", mpi.name,
+                        *mpi.value, *quadrille.value);
   }
   return text.empty() ? "" : text + "\n";
 }
@@ -179,8 +178,7 @@ ordered_json to_json(const BenchRow& row) {
   return json;
 }
 
-std::string write_json(const std::string& file, const BenchHeader& header,
-                       const std::vector<BenchRow>& rows) {
+std::string write_json(const std::string& file, const BenchHeader& header, const std::vector<BenchRow>& rows) {
   ordered_json json;
   json["header"] = to_json(header);
   json["rows"] = ordered_json::array();

@@ -35,7 +35,7 @@ struct BenchRow {
   std::uint64_t errors = 0;
   long batches = 0, calls_per_batch = 0, mpi_calls_per_batch = 0;
   bool cold = false;
-  Ceiling ceiling;  // of plain copies, if it was measured for this row
+  Ceiling ceiling;                                  // of plain copies, if it was measured for this row
   std::vector<Count> mpi_events, quadrille_events;  // a call and rank; empty: not asked for
   std::optional<LateColumns> late{};                // with --late
   std::vector<double> mpi_samples{}, samples{};     // the times of the batches
@@ -44,8 +44,8 @@ struct BenchRow {
 
 struct BenchHeader {
   std::string version, mpi, mpi_library, cpu, date;
-  std::string no_counters{};  // why --counters counted nothing
-  SetupTimes setup{};         // of a neighbourhood
+  std::string no_counters{};            // why --counters counted nothing
+  SetupTimes setup{};                   // of a neighbourhood
   std::optional<DeviceFacts> device{};  // of data in a GPU's memory
   std::optional<Quietness> quiet{};     // of the machines, before anything was measured
 };
@@ -55,8 +55,7 @@ nlohmann::ordered_json to_json(const BenchRow& row);
 nlohmann::ordered_json to_json(const BenchHeader& header);
 
 // Both return an empty string, or one line when the file cannot be written.
-std::string write_json(const std::string& file, const BenchHeader& header,
-                       const std::vector<BenchRow>& rows);
+std::string write_json(const std::string& file, const BenchHeader& header, const std::vector<BenchRow>& rows);
 std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows);
 
 std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold,

@@ -26,8 +26,8 @@ double quantile(std::span<const double> values, double q) {
 Summary summarize(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
-  return {quantile_of_sorted(sorted, 0.5), sorted.empty() ? 0 : sorted.front(),
-          quantile_of_sorted(sorted, 0.9), quantile_of_sorted(sorted, 0.99)};
+  return {quantile_of_sorted(sorted, 0.5), sorted.empty() ? 0 : sorted.front(), quantile_of_sorted(sorted, 0.9),
+          quantile_of_sorted(sorted, 0.99)};
 }
 
 Quartiles quartiles_of(std::span<const double> values) {

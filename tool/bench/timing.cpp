@@ -121,8 +121,7 @@ Ceiling measure_ceiling(BenchData& data, const TimingOptions& options) {
     for (std::size_t batch = 0; batch < batches; ++batch) {
       if (batch > 0 && deadline.passed_after(batch - 1)) break;
       if (options.cold) caches.empty(data);
-      seconds.push_back(time_copies(copies, streaming, times, options.world) /
-                        static_cast<double>(times));
+      seconds.push_back(time_copies(copies, streaming, times, options.world) / static_cast<double>(times));
     }
     const double microseconds = quantile(seconds, 0.5) * 1e6;
     if (best.microseconds == 0 || microseconds < best.microseconds)

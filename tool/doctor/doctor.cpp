@@ -31,9 +31,7 @@ namespace {
 
 constexpr int seconds_of_trial = 120, seconds_of_version = 10;
 
-std::string_view word_of(Level level) {
-  return level == Level::good ? "ok" : level == Level::note ? "note" : "BAD";
-}
+std::string_view word_of(Level level) { return level == Level::good ? "ok" : level == Level::note ? "note" : "BAD"; }
 
 std::string line_of(const Finding& one) {
   std::string line = fmt::format("  {:<5} {:<14} {}\n", word_of(one.level), one.of, one.what);
@@ -129,14 +127,16 @@ Findings judge_command(const std::vector<std::string>& words, const Prepared& pr
   const Command& command = prepared.command;
   if (!command.launcher_path.empty()) {
     const std::string version = version_in(output_of({command.launcher_path, "--version"}, seconds_of_version));
-    findings.push_back({Level::good, "launcher", fmt::format("{}{}{}", command.launcher_path, version.empty() ? "" : ", ", version), ""});
+    findings.push_back({Level::good, "launcher",
+                        fmt::format("{}{}{}", command.launcher_path, version.empty() ? "" : ", ", version), ""});
   }
   if (prepared.status != 0) {
     findings.push_back({Level::bad, "command", prepared.problem, ""});
     return findings;
   }
   if (command.launcher < 0) {
-    findings.push_back({Level::note, "launcher", "none: the program is started alone, as one rank", "mpirun -n 4 ..., or srun"});
+    findings.push_back(
+        {Level::note, "launcher", "none: the program is started alone, as one rank", "mpirun -n 4 ..., or srun"});
   }
   const LoaderPaths paths = loader_paths();
   for (const CommandProgram& program : command.programs)
@@ -174,8 +174,10 @@ void say_end(const Report& report, const RunOptions& run) {
   } else if (run.command.empty()) {
     report.say("\nNothing is in the way on this machine. With your command: quadrille doctor -- mpirun -n 4 ./app\n");
   } else {
-    report.say(fmt::format("\nNothing is in the way. Your program:\n\n    quadrille run -- {}\n\nand with --explain what serves its calls.\n",
-                           fmt::join(run.command, " ")));
+    report.say(
+        fmt::format("\nNothing is in the way. Your program:\n\n    quadrille run -- {}\n\nand with --explain what "
+                    "serves its calls.\n",
+                    fmt::join(run.command, " ")));
   }
 }
 

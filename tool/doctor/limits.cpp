@@ -14,8 +14,9 @@ constexpr std::uint64_t enough_descriptors = 256, little_memory = std::uint64_t{
 
 std::uint64_t limit_of(int resource) {
   rlimit limit{};
-  return getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? no_limit
-                                                                                                          : limit.rlim_cur;
+  return getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY
+             ? no_limit
+             : limit.rlim_cur;
 }
 
 // Of a control group: a number, or "max".
@@ -23,7 +24,8 @@ std::uint64_t number_or_none(const std::string& text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   // Version 1 writes a number of about 2^63 for none.
-  return error == std::errc{} && end == text.data() + text.size() && number < (std::uint64_t{1} << 60) ? number : no_limit;
+  return error == std::errc{} && end == text.data() + text.size() && number < (std::uint64_t{1} << 60) ? number
+                                                                                                       : no_limit;
 }
 
 std::string amount(std::uint64_t bytes) {
@@ -80,8 +82,11 @@ Findings judge_limits(const Limits& limits) {
   }
   if (findings.empty()) findings.push_back({Level::good, "limits", "none of this process is in the way", ""});
   if (!limits.container.empty()) {
-    findings.push_back({Level::good, "container", fmt::format("{}: all ranks of a node must be in one container, or share its "
-                                                              "network and process namespaces", limits.container), ""});
+    findings.push_back({Level::good, "container",
+                        fmt::format("{}: all ranks of a node must be in one container, or share its "
+                                    "network and process namespaces",
+                                    limits.container),
+                        ""});
   }
   return findings;
 }
@@ -96,7 +101,8 @@ Findings judge_ways(const std::vector<Reach>& ways, const Limits& limits) {
     if (way.available) names += (names.empty() ? "" : ", ") + way.name;
   }
   if (names.empty()) {
-    findings.push_back({Level::bad, "node", "ranks of this machine have no way to each other's memory: all but small blocks go to the MPI",
+    findings.push_back({Level::bad, "node",
+                        "ranks of this machine have no way to each other's memory: all but small blocks go to the MPI",
                         "look at 'quadrille info' for the reason of each"});
     return findings;
   }
@@ -104,21 +110,24 @@ Findings judge_ways(const std::vector<Reach>& ways, const Limits& limits) {
   for (const Reach& way : ways) {
     if (way.available || way.name == "xpmem") continue;  // hardly any machine has it
     const bool copies = way.name.starts_with("cma");
-    // With the heap and rings there is a way for all blocks; the kernel's copy is one faster for memory that is not in the heap.
+    // With the heap and rings there is a way for all blocks; the kernel's copy is one faster for memory that is not in
+    // the heap.
     findings.push_back({Level::note, way.name, way.detail, copies ? how_to_allow_copies(limits.container) : ""});
     if (way.name == "cma write" && !is_there("cma read")) findings.pop_back();  // for the same reason
   }
   return findings;
 }
 
-Findings judge_settings(const std::vector<std::string>& names, const std::function<std::string(const std::string&)>& guess,
+Findings judge_settings(const std::vector<std::string>& names,
+                        const std::function<std::string(const std::string&)>& guess,
                         const std::vector<std::string>& warnings, bool is_off) {
   Findings findings;
   std::string all;
   for (const std::string& name : names) {
     all += (all.empty() ? "" : ", ") + name;
     if (const std::string meant = guess(name); !meant.empty()) {
-      findings.push_back({Level::note, "setting", fmt::format("{} is not known", name), fmt::format("{} is meant?", meant)});
+      findings.push_back(
+          {Level::note, "setting", fmt::format("{} is not known", name), fmt::format("{} is meant?", meant)});
     }
   }
   for (const std::string& warning : warnings) findings.push_back({Level::note, "setting", warning, ""});

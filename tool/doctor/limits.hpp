@@ -38,7 +38,8 @@ Findings judge_ways(const std::vector<Reach>& ways, const Limits& limits);
 
 // The variables that Quadrille reads: `names` are those that are set, `guess` names the known one that was meant, and
 // `warnings` are of values that mean nothing.
-Findings judge_settings(const std::vector<std::string>& names, const std::function<std::string(const std::string&)>& guess,
+Findings judge_settings(const std::vector<std::string>& names,
+                        const std::function<std::string(const std::string&)>& guess,
                         const std::vector<std::string>& warnings, bool is_off);
 
 }  // namespace quadrille::tools

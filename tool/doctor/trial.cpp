@@ -26,15 +26,19 @@ constexpr KnownFailure known_failures[] = {
      "give it more hosts or fewer ranks, or allow it: mpirun --map-by :OVERSUBSCRIBE"},
     {"as root", "Open MPI does not start programs of root",
      "run as another user, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"},
-    {"more processes than available", "there are fewer processors than ranks to bind", "mpirun --bind-to none, or fewer ranks"},
-    {"binding more processes", "there are fewer processors than ranks to bind", "mpirun --bind-to none, or fewer ranks"},
+    {"more processes than available", "there are fewer processors than ranks to bind",
+     "mpirun --bind-to none, or fewer ranks"},
+    {"binding more processes", "there are fewer processors than ranks to bind",
+     "mpirun --bind-to none, or fewer ranks"},
     {"Unable to allocate resources", "the batch system gives no resources", "ask for a job first: salloc, sbatch"},
     {"Could not resolve hostname", "a host of the command is not known", "look at the list of hosts"},
     {"Permission denied", "a host does not let this user in", "ssh to the hosts must work without a password"},
     {"error while loading shared libraries", "a library is missing where the ranks run",
      "install Quadrille in a folder that all hosts see"},
-    {"No such file or directory", "the tool is not there where the ranks run", "install Quadrille in a folder that all hosts see"},
-    {"pmi", "the launcher and the MPI do not understand each other", "srun --mpi=list shows what it has; try --mpi=pmix or pmi2"},
+    {"No such file or directory", "the tool is not there where the ranks run",
+     "install Quadrille in a folder that all hosts see"},
+    {"pmi", "the launcher and the MPI do not understand each other",
+     "srun --mpi=list shows what it has; try --mpi=pmix or pmi2"},
 };
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -127,7 +131,8 @@ void add_ways(const std::vector<std::string>& lines, Findings& findings) {
 
 }  // namespace
 
-std::vector<std::string> trial_words(const std::vector<std::string>& words, const Command& command, const std::string& tool) {
+std::vector<std::string> trial_words(const std::vector<std::string>& words, const Command& command,
+                                     const std::string& tool) {
   if (command.programs.empty()) return {};
   const CommandProgram& program = command.programs.front();
   // What stands between, such as numactl, stays.
@@ -145,7 +150,8 @@ std::string tool_for(Abi abi) {
   const std::string own = own_directory();
   if (abi == own_abi()) return own + "/" + std::filesystem::read_symlink("/proc/self/exe").filename().string();
   const std::string name(name_of(abi));
-  for (const std::string& path : {fmt::format("{}/quadrille-{}", own, name), fmt::format("{}/../../{}/bin/quadrille", own, name)}) {
+  for (const std::string& path :
+       {fmt::format("{}/quadrille-{}", own, name), fmt::format("{}/../../{}/bin/quadrille", own, name)}) {
     if (!resolve_executable(path, "").empty()) return path;
   }
   return "";

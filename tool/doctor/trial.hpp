@@ -18,7 +18,8 @@ inline constexpr std::string_view sign_of_trial = "quadrille-trial ";
 
 // "mpirun -n 4 --bind-to core ./app in.txt" with `tool doctor --measure-for ./app` in the place of "./app in.txt". Of a
 // command with several parts the first one. Empty if the command does not say where its program stands.
-std::vector<std::string> trial_words(const std::vector<std::string>& words, const Command& command, const std::string& tool);
+std::vector<std::string> trial_words(const std::vector<std::string>& words, const Command& command,
+                                     const std::string& tool);
 
 // The tool for programs of that ABI: this one, or the one that is installed or built beside it. Empty if there is none.
 std::string tool_for(Abi abi);

@@ -1,6 +1,7 @@
-// Idea    The schedules of the algorithms are counted on the map of nodes (choose/model_costs.hpp), for all their likely
-//         parameters, and the model's constants make times of that. The ranking says what each time is made of, and what
-//         the first saves beside the MPI's own, or the second.
+// Idea    The schedules of the algorithms are counted on the map of nodes (choose/model_costs.hpp), for all their
+// likely
+//         parameters, and the model's constants make times of that. The ranking says what each time is made of, and
+//         what the first saves beside the MPI's own, or the second.
 // Cost    Seconds for 32,768 ranks: schedules of some ranks are built, which stand for all.
 #include "tool/explain/explain.hpp"
 
@@ -92,8 +93,10 @@ std::string read_load(const ExplainOptions& options, Question& question) {
   if (traffic.kind == Distribution::equal) {
     question.load = {size * options.skew, size * options.skew, size};
     question.load_text = options.skew == 1 ? fmt::format("blocks of {} bytes", question.size)
-                                           : fmt::format("blocks of {} bytes in the mean, {:g} times as large on the "
-                                                         "busiest rank", question.size, options.skew);
+                                           : fmt::format(
+                                                 "blocks of {} bytes in the mean, {:g} times as large on the "
+                                                 "busiest rank",
+                                                 question.size, options.skew);
     if (is_allgather(question.collective)) question.load.mean = size;
     return {};
   }
@@ -146,8 +149,9 @@ std::string read_model(const ExplainOptions& options, Question& question) {
       } else if (entry->ranks < question.map.ranks()) {
         question.reservation = "this is more ranks than the model was fitted with";
       }
-      if (entry->crowded) question.reservation += question.reservation.empty() ? "ranks shared processors when it was fitted"
-                                                                               : "; ranks shared processors when it was fitted";
+      if (entry->crowded)
+        question.reservation += question.reservation.empty() ? "ranks shared processors when it was fitted"
+                                                             : "; ranks shared processors when it was fitted";
     } else if (!own) {
       return state == choose::FileState::absent
                  ? fmt::format("there is no '{}'; --model takes 'aries', 'aries-nodes' or a tuning table", path)
@@ -277,7 +281,8 @@ std::string why_first(const Answer& result, const Question& question) {
       is_of_the_mpi(*other->choice.algorithm) ? "the MPI's own" : other->choice.algorithm->name,
       microseconds(b[saved].seconds - a[saved].seconds), a[saved].row->what, a[saved].amount, b[saved].amount);
   if (a[paid].seconds > b[paid].seconds) {
-    text += fmt::format(", and pays {:.1f} us of {}", microseconds(a[paid].seconds - b[paid].seconds), a[paid].row->what);
+    text +=
+        fmt::format(", and pays {:.1f} us of {}", microseconds(a[paid].seconds - b[paid].seconds), a[paid].row->what);
   }
   return text + ".";
 }
@@ -326,7 +331,9 @@ ordered_json json_of(const Answer& result, const Question& question) {
       made[std::string(share.row->name)] = microseconds(share.seconds);
       amounts[std::string(share.row->name)] = share.amount;
     }
-    ranking.push_back({{"algorithm", to_string(one.choice)}, {"us", microseconds(one.seconds)}, {"made_of", made},
+    ranking.push_back({{"algorithm", to_string(one.choice)},
+                       {"us", microseconds(one.seconds)},
+                       {"made_of", made},
                        {"amounts", amounts}});
     if (!one.stands_in.empty()) ranking.back()["taken_for"] = one.stands_in;
   }

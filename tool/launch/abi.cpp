@@ -20,15 +20,13 @@ bool is_of_cray(std::string_view stem) {
 }  // namespace
 
 std::string_view name_of(Abi abi) {
-  constexpr std::array<std::string_view, 5> names = {"none", "openmpi", "mpich", "standard",
-                                                     "other"};
+  constexpr std::array<std::string_view, 5> names = {"none", "openmpi", "mpich", "standard", "other"};
   return names[static_cast<std::size_t>(abi)];
 }
 
 std::string_view title_of(Abi abi) {
-  constexpr std::array<std::string_view, 5> titles = {
-      "no MPI", "Open MPI", "MPICH (or an MPI with its ABI)", "the MPI standard ABI",
-      "an MPI that Quadrille does not know"};
+  constexpr std::array<std::string_view, 5> titles = {"no MPI", "Open MPI", "MPICH (or an MPI with its ABI)",
+                                                      "the MPI standard ABI", "an MPI that Quadrille does not know"};
   return titles[static_cast<std::size_t>(abi)];
 }
 

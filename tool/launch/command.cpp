@@ -319,8 +319,7 @@ class Reader {
       const std::string_view name = std::string_view(word).substr(word[1] == '-' ? 2 : 1);
       if (name == "app" || name == "configfile") command_.from_file = true;
       const int values = values_of(word, srun_);
-      if ((name == "wdir" || name == "wd" || (srun_ && (name == "D" || name == "chdir"))) &&
-          at + 1 < end) {
+      if ((name == "wdir" || name == "wd" || (srun_ && (name == "D" || name == "chdir"))) && at + 1 < end) {
         directory = words_[at + 1];
       }
       at += values;
@@ -369,27 +368,24 @@ std::string_view base_name(std::string_view path) {
 bool is_launcher_name(std::string_view name) {
   for (std::string_view stem : {"mpirun", "mpiexec"}) {
     std::string_view rest = name;
-    if (strip_prefix(rest, stem) &&
-        (rest.empty() || rest[0] == '.' || rest[0] == '-' || rest[0] == '_')) {
+    if (strip_prefix(rest, stem) && (rest.empty() || rest[0] == '.' || rest[0] == '-' || rest[0] == '_')) {
       return true;
     }
   }
-  constexpr std::string_view names[] = {"orterun", "prterun", "prun",  "srun",
-                                        "aprun",   "jsrun",   "oshrun"};
+  constexpr std::string_view names[] = {"orterun", "prterun", "prun", "srun", "aprun", "jsrun", "oshrun"};
   return contains(names, name);
 }
 
 bool is_interpreter_name(std::string_view name) {
   // Versions at the end do not matter: python3.11, lua5.4.
-  while (!name.empty() && (std::isdigit(static_cast<unsigned char>(name.back())) != 0 ||
-                           name.back() == '.' || name.back() == '-')) {
+  while (!name.empty() &&
+         (std::isdigit(static_cast<unsigned char>(name.back())) != 0 || name.back() == '.' || name.back() == '-')) {
     name.remove_suffix(1);
   }
   constexpr std::string_view names[] = {
-      "python", "pypy",   "bash",    "sh",   "dash",   "zsh",        "ksh",   "csh",
-      "tcsh",   "fish",   "busybox", "perl", "ruby",   "julia",      "R",     "Rscript",
-      "lua",    "luajit", "java",    "node", "octave", "octave-cli", "tclsh", "guile",
-      "php",    "gawk",   "awk",     "mawk", "ipython"};
+      "python",  "pypy",       "bash",  "sh",    "dash", "zsh",     "ksh", "csh",    "tcsh",   "fish",
+      "busybox", "perl",       "ruby",  "julia", "R",    "Rscript", "lua", "luajit", "java",   "node",
+      "octave",  "octave-cli", "tclsh", "guile", "php",  "gawk",    "awk", "mawk",   "ipython"};
   return contains(names, name);
 }
 
@@ -397,13 +393,11 @@ Command read_command(std::span<const std::string> words, const Resolve& resolve)
   return Reader(words, resolve).read();
 }
 
-std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command,
-                                      bool open_mpi, std::string_view preload,
-                                      std::span<const std::string> names) {
+std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command, bool open_mpi,
+                                      std::string_view preload, std::span<const std::string> names) {
   constexpr std::string_view assignment = "LD_PRELOAD=";
   std::vector<std::string> changed(words.begin(), words.end());
-  const int first_program =
-      command.programs.empty() ? static_cast<int>(words.size()) : command.programs.back().word;
+  const int first_program = command.programs.empty() ? static_cast<int>(words.size()) : command.programs.back().word;
   std::vector<std::string> exported;
   for (int i = 0; i < first_program; ++i) {
     std::string_view word = changed[i];

@@ -24,9 +24,9 @@ struct CommandProgram {
 };
 
 struct Command {
-  int launcher = -1;          // index of the launcher; -1: the program is started directly
-  std::string launcher_path;  // what it resolves to; empty when it is missing
-  std::vector<int> contexts;  // index of the first word of each part between ':' words
+  int launcher = -1;                     // index of the launcher; -1: the program is started directly
+  std::string launcher_path;             // what it resolves to; empty when it is missing
+  std::vector<int> contexts;             // index of the first word of each part between ':' words
   std::vector<CommandProgram> programs;  // one a part, wrappers such as taskset left out
   bool from_file = false;                // the programs are listed in a file (--app, -configfile)
   std::string problem;                   // one line when a program was not found
@@ -52,8 +52,7 @@ struct Setting {
 // setting that the user does not export already. Values of LD_PRELOAD that the user gives on the
 // command line (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...) get `preload` in
 // front.
-std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command,
-                                      bool open_mpi, std::string_view preload,
-                                      std::span<const std::string> names);
+std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command, bool open_mpi,
+                                      std::string_view preload, std::span<const std::string> names);
 
 }  // namespace quadrille::tools

@@ -35,11 +35,9 @@ std::optional<std::string> string_at(Bytes file, std::uint64_t offset) {
 }
 
 // Where the bytes of a virtual address lie in the file.
-std::optional<std::uint64_t> offset_of(const std::vector<Elf64_Phdr>& segments,
-                                       std::uint64_t address) {
+std::optional<std::uint64_t> offset_of(const std::vector<Elf64_Phdr>& segments, std::uint64_t address) {
   for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
-        address - segment.p_vaddr < segment.p_filesz) {
+    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz) {
       return segment.p_offset + (address - segment.p_vaddr);
     }
   }
@@ -56,8 +54,7 @@ std::vector<std::string> split_path(std::string_view path) {
   return parts;
 }
 
-std::string read_dynamic(Bytes file, const std::vector<Elf64_Phdr>& segments,
-                         const Elf64_Phdr& table, Elf& elf) {
+std::string read_dynamic(Bytes file, const std::vector<Elf64_Phdr>& segments, const Elf64_Phdr& table, Elf& elf) {
   std::vector<Elf64_Dyn> entries;
   std::optional<std::uint64_t> strings;
   for (std::uint64_t i = 0; i < table.p_filesz / sizeof(Elf64_Dyn); ++i) {
@@ -105,9 +102,7 @@ bool any_symbol(Bytes file, Fits fits) {
 
 }  // namespace
 
-bool is_elf(Bytes file) {
-  return file.size() >= SELFMAG && std::memcmp(file.data(), ELFMAG, SELFMAG) == 0;
-}
+bool is_elf(Bytes file) { return file.size() >= SELFMAG && std::memcmp(file.data(), ELFMAG, SELFMAG) == 0; }
 
 std::string read_elf(Bytes file, Elf& elf) {
   elf = Elf{};
@@ -119,8 +114,7 @@ std::string read_elf(Bytes file, Elf& elf) {
   }
   elf.machine = header->e_machine;
   if (header->e_phnum > 0 && header->e_phentsize != sizeof(Elf64_Phdr)) {
-    return fmt::format("program headers of {} bytes; {} are right", header->e_phentsize,
-                       sizeof(Elf64_Phdr));
+    return fmt::format("program headers of {} bytes; {} are right", header->e_phentsize, sizeof(Elf64_Phdr));
   }
   std::vector<Elf64_Phdr> segments;
   for (std::uint64_t i = 0; i < header->e_phnum; ++i) {

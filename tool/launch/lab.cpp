@@ -31,9 +31,10 @@ int become_lab(char** argv) {
     complain_once(fmt::format("cannot start the laboratory, '{}': {}", file, std::strerror(errno)));
     return cannot_start;
   }
-  complain_once(fmt::format("figures, the copy phase and maps are the laboratory's, which is not installed: there is "
-                            "neither '{}' nor '{}'",
-                            candidates[0], candidates[1]));
+  complain_once(
+      fmt::format("figures, the copy phase and maps are the laboratory's, which is not installed: there is "
+                  "neither '{}' nor '{}'",
+                  candidates[0], candidates[1]));
   return cannot_start;
 }
 

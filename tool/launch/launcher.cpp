@@ -16,9 +16,7 @@
 namespace quadrille::tools {
 namespace {
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // "4.1.4" at the start of `text`, blanks and a colon passed over.
 std::string number_in(std::string_view text) {
@@ -26,8 +24,7 @@ std::string number_in(std::string_view text) {
     text.remove_prefix(1);
   }
   std::size_t length = 0;
-  while (length < text.size() &&
-         (std::isdigit(static_cast<unsigned char>(text[length])) != 0 || text[length] == '.')) {
+  while (length < text.size() && (std::isdigit(static_cast<unsigned char>(text[length])) != 0 || text[length] == '.')) {
     ++length;
   }
   return std::string(text.substr(0, length));
@@ -162,8 +159,7 @@ std::vector<std::string> preload_candidates(Abi abi) {
 std::string find_preload(Abi abi) {
   for (const std::string& candidate : preload_candidates(abi)) {
     std::error_code error;
-    if (std::filesystem::is_regular_file(candidate, error) &&
-        access(candidate.c_str(), R_OK) == 0) {
+    if (std::filesystem::is_regular_file(candidate, error) && access(candidate.c_str(), R_OK) == 0) {
       return std::filesystem::canonical(candidate, error).string();
     }
   }

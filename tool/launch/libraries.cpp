@@ -24,13 +24,11 @@ struct Pending {
 
 bool readable(const std::string& path) {
   struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-         access(path.c_str(), R_OK) == 0;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), R_OK) == 0;
 }
 
 std::string replace_all(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size())) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
   }
   return text;
@@ -42,8 +40,8 @@ std::string real_path(const std::string& path) {
   return error ? path : real.string();
 }
 
-// $ORIGIN is the directory of the object that has the path: of a program by its real path, as the kernel has it, and of a library
-// by the path it was found at, which may be a link to elsewhere. $LIB has two common values.
+// $ORIGIN is the directory of the object that has the path: of a program by its real path, as the kernel has it, and of
+// a library by the path it was found at, which may be a link to elsewhere. $LIB has two common values.
 void add_expanded(const std::vector<std::string>& entries, const std::string& origin,
                   std::vector<std::string>& directories) {
   for (const std::string& entry : entries) {
@@ -103,8 +101,8 @@ bool is_of_the_system(const std::string& path) {
 
 // Of a program, or a library that it needs.
 bool may_load_an_mpi(Bytes file) {
-  constexpr std::string_view names[] = {"dlopen", "dlmopen", "execl",     "execle",      "execlp",      "execv",
-                                        "execve", "execvp",  "execvpe",   "fexecve",     "posix_spawn", "posix_spawnp"};
+  constexpr std::string_view names[] = {"dlopen", "dlmopen", "execl",   "execle",  "execlp",      "execv",
+                                        "execve", "execvp",  "execvpe", "fexecve", "posix_spawn", "posix_spawnp"};
   return needs_any_function(file, names);
 }
 
@@ -132,9 +130,7 @@ LoaderPaths loader_paths() {
   return paths;
 }
 
-std::string find_library(const std::string& soname, const LoaderPaths& paths) {
-  return locate(soname, {}, {}, paths);
-}
+std::string find_library(const std::string& soname, const LoaderPaths& paths) { return locate(soname, {}, {}, paths); }
 
 MpiUse mpi_use(const std::string& path, const LoaderPaths& paths) {
   MpiUse use;
@@ -162,8 +158,7 @@ MpiUse mpi_use(const std::string& path, const LoaderPaths& paths) {
     add_expanded(elf.rpath, origin, rpath);
     add_expanded(elf.runpath, origin, runpath);
     rpath.insert(rpath.end(), object.inherited.begin(), object.inherited.end());
-    const std::vector<std::string> own_rpath =
-        elf.runpath.empty() ? rpath : std::vector<std::string>{};
+    const std::vector<std::string> own_rpath = elf.runpath.empty() ? rpath : std::vector<std::string>{};
     if (seen.empty()) use.rpath = own_rpath;
     for (const std::string& soname : elf.needed) {
       if (!seen.insert(soname).second) continue;

@@ -22,8 +22,7 @@ namespace {
 
 bool executable(const std::string& path) {
   struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-         access(path.c_str(), X_OK) == 0;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
 // What the child of output_of() does. Only calls that are safe after fork.
@@ -81,7 +80,8 @@ std::string resolve_executable(std::string_view word, std::string_view directory
   }
 }
 
-std::string output_of(const std::vector<std::string>& words, int seconds, const std::function<void(int)>& while_waiting) {
+std::string output_of(const std::vector<std::string>& words, int seconds,
+                      const std::function<void(int)>& while_waiting) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);

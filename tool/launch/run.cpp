@@ -48,8 +48,8 @@ std::string not_served(const std::string& program, Abi abi, const std::string& l
 }
 
 std::string clash(const std::string& one, Abi one_abi, const std::string& other, Abi other_abi) {
-  return fmt::format("{} uses {}, but {} uses {}; link all of the program to one MPI", one,
-                     title_of(one_abi), other, title_of(other_abi));
+  return fmt::format("{} uses {}, but {} uses {}; link all of the program to one MPI", one, title_of(one_abi), other,
+                     title_of(other_abi));
 }
 
 // Finds the MPI of one program.
@@ -68,8 +68,7 @@ Verdict judge_program(const std::string& path, const LoaderPaths& paths) {
   if (use.abi == Abi::standard || use.abi == Abi::other) {
     verdict.problem = not_served(path, use.abi, use.library);
   } else if (use.also != Abi::none) {
-    verdict.problem =
-        clash(fmt::format("{}: {}", path, use.library), use.abi, use.also_library, use.also);
+    verdict.problem = clash(fmt::format("{}: {}", path, use.library), use.abi, use.also_library, use.also);
   } else if (use.abi == Abi::none && !use.loads_later && !is_interpreter_name(base_name(path))) {
     std::error_code error;
     const auto real = std::filesystem::canonical(path, error);
@@ -109,20 +108,24 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
   const std::vector<std::string>& words = options.command;
   if (command.launcher >= 0 && command.launcher_path.empty()) {
     const std::string& name = words[command.launcher];
-    problem = fmt::format("launcher '{}' is not found; install an MPI (on Debian: apt-get install "
-                    "openmpi-bin), add it to PATH or give its full path",
-                    name);
+    problem = fmt::format(
+        "launcher '{}' is not found; install an MPI (on Debian: apt-get install "
+        "openmpi-bin), add it to PATH or give its full path",
+        name);
     return not_found;
   }
   abi = options.abi;
   if (abi == Abi::none) {
     if (!command.problem.empty()) {
       problem = command.launcher < 0 && !options.command.empty() && options.command[0].find('/') == std::string::npos
-              ? fmt::format("cannot find '{}', neither as a launcher nor as a program; install it, add it to PATH or "
-                            "give its full path", options.command[0])
-              : fmt::format("cannot find the MPI program: {}; give its path, or {} if it is only on "
-                            "other hosts",
-                            command.problem, how_to_force());
+                    ? fmt::format(
+                          "cannot find '{}', neither as a launcher nor as a program; install it, add it to PATH or "
+                          "give its full path",
+                          options.command[0])
+                    : fmt::format(
+                          "cannot find the MPI program: {}; give its path, or {} if it is only on "
+                          "other hosts",
+                          command.problem, how_to_force());
       return command.launcher < 0 ? not_found : bad_command;
     }
     const Verdict verdict = judge_programs(command);
@@ -139,9 +142,10 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
     return bad_command;
   }
   if (launcher_abi != Abi::none && launcher_abi != abi && options.abi != Abi::none) {
-    problem = fmt::format("--mpi says {}, but the launcher '{}' belongs to {}; leave --mpi out, or use the launcher "
-                         "of that MPI, such as mpirun.{}",
-                         name_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi));
+    problem = fmt::format(
+        "--mpi says {}, but the launcher '{}' belongs to {}; leave --mpi out, or use the launcher "
+        "of that MPI, such as mpirun.{}",
+        name_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi));
     return bad_command;
   }
   if (launcher_abi != Abi::none && launcher_abi != abi) {
@@ -227,8 +231,7 @@ int run_command(const RunOptions& options) {
   }
   const std::string preload = prepared.preload + prepared.added;
   const char* before = std::getenv("LD_PRELOAD");
-  const std::string value =
-      before != nullptr && *before != '\0' ? fmt::format("{}:{}", preload, before) : preload;
+  const std::string value = before != nullptr && *before != '\0' ? fmt::format("{}:{}", preload, before) : preload;
   setenv("LD_PRELOAD", value.c_str(), 1);
   if (options.explain) setenv("QUADRILLE_EXPLAIN", "1", 1);
 

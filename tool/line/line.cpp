@@ -19,15 +19,14 @@ namespace {
 void add_map(CLI::App* command, MapOptions& map) {
   command->add_option("--map-ranks", map.ranks, "Map: numbers of ranks, as --sizes of bench")
       ->default_str("128:32768:x2");
-  command->add_option("--map-sizes", map.sizes, "Map: N of blocks uniform in 0..N")
-      ->default_str("16:2048:x2");
-  command->add_option(
-      "--model", map.model,
-      "Map: 'paper' (its formulas), 'aries' (our model for that network) or a tuning table; by "
-      "default that of this machine, else aries");
+  command->add_option("--map-sizes", map.sizes, "Map: N of blocks uniform in 0..N")->default_str("16:2048:x2");
+  command->add_option("--model", map.model,
+                      "Map: 'paper' (its formulas), 'aries' (our model for that network) or a tuning table; by "
+                      "default that of this machine, else aries");
   command->add_option("--measured", map.measured,
                       "Map: JSON files of 'quadrille bench alltoallv' instead; all of blocks of one kind");
-  command->add_option("--map-json", map.json, "Map: write its cells to this file, too")->excludes(command->get_option("--measured"));
+  command->add_option("--map-json", map.json, "Map: write its cells to this file, too")
+      ->excludes(command->get_option("--measured"));
   for (const char* of_model : {"--map-ranks", "--map-sizes", "--model"}) {
     command->get_option("--measured")->excludes(command->get_option(of_model));
   }
@@ -37,8 +36,8 @@ void add_map(CLI::App* command, MapOptions& map) {
 std::string guess_option(const CLI::App& app, const std::vector<std::string>& words) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
-  const auto shown = command.get_options(
-      [](const CLI::Option* one) { return !one->get_group().empty() && !one->get_positional(); });
+  const auto shown =
+      command.get_options([](const CLI::Option* one) { return !one->get_group().empty() && !one->get_positional(); });
   std::vector<std::string> names;
   for (const CLI::Option* option : shown) names.push_back(option->get_name());
   for (const std::string& word : words) {
@@ -52,8 +51,7 @@ std::string guess_option(const CLI::App& app, const std::vector<std::string>& wo
 // CLI11's messages, as one line that also says where to read on.
 std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
-  const std::string where =
-      chosen.empty() ? "quadrille --help" : "quadrille " + chosen.front()->get_name() + " --help";
+  const std::string where = chosen.empty() ? "quadrille --help" : "quadrille " + chosen.front()->get_name() + " --help";
   std::string text = error.what();
   // CLI11 says "Could not convert: --seed = x".
   if (const std::string before = "Could not convert: "; text.starts_with(before)) {
@@ -102,20 +100,20 @@ void add_progress(CLI::App& command) {
 }
 
 void add_bench(Line& line, BenchOptions& options, Action action) {
-  CLI::App* command = add_command(
-      line, "bench", "Measure collectives: the MPI's own and Quadrille's, interleaved in one run",
-      "\nBatches of calls of the implementations follow each other, in an order drawn for each round.\n"
-      "A time is the maximum over the ranks; the table shows the median over the batches. Results\n"
-      "are checked.\n\n"
-      "Examples:\n"
-      "  mpirun -n 2 quadrille bench alltoall --sizes 8:1M\n"
-      "  mpirun -n 4 quadrille bench allgather --sizes 64,1000,4K --algorithms ring,bruck:radix=4\n"
-      "  mpirun -n 4 quadrille bench alltoallv --distribution uniform --json out.json\n"
-      "  mpirun -n 8 quadrille bench alltoallv --distribution file:traffic.txt --sizes 1K:1M\n"
-      "  mpirun -n 4 quadrille bench alltoall --node-map roundrobin:2 --cold\n"
-      "  mpirun -n 4 quadrille bench alltoallv --overlap --tests 10 --sizes 4K:1M:x4\n"
-      "  mpirun -n 8 quadrille bench --figure hint-6\n"
-      "  quadrille bench --copy-phase --ranks 64 --sizes 8:4K\n");
+  CLI::App* command =
+      add_command(line, "bench", "Measure collectives: the MPI's own and Quadrille's, interleaved in one run",
+                  "\nBatches of calls of the implementations follow each other, in an order drawn for each round.\n"
+                  "A time is the maximum over the ranks; the table shows the median over the batches. Results\n"
+                  "are checked.\n\n"
+                  "Examples:\n"
+                  "  mpirun -n 2 quadrille bench alltoall --sizes 8:1M\n"
+                  "  mpirun -n 4 quadrille bench allgather --sizes 64,1000,4K --algorithms ring,bruck:radix=4\n"
+                  "  mpirun -n 4 quadrille bench alltoallv --distribution uniform --json out.json\n"
+                  "  mpirun -n 8 quadrille bench alltoallv --distribution file:traffic.txt --sizes 1K:1M\n"
+                  "  mpirun -n 4 quadrille bench alltoall --node-map roundrobin:2 --cold\n"
+                  "  mpirun -n 4 quadrille bench alltoallv --overlap --tests 10 --sizes 4K:1M:x4\n"
+                  "  mpirun -n 8 quadrille bench --figure hint-6\n"
+                  "  quadrille bench --copy-phase --ranks 64 --sizes 8:4K\n");
   add_bench_options(*command, options);
   command->callback([&line, action = std::move(action)] { line.action = action; });
 }
@@ -136,23 +134,22 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map, Action of_sched
   command->add_option("--collective", options.collective, "Collective")->default_str("alltoall");
   command->add_option("--algorithms,--algorithm", options.algorithm, "One algorithm, with parameters if wanted")
       ->default_str("zero-rotation-bruck; allgather: bruck; neighbour collectives: torus");
-  command->add_option("--ranks", options.ranks, "Number of ranks")
-      ->check(CLI::Range(1, 1 << 20))
-      ->default_str("8");
+  command->add_option("--ranks", options.ranks, "Number of ranks")->check(CLI::Range(1, 1 << 20))->default_str("8");
   command->add_option("--rank", options.me, "Only this rank")->check(CLI::Range(0, 1 << 20));
   add_node_options(*command, options.layout);
   command->add_option("--neighborhood", options.neighborhood, "Neighbour collectives: as in bench")
       ->default_str("moore:2,1");
   command
-      ->add_option(
-          "--grid", options.grid,
-          "Neighbour collectives: extents, as 4x3; 4mx3: the first dimension is not periodic")
+      ->add_option("--grid", options.grid,
+                   "Neighbour collectives: extents, as 4x3; 4mx3: the first dimension is not periodic")
       ->default_str("an even torus of --ranks");
-  command->add_option("--svg", options.svg,
-                      "Draw it into this file: messages between all ranks, the order of copies on the square of blocks, or "
-                      "the hops of a neighbourhood of one or two dimensions");
-  command->add_option("--html", options.html,
-                      "Write a page into this file on which blocks move step by step, for all algorithms and up to 16 ranks");
+  command->add_option(
+      "--svg", options.svg,
+      "Draw it into this file: messages between all ranks, the order of copies on the square of blocks, or "
+      "the hops of a neighbourhood of one or two dimensions");
+  command->add_option(
+      "--html", options.html,
+      "Write a page into this file on which blocks move step by step, for all algorithms and up to 16 ranks");
   add_map(command, map);
   command->get_option("--html")->excludes(command->get_option("--svg"))->excludes(command->get_option("--rank"));
   command->get_option("--svg")->excludes(command->get_option("--rank"));
@@ -161,18 +158,19 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map, Action of_sched
   for (const char* name : {"--map-ranks", "--map-sizes", "--model", "--measured", "--map-json"}) {
     command->get_option(name)->needs(as_map);
   }
-  command->callback([&line, command, &options, as_map, of_schedule = std::move(of_schedule), of_map = std::move(of_map)] {
-    // Said here, so that the help does not say of each that it excludes the others.
-    for (const char* name : {"--collective", "--algorithms", "--ranks", "--rank", "--nodes", "--node-map", "--neighborhood", "--grid", "--svg",
-                             "--html"}) {
-      if (as_map->count() > 0 && command->get_option(name)->count() > 0) throw CLI::ExcludesError("--map", name);
-    }
-    options.layout.ranks = options.ranks;
-    if (const std::string problem = understand_nodes(options.layout, options.nodes); !problem.empty()) {
-      throw CLI::ParseError(problem, CLI::ExitCodes::ValidationError);
-    }
-    line.action = as_map->count() > 0 ? of_map : of_schedule;
-  });
+  command->callback(
+      [&line, command, &options, as_map, of_schedule = std::move(of_schedule), of_map = std::move(of_map)] {
+        // Said here, so that the help does not say of each that it excludes the others.
+        for (const char* name : {"--collective", "--algorithms", "--ranks", "--rank", "--nodes", "--node-map",
+                                 "--neighborhood", "--grid", "--svg", "--html"}) {
+          if (as_map->count() > 0 && command->get_option(name)->count() > 0) throw CLI::ExcludesError("--map", name);
+        }
+        options.layout.ranks = options.ranks;
+        if (const std::string problem = understand_nodes(options.layout, options.nodes); !problem.empty()) {
+          throw CLI::ParseError(problem, CLI::ExitCodes::ValidationError);
+        }
+        line.action = as_map->count() > 0 ? of_map : of_schedule;
+      });
 }
 
 int read_line(Line& line, const std::vector<std::string>& words) {

@@ -7,9 +7,9 @@
 
 namespace quadrille::tools {
 
-// A line on the terminal that is overwritten by the next. Without a terminal nothing, or with show_progress_always() a line on
-// stderr every three seconds. Open MPI's launcher gives a rank no terminal as stderr, but leaves it that of the session;
-// Hydra gives it none at all.
+// A line on the terminal that is overwritten by the next. Without a terminal nothing, or with show_progress_always() a
+// line on stderr every three seconds. Open MPI's launcher gives a rank no terminal as stderr, but leaves it that of the
+// session; Hydra gives it none at all.
 class Progress {
  public:
   explicit Progress(bool wanted);

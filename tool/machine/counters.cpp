@@ -39,11 +39,11 @@ Event second_cache_misses() {
 Event store_stalls() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  // RESOURCE_STALLS.SB (event 0xA2, mask 0x08), from Sandy Bridge on: what PAPI_MEM_WCY counts there. Intel's perfmon lists.
-  // Of older cores and of those of the Atom line, which have no AVX, it is another event.
+  // RESOURCE_STALLS.SB (event 0xA2, mask 0x08), from Sandy Bridge on: what PAPI_MEM_WCY counts there. Intel's perfmon
+  // lists. Of older cores and of those of the Atom line, which have no AVX, it is another event.
   if (__builtin_cpu_is("intel") && __builtin_cpu_supports("avx")) return {"store stalls", PERF_TYPE_RAW, 0x08a2, ""};
-  // Dispatch stalls for want of store queue tokens (event 0xAE, mask 0x04), of Zen 2, 3 and 4: pmu-events/arch/x86/amdzen* of
-  // Linux.
+  // Dispatch stalls for want of store queue tokens (event 0xAE, mask 0x04), of Zen 2, 3 and 4:
+  // pmu-events/arch/x86/amdzen* of Linux.
   if (__builtin_cpu_is("znver2") || __builtin_cpu_is("amdfam19h")) return {"store stalls", PERF_TYPE_RAW, 0x04ae, ""};
 #endif
   return {"store stalls", 0, 0, "not available: the event's number is not known for this processor"};
@@ -60,8 +60,8 @@ int open_counter(const Event& event) {
   attributes.exclude_hv = 1;
   attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   constexpr int this_thread = 0, any_processor = -1, no_group = -1;
-  return static_cast<int>(syscall(SYS_perf_event_open, &attributes, this_thread, any_processor,
-                                  no_group, PERF_FLAG_FD_CLOEXEC));
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, this_thread, any_processor, no_group, PERF_FLAG_FD_CLOEXEC));
 }
 
 }  // namespace

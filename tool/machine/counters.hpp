@@ -23,12 +23,11 @@ struct Event {
   std::string name;
   std::uint32_t type = 0;
   std::uint64_t config = 0;
-  std::string
-      missing;  // if not empty: why nobody can count this here; type and config mean nothing
+  std::string missing;  // if not empty: why nobody can count this here; type and config mean nothing
 };
 
-// Cycles, instructions, misses of the first, second and last cache by this machine's processor, and cycles in which it waited
-// for a place in its store buffer.
+// Cycles, instructions, misses of the first, second and last cache by this machine's processor, and cycles in which it
+// waited for a place in its store buffer.
 std::vector<Event> cache_events();
 
 // What memory costs: the misses and waits among them.

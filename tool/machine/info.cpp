@@ -35,20 +35,16 @@ ordered_json machine() {
   hwloc_topology_t topology;
   if (hwloc_topology_init(&topology) == 0) {
     if (hwloc_topology_load(topology) == 0) {
-      const auto count = [&](hwloc_obj_type_t type) {
-        return hwloc_get_nbobjs_by_type(topology, type);
-      };
+      const auto count = [&](hwloc_obj_type_t type) { return hwloc_get_nbobjs_by_type(topology, type); };
       json["packages"] = count(HWLOC_OBJ_PACKAGE);
       json["cores"] = count(HWLOC_OBJ_CORE);
       json["hardware_threads"] = count(HWLOC_OBJ_PU);
       ordered_json caches = ordered_json::array();
-      for (const hwloc_obj_type_t type :
-           {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE}) {
+      for (const hwloc_obj_type_t type : {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE}) {
         const hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
         if (cache == nullptr) continue;
-        caches.push_back({{"level", cache->attr->cache.depth},
-                          {"bytes", cache->attr->cache.size},
-                          {"count", count(type)}});
+        caches.push_back(
+            {{"level", cache->attr->cache.depth}, {"bytes", cache->attr->cache.size}, {"count", count(type)}});
       }
       json["caches"] = caches;
       ordered_json nodes = ordered_json::array();
@@ -78,8 +74,7 @@ void describe_library(const char* path) {
     return;
   }
   const auto get_version = reinterpret_cast<int (*)(int*, int*)>(dlsym(library, "MPI_Get_version"));
-  const auto get_text =
-      reinterpret_cast<int (*)(char*, int*)>(dlsym(library, "MPI_Get_library_version"));
+  const auto get_text = reinterpret_cast<int (*)(char*, int*)>(dlsym(library, "MPI_Get_library_version"));
   ordered_json json;
   if (get_version != nullptr && get_text != nullptr) {
     int major = 0, minor = 0, length = 0;
@@ -152,26 +147,22 @@ ordered_json mpi_libraries() {
 ordered_json launchers() {
   ordered_json found = ordered_json::array();
   std::set<std::string> seen;
-  for (const char* name :
-       {"mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "srun"}) {
+  for (const char* name : {"mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "srun"}) {
     const std::string path = resolve_executable(name, "");
     if (path.empty()) continue;
     const auto real = std::filesystem::canonical(path);
     if (!seen.insert(real.string()).second) continue;
-    const std::string text =
-        name == std::string_view("srun") ? "" : output_of({path, "--version"}, 10);
-    found.push_back({{"launcher", path},
-                     {"abi", name_of(abi_of_launcher(path))},
-                     {"version", version_in(text)}});
+    const std::string text = name == std::string_view("srun") ? "" : output_of({path, "--version"}, 10);
+    found.push_back({{"launcher", path}, {"abi", name_of(abi_of_launcher(path))}, {"version", version_in(text)}});
   }
   return found;
 }
 
 ordered_json collect() {
   ordered_json json;
-  json["quadrille"] = {{"version", fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR,
-                                               QUADRILLE_VERSION_MINOR, QUADRILLE_VERSION_PATCH)},
-                       {"abi", name_of(own_abi())}};
+  json["quadrille"] = {
+      {"version", fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR, QUADRILLE_VERSION_PATCH)},
+      {"abi", name_of(own_abi())}};
   ordered_json preload;
   for (const Abi abi : {Abi::openmpi, Abi::mpich}) {
     const std::string path = find_preload(abi);
@@ -181,8 +172,7 @@ ordered_json collect() {
   json["machine"] = machine();
   json["reach"] = ordered_json::array();
   for (const Reach& reach : reachable()) {
-    json["reach"].push_back(
-        {{"name", reach.name}, {"available", reach.available}, {"detail", reach.detail}});
+    json["reach"].push_back({{"name", reach.name}, {"available", reach.available}, {"detail", reach.detail}});
   }
   json["inside_a_node"] = describe_node();
   // Another machine may have been put in its place.
@@ -195,40 +185,35 @@ ordered_json collect() {
 }
 
 std::string text_or(const ordered_json& value, const char* otherwise) {
-  return value.is_string() && !value.get<std::string>().empty() ? value.get<std::string>()
-                                                                : otherwise;
+  return value.is_string() && !value.get<std::string>().empty() ? value.get<std::string>() : otherwise;
 }
 
 void print_machine(const ordered_json& machine) {
   fmt::print("Machine\n  processor      {}\n", text_or(machine["processor"], "unknown"));
   if (machine.contains("cores")) {
-    fmt::print("  cores          {} ({} packages, {} hardware threads)\n",
-               machine["cores"].get<int>(), machine["packages"].get<int>(),
-               machine["hardware_threads"].get<int>());
+    fmt::print("  cores          {} ({} packages, {} hardware threads)\n", machine["cores"].get<int>(),
+               machine["packages"].get<int>(), machine["hardware_threads"].get<int>());
     for (const ordered_json& cache : machine["caches"]) {
-      fmt::print("  L{} cache       {} x {} KiB\n", cache["level"].get<int>(),
-                 cache["count"].get<int>(), cache["bytes"].get<std::size_t>() >> 10);
+      fmt::print("  L{} cache       {} x {} KiB\n", cache["level"].get<int>(), cache["count"].get<int>(),
+                 cache["bytes"].get<std::size_t>() >> 10);
     }
     for (const ordered_json& node : machine["numa"]) {
       fmt::print("  NUMA node {}    {} MiB, processors {}\n", node["node"].get<int>(),
-                 node["memory_bytes"].get<std::size_t>() >> 20,
-                 node["processors"].get<std::string>());
+                 node["memory_bytes"].get<std::size_t>() >> 20, node["processors"].get<std::string>());
     }
   }
   fmt::print("  free memory    {} MiB\n  system         {}\n",
-             machine["available_memory_bytes"].get<std::size_t>() >> 20,
-             machine["system"].get<std::string>());
+             machine["available_memory_bytes"].get<std::size_t>() >> 20, machine["system"].get<std::string>());
 }
 
 void print_mpi(const ordered_json& mpi) {
   fmt::print("MPI\n");
   for (const ordered_json& launcher : mpi["launchers"]) {
-    fmt::print("  {:<28} {:<8} {}\n", launcher["launcher"].get<std::string>(),
-               launcher["abi"].get<std::string>(), text_or(launcher["version"], ""));
+    fmt::print("  {:<28} {:<8} {}\n", launcher["launcher"].get<std::string>(), launcher["abi"].get<std::string>(),
+               text_or(launcher["version"], ""));
   }
   for (const ordered_json& library : mpi["libraries"]) {
-    fmt::print("  {:<28} {:<8} ", library["library"].get<std::string>(),
-               library["abi"].get<std::string>());
+    fmt::print("  {:<28} {:<8} ", library["library"].get<std::string>(), library["abi"].get<std::string>());
     if (library.contains("problem")) {
       fmt::print("{}\n", library["problem"].get<std::string>());
     } else {
@@ -244,16 +229,15 @@ void print_mpi(const ordered_json& mpi) {
 }
 
 void print_text(const ordered_json& json) {
-  fmt::print("Quadrille {} for {}\n", json["quadrille"]["version"].get<std::string>(),
-             title_of(own_abi()));
+  fmt::print("Quadrille {} for {}\n", json["quadrille"]["version"].get<std::string>(), title_of(own_abi()));
   for (const auto& [abi, path] : json["quadrille"]["preload"].items()) {
     fmt::print("  preload library for {:<8} {}\n", abi, text_or(path, "not found"));
   }
   print_machine(json["machine"]);
   fmt::print("What the system gives\n");
   for (const ordered_json& reach : json["reach"]) {
-    fmt::print("  {:<14} {:<4} {}\n", reach["name"].get<std::string>(),
-               reach["available"].get<bool>() ? "yes" : "no", reach["detail"].get<std::string>());
+    fmt::print("  {:<14} {:<4} {}\n", reach["name"].get<std::string>(), reach["available"].get<bool>() ? "yes" : "no",
+               reach["detail"].get<std::string>());
   }
   fmt::print("{}{}", node_text(json["inside_a_node"]), devices_text(json["devices"]));
   print_mpi(json["mpi"]);

@@ -80,9 +80,8 @@ void leave_job() {
   std::vector<std::string> names;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    for (const std::string_view of_job :
-         {"PMI_", "PMIX_", "PMI2_", "OMPI_COMM_", "OMPI_UNIVERSE_", "OMPI_MCA_ess", "OMPI_MCA_orte_", "OMPI_MCA_pmix",
-          "PRTE_", "SLURM_"}) {
+    for (const std::string_view of_job : {"PMI_", "PMIX_", "PMI2_", "OMPI_COMM_", "OMPI_UNIVERSE_", "OMPI_MCA_ess",
+                                          "OMPI_MCA_orte_", "OMPI_MCA_pmix", "PRTE_", "SLURM_"}) {
       if (text.substr(0, of_job.size()) == of_job) names.emplace_back(text.substr(0, text.find('=')));
     }
   }

@@ -50,9 +50,8 @@ struct Trial {
   std::uint64_t word = access == Access::read ? word_before : word_written;
   auto* bytes = reinterpret_cast<std::byte*>(&word);
   errno = 0;
-  const bool moved = access == Access::read
-                         ? sys::read_process(owner, trial.word_at, bytes, sizeof word)
-                         : sys::write_process(owner, trial.word_at, bytes, sizeof word);
+  const bool moved = access == Access::read ? sys::read_process(owner, trial.word_at, bytes, sizeof word)
+                                            : sys::write_process(owner, trial.word_at, bytes, sizeof word);
   const bool right = access == Access::write || word == word_of_owner;
   trial.error = moved ? (right ? 0 : EILSEQ) : (errno != 0 ? errno : EIO);
   _exit(0);
@@ -145,7 +144,8 @@ Reach heap() {
 Reach xpmem() {
   const std::string obstacle = xpmem_obstacle("libxpmem.so.0", "/dev/xpmem");
   if (!obstacle.empty()) return {"xpmem", false, obstacle};
-  return {"xpmem", true, "load and store, by attachments (seen with a stand-in of the library only, never with the kernel module)"};
+  return {"xpmem", true,
+          "load and store, by attachments (seen with a stand-in of the library only, never with the kernel module)"};
 }
 
 // Most ranks on a node for which there are rings.
@@ -183,12 +183,11 @@ Reach ring() {
   } else {
     *const_cast<volatile std::byte*>(one) = std::byte{42};
     reach.available = *const_cast<volatile std::byte*>(other) == std::byte{42};
-    reach.detail = reach.available
-                       ? fmt::format(
-                             "copies through shared memory; {} KiB a pair for 2 ranks, "
-                             "for at most {} ranks",
-                             memory::pairs_layout(2).ring_bytes >> 10, most_ranks_with_rings())
-                       : "two mappings of a segment show different data";
+    reach.detail = reach.available ? fmt::format(
+                                         "copies through shared memory; {} KiB a pair for 2 ranks, "
+                                         "for at most {} ranks",
+                                         memory::pairs_layout(2).ring_bytes >> 10, most_ranks_with_rings())
+                                   : "two mappings of a segment show different data";
   }
   sys::close_descriptor(client);
   sys::close_descriptor(socket);
@@ -202,8 +201,8 @@ Reach left_out(const char* name) { return {name, false, "QUADRILLE_REACH leaves 
 
 ordered_json settings() {
   ordered_json json;
-  for (const char* name : {"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES",
-                           "QUADRILLE_REACH", "QUADRILLE_INBOX", "QUADRILLE_TOPOLOGY"}) {
+  for (const char* name : {"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES", "QUADRILLE_REACH",
+                           "QUADRILLE_INBOX", "QUADRILLE_TOPOLOGY"}) {
     const std::string value = sys::environment(name);
     json[name] = value.empty() ? ordered_json(nullptr) : ordered_json(value);
   }
@@ -213,8 +212,7 @@ ordered_json settings() {
 }  // namespace
 
 std::string why_no_sibling_access(Access access) {
-  void* shared =
-      mmap(nullptr, sizeof(Trial), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared = mmap(nullptr, sizeof(Trial), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return std::strerror(errno);
   auto* trial = new (shared) Trial;
   int ready[2] = {-1, -1}, end[2] = {-1, -1};
@@ -250,8 +248,8 @@ std::vector<Reach> ways_of_node(const memory::Ways& allowed) {
   // The trials that fork come before the heap is started.
   const Reach reads = allowed.cma_read ? cma(Access::read) : left_out("cma read");
   const Reach writes = allowed.cma_write ? cma(Access::write) : left_out("cma write");
-  return {allowed.heap ? heap() : left_out("heap"), allowed.xpmem ? xpmem() : left_out("xpmem"),
-          reads, writes, allowed.ring ? ring() : left_out("ring")};
+  return {allowed.heap ? heap() : left_out("heap"), allowed.xpmem ? xpmem() : left_out("xpmem"), reads, writes,
+          allowed.ring ? ring() : left_out("ring")};
 }
 
 ordered_json describe_node() {
@@ -259,8 +257,7 @@ ordered_json describe_node() {
   const team::Config config = team::read_config(sys::environment);
   json["ways"] = ordered_json::array();
   for (const Reach& way : ways_of_node(config.ways)) {
-    json["ways"].push_back(
-        {{"name", way.name}, {"available", way.available}, {"detail", way.detail}});
+    json["ways"].push_back({{"name", way.name}, {"available", way.available}, {"detail", way.detail}});
   }
   json["copy_kernels"] = memory::copy_kernels().isa;
   json["all_copy_kernels"] = ordered_json::array();
@@ -268,8 +265,7 @@ ordered_json describe_node() {
     json["all_copy_kernels"].push_back(kernels.isa);
   }
   json["largest_inbox_block_2_ranks"] = memory::inbox_layout(2).capacity();
-  json["cache_bytes"] = {
-      {"L1", sys::cache_bytes(1)}, {"L2", sys::cache_bytes(2)}, {"L3", sys::cache_bytes(3)}};
+  json["cache_bytes"] = {{"L1", sys::cache_bytes(1)}, {"L2", sys::cache_bytes(2)}, {"L3", sys::cache_bytes(3)}};
   json["processors_allowed"] = sys::count(sys::allowed_processors());
   std::vector<int> domains;
   if (read_topology(domains).empty() && !domains.empty()) {
@@ -284,29 +280,25 @@ ordered_json describe_node() {
 std::string node_text(const ordered_json& node) {
   std::string text = "Inside a node: how a rank reaches the memory of another\n";
   for (const ordered_json& way : node["ways"]) {
-    text +=
-        fmt::format("  {:<14} {:<4} {}\n", way["name"].get<std::string>(),
-                    way["available"].get<bool>() ? "yes" : "no", way["detail"].get<std::string>());
+    text += fmt::format("  {:<14} {:<4} {}\n", way["name"].get<std::string>(),
+                        way["available"].get<bool>() ? "yes" : "no", way["detail"].get<std::string>());
   }
   std::string kernels;
   for (const ordered_json& isa : node["all_copy_kernels"]) {
     kernels += (kernels.empty() ? "" : " ") + isa.get<std::string>();
   }
-  text += fmt::format("  copy kernels   {} (this machine can run {})\n",
-                      node["copy_kernels"].get<std::string>(), kernels);
-  text += fmt::format("  caches used    L1 {} KiB, L2 {} KiB, L3 {} KiB\n",
-                      node["cache_bytes"]["L1"].get<std::size_t>() >> 10,
-                      node["cache_bytes"]["L2"].get<std::size_t>() >> 10,
-                      node["cache_bytes"]["L3"].get<std::size_t>() >> 10);
+  text +=
+      fmt::format("  copy kernels   {} (this machine can run {})\n", node["copy_kernels"].get<std::string>(), kernels);
+  text += fmt::format(
+      "  caches used    L1 {} KiB, L2 {} KiB, L3 {} KiB\n", node["cache_bytes"]["L1"].get<std::size_t>() >> 10,
+      node["cache_bytes"]["L2"].get<std::size_t>() >> 10, node["cache_bytes"]["L3"].get<std::size_t>() >> 10);
   if (node.contains("numa_domains")) {
-    text += fmt::format("  NUMA domains   {}{}\n", node["numa_domains"].get<std::size_t>(),
-                        node.contains("numa_domains_by")
-                            ? fmt::format(" ({})", node["numa_domains_by"].get<std::string>())
-                            : "");
+    text += fmt::format(
+        "  NUMA domains   {}{}\n", node["numa_domains"].get<std::size_t>(),
+        node.contains("numa_domains_by") ? fmt::format(" ({})", node["numa_domains_by"].get<std::string>()) : "");
   }
   for (const auto& [name, value] : node["settings"].items()) {
-    text += fmt::format("  {:<22} {}\n", name,
-                        value.is_string() ? value.get<std::string>() : "not set");
+    text += fmt::format("  {:<22} {}\n", name, value.is_string() ? value.get<std::string>() : "not set");
   }
   for (const ordered_json& warning : node["warnings"]) {
     text += fmt::format("  warning: {}\n", warning.get<std::string>());

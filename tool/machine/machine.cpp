@@ -85,9 +85,7 @@ std::size_t available_memory() {
   return std::strtoull(value.c_str(), nullptr, 10) * 1024;
 }
 
-std::vector<Reach> reachable() {
-  return {anonymous_segments(), shared_directory(), locked_memory()};
-}
+std::vector<Reach> reachable() { return {anonymous_segments(), shared_directory(), locked_memory()}; }
 
 std::string first_words_of_version(std::string_view text) {
   const std::size_t line_end = std::min(text.find('\n'), text.size());

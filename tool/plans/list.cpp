@@ -49,8 +49,7 @@ nlohmann::ordered_json describe(const choose::Algorithm& algorithm) {
 }
 
 void print_text(const choose::Algorithm& algorithm) {
-  fmt::print("{}\n    {}\n    for {}\n", algorithm.name, algorithm.line,
-             fmt::join(collectives_of(algorithm), ", "));
+  fmt::print("{}\n    {}\n    for {}\n", algorithm.name, algorithm.line, fmt::join(collectives_of(algorithm), ", "));
   for (const choose::ParameterRange& p : algorithm.parameters) {
     const std::string range = p.names.empty() ? fmt::format("{}{} to {}", p.automatic ? "0, or " : "", p.least, p.most)
                                               : fmt::format("{}", fmt::join(p.names, ", "));

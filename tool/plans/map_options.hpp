@@ -13,7 +13,7 @@ struct MapOptions {
   // table; empty: this machine's table.
   std::string model;
   std::vector<std::string> measured;  // JSON files of quadrille bench alltoallv: draw these instead
-  std::string json;  // file to write the cells to
+  std::string json;                   // file to write the cells to
 };
 
 }  // namespace quadrille::tools

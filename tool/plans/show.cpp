@@ -43,16 +43,14 @@ std::string why_useless(Collective collective, const ShowOptions& options) {
 
 void show_rank(const choose::Choice& choice, const Placement& placed, int me) {
   const auto& [nodes, domains] = placed;
-  const plan::Schedule schedule =
-      choice.algorithm->build({nodes.ranks(), me, &nodes, choice.parameters, domains});
+  const plan::Schedule schedule = choice.algorithm->build({nodes.ranks(), me, &nodes, choice.parameters, domains});
   const plan::Counts counts = plan::count(schedule);
   fmt::print("rank {} of {}, node {}{}\n", me, nodes.ranks(), nodes.node_of[static_cast<std::size_t>(me)],
              domain_text(domains, me));
   fmt::print(
       "rounds {}, messages {}, blocks sent {}, blocks copied {}, messages with derived "
       "datatypes {}\n",
-      counts.rounds, counts.messages, counts.blocks_sent, counts.blocks_copied,
-      counts.derived_messages);
+      counts.rounds, counts.messages, counts.blocks_sent, counts.blocks_copied, counts.derived_messages);
   fmt::print("{}", plan::draw(schedule, me));
 }
 
@@ -75,8 +73,7 @@ int show_command(const ShowOptions& given) {
   ShowOptions options = given;
   Collective collective;
   if (!choose::collective_from_name(options.collective, collective)) {
-    return refuse(fmt::format("unknown collective \"{}\"; known: {}", options.collective,
-                              choose::collective_names()));
+    return refuse(fmt::format("unknown collective \"{}\"; known: {}", options.collective, choose::collective_names()));
   }
   std::string error = why_useless(collective, options);
   if (!error.empty()) return refuse(error);
@@ -85,8 +82,8 @@ int show_command(const ShowOptions& given) {
     return refuse(fmt::format("one algorithm is shown, not {}", several.size()));
   }
   choose::Choice choice;
-  error = choose::parse_choice(collective, options.algorithm.empty() ? standard_algorithm(collective) : options.algorithm,
-                               choice);
+  error = choose::parse_choice(collective,
+                               options.algorithm.empty() ? standard_algorithm(collective) : options.algorithm, choice);
   if (!error.empty()) return refuse(error);
   if (!has_schedule(*choice.algorithm)) {
     return refuse(fmt::format("{} has no schedule to show", choice.algorithm->name));
@@ -105,8 +102,8 @@ int show_command(const ShowOptions& given) {
     return error.empty() ? 0 : refuse(error);
   }
   if (options.me >= options.ranks) {
-    return refuse(fmt::format("rank {} is not one of the {} ranks, 0 to {}", options.me,
-                              options.ranks, options.ranks - 1));
+    return refuse(
+        fmt::format("rank {} is not one of the {} ranks, 0 to {}", options.me, options.ranks, options.ranks - 1));
   }
   plan::NodeMap nodes = plan::one_node(options.ranks);
   if (!options.nodes.empty()) error = plan::parse_node_map(options.nodes, options.ranks, nodes);

@@ -12,13 +12,13 @@ struct ShowOptions {
   std::string collective = "alltoall";
   std::string algorithm;  // with parameters: "bruck:radix=4"; empty: zero-rotation-bruck, or torus
   int ranks = 8;
-  int me = -1;                             // -1: all ranks
-  std::string neighborhood;                // neighbour collectives; see neighborhood_text.hpp; empty: moore:2,1
-  std::string grid;                        // of their ranks; empty: an even torus of `ranks`
-  std::string svg;                         // file to draw it into; empty: text
-  std::string html;                        // file for the page on which blocks move; see show_html.hpp
-  NodeOptions layout;                      // --nodes and --node-map
-  std::string nodes;                       // a node map as in QUADRILLE_NODES; empty: one node
+  int me = -1;               // -1: all ranks
+  std::string neighborhood;  // neighbour collectives; see neighborhood_text.hpp; empty: moore:2,1
+  std::string grid;          // of their ranks; empty: an even torus of `ranks`
+  std::string svg;           // file to draw it into; empty: text
+  std::string html;          // file for the page on which blocks move; see show_html.hpp
+  NodeOptions layout;        // --nodes and --node-map
+  std::string nodes;         // a node map as in QUADRILLE_NODES; empty: one node
   // NUMA domains that ranks take in turn, as from QUADRILLE_TOPOLOGY; empty: one domain.
   std::vector<int> unit_domains;
 };

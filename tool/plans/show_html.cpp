@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int most_ranks = 16;  // more are not for looking at
+constexpr int most_ranks = 16;         // more are not for looking at
 constexpr std::size_t few_values = 4;  // of the parameters of an algorithm
 constexpr int many_ranks = 8;
 constexpr int ranks_drawn[] = {2, 3, 4, 5, 7, 8, 12, 16};
@@ -45,7 +45,8 @@ std::vector<std::int64_t> values_of(const choose::Algorithm& algorithm, const ch
   }
   const bool has_exchange = std::any_of(algorithm.parameters.begin(), algorithm.parameters.end(),
                                         [](const choose::ParameterRange& p) { return p.name == "exchange"; });
-  if (range.name == "radix" && (!has_exchange || row_of(algorithm.engine).plans == choose::Plans::messages)) return {2, 3, 4, 8};
+  if (range.name == "radix" && (!has_exchange || row_of(algorithm.engine).plans == choose::Plans::messages))
+    return {2, 3, 4, 8};
   if (range.name == "stride" && !has_exchange) return {1, 2, 5};
   if (range.name == "leaders") return {1, 2};
   if (range.name == "ports") return {0, 1};
@@ -56,7 +57,8 @@ std::vector<std::int64_t> values_of(const choose::Algorithm& algorithm, const ch
 // The standard ones, each with one value changed, and those that the user named.
 std::vector<plan::Parameters> parameters_drawn(const choose::Algorithm& algorithm, const choose::Choice& named) {
   plan::Parameters standard;
-  for (const choose::ParameterRange& range : algorithm.parameters) standard.push_back({std::string(range.name), range.standard});
+  for (const choose::ParameterRange& range : algorithm.parameters)
+    standard.push_back({std::string(range.name), range.standard});
   std::vector<plan::Parameters> all = {standard};
   for (std::size_t p = 0; p < standard.size(); ++p) {
     for (const std::int64_t value : values_of(algorithm, algorithm.parameters[p])) {
@@ -94,7 +96,9 @@ struct Blocks {
 
 Json play_of(const std::vector<plan::Step>& steps, const Blocks& blocks, int scratch) {
   const int stride = std::max({blocks.sends, blocks.receives, scratch, 1});
-  const auto number = [&](const plan::Span& span) { return (span.owner * stride + span.block) * 3 + static_cast<int>(span.buffer); };
+  const auto number = [&](const plan::Span& span) {
+    return (span.owner * stride + span.block) * 3 + static_cast<int>(span.buffer);
+  };
   Json all = Json::array();
   for (const plan::Step& step : steps) {
     Json moves = Json::array();
@@ -108,7 +112,11 @@ Json play_of(const std::vector<plan::Step>& steps, const Blocks& blocks, int scr
     }
     all.push_back(std::move(moves));
   }
-  return {{"sends", blocks.sends}, {"receives", blocks.receives}, {"scratch", scratch}, {"stride", stride}, {"steps", std::move(all)}};
+  return {{"sends", blocks.sends},
+          {"receives", blocks.receives},
+          {"scratch", scratch},
+          {"stride", stride},
+          {"steps", std::move(all)}};
 }
 
 class Page {
@@ -184,26 +192,31 @@ class Page {
       const std::string& text = texts[i];
       plan::Neighborhood around;
       if (std::string problem = parse_neighborhood(text, around); !problem.empty()) return problem;
-      for (const int ranks : counts) places.push_back({text, plan::one_node(ranks), even_torus(ranks, around.dimensions), around});
+      for (const int ranks : counts)
+        places.push_back({text, plan::one_node(ranks), even_torus(ranks, around.dimensions), around});
     }
     return "";
   }
 
   std::string add_cases(Collective collective, const choose::Algorithm& algorithm, bool copies, Json& cases) {
     std::vector<Place> places;
-    const std::string wrong = is_neighbor(collective) ? tori(collective, places) : node_maps(collective, algorithm.needs.one_node, places);
+    const std::string wrong =
+        is_neighbor(collective) ? tori(collective, places) : node_maps(collective, algorithm.needs.one_node, places);
     if (!wrong.empty()) return wrong;
     const std::vector<plan::Parameters> all = parameters_drawn(algorithm, named_);
     for (const plan::Parameters& parameters : all) {
       const choose::Choice choice{&algorithm, parameters};
       for (const Place& place : places) {
-        // Of an algorithm with many values large pictures are drawn of the standard ones alone: the page is to stay small.
+        // Of an algorithm with many values large pictures are drawn of the standard ones alone: the page is to stay
+        // small.
         const bool is_named = named_.algorithm == &algorithm && parameters == named_.parameters;
-        if (all.size() > few_values && place.nodes.ranks() > many_ranks && parameters != all.front() && !is_named) continue;
+        if (all.size() > few_values && place.nodes.ranks() > many_ranks && parameters != all.front() && !is_named)
+          continue;
         std::vector<plan::Step> steps;
         const std::vector<plan::Schedule> schedules = build(collective, choice, place);
         if (std::string problem = plan::play(schedules, place.nodes, steps); !problem.empty()) {
-          return fmt::format("{}, {} ranks, {}: {}", choose::to_string(choice), place.nodes.ranks(), place.text, problem);
+          return fmt::format("{}, {} ranks, {}: {}", choose::to_string(choice), place.nodes.ranks(), place.text,
+                             problem);
         }
         if (copies) steps = plan::copy_by_copy(std::move(steps));
         cases.push_back({{"parameters", parameters_text(algorithm, parameters)},
@@ -223,10 +236,12 @@ class Page {
     for (int me = 0; me < ranks; ++me) {
       if (is_neighbor(collective)) {
         schedules.push_back(neighbor_schedule(collective, choice, place.grid, place.around,
-                                              choice.algorithm->build_edges != nullptr ? in_turn : std::vector<int>{}, me));
+                                              choice.algorithm->build_edges != nullptr ? in_turn : std::vector<int>{},
+                                              me));
         continue;
       }
-      const std::vector<int> domains = look_at_domains(row_of(choice.algorithm->engine).plans) ? in_turn : std::vector<int>{};
+      const std::vector<int> domains =
+          look_at_domains(row_of(choice.algorithm->engine).plans) ? in_turn : std::vector<int>{};
       schedules.push_back(choice.algorithm->build({ranks, me, &place.nodes, choice.parameters, domains}));
     }
     return schedules;
@@ -238,7 +253,8 @@ class Page {
   }
 
   // Cases that move alike share a play.
-  std::size_t number_of(const std::vector<plan::Step>& steps, const Blocks& blocks, const std::vector<plan::Schedule>& schedules) {
+  std::size_t number_of(const std::vector<plan::Step>& steps, const Blocks& blocks,
+                        const std::vector<plan::Schedule>& schedules) {
     std::uint32_t scratch = 0;
     for (const plan::Schedule& schedule : schedules) scratch = std::max(scratch, schedule.scratch_blocks);
     Json play = play_of(steps, blocks, static_cast<int>(scratch));
@@ -270,11 +286,13 @@ class Page {
 }  // namespace
 
 std::string write_page(Collective collective, const choose::Choice& choice, const ShowOptions& options) {
-  if (options.ranks > most_ranks) return fmt::format("a page of {} ranks is not for looking at: at most {}", options.ranks, most_ranks);
+  if (options.ranks > most_ranks)
+    return fmt::format("a page of {} ranks is not for looking at: at most {}", options.ranks, most_ranks);
   if (!options.grid.empty()) return "--html draws neighbours on even tori: leave --grid out";
   // One of each kind.
   std::vector<Collective> collectives = {collective};
-  for (const Collective other : {Collective::alltoall, Collective::allgather, Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
+  for (const Collective other :
+       {Collective::alltoall, Collective::allgather, Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
     if (regular_of(collective) != other) add_once(collectives, other);
   }
   Page page(collective, choice, options);
@@ -283,7 +301,9 @@ std::string write_page(Collective collective, const choose::Choice& choice, cons
   }
   std::string text(schedules_page);
   constexpr std::string_view mark = "%SCHEDULES%";
-  const std::string place = is_neighbor(collective) ? options.neighborhood : options.nodes.empty() ? std::string(one_node_text) : options.nodes;
+  const std::string place = is_neighbor(collective) ? options.neighborhood
+                            : options.nodes.empty() ? std::string(one_node_text)
+                                                    : options.nodes;
   text.replace(text.find(mark), mark.size(), for_script(page.take(place).dump()));
   std::ofstream out(options.html);
   out << text;

@@ -25,8 +25,7 @@ plan::EdgeEnds ends_of(const plan::Grid& grid, const plan::Neighborhood& around,
 }
 
 plan::Schedule build_copies(plan::BuildEdges build, bool gather, const plan::Grid& grid,
-                            const plan::Neighborhood& around, std::span<const int> domains,
-                            int me) {
+                            const plan::Neighborhood& around, std::span<const int> domains, int me) {
   std::vector<plan::EdgeEnds> sources, destinations;
   for (int rank = 0; rank < grid.ranks(); ++rank) {
     sources.push_back(ends_of(grid, around, rank, -1));
@@ -54,33 +53,29 @@ plan::Schedule neighbor_schedule(Collective collective, const choose::Choice& ch
   if (algorithm.build_neighbors != nullptr) {
     return algorithm.build_neighbors({&grid, &around, me, choice.parameters});
   }
-  if (algorithm.build_edges != nullptr)
-    return build_copies(algorithm.build_edges, gather, grid, around, domains, me);
+  if (algorithm.build_edges != nullptr) return build_copies(algorithm.build_edges, gather, grid, around, domains, me);
   const auto exchange = gather ? plan::neighbor_allgather_direct : plan::neighbor_direct;
   return exchange(me, ends_of(grid, around, me, -1).peers, ends_of(grid, around, me, 1).peers);
 }
 
-std::string show_neighbors(Collective collective, const choose::Choice& choice,
-                           const ShowOptions& options) {
+std::string show_neighbors(Collective collective, const choose::Choice& choice, const ShowOptions& options) {
   const std::string &neighborhood = options.neighborhood, &grid_text = options.grid;
   const int me = options.me;
   plan::Neighborhood around;
-  if (std::string problem = parse_neighborhood(neighborhood, around); !problem.empty())
-    return problem;
+  if (std::string problem = parse_neighborhood(neighborhood, around); !problem.empty()) return problem;
   plan::Grid grid = even_torus(options.ranks, around.dimensions);
   if (!grid_text.empty()) {
     if (std::string problem = parse_grid(grid_text, grid); !problem.empty()) return problem;
     if (static_cast<int>(grid.extents.size()) != around.dimensions) {
-      return fmt::format("the grid {} has {} dimensions, the neighbourhood {} has {}", grid_text,
-                         grid.extents.size(), neighborhood, around.dimensions);
+      return fmt::format("the grid {} has {} dimensions, the neighbourhood {} has {}", grid_text, grid.extents.size(),
+                         neighborhood, around.dimensions);
     }
   }
   if (me >= grid.ranks()) {
-    return fmt::format("rank {} is not one of the {} ranks, 0 to {}", me, grid.ranks(),
-                       grid.ranks() - 1);
+    return fmt::format("rank {} is not one of the {} ranks, 0 to {}", me, grid.ranks(), grid.ranks() - 1);
   }
-  fmt::print("{} {}, grid {}, {} neighbours\n", name_of(collective),
-             choose::to_string(choice), to_text(grid), around.size());
+  fmt::print("{} {}, grid {}, {} neighbours\n", name_of(collective), choose::to_string(choice), to_text(grid),
+             around.size());
   print_offsets(around);
   std::vector<int> domains;  // they serve the orders of copies alone
   if (choice.algorithm->build_edges != nullptr) domains = domains_in_turn(options.unit_domains, grid.ranks());
@@ -88,9 +83,9 @@ std::string show_neighbors(Collective collective, const choose::Choice& choice,
   for (int rank = first; rank <= last; ++rank) {
     const plan::Schedule schedule = neighbor_schedule(collective, choice, grid, around, domains, rank);
     const plan::Counts counts = plan::count(schedule);
-    fmt::print("\nrank {} of {}{}\nrounds {}, messages {}, blocks sent {}, blocks copied {}\n{}", rank,
-               grid.ranks(), domain_text(domains, rank), counts.rounds, counts.messages, counts.blocks_sent,
-               counts.blocks_copied, plan::draw(schedule, rank));
+    fmt::print("\nrank {} of {}{}\nrounds {}, messages {}, blocks sent {}, blocks copied {}\n{}", rank, grid.ranks(),
+               domain_text(domains, rank), counts.rounds, counts.messages, counts.blocks_sent, counts.blocks_copied,
+               plan::draw(schedule, rank));
   }
   return {};
 }

@@ -17,7 +17,6 @@ plan::Schedule neighbor_schedule(Collective collective, const choose::Choice& ch
 
 // Prints the schedules of all ranks, or of the one that the options name. Their neighbourhood and grid are as in
 // neighborhood_text.hpp. Returns an empty string, or what is wrong.
-std::string show_neighbors(Collective collective, const choose::Choice& choice,
-                           const ShowOptions& options);
+std::string show_neighbors(Collective collective, const choose::Choice& choice, const ShowOptions& options);
 
 }  // namespace quadrille::tools

@@ -77,9 +77,11 @@ std::string ways_of(Collective collective, const choose::Choice& choice, const s
   plan::Neighborhood around;
   if (std::string problem = parse_neighborhood(neighborhood, around); !problem.empty()) return problem;
   if (around.dimensions > 2) {
-    return fmt::format("a picture has one or two dimensions; the neighbourhood {} has {}", neighborhood, around.dimensions);
+    return fmt::format("a picture has one or two dimensions; the neighbourhood {} has {}", neighborhood,
+                       around.dimensions);
   }
-  if (is_allgather(collective)) return "hops are drawn of an all-to-all: a block of an allgather goes to several neighbours at once";
+  if (is_allgather(collective))
+    return "hops are drawn of an all-to-all: a block of an allgather goes to several neighbours at once";
   const int reach = reach_of(around);
   const plan::Grid grid{std::vector<int>(static_cast<std::size_t>(around.dimensions), 2 * reach + 1),
                         std::vector<bool>(static_cast<std::size_t>(around.dimensions), true)};
@@ -87,7 +89,8 @@ std::string ways_of(Collective collective, const choose::Choice& choice, const s
   for (int block = 0; block < around.size(); ++block) {
     ways.push_back(way_of(schedule, grid, reach, block));
     if (ways.back().points.back() != point_of(around.offset(block))) {
-      return fmt::format("{} numbers its blocks otherwise than its neighbours; its hops are not drawn", choice.algorithm->name);
+      return fmt::format("{} numbers its blocks otherwise than its neighbours; its hops are not drawn",
+                         choice.algorithm->name);
     }
   }
   return "";
@@ -110,7 +113,8 @@ std::string write_picture(Collective collective, const choose::Choice& choice, c
                     is_square ? plan::svg_of_copies(schedules, title) : plan::svg_of_messages(schedules, title));
 }
 
-std::string write_picture_of_neighbors(Collective collective, const choose::Choice& choice, const ShowOptions& options) {
+std::string write_picture_of_neighbors(Collective collective, const choose::Choice& choice,
+                                       const ShowOptions& options) {
   const std::string title =
       fmt::format("{} {}, {}", name_of(collective), choose::to_string(choice), options.neighborhood);
   if (choice.algorithm->build_edges == nullptr) {
@@ -123,7 +127,8 @@ std::string write_picture_of_neighbors(Collective collective, const choose::Choi
   plan::Grid grid = even_torus(options.ranks, around.dimensions);
   if (!options.grid.empty()) {
     if (std::string problem = parse_grid(options.grid, grid); !problem.empty()) return problem;
-    if (static_cast<int>(grid.extents.size()) != around.dimensions) return "grid and neighbourhood differ in dimensions";
+    if (static_cast<int>(grid.extents.size()) != around.dimensions)
+      return "grid and neighbourhood differ in dimensions";
   }
   if (std::string problem = why_too_many(grid.ranks(), most_of_square); !problem.empty()) return problem;
   const std::vector<int> domains = domains_in_turn(options.unit_domains, grid.ranks());

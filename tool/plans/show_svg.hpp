@@ -11,8 +11,8 @@
 
 namespace quadrille::tools {
 
-// The way of each block of an all-to-all between neighbours in one or two dimensions, hop by hop, from the schedule of a rank of a
-// torus that is large enough for all ways to differ. Returns an empty string, or what is wrong.
+// The way of each block of an all-to-all between neighbours in one or two dimensions, hop by hop, from the schedule of
+// a rank of a torus that is large enough for all ways to differ. Returns an empty string, or what is wrong.
 std::string ways_of(Collective collective, const choose::Choice& choice, const std::string& neighborhood,
                     std::vector<plan::Way>& ways);
 

@@ -44,8 +44,7 @@ bool read_int(const std::string& text, int& number) {
 // Fills `subjects` with what the options select. Returns an empty string or what is wrong.
 std::string select(const VerifyOptions& options, std::vector<Subject>& subjects) {
   if (options.least_ranks < 1 || options.most_ranks < options.least_ranks) {
-    return fmt::format("ranks {}:{}: give LEAST:MOST with 1 <= LEAST <= MOST", options.least_ranks,
-                       options.most_ranks);
+    return fmt::format("ranks {}:{}: give LEAST:MOST with 1 <= LEAST <= MOST", options.least_ranks, options.most_ranks);
   }
   Collective only{};
   if (!options.collective.empty() && !choose::collective_from_name(options.collective, only)) {
@@ -84,9 +83,7 @@ std::string select(const VerifyOptions& options, std::vector<Subject>& subjects)
 class Prover {
  public:
   Prover(const VerifyOptions& options, std::vector<Subject>& subjects)
-      : options_(options),
-        subjects_(subjects),
-        progress_(!options.quiet) {
+      : options_(options), subjects_(subjects), progress_(!options.quiet) {
     for (int ranks = options.most_ranks; ranks >= options.least_ranks; --ranks) {
       for (std::size_t s = 0; s < subjects.size(); ++s) items_.push_back({s, ranks});
     }
@@ -164,15 +161,14 @@ int verify_command(const VerifyOptions& options) {
       const auto& least = *std::min_element(subject.failures.begin(), subject.failures.end());
       fmt::print("FAILED  {}\n", least.second);
     } else if (!options.quiet) {
-      fmt::print("proved  {:<19} {:<20} {:>6} cases {:>7.2f} s\n",
-                 name_of(subject.collective), subject.algorithm->name, subject.cases,
-                 subject.seconds);
+      fmt::print("proved  {:<19} {:<20} {:>6} cases {:>7.2f} s\n", name_of(subject.collective), subject.algorithm->name,
+                 subject.cases, subject.seconds);
     }
   }
   const std::chrono::duration<double> elapsed = Clock::now() - start;
   if (ok && !options.quiet) {
-    fmt::print("all proved: {} cases, {}:{} ranks, {:.1f} s\n", cases, options.least_ranks,
-               options.most_ranks, elapsed.count());
+    fmt::print("all proved: {} cases, {}:{} ranks, {:.1f} s\n", cases, options.least_ranks, options.most_ranks,
+               elapsed.count());
   }
   std::fflush(stdout);
   return ok ? 0 : 1;

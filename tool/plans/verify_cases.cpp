@@ -18,9 +18,7 @@ plan::Goal goal_of(const choose::Algorithm& algorithm, Collective collective) {
   return goal;
 }
 
-bool is_for_neighbors(const choose::Algorithm& algorithm) {
-  return are_for_neighbors(row_of(algorithm.engine).plans);
-}
+bool is_for_neighbors(const choose::Algorithm& algorithm) { return are_for_neighbors(row_of(algorithm.engine).plans); }
 
 bool has_schedule(const choose::Algorithm& algorithm) {
   return algorithm.build != nullptr || is_for_neighbors(algorithm);
@@ -28,8 +26,7 @@ bool has_schedule(const choose::Algorithm& algorithm) {
 
 std::vector<plan::NodeMap> node_maps(int ranks) {
   std::vector<plan::NodeMap> maps = {plan::one_node(ranks)};
-  for (const char* text :
-       {"blocked:1", "blocked:3", "roundrobin:3", "ragged:1,3,4", "permuted:1", "permuted:2"}) {
+  for (const char* text : {"blocked:1", "blocked:3", "roundrobin:3", "ragged:1,3,4", "permuted:1", "permuted:2"}) {
     plan::NodeMap map;
     plan::parse_node_map(text, ranks, map);
     if (std::find(maps.begin(), maps.end(), map) == maps.end()) maps.push_back(std::move(map));
@@ -103,8 +100,7 @@ std::vector<int> away_steps(const choose::Algorithm& algorithm, const plan::Node
 
 }  // namespace
 
-plan::Report prove(const choose::Algorithm& algorithm, Collective collective, int ranks,
-                   int orders, long& cases) {
+plan::Report prove(const choose::Algorithm& algorithm, Collective collective, int ranks, int orders, long& cases) {
   if (is_for_neighbors(algorithm)) {
     return prove_neighbors(algorithm, collective, ranks, orders, cases);
   }

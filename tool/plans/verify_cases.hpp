@@ -33,13 +33,12 @@ std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm
 
 // Proves one algorithm for one number of ranks, all its parameters and placements. Adds the number
 // of cases to `cases`. The report of a failure names the case.
-plan::Report prove(const choose::Algorithm& algorithm, Collective collective, int ranks,
-                   int orders, long& cases);
+plan::Report prove(const choose::Algorithm& algorithm, Collective collective, int ranks, int orders, long& cases);
 
 // The same for an algorithm of the neighbour collectives: all grids of so many ranks
 // (verify_neighbor_cases.cpp).
-plan::Report prove_neighbors(const choose::Algorithm& algorithm, Collective collective,
-                             int ranks, int orders, long& cases);
+plan::Report prove_neighbors(const choose::Algorithm& algorithm, Collective collective, int ranks, int orders,
+                             long& cases);
 
 // Does it have schedules for neighbours?
 bool is_for_neighbors(const choose::Algorithm& algorithm);

@@ -23,8 +23,7 @@ constexpr int graphs = 8;
 plan::Neighborhood random_offsets(int dimensions, std::uint32_t seed) {
   std::mt19937 random(seed);
   plan::Neighborhood around{dimensions, {}};
-  for (int i = 0; i < 9 * dimensions; ++i)
-    around.offsets.push_back(static_cast<int>(random() % 11) - 5);
+  for (int i = 0; i < 9 * dimensions; ++i) around.offsets.push_back(static_cast<int>(random() % 11) - 5);
   const std::vector<int> first(around.offsets.begin(), around.offsets.begin() + dimensions);
   around.offsets.insert(around.offsets.end(), first.begin(), first.end());
   around.offsets.insert(around.offsets.end(), static_cast<std::size_t>(dimensions), 0);
@@ -70,10 +69,8 @@ Graph random_graph(int ranks, std::uint32_t seed) {
   return graph;
 }
 
-plan::Report prove_messages(const Graph& graph, plan::Pattern pattern, int orders,
-                            std::uint32_t seed) {
-  const auto build =
-      pattern == plan::Pattern::allgather ? plan::neighbor_allgather_direct : plan::neighbor_direct;
+plan::Report prove_messages(const Graph& graph, plan::Pattern pattern, int orders, std::uint32_t seed) {
+  const auto build = pattern == plan::Pattern::allgather ? plan::neighbor_allgather_direct : plan::neighbor_direct;
   std::vector<plan::Schedule> schedules;
   std::vector<std::vector<int>> sources, destinations;
   for (std::size_t me = 0; me < graph.sources.size(); ++me) {
@@ -97,22 +94,20 @@ plan::Report prove_copies(plan::BuildEdges build, const Graph& graph, std::span<
 }
 
 // Random graphs; of algorithms that copy, on domains of all kinds.
-plan::Report prove_graphs(const choose::Algorithm& algorithm, Collective collective,
-                          int ranks, int orders, long& cases) {
+plan::Report prove_graphs(const choose::Algorithm& algorithm, Collective collective, int ranks, int orders,
+                          long& cases) {
   const plan::Pattern pattern = is_allgather(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall;
   const std::vector<Placement> all = placements(ranks, true);
   for (std::uint32_t seed = 0; seed < graphs; ++seed) {
     const Graph graph = random_graph(ranks, seed);
     const std::vector<int>& domains = all[seed % all.size()].domains;
     ++cases;
-    plan::Report report =
-        algorithm.build_edges == nullptr
-            ? prove_messages(graph, pattern, orders, seed)
-            : prove_copies(algorithm.build_edges, graph, domains, pattern, orders, seed);
+    plan::Report report = algorithm.build_edges == nullptr
+                              ? prove_messages(graph, pattern, orders, seed)
+                              : prove_copies(algorithm.build_edges, graph, domains, pattern, orders, seed);
     if (report.ok) continue;
-    report.what = fmt::format("{} {}, {} ranks, random graph {}, domains [{}]: {}",
-                              name_of(collective), algorithm.name, ranks, seed,
-                              fmt::join(domains, " "), report.what);
+    report.what = fmt::format("{} {}, {} ranks, random graph {}, domains [{}]: {}", name_of(collective), algorithm.name,
+                              ranks, seed, fmt::join(domains, " "), report.what);
     return report;
   }
   return {};
@@ -130,10 +125,9 @@ plan::Parameters parameters_of(const choose::Algorithm& algorithm, unsigned turn
 
 }  // namespace
 
-plan::Report prove_neighbors(const choose::Algorithm& algorithm, Collective collective,
-                             int ranks, int orders, long& cases) {
-  if (algorithm.build_neighbors == nullptr)
-    return prove_graphs(algorithm, collective, ranks, orders, cases);
+plan::Report prove_neighbors(const choose::Algorithm& algorithm, Collective collective, int ranks, int orders,
+                             long& cases) {
+  if (algorithm.build_neighbors == nullptr) return prove_graphs(algorithm, collective, ranks, orders, cases);
   const plan::Pattern pattern = is_allgather(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall;
   // Each grid and neighbourhood once, with borders and parameters that change from case to case, and
   // otherwise for each collective.
@@ -143,8 +137,7 @@ plan::Report prove_neighbors(const choose::Algorithm& algorithm, Collective coll
     for (const plan::Neighborhood& around : neighborhoods(dimensions, turn)) {
       ++turn;
       const unsigned periodic = turn % 3 == 0 ? ~0U : turn / 3;
-      for (std::size_t d = 0; d < grid.periodic.size(); ++d)
-        grid.periodic[d] = (periodic >> d & 1) != 0;
+      for (std::size_t d = 0; d < grid.periodic.size(); ++d) grid.periodic[d] = (periodic >> d & 1) != 0;
       const plan::Parameters parameters = parameters_of(algorithm, turn);
       const std::vector<plan::Schedule> schedules =
           plan::build_all(algorithm.build_neighbors, grid, around, parameters);
@@ -152,8 +145,8 @@ plan::Report prove_neighbors(const choose::Algorithm& algorithm, Collective coll
       plan::Report report = plan::verify_neighbors(schedules, grid, around, pattern, orders, turn);
       if (report.ok) continue;
       report.what = fmt::format("{} {}, grid {}, {} offsets ({}): {}", name_of(collective),
-                                choose::to_string({&algorithm, parameters}), to_text(grid),
-                                around.size(), fmt::join(around.offsets, " "), report.what);
+                                choose::to_string({&algorithm, parameters}), to_text(grid), around.size(),
+                                fmt::join(around.offsets, " "), report.what);
       return report;
     }
   }

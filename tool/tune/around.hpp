@@ -35,7 +35,7 @@ class Around {
 // What is called.
 struct NeighborCall {
   Collective collective;  // neighbor_alltoall or neighbor_allgather
-  std::size_t bytes;              // of a block
+  std::size_t bytes;      // of a block
   std::function<const std::byte*()> send;
   std::byte* recv;
 };

@@ -24,7 +24,8 @@ std::string short_name(const choose::Choice& choice, bool on_devices) {
 }
 
 std::vector<choose::Choice> measured_on_host(const team::Team& team, Collective collective) {
-  return choose::measured_candidates(collective, team.group.ranks, team.nodes.nodes, team.nodes.ranks_on_fullest_node());
+  return choose::measured_candidates(collective, team.group.ranks, team.nodes.nodes,
+                                     team.nodes.ranks_on_fullest_node());
 }
 
 }  // namespace

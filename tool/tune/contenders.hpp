@@ -18,8 +18,8 @@ struct Contender {
   bool usual = false;
 };
 
-// Collective, over the ranks of `team`, for a collective whose ranks all know the size of the largest block. The usual ways
-// come first. With data on the host, and in a device's memory.
+// Collective, over the ranks of `team`, for a collective whose ranks all know the size of the largest block. The usual
+// ways come first. With data on the host, and in a device's memory.
 std::vector<Contender> contenders_on_host(team::Team& team, Collective collective);
 std::vector<Contender> contenders_on_devices(team::Team& team, Collective collective);
 

@@ -1,4 +1,5 @@
-// Idea    Least squares with no negative constant, by coordinate descent: the normal equations are solved for one unknown
+// Idea    Least squares with no negative constant, by coordinate descent: the normal equations are solved for one
+// unknown
 //         at a time, cut off at 0, until nothing changes. The sum is convex, so this finds the least one. Of terms that
 //         the samples do not tell apart the first gets all.
 #include "tool/tune/fit.hpp"
@@ -28,7 +29,8 @@ Equations equations_of(std::span<const Sample> samples) {
   for (const Sample& s : samples) {
     for (std::size_t i = 0; i < unknowns; ++i) {
       e.wanted[i] += s.amounts[i] / s.seconds;
-      for (std::size_t j = 0; j < unknowns; ++j) e.products[i][j] += s.amounts[i] * s.amounts[j] / (s.seconds * s.seconds);
+      for (std::size_t j = 0; j < unknowns; ++j)
+        e.products[i][j] += s.amounts[i] * s.amounts[j] / (s.seconds * s.seconds);
     }
   }
   for (std::size_t i = 0; i < unknowns; ++i) e.scale[i] = std::sqrt(e.products[i][i]);
@@ -89,7 +91,8 @@ plan::Machine fit(std::span<const Sample> samples) {
     if (change < 1e-12) break;
   }
   plan::Machine machine{};
-  for (std::size_t i = 0; i < unknowns; ++i) machine.*plan::term_rows[i].constant = e.scale[i] > 0 ? x[i] / e.scale[i] : 0;
+  for (std::size_t i = 0; i < unknowns; ++i)
+    machine.*plan::term_rows[i].constant = e.scale[i] > 0 ? x[i] / e.scale[i] : 0;
   return machine;
 }
 
@@ -98,9 +101,12 @@ void fill_unknown(plan::Machine& machine, std::span<const Sample> samples) {
   const auto known = [&](Term term) {
     return std::any_of(samples.begin(), samples.end(), [&](const Sample& s) { return of(s.amounts, term) > 0; });
   };
-  constexpr std::pair<Term, Term> alike[] = {{Term::near_message, Term::message}, {Term::near_byte, Term::byte},
-                                             {Term::copied_block, Term::shared_block}, {Term::copied_byte, Term::shared_byte},
-                                             {Term::shared_block, Term::copied_block}, {Term::shared_byte, Term::copied_byte},
+  constexpr std::pair<Term, Term> alike[] = {{Term::near_message, Term::message},
+                                             {Term::near_byte, Term::byte},
+                                             {Term::copied_block, Term::shared_block},
+                                             {Term::copied_byte, Term::shared_byte},
+                                             {Term::shared_block, Term::copied_block},
+                                             {Term::shared_byte, Term::copied_byte},
                                              {Term::fence, Term::round}};
   for (const auto& [term, other] : alike) {
     if (known(term) || !known(other)) continue;
@@ -137,8 +143,7 @@ std::vector<std::string> not_told_apart(std::span<const Sample> samples) {
 double median_error(std::span<const Sample> samples, const plan::Machine& machine) {
   std::vector<double> errors;
   for (const Sample& s : samples) errors.push_back(std::abs(plan::time(s.amounts, machine) / s.seconds - 1));
-  std::nth_element(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2),
-                   errors.end());
+  std::nth_element(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2), errors.end());
   return errors[errors.size() / 2];
 }
 

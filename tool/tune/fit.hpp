@@ -23,8 +23,8 @@ plan::Machine fit(std::span<const Sample> samples);
 // node for one between nodes, a copy for another, a fence for a round.
 void fill_unknown(plan::Machine& machine, std::span<const Sample> samples);
 
-// What the samples do not say, in words: terms that none has, and terms whose amounts are, over all samples, so nearly in
-// proportion to those of another, or to a sum of others, that the constants could be traded for each other.
+// What the samples do not say, in words: terms that none has, and terms whose amounts are, over all samples, so nearly
+// in proportion to those of another, or to a sum of others, that the constants could be traded for each other.
 std::vector<std::string> not_told_apart(std::span<const Sample> samples);
 
 // The median over the samples of |modelled / measured - 1|. There is at least one sample.

@@ -44,7 +44,6 @@
 namespace quadrille::tools {
 namespace {
 
-
 constexpr double tuning_batch_seconds = 0.001;
 
 const std::vector<std::size_t> small_sizes = {256,  384,  512,  768,  1000, 1024, 1536,
@@ -95,8 +94,8 @@ class Tuner {
     double first, second;
   };
   // The medians of two ways at one size.
-  Pair compare(Collective collective, std::size_t bytes, bool shared,
-               const choose::SwitchPoints& first, const choose::SwitchPoints& second) {
+  Pair compare(Collective collective, std::size_t bytes, bool shared, const choose::SwitchPoints& first,
+               const choose::SwitchPoints& second) {
     memory::MeasuredBuffers buffers(bytes * static_cast<std::size_t>(group_.ranks), shared);
     if (!buffers.good()) throw std::bad_alloc();
     const choose::SwitchPoints* ways[2] = {&first, &second};
@@ -128,8 +127,7 @@ class Tuner {
     std::fflush(stdout);
   }
   void head(const std::string& what, const char* first, const char* second) {
-    if (group_.me == 0)
-      fmt::print("{}\n  {:>10} {:>12} {:>12}   us\n", what, "bytes", first, second);
+    if (group_.me == 0) fmt::print("{}\n  {:>10} {:>12} {:>12}   us\n", what, "bytes", first, second);
   }
 
   std::size_t tune_inbox(Collective collective, bool shared) {
@@ -186,9 +184,8 @@ std::string look_at_old_table(const std::string& path) {
   }
   if (state == choose::FileState::absent) return {};
   if (old.machine != team::this_machine()) {
-    return fmt::format(
-        "'{}' is of another machine ({}); name another file with --file and QUADRILLE_TUNING", path,
-        old.machine.processor);
+    return fmt::format("'{}' is of another machine ({}); name another file with --file and QUADRILLE_TUNING", path,
+                       old.machine.processor);
   }
   return {};
 }
@@ -206,12 +203,10 @@ choose::TuningEntry tune_points(const TuneOptions& options, team::Team& team) {
   choose::TuningEntry entry;
   entry.crowded = team.crowded;
   Tuner(options, team).run(entry);
-  const auto limit = [&](Collective c) {
-    return entry.points.inbox_limit[static_cast<std::size_t>(c)];
-  };
+  const auto limit = [&](Collective c) { return entry.points.inbox_limit[static_cast<std::size_t>(c)]; };
   if (team.group.me == 0) {
-    fmt::print("inboxes up to {} bytes (alltoall), {} (allgather); CMA from {} bytes\n",
-               limit(Collective::alltoall), limit(Collective::allgather), entry.points.cma_from);
+    fmt::print("inboxes up to {} bytes (alltoall), {} (allgather); CMA from {} bytes\n", limit(Collective::alltoall),
+               limit(Collective::allgather), entry.points.cma_from);
     std::fflush(stdout);
   }
   return entry;
@@ -290,15 +285,13 @@ int tune(const TuneOptions& options, const std::shared_ptr<Gpu>& gpu) {
     complain_once("there is one rank; start more: mpirun -n 4 quadrille tune");
     return bad_options;
   }
-  const std::string path =
-      !options.file.empty() ? options.file : choose::tuning_path(sys::environment);
+  const std::string path = !options.file.empty() ? options.file : choose::tuning_path(sys::environment);
   choose::TuningTable table;
   std::vector<NamedNeighborhood> neighborhoods;
   std::string problem = neighborhoods_to_tune(options.neighborhoods, ranks, neighborhoods);
   if (problem.empty() && options.algorithms) problem = why_no_sizes(options.sizes);
   if (rank == 0 && problem.empty() && !options.dry) {
-    problem = path.empty() ? "there is no place for a table; name one with --file"
-                           : look_at_old_table(path);
+    problem = path.empty() ? "there is no place for a table; name one with --file" : look_at_old_table(path);
   }
   if (!agree(problem, rank)) return bad_options;
 

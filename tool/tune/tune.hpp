@@ -9,14 +9,14 @@
 namespace quadrille::tools {
 
 struct TuneOptions {
-  std::string file;    // empty: where the library looks for it
-  int batches = 15;    // of each way and size
-  bool dry = false;    // print only
-  bool algorithms = false;                   // which is best at which block size instead
-  std::string sizes{};                       // of these blocks, as in bench; empty: a ladder
-  std::string device{};                      // likewise with data in the memory of GPUs: "cuda", "hip"; empty: the host's
-  bool model = false;  // the cost model instead
-  bool neighbors = false;                    // neighbour collectives over messages instead
+  std::string file;         // empty: where the library looks for it
+  int batches = 15;         // of each way and size
+  bool dry = false;         // print only
+  bool algorithms = false;  // which is best at which block size instead
+  std::string sizes{};      // of these blocks, as in bench; empty: a ladder
+  std::string device{};     // likewise with data in the memory of GPUs: "cuda", "hip"; empty: the host's
+  bool model = false;       // the cost model instead
+  bool neighbors = false;   // neighbour collectives over messages instead
   std::vector<std::string> neighborhoods{};  // of these; none: some common ones
 };
 

@@ -38,7 +38,6 @@
 namespace quadrille::tools {
 namespace {
 
-
 constexpr double algorithm_batch_seconds = 0.002;
 constexpr double most_seconds_of_size = 10;
 constexpr int fewest_batches = 3;
@@ -90,9 +89,7 @@ class AlgorithmTuner {
     return all(bytes <= most / 2 / here / static_cast<std::size_t>(group_.ranks));
   }
 
-  void force(const choose::Choice& choice) {
-    team::force(team_, collective_, choice);
-  }
+  void force(const choose::Choice& choice) { team::force(team_, collective_, choice); }
 
   // What calls of the next batches find. The same on all ranks.
   void use(const Contender& contender) {
@@ -137,8 +134,8 @@ class AlgorithmTuner {
     const int rounds = std::min(batches_, std::max(affordable, fewest_batches));
     tuner::Contest contest(who.size(), {rounds, tuner::Counts::both, 1 / winning_margin});
     for (int r = 0; r < rounds; ++r) {
-      progress_.show(fmt::format("{}, {} bytes, {} algorithms: round {} of {}", name_of(collective_), bytes,
-                                 who.size(), r + 1, rounds));
+      progress_.show(fmt::format("{}, {} bytes, {} algorithms: round {} of {}", name_of(collective_), bytes, who.size(),
+                                 r + 1, rounds));
       for (const std::size_t turn : order_of_round(static_cast<std::size_t>(r), who.size())) {
         use(contenders_[who[turn]]);
         call(buffers, bytes);
@@ -196,7 +193,8 @@ class AlgorithmTuner {
     constexpr std::size_t columns = 7;
     progress_.clear();
     if (group_.me != 0) return;
-    fmt::print("{}{}: microseconds of a call\n", name_of(collective_), gpu_ == nullptr ? "" : ", data in the memory of GPUs");
+    fmt::print("{}{}: microseconds of a call\n", name_of(collective_),
+               gpu_ == nullptr ? "" : ", data in the memory of GPUs");
     for (std::size_t from = 0; from < rows_.size(); from += columns) {
       const std::size_t to = std::min(from + columns, rows_.size());
       fmt::print("  {:<28}", "bytes");
@@ -274,8 +272,8 @@ std::vector<choose::AlgorithmEntry> tune_algorithms(team::Team& team, const Algo
   }
   std::vector<choose::AlgorithmEntry> entries;
   for (const Collective collective : those([](Collective c) { return is_dense(c) && is_regular(c); })) {
-    choose::AlgorithmEntry entry{collective, team.group.ranks, on_node, nodes, team.crowded, {},
-                                 options.gpu != nullptr};
+    choose::AlgorithmEntry entry{collective, team.group.ranks,      on_node, nodes, team.crowded,
+                                 {},         options.gpu != nullptr};
     entry.choices = AlgorithmTuner(team, collective, options).run(sizes);
     if (entry.choices.empty()) continue;
     if (speaks) print_choices(entry.choices);

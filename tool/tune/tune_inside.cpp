@@ -15,7 +15,6 @@
 namespace quadrille::tools {
 namespace {
 
-
 constexpr std::size_t most_inside_bytes = std::size_t{64} << 20;  // of all blocks of a rank
 const std::vector<std::size_t> inside_sizes = {64, 512, 1000, 2048, 5000, 16384, 50000, 131072, 262144};
 

@@ -1,10 +1,10 @@
 // Idea    Calls of few algorithms that differ in what they have much of: messages, bytes, rounds, copies, messages of a
-//         window; with several ranks a node also of leaders and of copies in shared memory. What a call has of each term is
-//         counted as for a choice (choose/model_costs.hpp); least squares find the constants. Of the MPI's own those of
-//         what it is taken for, which the constants decide in turn: some rounds of both.
-//         Before that the length of messages is found for which the MPI asks the receiver (eager_limit.hpp).
-//         With the data in a device's memory likewise, by what moves them straight, and then the bus: what the ranks take
-//         together to bring a little, and much, to the host and back.
+//         window; with several ranks a node also of leaders and of copies in shared memory. What a call has of each
+//         term is counted as for a choice (choose/model_costs.hpp); least squares find the constants. Of the MPI's own
+//         those of what it is taken for, which the constants decide in turn: some rounds of both. Before that the
+//         length of messages is found for which the MPI asks the receiver (eager_limit.hpp). With the data in a
+//         device's memory likewise, by what moves them straight, and then the bus: what the ranks take together to
+//         bring a little, and much, to the host and back.
 // Cost    About 20 algorithms * 9 sizes * batches * 2 ms; where a call takes longer, that of a call.
 #include "tool/tune/tune_model.hpp"
 
@@ -58,13 +58,16 @@ std::vector<std::string> device_contenders(Collective collective) {
 // What is measured of a collective.
 std::vector<std::string> contenders(Collective collective, int per_node) {
   std::vector<std::string> names;
-  const auto add = [&](std::initializer_list<const char*> more) { names.insert(names.end(), more.begin(), more.end()); };
+  const auto add = [&](std::initializer_list<const char*> more) {
+    names.insert(names.end(), more.begin(), more.end());
+  };
   if (is_allgather(collective)) {
     add({"mpi", "ring", "bruck:radix=2"});
   } else if (is_sized(collective)) {
     add({"mpi", "zero-rotation-bruck:radix=2", "waitall-stride:stride=4"});
   } else {
-    add({"mpi", "spread-out", "pairwise", "two-phase-bruck:radix=2", "two-phase-bruck:radix=4", "two-phase-bruck:radix=8"});
+    add({"mpi", "spread-out", "pairwise", "two-phase-bruck:radix=2", "two-phase-bruck:radix=4",
+         "two-phase-bruck:radix=8"});
   }
   if (per_node == 1) return names;
   if (!is_sized(collective)) add({"single-copy", "hint-row"});
@@ -182,7 +185,8 @@ class ModelTuner {
   void measure(Collective collective, std::size_t bytes, std::vector<Case>& own, std::vector<Case>& mpis) {
     prepare(bytes);
     std::vector<Case> cases;
-    for (const std::string& text : gpu_ != nullptr ? device_contenders(collective) : contenders(collective, per_node())) {
+    for (const std::string& text :
+         gpu_ != nullptr ? device_contenders(collective) : contenders(collective, per_node())) {
       Case c{{}, collective, bytes};
       parse_choice(collective, text, c.choice);
       if (plan::value_of(c.choice.parameters, "radix", 2) > std::max(team_.group.ranks, 2)) continue;
@@ -299,8 +303,9 @@ choose::ModelEntry tune_on_devices(team::Team& team, int batches, const std::sha
 
 choose::ModelEntry tune_model(team::Team& team, int batches, const std::shared_ptr<Gpu>& gpu) {
   if (team.group.me == 0) {
-    fmt::print("{} ranks, at most {} on a node, {}; between {} nodes\n", team.group.ranks, team.nodes.ranks_on_fullest_node(),
-               team.crowded ? "more than processors" : "a processor each", team.nodes.nodes);
+    fmt::print("{} ranks, at most {} on a node, {}; between {} nodes\n", team.group.ranks,
+               team.nodes.ranks_on_fullest_node(), team.crowded ? "more than processors" : "a processor each",
+               team.nodes.nodes);
   }
   // Times differ between ranks by nothing: all have the same maxima, so all have the same model.
   return gpu == nullptr ? tune_on_host(team, batches) : tune_on_devices(team, batches, gpu);

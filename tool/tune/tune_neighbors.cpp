@@ -17,7 +17,6 @@
 namespace quadrille::tools {
 namespace {
 
-
 constexpr std::size_t most_block_bytes = std::size_t{64} << 20;  // of all blocks of a rank
 constexpr int ranks_for_three_dimensions = 8;
 const std::vector<std::size_t> block_sizes = {8, 64, 200, 512, 1000, 1024, 2048, 3000, 4096, 8192, 16384, 30000};

@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lab/figure/first_ranks.hpp"
+#include "lab/figure/gpu/gpu_figure.hpp"
+#include "lab/figure/results.hpp"
 #include "mpi/mpi.hpp"
 #include "tool/bench/bench.hpp"
 #include "tool/bench/device/session.hpp"
 #include "tool/bench/status.hpp"
-#include "lab/figure/first_ranks.hpp"
-#include "lab/figure/gpu/gpu_figure.hpp"
-#include "lab/figure/results.hpp"
 #include "tool/launch/launcher.hpp"
 #include "tool/launch/process.hpp"
 

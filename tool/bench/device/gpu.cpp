@@ -159,8 +159,8 @@ std::size_t Gpu::free_bytes() const {
   return calls_->memory != nullptr && calls_->memory(&left, &all) == 0 ? left : 0;
 }
 
-// A power of two, as long as there is much more: what a driver puts together of leftovers is slower to copy (1.5 times on an
-// H100, docs/results/gpu.md), and memory that is given back leaves no such.
+// A power of two, as long as there is much more: what a driver puts together of leftovers is slower to copy (1.5 times
+// on an H100, docs/results/gpu.md), and memory that is given back leaves no such.
 void* Gpu::allocate(std::size_t bytes) {
   void* memory = nullptr;
   const std::size_t wanted = std::max<std::size_t>(bytes, 1), rounded = std::bit_ceil(wanted);
