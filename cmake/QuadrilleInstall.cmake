@@ -69,7 +69,7 @@ if(TARGET quadrille_tool AND Python3_FOUND)
                      COMMAND Python3::Interpreter ${_scripts}/man_pages.py $<TARGET_FILE:quadrille_tool> ${_generated}/man
                      COMMAND Python3::Interpreter ${_scripts}/completions.py $<TARGET_FILE:quadrille_tool> ${_generated}/share
                      COMMAND ${CMAKE_COMMAND} -E touch ${_generated}/pages.stamp
-                     DEPENDS quadrille_tool ${_scripts}/man_pages.py ${_scripts}/completions.py ${_scripts}/cli_help.py
+                     DEPENDS quadrille_tool quadrille_lab ${_scripts}/man_pages.py ${_scripts}/completions.py ${_scripts}/cli_help.py
                              ${CMAKE_SOURCE_DIR}/include/quadrille.h ${CMAKE_SOURCE_DIR}/docs/tuning.md
                      COMMENT "Writing manual pages and completions")
   add_custom_target(quadrille_pages ALL DEPENDS ${_generated}/pages.stamp)
