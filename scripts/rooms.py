@@ -33,6 +33,9 @@ MAY_INCLUDE = {
     'lab': {'tool', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
 }
 
+# Folders of the root that are rooms too.
+OUTSIDE = ('tool', 'report', 'lab')
+
 # Libraries, by how their headers begin, and the rooms that may use them.
 LIBRARIES = {
     'mpi.h': {'api', 'team', 'run', 'mpi'},
@@ -48,8 +51,6 @@ LIBRARIES = {
 SYSTEM_OF_CPP = {'chrono', 'csignal', 'ctime', 'filesystem', 'fstream', 'latch', 'thread'}
 # `sys` is the system's room. The doors in `api` stand in for functions of the system, `mpi` finds the loaded MPI, and
 # the command line starts programs and looks at the machine.
-# Folders of the root that are rooms too.
-OUTSIDE = ('tool', 'report', 'lab')
 SYSTEM_ROOMS = {'sys', 'api', 'mpi', *OUTSIDE}
 
 # (file below src/, header): what for.

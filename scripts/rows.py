@@ -2,20 +2,19 @@
 """Which tests of the large matrices `make test` runs: the rows in tests/rows.txt.
 
   rows.py write    choose the rows anew, from the builds in build/openmpi, build/mpich and, where it is, build/openmpi-asan
-  rows.py check    say which pairs no row has, and which rows name no test
+  rows.py check    say what no row covers, and which rows name no test
 
-The tests of a matrix (MATRICES) are programs that run with many numbers of ranks, MPIs and settings. The rows are a
-covering array of strength two: each pair of a program, a number of ranks, an MPI and the value of a setting that any
-test has is in a row, and for the algorithm and the node map each triple with a number of ranks. PAIRS_NOT_COVERED says
-which pairs are left out, and why. With AddressSanitizer, where a test takes ten times as long, and on the other MPIs,
-which run the core tests, the strength is one: each program, each number of ranks and the tests of ALWAYS; the rows of
-a program share its cases.
+The tests of a matrix (MATRICES) are programs that run with many numbers of ranks, MPIs and settings. The rows cover each
+program with its arguments, each value of a setting, and each pair of a family of tests with a number of ranks and with
+an MPI. Covering each pair of settings, too, would take twice as long: `make test-all` runs all of them. With
+AddressSanitizer, where a test takes ten times as long, and on the other MPIs, which run the core tests, the rows cover
+each family and each number of ranks; with AddressSanitizer the rows of a program share its cases. The tests of ALWAYS are rows.
 
 All other tests run always, but for those of LONG, which `make test-all` runs, and of ONE_ABI, which run in one build.
 """
 
+import copy
 import heapq
-import itertools
 import json
 import pathlib
 import re
@@ -36,10 +35,6 @@ ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|nei
                     r'|refused-(dropin|api|api-nodes)\.3|refused-trials\.4)$')
 # More ranks than this take a rank that never leaves its processor, as a waiting one of MPICH, half a minute.
 MOST_SPINNING = 4
-PAIRS_NOT_COVERED = {
-    'a setting with a family that has it only on the other MPI': 'a pair is covered by either MPI: the code is the same',
-    'more than four ranks with MPICH': 'they take half a minute a test, so Open MPI has these pairs',
-}
 # What `make test-all` alone runs: (tests, why).
 LONG = [
     (r'^package\.deb$', 'builds everything twice, and wants what makes Debian packages'),
@@ -58,8 +53,9 @@ NO_FACTORS = re.compile(r'QUADRILLE_(TUNING|EXPLAIN|TEST_\w+)=')
 class Test:
   """A test of CTest: its labels, and what it has of each factor."""
 
-  def __init__(self, name, labels, environment=()):
+  def __init__(self, name, labels, environment=(), command=()):
     self.name, self.labels = name, set(labels)
+    self.program = program_of(command)
     number = re.search(r'\.(?:ranks)?(\d+)$', name)
     self.ranks = int(number[1]) if number else None
     self.family = family(name)
@@ -68,7 +64,16 @@ class Test:
                             for value in values_of(setting)})
 
   def is_of_a_matrix(self):
-    return bool(self.labels & MATRICES)
+    return self.ranks is not None and bool(self.labels & MATRICES)
+
+
+def program_of(command):
+  """What a command runs, without launchers, folders, numbers and what the output must say."""
+  words = [re.sub(r'.*/', '', word) for word in command]
+  if 'says.sh' in words and '--' in words:
+    words = words[words.index('--') + 1:]
+  return ' '.join(re.sub(r'\d+', 'N', word) for word in words
+                  if not re.match(r'-n$|\d+$|env$|--$|mpirun|mpiexec|\w+=', word))
 
 
 def values_of(setting):
@@ -80,7 +85,7 @@ def values_of(setting):
 
 
 def family(name):
-  """The program of a matrix's test: `mpi.nodes-sh-co.7` is of mpi.nodes. Those on devices say more."""
+  """What a matrix's test is about: `mpi.nodes-sh-co.7` is of mpi.nodes. Those on devices say more."""
   first, _, rest = name.partition('.')
   words = re.split('[.-]', rest)
   return f'{first}.{"-".join(words[:2]) if words[0] == "device" else words[0]}'
@@ -93,7 +98,8 @@ def listed(build):
   tests = {}
   for test in json.loads(answer.stdout)['tests']:
     properties = {entry['name']: entry['value'] for entry in test.get('properties', [])}
-    tests[test['name']] = Test(test['name'], properties.get('LABELS', []), properties.get('ENVIRONMENT', []))
+    tests[test['name']] = Test(test['name'], properties.get('LABELS', []), properties.get('ENVIRONMENT', []),
+                               test.get('command', []))
   return tests
 
 
@@ -107,26 +113,18 @@ def can_run(build, name):
 
 
 def needs(build, test):
-  """What a row with this test covers, at strength two."""
-  found = {('family', test.family, build)}
-  ranks = test.ranks
-  if ranks:
-    on = build if ranks <= MOST_SPINNING else 'either'
-    found |= {('family and ranks', test.family, ranks), ('ranks', test.family.partition('.')[0], ranks, on)}
-  for value in test.settings:
-    found |= {('setting', value, build), ('setting and family', value, test.family)}
-    if ranks:
-      found.add(('setting and ranks', value, ranks))
-  for one, other in itertools.combinations(test.settings, 2):
-    if one[0] == other[0]:
-      continue
-    found.add(('two settings', one, other))
-    if ranks and {one[0], other[0]} == {'QUADRILLE_ALGORITHM', 'QUADRILLE_NODES'}:
-      found.add(('algorithm, map and ranks', one, other, ranks))
+  """What a row with this test covers, in the builds of both ABIs. A setting, a program and a number of ranks are covered on
+  either: the code is the same."""
+  found = {('family', test.family, build), ('family and ranks', test.family, test.ranks)}
+  found |= {('setting', value) for value in test.settings}
+  if 'cluster' not in test.labels:  # programs on several hosts take seconds each, and run without hosts, too
+    found.add(('program', test.program))
+  if ALWAYS.search(test.name):
+    found.add(('always', test.name, build))
   return found
 
 
-def needs_of_strength_one(build, test):
+def fewer_needs(build, test):
   found = {('family', test.family, build), ('ranks', test.ranks, build)}
   if ALWAYS.search(test.name):
     found.add(('always', test.name, build))
@@ -135,8 +133,9 @@ def needs_of_strength_one(build, test):
 
 def cost(build, test):
   """About how long a test takes, in no unit."""
-  ranks = test.ranks or 2
-  return 1 + ranks / 4 * (4 if build == SPINNING and ranks > MOST_SPINNING else 1)
+  spins = build == SPINNING
+  return (1 + test.ranks / 4 * (4 if spins and test.ranks > MOST_SPINNING else 1)) * (1.6 if spins else 1) * (
+      2 if 'cluster' in test.labels else 1)
 
 
 def cover(covered):
@@ -170,7 +169,7 @@ def choose(builds):
   rows = cover({key: one for name, tests in both.items() for key, one in candidates(name, tests, needs).items()})
   for name, tests in builds.items():
     if name not in both:
-      rows |= cover(candidates(name, tests, needs_of_strength_one))
+      rows |= cover(candidates(name, tests, fewer_needs))
   return rows
 
 
@@ -179,7 +178,7 @@ def missing(builds, rows):
   wrong = []
   both = {name: tests for name, tests in builds.items() if name in (MAIN, SPINNING)}
   groups = [(both, needs)] if len(both) == 2 else []
-  groups += [({name: tests}, needs_of_strength_one) for name, tests in builds.items() if name not in both]
+  groups += [({name: tests}, fewer_needs) for name, tests in builds.items() if name not in both]
   for group, strength in groups:
     all_of = {key: what for name, tests in group.items() for key, (_, what) in candidates(name, tests, strength).items()}
     have = set().union(*(what for key, what in all_of.items() if key in rows), set())
@@ -213,9 +212,9 @@ def builds_there():
   for mpi in other_mpis.other_mpis():
     if mpi.abi in builds:
       names = other_mpis.names_for(mpi, ROOT / 'build' / mpi.abi)
-      builds[mpi.name] = {name: test for name, test in builds[mpi.abi].items() if name in names}
+      builds[mpi.name] = {name: copy.copy(test) for name, test in builds[mpi.abi].items() if name in names}
       for test in builds[mpi.name].values():
-        test.labels.add('mpi')
+        test.labels = test.labels | {'mpi'}
   return builds
 
 
@@ -224,6 +223,9 @@ def main(words):
     print(__doc__)
     return 2
   builds = builds_there()
+  if MAIN not in builds or SPINNING not in builds:
+    print('rows: there is no build of both ABIs; run make tests', file=sys.stderr)
+    return 1
   if words == ['check']:
     wrong = missing(builds, read())
     print('\n'.join(wrong) or 'each pair is in a row')

@@ -52,6 +52,17 @@ int make_graph(MPI_Comm cartcomm, plan::RanksAround edges, MPI_Info info, MPI_Co
                                           edges.destinations.data(), mpi().unweighted, info, 0, isocomm);
 }
 
+// The new communicator has the program's error handler, not the one that was set while it was made.
+void inherit_handler(MPI_Comm from, MPI_Comm made) {
+  MPI_Errhandler inherited, of_the_program;
+  if (!quadrille::has_own_handler(from) || mpi().Comm_get_errhandler(made, &inherited) != MPI_SUCCESS) return;
+  if (inherited == mpi().errors_return && mpi().Comm_get_errhandler(from, &of_the_program) == MPI_SUCCESS) {
+    mpi().Comm_set_errhandler(made, of_the_program);
+    mpi().Errhandler_free(&of_the_program);
+  }
+  mpi().Errhandler_free(&inherited);
+}
+
 int create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info, MPI_Comm* isocomm) {
   if (isocomm != nullptr) *isocomm = mpi().comm_null;
   if (!mpi().usable) return api::raise(cartcomm, MPI_ERR_OTHER);
@@ -82,6 +93,7 @@ int create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info, MPI_Com
   error = api::handled_later(cartcomm, [&] {
     return make_graph(cartcomm, edges_of(grid, around, s, me), hints.others ? info : mpi().info_null, isocomm);
   });
+  if (error == MPI_SUCCESS) inherit_handler(cartcomm, *isocomm);
   if (error != MPI_SUCCESS || dimensions == 0) return error;
   auto kept = team::isomorphic_around(std::move(grid), std::move(around));
   kept->asserted = hints.iso_sizes;

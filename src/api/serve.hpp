@@ -126,8 +126,8 @@ int raise_of_the_mpi(MPI_Comm comm, int error);
 // The end of each door: `return leave(...)`. The MPI has called the handler for errors of its own functions.
 [[gnu::always_inline]] inline int leave(int error) { return error == MPI_SUCCESS ? error : call_noted_handler(error); }
 
-// Calls a function of the MPI on `comm`. A handler of the program is called by the door, when all of ours is over: it
-// may throw, and some MPIs hide an error that such a handler was given.
+// Calls a function of the MPI on `comm`. A handler of the program is called by the door, after our frames have
+// returned: it may throw, and some MPIs hide an error that such a handler was given.
 template <class Forward>
 int handled_later(MPI_Comm comm, Forward forward) {
   if (!has_own_handler(comm)) return forward();

@@ -119,11 +119,19 @@ NativeRun::~NativeRun() {
 
 namespace {
 
+bool several_threads_call_mpi() {
+  int level = MPI_THREAD_MULTIPLE;
+  mpi().Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
+
 // While it lives, no error handler of the program is called for a request. Some MPIs report what is wrong with one on
-// MPI_COMM_WORLD.
+// MPI_COMM_WORLD. Another thread of the program must not lose its errors meanwhile: then the MPI calls the handler.
 class NoHandlers {
  public:
   explicit NoHandlers(MPI_Comm comm) {
+    static const bool several = several_threads_call_mpi();
+    if (several) return;
     if (has_own_handler(comm)) on_comm_.emplace(comm);
     if (has_own_handler(mpi().comm_world)) on_world_.emplace(mpi().comm_world);
   }

@@ -24,8 +24,8 @@ class NativeRun {
   NativeRun(const NativeRun&) = delete;
   NativeRun& operator=(const NativeRun&) = delete;
 
-  // Neither waits. Both return an MPI error code, and call no error handler of the program: the caller, who may hold a
-  // lock now, does.
+  // Neither waits. Both return an MPI error code. Where one thread alone calls MPI they call no error handler of the
+  // program: the caller calls it after releasing its lock.
   int start();
   int advance();
   bool done() const { return !under_way_; }

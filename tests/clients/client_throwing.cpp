@@ -92,6 +92,24 @@ void negative_neighborhood() {
   Quadrille_Iso_neighborhood_create(ring, -1, nullptr, MPI_INFO_NULL, &made);
 }
 
+// A communicator that Quadrille has made has the handler of the one that it was made from, if the MPI's have.
+void inherit_handler() {
+  const Counts out(2), in(2);
+  const int offsets[] = {1, -1};
+  MPI_Comm graph = MPI_COMM_NULL, made = MPI_COMM_NULL;
+  const int next = (rank + 1) % size, last = (rank + size - 1) % size;
+  MPI_Dist_graph_create_adjacent(ring, 1, &last, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+  Quadrille_Iso_neighborhood_create(ring, 2, offsets, MPI_INFO_NULL, &made);
+  MPI_Errhandler natively, ours;
+  MPI_Comm_get_errhandler(graph, &natively);
+  MPI_Comm_get_errhandler(made, &ours);
+  wrong += natively != ours;
+  MPI_Errhandler_free(&natively);
+  MPI_Errhandler_free(&ours);
+  MPI_Comm_free(&graph);
+  MPI_Comm_free(&made);
+}
+
 void no_communicator() {
   const Counts out(2), in(2);
   std::vector<MPI_Count> counts(static_cast<std::size_t>(size), 2);
@@ -220,6 +238,7 @@ int main(int argc, char** argv) {
     expect("a negative count of a neighbour collective", negative_neighbor);
     expect("a negative number of offsets", negative_neighborhood);
     expect("no communicator", no_communicator);
+    inherit_handler();
 #endif
     expect("a message that is too long, in a list", in_a_list);
     expect_end_of_thread("pthread_exit in the handler", Way::exit_thread);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rows of the matrices: each pair is in one, and what is missing is found."""
+"""The rows of the matrices cover what they should, and what is missing is found."""
 
 import pathlib
 import sys
@@ -23,16 +23,17 @@ BUILDS = {build: matrix(build) for build in ('openmpi', 'mpich')}
 
 
 class Rows(unittest.TestCase):
-  def test_each_pair_is_in_a_row(self):
+  def test_all_is_covered(self):
     chosen = rows.choose(BUILDS)
     self.assertEqual(rows.missing(BUILDS, chosen), [])
     tests = [BUILDS[build][name] for build, name in chosen]
-    for way in ('heap', 'ring', 'cma-read'):
-      for nodes in ('blocked:1', 'blocked:2', 'ragged:1'):
-        self.assertTrue(any(('QUADRILLE_REACH', way) in test.settings and ('QUADRILLE_NODES', nodes) in test.settings
-                            for test in tests))
+    for nodes in ('blocked:1', 'blocked:2', 'ragged:1'):
+      self.assertTrue(any(('QUADRILLE_NODES', nodes) in test.settings for test in tests))
+    for program in ('mpi.api', 'mpi.dropin', 'mpi.sparse'):
       for ranks in (2, 3, 5):
-        self.assertTrue(any(('QUADRILLE_REACH', way) in test.settings and test.ranks == ranks for test in tests))
+        self.assertTrue(any(test.family == program and test.ranks == ranks for test in tests))
+      for build in BUILDS:
+        self.assertTrue(any(name.startswith(program) for one, name in chosen if one == build))
     self.assertLess(len(chosen), len(matrix('openmpi')) / 2)
 
   def test_a_row_that_goes_is_missed(self):
@@ -48,6 +49,14 @@ class Rows(unittest.TestCase):
 
   def test_a_row_without_a_test_is_found(self):
     self.assertIn('openmpi has no test mpi.gone.3', rows.missing(BUILDS, rows.choose(BUILDS) | {('openmpi', 'mpi.gone.3')}))
+
+  def test_each_program_is_in_a_row(self):
+    more = {build: dict(tests) for build, tests in BUILDS.items()}
+    more['mpich']['mpi.api-blocked:1-heap-b.2'] = rows.Test(
+        'mpi.api-blocked:1-heap-b.2', {'mpi'}, ['QUADRILLE_NODES=blocked:1'],
+        ['/usr/bin/says.sh', 'a 3', '--', 'mpirun', '-n', '2', '/x/bin/quadrille_b', '7'])
+    self.assertEqual(more['mpich']['mpi.api-blocked:1-heap-b.2'].program, 'quadrille_b')
+    self.assertTrue(any('quadrille_b' in one for one in rows.missing(more, rows.choose(BUILDS))))
 
   def test_what_is_no_matrix_runs_always(self):
     chosen = rows.choose(BUILDS)

@@ -54,6 +54,16 @@ TEST_F(Mapped, OverIsNotShareable) {
   expect_hole();
 }
 
+// The system maps whole pages.
+TEST_F(Mapped, PartOfAPageTakesThePage) {
+  ASSERT_NE(mmap(block_ + 65536, 65536 - 100, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            MAP_FAILED);
+  expect_hole();
+  ASSERT_EQ(munmap(block_ + 200'704, 100), 0);
+  EXPECT_FALSE(heap_shareable(block_ + 200'704, 1));
+  EXPECT_TRUE(heap_shareable(block_ + 200'704 + 4096, 1));
+}
+
 TEST_F(Mapped, AwayIsNotShareable) {
   ASSERT_EQ(munmap(block_ + 65536, 65536), 0);
   expect_hole();

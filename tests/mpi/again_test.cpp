@@ -1,10 +1,12 @@
 // Calls like one before take the short way: of small blocks, with int counts and with large ones, and of large blocks
 // of one size.
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "api/doors.hpp"
+#include "quadrille.h"
 #include "team/team.hpp"
 #include "world.hpp"
 
@@ -165,6 +167,37 @@ TYPED_TEST(Again, Allgatherv) {
   }
   recv.counts.back() = -1;
   EXPECT_FALSE(with(again)) << "a wrong count";
+  std::fill(recv.counts.begin(), recv.counts.end(), 0);
+  EXPECT_FALSE(with(again)) << "nothing moves: other ranks may take the whole way, and exchange nothing there";
+}
+
+// MPIs give the handle of a freed datatype to the next one.
+TEST_F(MpiTest, AgainWithATypeWhoseHandleWasThatOfAFreedOne) {
+  const int ranks = world().size, me = world().rank;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  for (int turn = 0; turn < 20; ++turn) {
+    const int elements = turn % 2 == 0 ? 2 : 4;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(elements, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    for (int call = 0; call < 4; ++call) {
+      std::vector<int> send(static_cast<std::size_t>(elements * ranks)), recv(send.size(), -1), expected(send.size());
+      for (int i = 0; i < elements * ranks; ++i) {
+        send[static_cast<std::size_t>(i)] = 1000 * me + i + turn;
+        expected[static_cast<std::size_t>(i)] = 1000 * (i / elements) + me * elements + i % elements + turn;
+      }
+      ASSERT_EQ(Quadrille_Alltoall(send.data(), 1, type, recv.data(), 1, type, comm), MPI_SUCCESS);
+      ASSERT_EQ(recv, expected) << "turn " << turn;
+      std::fill(recv.begin(), recv.end(), -1);
+      for (int i = 0; i < elements * ranks; ++i)
+        expected[static_cast<std::size_t>(i)] = 1000 * (i / elements) + i % elements + turn;
+      ASSERT_EQ(Quadrille_Allgather(send.data(), 1, type, recv.data(), 1, type, comm), MPI_SUCCESS);
+      ASSERT_EQ(recv, expected) << "turn " << turn;
+    }
+    MPI_Type_free(&type);
+  }
+  MPI_Comm_free(&comm);
 }
 
 class AgainLarge : public MpiTest {

@@ -295,6 +295,19 @@ TEST(Select, ObeysWhatWasMeasured) {
       << why();
 }
 
+// A trial would run again what the table has the result of.
+TEST(Select, TriesNothingWhereATableSaysThatNothingIsFaster) {
+  SizedChoices measured = {{1 << 20, {}}};
+  GlobalKey k = key(Collective::alltoall, 8);
+  k.nodes = 2, k.ranks = 8, k.ranks_on_node = 4, k.inbox = false;
+  k.direct = k.tries = k.tries_between = true;
+  ASSERT_FALSE(select(k, {}).rivals.empty()) << "without a table others are tried";
+  k.measured = &measured;
+  EXPECT_TRUE(select(k, {}).rivals.empty());
+  k.bytes = (1 << 20) + 1;
+  EXPECT_FALSE(select(k, {}).rivals.empty()) << "above all that was measured";
+}
+
 TEST(Select, ObeysWhatWasMeasuredBetweenNodesBeforeTheModel) {
   const Model model{{1e-6, 1e-9, 0}, {1, 1, 0}};  // ours is as good as nothing beside the MPI's
   GlobalKey k = key(Collective::alltoall, 8);

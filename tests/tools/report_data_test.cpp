@@ -17,6 +17,7 @@
 #include "report/cases.hpp"
 #include "report/child.hpp"
 #include "report/graph.hpp"
+#include "report/matrix.hpp"
 #include "report/read.hpp"
 #include "team/record_file.hpp"
 
@@ -80,6 +81,21 @@ TEST(ReportRead, AnyRankKnowsWhoIsInACommunicator) {
   EXPECT_EQ(data["communicators"][0]["told"], 2);
   EXPECT_EQ(data["communicators"][0]["bytes"], (ReportData{{8, 8}, {8, 8}}));
   EXPECT_EQ(data["traffic"]["bytes"], (ReportData{{8, 8}, {8, 8}}));
+}
+
+TEST(ReportMatrix, GroupsManyRanks) {
+  for (const int ranks : {256, 257, 513, 1000}) {
+    Matrix matrix(ranks, true);
+    matrix.add(0, ranks - 1, 3);
+    matrix.add(ranks - 1, ranks - 1, 5);
+    const auto json = matrix.json();
+    const int group = json["bin"].get<int>();
+    const auto& rows = json["bytes"];
+    EXPECT_EQ(group, (ranks + 255) / 256);
+    ASSERT_EQ(rows.size(), static_cast<std::size_t>((ranks + group - 1) / group)) << ranks;
+    EXPECT_EQ(rows.front().back(), 3);
+    EXPECT_EQ(rows.back().back(), 5);
+  }
 }
 
 TEST(ReportRead, WithoutABlockTheLeastIsNone) {
