@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "oracle.hpp"
+#include "quadrille.h"
 #include "world.hpp"
 
 namespace quadrille::test {
@@ -125,6 +126,32 @@ TEST_F(ByteType, NotOfDistributedArrays) {
   MPI_Type_commit(&type);
   EXPECT_FALSE(make_byte_type(type, bytes));
   MPI_Type_free(&type);
+}
+
+// A type that is packed into the bytes as they lie is moved without its map. So both patterns by which that is found
+// out must differ where parts change places.
+TEST_F(ByteType, PartsThatChangePlacesAreNotPlainBytes) {
+  for (const int part : {1, 239, 241, 251, 252}) {
+    const int lengths[] = {part, part};
+    const MPI_Aint places[] = {part, 0};
+    MPI_Datatype type;
+    MPI_Type_create_hindexed(2, lengths, places, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    const auto ranks = static_cast<std::size_t>(world().size), size = static_cast<std::size_t>(2 * part);
+    const auto value = [](int from, int to, std::size_t i) {
+      return static_cast<unsigned char>(31 * from + 7 * to + 3 * static_cast<int>(i) + static_cast<int>(i) / 83);
+    };
+    std::vector<unsigned char> send(ranks * size), recv(ranks * size), expected(ranks * size);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      for (std::size_t i = 0; i < size; ++i) {
+        send[r * size + i] = value(world().rank, static_cast<int>(r), i);
+        expected[r * size + i] = value(static_cast<int>(r), world().rank, (i + static_cast<std::size_t>(part)) % size);
+      }
+    }
+    ASSERT_EQ(Quadrille_Alltoall(send.data(), 1, type, recv.data(), 2 * part, MPI_BYTE, MPI_COMM_WORLD), MPI_SUCCESS);
+    EXPECT_EQ(recv, expected) << "parts of " << part;
+    MPI_Type_free(&type);
+  }
 }
 
 }  // namespace

@@ -101,7 +101,9 @@ inline unsigned long batches() { return count("cuMemcpyBatchAsync_v2") + launche
 
 // By leaders the first rank of a device copies for all of it.
 inline bool is_led = false;
-inline bool leads() { return !is_led || rank == 0 || (name == "devices" && rank == 1); }
+// Have odd ranks another device than even ones? If it is hidden from the others, each takes its own for the first.
+inline bool has_two_devices() { return name == "devices" || name == "hidden"; }
+inline bool leads() { return !is_led || rank == 0 || (has_two_devices() && rank == 1); }
 
 // Were calls of this rank pulled, in which it received several blocks? Only CUDA's table tells.
 struct Pulled {

@@ -25,7 +25,7 @@ bool can_be_led(const Buffers& one) {
 }
 // Is it this rank that copies its data? Collective.
 bool copies_itself(const Buffers& one) {
-  const int key = name == "devices" ? rank % 2 : 0;
+  const int key = has_two_devices() ? rank % 2 : 0;
   int first[2] = {INT_MAX, INT_MAX};
   if (can_be_led(one)) first[key] = one.on.me;
   MPI_Allreduce(MPI_IN_PLACE, first, 2, MPI_INT, MPI_MIN, one.on.comm);
@@ -95,7 +95,7 @@ void check_kinds(const On& on) {
 void check_leaders(const On& on) {
   if (!is_led || is_refused()) return;
   const unsigned long opened = opens(),
-                      others = leads() ? static_cast<unsigned long>(on.ranks - 1) / (name == "devices" ? 2 : 1) : 0;
+                      others = leads() ? static_cast<unsigned long>(on.ranks - 1) / (has_two_devices() ? 2 : 1) : 0;
   {
     Buffers one({Form::alltoall, 5000}, on);
     one.check_calls(3, "by leaders");
