@@ -103,20 +103,6 @@ Call with_any_send_type(Call call) {
 
 }  // namespace
 
-NativeRun::NativeRun(const Call& call, int send_blocks, int recv_blocks, const MPI_Comm& user)
-    : call_(with_any_send_type(call), send_blocks, recv_blocks), user_(user), send_blocks_(send_blocks) {}
-
-NativeRun::NativeRun(MPI_Request made, bool persistent, const MPI_Comm& user)
-    : call_(Call{}, 0, 0),
-      user_(user),
-      send_blocks_(0),
-      request_(made),
-      made_(persistent ? Made::to_be_started : Made::before) {}
-
-NativeRun::~NativeRun() {
-  if (made_ == Made::to_be_started && request_ != mpi().request_null) mpi().Request_free(&request_);
-}
-
 namespace {
 
 bool several_threads_call_mpi() {
@@ -143,6 +129,20 @@ class NoHandlers {
 
 }  // namespace
 
+NativeRun::NativeRun(const Call& call, int send_blocks, int recv_blocks, const MPI_Comm& user)
+    : call_(with_any_send_type(call), send_blocks, recv_blocks), user_(user), send_blocks_(send_blocks) {}
+
+NativeRun::NativeRun(MPI_Request made, bool persistent, const MPI_Comm& user)
+    : call_(Call{}, 0, 0),
+      user_(user),
+      send_blocks_(0),
+      request_(made),
+      made_(persistent ? Made::to_be_started : Made::before) {}
+
+NativeRun::~NativeRun() {
+  if (made_ == Made::to_be_started && request_ != mpi().request_null) mpi().Request_free(&request_);
+}
+
 int NativeRun::start() {
   has_raised_ = false;
   if (made_ != Made::by_start) {
@@ -155,6 +155,7 @@ int NativeRun::start() {
   const BothSides sides(call);
   if (sides.error() != MPI_SUCCESS) return sides.error();
   const ErrorsReturned guard(call.comm);  // the caller raises them
+  const NoHandlers of_world(mpi().comm_null);
   request_ = mpi().request_null;
   const int error = do_as(
       call.collective,
