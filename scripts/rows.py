@@ -5,8 +5,8 @@
   rows.py check    say what no row covers, and which rows name no test
 
 The tests of a matrix (MATRICES) are programs that run with many numbers of ranks, MPIs and settings. The rows cover each
-program with its arguments, each value of a setting, and each pair of a family of tests with a number of ranks and with
-an MPI. Covering each pair of settings, too, would take twice as long: `make test-all` runs all of them. With
+program with its arguments, each value of a setting, and each pair of a family of tests with a number of ranks up to
+five and with an MPI. Covering each pair of settings, too, would take twice as long: `make test-all` runs all of them. With
 AddressSanitizer, where a test takes ten times as long, and on the other MPIs, which run the core tests, the rows cover
 each family and each number of ranks; with AddressSanitizer the rows of a program share its cases. The tests of ALWAYS are rows.
 
@@ -35,8 +35,11 @@ ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|nei
                     r'|refused-(dropin|api|api-nodes)\.3|refused-trials\.4)$')
 # More ranks than this take a rank that never leaves its processor, as a waiting one of MPICH, half a minute.
 MOST_SPINNING = 4
+# Pairs of a family with more ranks than this, which take up to a minute a test on two processors, are left to `make test-all`.
+MOST_RANKS = 5
 # What `make test-all` alone runs: (tests, why).
 LONG = [
+    (r'^wheel\.', 'builds both ABIs once more, and installs wheels of the package index: five minutes'),
     (r'^package\.deb$', 'builds everything twice, and wants what makes Debian packages'),
     (r'^docs\.site-built$', 'wants the Python package index'),
     (r'^Crowd\..*1024|ThousandRanksAreProved|^OrderPlanTest\.AllPairs', 'a thousand ranks in one process take minutes'),
@@ -115,7 +118,9 @@ def can_run(build, name):
 def needs(build, test):
   """What a row with this test covers, in the builds of both ABIs. A setting, a program and a number of ranks are covered on
   either: the code is the same."""
-  found = {('family', test.family, build), ('family and ranks', test.family, test.ranks)}
+  found = {('family', test.family, build)}
+  if test.ranks <= MOST_RANKS:
+    found.add(('family and ranks', test.family, test.ranks))
   found |= {('setting', value) for value in test.settings}
   if 'cluster' not in test.labels:  # programs on several hosts take seconds each, and run without hosts, too
     found.add(('program', test.program))
