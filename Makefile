@@ -43,7 +43,7 @@ help:
 	@echo 'make test-tsan      run the tests of the executor with ThreadSanitizer'
 	@echo "make test-device-all  all tests on a device's memory, also on MPIs that take it; needs no GPU"
 	@echo 'make format         format all sources'
-	@echo 'make rows           choose the tests of the large matrices that make test runs anew (tests/rows.txt)'
+	@echo 'make rows           add rows of the large matrices for what none covers (tests/rows.txt)'
 	@echo 'make fuzz           random programs under all MPIs (SECONDS=3600)'
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
 	@echo 'make results        repeat the figures of the papers that this machine can repeat (RESULTS=build/results RUNS=3)'

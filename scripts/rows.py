@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Which tests of the large matrices `make test` runs: the rows in tests/rows.txt.
 
-  rows.py write    choose the rows anew, from the builds in build/openmpi, build/mpich and, where it is, build/openmpi-asan
+  rows.py write    add rows for what none covers, and drop rows that name no test; from the builds in build/openmpi, build/mpich
+                   and, where it is, build/openmpi-asan
   rows.py check    say what no row covers, and which rows name no test
 
 The tests of a matrix (MATRICES) are programs that run with many numbers of ranks, MPIs and settings. The rows cover each
-program with its arguments, each value of a setting, and each pair of a family of tests with a number of ranks up to
-five and with an MPI. Covering each pair of settings, too, would take twice as long: `make test-all` runs all of them. With
-AddressSanitizer, where a test takes ten times as long, and on the other MPIs, which run the core tests, the rows cover
-each family and each number of ranks; with AddressSanitizer the rows of a program share its cases. The tests of ALWAYS are rows.
+family of tests (`mpi.nodes`) and each number of ranks, on one of the two ABIs, and the tests of ALWAYS; rows that are there
+stay, so more than that is covered. With AddressSanitizer, where a test takes ten times as long, and on the other MPIs, which
+run the core tests, each family and each number of ranks is covered; with AddressSanitizer the rows of a program share its
+cases. `make test-all` runs all tests.
 
 All other tests run always, but for those of LONG, which `make test-all` runs, and of ONE_ABI, which run in one build.
 """
@@ -35,8 +36,6 @@ ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|nei
                     r'|refused-(dropin|api|api-nodes)\.3|refused-trials\.4)$')
 # More ranks than this take a rank that never leaves its processor, as a waiting one of MPICH, half a minute.
 MOST_SPINNING = 4
-# Pairs of a family with more ranks than this, which take up to a minute a test on two processors, are left to `make test-all`.
-MOST_RANKS = 5
 # What `make test-all` alone runs: (tests, why).
 LONG = [
     (r'^wheel\.', 'builds both ABIs once more, and installs wheels of the package index: five minutes'),
@@ -49,42 +48,19 @@ LONG = [
 ]
 # No MPI has a part in what these find, or they are drawn anew each time.
 ONE_ABI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info)_runs$|mpi\.device-huge\.)')
-# Settings that say how a test looks, and not what Quadrille does.
-NO_FACTORS = re.compile(r'QUADRILLE_(TUNING|EXPLAIN|TEST_\w+)=')
 
 
 class Test:
-  """A test of CTest: its labels, and what it has of each factor."""
+  """A test of CTest."""
 
-  def __init__(self, name, labels, environment=(), command=()):
+  def __init__(self, name, labels):
     self.name, self.labels = name, set(labels)
-    self.program = program_of(command)
     number = re.search(r'\.(?:ranks)?(\d+)$', name)
     self.ranks = int(number[1]) if number else None
     self.family = family(name)
-    self.settings = sorted({value for setting in environment
-                            if setting.startswith('QUADRILLE_') and not NO_FACTORS.match(setting)
-                            for value in values_of(setting)})
 
   def is_of_a_matrix(self):
     return self.ranks is not None and bool(self.labels & MATRICES)
-
-
-def program_of(command):
-  """What a command runs, without launchers, folders, numbers and what the output must say."""
-  words = [re.sub(r'.*/', '', word) for word in command]
-  if 'says.sh' in words and '--' in words:
-    words = words[words.index('--') + 1:]
-  return ' '.join(re.sub(r'\d+', 'N', word) for word in words
-                  if not re.match(r'-n$|\d+$|env$|--$|mpirun|mpiexec|\w+=', word))
-
-
-def values_of(setting):
-  """A setting as (name, value). Of algorithms that are forced, one for each collective."""
-  name, _, value = setting.partition('=')
-  if name != 'QUADRILLE_ALGORITHM':
-    return [(name, value)]
-  return [(name, one.partition('=')[2]) for one in value.split(';') if one]
 
 
 def family(name):
@@ -101,8 +77,7 @@ def listed(build):
   tests = {}
   for test in json.loads(answer.stdout)['tests']:
     properties = {entry['name']: entry['value'] for entry in test.get('properties', [])}
-    tests[test['name']] = Test(test['name'], properties.get('LABELS', []), properties.get('ENVIRONMENT', []),
-                               test.get('command', []))
+    tests[test['name']] = Test(test['name'], properties.get('LABELS', []))
   return tests
 
 
@@ -116,16 +91,10 @@ def can_run(build, name):
 
 
 def needs(build, test):
-  """What a row with this test covers, in the builds of both ABIs. A setting, a program and a number of ranks are covered on
-  either: the code is the same."""
-  found = {('family', test.family, build)}
-  if test.ranks <= MOST_RANKS:
-    found.add(('family and ranks', test.family, test.ranks))
-  found |= {('setting', value) for value in test.settings}
-  if 'cluster' not in test.labels:  # programs on several hosts take seconds each, and run without hosts, too
-    found.add(('program', test.program))
-  if ALWAYS.search(test.name):
-    found.add(('always', test.name, build))
+  """What a row with this test covers, in the builds of both ABIs."""
+  found = {('family', test.family), ('ranks', test.family.partition('.')[0], test.ranks)}
+  if ALWAYS.search(test.name) and build == MAIN:
+    found.add(('always', test.name))
   return found
 
 
@@ -143,9 +112,11 @@ def cost(build, test):
       2 if 'cluster' in test.labels else 1)
 
 
-def cover(covered):
-  """Chooses of {key: (cost, what it covers)} keys that together cover all, each time the one that covers most for its cost."""
+def cover(covered, there=frozenset()):
+  """Chooses of {key: (cost, what it covers)} keys that cover all that the keys in `there` do not, each time the one that
+  covers most for its cost."""
   left = set().union(*(what for _, what in covered.values())) if covered else set()
+  left -= set().union(*(what for key, (_, what) in covered.items() if key in there), set())
   heap = [(-len(what) / price, key) for key, (price, what) in covered.items()]
   heapq.heapify(heap)
   chosen = set()
@@ -168,13 +139,13 @@ def candidates(build, tests, strength):
           if test.is_of_a_matrix() and can_run(build, name)}
 
 
-def choose(builds):
-  """The rows: a set of (build, test). builds: {name: {test: Test}}."""
+def choose(builds, there=frozenset()):
+  """The rows: a set of (build, test), with those that are there. builds: {name: {test: Test}}."""
   both = {name: tests for name, tests in builds.items() if name in (MAIN, SPINNING)}
-  rows = cover({key: one for name, tests in both.items() for key, one in candidates(name, tests, needs).items()})
+  rows = there | cover({key: one for name, tests in both.items() for key, one in candidates(name, tests, needs).items()}, there)
   for name, tests in builds.items():
     if name not in both:
-      rows |= cover(candidates(name, tests, fewer_needs))
+      rows |= cover(candidates(name, tests, fewer_needs), there)
   return rows
 
 
@@ -235,9 +206,9 @@ def main(words):
     wrong = missing(builds, read())
     print('\n'.join(wrong) or 'each pair is in a row')
     return 1 if wrong else 0
-  rows = choose(builds)
-  if ROWS.exists():
-    rows |= {row for row in read() if row[0] not in builds}
+  there = read() if ROWS.exists() else set()
+  rows = choose(builds, frozenset((build, name) for build, name in there
+                                  if build not in builds or (name in builds[build] and can_run(build, name))))
   ROWS.write_text('# The tests of the large matrices that `make test` runs, by build or MPI. Written by scripts/rows.py.\n' +
                   ''.join(f'{build} {name}\n' for build, name in sorted(rows)))
   for name in sorted(builds):
