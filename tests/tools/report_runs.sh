@@ -33,7 +33,7 @@ report_of $? 2 1 early
 expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 4 "$REPORT_PROGRAM" all
 python3 "$here/report_page.py" "$data" "$page" replay 4 >"$work/checked" 2>&1 || fail "replay: $(tail -n 3 "$work/checked")"
 # So are calls between neighbours, in every kind of topology. Of these and the next ones the times are not looked at.
-report="$report --replay-seconds 20"
+report="$report --replay-seconds 60"
 expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 4 "$REPORT_PROGRAM" neighbors
 python3 "$here/report_page.py" "$data" "$page" neighbors 4 >"$work/checked" 2>&1 || fail "neighbours: $(tail -n 3 "$work/checked")"
 # And calls that are started and waited for.
