@@ -8,8 +8,8 @@
 The tests of a matrix (MATRICES) are programs that run with many numbers of ranks, MPIs and settings. The rows cover each
 family of tests (`mpi.nodes`) and each number of ranks, on one of the two ABIs, and the tests of ALWAYS; rows that are there
 stay, so more than that is covered. With AddressSanitizer, where a test takes ten times as long, and on the other MPIs, which
-run the core tests, each family and each number of ranks is covered; with AddressSanitizer the rows of a program share its
-cases. `make test-all` runs all tests.
+run the core tests, each family and each number of ranks is covered; with AddressSanitizer each row runs a sixth
+of its cases, another one than the other rows of the program. `make test-all` runs all tests.
 
 All other tests run always, but for those of LONG, which `make test-all` runs, and of ONE_ABI, which run in one build.
 """
@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROWS = ROOT / 'tests' / 'rows.txt'
 # Labels of the matrices.
 MATRICES = {'mpi', 'examples', 'cluster', 'hosts'}
-SANITIZED = 'asan'
+SANITIZED, PARTS = 'asan', 6
 MAIN, SPINNING = 'openmpi', 'mpich'
 # Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
 # neighbours also with six, where there are grids to recognise; requests also with more ranks than processors, in orders
@@ -174,11 +174,9 @@ def selected(build, tests, rows):
 
 
 def part_of(name, names):
-  """Which part of its cases a test runs with AddressSanitizer, as "0/2", or None for all of them. The rows of a program share
-  its cases, but one rank has little to do and runs all."""
-  program, _, ranks = name.rpartition('.')
-  shared = sorted(one for one in names if one.rpartition('.')[0] == program and not one.endswith('.1'))
-  return None if ranks == '1' or len(shared) < 2 else f'{shared.index(name)}/{len(shared)}'
+  """The sixth of its cases that a test runs with AddressSanitizer, as "0/6": the rows of a program have one after the other."""
+  program = name.rpartition('.')[0]
+  return f'{sorted(one for one in names if one.rpartition(".")[0] == program).index(name) % PARTS}/{PARTS}'
 
 
 def builds_there():
