@@ -22,7 +22,6 @@ import subprocess
 import sys
 import time
 
-import rows
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / 'build'

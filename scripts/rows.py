@@ -202,7 +202,7 @@ def main(words):
     return 1
   if words == ['check']:
     wrong = missing(builds, read())
-    print('\n'.join(wrong) or 'each pair is in a row')
+    print('\n'.join(wrong) or 'the rows cover all that they should')
     return 1 if wrong else 0
   there = read() if ROWS.exists() else set()
   rows = choose(builds, frozenset((build, name) for build, name in there

@@ -169,7 +169,7 @@ def check_rows(arguments, totals):
   for one in wrong[:SLOWEST]:
     print(one)
   if wrong:
-    totals.failures.append(f'tests/rows.txt: {len(wrong)} pairs or tests are not as the builds have them; run make rows')
+    totals.failures.append(f'tests/rows.txt: {len(wrong)} things that no row covers, or rows without a test; run make rows')
 
 
 def main():
