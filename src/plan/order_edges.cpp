@@ -15,9 +15,9 @@ template <class At>
 void sort_along(const Box& box, std::span<EdgeCopy> edges, const At& at) {
   if (edges.size() < 2 || pairs_in(box) == 1) return;
   const auto [first, second] = halves(box);
-  const auto middle = std::stable_partition(edges.begin(), edges.end(), [&](const EdgeCopy& edge) {
+  const auto middle = std::stable_partition(edges.begin(), edges.end(), [&, &half = first](const EdgeCopy& edge) {
     const Pair pair = at(edge);
-    return pair.source < first.source + first.sources && pair.destination < first.destination + first.destinations;
+    return pair.source < half.source + half.sources && pair.destination < half.destination + half.destinations;
   });
   const auto count = static_cast<std::size_t>(middle - edges.begin());
   sort_along(first, edges.first(count), at);
