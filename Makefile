@@ -182,7 +182,7 @@ wheel: build/wheel-openmpi/build.ninja build/wheel-mpich/build.ninja
 	@for abi in mpich openmpi; do \
 	  cmake --build build/wheel-$$abi -j $(JOBS) && \
 	  cmake --install build/wheel-$$abi --prefix build/wheel/tree --strip >build/wheel-$$abi/install.log && \
-	  strip build/wheel/tree/bin/quadrille-$$abi build/wheel/tree/libexec/quadrille/$$abi/quadrille-lab || exit 1; done
+	  strip build/wheel/tree/bin/quadrille-$$abi build/wheel/tree/bin/quadrille-lab-$$abi || exit 1; done
 	@python3 scripts/wheel.py --tree build/wheel/tree --out build/wheel
 
 # For a bare machine with GPUs (docs/gpu.md): our programs, an MPI, and what measures them.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/results/gpu.md from the data of `quadrille bench --figure gpu-1` to `gpu-10`, and of one GPU (gpu_report_page.py).
+"""Writes docs/results/gpu.md from the data of `quadrille-lab bench --figure gpu-1` to `gpu-10`, and of one GPU (gpu_report_page.py).
 
   bench/gpu_page.py >docs/results/gpu.md
   bench/gpu_page.py check                   is the page what is stored, and does that agree with its words (gpu_numbers.py)?
@@ -137,7 +137,7 @@ def main(said):
   print('# GPUs\n')
   print('The figures of Namugwanya et al. ([benchmark.md](../benchmark.md#figures-on-gpus)). Written by `bench/gpu_page.py`.\n')
   print('On a machine with GPUs, with a rank for each of them:\n')
-  print('    for n in 1 2 3 4 5 6 7 8 9 10; do mpirun -n 8 quadrille bench --figure gpu-$n --results docs/results/gpu; done\n')
+  print('    for n in 1 2 3 4 5 6 7 8 9 10; do mpirun -n 8 quadrille-lab bench --figure gpu-$n --results docs/results/gpu; done\n')
   print('| figure | here |\n|---|---|')
   for number in range(1, 11):
     here = f'[measured](#figure-{number})' if runs_of(number) else f'{UNTESTED}: {ONE_GPU}'

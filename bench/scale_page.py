@@ -2,7 +2,7 @@
 """Simulates 256 nodes of 128 ranks, judges the simulation by times that were measured, and writes the page of results.
 
     bench/scale_page.py fit         # docs/results/scale/fit.json: constants of the test bed, and what was not fitted
-    bench/scale_page.py simulate    # docs/results/scale/NETWORK-COLLECTIVE.json, by build/openmpi/bin/quadrille; or some of them,
+    bench/scale_page.py simulate    # docs/results/scale/NETWORK-COLLECTIVE.json, by build/openmpi/bin/quadrille-lab; or some of them,
                                     # by their names: simulate hdr-alltoall
     bench/scale_page.py write       # docs/results/scale.md, from what is stored there
     bench/scale_page.py check       # is it that page?
@@ -24,7 +24,7 @@ from programs.common import A_QUARTER  # noqa: E402  pylint: disable=wrong-impor
 STORED = ROOT / 'docs' / 'results' / 'scale'
 PAGE = ROOT / 'docs' / 'results' / 'scale.md'
 HOSTS = ROOT / 'docs' / 'results' / 'hosts'
-TOOL = ROOT / 'build' / 'openmpi' / 'bin' / 'quadrille'
+LAB = ROOT / 'build' / 'openmpi' / 'bin' / 'quadrille-lab'
 
 # ---- The judgement ----
 
@@ -66,7 +66,7 @@ def simulated(network, layout, algorithms, sizes, folder):
   hosts, here = BEDS[layout]
   names = {as_it_was(one): one for one in algorithms}
   (folder / 'network.json').write_text(json.dumps(network))
-  subprocess.run([TOOL, 'simulate', 'alltoallv', '--distribution', 'uniform', '--ranks', str(hosts * here), '--per-node', str(here),
+  subprocess.run([LAB, 'simulate', 'alltoallv', '--distribution', 'uniform', '--ranks', str(hosts * here), '--per-node', str(here),
                   '--sizes', ','.join(map(str, sizes)), '--no-rivals', '--network', folder / 'network.json', '--json',
                   folder / 'out.json', '--algorithms', ','.join(names)], check=True, stdout=subprocess.DEVNULL)
   rows = json.loads((folder / 'out.json').read_text())['rows']
@@ -164,12 +164,12 @@ def simulate():
     if only and path_of(network, collective).stem not in only:
       continue
     words = words_of(network, collective)
-    print('quadrille ' + ' '.join(words), flush=True)
+    print('quadrille-lab ' + ' '.join(words), flush=True)
     with tempfile.TemporaryDirectory() as folder:
-      subprocess.run([TOOL, *words, '--json', f'{folder}/out.json'], check=True)
+      subprocess.run([LAB, *words, '--json', f'{folder}/out.json'], check=True)
       whole = json.loads(pathlib.Path(folder, 'out.json').read_text())
     rows = ',\n  '.join(json.dumps(row) for row in whole.pop('rows'))
-    head = json.dumps({'command': 'quadrille ' + ' '.join(words), **whole})[1:-1]
+    head = json.dumps({'command': 'quadrille-lab ' + ' '.join(words), **whole})[1:-1]
     path_of(network, collective).write_text('{' + head + ',\n "rows": [\n  ' + rows + ']}\n')
 
 
@@ -318,9 +318,9 @@ def claims():
 def page():
   lines = ['# 256 nodes of 128 ranks, by simulation', '',
            '<!-- Written by bench/scale_page.py from docs/results/scale. -->', '',
-           'Nobody here has such a machine. [`quadrille simulate`](../simulate.md) runs the schedules of all 32,768 ranks through a '
+           'Nobody here has such a machine. [`quadrille-lab simulate`](../simulate.md) runs the schedules of all 32,768 ranks through a '
            'network, message by message, and beside them what Open MPI 5 and MPICH choose by themselves. Constants of the networks '
-           'have sources or are assumed (`quadrille simulate --list-networks`); `:fast` and `:slow` take all of them at the ends of '
+           'have sources or are assumed (`quadrille-lab simulate --list-networks`); `:fast` and `:slow` take all of them at the ends of '
            'their ranges. Every number here is from the JSON in [scale](scale), which `bench/scale_page.py simulate` makes again.', '',
            '## The target: 3 times as fast as the faster rival, up to 1 KiB', '']
   rows = target_rows()

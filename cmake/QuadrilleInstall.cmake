@@ -1,6 +1,6 @@
 # What `cmake --install` puts under a prefix. Both ABIs can be installed into one prefix:
 #   bin/quadrille-<abi>, bin/quadrille    the tool; the plain name is the ABI installed last
-#   libexec/quadrille/<abi>/quadrille-lab the laboratory, which the tool starts for figures
+#   bin/quadrille-lab-<abi>, bin/quadrille-lab   the laboratory, likewise
 #   lib/quadrille/<abi>/                  libquadrille.so, libquadrille_mpi.so and, for names that not
 #                                         every MPI has, libquadrille_mpi_large.so and
 #                                         libquadrille_mpi[x]_persistent.so
@@ -44,30 +44,30 @@ foreach(_door quadrille_preload quadrille_preload_large quadrille_preload_persis
   endif()
 endforeach()
 
-if(TARGET quadrille_tool)
-  install(PROGRAMS $<TARGET_FILE:quadrille_tool> DESTINATION bin
-          RENAME quadrille-${QUADRILLE_MPI})
-  file(MAKE_DIRECTORY ${_generated})
-  file(CREATE_LINK quadrille-${QUADRILLE_MPI} ${_generated}/quadrille SYMBOLIC)
-  install(FILES ${_generated}/quadrille DESTINATION bin)
-endif()
+file(MAKE_DIRECTORY ${_generated})
+foreach(_program quadrille_tool:quadrille quadrille_lab:quadrille-lab)
+  string(REPLACE ":" ";" _program ${_program})
+  list(GET _program 0 _target)
+  list(GET _program 1 _name)
+  if(TARGET ${_target})
+    install(PROGRAMS $<TARGET_FILE:${_target}> DESTINATION bin RENAME ${_name}-${QUADRILLE_MPI})
+    file(CREATE_LINK ${_name}-${QUADRILLE_MPI} ${_generated}/${_name} SYMBOLIC)
+    install(FILES ${_generated}/${_name} DESTINATION bin)
+  endif()
+endforeach()
 
 configure_file(cmake/modulefile.in ${_generated}/modulefile @ONLY)
 install(FILES ${_generated}/modulefile DESTINATION share/modulefiles/quadrille RENAME ${PROJECT_VERSION})
 
-# `libexec` is spelled out for the same reason as `lib`.
-if(TARGET quadrille_lab)
-  install(PROGRAMS $<TARGET_FILE:quadrille_lab> DESTINATION libexec/quadrille/${QUADRILLE_MPI})
-endif()
-
 # Manual pages and completions. Without Python there are none.
 find_package(Python3 COMPONENTS Interpreter)
-if(TARGET quadrille_tool AND Python3_FOUND)
+if(TARGET quadrille_tool AND TARGET quadrille_lab AND Python3_FOUND)
+  set(_programs $<TARGET_FILE:quadrille_tool> $<TARGET_FILE:quadrille_lab>)
   set(_scripts ${CMAKE_SOURCE_DIR}/scripts)
   add_custom_command(OUTPUT ${_generated}/pages.stamp
                      COMMAND ${CMAKE_COMMAND} -E rm -rf ${_generated}/man ${_generated}/share
-                     COMMAND Python3::Interpreter ${_scripts}/man_pages.py $<TARGET_FILE:quadrille_tool> ${_generated}/man
-                     COMMAND Python3::Interpreter ${_scripts}/completions.py $<TARGET_FILE:quadrille_tool> ${_generated}/share
+                     COMMAND Python3::Interpreter ${_scripts}/man_pages.py ${_programs} ${_generated}/man
+                     COMMAND Python3::Interpreter ${_scripts}/completions.py ${_programs} ${_generated}/share
                      COMMAND ${CMAKE_COMMAND} -E touch ${_generated}/pages.stamp
                      DEPENDS quadrille_tool quadrille_lab ${_scripts}/man_pages.py ${_scripts}/completions.py ${_scripts}/cli_help.py
                              ${CMAKE_SOURCE_DIR}/include/quadrille.h ${CMAKE_SOURCE_DIR}/docs/tuning.md

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The stored results of `quadrille bench --figure`: their pages, and the index of what is reproduced of the papers.
+"""The stored results of `quadrille-lab bench --figure`: their pages, and the index of what is reproduced of the papers.
 
   lab/figures.py pages --lab LAB   writes the page of each stored figure anew, with `LAB pages`, and their verdicts in the index
                                    and docs/results/maps.md

@@ -1,4 +1,4 @@
-"""docs/results/maps.md: which algorithm of Alltoallv is the fastest at which N and P, as `quadrille show --map` computes it. The page
+"""docs/results/maps.md: which algorithm of Alltoallv is the fastest at which N and P, as `quadrille-lab show --map` computes it. The page
 has nothing measured: its numbers are those of the paper, and of the maps."""
 
 import json
@@ -14,14 +14,14 @@ PAPER = {256: 1024, 512: 1024, 1024: 1024, 2048: 1024, 4096: 1024, 8192: 512, 16
 INTRODUCTION = """\
 # Uneven data: maps by models
 
-<!-- Written by lab/figures.py from map-paper.json and map-aries.json, which quadrille show --map computes. -->
+<!-- Written by lab/figures.py from map-paper.json and map-aries.json, which quadrille-lab show --map computes. -->
 
 Which algorithm of Alltoallv is the fastest, by formulas. Nothing here is measured: that is [uneven data](uneven-data.md), and, beside
 the figures of Fan et al. (HPDC 2022), [bruck-6](bruck-6.md) and [bruck-9](bruck-9.md).
 
 ## The paper's formulas
 
-`quadrille show --map --model paper`: the paper's formulas (section 3.3) with a latency of 1.5 us and 2 GB/s a rank. These two
+`quadrille-lab show --map --model paper`: the paper's formulas (section 3.3) with a latency of 1.5 us and 2 GB/s a rank. These two
 numbers are assumed for the paper's network, a Cray Aries: nobody measured them there, and no source is cited for them. With them
 the formulas say far less time than the paper measured. So times of these maps say nothing; where one algorithm overtakes another
 depends on the ratio of the two numbers.
@@ -32,7 +32,7 @@ Where the formulas go further than the paper measured, a network under such load
 ## Our model
 
 Sizes travel with small data, so a round costs one message and not two, the radix is free, and padding costs its agreement and its
-copies. `quadrille show --map --model aries`, with the same assumed numbers:
+copies. `quadrille-lab show --map --model aries`, with the same assumed numbers:
 """
 BEHIND = """\
 Padded Bruck wins nowhere here: it saved the messages of sizes, and those are gone. With larger radices two-phase stays ahead of direct

@@ -5,13 +5,13 @@
   lab/pictures.py --check [FILE...]  needs nothing: is there a picture of each file, and is it of this file?
 
 Without files, all below docs/results that have a form with a picture:
-  figures    (`quadrille bench --figure`)  each panel as curves with the spread of the runs, and as a map of ours over the MPI's
+  figures    (`quadrille-lab bench --figure`)  each panel as curves with the spread of the runs, and as a map of ours over the MPI's
   tables     (rows of several collectives) a map of ours over the MPI's
-  maps       (`quadrille show --map --map-json`) which algorithm is the fastest, N by P
-  simulated  (`quadrille simulate --json`) a curve for each algorithm and rival
-  panels     (`quadrille bench --figure bruck-6-simulated`, lab/applications.py) curves over ranks, sizes, or iterations, with the
+  maps       (`quadrille-lab show --map --map-json`) which algorithm is the fastest, N by P
+  simulated  (`quadrille-lab simulate --json`) a curve for each algorithm and rival
+  panels     (`quadrille-lab bench --figure bruck-6-simulated`, lab/applications.py) curves over ranks, sizes, or iterations, with the
              spread of the runs, or of what the networks' constants may be
-  counted    (`quadrille bench --figure co-table-1`) curves of cache misses, and the paper's beside them
+  counted    (`quadrille-lab bench --figure co-table-1`) curves of cache misses, and the paper's beside them
 
 A picture follows from its data alone, byte for byte with one version of matplotlib, and names them by their hash.
 """

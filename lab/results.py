@@ -93,14 +93,14 @@ def words_of_runs(figure, runs):
 
 
 def figure_job(options, commit, figure, ranks, launcher, seconds):
-  command = [shutil.which('mpirun.openmpi') or 'mpirun', '-n', str(ranks), *launcher.split(), f'{options.build}/bin/quadrille', 'bench',
+  command = [shutil.which('mpirun.openmpi') or 'mpirun', '-n', str(ranks), *launcher.split(), f'{options.build}/bin/quadrille-lab', 'bench',
              '--figure', figure, '--results', str(options.out), *words_of_runs(figure, options.runs)]
   return Job(figure, f'{ranks} ranks', seconds * (1 if figure in WITHOUT_RUNS else options.runs), [command],
              lambda: is_done(options.out / f'{figure}.json', commit))
 
 
 def computed_job(options, figure, seconds):
-  command = [f'{options.build}/bin/quadrille', 'bench', '--figure', figure, '--results', str(options.out)]
+  command = [f'{options.build}/bin/quadrille-lab', 'bench', '--figure', figure, '--results', str(options.out)]
   return Job(figure, 'computed', seconds, [command])
 
 
@@ -121,7 +121,7 @@ def hosts_job(options, commit, figure, hosts, ranks, seconds):
   folder = options.out / figures.PLAYED
   path = folder / f'{figure}.json'
   command = [sys.executable, str(ROOT / 'tests' / 'cluster' / 'hosts.py'), '--hosts', str(hosts), '--ranks', str(ranks), '--mpirun',
-             shutil.which('mpirun.openmpi') or 'mpirun', '--', f'{options.build}/bin/quadrille', 'bench', '--figure', figure, '--results',
+             shutil.which('mpirun.openmpi') or 'mpirun', '--', f'{options.build}/bin/quadrille-lab', 'bench', '--figure', figure, '--results',
              str(folder), *words_of_runs(figure, options.runs)]
   return Job(f'{figures.PLAYED}/{figure}', f'{ranks} ranks on {hosts} hosts', seconds * options.runs, [command],
              lambda: is_done(path, commit), lambda: figures.note_hosts([path]))
@@ -203,8 +203,8 @@ def main():
     expected += job.seconds
   for name, model in MAPS:
     if not options.only and not options.long:
-      subprocess.run([f'{options.build}/bin/quadrille', 'show', '--map', '--model', model, '--map-json', str(options.out / f'{name}.json')],
-                     check=True, stdout=subprocess.DEVNULL)
+      subprocess.run([f'{options.build}/bin/quadrille-lab', 'show', '--map', '--model', model, '--map-json',
+                      str(options.out / f'{name}.json')], check=True, stdout=subprocess.DEVNULL)
   print(f'took {minutes(time.time() - began)}; {options.out / "times.txt"} says what each took', flush=True)
   for name in failed:
     print(f'{name} was not measured; see {options.out / "log.txt"}', file=sys.stderr)

@@ -38,7 +38,7 @@ for package in "$out"/*.deb; do dpkg-deb -x "$package" "$root"; done
 triplet="$(dpkg-architecture -qDEB_HOST_MULTIARCH)"
 tool="$root/usr/bin/quadrille"
 "$tool" list >/dev/null || fail "the command does not run"
-"$tool" show --map >/dev/null || fail "the command does not find its laboratory"
+"$tool-lab" show --map >/dev/null || fail "quadrille-lab does not run"
 for page in man1/quadrille-bench.1.gz man3/Quadrille_Alltoallv.3.gz; do
   [[ -e "$root/usr/share/man/$page" ]] || fail "there is no manual page $page"
 done

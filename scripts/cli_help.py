@@ -1,5 +1,5 @@
-"""Reads what the command line tool says of itself (`quadrille --help`, `quadrille bench --help`): the one source of manual
-pages and completions."""
+"""Reads what a program says of itself (`quadrille --help`, `quadrille bench --help`, `quadrille-lab --help`): the one source of
+manual pages and completions."""
 import dataclasses
 import re
 import subprocess
@@ -105,7 +105,8 @@ def help_of(tool, *words):
 
 
 def read_all(tool):
-  """The tool's own help first, then that of each subcommand."""
-  whole = parse('quadrille', help_of(tool))
+  """The help of the program first, then that of each subcommand."""
+  text = help_of(tool)
+  whole = parse(re.search(r'^Usage: (\S+)', text, re.M)[1], text)
   assert whole.subcommands, 'the help names no subcommands'
-  return [whole] + [parse(f'quadrille {sub}', help_of(tool, sub)) for sub, _ in whole.subcommands]
+  return [whole] + [parse(f'{whole.name} {sub}', help_of(tool, sub)) for sub, _ in whole.subcommands]

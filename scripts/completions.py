@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the completions of bash and zsh from the tool's own help.
+"""Writes the completions of bash and zsh for both programs from their help.
 
-    scripts/completions.py TOOL FOLDER    # FOLDER/bash-completion/completions/quadrille, FOLDER/zsh/site-functions/_quadrille
+    scripts/completions.py TOOL LAB FOLDER    # FOLDER/bash-completion/completions/quadrille, FOLDER/zsh/site-functions/_quadrille
 """
 import argparse
 import json
@@ -16,8 +16,6 @@ FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--meas
 COLLECTIVES = {'--collective'}
 STARTERS = ('run', 'doctor', 'report')  # another command stands behind them
 ALGORITHMS = {'--algorithms'}
-# The tool, and that of each ABI.
-TOOLS = ('quadrille', 'quadrille-openmpi', 'quadrille-mpich')
 # Words that stand inside a sentence of an option's help: those that its help has are offered. One that ends with ':' goes on.
 WORDS = {
   '--device': ('cuda', 'hip'),
@@ -53,18 +51,17 @@ def words_in_text(option):
 class Offers:
   """What may follow an option: words, and whether the name of a file."""
 
-  def __init__(self, tool, commands):
+  def __init__(self, tool, lab, commands):
     listed = json.loads(self.said(tool, 'list', '--json'))
     rows = listed['algorithms'] if isinstance(listed, dict) else listed
     self.algorithms = sorted({row['name'] for row in rows})
     self.collectives = sorted({collective for row in rows for collective in row['collectives']})
-    # The laboratory knows them; where it is not there, none is offered.
-    self.networks = re.findall(r'^([a-z][\w-]*): ', self.said(tool, 'simulate', '--list-networks', check=False), re.M)
+    self.networks = re.findall(r'^([a-z][\w-]*): ', self.said(lab, 'simulate', '--list-networks'), re.M)
     self.bench, = (command for command in commands if command.name == 'quadrille bench')
 
   @staticmethod
-  def said(tool, *words, check=True):
-    return subprocess.run([tool, *words], check=check, capture_output=True, text=True).stdout
+  def said(*words):
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
   def of_bench(self, name):
     option, = (option for option in self.bench.options if name in option.names)
@@ -89,6 +86,15 @@ class Offers:
     return bool(set(option.names) & FILES)
 
 
+def names_of(whole):
+  """The program, and that of each ABI."""
+  return [whole.name, f'{whole.name}-openmpi', f'{whole.name}-mpich']
+
+
+def function_of(whole):
+  return '_' + whole.name.replace('-', '_')
+
+
 # ---- bash ----
 
 def bash_options(command, offers):
@@ -109,8 +115,8 @@ def bash_options(command, offers):
 
 def bash(commands, offers):
   whole, subs = commands[0], commands[1:]
-  out = ['# Completion of quadrille for bash; generated, see scripts/completions.py.',
-         '_quadrille() {',
+  out = [f'# Completion of {whole.name} for bash; generated, see scripts/completions.py.',
+         f'{function_of(whole)}() {{',
          '  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" sub="${COMP_WORDS[1]}" i',
          '  COMPREPLY=()',
          '  if [ "$COMP_CWORD" -eq 1 ]; then',
@@ -130,7 +136,7 @@ def bash(commands, offers):
     out += [f'    {sub})', '      case "$before" in', *bash_options(command, offers), '      esac']
     words = long_names(command) + (offers.collectives if command.arguments else []) + (['--'] if sub in STARTERS else [])
     out += [f'      COMPREPLY=($(compgen -W "{" ".join(words)}" -- "$word"))', '      ;;']
-  return '\n'.join(out + ['  esac', '}', f'complete -F _quadrille {" ".join(TOOLS)}']) + '\n'
+  return '\n'.join(out + ['  esac', '}', f'complete -F {function_of(whole)} {" ".join(names_of(whole))}']) + '\n'
 
 
 def long_names(command):
@@ -158,8 +164,8 @@ def zsh_argument(option, offers):
 
 def zsh(commands, offers):
   whole, subs = commands[0], commands[1:]
-  out = [f'#compdef {" ".join(TOOLS)}', '# Generated; see scripts/completions.py.',
-         '_quadrille_word_or_file() { compadd -- "$@"; _files }', '_quadrille() {', '  local -a commands', '  commands=(']
+  out = [f'#compdef {" ".join(names_of(whole))}', '# Generated; see scripts/completions.py.',
+         '_quadrille_word_or_file() { compadd -- "$@"; _files }', f'{function_of(whole)}() {{', '  local -a commands', '  commands=(']
   out += [f"    '{name}:{zsh_quoted(line)}'" for name, line in whole.subcommands]
   out += ['  )', '  if (( CURRENT == 2 )); then', "    _describe 'command' commands", '    return', '  fi',
           '  local sub=$words[2]', '  shift words', '  (( CURRENT-- ))', '  case $sub in']
@@ -173,26 +179,28 @@ def zsh(commands, offers):
     else:
       out[-1] = out[-1].removesuffix(' \\')
     out.append('      ;;')
-  return '\n'.join(out + ['  esac', '}', '_quadrille "$@"']) + '\n'
+  return '\n'.join(out + ['  esac', '}', f'{function_of(whole)} "$@"']) + '\n'
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('tool')
+  parser.add_argument('lab')
   parser.add_argument('folder', type=pathlib.Path)
   arguments = parser.parse_args()
-  commands = cli_help.read_all(arguments.tool)
-  offers = Offers(arguments.tool, commands)
-  for place, text in (('bash-completion/completions/quadrille', bash(commands, offers)),
-                      ('zsh/site-functions/_quadrille', zsh(commands, offers))):
-    path = arguments.folder / place
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-  # bash-completion looks for a file of the command's name.
-  for name in TOOLS[1:]:
-    link = arguments.folder / 'bash-completion/completions' / name
-    link.unlink(missing_ok=True)
-    link.symlink_to(TOOLS[0])
+  programs = [cli_help.read_all(program) for program in (arguments.tool, arguments.lab)]
+  offers = Offers(arguments.tool, arguments.lab, programs[0])
+  bash_folder, zsh_folder = arguments.folder / 'bash-completion' / 'completions', arguments.folder / 'zsh' / 'site-functions'
+  for folder in (bash_folder, zsh_folder):
+    folder.mkdir(parents=True, exist_ok=True)
+  for commands in programs:
+    name, *others = names_of(commands[0])
+    (bash_folder / name).write_text(bash(commands, offers))
+    (zsh_folder / f'_{name}').write_text(zsh(commands, offers))
+    # bash-completion looks for a file of the command's name.
+    for other in others:
+      (bash_folder / other).unlink(missing_ok=True)
+      (bash_folder / other).symlink_to(name)
 
 
 if __name__ == '__main__':

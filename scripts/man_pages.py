@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the manual pages: section 1 from the tool's own help and the variables of docs/tuning.md, section 3 from quadrille.h.
+"""Writes the manual pages: section 1 from the help of each program and the variables of docs/tuning.md, section 3 from quadrille.h.
 
-    scripts/man_pages.py TOOL FOLDER      # FOLDER/man1/quadrille-bench.1, ..., FOLDER/man3/Quadrille_Alltoall.3, ...
+    scripts/man_pages.py PROGRAM... FOLDER      # FOLDER/man1/quadrille-bench.1, ..., FOLDER/man3/Quadrille_Alltoall.3, ...
 """
 import argparse
 import dataclasses
@@ -88,7 +88,7 @@ def command_page(command, version):
   if command.subcommands:
     out.append('.SH COMMANDS')
     for sub, line in command.subcommands:
-      out += ['.TP', f'\\fBquadrille\\-{escape(sub)}\\fR(1)', escape(line)]
+      out += ['.TP', f'\\fB{escape(page)}\\-{escape(sub)}\\fR(1)', escape(line)]
     out.append('.SH ENVIRONMENT')
     for name, meaning, default in variables():
       out += ['.TP', f'\\fB{escape(name)}\\fR', escape(meaning) + '.', '.br', f'Default: {escape(default)}.']
@@ -216,7 +216,7 @@ def overview_page(head, functions, version):
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument('tool')
+  parser.add_argument('programs', nargs='+')
   parser.add_argument('folder', type=pathlib.Path)
   arguments = parser.parse_args()
   header_file = ROOT / 'include' / 'quadrille.h'
@@ -224,9 +224,10 @@ def main():
   version = '.'.join(numbers)
   for section in ('man1', 'man3'):
     (arguments.folder / section).mkdir(parents=True, exist_ok=True)
-  for command in cli_help.read_all(arguments.tool):
-    page, text = command_page(command, version)
-    (arguments.folder / 'man1' / f'{page}.1').write_text(text)
+  for program in arguments.programs:
+    for command in cli_help.read_all(program):
+      page, text = command_page(command, version)
+      (arguments.folder / 'man1' / f'{page}.1').write_text(text)
   head, functions = read_header(header_file)
   (arguments.folder / 'man3' / 'quadrille.3').write_text(overview_page(head, functions, version))
   for function in functions:

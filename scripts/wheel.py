@@ -25,8 +25,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2",
          "ld-linux-aarch64.so.1"}
 OWN = {"libquadrille_mpi.so"}
-# What is linked into the libraries or the tool; Debian keeps the licences here.
+# What is linked into the libraries or the programs; Debian keeps the licences here.
 INSIDE = ("libhwloc-dev", "libfmt-dev", "libcli11-dev", "libhwy-dev", "nlohmann-json3-dev", "libmemkind-dev")
+PROGRAMS = ("quadrille", "quadrille-lab")
 # Of the same age whoever makes it: one tree gives one wheel, byte for byte.
 AGE = (2020, 1, 1, 0, 0, 0)
 
@@ -90,9 +91,7 @@ def contents(tree):
     if path.is_file() and path.suffix in (".py", ".typed"):
       entries.append((f"quadrille/{path.relative_to(ROOT / 'python' / 'quadrille')}", path, False))
   for abi in ("openmpi", "mpich"):
-    entries.append((f"quadrille/bin/quadrille-{abi}", tree / "bin" / f"quadrille-{abi}", True))
-    lab = pathlib.Path("libexec") / "quadrille" / abi / "quadrille-lab"
-    entries.append((f"quadrille/{lab}", tree / lab, True))
+    entries += [(f"quadrille/bin/{name}-{abi}", tree / "bin" / f"{name}-{abi}", True) for name in PROGRAMS]
     for path in sorted((tree / "lib" / "quadrille" / abi).iterdir()):
       if path.is_symlink():
         continue
@@ -137,7 +136,7 @@ Description-Content-Type: text/markdown
 
 {(ROOT / "python" / "README.md").read_text()}""", False),
       (f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: quadrille\nRoot-Is-Purelib: false\nTag: {tag}\n", False),
-      (f"{info}/entry_points.txt", "[console_scripts]\nquadrille = quadrille._command:main\n", False),
+      (f"{info}/entry_points.txt", "[console_scripts]\nquadrille = quadrille._command:main\nquadrille-lab = quadrille._command:lab\n", False),
       (f"{info}/LICENSE", ROOT / "LICENSE", False),
   ]
   out.mkdir(parents=True, exist_ok=True)

@@ -13,14 +13,12 @@
 #include "tool/bench/options.hpp"
 #include "tool/doctor/doctor.hpp"
 #include "tool/explain/explain.hpp"
-#include "tool/launch/lab.hpp"
 #include "tool/launch/process.hpp"
 #include "tool/launch/run.hpp"
 #include "tool/line/line.hpp"
 #include "tool/machine/info.hpp"
 #include "tool/machine/topology.hpp"
 #include "tool/plans/list.hpp"
-#include "tool/plans/map_options.hpp"
 #include "tool/plans/show.hpp"
 #include "tool/plans/verify.hpp"
 #include "tool/tune/tune.hpp"
@@ -216,8 +214,8 @@ void add_tune(Line& line, TuneOptions& options) {
                   "  mpirun -n 8 quadrille tune --file table.json   (then QUADRILLE_TUNING=table.json)\n"
                   "  mpirun -n 8 quadrille tune --algorithms --sizes 64:1M:x4\n"
                   "  mpirun -n 8 quadrille tune --algorithms --device cuda\n"
-                  "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille show "
-                  "--map')\n"
+                  "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille-lab "
+                  "show --map')\n"
                   "  mpirun -n 64 quadrille tune --neighbors --neighborhood moore:3,1\n");
   command->add_option("--file", options.file, "Tuning table; by default where the library looks for it");
   command->add_option("--batches", options.batches, "Batches of calls of each way and size")
@@ -249,26 +247,52 @@ void add_tune(Line& line, TuneOptions& options) {
   command->callback([&] { line.action = [&] { return tune_command(options); }; });
 }
 
-// Commands that the laboratory has whole, with their options and their help.
-struct LabCommand {
-  std::string name, what;
-};
-const std::vector<LabCommand> lab_commands = {
-    {"simulate", "Run the schedules of all ranks through a simulated network of many nodes"}};
+void add_bench(Line& line, BenchOptions& options) {
+  CLI::App* command =
+      add_command(line, "bench", "Measure collectives: the MPI's own and Quadrille's, interleaved in one run",
+                  "\nBatches of calls of the implementations follow each other, in an order drawn for each round.\n"
+                  "A time is the maximum over the ranks; the table shows the median over the batches. Results\n"
+                  "are checked.\n\n"
+                  "Examples:\n"
+                  "  mpirun -n 2 quadrille bench alltoall --sizes 8:1M\n"
+                  "  mpirun -n 4 quadrille bench allgather --sizes 64,1000,4K --algorithms ring,bruck:radix=4\n"
+                  "  mpirun -n 4 quadrille bench alltoallv --distribution uniform --json out.json\n"
+                  "  mpirun -n 8 quadrille bench alltoallv --distribution file:traffic.txt --sizes 1K:1M\n"
+                  "  mpirun -n 4 quadrille bench alltoall --node-map roundrobin:2 --cold\n"
+                  "  mpirun -n 4 quadrille bench alltoallv --overlap --tests 10 --sizes 4K:1M:x4\n");
+  add_bench_options(*command, options);
+  command->callback([&] { line.action = [&] { return bench_command(options); }; });
+}
 
-// Figures of the papers, and copies alone.
-bool is_for_lab(const BenchOptions& options) { return options.copy_phase || !options.figure.empty(); }
-
-int show_schedule(ShowOptions& options) {
-  const std::string problem = read_topology(options.unit_domains);
-  if (problem.empty()) return show_command(options);
-  complain(problem);
-  return bad_usage;
+void add_show(Line& line, ShowOptions& options) {
+  CLI::App* command = add_command(line, "show", "Show the schedule of an algorithm",
+                                  "\nExamples:\n"
+                                  "  quadrille show --algorithms zero-rotation-bruck:radix=3 --ranks 8 --rank 0\n"
+                                  "  quadrille show --collective allgather --algorithms ring --ranks 4\n"
+                                  "  quadrille show --collective neighbor_alltoall --neighborhood moore:2,1 --grid "
+                                  "4x3m --rank 0\n"
+                                  "  QUADRILLE_TOPOLOGY='numa:2 core:4 pu:1' quadrille show --algorithms sh-numa-co\n"
+                                  "  quadrille show --algorithms zero-rotation-bruck --html schedules.html\n");
+  add_schedule_options(*command, options);
+  CLI::Option* rank = command->add_option("--rank", options.me, "Only this rank")->check(CLI::Range(0, 1 << 20));
+  command
+      ->add_option(
+          "--html", options.html,
+          "Write a page into this file on which blocks move step by step, for all algorithms and up to 16 ranks")
+      ->excludes(rank);
+  command->callback([&] {
+    line.action = [&] {
+      const std::string problem = read_topology(options.unit_domains);
+      if (problem.empty()) return show_command(options);
+      complain(problem);
+      return bad_usage;
+    };
+  });
 }
 
 int run_tool(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  Line line;
+  Line line("Fast all-to-all collectives on any MPI", "quadrille");
   RunOptions run;
   BenchOptions bench;
   VerifyOptions verify;
@@ -291,22 +315,16 @@ int run_tool(int argc, char** argv) {
   add_doctor(line, doctor, abi);
   ReportOptions report;
   add_report(line, report, abi);
-  add_bench(line, bench, [&] { return is_for_lab(bench) ? become_lab(argv) : bench_command(bench); });
+  add_bench(line, bench);
   add_info(line, info);
   add_list(line, list_json);
   add_verify(line, verify, ranks);
-  MapOptions map;
-  add_show(
-      line, show, map, [&] { return show_schedule(show); }, [&] { return become_lab(argv); });
+  add_show(line, show);
   ExplainOptions explain;
   std::string explained;
   add_explain(line, explain, explained);
   TuneOptions tune;
   add_tune(line, tune);
-  for (const LabCommand& command : lab_commands) {
-    add_command(line, command.name.c_str(), command.what.c_str(), "");
-    if (!words.empty() && words[0] == command.name) return become_lab(argv);
-  }
   const std::map<std::string, RunOptions*> with_command = {
       {"run", &run}, {"doctor", &doctor.run}, {"report", &report.run}};
   if (const auto found = words.empty() ? with_command.end() : with_command.find(words[0]);

@@ -47,7 +47,7 @@ export QUADRILLE_MPI_DEVICE="${QUADRILLE_MPI_DEVICE:-1}"
 START = '''#!/bin/sh
 # Starts gpu_report with the programs of this folder: see ./gpu_report --help.
 HERE="$(cd "$(dirname "$0")" && pwd)"
-{settings}export GPU_REPORT_QUADRILLE="$HERE/quadrille/bin/quadrille-{abi}"
+{settings}export GPU_REPORT_QUADRILLE="$HERE/quadrille/bin/quadrille-{abi}" GPU_REPORT_LAB="$HERE/quadrille/bin/quadrille-lab-{abi}"
 exec python3 "$HERE/gpu/gpu_report.py" "$@"
 '''
 

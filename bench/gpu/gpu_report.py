@@ -119,7 +119,8 @@ class Runner:
     figure = '--figure' in step.bench
     words = step.bench + ([] if figure else ['--device', self.options.device])
     words += ['--results', data] if figure else ['--json', os.path.join(data, 'rows.json')]
-    return [*shlex.split(self.options.mpirun), '-n', str(step.ranks), self.options.quadrille, 'bench', *words]
+    program = self.options.lab if figure else self.options.quadrille
+    return [*shlex.split(self.options.mpirun), '-n', str(step.ranks), program, 'bench', *words]
 
   def run(self, step):
     settings = self.settings_of(step)
@@ -167,6 +168,7 @@ def arguments():
   parser.add_argument('--quick', action='store_true', help='few and small sizes, to try it')
   parser.add_argument('--mpirun', default=os.environ.get('GPU_REPORT_MPIRUN', 'mpirun'), help='the launcher, with its options')
   parser.add_argument('--quadrille', default=os.environ.get('GPU_REPORT_QUADRILLE', 'quadrille'))
+  parser.add_argument('--lab', default=os.environ.get('GPU_REPORT_LAB', 'quadrille-lab'))
   parser.add_argument('--check', help=argparse.SUPPRESS)
   parser.add_argument('--bytes', type=int, default=0, help=argparse.SUPPRESS)
   options = parser.parse_args()
@@ -209,10 +211,10 @@ def main():
     return 0
   if options.steps and not any(wanted(step, options) for step in plan.steps(options.quick, options.counts)):
     parser.error(f'--steps {options.steps}: there is no such step; see --list')
-  programs = [] if options.probe else [shlex.split(options.mpirun)[0], options.quadrille]
+  programs = [] if options.probe else [shlex.split(options.mpirun)[0], options.quadrille, options.lab]
   for program in programs:
     if shutil.which(program) is None:
-      parser.error(f'{program} is not there; see --mpirun and --quadrille')
+      parser.error(f'{program} is not there; see --mpirun, --quadrille and --lab')
   report = Report(pathlib.Path(options.out), options.resume)
   if not options.steps and not (options.resume and report.found['probe']):
     probe.probe(options.quick, report.say, lambda name, what: report.keep('probe', name, what))

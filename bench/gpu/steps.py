@@ -24,7 +24,7 @@ class Step:
   name: str
   about: str
   ranks: int
-  bench: list  # of words, after `quadrille bench`
+  bench: list  # of words after `quadrille bench`, or after `quadrille-lab bench` for a figure
   # Of Open MPI's ways the one that was fastest is forced; without, its own choice is.
   against: str = ''
   settings: dict = dataclasses.field(default_factory=dict)

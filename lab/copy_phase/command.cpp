@@ -1,4 +1,4 @@
-// `quadrille bench --copy-phase`: the table and the file.
+// `quadrille-lab bench --copy-phase`: the table and the file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,10 +8,10 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "lab/bench_options.hpp"
 #include "lab/copy_phase/copy_phase.hpp"
 #include "sys/sys.hpp"
 #include "tool/bench/neighborhood_text.hpp"
-#include "tool/bench/options.hpp"
 #include "tool/bench/report.hpp"
 #include "tool/bench/statistics.hpp"
 #include "tool/bench/status.hpp"
@@ -31,7 +31,7 @@ struct Understood {
 };
 
 // Of a neighbour collective: who the neighbours are.
-std::string understand_torus(const BenchOptions& options, Copied& what) {
+std::string understand_torus(const LabOptions& options, Copied& what) {
   if (!is_neighbor(what.collective)) {
     const auto& given = options.given;
     const bool has_neighborhood = std::find(given.begin(), given.end(), "--neighborhood") != given.end();
@@ -49,7 +49,7 @@ std::string understand_torus(const BenchOptions& options, Copied& what) {
   return fmt::format("the grid {} must have {} dimensions and {} ranks", options.grid, dimensions, options.ranks);
 }
 
-std::string understand_what(const BenchOptions& options, Copied& what) {
+std::string understand_what(const LabOptions& options, Copied& what) {
   if (!options.collective.empty()) {
     constexpr Collective known[] = {Collective::alltoall, Collective::allgather, Collective::neighbor_alltoall,
                                     Collective::neighbor_allgather};
@@ -76,11 +76,10 @@ std::string_view usual_orders(const Copied& what) {
   return has_domains ? "row,morton,row-numa,morton-numa" : "row,column,morton,hilbert";
 }
 
-std::string why_impossible(const BenchOptions& options, Understood& plan) {
+std::string why_impossible(const LabOptions& options, Understood& plan) {
   if (ranks_of_launcher() > 1) {
     return "--copy-phase is one process with threads: start it without a launcher";
   }
-  if (std::string error = why_without_effect(options); !error.empty()) return error;
   if (std::string error = parse_sizes(options.sizes, plan.sizes); !error.empty()) return error;
   if (std::string error = understand_what(options, plan.what); !error.empty()) return error;
   const std::string_view orders = options.orders.empty() ? usual_orders(plan.what) : std::string_view(options.orders);
@@ -113,7 +112,7 @@ std::string described(const Copied& what) {
 // Times of one number of threads, over all sizes.
 class Table {
  public:
-  Table(const BenchOptions& options, const Understood& plan, int threads)
+  Table(const LabOptions& options, const Understood& plan, int threads)
       : options_(options), plan_(plan), threads_(threads) {}
 
   void print_head() const {
@@ -192,7 +191,7 @@ class Table {
   }
 
  private:
-  const BenchOptions& options_;
+  const LabOptions& options_;
   const Understood& plan_;
   const int threads_;
   std::uint64_t errors_ = 0;
@@ -202,7 +201,7 @@ class Table {
 
 }  // namespace
 
-int copy_phase_command(const BenchOptions& options) {
+int copy_phase_command(const LabOptions& options) {
   Understood plan;
   if (std::string problem = why_impossible(options, plan); !problem.empty()) {
     complain_once(problem);

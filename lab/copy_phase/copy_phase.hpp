@@ -48,8 +48,8 @@ CopyPhaseResult measure_copy_phase(const CopyPhaseCase& c);
 
 // ---- The command ----
 
-struct BenchOptions;
-// `quadrille bench --copy-phase`: prints the table, writes JSON. Returns the exit status.
-int copy_phase_command(const BenchOptions& options);
+struct LabOptions;
+// `quadrille-lab bench --copy-phase`: prints the table, writes JSON. Returns the exit status.
+int copy_phase_command(const LabOptions& options);
 
 }  // namespace quadrille::tools

@@ -48,7 +48,7 @@ ordered_json compute_figure(const SimulatedFigure& figure) {
   ordered_json json;
   json["figure"] = figure.name;
   json["source"] = figure.source;
-  json["command"] = fmt::format("quadrille bench --figure {}", figure.name);
+  json["command"] = fmt::format("quadrille-lab bench --figure {}", figure.name);
   json["network"] = ordered_json(simulate::to_json(network));
   json["panels"] = ordered_json::array();
   for (const SimulatedPanel& panel : figure.panels) {
@@ -180,7 +180,8 @@ std::string simulated_page(const SimulatedFigure& figure, const ordered_json& js
       "**Every number is simulated**: `{}` runs the schedules of all ranks through the network `{}` of the "
       "[simulation](../simulate.md). {} A claim agrees if it does so at all four ends of what the constants may be, "
       "too "
-      "(`quadrille simulate --list-networks`): all at their least, all at their most, copies dear and messages cheap, "
+      "(`quadrille-lab simulate --list-networks`): all at their least, all at their most, copies dear and messages "
+      "cheap, "
       "and the other way "
       "round; the column has the usual number, and in brackets the least and the most. {}\n\n",
       json.at("command").get<std::string>(), figure.network, figure.constants, figure.how);

@@ -189,7 +189,7 @@ ordered_json compute_table(const Table& table) {
   json["figure"] = table.name;
   json["source"] = fmt::format(
       "Li, Zhang and Hoefler, Cache-oblivious MPI all-to-all communications based on Morton order, {}", table.source);
-  json["command"] = fmt::format("quadrille bench --figure {}", table.name);
+  json["command"] = fmt::format("quadrille-lab bench --figure {}", table.name);
   json["ranks"] = ranks;
   json["sockets"] = sockets;
   for (const Level& level : levels) {

@@ -21,15 +21,9 @@ namespace {
 using nlohmann::ordered_json;
 
 // Options of measurements, and several ranks, would do nothing.
-std::string why_impossible_to_compute(const BenchOptions& options) {
-  for (const std::string& given : options.given) {
-    if (given == "--figure" || given == "--results") continue;
-    return fmt::format("{} has no effect on {}, which is computed and not measured: leave it out", given,
-                       options.figure);
-  }
-  if (!options.collective.empty()) {
-    return fmt::format("--figure has its own collectives: leave '{}' out", options.collective);
-  }
+std::string why_impossible_to_compute(const LabOptions& options) {
+  const std::string on = options.figure + ", which is computed and not measured";
+  if (std::string idle = why_without_effect(options, {"--figure", "--results"}, on); !idle.empty()) return idle;
   if (ranks_of_launcher() > 0)
     return fmt::format("{} is computed by one process: start it without a launcher", options.figure);
   return "";
@@ -55,7 +49,7 @@ std::optional<ComputedFigure> computed_figure(std::string_view name) {
   return std::nullopt;
 }
 
-int computed_figure_command(const BenchOptions& options, const ComputedFigure& figure) {
+int computed_figure_command(const LabOptions& options, const ComputedFigure& figure) {
   std::string problem = why_impossible_to_compute(options);
   if (problem.empty()) problem = make_local_folder(options.results);
   if (!problem.empty()) {

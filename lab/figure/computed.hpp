@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tool/bench/options.hpp"
+#include "lab/bench_options.hpp"
 
 namespace quadrille::tools {
 
@@ -25,7 +25,7 @@ std::vector<ComputedFigure> computed_figures();
 std::optional<ComputedFigure> computed_figure(std::string_view name);
 
 // Returns the exit status.
-int computed_figure_command(const BenchOptions& options, const ComputedFigure& figure);
+int computed_figure_command(const LabOptions& options, const ComputedFigure& figure);
 
 // ---- What their pages share ----
 

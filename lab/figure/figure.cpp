@@ -25,20 +25,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// A table of set-up times moves no data. Empty if all options that are given do something for it.
-std::string why_without_effect_on_setups(const BenchOptions& options) {
-  for (const std::string& given : options.given) {
-    if (given == "--figure" || given == "--results" || given == "--iterations") continue;
-    return fmt::format("{} has no effect on a table of set-up times: leave it out", given);
-  }
-  return "";
-}
-
 // Empty if the figure can be measured. The same on all ranks.
-std::string why_impossible(const BenchOptions& options, int ranks, Figure& figure) {
-  if (!options.collective.empty()) {
-    return fmt::format("--figure has its own collectives: leave '{}' out", options.collective);
-  }
+std::string why_impossible(const LabOptions& options, int ranks, Figure& figure) {
   bool known = false;
   for (const Figure& one : figures(sys::cache_bytes(2), std::max(ranks, 1))) {
     if (one.name != options.figure) continue;
@@ -46,13 +34,14 @@ std::string why_impossible(const BenchOptions& options, int ranks, Figure& figur
     known = true;
   }
   if (!known) return fmt::format("unknown figure '{}'; known are {}", options.figure, known_figures());
-  if (std::string idle = why_without_effect(options); !idle.empty()) return idle;
   if (!options.device.empty()) return fmt::format("{} is about memory of the host: leave --device out", options.figure);
   if (options.shrink != 1 || options.panel != 0) {
     return fmt::format("--shrink and --panel are for figures of gpu, not {}", options.figure);
   }
-  if (!figure.setups.empty()) {
-    if (std::string idle = why_without_effect_on_setups(options); !idle.empty()) return idle;
+  if (!figure.setups.empty()) {  // they move no data
+    std::string idle =
+        why_without_effect(options, {"--figure", "--results", "--iterations"}, "a table of set-up times");
+    if (!idle.empty()) return idle;
   }
   if (ranks > 0) return "";
   return why_no_launcher(options);
@@ -95,7 +84,7 @@ int measure_by_ranks(const BenchOptions& options, const Plot& plot, BenchResults
 }
 
 // What is too large for this machine is left out, and the page says so.
-int measure_plots(const BenchOptions& options, const Figure& figure, std::vector<PlotRows>& plots,
+int measure_plots(const LabOptions& options, const Figure& figure, std::vector<PlotRows>& plots,
                   BenchResults& results) {
   int status = 0;
   for (const Plot& plot : figure.plots) {
@@ -114,7 +103,7 @@ int measure_plots(const BenchOptions& options, const Figure& figure, std::vector
   return status;
 }
 
-int measure_figure(const BenchOptions& options, const Figure& figure) {
+int measure_figure(const LabOptions& options, const Figure& figure) {
   std::vector<std::vector<PlotRows>> runs;
   BenchResults results;
   int status = 0;
@@ -133,7 +122,7 @@ int measure_figure(const BenchOptions& options, const Figure& figure) {
                   write_results(options, figure, figure_json(figure, run, plots), figure_page(figure, run, plots)));
 }
 
-int measure_setup_table(const BenchOptions& options, const Figure& figure, long iterations) {
+int measure_setup_table(const LabOptions& options, const Figure& figure, long iterations) {
   int rank = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);
   std::vector<SetupRow> rows;
@@ -149,7 +138,7 @@ int measure_setup_table(const BenchOptions& options, const Figure& figure, long 
 
 }  // namespace
 
-int figure_command(const BenchOptions& options) {
+int figure_command(const LabOptions& options) {
   if (const auto computed = computed_figure(options.figure)) return computed_figure_command(options, *computed);
   if (const auto of_gpus = gpu_figure(options.figure)) return gpu_figure_command(options, *of_gpus);
   Figure figure;

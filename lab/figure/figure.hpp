@@ -1,4 +1,4 @@
-// `quadrille bench --figure NAME`: repeats an experiment of one of the papers on this machine, and
+// `quadrille-lab bench --figure NAME`: repeats an experiment of one of the papers on this machine, and
 // writes its data and a page with our numbers beside what the paper says.
 #pragma once
 
@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/bench_options.hpp"
 #include "lab/figure/facts.hpp"
 #include "memory/node_copy.hpp"
-#include "tool/bench/options.hpp"
 #include "tool/bench/report.hpp"
 
 namespace quadrille::tools {
@@ -141,6 +141,6 @@ nlohmann::ordered_json claims_json(const Figure& figure, const FigureRun& run, c
 nlohmann::ordered_json figure_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots);
 
 // Runs under a launcher; without one, says how to start it. Returns the exit status.
-int figure_command(const BenchOptions& options);
+int figure_command(const LabOptions& options);
 
 }  // namespace quadrille::tools

@@ -95,7 +95,7 @@ nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run) {
   return json;
 }
 
-int write_files(const BenchOptions& options, const std::string& name, const nlohmann::ordered_json& json,
+int write_files(const LabOptions& options, const std::string& name, const nlohmann::ordered_json& json,
                 const std::string& page) {
   const std::string base = options.results + "/" + name;
   if (!write(base + ".json", compact_text(json) + "\n")) return wrong_result;
@@ -103,7 +103,7 @@ int write_files(const BenchOptions& options, const std::string& name, const nloh
   return 0;
 }
 
-int write_results(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
+int write_results(const LabOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
                   const std::string& page) {
   const int status = write_files(options, figure.name, json, page);
   if (status == 0) fmt::print("{}", page);
@@ -147,10 +147,10 @@ std::string why_not_joined() {
   return why_ranks_differ(ranks);
 }
 
-std::string why_no_launcher(const BenchOptions& options) {
+std::string why_no_launcher(const LabOptions& options) {
   return fmt::format(
       "a figure is measured by the ranks of a launcher; start it with 'mpirun -n 8 "
-      "quadrille bench --figure {}' (with --oversubscribe if Open MPI sees fewer "
+      "quadrille-lab bench --figure {}' (with --oversubscribe if Open MPI sees fewer "
       "than 8 cores)",
       options.figure);
 }

@@ -4,8 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "lab/bench_options.hpp"
 #include "lab/figure/figure.hpp"
-#include "tool/bench/options.hpp"
 
 namespace quadrille::tools {
 
@@ -16,10 +16,10 @@ nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run);
 std::string compact_text(const nlohmann::ordered_json& json);
 
 // The page and the data, in the folder of the options. Returns the exit status.
-int write_files(const BenchOptions& options, const std::string& name, const nlohmann::ordered_json& json,
+int write_files(const LabOptions& options, const std::string& name, const nlohmann::ordered_json& json,
                 const std::string& page);
 // And prints the page.
-int write_results(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
+int write_results(const LabOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
                   const std::string& page);
 
 // Empty if the folder is there and can be written to, else one line. One level is made: of a mistyped path no more.
@@ -33,6 +33,6 @@ FigureRun make_run(const BenchHeader& header);
 // The ranks of a launcher for another MPI would each measure alone.
 std::string why_not_joined();
 // How to start a figure that no launcher has started.
-std::string why_no_launcher(const BenchOptions& options);
+std::string why_no_launcher(const LabOptions& options);
 
 }  // namespace quadrille::tools

@@ -61,7 +61,7 @@ FigureRun run_from(const ordered_json& json) {
   run.ranks = json.at("ranks");
   // Older data have no command line, and nothing of the machine.
   run.command = json.contains("command") ? json["command"].get<std::string>()
-                                         : fmt::format("mpirun -n {} quadrille bench --figure {}", run.ranks,
+                                         : fmt::format("mpirun -n {} quadrille-lab bench --figure {}", run.ranks,
                                                        json.at("figure").get<std::string>());
   run.hosts = json.value("hosts", 1);
   run.processors = json.at("processors");

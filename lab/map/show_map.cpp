@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t most_ranks = std::size_t{1} << 20;
 
 int refuse(const std::string& what) {
-  fmt::print(stderr, "quadrille show --map: {}\n", what);
+  fmt::print(stderr, "quadrille-lab show --map: {}\n", what);
   return 2;
 }
 

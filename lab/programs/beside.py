@@ -186,7 +186,7 @@ def copy_words(ranks, start):
 def copies_of_run(options, ranks, distance, start):
   """[(order, bytes, seconds)] of one run."""
   with tempfile.NamedTemporaryFile(suffix='.json') as file:
-    command = [f'{options.build}/bin/quadrille', *copy_words(ranks, start), '--json', file.name]
+    command = [f'{options.build}/bin/quadrille-lab', *copy_words(ranks, start), '--json', file.name]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | DISTANCES[distance])
     rows = json.loads(pathlib.Path(file.name).read_text())['rows']
   assert all(row['errors'] == 0 for row in rows), rows
@@ -203,7 +203,7 @@ def measure_copies(options):
       rows = [{'line': same[0][0], 'bytes': same[0][1], **spread([seconds for _, _, seconds in same])} for same in zip(*runs)]
       before = ''.join(f'{name}={value} ' for name, value in DISTANCES[distance].items())
       panels.append({'title': f'{ranks} ranks, {distance}, {start}', 'x': 'bytes', 'y': 'µs of the copies', 'rows': rows, 'ranks': ranks,
-                     'command': f'{before}quadrille {" ".join(copy_words(ranks, start))}'})
+                     'command': f'{before}quadrille-lab {" ".join(copy_words(ranks, start))}'})
   return ('In each run the orders take turns, and so do the kinds of heaps and caches. With cold caches each rank begins with caches that '
           'hold nothing but its own buffers, as if it had a processor of its own; with warm ones the same copies are repeated, and a '
           'thread keeps what its other ranks loaded.', panels)

@@ -154,7 +154,7 @@ def copy_times(options, ranks, collective):
     file = pathlib.Path(folder) / 'rows.json'
     words = ['bench', collective, '--copy-phase', '--cold', '--ranks', str(ranks), '--domains', str(DOMAINS), '--orders', ','.join(ORDERS),
              '--sizes', COPY_SIZES, '--threads', str(processors()), '--json', str(file), *COPIED[collective]]
-    subprocess.run([f'{options.build}/bin/quadrille', *words], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([f'{options.build}/bin/quadrille-lab', *words], check=True, stdout=subprocess.DEVNULL)
     rows = json.loads(file.read_text())['rows']
   assert all(row['errors'] == 0 for row in rows), rows
   return [(row['order'], row['bytes'], row['us'] * 1e-6) for row in rows]
@@ -169,7 +169,7 @@ def measure_copies(options):
       rows = [{'line': order, 'bytes': size, **spread([seconds for _, _, seconds in of_one])}
               for of_one in zip(*runs) for order, size, _ in of_one[:1]]
       panels.append({'title': f'{collective}, {ranks} ranks', 'x': 'bytes', 'y': 'µs of the copies', 'rows': rows, 'ranks': ranks})
-  return (f'`quadrille bench COLLECTIVE --copy-phase --cold --domains {DOMAINS}`: each rank begins with caches that hold its own buffers, as '
+  return (f'`quadrille-lab bench COLLECTIVE --copy-phase --cold --domains {DOMAINS}`: each rank begins with caches that hold its own buffers, as '
           f'if it had a processor of its own; the time is that of all copies, by threads that play the ranks. The ranks are taken for those '
           f'of {DOMAINS} NUMA domains, but the machine has one memory, so the orders for NUMA show what they cost, not what they gain. '
           'Neighbours are 24 on a torus of two dimensions. In each run the orders take turns.', panels)

@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 int refuse(const std::string& what) {
-  fmt::print(stderr, "quadrille simulate: {}\n", what);
+  fmt::print(stderr, "quadrille-lab simulate: {}\n", what);
   return 2;
 }
 
@@ -378,7 +378,7 @@ int simulate_command(const SimulateOptions& options) {
     if (!file.flush()) return refuse(fmt::format("cannot write '{}'", options.json));
   }
   if (problem.empty()) return 0;
-  fmt::print(stderr, "quadrille simulate: {}\n", problem);
+  fmt::print(stderr, "quadrille-lab simulate: {}\n", problem);
   return 1;
 }
 

@@ -1,5 +1,5 @@
-// `quadrille simulate`: how long collectives take on machines that nobody here has, by running their schedules through
-// a simulated network. Without MPI.
+// `quadrille-lab simulate`: how long collectives take on machines that nobody here has, by running their schedules
+// through a simulated network. Without MPI.
 #pragma once
 
 namespace CLI {
@@ -34,8 +34,8 @@ struct SimulateOptions {
   bool list_networks = false;
 };
 
-// Adds the subcommand to the tool. `take` is given what it does.
-void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<void(std::function<int()>)>& take);
+// Adds the subcommand, which sets `action` to what it does.
+void add_simulate(CLI::App& app, SimulateOptions& options, std::function<int()>& action);
 
 // Returns the exit status.
 int simulate_command(const SimulateOptions& options);

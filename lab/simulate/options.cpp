@@ -1,23 +1,24 @@
-// The options of `quadrille simulate`.
+// The options of `quadrille-lab simulate`.
 #include <CLI/CLI.hpp>
 
 #include "lab/simulate/command.hpp"
 
 namespace quadrille::simulate {
 
-void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<void(std::function<int()>)>& take) {
+void add_simulate(CLI::App& app, SimulateOptions& options, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("simulate", "Run the schedules of all ranks through a simulated network of many nodes");
   command->footer(
       "\nMessage by message: LogGOPS with nodes, whose ranks share an adapter and memory. Beside the algorithms\n"
       "stand the rivals: what Open MPI and MPICH choose by themselves, as schedules of ours.\n\n"
       "Examples:\n"
-      "  quadrille simulate alltoall --ranks 1024 --per-node 32\n"
-      "  quadrille simulate alltoall --ranks 32768 --per-node 128 --sizes 8:1K:x2 --algorithms leaders:leaders=128\n"
-      "  quadrille simulate allgather --ranks 4096 --per-node 64 --algorithms bruck,ring --network hdr:slow\n"
-      "  quadrille simulate alltoallv --ranks 512 --distribution uniform --network file.json --json out.json\n"
-      "  quadrille simulate neighbor_alltoall --ranks 512 --per-node 8 --neighborhood moore:3,1 --grid 8x8x8\n"
-      "  quadrille simulate --list-networks\n");
+      "  quadrille-lab simulate alltoall --ranks 1024 --per-node 32\n"
+      "  quadrille-lab simulate alltoall --ranks 32768 --per-node 128 --sizes 8:1K:x2 --algorithms "
+      "leaders:leaders=128\n"
+      "  quadrille-lab simulate allgather --ranks 4096 --per-node 64 --algorithms bruck,ring --network hdr:slow\n"
+      "  quadrille-lab simulate alltoallv --ranks 512 --distribution uniform --network file.json --json out.json\n"
+      "  quadrille-lab simulate neighbor_alltoall --ranks 512 --per-node 8 --neighborhood moore:3,1 --grid 8x8x8\n"
+      "  quadrille-lab simulate --list-networks\n");
   command->add_option("collective", options.collective, "Collective, as in bench, also between neighbours")
       ->default_str("alltoall");
   tools::add_layout_options(*command, options.layout);
@@ -53,7 +54,7 @@ void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<v
       ->default_str("6");
   command->add_option("--json", options.json, "Write all results to this file");
   command->add_flag("--list-networks", options.list_networks, "Name the networks and where their constants come from");
-  command->callback([&options, take] { take([&options] { return simulate_command(options); }); });
+  command->callback([&] { action = [&options] { return simulate_command(options); }; });
 }
 
 }  // namespace quadrille::simulate

@@ -42,7 +42,7 @@ def bench(collective="alltoall", ranks=2, sizes="8:64K", launcher=None, options=
     sizes = ",".join(str(int(size)) for size in sizes)
   with tempfile.TemporaryDirectory(prefix="quadrille-") as folder:
     rows = os.path.join(folder, "rows.json")
-    command = [found, "-n", str(int(ranks)), *launcher_options, _places.tool(abi), "bench", collective,
+    command = [found, "-n", str(int(ranks)), *launcher_options, _places.program("quadrille", abi), "bench", collective,
                "--sizes", sizes, "--json", rows, *options]
     try:
       ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""The command `quadrille`: becomes the tool of the right ABI."""
+"""The commands `quadrille` and `quadrille-lab`: each becomes the program of the right ABI."""
 
 import os
 import signal
@@ -6,19 +6,27 @@ import sys
 
 from quadrille import _places
 
-# These know no MPI, or find out by themselves which one: any of the two tools will do.
-ANY = ("run", "list", "verify", "show", "--help", "-h", "--version")
+# These know no MPI, or find out by themselves which one: the program of any ABI will do.
+ANY = ("run", "list", "verify", "show", "simulate", "pages", "--help", "-h", "--version")
 
 
 def main():
+  return become("quadrille")
+
+
+def lab():
+  return become("quadrille-lab")
+
+
+def become(name):
   words = sys.argv[1:]
   abi = "openmpi" if not words or words[0] in ANY else _places.abi_here()
   # Python ignores these, and what is ignored stays so in the program that follows.
   for number in (signal.SIGPIPE, signal.SIGXFSZ):
     signal.signal(number, signal.SIG_DFL)
-  program = _places.tool(abi)
+  program = _places.program(name, abi)
   try:
-    os.execv(program, ["quadrille", *words])
+    os.execv(program, [name, *words])
   except OSError as error:
     print(f"quadrille: cannot start {program}: {error.strerror}", file=sys.stderr)
     return 127

@@ -15,9 +15,9 @@ def prefix():
   return os.environ.get("QUADRILLE_PREFIX") or os.path.dirname(os.path.abspath(__file__))
 
 
-def tool(abi):
-  """The command line tool for an ABI. `run` serves both; a benchmark must be of the ABI of its MPI."""
-  return os.path.join(prefix(), "bin", "quadrille-" + abi)
+def program(name, abi):
+  """`quadrille` or `quadrille-lab` for an ABI. `run` serves both; a benchmark must be of the ABI of its MPI."""
+  return os.path.join(prefix(), "bin", f"{name}-{abi}")
 
 
 def library(abi, name):

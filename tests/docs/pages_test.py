@@ -1,7 +1,7 @@
-"""The manual pages and completions say what the tool and the header say. Names are found here by other means than there: the
+"""The manual pages and completions say what the programs and the header say. Names are found here by other means than there: the
 options by the text of the help, the functions in the library.
 
-    pages_test.py TOOL LIBRARY
+    pages_test.py TOOL LAB LIBRARY
 """
 import pathlib
 import re
@@ -12,7 +12,8 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TOOL, LIBRARY = sys.argv[1:3]
+TOOL, LAB, LIBRARY = sys.argv[1:4]
+PROGRAMS = {'quadrille': TOOL, 'quadrille-lab': LAB}
 
 
 def run(*words, **more):
@@ -20,11 +21,13 @@ def run(*words, **more):
 
 
 def commands():
-  return re.findall(r'^  ([a-z]+) {5,}', run(TOOL, '--help').split('Subcommands:')[1], re.M)
+  """(program, subcommand)"""
+  return [(name, command) for name, file in PROGRAMS.items()
+          for command in re.findall(r'^  ([a-z]+) {5,}', run(file, '--help').split('Subcommands:')[1], re.M)]
 
 
-def options_of(*words):
-  return set(re.findall(r'^  (?:-\w,)?(--[a-z][a-z-]*)', run(TOOL, *words, '--help'), re.M))
+def options_of(name, command):
+  return set(re.findall(r'^  (?:-\w,)?(--[a-z][a-z-]*)', run(PROGRAMS[name], command, '--help'), re.M))
 
 
 class Pages(unittest.TestCase):
@@ -34,7 +37,7 @@ class Pages(unittest.TestCase):
     cls.held = tempfile.TemporaryDirectory()
     cls.folder = pathlib.Path(cls.held.name)
     for script in ('man_pages.py', 'completions.py'):
-      run(sys.executable, ROOT / 'scripts' / script, TOOL, cls.folder)
+      run(sys.executable, ROOT / 'scripts' / script, TOOL, LAB, cls.folder)
 
   @classmethod
   def tearDownClass(cls):
@@ -45,18 +48,18 @@ class Pages(unittest.TestCase):
 
   def test_each_command_has_a_page_with_its_options(self):
     self.assertGreater(len(commands()), 5)
-    for command in commands():
-      text = self.page(f'quadrille-{command}.1')
-      for option in options_of(command):
+    for name, command in commands():
+      text = self.page(f'{name}-{command}.1')
+      for option in options_of(name, command):
         self.assertIn(option, text, command)
-      self.assertIn(f'quadrille-{command}', self.page('quadrille.1'))
+      self.assertIn(f'{name}-{command}', self.page(f'{name}.1'))
 
   def test_all_ways_to_write_a_command_are_in_its_synopsis(self):
-    for command in commands():
-      said = run(TOOL, command, '--help').split('\nUsage: ')[-1].split('\n\n')[0].split('\n')
-      ways = [line.strip() for line in said if line.strip().startswith('quadrille ')]
+    for name, command in commands():
+      said = run(PROGRAMS[name], command, '--help').split('\nUsage: ')[-1].split('\n\n')[0].split('\n')
+      ways = [line.strip() for line in said if line.strip().startswith(f'{name} ')]
       self.assertTrue(ways, command)
-      synopsis = self.page(f'quadrille-{command}.1').split('.SH SYNOPSIS')[1].split('.SH')[0]
+      synopsis = self.page(f'{name}-{command}.1').split('.SH SYNOPSIS')[1].split('.SH')[0]
       self.assertEqual(re.findall(r'^\\fB(.*)\\fR$', synopsis, re.M), ways, command)
     self.assertIn('quadrille report --data FILE', self.page('quadrille-report.1').split('.SH SYNOPSIS')[1].split('.SH')[0])
 
@@ -100,18 +103,19 @@ class Pages(unittest.TestCase):
   def complete(self, *words):
     """What bash makes of these, the last of which is not complete."""
     script = self.folder / 'bash-completion' / 'completions' / words[0]
-    line = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _quadrille; printf "%s\\n" "${COMPREPLY[@]}"')
+    line = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); $(complete -p "$1" | grep -o "_quadrille\\w*"); printf "%s\\n" "${COMPREPLY[@]}"')
     return run('bash', '-c', line, script, *words, cwd=self.folder).split()
 
   def test_bash_completes(self):
-    self.assertEqual(set(self.complete('quadrille', '')) - {'--help', '--version'}, set(commands()))
+    offered = {(name, command) for name in PROGRAMS for command in self.complete(name, '') if not command.startswith('--')}
+    self.assertEqual(offered, set(commands()))
     self.assertEqual(self.complete('quadrille', 'ben'), ['bench'])
-    for command in commands():
-      self.assertEqual(set(self.complete('quadrille', command, '--')) - {'--'}, options_of(command), command)
+    for name, command in commands():
+      self.assertEqual(set(self.complete(name, command, '--')) - {'--'}, options_of(name, command), command)
     self.assertEqual(self.complete('quadrille', 'run', '--mpi', 'o'), ['openmpi'])
     self.assertIn('two-phase-bruck', self.complete('quadrille', 'bench', '--algorithms', 'two'))
     self.assertEqual(self.complete('quadrille', 'bench', '--datatype', ''), ['byte', 'double', 'strided'])
-    self.assertIn('hint-6', self.complete('quadrille', 'bench', '--figure', 'hi'))
+    self.assertIn('hint-6', self.complete('quadrille-lab', 'bench', '--figure', 'hi'))
     self.assertIn('uniform', self.complete('quadrille', 'bench', '--distribution', 'u'))
     self.assertIn('alltoallv', self.complete('quadrille', 'bench', 'allto'))
     self.assertEqual(self.complete('quadrille', 'bench', '--warmup', ''), [])
@@ -120,19 +124,21 @@ class Pages(unittest.TestCase):
     self.assertEqual(self.complete('quadrille', 'report', '--mpi', 'm'), ['mpich'])
 
   def test_bash_knows_each_tool(self):
-    for tool in ('quadrille', 'quadrille-openmpi', 'quadrille-mpich'):
+    for tool in (name + abi for name in PROGRAMS for abi in ('', '-openmpi', '-mpich')):
       script = self.folder / 'bash-completion' / 'completions' / tool
       self.assertIn('-F _quadrille', run('bash', '-c', 'source "$0"; complete -p "$1"', script, tool))
       self.assertEqual(self.complete(tool, 'ben'), ['bench'])
 
   def test_bash_completes_values(self):
-    for words, values in ((('explain', '--model', 'a'), ['aries', 'aries-nodes']), (('show', '--model', 'p'), ['paper']),
+    for words, values in ((('explain', '--model', 'a'), ['aries', 'aries-nodes']),
                           (('bench', '--device', ''), ['cuda', 'hip']), (('tune', '--device', 'c'), ['cuda']),
-                          (('bench', '--memory', 'p'), ['private']), (('bench', '--orders', 'square-m'), ['square-morton']),
+                          (('bench', '--memory', 'p'), ['private']),
                           (('bench', '--node-map', 'r'), ['round-robin', 'roundrobin:', 'ragged:']), (('show', '--nodes', 'b'), []),
-                          (('explain', '--node-map', 'b'), ['blocked', 'blocked:']), (('verify', '--orders', 'r'), []),
-                          (('simulate', '--network', 'slingsh'), ['slingshot'])):
+                          (('explain', '--node-map', 'b'), ['blocked', 'blocked:']), (('verify', '--orders', 'r'), [])):
       self.assertEqual(self.complete('quadrille', *words), values, words)
+    for words, values in ((('show', '--model', 'p'), ['paper']), (('bench', '--orders', 'square-m'), ['square-morton']),
+                          (('simulate', '--network', 'slingsh'), ['slingshot'])):
+      self.assertEqual(self.complete('quadrille-lab', *words), values, words)
     for command in ('bench', 'show', 'tune'):
       self.assertEqual(self.complete('quadrille', command, '--neighborhood', 'mo'), ['moore:'], command)
       self.assertEqual(len(self.complete('quadrille', command, '--neighborhood', '')), 6, command)
@@ -144,7 +150,8 @@ class Pages(unittest.TestCase):
   def test_zsh_reads_it(self):
     if shutil.which('zsh') is None:
       self.skipTest('there is no zsh')
-    run('zsh', '-n', self.folder / 'zsh' / 'site-functions' / '_quadrille')
+    for name in PROGRAMS:
+      run('zsh', '-n', self.folder / 'zsh' / 'site-functions' / f'_{name}')
 
   def test_zsh_completes(self):
     """What a zsh at a terminal makes of the tab key, in one session."""
@@ -159,7 +166,8 @@ class Pages(unittest.TestCase):
              ('quadrille explain alltoall --model aries-n', 'quadrille explain alltoall --model aries-nodes'),
              ('quadrille explain alltoall --model tab', 'quadrille explain alltoall --model table.json'),
              ('quadrille explain alltoall --node-map round-', 'quadrille explain alltoall --node-map round-robin'),
-             ('quadrille bench alltoall', 'quadrille bench alltoall'), ('quadrille run --mpi m', 'quadrille run --mpi mpich'))
+             ('quadrille bench alltoall', 'quadrille bench alltoall'), ('quadrille-lab simu', 'quadrille-lab simulate'),
+             ('quadrille-lab-mpich bench --datat', 'quadrille-lab-mpich bench --datatype'), ('quadrille run --mpi m', 'quadrille run --mpi mpich'))
     found = run('zsh', '-f', ROOT / 'tests' / 'docs' / 'zsh_completes.zsh', self.folder / 'zsh' / 'site-functions',
                 *(typed for typed, _ in cases), cwd=self.folder, timeout=50).splitlines()
     self.assertEqual([line.strip().replace('\\:', ':') for line in found], [whole for _, whole in cases])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Each page below docs/results is written from data by a script that can check it, or has no measured numbers; and each is in the index.
 
-A new page is an application (lab/applications.py), a figure (`quadrille bench --figure`), or stands here with the command that checks
+A new page is an application (lab/applications.py), a figure (`quadrille-lab bench --figure`), or stands here with the command that checks
 it, which is a test of its own, too.
 """
 

@@ -428,7 +428,7 @@ class Stored : public testing::Test {
   void SetUp() override {
     figure_ = figure_named("hint-8", 2);
     run_ = run_of(2, 2);
-    run_.command = "mpirun -n 2 quadrille bench --figure hint-8";
+    run_.command = "mpirun -n 2 quadrille-lab bench --figure hint-8";
     run_.header.date = "2026-01-01T00:00:00Z";
     run_.facts.kernel = "Linux 6.1";
     run_.facts.l2 = l2;

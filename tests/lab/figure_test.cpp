@@ -253,7 +253,7 @@ TEST(Figures, SpeedupIsTheGeometricMeanOverTheSizes) {
 
 TEST(Figures, ThePageHasTheNumbersBesideThePapers) {
   FigureRun run;
-  run.command = "mpirun -n 4 quadrille bench --figure test-1";
+  run.command = "mpirun -n 4 quadrille-lab bench --figure test-1";
   run.ranks = 4;
   run.processors = 4;
   const std::string page = figure_page(figure(), run, {measured});

@@ -18,8 +18,9 @@ prefix="$work/prefix"
 grep -rIlF -e "$build" -e "$work/first" "$prefix" && fail "these files know where they were built"
 for file in include/quadrille.h "lib/quadrille/$abi/libquadrille.so" \
     "lib/quadrille/$abi/libquadrille.so.0" "lib/quadrille/$abi/libquadrille_mpi.so" \
-    "bin/quadrille-$abi" bin/quadrille share/doc/quadrille/LICENSE share/man/man1/quadrille-bench.1 \
-    share/man/man3/Quadrille_Alltoallv.3 share/bash-completion/completions/quadrille share/zsh/site-functions/_quadrille; do
+    "bin/quadrille-$abi" bin/quadrille "bin/quadrille-lab-$abi" bin/quadrille-lab share/man/man1/quadrille-lab-bench.1 share/doc/quadrille/LICENSE share/man/man1/quadrille-bench.1 \
+    share/man/man3/Quadrille_Alltoallv.3 share/bash-completion/completions/quadrille \
+    share/bash-completion/completions/quadrille-lab share/zsh/site-functions/_quadrille share/zsh/site-functions/_quadrille-lab; do
   [[ -e "$prefix/$file" ]] || fail "$file is not installed"
 done
 if [[ "$abi" == mpich && ! -e "$prefix/lib/quadrille/$abi/libquadrille_mpi_large.so" ]]; then
@@ -30,9 +31,9 @@ if readelf -d "$prefix/lib/quadrille/$abi/libquadrille.so" | grep -E 'NEEDED.*li
   fail "libquadrille.so is linked to an MPI"
 fi
 "$prefix/bin/quadrille" list >/dev/null || fail "the installed tool does not run"
-"$prefix/bin/quadrille" show --map >/dev/null || fail "the installed tool does not find its laboratory"
-"$mpirun" -n 2 "$prefix/bin/quadrille" bench --figure hint-8 --iterations 1 --results "$work/results" >/dev/null
-[[ -s "$work/results/hint-8.json" ]] || fail "the installed tool repeats no figure"
+"$prefix/bin/quadrille-lab" show --map >/dev/null || fail "the installed quadrille-lab does not run"
+"$mpirun" -n 2 "$prefix/bin/quadrille-lab" bench --figure hint-8 --iterations 1 --results "$work/results" >/dev/null
+[[ -s "$work/results/hint-8.json" ]] || fail "the installed quadrille-lab repeats no figure"
 
 # The environment module, in a few words of what reads it.
 module="$(echo "$prefix"/share/modulefiles/quadrille/*)"

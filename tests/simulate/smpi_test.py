@@ -1,6 +1,6 @@
 """Cross-checks the simulation with SimGrid's SMPI, which runs MPI programs in a simulated network by other means.
 
-    smpi_test.py TOOL
+    smpi_test.py LAB
 
 The same messages, written by hand in smpi_program.c, on a network with the same constants: times must agree to a hundredth.
 Messages are sent at once; SMPI has no question and answer for longer ones.
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TOOL = sys.argv[1]
+LAB = sys.argv[1]
 SKIPPED = 77
 # Microseconds and GB/s of both.
 LATENCY, OVERHEAD, RATE = 1.5, 1, 25
@@ -45,7 +45,7 @@ def smpi(folder, ranks, name, size):
 
 def ours(folder, ranks, name, size):
   collective, algorithm = OURS[name]
-  subprocess.run([TOOL, 'simulate', collective, '--ranks', str(ranks), '--sizes', str(size), '--network', folder / 'network.json',
+  subprocess.run([LAB, 'simulate', collective, '--ranks', str(ranks), '--sizes', str(size), '--network', folder / 'network.json',
                   '--no-rivals', '--algorithms', algorithm, '--json', folder / 'out.json'], stdout=subprocess.DEVNULL, check=True)
   return json.loads((folder / 'out.json').read_text())['rows'][0]['us']
 

@@ -1,17 +1,7 @@
 # Bad options of `quadrille bench`: one line from one rank, no rank hangs, the status is not 0.
 . "$(dirname "$0")/common.sh"
 
-# The launcher adds lines of its own; count those of the tool.
-expect_line() {
-  local text=$1
-  shift
-  timeout 60 $MPIRUN -n 2 "$TOOL" bench "$@" >"$work/out" 2>&1
-  local status=$?
-  [ $status != 0 ] && [ $status != 124 ] || fail "bench $*: exit status $status"
-  [ "$(grep -c '^quadrille: ' "$work/out")" = 1 ] || fail "bench $*: not one line: $(cat "$work/out")"
-  grep '^quadrille: ' "$work/out" | grep -qF -- "$text" ||
-    fail "bench $*: no '$text' in: $(cat "$work/out")"
-}
+refusing="$TOOL bench"
 
 expect_line "unknown collective 'gather'; known are alltoall," gather
 expect_line "a collective is required" --sizes 8
@@ -48,15 +38,11 @@ expect_line "--grid is for neighbour collectives, and alltoall is none" alltoall
 expect_line "--neighborhood is for neighbour collectives, and alltoallw is none" alltoallw --neighborhood offsets:1,0
 expect_line "--neighborhood is for neighbour collectives, and alltoall is none" alltoall --neighborhood moore:3,1 --overlap
 expect_line "--neighborhood and --grid are for neighbour" allgather --neighborhood nonsense --grid 2x1
-# Those without ranks: a copy phase, schedules and their proofs.
-expect 2 1 "--neighborhood is for neighbour" "$TOOL" bench --copy-phase --neighborhood moore:2,1
+# Those without ranks: schedules and their proofs.
 expect 2 1 "--neighborhood is for neighbour collectives, and alltoall is none" "$TOOL" show --neighborhood nonsense
 expect 2 1 "--neighborhood is for neighbour" "$TOOL" show --neighborhood file:/no/such/file
 expect 2 1 "--grid is for neighbour" "$TOOL" show --grid 4x3
-expect 2 1 "--map excludes --grid" "$TOOL" show --map --grid 4x3
-expect 2 1 "--map excludes --neighborhood" "$TOOL" show --map --neighborhood moore:2,1
 expect 2 1 "unknown option or argument: --neighborhood" "$TOOL" verify --neighborhood moore:2,1
-expect 2 1 "--map excludes --node-map" "$TOOL" show --map --node-map blocked:2
 expect 2 1 "8 ranks cannot be on --nodes 9" "$TOOL" show --nodes 9
 expect 2 1 "one algorithm is shown, not 2" "$TOOL" show --algorithms pairwise,spread-out
 expect 0 0 "rank 7 of 8, node 1" "$TOOL" show --algorithm spread-out --nodes 2
@@ -67,35 +53,11 @@ expect 2 1 "give its name alone, --algorithms bruck" "$TOOL" verify --algorithm 
 expect_line "the grid 3x1x1 has 3 processes, and there are 2 ranks" neighbor_alltoall --grid 3x1x1
 expect_line "no in-place form" neighbor_allgather --in-place
 expect_line "blocks of one size" neighbor_alltoall --distribution uniform
-expect_line "unknown figure 'hint-99'; known are hint-6, hint-8, hint-10, co-10, co-11" --figure hint-99
-# The help and the documentation name all figures.
-names=$($MPIRUN -n 1 "$TOOL" bench --figure hint-99 2>&1 | sed -n 's/.*known are //p')
-[ -n "$names" ] || fail "the figures are not named"
-for name in ${names//,/ }; do
-  "$TOOL" bench --help | grep -qw -- "$name" || fail "the help does not name $name"
-  grep -qF -- "\`$name\`" "$(dirname "$0")/../../docs/benchmark.md" || fail "docs/benchmark.md does not name $name"
-done
-expect_line "--seed has no effect on a table of set-up times: leave it out" --figure iso-table-2 --seed 2
-expect_line "leave 'alltoall' out" alltoall --figure hint-6
-expect_line "co-12 is about several hosts with two ranks or more on each, and all ranks are on one host" --figure co-12
-expect_line "--runs has no effect on a collective: leave it out" alltoall --runs 2
-expect_line "--runs has no effect on a table of set-up times: leave it out" --figure iso-table-2 --runs 2
-expect_line "--runs is for figures of the host, not gpu-6" --figure gpu-6 --runs 2
-expect_line "Value 0 not in range" --figure hint-6 --runs 0
-expect_line "no folder" --figure hint-6 --results "$work/nowhere/below"
-expect_line "no folder" --figure hint-6 --results "$TOOL"
-expect_line "--figure: a name is needed" --figure ""
-expect_line "--results: a name is needed" --figure hint-6 --results ""
 expect_line "--json: a name is needed" alltoall --json ""
-expect_line "--sizes has no effect with --figure: leave it out" --figure hint-6 --sizes 8
-expect_line "--algorithms, --no-node, --cold, --distribution, --json have no effect with --figure: leave them out" \
-  --figure hint-6 --distribution uniform --algorithms all --json "$work/a.json" --cold --no-node --warmup 1
-expect_line "--results has no effect on a collective: leave it out" alltoall --results "$work"
 expect_line "exchange has no nonblocking form" exchange --overlap
 expect_line "unknown collective 'gather'" gather --overlap
 expect_line "--cold, --no-ceiling, --counters have no effect with --overlap: leave them out" alltoall --overlap --cold \
   --counters --no-ceiling --tests 2 --in-place
-expect_line "--overlap has no effect with --figure: leave it out" --figure hint-6 --overlap
 expect_line "--tests requires --overlap" alltoall --tests 3
 expect_line "does not say who is late; write microseconds" alltoall --late 5x
 expect_line "does not say who is late; write microseconds" alltoall --late 0
@@ -106,7 +68,11 @@ expect_line "--late has no effect with --overlap: leave it out" alltoall --overl
 expect_line "number of tests must be 0 to 1000000" alltoall --overlap --tests -1
 expect_line "'some' is no value for --tests" alltoall --overlap --tests some
 expect_line "no in-place form" neighbor_alltoall --overlap --in-place
-expect_line "without a launcher" --copy-phase
 expect_line "cannot write" alltoall --sizes 8 --json "$work/nowhere/a.json"
 expect_line "largest int" alltoall --sizes 4G
+# What the laboratory has.
+expect_line "unknown option or argument: --figure (available in quadrille-lab); see 'quadrille bench --help'" --figure hint-6
+expect_line "unknown option or argument: --results=a (available in quadrille-lab)" alltoall --results=a
+expect 2 1 "unknown option or argument: --map (available in quadrille-lab)" "$TOOL" show --map
+expect 2 1 "unknown subcommand 'simulate' (available in quadrille-lab); known are run," "$TOOL" simulate alltoall
 finish

@@ -95,42 +95,20 @@ TEST(Understand, AMatrixIsScaledOnlyToSizesThatAreGiven) {
   EXPECT_THAT(understand(options, plan), HasSubstr("matrix is for alltoallv"));
 }
 
-TEST(Effect, OptionsThatDoNothingAreNamed) {
-  BenchPlan plan;
-  BenchOptions options = options_for("alltoall");
-  options.given = {"collective", "--sizes", "--cold", "--json"};
-  EXPECT_EQ(why_without_effect(options), "");
-  options.given = {"collective", "--orders", "--sizes", "--results"};
-  EXPECT_EQ(understand(options, plan), "--results, --orders have no effect on a collective: leave them out");
-  options.collective = "";
-  EXPECT_THAT(understand(options, plan), HasSubstr("a collective is required"));
-  options.figure = "hint-6";
-  options.given = {"--figure", "--warmup", "--cold", "--results"};
-  EXPECT_EQ(why_without_effect(options), "--cold has no effect with --figure: leave it out");
-  options.copy_phase = true;
-  options.given = {"--copy-phase", "--figure", "--cold", "--ranks", "--sizes"};
-  EXPECT_EQ(why_without_effect(options), "--figure has no effect with --copy-phase: leave it out");
-}
-
 TEST(Effect, OverlapHasItsOwn) {
   BenchPlan plan;
   BenchOptions options = options_for("neighbor_alltoallv");
+  options.given = {"collective", "--cold", "--no-ceiling", "--json"};
+  EXPECT_EQ(understand(options, plan), "");
   options.overlap = true;
+  EXPECT_EQ(understand(options, plan), "--cold, --no-ceiling have no effect with --overlap: leave them out");
   options.given = {"collective",     "--overlap",    "--tests",    "--sizes",   "--algorithms",
                    "--no-node",      "--nodes",      "--datatype", "--memory",  "--distribution",
                    "--neighborhood", "--grid",       "--in-place", "--seed",    "--json",
                    "--csv",          "--iterations", "--warmup",   "--node-map"};
   EXPECT_EQ(understand(options, plan), "");
-  options.given = {"collective", "--overlap", "--cold", "--ranks", "--counters", "--no-ceiling", "--results"};
-  EXPECT_EQ(understand(options, plan),
-            "--cold, --no-ceiling, --counters, --results, --ranks have no effect with --overlap: leave them out");
-  options.overlap = false;
-  options.given = {"collective", "--tests"};
-  EXPECT_EQ(understand(options, plan), "--tests has no effect on a collective: leave it out");
-  options.overlap = true;
-  options.figure = "hint-6";
-  options.given = {"--figure", "--overlap", "--tests"};
-  EXPECT_EQ(why_without_effect(options), "--overlap, --tests have no effect with --figure: leave them out");
+  options.given = {"collective", "--overlap", "--counters"};
+  EXPECT_EQ(understand(options, plan), "--counters has no effect with --overlap: leave it out");
 }
 
 TEST(Understand, OverlapNeedsANonblockingForm) {

@@ -1,4 +1,4 @@
-# Shared by the scripts. The environment gives TOOL, PROGRAM, PRELOAD, MPIRUN,
+# Shared by the scripts. The environment gives TOOL, LAB, PROGRAM, PRELOAD, MPIRUN,
 # OTHER_MPIRUN (may be missing), ABI and ADDED (empty, or what follows PRELOAD for what this MPI has).
 set -u
 export PYTHONPATH="$(dirname "$0")/../../scripts"  # table_forms
@@ -25,6 +25,18 @@ expect() {
     fail "$*: $count lines on stderr instead of $lines: $(cat "$work/err")"
   [ -z "$text" ] || grep -qF -- "$text" "$work/out" "$work/err" ||
     fail "$*: no '$text' in: $(cat "$work/out" "$work/err")"
+}
+
+# expect_line TEXT arguments...: two ranks of $refusing with these end, not with status 0, and one of them writes one line, with
+# TEXT. The launcher adds lines of its own.
+expect_line() {
+  local text=$1
+  shift
+  timeout 60 $MPIRUN -n 2 $refusing "$@" >"$work/out" 2>&1
+  local status=$?
+  [ $status != 0 ] && [ $status != 124 ] || fail "$*: exit status $status"
+  [ "$(grep -c '^quadrille: ' "$work/out")" = 1 ] || fail "$*: not one line: $(cat "$work/out")"
+  grep '^quadrille: ' "$work/out" | grep -qF -- "$text" || fail "$*: no '$text' in: $(cat "$work/out")"
 }
 
 # expect_no_ranks PATTERN: within ten seconds after a signal no process of this command line is left.

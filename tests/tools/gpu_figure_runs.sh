@@ -1,13 +1,13 @@
-# `quadrille bench --figure gpu-1` to `gpu-10`, over the stand-in of CUDA's driver (tests/device), whose folder is CUDA.
+# `quadrille-lab bench --figure gpu-1` to `gpu-10`, over the stand-in of CUDA's driver (tests/device), whose folder is CUDA.
 . "$(dirname "$0")/common.sh"
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 cuda="env LD_LIBRARY_PATH=$CUDA" hip="env LD_LIBRARY_PATH=$HIP"
 short="--iterations 2 --warmup 0 --shrink 4096 --results $work"
 
 for number in 1 2 3 4 5 7 8 9 10; do
-  expect 0 - "cannot be tested here: no GPU: a stand-in of a driver" $cuda $MPIRUN -n 3 "$TOOL" bench --figure gpu-$number $short
+  expect 0 - "cannot be tested here: no GPU: a stand-in of a driver" $cuda $MPIRUN -n 3 "$LAB" bench --figure gpu-$number $short
 done
-expect 0 - "all sizes were divided by 4096" $MPIRUN -n 8 "$TOOL" bench --figure gpu-6 $short
+expect 0 - "all sizes were divided by 4096" $MPIRUN -n 8 "$LAB" bench --figure gpu-6 $short
 python3 - "$work" <<'PYTHON' || fail "the JSON of a figure is not as promised"
 import json, sys
 plots = {1: 1, 2: 2, 3: 1, 4: 1, 5: 1, 6: 2, 7: 1, 8: 3, 9: 2, 10: 1}
@@ -15,7 +15,7 @@ claims = {1: 1, 2: 16, 3: 7, 4: 10, 5: 6, 6: 11, 7: 2, 8: 4, 9: 5, 10: 5}
 for number in plots:
     data = json.load(open(f"{sys.argv[1]}/gpu-{number}.json"))
     # The command line of the launcher, whatever it is called.
-    started = f" -n {8 if number == 6 else 3} quadrille bench --figure gpu-{number} "
+    started = f" -n {8 if number == 6 else 3} quadrille-lab bench --figure gpu-{number} "
     assert started in data["command"] and data["command"].startswith("mpi") and "/" not in data["command"], data["command"]
     assert len(data["plots"]) == plots[number] and len(data["claims"]) == claims[number], (number, len(data["claims"]))
     assert data["sizes_divided_by"] == 4096
@@ -37,7 +37,7 @@ for number in plots:
 PYTHON
 
 # Figure 6 gets verdicts, where there are as many ranks as a claim is about. One panel alone; a rank that is late.
-expect 0 - "left out (--panel)" $MPIRUN -n 8 "$TOOL" bench --figure gpu-6 --panel 2 --iterations 2 --warmup 0 --results "$work"
+expect 0 - "left out (--panel)" $MPIRUN -n 8 "$LAB" bench --figure gpu-6 --panel 2 --iterations 2 --warmup 0 --results "$work"
 python3 - "$work/gpu-6.json" <<'PYTHON' || fail "figure 6 has no panel that was measured"
 import json, sys
 data = json.load(open(sys.argv[1]))
@@ -47,12 +47,12 @@ reasons = {claim.get("reason") for claim in data["claims"]}
 assert reasons == {"its panel was left out (--panel)", "64 ranks are needed, and there were 8",
                    "16 ranks are needed, and there were 8"}, reasons
 PYTHON
-expect 0 - "entered each call 100 us late" $MPIRUN -n 2 "$TOOL" bench --figure gpu-6 $short --late 100
-expect 0 - "hip: Stand-in 0" $hip $MPIRUN -n 2 "$TOOL" bench --figure gpu-4 $short
+expect 0 - "entered each call 100 us late" $MPIRUN -n 2 "$LAB" bench --figure gpu-6 $short --late 100
+expect 0 - "hip: Stand-in 0" $hip $MPIRUN -n 2 "$LAB" bench --figure gpu-4 $short
 
 # Without a driver: one line, and the files.
 if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1\|libamdhip64'; then
-  expect 0 - "gpu-9 cannot be tested here: no driver libcuda.so.1 found" $MPIRUN -n 2 "$TOOL" bench --figure gpu-9 --results "$work"
+  expect 0 - "gpu-9 cannot be tested here: no driver libcuda.so.1 found" $MPIRUN -n 2 "$LAB" bench --figure gpu-9 --results "$work"
   [ "$(wc -l <"$work/out")" = 1 ] || fail "more than one line: $(cat "$work/out")"
   python3 - "$work/gpu-9.json" <<'PYTHON' || fail "without a driver there are other verdicts"
 import json, sys
@@ -65,14 +65,12 @@ fi
 expect_no() { # expect_no TEXT arguments...: one line, and status 2
   local text=$1
   shift
-  expect 2 - "$text" $MPIRUN -n 2 "$TOOL" bench "$@"
+  expect 2 - "$text" $MPIRUN -n 2 "$LAB" bench "$@"
   [ "$(cat "$work/out" "$work/err" | grep -c '^quadrille: ')" = 1 ] || fail "$*: not one line: $(cat "$work/err")"
 }
 expect_no "gpu-6 is about memory of the host" --figure gpu-6 --device cuda
 expect_no "gpu-3 has 1 panel" --figure gpu-3 --panel 2
 expect_no "--shrink and --panel are for figures of gpu, not hint-6" --figure hint-6 --shrink 2
 expect_no "hint-6 is about memory of the host: leave --device out" --figure hint-6 --device cuda
-expect_no "--sizes has no effect with --figure" --figure gpu-3 --sizes 8
-expect_no "leave 'alltoall' out" alltoall --figure gpu-3
-expect 2 1 "mpirun -n 8 quadrille bench --figure gpu-3" "$TOOL" bench --figure gpu-3
+expect 2 1 "mpirun -n 8 quadrille-lab bench --figure gpu-3" "$LAB" bench --figure gpu-3
 finish

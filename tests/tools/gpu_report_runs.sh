@@ -4,7 +4,7 @@
 report="$(cd "$(dirname "$0")/../../bench/gpu" && pwd)/gpu_report.py"
 cuda="env LD_LIBRARY_PATH=$CUDA"
 start="python3 $report --mpirun $MPIRUN --quadrille $TOOL --quick --out $work/out.d"
-export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export GPU_REPORT_LAB=$LAB OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 
 # ---- The probe ----
 expect 0 - "device: GPU and driver" $cuda $start --probe

@@ -23,5 +23,5 @@ expect 2 1 "leave --grid out" "$TOOL" show --collective neighbor_alltoall --grid
 expect 2 1 "--neighborhood is for neighbour" "$TOOL" show --neighborhood moore:2,2 --html "$page"
 expect 2 1 "cannot read '/no/such/file'" "$TOOL" show --collective neighbor_alltoall --neighborhood file:/no/such/file --html "$page"
 expect 2 1 "cannot write '/nowhere/page.html'" "$TOOL" show --html /nowhere/page.html
-expect 2 1 "excludes" "$TOOL" show --html "$page" --svg "$work/page.svg"
+expect 2 1 "excludes" "$TOOL" show --html "$page" --rank 1
 finish

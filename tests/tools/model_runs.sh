@@ -1,4 +1,4 @@
-# `quadrille tune --model` fits the cost model, `show --map` draws it, and programs choose by it.
+# `quadrille tune --model` fits the cost model, `quadrille-lab show --map` draws it, and programs choose by it.
 . "$(dirname "$0")/common.sh"
 export QUADRILLE_TRIALS=off  # what tables and the model say is what is looked at
 file=$work/tuning.json
@@ -7,9 +7,9 @@ bench="$TOOL bench alltoallv --no-node --distribution uniform --iterations 20 --
 
 expect 0 - "median error" $MPIRUN -n 3 $TOOL tune --model --batches 1 --file "$file"
 expect 0 - "two-phase-bruck:radix=2" $MPIRUN -n 2 $TOOL tune --model --batches 1 --file "$file"
-expect 0 - "fitted on" "$TOOL" show --map --model "$file"
+expect 0 - "fitted on" "$LAB" show --map --model "$file"
 expect 0 - "the model is extended beyond what was measured" \
-  env QUADRILLE_TUNING="$file" "$TOOL" show --map --map-ranks 4:64:x2 --map-sizes 1,100
+  env QUADRILLE_TUNING="$file" "$LAB" show --map --map-ranks 4:64:x2 --map-sizes 1,100
 # Of every MPI some messages are sent at once, and some are not.
 python3 - "$file" <<'PYTHON' || fail "no limit of messages that are sent at once: $(cat "$file")"
 import json, sys
@@ -18,8 +18,8 @@ for entry in json.load(open(sys.argv[1]))["entries"]:
 PYTHON
 # A first table is not missed by those who write it.
 QUADRILLE_TUNING=$work/first expect 0 0 "written to" $MPIRUN -n 2 $TOOL tune --model --batches 1
-QUADRILLE_TUNING=none expect 0 - "Bruck is ahead up to 2048 (P = 256)" "$TOOL" show --map --model aries --map-ranks 256
-expect 0 - "2048       S" "$TOOL" show --map --model paper --map-ranks 256
+QUADRILLE_TUNING=none expect 0 - "Bruck is ahead up to 2048 (P = 256)" "$LAB" show --map --model aries --map-ranks 256
+expect 0 - "2048       S" "$LAB" show --map --model paper --map-ranks 256
 
 # Messages of the MPI's own are made dear in the table, then cheap; $2: those of Quadrille.
 price() {
@@ -70,9 +70,9 @@ price 1 4e3
 QUADRILLE_EXPLAIN=1 expect 0 - "better for blocks below 60 bytes by the cost model" \
   $MPIRUN -n 4 $around --sizes 8,100 --json "$work/b.json"
 served torus direct
-expect 0 - "blocks 'uniform, byte' of N bytes, as measured" "$TOOL" show --map --measured "$work/v.json"
+expect 0 - "blocks 'uniform, byte' of N bytes, as measured" "$LAB" show --map --measured "$work/v.json"
 QUADRILLE_TUNING=none expect 0 - "" $MPIRUN -n 2 $TOOL bench alltoallv --distribution one-heavy --sizes 8 --iterations 20 --json "$work/h.json"
-expect 2 1 "one map has one kind" "$TOOL" show --map --measured "$work/v.json" "$work/h.json"
+expect 2 1 "one map has one kind" "$LAB" show --map --measured "$work/v.json" "$work/h.json"
 
 # Ranks that share nodes have models of their own.
 unset QUADRILLE_TUNING
@@ -102,16 +102,16 @@ served inbox
 unset QUADRILLE_TUNING
 
 printf '{"quadrille_tuning": 1, "machine": {"processor": "x", "cores": 1}, "entries": []}' >"$work/empty"
-expect 2 1 "no model" "$TOOL" show --map --model "$work/empty"
-expect 2 1 "there is no" "$TOOL" show --map --model "$work/nowhere"
-expect 2 1 "ranks must be from 2" "$TOOL" show --map --map-ranks 1
-expect 2 1 "cannot read" "$TOOL" show --map --measured "$work/nowhere"
-expect 2 1 "cannot read" "$TOOL" show --map --measured "$work"
-expect 2 1 "takes 'paper', 'aries' or" "$TOOL" show --map --model nosuch
-expect 2 1 "excludes" "$TOOL" show --map --model aries --measured "$work/b.json"
-expect 2 1 "--map-ranks: 'x' is no list" "$TOOL" show --map --map-ranks x
-expect 0 - "ahead nowhere (P = 32768)" "$TOOL" show --map --model aries --map-ranks 32768 --map-sizes 1M
-expect 2 1 "--map" "$TOOL" show --measured "$work/b.json"
+expect 2 1 "no model" "$LAB" show --map --model "$work/empty"
+expect 2 1 "there is no" "$LAB" show --map --model "$work/nowhere"
+expect 2 1 "ranks must be from 2" "$LAB" show --map --map-ranks 1
+expect 2 1 "cannot read" "$LAB" show --map --measured "$work/nowhere"
+expect 2 1 "cannot read" "$LAB" show --map --measured "$work"
+expect 2 1 "takes 'paper', 'aries' or" "$LAB" show --map --model nosuch
+expect 2 1 "excludes" "$LAB" show --map --model aries --measured "$work/b.json"
+expect 2 1 "--map-ranks: 'x' is no list" "$LAB" show --map --map-ranks x
+expect 0 - "ahead nowhere (P = 32768)" "$LAB" show --map --model aries --map-ranks 32768 --map-sizes 1M
+expect 2 1 "--map" "$LAB" show --measured "$work/b.json"
 expect 2 1 "one rank" "$TOOL" tune --model
 expect 2 - "says that there is one" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 2 $TOOL tune --model --dry
 finish

@@ -1,6 +1,6 @@
-# `quadrille simulate` runs the schedules of many ranks through a network.
+# `quadrille-lab simulate` runs the schedules of many ranks through a network.
 . "$(dirname "$0")/common.sh"
-simulate="$TOOL simulate"
+simulate="$LAB simulate"
 
 # A network of round numbers.
 cat >"$work/plain" <<'JSON'

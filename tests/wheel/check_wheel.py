@@ -115,8 +115,8 @@ class Check:
   def command(self):
     ended = self.run("quadrille", "list")
     self.say(ended.returncode == 0 and "spread-out" in ended.stdout, "quadrille list", ended)
-    ended = self.run("quadrille", "show", "--map", "--model", "paper")
-    self.say(ended.returncode == 0 and "the paper's formulas" in ended.stdout, "the tool finds the laboratory", ended)
+    ended = self.run("quadrille-lab", "show", "--map", "--model", "paper")
+    self.say(ended.returncode == 0 and "the paper's formulas" in ended.stdout, "quadrille-lab show --map", ended)
     ended = self.run("quadrille", "nonsense")
     self.say(ended.returncode == 2 and "unknown subcommand" in ended.stderr, "a mistake gives exit status 2", ended)
     ended = self.run("python", "-m", "quadrille", "prefix")

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -145,52 +146,19 @@ std::string understand_neighborhood(const BenchOptions& options, BenchPlan& plan
   return "";
 }
 
-// What is measured.
-enum class Subject : std::uint8_t { collective, overlap, figure, copy_phase };
+// Nothing of these is in the measurement of an overlap.
+constexpr std::string_view not_for_overlap[] = {"--cold",   "--no-ceiling", "--late",
+                                                "--device", "--stage-mpi",  "--counters"};
 
-Subject subject_of(const BenchOptions& options) {
-  if (options.copy_phase) return Subject::copy_phase;
-  if (!options.figure.empty()) return Subject::figure;
-  return options.overlap ? Subject::overlap : Subject::collective;
+std::string why_without_effect(const BenchOptions& options) {
+  if (!options.overlap) return "";
+  std::vector<std::string_view> idle;
+  std::copy_if(std::begin(not_for_overlap), std::end(not_for_overlap), std::back_inserter(idle),
+               [&](std::string_view option) { return has(options, option); });
+  if (idle.empty()) return "";
+  return fmt::format("{} {} no effect with --overlap: leave {} out", fmt::join(idle, ", "),
+                     idle.size() == 1 ? "has" : "have", idle.size() == 1 ? "it" : "them");
 }
-
-// Which options do something for it.
-struct Effect {
-  std::string_view option;
-  bool on_collective, on_overlap, on_figure, on_copy_phase;
-
-  bool on(Subject subject) const {
-    switch (subject) {
-      case Subject::collective:
-        return on_collective;
-      case Subject::overlap:
-        return on_overlap;
-      case Subject::figure:
-        return on_figure;
-      case Subject::copy_phase:
-        break;
-    }
-    return on_copy_phase;
-  }
-};
-constexpr Effect effects[] = {{"--sizes", true, true, false, true},         {"--algorithms", true, true, false, false},
-                              {"--no-node", true, true, false, false},      {"--nodes", true, true, false, false},
-                              {"--node-map", true, true, false, false},     {"--iterations", true, true, true, false},
-                              {"--warmup", true, true, true, false},        {"--cold", true, false, false, true},
-                              {"--no-ceiling", true, false, false, false},  {"--late", true, false, true, false},
-                              {"--device", true, false, true, false},       {"--stage-mpi", true, false, true, false},
-                              {"--shrink", false, false, true, false},      {"--panel", false, false, true, false},
-                              {"--counters", true, false, true, true},      {"--memory", true, true, true, false},
-                              {"--in-place", true, true, true, false},      {"--datatype", true, true, true, false},
-                              {"--distribution", true, true, false, false}, {"--neighborhood", true, true, false, true},
-                              {"--grid", true, true, false, true},          {"--overlap", true, true, false, false},
-                              {"--tests", false, true, false, false},       {"--figure", true, false, true, false},
-                              {"--results", false, false, true, false},     {"--runs", false, false, true, false},
-                              {"--progress", true, true, true, false},      {"--ranks", false, false, false, true},
-                              {"--orders", false, false, false, true},      {"--threads", false, false, false, true},
-                              {"--staggered", false, false, false, true},   {"--domains", false, false, false, true},
-                              {"--seed", true, true, true, false},          {"--json", true, true, false, true},
-                              {"--csv", true, true, false, false}};
 
 }  // namespace
 
@@ -213,22 +181,7 @@ std::string understand_device(const BenchOptions& options, BenchPlan& plan) {
   return "";
 }
 
-// For options whose empty value would otherwise be taken for none.
-std::string not_empty(const std::string& value) { return value.empty() ? "a name is needed" : ""; }
-
 }  // namespace
-
-std::string why_without_effect(const BenchOptions& options) {
-  const Subject subject = subject_of(options);
-  std::vector<std::string_view> idle;
-  for (const Effect& effect : effects) {
-    if (has(options, effect.option) && !effect.on(subject)) idle.push_back(effect.option);
-  }
-  if (idle.empty()) return "";
-  constexpr std::string_view where[] = {"on a collective", "with --overlap", "with --figure", "with --copy-phase"};
-  return fmt::format("{} {} no effect {}: leave {} out", fmt::join(idle, ", "), idle.size() == 1 ? "has" : "have",
-                     where[static_cast<std::size_t>(subject)], idle.size() == 1 ? "it" : "them");
-}
 
 std::string parse_size(std::string_view text, std::size_t& bytes) {
   std::size_t read = 0;
@@ -322,31 +275,43 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
   return "";
 }
 
-void add_bench_options(CLI::App& command, BenchOptions& options) {
-  command.add_option("collective", options.collective, known_collectives());
+std::string not_empty(const std::string& value) { return value.empty() ? "a name is needed" : ""; }
+
+std::vector<std::string> given_options(const CLI::App& command) {
+  std::vector<std::string> given;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() > 0) given.push_back(option->get_name());
+  }
+  return given;
+}
+
+void add_block_options(CLI::App& command, BenchOptions& options) {
   command
-      .add_option("--sizes", options.sizes,
-                  "Bytes of a block: 8:1M doubles, 8:1M:x4 and 0:64:+8 step, 8,64,100 lists. With "
-                  "a --distribution the N of its largest blocks")
+      .add_option("--sizes", options.sizes, "Bytes of a block: 8:1M doubles, 8:1M:x4 and 0:64:+8 step, 8,64,100 lists")
       ->each([&options](const std::string&) { options.sizes_given = true; })
       ->default_str("8:64K");
+  command.add_flag("--cold", options.cold,
+                   "Before each timed call empty the caches, then bring in this rank's own buffers");
+  command.add_flag(
+      "--counters", options.counters,
+      "Count cache misses and waits for the store buffer of the timed calls, where the machine has counters");
   command
-      .add_option("--algorithms", options.algorithms,
-                  "Algorithms as in 'quadrille list', such as pairwise,bruck:radix=4; 'default' "
-                  "is what Quadrille chooses, 'all' is every one")
-      ->default_str("default");
-  command.add_flag("--no-node", options.no_node,
-                   "Treat each rank as a node of its own: nothing goes through shared memory");
-  add_node_options(command, options.layout);
-  command.get_option("--nodes")->description("Pretend that the ranks are on so many nodes");
-  CLI::Option* const node_map = command.get_option("--node-map");
-  node_map->description("The same with a node map. " + node_map->get_description());
+      .add_option(
+          "--neighborhood", options.neighborhood,
+          "For neighbour collectives, on a torus of all ranks: moore:D,R (all around in D dimensions, R deep), "
+          "positive-moore:D,R (no negative coordinate), shales:D,R1,R2 (at two distances), von-neumann:D (two in "
+          "each dimension), offsets:1,0/0,1/-1,-1 (one's own) or file:PATH (an offset a line, '#' comments)")
+      ->default_str("moore:3,1");
+  command.add_option("--grid", options.grid, "For neighbour collectives, the extents of the torus, as 4x2x1 or 8x1x1")
+      ->default_str("as even as MPI_Dims_create makes it");
+  command.add_option("--json", options.json_file, "Write the rows to this file as JSON")->check(not_empty);
+}
+
+void add_call_options(CLI::App& command, BenchOptions& options) {
   command
       .add_option("--iterations", options.iterations, "Timed calls of each implementation; auto fills half a second")
       ->default_str("auto");
   command.add_option("--warmup", options.warmup, "Untimed calls before")->default_str("10");
-  command.add_flag("--cold", options.cold,
-                   "Before each timed call empty the caches, then bring in this rank's own buffers");
   command
       .add_option(
           "--device", options.device,
@@ -360,16 +325,33 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
                   "One rank enters each measured call so many microseconds after the others: 500, another one in each "
                   "round, or 500:3, always rank 3")
       ->check(not_empty);
-  command.add_flag("--no-ceiling", options.no_ceiling, "Do not measure what plain copies of the same bytes would take");
-  command.add_flag(
-      "--counters", options.counters,
-      "Count cache misses and waits for the store buffer of the timed calls, where the machine has counters");
   command
       .add_option("--memory", options.memory, "Buffers shared, as malloc gives them under 'quadrille run', or private")
       ->default_str("shared");
   command.add_flag("--in-place", options.in_place, "Send from the receive buffer (MPI_IN_PLACE)");
   command.add_option("--datatype", options.datatype, "byte, double or strided (8 bytes of every 16)")
       ->default_str("byte");
+  command.add_option("--seed", options.seed, "Seed of data and sizes")->default_str("1");
+  command.add_flag_callback("--progress", show_progress_always,
+                            "Say every three seconds on stderr what is done, also without a terminal");
+}
+
+void add_bench_options(CLI::App& command, BenchOptions& options) {
+  command.add_option("collective", options.collective, known_collectives());
+  add_block_options(command, options);
+  command
+      .add_option("--algorithms", options.algorithms,
+                  "Algorithms as in 'quadrille list', such as pairwise,bruck:radix=4; 'default' "
+                  "is what Quadrille chooses, 'all' is every one")
+      ->default_str("default");
+  command.add_flag("--no-node", options.no_node,
+                   "Treat each rank as a node of its own: nothing goes through shared memory");
+  add_node_options(command, options.layout);
+  command.get_option("--nodes")->description("Pretend that the ranks are on so many nodes");
+  CLI::Option* const node_map = command.get_option("--node-map");
+  node_map->description("The same with a node map. " + node_map->get_description());
+  add_call_options(command, options);
+  command.add_flag("--no-ceiling", options.no_ceiling, "Do not measure what plain copies of the same bytes would take");
   command
       .add_option("--distribution", options.distribution,
                   "Sizes of v and w blocks, N being the size of --sizes:\n"
@@ -384,15 +366,6 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
                   "scaled so that the largest is N if --sizes is given, else taken as it is\n"
                   "stencil: neighbor_alltoallv and w; ghost cells of a cube: faces N, edges, corners less")
       ->default_str("equal");
-  command
-      .add_option(
-          "--neighborhood", options.neighborhood,
-          "For neighbour collectives, on a torus of all ranks: moore:D,R (all around in D dimensions, R deep), "
-          "positive-moore:D,R (no negative coordinate), shales:D,R1,R2 (at two distances), von-neumann:D (two in "
-          "each dimension), offsets:1,0/0,1/-1,-1 (one's own) or file:PATH (an offset a line, '#' comments)")
-      ->default_str("moore:3,1");
-  command.add_option("--grid", options.grid, "For neighbour collectives, the extents of the torus, as 4x2x1 or 8x1x1")
-      ->default_str("as even as MPI_Dims_create makes it");
   CLI::Option* overlap =
       command.add_flag("--overlap", options.overlap,
                        "How much of a nonblocking call hides behind a computation that lasts as long as the MPI's own");
@@ -403,62 +376,12 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
           "meanwhile unless it moves by itself")
       ->needs(overlap)
       ->default_str("0");
-  command
-      .add_option("--figure", options.figure,
-                  "Repeat an experiment of a paper, measured, counted or simulated: hint-6, hint-8, hint-10, co-10, "
-                  "co-11, co-10-neighbors, "
-                  "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-6, iso-7, iso-8, iso-basis, iso-table-2, bruck-2, "
-                  "bruck-6, bruck-7, bruck-8, bruck-9, bruck-10, co-12, co-13, "
-                  "gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7, gpu-8, gpu-9, gpu-10, co-table-1, co-table-2, "
-                  "bruck-2-simulated, bruck-6-simulated, bruck-7-simulated, "
-                  "bruck-8-simulated, bruck-9-simulated, bruck-10-simulated, co-12-simulated, co-13-simulated")
-      ->check(not_empty);
-  command
-      .add_option("--runs", options.runs,
-                  "Figure: whole runs; numbers are then the medians of theirs, with the least and the most")
-      ->check(CLI::Range(1, 100))
-      ->default_str("1");
-  command.add_option("--panel", options.panel, "Figures of gpu: measure only this panel, from 1 on; 0 measures all")
-      ->check(CLI::Range(0, 9))
-      ->default_str("0");
-  command
-      .add_option("--shrink", options.shrink,
-                  "Figures of gpu: divide all sizes by so much, to try one out; no claim has a verdict then")
-      ->check(CLI::Range(1L, 1L << 30))
-      ->default_str("1");
-  command
-      .add_option("--results", options.results,
-                  "Figure: folder for its page and its data (JSON); it is made if it is missing")
-      ->check(not_empty)
-      ->default_str("results");
-  command.add_flag_callback("--progress", show_progress_always,
-                            "Say every three seconds on stderr what is done, also without a terminal");
-  command.add_flag("--copy-phase", options.copy_phase,
-                   "Only the copies of a collective inside a node, in one process without MPI: compares orders. Of "
-                   "alltoall (if none is named), allgather, neighbor_alltoall, neighbor_allgather");
-  command.add_option("--ranks", options.ranks, "Copy phase: ranks")->default_str("64");
-  command.add_option("--orders", options.orders,
-                     "Copy phase: orders, compared with the first: row, column, morton, hilbert, row-numa, "
-                     "morton-numa, square-row, square-column, square-morton; of neighbours row, morton, row-numa, "
-                     "morton-numa (those that matter for so many domains)");
-  command
-      .add_option("--domains", options.domains,
-                  "Copy phase: NUMA domains, each of ranks that follow each other; row-numa and morton-numa heed them")
-      ->default_str("1");
-  command.add_option("--threads", options.threads, "Copy phase: threads; 0 measures one a processor, then one alone")
-      ->default_str("0");
-  command.add_flag("--staggered", options.staggered, "Copy phase: begin each buffer at another cache line of its page");
-  command.add_option("--seed", options.seed, "Seed of data and sizes")->default_str("1");
-  command.add_option("--json", options.json_file, "Write the rows to this file as JSON")->check(not_empty);
   command.add_option("--csv", options.csv_file, "Write the rows to this file as CSV")->check(not_empty);
   command.parse_complete_callback([&command, &options] {
     if (const std::string problem = understand_nodes(options.layout, options.nodes); !problem.empty()) {
       throw CLI::ParseError(problem, CLI::ExitCodes::ValidationError);
     }
-    options.given.clear();
-    for (const CLI::Option* option : std::as_const(command).get_options()) {
-      if (option->count() > 0) options.given.push_back(option->get_name());
-    }
+    options.given = given_options(command);
   });
 }
 

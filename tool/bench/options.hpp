@@ -57,17 +57,6 @@ struct BenchOptions {
   // For --overlap.
   bool overlap = false;
   int tests = 0;
-  // For --figure.
-  std::string figure;
-  int runs = 1;                     // whole runs
-  int panel = 0;                    // of a figure on GPUs: only this one, from 1 on; 0: all
-  long shrink = 1;                  // sizes of a figure on GPUs are divided by that
-  std::string results = "results";  // folder of its page and data
-  // For --copy-phase.
-  bool copy_phase = false, staggered = false;
-  std::string orders;  // empty: the usual ones
-  int domains = 1;
-  int ranks = 64, threads = 0;
   bool silent = false;             // no option: nothing is printed but problems
   std::vector<std::string> given;  // the options that the command line has, as "--sizes"
 };
@@ -111,14 +100,22 @@ std::string parse_device(const std::string& text, DeviceKind& kind);
 // Splits "ring,bruck:radix=4,window=2,pairwise" between algorithms, not between parameters.
 std::vector<std::string> split_algorithms(std::string_view text);
 
-// Options that are given, but do nothing for what is measured: a collective, its overlap, a figure, or the copy phase.
-// Same return rule.
-std::string why_without_effect(const BenchOptions& options);
-
 // Understands the options. Same return rule.
 std::string understand(const BenchOptions& options, BenchPlan& plan);
 
 // Declares the options on the subcommand.
 void add_bench_options(CLI::App& command, BenchOptions& options);
+
+// The parts of these that the laboratory has, too. Of calls: --iterations, --warmup, --device, --stage-mpi, --late,
+// --memory, --in-place, --datatype, --seed, --progress.
+void add_call_options(CLI::App& command, BenchOptions& options);
+// Of blocks: --sizes, --cold, --counters, --neighborhood, --grid, --json.
+void add_block_options(CLI::App& command, BenchOptions& options);
+
+// The options that the command line has, as "--sizes".
+std::vector<std::string> given_options(const CLI::App& command);
+
+// For options whose empty value would otherwise be taken for none. Same return rule.
+std::string not_empty(const std::string& value);
 
 }  // namespace quadrille::tools

@@ -17,8 +17,6 @@ namespace {
 // Of a script only the beginning is read.
 constexpr std::size_t most_of_script = std::size_t{1} << 20;
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
 std::string lower(std::string_view text) {
   std::string made(text);
   std::transform(made.begin(), made.end(), made.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -50,7 +48,7 @@ std::string_view assigned_in(std::string_view word, std::string_view assignment)
 }
 
 bool is_in_family(std::string_view name) {
-  return name.starts_with("MPI_") && (has(name, "lltoall") || has(name, "llgather"));
+  return name.starts_with("MPI_") && (contains(name, "lltoall") || contains(name, "llgather"));
 }
 
 std::string short_list(const std::vector<std::string>& names) {
@@ -62,7 +60,7 @@ std::string short_list(const std::vector<std::string>& names) {
 
 // A word of LD_PRELOAD is a path, or a name that the loader looks for.
 std::string path_of(const std::string& entry, const LoaderPaths& paths) {
-  return has(entry, "/") ? entry : find_library(entry, paths);
+  return contains(entry, "/") ? entry : find_library(entry, paths);
 }
 
 bool is_quadrille(const std::string& file) { return std::string_view(base_name(file)).starts_with("libquadrille_mpi"); }
@@ -84,10 +82,10 @@ std::string script_text(const std::string& path) {
 
 // What a script takes MPI's functions by.
 std::string binding_in(std::string_view text) {
-  if (has(text, "numba_mpi")) return "numba_mpi";
-  if (has(text, "ctypes") && has(text, "libmpi")) return "ctypes";
-  if (has(text, "cffi") && has(text, "libmpi")) return "cffi";
-  const bool is_julia = has(text, "using MPI") || text.starts_with("import MPI") || has(text, "\nimport MPI");
+  if (contains(text, "numba_mpi")) return "numba_mpi";
+  if (contains(text, "ctypes") && contains(text, "libmpi")) return "ctypes";
+  if (contains(text, "cffi") && contains(text, "libmpi")) return "cffi";
+  const bool is_julia = contains(text, "using MPI") || text.starts_with("import MPI") || contains(text, "\nimport MPI");
   return is_julia ? "MPI.jl" : "";
 }
 
@@ -97,7 +95,7 @@ bool takes_from_handle(const std::string& program) {
   const MappedFile file(program);
   const Bytes bytes = file.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return needs_any_function(bytes, lookups) && (has(text, "MPI_Alltoall") || has(text, "MPI_Allgather"));
+  return needs_any_function(bytes, lookups) && (contains(text, "MPI_Alltoall") || contains(text, "MPI_Allgather"));
 }
 
 // A program's own functions come before those of any library. What they pass on by PMPI_ names is served with Open MPI
@@ -204,7 +202,7 @@ std::string fault_tolerance_requested(const std::vector<std::string>& words, con
     const bool is_option = (word == "--with-ft" || word == "-with-ft") && is_on(next);
     const bool is_parameter = word == "mpi_ft_enable" && is_on(next);
     const bool is_file =
-        (word == "--tune" || word == "-tune" || word == "--am" || word == "-am") && has(next, "ft-mpi");
+        (word == "--tune" || word == "-tune" || word == "--am" || word == "-am") && contains(next, "ft-mpi");
     if (is_option || is_parameter || is_file) return fmt::format("{} {}", word, next);
     const bool is_joined = word.starts_with("--with-ft=") && is_on(std::string_view(word).substr(word.find('=') + 1));
     if (is_joined || is_on(assigned_in(word, fmt::format("{}=", variable)))) return word;

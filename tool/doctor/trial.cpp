@@ -41,8 +41,6 @@ constexpr KnownFailure known_failures[] = {
      "srun --mpi=list shows what it has; try --mpi=pmix or pmi2"},
 };
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -112,7 +110,7 @@ bool is_another(const std::string& measured, const std::string& expected) {
 
 Finding failed(const std::string& output, std::string what) {
   for (const KnownFailure& one : known_failures) {
-    if (has(output, one.says)) return {Level::bad, "trial", std::string(one.means), std::string(one.advice)};
+    if (contains(output, one.says)) return {Level::bad, "trial", std::string(one.means), std::string(one.advice)};
   }
   return {Level::bad, "trial", std::move(what), "make 'mpirun -n 2 hostname' work first, with the same options"};
 }
@@ -120,10 +118,10 @@ Finding failed(const std::string& output, std::string what) {
 // What was passed on, or which way is missing, in the words of QUADRILLE_EXPLAIN.
 void add_ways(const std::vector<std::string>& lines, Findings& findings) {
   for (const std::string& line : lines) {
-    if (line.starts_with("quadrille: ") && has(line, "a way is not to be had") && !has(line, "xpmem")) {
+    if (line.starts_with("quadrille: ") && contains(line, "a way is not to be had") && !contains(line, "xpmem")) {
       findings.push_back({Level::note, "trial", line.substr(11), ""});
     }
-    if (line.starts_with("quadrille: ") && has(line, "not used")) {
+    if (line.starts_with("quadrille: ") && contains(line, "not used")) {
       findings.push_back({Level::bad, "trial", line.substr(11), ""});
     }
   }

@@ -16,8 +16,6 @@
 namespace quadrille::tools {
 namespace {
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
 // "4.1.4" at the start of `text`, blanks and a colon passed over.
 std::string number_in(std::string_view text) {
   while (!text.empty() && (text[0] == ' ' || text[0] == ':' || text[0] == ')' || text[0] == 'v')) {
@@ -62,10 +60,10 @@ Abi abi_of_launcher_name(std::string_view name) {
 
 Abi abi_of_version_text(std::string_view text) {
   for (std::string_view sign : {"Open MPI", "OpenRTE", "prterun", "PRRTE"}) {
-    if (has(text, sign)) return Abi::openmpi;
+    if (contains(text, sign)) return Abi::openmpi;
   }
   for (std::string_view sign : {"HYDRA", "Intel(R) MPI", "MPICH", "MVAPICH", "gforker"}) {
-    if (has(text, sign)) return Abi::mpich;
+    if (contains(text, sign)) return Abi::mpich;
   }
   return Abi::none;
 }

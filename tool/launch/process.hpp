@@ -24,6 +24,8 @@ std::string own_directory();
 // One line on stderr, "quadrille: ...".
 void complain(std::string_view line);
 
+inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
 // Reads a whole file. Returns an empty string, or why it cannot be read: "No such file or directory".
 std::string read_whole(const std::string& path, std::string& text);
 

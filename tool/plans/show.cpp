@@ -5,15 +5,12 @@
 #include <cstdio>
 #include <utility>
 
-#include "choose/registry.hpp"
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/bench/options.hpp"
 #include "tool/plans/show_html.hpp"
 #include "tool/plans/show_neighbors.hpp"
-#include "tool/plans/show_svg.hpp"
-#include "tool/plans/verify_cases.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -69,35 +66,53 @@ std::string domain_text(const std::vector<int>& domains, int rank) {
   return domains.empty() ? "" : fmt::format(", NUMA domain {}", domains[static_cast<std::size_t>(rank)]);
 }
 
-int show_command(const ShowOptions& given) {
-  ShowOptions options = given;
-  Collective collective;
+std::string understand_schedule(const ShowOptions& given, Shown& shown) {
+  auto& [options, collective, choice, placed] = shown;
+  options = given;
   if (!choose::collective_from_name(options.collective, collective)) {
-    return refuse(fmt::format("unknown collective \"{}\"; known: {}", options.collective, choose::collective_names()));
+    return fmt::format("unknown collective \"{}\"; known: {}", options.collective, choose::collective_names());
   }
-  std::string error = why_useless(collective, options);
-  if (!error.empty()) return refuse(error);
+  if (std::string error = why_useless(collective, options); !error.empty()) return error;
   if (options.neighborhood.empty()) options.neighborhood = usual_neighborhood;
   if (const auto several = split_algorithms(options.algorithm); several.size() > 1) {
-    return refuse(fmt::format("one algorithm is shown, not {}", several.size()));
+    return fmt::format("one algorithm is shown, not {}", several.size());
   }
-  choose::Choice choice;
-  error = choose::parse_choice(collective,
-                               options.algorithm.empty() ? standard_algorithm(collective) : options.algorithm, choice);
+  const std::string name = options.algorithm.empty() ? standard_algorithm(collective) : options.algorithm;
+  if (std::string error = choose::parse_choice(collective, name, choice); !error.empty()) return error;
+  if (!has_schedule(*choice.algorithm)) return fmt::format("{} has no schedule to show", choice.algorithm->name);
+  if (options.ranks >= 1 && options.ranks <= kMostRanks) return "";
+  return fmt::format("ranks must be from 1 to {}, not {}", kMostRanks, options.ranks);
+}
+
+std::string place_ranks(Shown& shown) {
+  const auto& [options, collective, choice, placed] = shown;
+  plan::NodeMap nodes = plan::one_node(options.ranks);
+  if (!options.nodes.empty()) {
+    if (std::string error = plan::parse_node_map(options.nodes, options.ranks, nodes); !error.empty()) return error;
+  }
+  if (choice.algorithm->needs.one_node && nodes.nodes != 1) {
+    return fmt::format("{} needs all ranks on one node", choice.algorithm->name);
+  }
+  // Domains serve the orders of copies alone.
+  std::vector<int> domains;
+  if (look_at_domains(row_of(choice.algorithm->engine).plans)) {
+    domains = domains_in_turn(options.unit_domains, options.ranks);
+  }
+  shown.placed = {std::move(nodes), std::move(domains)};
+  return "";
+}
+
+int show_command(const ShowOptions& given) {
+  Shown shown;
+  std::string error = understand_schedule(given, shown);
   if (!error.empty()) return refuse(error);
-  if (!has_schedule(*choice.algorithm)) {
-    return refuse(fmt::format("{} has no schedule to show", choice.algorithm->name));
-  }
-  if (options.ranks < 1 || options.ranks > kMostRanks) {
-    return refuse(fmt::format("ranks must be from 1 to {}, not {}", kMostRanks, options.ranks));
-  }
+  const auto& [options, collective, choice, placed] = shown;
   if (!options.html.empty()) {
     error = write_page(collective, choice, options);
     return error.empty() ? 0 : refuse(error);
   }
   if (is_for_neighbors(*choice.algorithm)) {
-    error = options.svg.empty() ? show_neighbors(collective, choice, options)
-                                : write_picture_of_neighbors(collective, choice, options);
+    error = show_neighbors(collective, choice, options);
     std::fflush(stdout);
     return error.empty() ? 0 : refuse(error);
   }
@@ -105,23 +120,7 @@ int show_command(const ShowOptions& given) {
     return refuse(
         fmt::format("rank {} is not one of the {} ranks, 0 to {}", options.me, options.ranks, options.ranks - 1));
   }
-  plan::NodeMap nodes = plan::one_node(options.ranks);
-  if (!options.nodes.empty()) error = plan::parse_node_map(options.nodes, options.ranks, nodes);
-  if (!error.empty()) return refuse(error);
-  if (choice.algorithm->needs.one_node && nodes.nodes != 1) {
-    return refuse(fmt::format("{} needs all ranks on one node", choice.algorithm->name));
-  }
-
-  // Domains serve the orders of copies alone.
-  std::vector<int> domains;
-  if (look_at_domains(row_of(choice.algorithm->engine).plans)) {
-    domains = domains_in_turn(options.unit_domains, options.ranks);
-  }
-  const Placement placed{std::move(nodes), domains};
-  if (!options.svg.empty()) {
-    error = write_picture(collective, choice, placed, options);
-    return error.empty() ? 0 : refuse(error);
-  }
+  if (error = place_ranks(shown); !error.empty()) return refuse(error);
   fmt::print("{} {}\n", name_of(collective), choose::to_string(choice));
   if (row_of(choice.algorithm->engine).plans == choose::Plans::between_nodes) {
     fmt::print("messages between nodes alone; inside a node each pair of ranks takes its best way\n");

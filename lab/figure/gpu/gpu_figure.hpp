@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/bench_options.hpp"
 #include "lab/figure/figure.hpp"
 #include "lab/figure/verdict.hpp"
-#include "tool/bench/options.hpp"
 #include "tool/bench/report.hpp"
 
 namespace quadrille::tools {
@@ -100,6 +100,6 @@ nlohmann::ordered_json to_json(const GpuFigure& figure, const FigureRun& run, co
 std::string gpu_page(const GpuFigure& figure, const FigureRun& run, const GpuMeasured& measured);
 
 // Runs under a launcher, as figure_command() does.
-int gpu_figure_command(const BenchOptions& options, const GpuFigure& figure);
+int gpu_figure_command(const LabOptions& options, const GpuFigure& figure);
 
 }  // namespace quadrille::tools

@@ -48,11 +48,7 @@ constexpr long paper_iterations = 1000;
 constexpr double paper_seconds = 2;
 constexpr Collective measured_collective = Collective::alltoallv;
 
-std::string why_not_this_figure(const BenchOptions& options, const GpuFigure& figure, BenchPlan& plan) {
-  if (!options.collective.empty()) {
-    return fmt::format("--figure has its own collectives: leave '{}' out", options.collective);
-  }
-  if (std::string idle = why_without_effect(options); !idle.empty()) return idle;
+std::string why_not_this_figure(const LabOptions& options, const GpuFigure& figure, BenchPlan& plan) {
   if (options.runs > 1) return fmt::format("--runs is for figures of the host, not {}", options.figure);
   if (!figure.needs_device && (!options.device.empty() || options.stage_mpi)) {
     return fmt::format("{} is about memory of the host: leave --device and --stage-mpi out", options.figure);
@@ -69,7 +65,7 @@ std::string why_not_this_figure(const BenchOptions& options, const GpuFigure& fi
 }
 
 // The driver that was asked for, else the one that is there; CUDA's problem if there is none.
-DeviceStart start_any_device(const BenchOptions& options, const BenchPlan& plan) {
+DeviceStart start_any_device(const LabOptions& options, const BenchPlan& plan) {
   DeviceStart start = start_device(*plan.device);
   if (!options.device.empty() || start.gpu != nullptr) return start;
   DeviceStart other = start_device(DeviceKind::hip);
@@ -79,7 +75,7 @@ DeviceStart start_any_device(const BenchOptions& options, const BenchPlan& plan)
 // One plot with one number of ranks, on their communicator.
 class CountMeasurement {
  public:
-  CountMeasurement(const BenchOptions& options, BenchPlan plan, const GpuPlot& plot, int ranks, GpuPlotRows& made)
+  CountMeasurement(const LabOptions& options, BenchPlan plan, const GpuPlot& plot, int ranks, GpuPlotRows& made)
       : options_(options), plan_(std::move(plan)), plot_(plot), ranks_(ranks), made_(made), sizes_(plot.sizes) {
     options_.collective = name_of(measured_collective);
     options_.no_ceiling = true;
@@ -116,7 +112,7 @@ class CountMeasurement {
     if (results.header.device) made_.devices.emplace_back(ranks_, *results.header.device);
   }
 
-  BenchOptions options_;
+  LabOptions options_;
   BenchPlan plan_;
   const GpuPlot& plot_;
   int ranks_;
@@ -125,7 +121,7 @@ class CountMeasurement {
 };
 
 // Rank 0 gets all that was measured.
-int measure_all(const BenchOptions& options, const BenchPlan& plan, const GpuFigure& figure, GpuMeasured& measured,
+int measure_all(const LabOptions& options, const BenchPlan& plan, const GpuFigure& figure, GpuMeasured& measured,
                 BenchHeader& header) {
   int ranks = 1, me = 0, status = 0;
   mpi().Comm_size(mpi().comm_world, &ranks);
@@ -150,7 +146,7 @@ int measure_all(const BenchOptions& options, const BenchPlan& plan, const GpuFig
   return status;
 }
 
-int write_figure(const BenchOptions& options, const GpuFigure& figure, const FigureRun& run,
+int write_figure(const LabOptions& options, const GpuFigure& figure, const FigureRun& run,
                  const GpuMeasured& measured) {
   nlohmann::ordered_json json = head_json(figure.about, run);
   json.update(to_json(figure, run, measured));
@@ -168,7 +164,7 @@ std::string cannot_be_tested(const GpuFigure& figure, const std::string& problem
                      count);
 }
 
-int run_figure(const BenchOptions& options, BenchPlan& plan, const GpuFigure& figure, DeviceStart device) {
+int run_figure(const LabOptions& options, BenchPlan& plan, const GpuFigure& figure, DeviceStart device) {
   GpuMeasured measured;
   measured.shrink = options.shrink;
   BenchHeader header = make_header();
@@ -186,7 +182,7 @@ int run_figure(const BenchOptions& options, BenchPlan& plan, const GpuFigure& fi
 
 }  // namespace
 
-int gpu_figure_command(const BenchOptions& options, const GpuFigure& figure) {
+int gpu_figure_command(const LabOptions& options, const GpuFigure& figure) {
   BenchPlan plan;
   if (std::string problem = why_not_this_figure(options, figure, plan); !problem.empty()) {
     complain_once(problem);

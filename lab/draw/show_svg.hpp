@@ -1,13 +1,12 @@
-// `quadrille show --svg`: a schedule as a picture.
+// `quadrille-lab show --svg`: a schedule as a picture.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "choose/registry.hpp"
-#include "plan/svg.hpp"
+#include "lab/draw/svg.hpp"
 #include "tool/plans/show.hpp"
-#include "tool/plans/verify_cases.hpp"
 
 namespace quadrille::tools {
 
@@ -16,9 +15,7 @@ namespace quadrille::tools {
 std::string ways_of(Collective collective, const choose::Choice& choice, const std::string& neighborhood,
                     std::vector<plan::Way>& ways);
 
-// Both write the picture to the file of the options. Same return rule.
-std::string write_picture(Collective collective, const choose::Choice& choice, const Placement& placed,
-                          const ShowOptions& options);
-std::string write_picture_of_neighbors(Collective collective, const choose::Choice& choice, const ShowOptions& options);
+// Writes the picture to the file. Returns 0, or 2 if the options are wrong (one line on stderr).
+int show_svg_command(const ShowOptions& options, const std::string& file);
 
 }  // namespace quadrille::tools

@@ -1,4 +1,4 @@
-#include "tool/plans/show_svg.hpp"
+#include "lab/draw/show_svg.hpp"
 
 #include <fmt/core.h>
 
@@ -96,8 +96,10 @@ std::string ways_of(Collective collective, const choose::Choice& choice, const s
   return "";
 }
 
-std::string write_picture(Collective collective, const choose::Choice& choice, const Placement& placed,
-                          const ShowOptions& options) {
+namespace {
+
+std::string write_picture(const Shown& shown, const std::string& file) {
+  const auto& [options, collective, choice, placed] = shown;
   const auto& [nodes, domains] = placed;
   const bool is_square = row_of(choice.algorithm->engine).plans == choose::Plans::node_copies && nodes.nodes == 1;
   if (std::string problem = why_too_many(nodes.ranks(), is_square ? most_of_square : most_lanes); !problem.empty()) {
@@ -109,18 +111,17 @@ std::string write_picture(Collective collective, const choose::Choice& choice, c
   }
   const std::string title =
       fmt::format("{} {}, {} ranks", name_of(collective), choose::to_string(choice), nodes.ranks());
-  return write_file(options.svg,
-                    is_square ? plan::svg_of_copies(schedules, title) : plan::svg_of_messages(schedules, title));
+  return write_file(file, is_square ? plan::svg_of_copies(schedules, title) : plan::svg_of_messages(schedules, title));
 }
 
-std::string write_picture_of_neighbors(Collective collective, const choose::Choice& choice,
-                                       const ShowOptions& options) {
+std::string write_picture_of_neighbors(const Shown& shown, const std::string& file) {
+  const auto& [options, collective, choice, placed] = shown;
   const std::string title =
       fmt::format("{} {}, {}", name_of(collective), choose::to_string(choice), options.neighborhood);
   if (choice.algorithm->build_edges == nullptr) {
     std::vector<plan::Way> ways;
     if (std::string problem = ways_of(collective, choice, options.neighborhood, ways); !problem.empty()) return problem;
-    return write_file(options.svg, plan::svg_of_ways(ways, title));
+    return write_file(file, plan::svg_of_ways(ways, title));
   }
   plan::Neighborhood around;
   if (std::string problem = parse_neighborhood(options.neighborhood, around); !problem.empty()) return problem;
@@ -136,7 +137,23 @@ std::string write_picture_of_neighbors(Collective collective, const choose::Choi
   for (int me = 0; me < grid.ranks(); ++me) {
     schedules.push_back(neighbor_schedule(collective, choice, grid, around, domains, me));
   }
-  return write_file(options.svg, plan::svg_of_copies(schedules, fmt::format("{}, {} ranks", title, grid.ranks())));
+  return write_file(file, plan::svg_of_copies(schedules, fmt::format("{}, {} ranks", title, grid.ranks())));
+}
+
+}  // namespace
+
+int show_svg_command(const ShowOptions& options, const std::string& file) {
+  Shown shown;
+  std::string error = understand_schedule(options, shown);
+  if (error.empty() && is_for_neighbors(*shown.choice.algorithm)) {
+    error = write_picture_of_neighbors(shown, file);
+  } else if (error.empty()) {
+    error = place_ranks(shown);
+    if (error.empty()) error = write_picture(shown, file);
+  }
+  if (error.empty()) return 0;
+  fmt::print(stderr, "quadrille-lab show: {}\n", error);
+  return 2;
 }
 
 }  // namespace quadrille::tools

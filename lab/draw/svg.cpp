@@ -1,4 +1,4 @@
-#include "plan/svg.hpp"
+#include "lab/draw/svg.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Pictures of schedules: what their shapes say is what the schedules say.
-#include "plan/svg.hpp"
+#include "lab/draw/svg.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@
 
 #include "../temp_folder.hpp"
 #include "choose/registry.hpp"
+#include "lab/draw/show_svg.hpp"
 #include "plan/order.hpp"
 #include "plan/problem.hpp"
 #include "tool/plans/show.hpp"
-#include "tool/plans/show_svg.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -135,9 +135,9 @@ TEST(SvgTest, AWayHasTheHopsOfTheAlgorithm) {
   EXPECT_TRUE(one_way) << all.back();
 }
 
-std::string draw_into_file(const ShowOptions& options) {
-  EXPECT_EQ(show_command(options), 0);
-  std::ifstream file(options.svg);
+std::string draw_into(const std::string& name, const ShowOptions& options) {
+  EXPECT_EQ(show_svg_command(options, name), 0);
+  std::ifstream file(name);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -146,36 +146,36 @@ std::string draw_into_file(const ShowOptions& options) {
 TEST(SvgTest, TheCommandDrawsWhatTheAlgorithmIs) {
   ShowOptions options;
   const test::TempFolder folder;
-  options.svg = folder.file("show.svg");
+  std::string file = folder.file("show.svg");
   options.ranks = 4;
   options.algorithm = "pairwise";
-  EXPECT_EQ(shapes(draw_into_file(options), "message").size(), 12u);
+  EXPECT_EQ(shapes(draw_into(file, options), "message").size(), 12u);
   options.algorithm = "hint-row";
-  EXPECT_EQ(shapes(draw_into_file(options), "copy").size(), 16u);
+  EXPECT_EQ(shapes(draw_into(file, options), "copy").size(), 16u);
   options.collective = "neighbor_alltoall";
   options.algorithm = "sh-co";
   options.neighborhood = "von-neumann:2";
   options.grid = "3x3";
-  EXPECT_EQ(shapes(draw_into_file(options), "copy").size(), 36u);
+  EXPECT_EQ(shapes(draw_into(file, options), "copy").size(), 36u);
   options.algorithm = "torus";
-  EXPECT_EQ(shapes(draw_into_file(options), "way").size(), 4u);
+  EXPECT_EQ(shapes(draw_into(file, options), "way").size(), 4u);
 }
 
 TEST(SvgTest, WhatIsNotForLookingAtIsRefused) {
   ShowOptions options;
   const test::TempFolder folder;
-  options.svg = folder.file("show.svg");
+  std::string file = folder.file("show.svg");
   const auto refused = [&] {
     testing::internal::CaptureStderr();
-    const int status = show_command(options);
+    const int status = show_svg_command(options, file);
     return std::to_string(status) + testing::internal::GetCapturedStderr();
   };
   options.ranks = 65;
-  EXPECT_THAT(refused(), HasSubstr("2quadrille show: a picture of 65 ranks is not for looking at"));
+  EXPECT_THAT(refused(), HasSubstr("2quadrille-lab show: a picture of 65 ranks is not for looking at"));
   options.ranks = 4;
-  options.svg = "/nowhere/show.svg";
+  file = "/nowhere/show.svg";
   EXPECT_THAT(refused(), HasSubstr("cannot write '/nowhere/show.svg'"));
-  options.svg = folder.file("show.svg");
+  file = folder.file("show.svg");
   options.collective = "neighbor_alltoall";
   options.neighborhood = "moore:3,1";
   EXPECT_THAT(refused(), HasSubstr("one or two dimensions"));

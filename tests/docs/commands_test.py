@@ -1,0 +1,105 @@
+"""The command lines that are stored with results, and those of the documents, are ones that today's programs read.
+
+    commands_test.py TOOL LAB
+"""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+RESULTS = ROOT / 'docs' / 'results'
+PROGRAMS = {}
+# A program of ours and its subcommand, wherever a launcher puts them. What follows `run` and its like is another program's.
+OURS = re.compile(r'(?:^|[\s/])(quadrille(?:-lab)?) (?!run\b|report\b|doctor\b)([a-z]+\b[^;|`#\\]*)')
+SPAN = re.compile(r'`([^`\n]+)`')
+
+
+def strings_of(data, key=''):
+  """What a file of JSON has as commands, and in words between ` `."""
+  if isinstance(data, dict):
+    return [text for name, value in data.items() for text in strings_of(value, name)]
+  if isinstance(data, list):
+    return [text for value in data for text in strings_of(value, key)]
+  if not isinstance(data, str):
+    return []
+  return [data] if key in ('command', 'commands') else SPAN.findall(data)
+
+
+def lines_of_code(text):
+  """The lines of a page that are indented or between ```."""
+  inside, found = False, []
+  for line in text.splitlines():
+    if line.startswith('```'):
+      inside = not inside
+    elif inside or line.startswith('    '):
+      found.append(line.strip())
+  return found
+
+
+def commands_in(texts):
+  """[(program, words)]; a subcommand alone is a name and no command line."""
+  found = []
+  for text in texts:
+    for program, words in OURS.findall(text):
+      words = shlex.split(re.split(r'  | \.\.\.', words)[0])  # behind two blanks stands what it is for
+      if len(words) > 1:
+        found.append((program, tuple(words)))
+  return found
+
+
+def stored_commands():
+  found = set()
+  for path in RESULTS.rglob('*.json'):
+    found.update(commands_in(strings_of(json.loads(path.read_text()))))
+  for path in RESULTS.rglob('*.md'):
+    found.update(commands_in(lines_of_code(path.read_text()) + SPAN.findall(path.read_text())))
+  return found
+
+
+def figures_of_index():
+  """`--figure NAME` in the column of commands is short for `quadrille-lab bench --figure NAME`."""
+  return {('quadrille-lab', ('bench', *span.split())) for span in SPAN.findall((RESULTS / 'README.md').read_text())
+          if span.startswith('--figure ')}
+
+
+def documented_commands():
+  pages = [ROOT / 'README.md', *sorted((ROOT / 'docs').glob('*.md'))]
+  return {command for page in pages for command in commands_in(lines_of_code(page.read_text()))}
+
+
+def why_not_read(command):
+  program, words = command
+  done = subprocess.run([PROGRAMS[program], '--parse-only', *words], capture_output=True, text=True, check=False)
+  return '' if done.returncode == 0 else f'{program} {shlex.join(words)}: {done.stderr.strip()}'
+
+
+class Commands(unittest.TestCase):
+  def all_are_read(self, commands, at_least):
+    self.assertGreater(len(commands), at_least)
+    self.assertEqual([problem for problem in map(why_not_read, sorted(commands)) if problem], [])
+
+  def test_those_of_results(self):
+    self.all_are_read(stored_commands(), 100)
+
+  def test_those_of_the_index(self):
+    self.all_are_read(figures_of_index(), 30)
+
+  def test_those_of_the_documents(self):
+    self.all_are_read(documented_commands(), 50)
+
+  def test_what_is_not_read_is_seen(self):
+    for line in ('quadrille bench --figure hint-6', 'quadrille show --map', 'quadrille simulate alltoall --ranks 4',
+                 'quadrille-lab bench alltoall --sizes 8', 'quadrille bench alltoall --sizes'):
+      command, = commands_in([f'mpirun -n 2 {line}'])
+      self.assertNotEqual(why_not_read(command), '', line)
+    self.assertEqual(commands_in(['quadrille run -- ./app', 'the command quadrille', 'build/bin/quadrille list --json  # all']),
+                     [('quadrille', ('list', '--json'))])
+
+
+if __name__ == '__main__':
+  PROGRAMS.update(zip(('quadrille', 'quadrille-lab'), sys.argv[1:3], strict=True))
+  unittest.main(argv=sys.argv[:1])
