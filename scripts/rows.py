@@ -5,11 +5,12 @@
                    and, where it is, build/openmpi-asan
   rows.py check    say what no row covers, and which rows name no test
 
-The tests of a matrix (MATRICES) are programs that run with many numbers of ranks, MPIs and settings. The rows cover each
-family of tests (`mpi.nodes`) and each number of ranks, on one of the two ABIs, and the tests of ALWAYS; rows that are there
-stay, so more than that is covered. With AddressSanitizer, where a test takes ten times as long, and on the other MPIs, which
-run the core tests, each family and each number of ranks is covered; with AddressSanitizer each row runs a sixth
-of its cases, another one than the other rows of the program. `make test-all` runs all tests.
+The tests of a matrix (MATRICES) are programs that run with many settings, numbers of ranks and MPIs. The rows cover each
+program with each of its settings (`mpi.nodes.blocked_2`), each pair of a family of tests (`mpi.nodes`) and a number of
+ranks, each pair of a family and an ABI, and the tests of ALWAYS; rows that are there stay. With AddressSanitizer, where a
+test takes ten times as long, and on the other MPIs, which run the core tests, each family and each number of ranks is
+covered; with AddressSanitizer each row runs a sixth of its cases, another one than the other rows of the program.
+`make test-all` runs all tests.
 
 All other tests run always, but for those of LONG, which `make test-all` runs, and of ONE_ABI, which run in one build.
 """
@@ -58,6 +59,7 @@ class Test:
     number = re.search(r'\.(?:ranks)?(\d+)$', name)
     self.ranks = int(number[1]) if number else None
     self.family = family(name)
+    self.settings = name.rpartition('.')[0]  # the program, what it is given, and what is set
 
   def is_of_a_matrix(self):
     return self.ranks is not None and bool(self.labels & MATRICES)
@@ -92,7 +94,7 @@ def can_run(build, name):
 
 def needs(build, test):
   """What a row with this test covers, in the builds of both ABIs."""
-  found = {('family', test.family), ('ranks', test.family.partition('.')[0], test.ranks)}
+  found = {('settings', test.settings), ('ranks', test.family, test.ranks), ('ABI', test.family, build)}
   if ALWAYS.search(test.name) and build == MAIN:
     found.add(('always', test.name))
   return found

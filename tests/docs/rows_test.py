@@ -26,9 +26,9 @@ class Rows(unittest.TestCase):
     chosen = rows.choose(BUILDS)
     self.assertEqual(rows.missing(BUILDS, chosen), [])
     tests = [BUILDS[build][name] for build, name in chosen]
-    for program in ('mpi.api', 'mpi.dropin', 'mpi.sparse'):
-      self.assertTrue(any(test.family == program for test in tests))
-    self.assertEqual({test.ranks for test in tests}, {2, 3, 5})
+    every = [test for build in BUILDS.values() for test in build.values() if test.is_of_a_matrix()]
+    self.assertEqual({test.settings for test in tests}, {test.settings for test in every})
+    self.assertEqual({(test.family, test.ranks) for test in tests}, {(test.family, test.ranks) for test in every})
     self.assertLess(len(chosen), len(matrix('openmpi')) / 2)
 
   def test_a_row_that_goes_is_missed(self):
@@ -36,12 +36,12 @@ class Rows(unittest.TestCase):
     for row in chosen:
       self.assertTrue(rows.missing(BUILDS, chosen - {row}), row)
 
-  def test_a_new_family_and_a_new_number_of_ranks_are_missed(self):
+  def test_new_settings_numbers_of_ranks_and_families_are_missed(self):
     chosen = rows.choose(BUILDS)
-    for name in ('mpi.other.2', 'mpi.api.7'):
+    for name, needs in (('mpi.api-blocked:9-heap.2', 1), ('mpi.api-blocked:1-heap.7', 1), ('mpi.other.2', 3)):
       more = {build: dict(tests) for build, tests in BUILDS.items()}
       more['openmpi'][name] = rows.Test(name, {'mpi'})
-      self.assertEqual(len(rows.missing(more, chosen)), 1)
+      self.assertEqual(len(rows.missing(more, chosen)), needs)
 
   def test_rows_that_are_there_stay(self):
     there = frozenset({('mpich', 'mpi.api-blocked:2-ring.5')})
