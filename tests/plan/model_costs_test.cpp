@@ -207,6 +207,16 @@ TEST(ModelMonotony, TimesGrowWithNodesAndFallWithProcessors) {
   }
 }
 
+// Each copies eight blocks, all of them together 64.
+TEST(ModelCosts, RanksShareTheProcessorsOfTheirNodeInside) {
+  const auto blocks = [](double processors) {
+    return of(Costs(Collective::alltoallv, nodes_of(2, 8), {processors}).inside().per_byte, Term::shared_byte);
+  };
+  EXPECT_EQ(blocks(0), 8) << "as many processors as ranks";
+  EXPECT_EQ(blocks(8), 8);
+  EXPECT_EQ(blocks(2), 32);
+}
+
 TEST(ModelCosts, UnevenLoadsOfTheBusiestRankCount) {
   Costs costs(Collective::alltoallv, nodes_of(4, 4), {});
   const Algorithm& direct = *find(Collective::alltoallv, "spread-out");
