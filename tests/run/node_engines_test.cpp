@@ -37,6 +37,7 @@ NodeSettings settings_for(const Reaches& reaches, int ranks, unsigned seed) {
   settings.seed = seed;
   settings.reaches = reaches;
   settings.slot_limit = seed % 2 == 0 ? 64 : SIZE_MAX;
+  settings.cma_from = seed % 4 == 0 ? 3000 : 0;
   settings.streams = seed % 3 == 0;
   settings.radix = static_cast<int>(seed / 5 % 4);  // 0: no tree
   settings.drawn = drawn_steps() && seed % 4 != 3;
