@@ -118,7 +118,7 @@ test-sanitize: setup
 
 test-tsan: setup
 	@$(MAKE) --no-print-directory build/openmpi-tsan/build.ninja
-	@cmake --build build/openmpi-tsan -j $(JOBS) --target quadrille_run_tests quadrille_inbox_wrap_tests
+	@cmake --build build/openmpi-tsan -j $(JOBS) --target quadrille_run_tests quadrille_inbox_wrap_tests quadrille_header_tests
 	@$(RUN_TESTS) --builds build/openmpi-tsan --labels '^run$$'
 
 test-device-all:

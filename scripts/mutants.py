@@ -3,16 +3,21 @@
 
   mutants.py                    all of tests/mutants
   mutants.py 01 14              these
+  mutants.py --again            also those with a result for this commit
   mutants.py --list             what they are
+  mutants.py --write            the table of results into docs/testing.md
 
-A mutant is a patch with a head: the room that it is in, what is wrong then, the tests that should find it, and what to
-build for them. The work is done on a copy of the last commit, in build/mutants. There all named tests must pass
-without a mutant first. A mutant that no test finds, or that does not compile, makes the exit status 1.
+A mutant is a patch with a head: the room that it is in, what is wrong then, the tests that should find it (a regular
+expression for CTest), which of their cases (a filter for GoogleTest, unless all), and what to build for them. The work
+is done on a copy of the last commit, in build/mutants. There all named tests must pass without a mutant first. A mutant
+that no test finds, or that does not compile, makes the exit status 1. Results are kept, so that a run that was stopped
+goes on.
 """
 
 import argparse
 import dataclasses
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -23,8 +28,10 @@ import xml.etree.ElementTree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MUTANTS = ROOT / 'tests' / 'mutants'
 FOLDER = ROOT / 'build' / 'mutants'
-SOURCE, BUILD = FOLDER / 'source', FOLDER / 'openmpi'
+SOURCE = FOLDER / 'source'
+BUILD = SOURCE / 'build' / 'openmpi'  # where other copies have theirs: ccache takes objects from these
 RESULTS = FOLDER / 'results.json'
+PAGE, MARKS = ROOT / 'docs' / 'testing.md', ('<!-- mutants -->\n', '<!-- end of mutants -->\n')
 TEST_TIMEOUT_S = 60  # what hangs is found, too
 
 
@@ -35,6 +42,7 @@ class Mutant:
   room: str
   what: str
   tests: str
+  cases: str
   targets: list
 
 
@@ -43,7 +51,8 @@ def read_mutant(path):
   lacking = [word for word in ('room', 'what', 'tests', 'targets') if not head.get(word)]
   if lacking:
     raise SystemExit(f'mutants: {path.name} has no line "# {lacking[0]}: ..."')
-  return Mutant(path.stem, path, head['room'], head['what'], head['tests'], head['targets'].split())
+  return Mutant(path.stem, path, head['room'], head['what'], head['tests'], head.get('cases', '*'),
+                head['targets'].split())
 
 
 def run(command, **more):
@@ -56,13 +65,16 @@ def checked(command):
     raise SystemExit(f'mutants: {" ".join(map(str, command))}\n{answer.stdout[-2000:]}{answer.stderr[-2000:]}')
 
 
+def last_commit():
+  return run(['git', '-C', ROOT, 'rev-parse', 'HEAD']).stdout.strip()
+
+
 def prepare():
   """A copy of the last commit, and a configured build of it."""
   FOLDER.mkdir(parents=True, exist_ok=True)
   if not SOURCE.exists():
     checked(['git', '-C', ROOT, 'worktree', 'add', '--detach', SOURCE, 'HEAD'])
-  checked(['git', '-C', SOURCE, 'checkout', '-q', '--force', '--detach',
-           run(['git', '-C', ROOT, 'rev-parse', 'HEAD']).stdout.strip()])
+  checked(['git', '-C', SOURCE, 'checkout', '-q', '--force', '--detach', last_commit()])
   checked(['cmake', '-S', SOURCE, '-B', BUILD, '-G', 'Ninja', '-DQUADRILLE_MPI=openmpi'])
 
 
@@ -70,34 +82,68 @@ def build(targets):
   return run(['cmake', '--build', BUILD, '--target', *targets])
 
 
-def failing(tests):
-  """The first test that fails of those whose names match, or None; and how many ran."""
+def failing(mutant):
+  """The first test that fails of those that should find it, or None; and how many ran."""
   report = FOLDER / 'report.xml'
   report.unlink(missing_ok=True)
-  run(['ctest', '--test-dir', BUILD, '-R', tests, '--timeout', TEST_TIMEOUT_S, '--stop-on-failure', '--output-junit', report])
+  run(['ctest', '--test-dir', BUILD, '-R', mutant.tests, '--timeout', TEST_TIMEOUT_S, '--stop-on-failure',
+       '--output-junit', report], env={**os.environ, 'GTEST_FILTER': mutant.cases})
   cases = list(xml.etree.ElementTree.parse(report).iter('testcase')) if report.exists() else []
   failed = next((case.get('name') for case in cases if case.get('status') == 'fail'), None)
   return failed, sum(case.get('status') in ('run', 'fail') for case in cases)
 
 
 def try_mutant(mutant):
-  """A row of the table: (result, seconds)."""
-  start = time.monotonic()
+  """What became of it."""
   checked(['git', '-C', SOURCE, 'apply', mutant.patch])
   try:
     if build(mutant.targets).returncode != 0:
-      return 'does not compile', time.monotonic() - start
-    test, ran = failing(mutant.tests)
-    result = f'found by {test}' if test else 'no such tests' if not ran else 'survives'
-    return result, time.monotonic() - start
+      return 'does not compile'
+    test, ran = failing(mutant)
+    cases = '' if mutant.cases == '*' else f' {mutant.cases}'
+    return f'found by {test}{cases}' if test else 'survives' if ran else 'no such tests'
   finally:
     checked(['git', '-C', SOURCE, 'apply', '-R', mutant.patch])
+
+
+def kept_results(commit):
+  kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+  return kept['results'] if kept.get('commit') == commit else {}
+
+
+def try_all(mutants, commit, results):
+  prepare()
+  print(f'{len(mutants)} mutants; first all tests without any', flush=True)
+  checked(['cmake', '--build', BUILD, '--target', *sorted({target for one in mutants for target in one.targets})])
+  for one in {(one.tests, one.cases): one for one in mutants}.values():
+    test, _ = failing(one)
+    if test:
+      raise SystemExit(f'mutants: {test} fails without a mutant')
+  for one in mutants:
+    start = time.monotonic()
+    result = try_mutant(one)
+    results[one.name] = {'result': result, 'seconds': round(time.monotonic() - start, 1)}
+    RESULTS.write_text(json.dumps({'commit': commit, 'results': results}, indent=1) + '\n')
+    print(f'{one.name} ({one.room}): {result}, {results[one.name]["seconds"]} s', flush=True)
+
+
+def write_table(mutants, results):
+  lines = ['| mutant | room | what is wrong | found by | s |', '|---|---|---|---|---|']
+  for one in mutants:
+    if one.name in results:
+      kept = results[one.name]
+      found = kept['result'].replace('found by ', '').replace('|', '\\|')
+      lines.append(f'| {one.name} | {one.room} | {one.what} | {found} | {kept["seconds"]:.0f} |')
+  before, rest = PAGE.read_text().split(MARKS[0])
+  PAGE.write_text(before + MARKS[0] + '\n'.join(lines) + '\n' + MARKS[1] + rest.split(MARKS[1])[1])
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument('mutants', nargs='*', help='numbers or names; all if none is given')
-  parser.add_argument('--list', action='store_true')
+  parser.add_argument('--again', action='store_true', help='also those with a result for this commit')
+  parser.add_argument('--list', action='store_true', help='say what they are')
+  parser.add_argument('--write', action='store_true', help='write the results into docs/testing.md, and try nothing')
   arguments = parser.parse_args()
   mutants = [read_mutant(path) for path in sorted(MUTANTS.glob('*.patch'))]
   chosen = [one for one in mutants if not arguments.mutants or one.name in arguments.mutants
@@ -109,23 +155,16 @@ def main():
     for one in chosen:
       print(f'{one.name} ({one.room}): {one.what}')
     return 0
-  prepare()
-  print(f'{len(chosen)} mutants; first all without any', flush=True)
-  checked(['cmake', '--build', BUILD, '--target', *sorted({target for one in chosen for target in one.targets})])
-  for tests in sorted({one.tests for one in chosen}):
-    test, _ = failing(tests)
-    if test:
-      print(f'mutants: {test} fails without a mutant', file=sys.stderr)
-      return 1
-  results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-  left = 0
-  for one in chosen:
-    result, seconds = try_mutant(one)
-    left += not result.startswith('found')
-    results[one.name] = {'room': one.room, 'what': one.what, 'result': result, 'seconds': round(seconds)}
-    RESULTS.write_text(json.dumps(results, indent=1) + '\n')
-    print(f'{one.name} ({one.room}): {result}, {seconds:.0f} s', flush=True)
-  print(f'{len(chosen) - left} found, {left} not')
+  commit = last_commit()
+  results = kept_results(commit)
+  if arguments.write:
+    write_table(mutants, results)
+    return 0
+  new = [one for one in chosen if arguments.again or one.name not in results]
+  if new:
+    try_all(new, commit, results)
+  left = sum(not results[one.name]['result'].startswith('found') for one in chosen)
+  print(f'{len(chosen) - left} found, {left} not; {len(chosen) - len(new)} of them before')
   return 1 if left else 0
 
 

@@ -42,10 +42,12 @@ class ControlPool {
 
   std::size_t chunks() const { return chunks_; }
 
+ protected:
+  bool claim(std::size_t first, std::size_t count);
+
  private:
   using Word = std::atomic<std::uint64_t>;
   Word& word_of(std::size_t chunk) const { return words_[chunk / 64]; }
-  bool claim(std::size_t first, std::size_t count);
   void clear(std::size_t first, std::size_t count);
 
   std::byte* base_;

@@ -42,14 +42,13 @@ bool can_be_packed(MPI_Datatype type) {
   return mpi().Pack(&in, 0, type, &out, 1, &position, alone()) == MPI_SUCCESS;
 }
 
-// The MPI itself says whether a type is dense: bytes that are packed come out as they were, in order.
-// Two patterns together tell any two positions apart.
+// The MPI itself says whether a type is dense: bytes that are packed come out as they were, in order. Each byte tells a
+// digit of its position, by which any two differ in one of the patterns; a byte that is not written stays zero.
 bool packs_to_itself(MPI_Datatype type, std::size_t size) {
+  constexpr std::size_t digits = 251;
   std::vector<unsigned char> in(size), out(size);
-  for (int pattern = 0; pattern < 2; ++pattern) {
-    for (std::size_t i = 0; i < size; ++i) {
-      in[i] = static_cast<unsigned char>(pattern == 0 ? i % 251 : i / 251 % 241 + 1);
-    }
+  for (std::size_t unit = 1; unit <= size; unit *= digits) {
+    for (std::size_t i = 0; i < size; ++i) in[i] = static_cast<unsigned char>(i / unit % digits + 1);
     int position = 0;
     if (mpi().Pack(in.data(), 1, type, out.data(), static_cast<int>(size), &position, alone()) != MPI_SUCCESS ||
         static_cast<std::size_t>(position) != size || in != out) {

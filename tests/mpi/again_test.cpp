@@ -126,6 +126,12 @@ TYPED_TEST(Again, Alltoallv) {
   }
   EXPECT_EQ(error, MPI_SUCCESS);
   EXPECT_EQ(recv.data, expected.data);
+  take(1);
+  MPI_Comm_set_errhandler(this->comm_, MPI_ERRORS_RETURN);
+  --recv.counts[static_cast<std::size_t>(me)];
+  EXPECT_TRUE(with(again));
+  EXPECT_EQ(error, MPI_ERR_TRUNCATE) << "a rank sends itself more than it expects";
+  EXPECT_EQ(api::call_noted_handler(error), error);
   // In these nothing moves: all ranks would have to take the whole way.
   send.counts[0] = -1;
   EXPECT_FALSE(with(again)) << "a wrong count";
@@ -198,6 +204,34 @@ TEST_F(MpiTest, AgainWithATypeWhoseHandleWasThatOfAFreedOne) {
     MPI_Type_free(&type);
   }
   MPI_Comm_free(&comm);
+}
+
+// Rank 0 sends rank 1 more than that expects, after calls of which the peers know where their blocks went.
+TEST_F(MpiTest, AgainATooLongBlockLeavesTheBufferOfAnEarlierCallAlone) {
+  if (world().size == 1) return;
+  const auto ranks = static_cast<std::size_t>(world().size);
+  const int me = world().rank;
+  constexpr int large = 4000, untouched = -1;
+  Communicator where = duplicate("long");
+  MPI_Comm_set_errhandler(where.comm, MPI_ERRORS_RETURN);
+  const auto call = [&](const std::vector<int>& sent, std::vector<int>& got, int expected) {
+    std::vector<int> places(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) places[r] = static_cast<int>(r) * large;
+    const std::vector<int> send(ranks * large, me), counts(ranks, expected);
+    return Quadrille_Alltoallv(send.data(), sent.data(), places.data(), MPI_INT, got.data(), counts.data(),
+                               places.data(), MPI_INT, where.comm);
+  };
+  std::vector<int> earlier(ranks * large), now(ranks * large, untouched), sent(ranks, large);
+  EXPECT_EQ(call(sent, earlier, large), MPI_SUCCESS);
+  EXPECT_EQ(call(sent, earlier, large), MPI_SUCCESS);
+  std::fill(earlier.begin(), earlier.end(), untouched);
+  std::fill(sent.begin(), sent.end(), 1);
+  if (me == 0) sent[1] = large;
+  EXPECT_EQ(error_class(call(sent, now, 1)), me == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_EQ(std::count(earlier.begin(), earlier.end(), untouched), std::ssize(earlier));
+  EXPECT_GE(std::count(now.begin(), now.end(), untouched), std::ssize(now) - world().size);
+  release(where);
 }
 
 class AgainLarge : public MpiTest {

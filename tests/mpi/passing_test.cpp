@@ -1,10 +1,12 @@
 // Calls that go to the MPI like the one before: the door hands them on at once, and still counts them.
+#include <algorithm>
 #include <vector>
 
-#include "api/again.hpp"
+#include "api/doors.hpp"
 #include "mpi/device_support.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
+#include "team/config.hpp"
 #include "team/team.hpp"
 #include "world.hpp"
 
@@ -89,6 +91,27 @@ TEST_F(Passing, CountsANonblockingCallOnce) {
   start_and_wait();
   EXPECT_EQ(counters.all_passed(), 1U);
   EXPECT_EQ(counters.served, 1U);
+  MPI_Comm_free(&comm);
+}
+
+// Through the drop-in door so many calls of a new communicator are the MPI's, and the next one is not.
+TEST_F(Passing, BeforeACommunicatorIsReady) {
+  if (world().size == 1) return;
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  int passed = 0;
+  const auto native = [&](auto... arguments) { return ++passed, mpi().Alltoall(arguments...); };
+  const std::vector<int> sent(static_cast<std::size_t>(world().size), world().rank);
+  std::vector<int> got(sent.size());
+  const int setup_after = team::config().setup_after;
+  ASSERT_GT(setup_after, 0);
+  for (int number = 1; number <= setup_after + 4; ++number) {
+    EXPECT_EQ(api::serve_or_pass<Collective::alltoall>(api::Door::drop_in, native, sent.data(), 1, MPI_INT, got.data(),
+                                                       1, MPI_INT, comm),
+              MPI_SUCCESS);
+    EXPECT_EQ(passed, std::min(number, setup_after));
+  }
+  EXPECT_EQ(team::team_of(comm)->counted.counters.served, 4U);
   MPI_Comm_free(&comm);
 }
 

@@ -89,6 +89,21 @@ TEST(VerifyCommandTest, ABrokenNeighbourAlgorithmIsNotProved) {
   EXPECT_THAT(report.what, HasSubstr("offsets ("));
 }
 
+TEST(VerifyCommandTest, TellsOfAProofThatFailed) {
+  VerifyOptions options;
+  options.most_ranks = 6;
+  options.algorithms = "spread-out";
+  const Ran ran = run([&] {
+    return verify_command(options, [](const choose::Algorithm&, Collective collective, int ranks, int, long&) {
+      const bool fails = collective == Collective::alltoallv && ranks > 2;
+      return plan::Report{!fails, fails ? "a block is missing, of " + std::to_string(ranks) : ""};
+    });
+  });
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.out, HasSubstr("FAILED  a block is missing, of 3\n")) << "the least";
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("all proved")));
+}
+
 TEST(VerifyCommandTest, RefusesWhatItDoesNotKnow) {
   VerifyOptions options;
   options.most_ranks = 2;

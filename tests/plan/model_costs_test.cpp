@@ -207,6 +207,33 @@ TEST(ModelMonotony, TimesGrowWithNodesAndFallWithProcessors) {
   }
 }
 
+// Each copies eight blocks, all of them together 64.
+TEST(ModelCosts, RanksShareTheProcessorsOfTheirNodeInside) {
+  const auto blocks = [](double processors) {
+    return of(Costs(Collective::alltoallv, nodes_of(2, 8), {processors}).inside().per_byte, Term::shared_byte);
+  };
+  EXPECT_EQ(blocks(0), 8) << "as many processors as ranks";
+  EXPECT_EQ(blocks(8), 8);
+  EXPECT_EQ(blocks(2), 32);
+}
+
+// Of four leaders among sixteen ranks one is looked at. It stands for all of them, and for nobody else.
+TEST(ModelCosts, LeadersStandForLeaders) {
+  Choice choice;
+  ASSERT_EQ(parse_choice(Collective::alltoall, "leaders:leaders=4", choice), "");
+  const auto of_node = [&](int ranks_looked_at) {
+    Costs costs(Collective::alltoall, nodes_of(4, 16), {0, {4, ranks_looked_at}});
+    const plan::PlacedCost& cost = costs.of(choice);
+    return std::pair(of(cost.fixed, Term::node_message), of(cost.per_byte, Term::node_byte));
+  };
+  const auto [messages, bytes] = of_node(16);
+  EXPECT_GT(messages, 0);
+  for (const int some : {3, 4, 6}) {
+    EXPECT_DOUBLE_EQ(of_node(some).first, messages) << some;
+    EXPECT_DOUBLE_EQ(of_node(some).second, bytes) << some;
+  }
+}
+
 TEST(ModelCosts, UnevenLoadsOfTheBusiestRankCount) {
   Costs costs(Collective::alltoallv, nodes_of(4, 4), {});
   const Algorithm& direct = *find(Collective::alltoallv, "spread-out");

@@ -87,6 +87,13 @@ TEST(NodeMapTest, SomeRanksHaveTheNodesThatTheyHaveAmongAll) {
   EXPECT_EQ(some({0, 1, 2, 3, 4, 5, 6, 7}), all);
 }
 
+// A list of zeros alone would have room for nobody.
+TEST(NodeMapTest, RaggedNodesHaveRanks) {
+  NodeMap map = one_node(2);
+  EXPECT_NE(parse_node_map("ragged:0,2", 2, map), "");
+  EXPECT_EQ(map, one_node(2));
+}
+
 TEST(NodeMapTest, ErrorsAreOneLineAndLeaveTheMapAlone) {
   const std::vector<std::string> texts = {"",
                                           "blocked",

@@ -60,6 +60,19 @@ TEST(Contest, WhatLosesIsNotMeasuredAgain) {
   EXPECT_EQ(first.best(), 1U);
 }
 
+// Whoever notes a time for each way has none for those that did not run.
+TEST(Contest, TimesOfWhatHasLostDoNotCount) {
+  Contest contest(3, {4, Counts::both, 1, {2, 1.5}});
+  for (int visit = 0; !contest.decided(); ++visit) {
+    contest.note(0, 1);
+    contest.note(1, visit == 0 ? 9 : 0);
+    contest.note(2, 1.1);
+    contest.end_visit();
+  }
+  EXPECT_EQ(contest.least(1), 9);
+  EXPECT_EQ(contest.best(), 0U);
+}
+
 std::size_t best(const Rules& rules, const std::vector<std::vector<double>>& times) {
   Contest contest(times.size(), rules);
   run(contest, [&](std::size_t way, int visit) { return times[way][static_cast<std::size_t>(visit)]; });

@@ -81,6 +81,22 @@ TEST(ControlPool, FindsAGapOfTheRightSize) {
   EXPECT_EQ(pool.take(3 * chunk, 1), a);
 }
 
+// Between the look at the bits and their change another process may take a chunk.
+TEST(ControlPool, AClaimThatComesTooLateTakesNothing) {
+  struct Claiming : ControlPool {
+    using ControlPool::claim;
+    using ControlPool::ControlPool;
+  };
+  const std::size_t bytes = ControlPool::segment_bytes(4 * chunk);
+  const int segment = sys::create_segment(bytes);
+  Claiming pool(sys::map_segment(segment, bytes), bytes);
+  sys::close_descriptor(segment);
+  ASSERT_TRUE(pool.claim(2, 1));
+  EXPECT_FALSE(pool.claim(0, 4));
+  EXPECT_FALSE(pool.claim(2, 1)) << "it stays the other's";
+  EXPECT_TRUE(pool.claim(0, 2)) << "these came back";
+}
+
 // Threads take areas, fill them, see that nobody else wrote there, and leave.
 TEST(ControlPool, ServesManyAtOnce) {
   constexpr int users = 4;

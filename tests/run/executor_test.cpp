@@ -9,6 +9,7 @@
 
 #include "choose/registry.hpp"
 #include "loopback.hpp"
+#include "mpi/mpi.hpp"
 #include "run/carried.hpp"
 
 namespace quadrille {
@@ -61,6 +62,7 @@ struct Settings {
   std::size_t wide_from = UINT32_MAX;
   const plan::Window* window = nullptr;  // instead of the schedule's
   test::Trouble trouble = {};
+  std::size_t most_expected = SIZE_MAX;  // bytes that a rank expects of another, which may send more
 };
 
 bool is_whole(const Place& place, int source, int destination) {
@@ -130,7 +132,8 @@ void run_all(const choose::Algorithm& algorithm, Collective collective, const pl
     std::vector<std::size_t> send_sizes, recv_sizes;
     for (int p = 0; p < ranks; ++p) {
       if (!gather) send_sizes.push_back(size(me, p));
-      recv_sizes.push_back(size(p, gather ? 0 : me));
+      const std::size_t sent = size(p, gather ? 0 : me);
+      recv_sizes.push_back(p == me ? sent : std::min(sent, settings.most_expected));
     }
     if (gather) send_sizes.push_back(size(me, 0));
     r.send_places = lay_out(r.send, send_sizes);
@@ -190,7 +193,9 @@ void run_all(const choose::Algorithm& algorithm, Collective collective, const pl
       check_what_is_missing(r, me, errors[static_cast<std::size_t>(me)], mine, what);
       continue;
     }
-    ASSERT_EQ(errors[static_cast<std::size_t>(me)], 0) << what;
+    bool too_long = false;
+    for (int p = 0; p < ranks && !gather; ++p) too_long |= p != me && size(p, me) > settings.most_expected;
+    ASSERT_EQ(errors[static_cast<std::size_t>(me)], too_long ? MPI_ERR_TRUNCATE : MPI_SUCCESS) << what;
     check_recv(r, me, gather, what);
     if (r.schedule.sizes != plan::Sizes::known && !r.scratch.empty()) {
       ASSERT_EQ(r.scratch.back(), poison) << what << ": written behind the slots";
@@ -269,6 +274,18 @@ TEST(Carried, SizesOfEightBytesAndAllKindsOfMatrices) {
           }
         }
       }
+    }
+  }
+}
+
+// Nobody takes more than was expected. The rank that sent too much does not know.
+TEST(Carried, TellsOfBlocksThatAreTooLong) {
+  const choose::Algorithm* algorithm = choose::find(Collective::alltoallv, "sloav");
+  ASSERT_NE(algorithm, nullptr);
+  for (const plan::Parameters& parameters : settings_of(*algorithm)) {
+    for (const int ranks : {2, 3, 4, 9}) {
+      run_all(*algorithm, Collective::alltoallv, parameters, ranks, one_giant, {.most_expected = 300});
+      if (HasFatalFailure()) return;
     }
   }
 }

@@ -37,6 +37,7 @@ NodeSettings settings_for(const Reaches& reaches, int ranks, unsigned seed) {
   settings.seed = seed;
   settings.reaches = reaches;
   settings.slot_limit = seed % 2 == 0 ? 64 : SIZE_MAX;
+  settings.cma_from = seed % 4 == 0 ? 3000 : 0;
   settings.streams = seed % 3 == 0;
   settings.radix = static_cast<int>(seed / 5 % 4);  // 0: no tree
   settings.drawn = drawn_steps() && seed % 4 != 3;
@@ -183,6 +184,32 @@ TEST_P(NodeEngines, BringEveryByteInAnyOrderOfSteps) {
     });
     ASSERT_EQ(wrong.load(), 0U) << "seed " << seed << ", " << ranks << " ranks, from call " << first.load() << " on";
   }
+}
+
+// What a peer sends too much does not stay in the ring for the next call.
+TEST(NodeRing, DropsTheRestOfABlockThatIsTooLong) {
+  constexpr int expected = 2000;
+  ThreadsOfANode node(settings_for({}, 2, 0));
+  std::atomic<int> errors{0}, wrong{0};
+  node.run([&](int me, run::Group& group) {
+    for (int number = 0; number < 4; ++number) {
+      const int sent = me == 0 && number == 0 ? expected + 500 : expected;
+      const std::vector<std::byte> send(static_cast<std::size_t>(sent), static_cast<std::byte>(10 * number + me));
+      std::vector<std::byte> recv(expected);
+      const int sent_counts[] = {me == 1 ? sent : 0, me == 0 ? sent : 0}, from[] = {0, 0};
+      const int expected_counts[] = {me == 1 ? expected : 0, me == 0 ? expected : 0};
+      run::Call call{Collective::alltoallv, {}, {}};
+      call.send.base = const_cast<std::byte*>(send.data()), call.recv.base = recv.data();
+      call.send.type = call.recv.type = mpi().byte;
+      call.send.counts = sent_counts, call.recv.counts = expected_counts;
+      call.send.displacements = call.recv.displacements = from;
+      const int error = run::run_node(call, group, true);
+      errors += error == (me == 1 && number == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS) ? 0 : 1;
+      for (const std::byte b : recv) wrong += b == static_cast<std::byte>(10 * number + 1 - me) ? 0 : 1;
+    }
+  });
+  EXPECT_EQ(errors, 0);
+  EXPECT_EQ(wrong, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NodeEngines, testing::ValuesIn(all_reaches),

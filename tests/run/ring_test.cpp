@@ -90,6 +90,21 @@ TEST(Ring, PiecesAreAnnouncedTogetherAndFreedTogether) {
   }
 }
 
+// A writer that remembers what was read looks again before it takes the ring for full.
+TEST(Ring, HasRoomAgainForAWriterThatRemembers) {
+  Shared shared(64);
+  std::vector<std::byte> bytes(64);
+  std::uint64_t seen = 0;
+  for (int turn = 0; turn < 5; ++turn) {
+    Ring::Writer out(shared.ring, seen);
+    ASSERT_EQ(out.room(), 64U) << turn;
+    ASSERT_EQ(out.write(bytes.data(), 64), 64U);
+    out.publish();
+    EXPECT_EQ(Ring::Writer(shared.ring, seen).room(), 0U);
+    ASSERT_EQ(shared.ring.pop(bytes.data(), 64), 64U);
+  }
+}
+
 TEST(Ring, ClaimedPiecesLieInOnePiece) {
   Shared shared(64);
   std::vector<std::byte> to(64);

@@ -133,6 +133,7 @@ ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
     group.pairs =
         memory::Pairs(control + inboxes.segment_bytes(), memory::pairs_layout(ranks_here), local, settings.radix);
     group.change_reach().slot_limit = std::min(settings.slot_limit, group.inbox.capacity());
+    group.change_reach().points.cma_from = settings.cma_from;
     group.change_reach().direct = true;
     if (settings.streams) group.copying.stream_from = group.copying.temporal_bytes = 0;
     group.waiter.spins = settings.drawn ? 0 : 1 + rank.random() % 8;
@@ -194,7 +195,8 @@ void ThreadsOfANode::set_reach(Rank& rank) {
     peer.reads_me = draw(reaches.read, other, me, read);
     peer.writes_me = draw(reaches.write, other, me, write);
     group.change_reach().written_to |= peer.writes_me && !peer.i_read;
-    const bool lost = peer.i_read && draw(reaches.read_fails, me, other, read_fails);
+    // Nobody may write to a process that is not there: that is an error of the call.
+    const bool lost = peer.i_read && !peer.i_write && draw(reaches.read_fails, me, other, read_fails);
     peer.process = lost ? dead_process() : getpid();
     peer.attaches_me = group.change_reach().rings && draw(reaches.attach, other, me, attach);
     group.change_reach().all_attach_me &= peer.attaches_me;

@@ -34,7 +34,8 @@ struct NodeSettings {
   unsigned seed = 0;
   Reaches reaches;
   std::size_t slot_limit = SIZE_MAX;
-  bool streams = false;  // large copies go past the cache
+  std::size_t cma_from = 0;  // smaller blocks go through rings
+  bool streams = false;      // large copies go past the cache
   bool drawn = true;
   int radix = memory::Meeting::flat;  // of meetings
   std::vector<int> node_of = {};      // [rank]; empty: one node. Of several, requests of their own are not to be had

@@ -14,7 +14,6 @@
 
 #include "tool/bench/options.hpp"
 #include "tool/line/progress.hpp"
-#include "tool/plans/verify_cases.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -82,8 +81,8 @@ std::string select(const VerifyOptions& options, std::vector<Subject>& subjects)
 // alone with one at the end.
 class Prover {
  public:
-  Prover(const VerifyOptions& options, std::vector<Subject>& subjects)
-      : options_(options), subjects_(subjects), progress_(!options.quiet) {
+  Prover(const VerifyOptions& options, decltype(&prove) by, std::vector<Subject>& subjects)
+      : options_(options), prove_(by), subjects_(subjects), progress_(!options.quiet) {
     for (int ranks = options.most_ranks; ranks >= options.least_ranks; --ranks) {
       for (std::size_t s = 0; s < subjects.size(); ++s) items_.push_back({s, ranks});
     }
@@ -106,7 +105,7 @@ class Prover {
       const auto start = Clock::now();
       long cases = 0;
       const plan::Report report =
-          prove(*subject.algorithm, subject.collective, items_[i].ranks, options_.orders, cases);
+          prove_(*subject.algorithm, subject.collective, items_[i].ranks, options_.orders, cases);
       const std::chrono::duration<double> elapsed = Clock::now() - start;
 
       const std::lock_guard lock(mutex_);
@@ -119,6 +118,7 @@ class Prover {
   }
 
   const VerifyOptions& options_;
+  const decltype(&prove) prove_;
   std::vector<Subject>& subjects_;
   Progress progress_;
   std::vector<Item> items_;
@@ -143,14 +143,14 @@ std::string parse_ranks(const std::string& text, VerifyOptions& options) {
   return {};
 }
 
-int verify_command(const VerifyOptions& options) {
+int verify_command(const VerifyOptions& options, decltype(&prove) by) {
   std::vector<Subject> subjects;
   if (const std::string error = select(options, subjects); !error.empty()) {
     fmt::print(stderr, "quadrille verify: {}\n", error);
     return 2;
   }
   const auto start = Clock::now();
-  Prover(options, subjects).run();
+  Prover(options, by, subjects).run();
   long cases = 0;
   bool ok = true;
   for (Subject& subject : subjects) {

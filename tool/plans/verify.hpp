@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "tool/plans/verify_cases.hpp"
+
 namespace quadrille::tools {
 
 struct VerifyOptions {
@@ -22,7 +24,7 @@ std::string parse_ranks(const std::string& text, VerifyOptions& options);
 // Proves every algorithm that the options select, for all numbers of ranks, parameters at and
 // around the interesting values, and node maps of all kinds. Prints a line an algorithm; progress
 // goes to stderr if that is a terminal. Returns 0 if all is proved, 1 if not, 2 if the options are
-// wrong.
-int verify_command(const VerifyOptions& options);
+// wrong. A test proves by another function.
+int verify_command(const VerifyOptions& options, decltype(&prove) by = prove);
 
 }  // namespace quadrille::tools

@@ -1,0 +1,77 @@
+// What the ranks of a communicator decide: alike where all must do the same, apart where they must not meet.
+#include "team/team.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "choices.hpp"
+#include "quadrille.h"
+#include "team/apart.hpp"
+#include "team/same_plans.hpp"
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+class TeamTest : public MpiTest {
+ protected:
+  // After its first call.
+  static team::Team& ready_team(MPI_Comm comm) {
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    const std::vector<int> sent(static_cast<std::size_t>(size));
+    std::vector<int> got(sent.size());
+    EXPECT_EQ(Quadrille_Alltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm), MPI_SUCCESS);
+    return *team::team_of(comm);
+  }
+};
+
+// Two that do the same on one rank may not do so on another.
+TEST_F(TeamTest, AllRanksLeaveOutTheSameTwins) {
+  if (world().size == 1) return;
+  Communicator where = duplicate("twins");
+  team::Team& team = ready_team(where.comm);
+  std::vector<choose::Choice> candidates;
+  for (const Forced& forced : forced_choices({Collective::alltoall}, true)) {
+    choose::Choice choice;
+    if (choose::parse_choice(Collective::alltoall, forced.algorithm, choice).empty()) candidates.push_back(choice);
+  }
+  const std::vector<choose::Choice> different = team::without_twins(team, Collective::alltoall, candidates);
+  EXPECT_LT(different.size(), candidates.size());
+  std::string names;
+  for (const choose::Choice& choice : different) names += choose::to_string(choice) + ' ';
+  std::string first = names;
+  first.resize(20000);
+  MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  EXPECT_EQ(names, first.c_str());
+  release(where);
+}
+
+// Each rank gives tags to communicators of which it is the first.
+TEST_F(TeamTest, RanksGiveDifferentTags) {
+  const int size = world().size;
+  if (size == 1 || !on_one_node()) return;
+  int mine = -1;
+  for (int first = 0; first < size; ++first) {
+    MPI_Comm comm;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, (world().rank - first + size) % size, &comm);
+    team::Team& team = ready_team(comm);
+    if (world().rank == first) {
+      std::vector<std::byte> told(team::told_bytes);
+      team::decide_apart(team, told);
+      std::memcpy(&mine, told.data(), sizeof mine);
+    }
+    MPI_Comm_free(&comm);
+  }
+  std::vector<int> tags(static_cast<std::size_t>(size));
+  MPI_Allgather(&mine, 1, MPI_INT, tags.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  std::sort(tags.begin(), tags.end());
+  EXPECT_GE(tags[0], 0);
+  for (std::size_t r = 1; r < tags.size(); ++r) EXPECT_GE(tags[r] - tags[r - 1], team::tags_apart);
+}
+
+}  // namespace
+}  // namespace quadrille::test

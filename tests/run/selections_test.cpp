@@ -1,0 +1,44 @@
+// What is kept of a call serves those that are like it, and no others.
+#include "team/selections.hpp"
+
+#include <gtest/gtest.h>
+
+#include "api/remembered.hpp"
+#include "changed_mpi.hpp"
+
+namespace quadrille::test {
+namespace {
+
+TEST(Selections, AreForTheSameSizeDoorAndLoad) {
+  team::Selections selections;
+  team::CachedSelection one;
+  one.bytes = 64, one.drop_in = true, one.load = 3;
+  selections.keep(one);
+  EXPECT_NE(selections.find(64, true, 3), nullptr);
+  EXPECT_EQ(selections.find(65, true, 3), nullptr);
+  EXPECT_EQ(selections.find(64, false, 3), nullptr);
+  EXPECT_EQ(selections.find(64, true, 4), nullptr);
+  EXPECT_EQ(selections.find(64, true, team::on_devices), nullptr);
+  one.load = 4;
+  selections.keep(one);
+  ASSERT_NE(selections.find(64, true, 3), nullptr);
+  EXPECT_EQ(selections.find(64, true, 3)->load, 3);
+}
+
+// MPIs give the handle of a freed datatype to the next one, and that of a freed communicator.
+TEST(RememberedFor, ATypeThatIsFreedEndsIt) {
+  const ChangedMpi fake;
+  const api::RememberedFor call = api::RememberedFor::now(fake_comm(1), gapped_type());
+  EXPECT_TRUE(call.is_for(fake_comm(1), gapped_type()));
+  EXPECT_FALSE(call.is_for(fake_comm(2), gapped_type()));
+  EXPECT_FALSE(call.is_for(fake_comm(1), mpi().byte));
+  types_freed.fetch_add(1);
+  EXPECT_FALSE(call.is_for(fake_comm(1), gapped_type()));
+  const api::RememberedFor next = api::RememberedFor::now(fake_comm(1), gapped_type());
+  EXPECT_TRUE(next.is_for(fake_comm(1), gapped_type()));
+  team::generation.fetch_add(1);
+  EXPECT_FALSE(next.is_for(fake_comm(1), gapped_type()));
+}
+
+}  // namespace
+}  // namespace quadrille::test

@@ -1,0 +1,160 @@
+// What is found out about datatypes, on stand-ins for MPIs: some move other bytes than they should, or hand a freed
+// handle out again.
+#include "mpi/types.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "changed_mpi.hpp"
+#include "mpi/type_runs.hpp"
+
+namespace quadrille::test {
+namespace {
+
+// The type that the stand-in has. Static, as MPI's functions have no other way to it.
+struct TypeOfTheTest {
+  int size = 0, gap = 0;
+  bool committed = true;
+  int alive = 0;                                             // types that were made and not freed
+  void (*order)(const unsigned char*, unsigned char*) = {};  // what packing one element does
+  void* attribute = nullptr;
+} type_here;
+std::vector<void*> attributes_of_freed_types;  // they stay reachable
+
+int pack_here(const void* from, int count, MPI_Datatype, void* to, int, int* position, MPI_Comm) {
+  if (!type_here.committed) return MPI_ERR_TYPE;
+  if (count > 0 && type_here.order != nullptr)
+    type_here.order(static_cast<const unsigned char*>(from), static_cast<unsigned char*>(to) + *position);
+  *position += count * type_here.size;
+  return MPI_SUCCESS;
+}
+
+class Types : public testing::Test {
+ protected:
+  Types() {
+    type_here = {};
+    Mpi& t = changed_.table();
+    t.Pack = pack_here;
+    t.Type_size_x = [](MPI_Datatype, MPI_Count* size) { return *size = type_here.size, int{MPI_SUCCESS}; };
+    t.Type_get_extent = [](MPI_Datatype, MPI_Aint* lower, MPI_Aint* extent) {
+      *lower = 0, *extent = type_here.size + type_here.gap;
+      return int{MPI_SUCCESS};
+    };
+    t.Type_get_true_extent = t.Type_get_extent;
+    t.Type_get_envelope = [](MPI_Datatype, int* integers, int* addresses, int* types, int* combiner) {
+      *integers = *addresses = *types = 0, *combiner = MPI_COMBINER_INDEXED;
+      return int{MPI_SUCCESS};
+    };
+    t.Type_get_attr = [](MPI_Datatype, int, void* value, int* found) {
+      *static_cast<void**>(value) = type_here.attribute;
+      *found = type_here.attribute != nullptr ? 1 : 0;
+      return int{MPI_SUCCESS};
+    };
+    t.Type_set_attr = [](MPI_Datatype, int, void* value) { return type_here.attribute = value, int{MPI_SUCCESS}; };
+    t.Type_create_struct = [](int, const int*, const MPI_Aint*, const MPI_Datatype*, MPI_Datatype*) {
+      return ++type_here.alive, int{MPI_SUCCESS};
+    };
+    t.Type_commit = [](MPI_Datatype*) { return int{MPI_SUCCESS}; };
+    t.Type_free = [](MPI_Datatype*) { return --type_here.alive, int{MPI_SUCCESS}; };
+    t.Unpack = [](const void*, int size, int* position, void*, int, MPI_Datatype, MPI_Comm) {
+      return *position += size, int{MPI_SUCCESS};
+    };
+  }
+  ~Types() override { free_type(); }
+  // As the MPI does it, whose deletion function counts.
+  static void free_type() {
+    attributes_of_freed_types.push_back(type_here.attribute);
+    type_here.attribute = nullptr;
+    types_freed.fetch_add(1);
+  }
+  static bool finds_runs(std::size_t size, std::ptrdiff_t extent, decltype(TypeOfTheTest::order) order,
+                         std::vector<TypeRun>& runs) {
+    type_here.size = static_cast<int>(size);
+    type_here.order = order;
+    return find_runs(type, size, 0, extent, runs);
+  }
+
+  static inline const MPI_Datatype type = (MPI_Datatype)(std::uintptr_t{77} << 8);
+
+ private:
+  ChangedMpi changed_;
+};
+
+TEST_F(Types, RunsAreThoseOfBytesThatAreMoved) {
+  std::vector<TypeRun> runs;
+  ASSERT_TRUE(finds_runs(
+      3, 6, [](const unsigned char* from, unsigned char* to) { to[0] = from[4], to[1] = from[5], to[2] = from[0]; },
+      runs));
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].at, 4);
+  EXPECT_EQ(runs[0].bytes, 2U);
+  EXPECT_EQ(runs[1].at, 0);
+}
+
+// Ones become twos: in bytes that tell a position that looks like another position.
+TEST_F(Types, NoRunsOfBytesThatPackingChanges) {
+  std::vector<TypeRun> runs;
+  EXPECT_FALSE(finds_runs(
+      3, 3,
+      [](const unsigned char* from, unsigned char* to) {
+        for (int i = 0; i < 3; ++i) to[i] = static_cast<unsigned char>(from[i] == 1 ? 2 : from[i] == 2 ? 1 : from[i]);
+      },
+      runs));
+}
+
+// A byte that stays zero looks like the first one.
+TEST_F(Types, NoRunsOfBytesThatPackingDoesNotWrite) {
+  std::vector<TypeRun> runs;
+  EXPECT_FALSE(finds_runs(
+      3, 3, [](const unsigned char* from, unsigned char* to) { to[0] = from[0], to[1] = from[1]; }, runs));
+}
+
+// Two parts change places. Each pattern by which that is found out repeats itself somewhere.
+template <int part>
+void exchange_parts(const unsigned char* from, unsigned char* to) {
+  std::memcpy(to, from + part, part);
+  std::memcpy(to + part, from, part);
+}
+
+TEST_F(Types, PartsThatChangePlacesAreNotDense) {
+  const std::pair<int, decltype(TypeOfTheTest::order)> all[] = {{1, exchange_parts<1>},
+                                                                {241, exchange_parts<241>},
+                                                                {251, exchange_parts<251>},
+                                                                {251 * 241, exchange_parts<251 * 241>}};
+  for (const auto& [part, order] : all) {
+    type_here.size = 2 * part;
+    type_here.order = order;
+    EXPECT_FALSE(type_info(type).dense) << "parts of " << part;
+    free_type();
+  }
+  type_here.size = 500;
+  type_here.order = [](const unsigned char* from, unsigned char* to) { std::memcpy(to, from, 500); };
+  EXPECT_TRUE(type_info(type).dense);
+}
+
+TEST_F(Types, AHandleThatIsUsedAgainIsAskedForAgain) {
+  type_here.size = 8, type_here.gap = 4;
+  EXPECT_EQ(size_if_committed(type), 8U);
+  EXPECT_EQ(size_if_committed(type), 8U);
+  free_type();
+  type_here.committed = false;
+  EXPECT_EQ(size_if_committed(type), std::nullopt);
+  type_here.committed = true;
+  type_here.size = 12;
+  EXPECT_EQ(size_if_committed(type), 12U);
+}
+
+TEST_F(Types, PackingFromAbsoluteAddressesLeavesNoTypeBehind) {
+  type_here.size = 8;
+  std::byte bytes[16];
+  EXPECT_EQ(pack_at_once(nullptr, 2, type, bytes, sizeof bytes, mpi().comm_self), MPI_SUCCESS);
+  EXPECT_EQ(type_here.alive, 0);
+  EXPECT_EQ(unpack_at_once(nullptr, 2, type, bytes, sizeof bytes, mpi().comm_self), MPI_SUCCESS);
+  EXPECT_EQ(type_here.alive, 0);
+}
+
+}  // namespace
+}  // namespace quadrille::test
