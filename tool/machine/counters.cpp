@@ -107,7 +107,7 @@ std::string counter_problem(int error) {
 Counters::Counters(std::span<const Event> events) {
   counters_.reserve(events.size());
   for (const Event& event : events) {
-    Counter& counter = counters_.emplace_back(event.name, -1, event.missing);
+    Counter& counter = counters_.emplace_back(Counter{event.name, -1, event.missing, {}});
     if (!event.missing.empty()) continue;
     counter.descriptor = open_counter(event);
     if (counter.descriptor < 0) counter.reason = counter_problem(errno);
