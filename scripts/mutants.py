@@ -122,7 +122,7 @@ def try_all(mutants, commit, results):
     start = time.monotonic()
     results[one.name] = {'result': try_mutant(one), 'seconds': round(time.monotonic() - start, 1)}
     RESULTS.write_text(json.dumps({'commit': commit, 'results': results}, indent=1) + '\n')
-    print(f'{one.name} ({one.room}): {result}, {results[one.name]["seconds"]} s', flush=True)
+    print(f'{one.name} ({one.room}): {results[one.name]["result"]}, {results[one.name]["seconds"]} s', flush=True)
 
 
 def write_table(mutants, results):
