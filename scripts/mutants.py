@@ -9,9 +9,8 @@
 
 A mutant is a patch with a head: the room that it is in, what is wrong then, the tests that should find it (a regular
 expression for CTest), which of their cases (a filter for GoogleTest, unless all), and what to build for them. The work
-is done on a copy of the last commit, in build/mutants. There all named tests must pass without a mutant first. A mutant
-that no test finds, or that does not compile, makes the exit status 1. Results are kept, so that a run that was stopped
-goes on.
+is done on a copy of the last commit, in build/mutants; there all named tests must pass first. A mutant that no test
+finds, or that does not compile, makes the exit status 1. Results are kept: a stopped run continues.
 """
 
 import argparse
@@ -121,19 +120,17 @@ def try_all(mutants, commit, results):
       raise SystemExit(f'mutants: {test} fails without a mutant')
   for one in mutants:
     start = time.monotonic()
-    result = try_mutant(one)
-    results[one.name] = {'result': result, 'seconds': round(time.monotonic() - start, 1)}
+    results[one.name] = {'result': try_mutant(one), 'seconds': round(time.monotonic() - start, 1)}
     RESULTS.write_text(json.dumps({'commit': commit, 'results': results}, indent=1) + '\n')
-    print(f'{one.name} ({one.room}): {result}, {results[one.name]["seconds"]} s', flush=True)
+    print(f'{one.name} ({one.room}): {results[one.name]["result"]}, {results[one.name]["seconds"]} s', flush=True)
 
 
 def write_table(mutants, results):
   lines = ['| mutant | room | what is wrong | found by | s |', '|---|---|---|---|---|']
   for one in mutants:
     if one.name in results:
-      kept = results[one.name]
-      found = kept['result'].replace('found by ', '').replace('|', '\\|')
-      lines.append(f'| {one.name} | {one.room} | {one.what} | {found} | {kept["seconds"]:.0f} |')
+      found = results[one.name]['result'].replace('found by ', '')
+      lines.append(f'| {one.name} | {one.room} | {one.what} | `{found}` | {results[one.name]["seconds"]:.0f} |')
   before, rest = PAGE.read_text().split(MARKS[0])
   PAGE.write_text(before + MARKS[0] + '\n'.join(lines) + '\n' + MARKS[1] + rest.split(MARKS[1])[1])
 
