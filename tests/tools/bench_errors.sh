@@ -74,5 +74,6 @@ expect_line "largest int" alltoall --sizes 4G
 expect_line "unknown option or argument: --figure (available in quadrille-lab); see 'quadrille bench --help'" --figure hint-6
 expect_line "unknown option or argument: --results=a (available in quadrille-lab)" alltoall --results=a
 expect 2 1 "unknown option or argument: --map (available in quadrille-lab)" "$TOOL" show --map
+expect 2 1 "unknown option or argument: --results=a; see 'quadrille tune --help'" "$TOOL" tune --results=a
 expect 2 1 "unknown subcommand 'simulate' (available in quadrille-lab); known are run," "$TOOL" simulate alltoall
 finish

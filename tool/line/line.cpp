@@ -17,14 +17,18 @@ namespace quadrille::tools {
 namespace {
 
 constexpr const char* lab = "quadrille-lab";
-// What is there and not in `quadrille`.
-constexpr std::string_view words_of_lab[] = {"simulate", "--figure", "--copy-phase", "--results", "--runs",
-                                             "--panel",  "--shrink", "--svg",        "--map"};
+// Options and subcommands that only quadrille-lab has.
+constexpr std::string_view words_of_lab[] = {
+    "simulate",        "pages",           "bench --figure",   "bench --copy-phase",
+    "bench --results", "bench --runs",    "bench --panel",    "bench --shrink",
+    "bench --orders",  "bench --domains", "bench --threads",  "bench --staggered",
+    "show --svg",      "show --map",      "show --map-ranks", "show --map-sizes",
+    "show --map-json", "show --model",    "show --measured"};
 
-// A hint for users who look for it in `quadrille`, or nothing.
-std::string hint_at_lab(const CLI::App& app, std::string_view word) {
-  const auto found = std::find(std::begin(words_of_lab), std::end(words_of_lab), word.substr(0, word.find('=')));
-  return found == std::end(words_of_lab) || app.get_name() == lab ? "" : fmt::format(" (available in {})", lab);
+// A hint for users who give `quadrille` a subcommand, or a subcommand and an option, of quadrille-lab; else empty.
+std::string hint_at_lab(const CLI::App& app, const std::string& words) {
+  const bool known = std::find(std::begin(words_of_lab), std::end(words_of_lab), words) != std::end(words_of_lab);
+  return !known || app.get_name() == lab ? "" : fmt::format(" (available in {})", lab);
 }
 
 // "--sise 8": " (did you mean --sizes?)"
@@ -36,9 +40,10 @@ std::string guess_option(const CLI::App& app, const std::vector<std::string>& wo
   std::vector<std::string> names;
   for (const CLI::Option* option : shown) names.push_back(option->get_name());
   for (const std::string& word : words) {
-    if (std::string hint = hint_at_lab(app, word); !hint.empty()) return hint;
     if (!word.starts_with("--")) continue;
-    const std::string_view guess = text::nearest(word.substr(0, word.find('=')), names);
+    const std::string option = word.substr(0, word.find('='));
+    if (std::string hint = hint_at_lab(app, command.get_name() + " " + option); !hint.empty()) return hint;
+    const std::string_view guess = text::nearest(option, names);
     if (!guess.empty()) return fmt::format(" (did you mean {}?)", guess);
   }
   return "";
