@@ -5,7 +5,7 @@
   mutants.py 01 14              these
   mutants.py --again            also those with a result for this commit
   mutants.py --list             what they are
-  mutants.py --write            the table of results into docs/testing.md
+  mutants.py --write            the table of results into docs/testing.md; all mutants need a result for this commit
 
 A mutant is a patch with a head: the room that it is in, what is wrong then, the tests that should find it (a regular
 expression for CTest), which of their cases (a filter for GoogleTest, unless all), and what to build for them. The work
@@ -31,7 +31,7 @@ SOURCE = FOLDER / 'source'
 BUILD = SOURCE / 'build' / 'openmpi'  # where other copies have theirs: ccache takes objects from these
 RESULTS = FOLDER / 'results.json'
 PAGE, MARKS = ROOT / 'docs' / 'testing.md', ('<!-- mutants -->\n', '<!-- end of mutants -->\n')
-TEST_TIMEOUT_S = 60  # what hangs is found, too
+TEST_TIMEOUT_S = 60  # a hang counts as found
 
 
 @dataclasses.dataclass
@@ -72,6 +72,7 @@ def prepare():
   """A copy of the last commit, and a configured build of it."""
   FOLDER.mkdir(parents=True, exist_ok=True)
   if not SOURCE.exists():
+    checked(['git', '-C', ROOT, 'worktree', 'prune'])  # git still lists the copy if somebody has removed build/
     checked(['git', '-C', ROOT, 'worktree', 'add', '--detach', SOURCE, 'HEAD'])
   checked(['git', '-C', SOURCE, 'checkout', '-q', '--force', '--detach', last_commit()])
   checked(['cmake', '-S', SOURCE, '-B', BUILD, '-G', 'Ninja', '-DQUADRILLE_MPI=openmpi'])
@@ -81,15 +82,24 @@ def build(targets):
   return run(['cmake', '--build', BUILD, '--target', *targets])
 
 
+def count_run(mutant, tests):
+  """How many <testcase> elements ran, or how many cases GoogleTest says that it ran if the mutant names cases."""
+  ran = [test for test in tests if test.get('status') in ('run', 'fail')]
+  if mutant.cases == '*':
+    return len(ran)
+  output = ' '.join(test.findtext('system-out') or '' for test in ran)
+  return sum(map(int, re.findall(r'Running (\d+) tests? from', output)))
+
+
 def failing(mutant):
-  """The first test that fails of those that should find it, or None; and how many ran."""
+  """The first test that fails of those that should find it, or None; and how many tests or cases ran."""
   report = FOLDER / 'report.xml'
   report.unlink(missing_ok=True)
   run(['ctest', '--test-dir', BUILD, '-R', mutant.tests, '--timeout', TEST_TIMEOUT_S, '--stop-on-failure',
-       '--output-junit', report], env={**os.environ, 'GTEST_FILTER': mutant.cases})
-  cases = list(xml.etree.ElementTree.parse(report).iter('testcase')) if report.exists() else []
-  failed = next((case.get('name') for case in cases if case.get('status') == 'fail'), None)
-  return failed, sum(case.get('status') in ('run', 'fail') for case in cases)
+       '--output-junit', report, '--test-output-size-passed', '1000000'], env={**os.environ, 'GTEST_FILTER': mutant.cases})
+  tests = list(xml.etree.ElementTree.parse(report).iter('testcase')) if report.exists() else []
+  failed = next((test.get('name') for test in tests if test.get('status') == 'fail'), None)
+  return failed, count_run(mutant, tests)
 
 
 def try_mutant(mutant):
@@ -115,9 +125,11 @@ def try_all(mutants, commit, results):
   print(f'{len(mutants)} mutants; first all tests without any', flush=True)
   checked(['cmake', '--build', BUILD, '--target', *sorted({target for one in mutants for target in one.targets})])
   for one in {(one.tests, one.cases): one for one in mutants}.values():
-    test, _ = failing(one)
+    test, ran = failing(one)
     if test:
       raise SystemExit(f'mutants: {test} fails without a mutant')
+    if not ran:
+      raise SystemExit(f'mutants: {one.name}: no test {one.tests} with cases {one.cases} runs')
   for one in mutants:
     start = time.monotonic()
     results[one.name] = {'result': try_mutant(one), 'seconds': round(time.monotonic() - start, 1)}
@@ -128,9 +140,8 @@ def try_all(mutants, commit, results):
 def write_table(mutants, results):
   lines = ['| mutant | room | what is wrong | found by | s |', '|---|---|---|---|---|']
   for one in mutants:
-    if one.name in results:
-      found = results[one.name]['result'].replace('found by ', '')
-      lines.append(f'| {one.name} | {one.room} | {one.what} | `{found}` | {results[one.name]["seconds"]:.0f} |')
+    found, seconds = results[one.name]['result'].replace('found by ', ''), round(results[one.name]['seconds'])
+    lines.append(f'| {one.name} | {one.room} | {one.what} | `{found}` | {seconds or "<1"} |')
   before, rest = PAGE.read_text().split(MARKS[0])
   PAGE.write_text(before + MARKS[0] + '\n'.join(lines) + '\n' + MARKS[1] + rest.split(MARKS[1])[1])
 
@@ -155,6 +166,11 @@ def main():
   commit = last_commit()
   results = kept_results(commit)
   if arguments.write:
+    lacking = [one.name for one in mutants if one.name not in results]
+    if lacking:
+      print(f'mutants: no result for commit {commit[:12]}: {", ".join(lacking)}; run scripts/mutants.py first',
+            file=sys.stderr)
+      return 1
     write_table(mutants, results)
     return 0
   new = [one for one in chosen if arguments.again or one.name not in results]
