@@ -42,13 +42,14 @@ LONG = [
     (r'^wheel\.', 'builds both ABIs once more, and installs wheels of the package index: five minutes'),
     (r'^package\.deb$', 'builds everything twice, and wants what makes Debian packages'),
     (r'^docs\.site-built$', 'wants the Python package index'),
-    (r'^Crowd\..*1024|ThousandRanksAreProved|^OrderPlanTest\.AllPairs', 'a thousand ranks in one process take minutes'),
+    (r'^plan-long$|^Crowd\..*1024|ThousandRanksAreProved|^OrderPlanTest\.AllPairs',
+     'a thousand ranks in one process take minutes'),
     (r'^(BruckSimulations|CacheTables)\.AreStored', 'computes stored results anew, for minutes'),
     (r'^mpi\.(huge|faults)|^cluster\.failures', 'blocks above 4 GiB; kills at random moments for minutes'),
     (r'^tools\.(gpu_figure|gpu_report|tune_algorithms|model)_runs$', 'scripts of one minute and more'),
 ]
 # No MPI has a part in what these find, or they are drawn anew each time.
-ONE_ABI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info)_runs$|mpi\.device-huge\.)')
+ONE_ABI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info|lab)_runs$|mpi\.device-huge\.)')
 
 
 class Test:

@@ -65,6 +65,8 @@ class Rows(unittest.TestCase):
   def test_each_long_test_has_a_reason(self):
     self.assertTrue(all(len(why) > 10 for _, why in rows.LONG))
     self.assertTrue(rows.why_long('Crowd.ThousandRanks1024'))
+    self.assertTrue(rows.why_long('plan-long'))
+    self.assertIsNone(rows.why_long('plan.part-1'))
     self.assertIsNone(rows.why_long('mpi.api.3'))
 
 
