@@ -39,8 +39,9 @@ triplet="$(dpkg-architecture -qDEB_HOST_MULTIARCH)"
 tool="$root/usr/bin/quadrille"
 "$tool" list >/dev/null || fail "the command does not run"
 "$tool-lab" show --map >/dev/null || fail "quadrille-lab does not run"
-for page in man1/quadrille-bench.1.gz man3/Quadrille_Alltoallv.3.gz; do
-  [[ -e "$root/usr/share/man/$page" ]] || fail "there is no manual page $page"
+for file in man/man1/quadrille{,-lab}-bench.1.gz man/man3/Quadrille_Alltoallv.3.gz \
+    bash-completion/completions/quadrille{,-lab} zsh/vendor-completions/_quadrille{,-lab}; do
+  [[ -e "$root/usr/share/$file" ]] || fail "/usr/share/$file is missing"
 done
 export PKG_CONFIG_PATH="$root/usr/lib/$triplet/pkgconfig" CMAKE_PREFIX_PATH="$root/usr" OMPI_MCA_rmaps_base_oversubscribe=1
 for abi in openmpi mpich; do

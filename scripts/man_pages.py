@@ -74,6 +74,14 @@ def variables():
   return found
 
 
+def see_also(command):
+  """[(page, section)] for 'quadrille', 'quadrille bench', 'quadrille-lab bench'."""
+  program, _, subcommand = command.partition(' ')
+  parent = [(program, 1)] if subcommand else []
+  sibling = [('quadrille-lab', 1)] if command == 'quadrille' else [('quadrille', 1)] if program == 'quadrille-lab' else []
+  return parent + sibling + [('quadrille', 3)]
+
+
 def command_page(command, version):
   page = command.name.replace(' ', '-')
   out = header(page, 1, version)
@@ -94,7 +102,7 @@ def command_page(command, version):
       out += ['.TP', f'\\fB{escape(name)}\\fR', escape(meaning) + '.', '.br', f'Default: {escape(default)}.']
   if command.examples:
     out += ['.SH EXAMPLES', *example_lines(command.examples)]
-  out += ['.SH SEE ALSO', '\\fBquadrille\\fR(1), \\fBquadrille\\fR(3)' if command.name != 'quadrille' else '\\fBquadrille\\fR(3)']
+  out += ['.SH SEE ALSO', ', '.join(f'\\fB{escape(other)}\\fR({section})' for other, section in see_also(command.name))]
   return page, '\n'.join(out) + '\n'
 
 

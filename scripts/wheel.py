@@ -136,7 +136,8 @@ Description-Content-Type: text/markdown
 
 {(ROOT / "python" / "README.md").read_text()}""", False),
       (f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: quadrille\nRoot-Is-Purelib: false\nTag: {tag}\n", False),
-      (f"{info}/entry_points.txt", "[console_scripts]\nquadrille = quadrille._command:main\nquadrille-lab = quadrille._command:lab\n", False),
+      (f"{info}/entry_points.txt",
+       "[console_scripts]\nquadrille = quadrille._command:main\nquadrille-lab = quadrille._command:lab\n", False),
       (f"{info}/LICENSE", ROOT / "LICENSE", False),
   ]
   out.mkdir(parents=True, exist_ok=True)

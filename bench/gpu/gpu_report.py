@@ -209,9 +209,12 @@ def main():
     for step in plan.steps(options.quick, options.counts):
       print(f'{step.name:24} {step.about}')
     return 0
-  if options.steps and not any(wanted(step, options) for step in plan.steps(options.quick, options.counts)):
+  chosen = [step for step in plan.steps(options.quick, options.counts) if wanted(step, options)]
+  if options.steps and not chosen:
     parser.error(f'--steps {options.steps}: there is no such step; see --list')
-  programs = [] if options.probe else [shlex.split(options.mpirun)[0], options.quadrille, options.lab]
+  programs = [] if options.probe else [shlex.split(options.mpirun)[0], options.quadrille]
+  if programs and any('--figure' in step.bench for step in chosen):
+    programs.append(options.lab)
   for program in programs:
     if shutil.which(program) is None:
       parser.error(f'{program} is not there; see --mpirun, --quadrille and --lab')

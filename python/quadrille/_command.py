@@ -6,7 +6,7 @@ import sys
 
 from quadrille import _places
 
-# These know no MPI, or find out by themselves which one: the program of any ABI will do.
+# These know no MPI, or find out by themselves which one: the program of either ABI works.
 ANY = ("run", "list", "verify", "show", "simulate", "pages", "--help", "-h", "--version")
 
 
@@ -28,7 +28,7 @@ def become(name):
   try:
     os.execv(program, [name, *words])
   except OSError as error:
-    print(f"quadrille: cannot start {program}: {error.strerror}", file=sys.stderr)
+    print(f"{name}: cannot start {program}: {error.strerror}", file=sys.stderr)
     return 127
 
 

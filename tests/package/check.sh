@@ -18,9 +18,10 @@ prefix="$work/prefix"
 grep -rIlF -e "$build" -e "$work/first" "$prefix" && fail "these files know where they were built"
 for file in include/quadrille.h "lib/quadrille/$abi/libquadrille.so" \
     "lib/quadrille/$abi/libquadrille.so.0" "lib/quadrille/$abi/libquadrille_mpi.so" \
-    "bin/quadrille-$abi" bin/quadrille "bin/quadrille-lab-$abi" bin/quadrille-lab share/man/man1/quadrille-lab-bench.1 share/doc/quadrille/LICENSE share/man/man1/quadrille-bench.1 \
-    share/man/man3/Quadrille_Alltoallv.3 share/bash-completion/completions/quadrille \
-    share/bash-completion/completions/quadrille-lab share/zsh/site-functions/_quadrille share/zsh/site-functions/_quadrille-lab; do
+    "bin/quadrille-$abi" bin/quadrille "bin/quadrille-lab-$abi" bin/quadrille-lab share/doc/quadrille/LICENSE \
+    share/man/man1/quadrille-bench.1 share/man/man1/quadrille-lab-bench.1 share/man/man3/Quadrille_Alltoallv.3 \
+    share/bash-completion/completions/quadrille share/bash-completion/completions/quadrille-lab \
+    share/zsh/site-functions/_quadrille share/zsh/site-functions/_quadrille-lab; do
   [[ -e "$prefix/$file" ]] || fail "$file is not installed"
 done
 if [[ "$abi" == mpich && ! -e "$prefix/lib/quadrille/$abi/libquadrille_mpi_large.so" ]]; then

@@ -127,14 +127,16 @@ class Check:
     self.say(there and prefix.is_relative_to(self.venv), "header, pkg-config and CMake files are there", ended)
     # Outside of the package, where man and the shells look.
     share = self.venv / "share"
-    pages = [share / "man/man1/quadrille-bench.1", share / "man/man3/Quadrille_Alltoallv.3"]
-    there = all(path.is_file() for path in (*pages, share / "bash-completion/completions/quadrille",
-                                            share / "zsh/site-functions/_quadrille"))
+    pages = [share / "man" / name for name in ("man1/quadrille-bench.1", "man1/quadrille-lab-bench.1",
+                                               "man3/Quadrille_Alltoallv.3")]
+    completions = [share / folder for name in ("quadrille", "quadrille-lab")
+                   for folder in (f"bash-completion/completions/{name}", f"zsh/site-functions/_{name}")]
+    there = all(path.is_file() for path in (*pages, *completions))
     self.say(there, "manual pages and completions are in the environment's share")
     self.say(not any((prefix / "share" / name).exists() for name in ("man", "zsh", "bash-completion", "modulefiles")),
              "and not in the package")
     if shutil.which("man"):
-      ended = self.run(shutil.which("man"), "-w", "quadrille-bench", "Quadrille_Alltoallv")
+      ended = self.run(shutil.which("man"), "-w", *(page.stem for page in pages))
       self.say(ended.stdout.split() == [str(page) for page in pages], "man finds the pages of the environment", ended)
     # `quadrille run` becomes its command: so must the script in front of it.
     words = ["quadrille", "run", "--mpi", "openmpi", "--", "sh", "-c", "exec sleep 60"]
