@@ -39,7 +39,8 @@ class Quadrille(CMakePackage):
     depends_on("mpi@3:")
 
     generator("ninja")
-    conflicts("%gcc@:11", msg="C++20 as GCC 12 has it")
+    conflicts("%gcc@:10", msg="Quadrille needs GCC 11 or newer")
+    conflicts("%clang@:13", msg="Quadrille needs Clang 14 or newer")
 
     def cmake_args(self):
         abi = "openmpi" if self.spec["mpi"].name == "openmpi" else "mpich"
