@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <new>
 #include <vector>
 
 namespace quadrille::sys {
@@ -15,16 +17,18 @@ namespace {
 class UpToAHole {
  public:
   UpToAHole() {
-    at_ = static_cast<std::byte*>(mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    munmap(at_ + bytes, all - bytes);
+    void* const at = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    at_ = static_cast<std::byte*>(at);
+    EXPECT_EQ(munmap(at_ + bytes, page), 0);
   }
-  ~UpToAHole() { munmap(at_, bytes); }
+  ~UpToAHole() { EXPECT_EQ(munmap(at_, bytes), 0); }
   UpToAHole(const UpToAHole&) = delete;
   UpToAHole& operator=(const UpToAHole&) = delete;
   std::byte* data() const { return at_; }
   std::uint64_t address() const { return reinterpret_cast<std::uintptr_t>(at_); }
 
-  static constexpr std::size_t page = 4096, bytes = 4 * page, all = 5 * page;
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), bytes = 4 * page, all = 5 * page;
 
  private:
   std::byte* at_ = nullptr;
