@@ -29,7 +29,7 @@ void add_lab_options(CLI::App& command, LabOptions& options) {
                        "Only the copies of a collective inside a node, in one process without MPI: compares orders. Of "
                        "alltoall (if none is named), allgather, neighbor_alltoall, neighbor_allgather");
   figure->excludes(copy_phase);
-  // What of the options of `quadrille bench` does something here.
+  // Options shared with `quadrille bench`.
   add_call_options(command, options);
   command
       .add_option("--runs", options.runs,
@@ -41,7 +41,7 @@ void add_lab_options(CLI::App& command, LabOptions& options) {
       ->default_str("0");
   command
       .add_option("--shrink", options.shrink,
-                  "Figures of gpu: divide all sizes by so much, to try one out; no claim has a verdict then")
+                  "Figures of gpu: divide all sizes by this number, to try one out; no claim has a verdict then")
       ->check(CLI::Range(1L, 1L << 30))
       ->default_str("1");
   command
@@ -58,7 +58,7 @@ void add_lab_options(CLI::App& command, LabOptions& options) {
   command.add_option("--orders", options.orders,
                      "Orders, compared with the first: row, column, morton, hilbert, row-numa, "
                      "morton-numa, square-row, square-column, square-morton; of neighbours row, morton, row-numa, "
-                     "morton-numa (those that matter for so many domains)");
+                     "morton-numa (those that matter for this number of domains)");
   command
       .add_option("--domains", options.domains,
                   "NUMA domains, each of ranks that follow each other; row-numa and morton-numa heed them")

@@ -23,7 +23,7 @@ struct LabOptions : BenchOptions {
   int ranks = 64, threads = 0;
 };
 
-// Empty if no options are given but those that are `meant`, or one line that says which has no effect `on` a figure.
+// Empty if every given option is in `meant`, or one line that says which has no effect `on` a figure.
 std::string why_without_effect(const LabOptions& options, std::initializer_list<std::string_view> meant,
                                std::string_view on);
 

@@ -42,8 +42,9 @@ bool can_be_packed(MPI_Datatype type) {
   return mpi().Pack(&in, 0, type, &out, 1, &position, alone()) == MPI_SUCCESS;
 }
 
-// The MPI itself says whether a type is dense: bytes that are packed come out as they were, in order. Each byte tells a
-// digit of its position, by which any two differ in one of the patterns; a byte that is not written stays zero.
+// The MPI itself says whether a type is dense: packed bytes come out as they were, in order.
+// Pass k fills each byte with digit k (base 251) of its position, plus 1; two positions differ in some pass, and an
+// unwritten byte stays zero.
 bool packs_to_itself(MPI_Datatype type, std::size_t size) {
   constexpr std::size_t digits = 251;
   std::vector<unsigned char> in(size), out(size);

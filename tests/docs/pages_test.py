@@ -103,7 +103,8 @@ class Pages(unittest.TestCase):
   def complete(self, *words):
     """What bash makes of these, the last of which is not complete."""
     script = self.folder / 'bash-completion' / 'completions' / words[0]
-    line = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); $(complete -p "$1" | grep -o "_quadrille\\w*"); printf "%s\\n" "${COMPREPLY[@]}"')
+    line = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+            '$(complete -p "$1" | grep -o "_quadrille\\w*"); printf "%s\\n" "${COMPREPLY[@]}"')
     return run('bash', '-c', line, script, *words, cwd=self.folder).split()
 
   def test_bash_completes(self):
