@@ -6,8 +6,8 @@
   rows.py check    say what no row covers, and which rows name no test
 
 The tests of a matrix (MATRICES) are programs that run with many settings, numbers of ranks and MPIs. The rows cover each
-program with each of its settings (`mpi.nodes.blocked_2`), each pair of a family of tests (`mpi.nodes`) and a number of
-ranks, each pair of a family and an ABI, and the tests of ALWAYS; rows that are there stay. With AddressSanitizer, where a
+program, and each family of tests (`mpi.nodes`) with each of the words by which its settings are named (`blocked_2`), with
+each number of ranks and with each ABI, and the tests of ALWAYS; rows that are there stay. With AddressSanitizer, where a
 test takes ten times as long, and on the other MPIs, which run the core tests, each family and each number of ranks is
 covered; with AddressSanitizer each row runs a sixth of its cases, another one than the other rows of the program.
 `make test-all` runs all tests.
@@ -55,12 +55,12 @@ ONE_ABI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\
 class Test:
   """A test of CTest."""
 
-  def __init__(self, name, labels):
-    self.name, self.labels = name, set(labels)
+  def __init__(self, name, labels, programs=()):
+    self.name, self.labels, self.programs = name, set(labels), set(programs)
     number = re.search(r'\.(?:ranks)?(\d+)$', name)
     self.ranks = int(number[1]) if number else None
     self.family = family(name)
-    self.settings = name.rpartition('.')[0]  # the program, what it is given, and what is set
+    self.settings = set(re.split('[.-]', name.partition('.')[2].rpartition('.')[0])) - {''}
 
   def is_of_a_matrix(self):
     return self.ranks is not None and bool(self.labels & MATRICES)
@@ -80,7 +80,8 @@ def listed(build):
   tests = {}
   for test in json.loads(answer.stdout)['tests']:
     properties = {entry['name']: entry['value'] for entry in test.get('properties', [])}
-    tests[test['name']] = Test(test['name'], properties.get('LABELS', []))
+    tests[test['name']] = Test(test['name'], properties.get('LABELS', []),
+                                [pathlib.Path(word).name for word in test.get('command', []) if f'/{build.name}/bin/' in word])
   return tests
 
 
@@ -95,7 +96,9 @@ def can_run(build, name):
 
 def needs(build, test):
   """What a row with this test covers, in the builds of both ABIs."""
-  found = {('settings', test.settings), ('ranks', test.family, test.ranks), ('ABI', test.family, build)}
+  found = {('ranks', test.family, test.ranks), ('ABI', test.family, build)}
+  found |= {('program', program) for program in test.programs}
+  found |= {('setting', test.family, word) for word in test.settings}
   if ALWAYS.search(test.name) and build == MAIN:
     found.add(('always', test.name))
   return found

@@ -10,7 +10,7 @@ import rows  # noqa: E402
 
 
 def matrix(build):
-  tests = [rows.Test(f'mpi.{program}-{nodes}-{way}.{ranks}', {'mpi'})
+  tests = [rows.Test(f'mpi.{program}-{nodes}-{way}.{ranks}', {'mpi'}, [program])
            for program in ('api', 'dropin', 'sparse') for nodes in ('blocked:1', 'blocked:2', 'ragged:1')
            for way in ('heap', 'ring', 'cma-read') for ranks in (2, 3, 5)]
   tests += [rows.Test(name, labels) for name, labels in
@@ -27,20 +27,26 @@ class Rows(unittest.TestCase):
     self.assertEqual(rows.missing(BUILDS, chosen), [])
     tests = [BUILDS[build][name] for build, name in chosen]
     every = [test for build in BUILDS.values() for test in build.values() if test.is_of_a_matrix()]
-    self.assertEqual({test.settings for test in tests}, {test.settings for test in every})
-    self.assertEqual({(test.family, test.ranks) for test in tests}, {(test.family, test.ranks) for test in every})
+    for of in (lambda test: (test.family, test.ranks), lambda test: tuple(test.programs)):
+      self.assertEqual(set(map(of, tests)), set(map(of, every)))
+    self.assertEqual({(test.family, word) for test in tests for word in test.settings},
+                     {(test.family, word) for test in every for word in test.settings})
     self.assertLess(len(chosen), len(matrix('openmpi')) / 2)
 
-  def test_a_row_that_goes_is_missed(self):
+  def test_rows_that_go_are_missed(self):
     chosen = rows.choose(BUILDS)
-    for row in chosen:
-      self.assertTrue(rows.missing(BUILDS, chosen - {row}), row)
+    all_rows = {row: BUILDS[row[0]][row[1]] for row in chosen}
+    for of in (lambda test: test.ranks, lambda test: sorted(test.programs), lambda test: test.family):
+      for test in all_rows.values():
+        self.assertTrue(rows.missing(BUILDS, {row for row, other in all_rows.items() if of(other) != of(test)}), test.name)
+    for word in ('heap', 'ring', 'blocked:2'):
+      self.assertTrue(rows.missing(BUILDS, {row for row, test in all_rows.items() if word not in test.settings}), word)
 
   def test_new_settings_numbers_of_ranks_and_families_are_missed(self):
     chosen = rows.choose(BUILDS)
-    for name, needs in (('mpi.api-blocked:9-heap.2', 1), ('mpi.api-blocked:1-heap.7', 1), ('mpi.other.2', 3)):
+    for name, needs in (('mpi.api-blocked:9-heap.2', 1), ('mpi.api-blocked:1-heap.7', 1), ('mpi.other.2', 4)):
       more = {build: dict(tests) for build, tests in BUILDS.items()}
-      more['openmpi'][name] = rows.Test(name, {'mpi'})
+      more['openmpi'][name] = rows.Test(name, {'mpi'}, ['other' if 'other' in name else 'api'])
       self.assertEqual(len(rows.missing(more, chosen)), needs)
 
   def test_rows_that_are_there_stay(self):
