@@ -49,7 +49,7 @@ LONG = [
     (r'^tools\.(gpu_figure|gpu_report|tune_algorithms|model)_runs$', 'scripts of one minute and more'),
 ]
 # No MPI has a part in what these find, or they are drawn anew each time.
-ONE_ABI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info|lab)_runs$|mpi\.device-huge\.)')
+ONE_ABI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info|lab|overlap)_runs$|tools\.report_again$|mpi\.device-huge\.)')
 
 
 class Test:
