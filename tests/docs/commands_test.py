@@ -131,7 +131,7 @@ class Commands(unittest.TestCase):
     self.all_are_read(documented_commands(), 50)
 
   def test_those_in_running_text(self):
-    self.all_are_read(commands_in_running_text(), 20, why_not_named)
+    self.all_are_read(commands_in_running_text(), 10, why_not_named)
 
   def test_those_of_the_help(self):
     self.all_are_read(commands_in_help(), 20)
