@@ -22,7 +22,8 @@ struct TypeOfTheTest {
   void (*order)(const unsigned char*, unsigned char*) = {};  // what packing one element does
   void* attribute = nullptr;
 } type_here;
-std::vector<void*> attributes_of_freed_types;  // they stay reachable
+// They stay reachable until the process has gone.
+std::vector<void*>& attributes_of_freed_types = *new std::vector<void*>;
 
 int pack_here(const void* from, int count, MPI_Datatype, void* to, int, int* position, MPI_Comm) {
   if (!type_here.committed) return MPI_ERR_TYPE;
