@@ -9,8 +9,8 @@ The tests of a matrix (MATRICES) are programs that run with many settings, numbe
 program, and each family of tests (`mpi.nodes`) with each of the words by which its settings are named (`blocked_2`), with
 each number of ranks and with each ABI, and the tests of ALWAYS; rows that are there stay. With AddressSanitizer, where a
 test takes ten times as long, and on the other MPIs, which run the core tests, each family and each number of ranks is
-covered; with AddressSanitizer each row runs a sixth of its cases, another one than the other rows of the program.
-`make test-all` runs all tests.
+covered. Rows of one program share its cases (part_of): each runs one case in six, so each collective is in each row, and all
+cases run in some row; the tests of ALWAYS run all their cases. `make test-all` runs all cases of all tests.
 
 All other tests run always, but for those of LONG, which `make test-all` runs, and of ONE_ABI, which run in one build.
 """
@@ -27,7 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROWS = ROOT / 'tests' / 'rows.txt'
 # Labels of the matrices.
 MATRICES = {'mpi', 'examples', 'cluster', 'hosts'}
-SANITIZED, PARTS = 'asan', 6
+SANITIZED = 'asan'
+PARTS, FEW_PARTS = 6, 3  # FEW_PARTS where a program has fewer rows than PARTS
 MAIN, SPINNING = 'openmpi', 'mpich'
 # Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
 # neighbours also with six, where there are grids to recognise; requests also with more ranks than processors, in orders
@@ -37,6 +38,8 @@ ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|nei
                     r'|refused-(dropin|api|api-nodes)\.3|refused-trials\.4)$')
 # More ranks than this take a rank that never leaves its processor, as a waiting one of MPICH, half a minute.
 MOST_SPINNING = 4
+# Scripts that look at the output of all cases.
+WHOLE = re.compile(r'(?<!/hosts)\.(py|sh)$')
 # What `make test-all` alone runs: (tests, why).
 LONG = [
     (r'^wheel\.', 'builds both ABIs once more, and installs wheels of the package index: five minutes'),
@@ -55,8 +58,9 @@ ONE_ABI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\
 class Test:
   """A test of CTest."""
 
-  def __init__(self, name, labels, programs=()):
+  def __init__(self, name, labels, programs=(), whole=False):
     self.name, self.labels, self.programs = name, set(labels), set(programs)
+    self.whole = whole  # whether the test makes sense only with all its cases
     number = re.search(r'\.(?:ranks)?(\d+)$', name)
     self.ranks = int(number[1]) if number else None
     self.family = family(name)
@@ -80,8 +84,10 @@ def listed(build):
   tests = {}
   for test in json.loads(answer.stdout)['tests']:
     properties = {entry['name']: entry['value'] for entry in test.get('properties', [])}
+    command = test.get('command', [])
     tests[test['name']] = Test(test['name'], properties.get('LABELS', []),
-                                [pathlib.Path(word).name for word in test.get('command', []) if f'/{build.name}/bin/' in word])
+                               [pathlib.Path(word).name for word in command if f'/{build.name}/bin/' in word],
+                               'PASS_REGULAR_EXPRESSION' in properties or any(WHOLE.search(word) for word in command))
   return tests
 
 
@@ -179,10 +185,19 @@ def selected(build, tests, rows):
       (build, name) in rows if test.is_of_a_matrix() else True)}
 
 
-def part_of(name, names):
-  """The sixth of its cases that a test runs with AddressSanitizer, as "0/6": the rows of a program have one after the other."""
-  program = name.rpartition('.')[0]
-  return f'{sorted(one for one in names if one.rpartition(".")[0] == program).index(name) % PARTS}/{PARTS}'
+def part_of(build, name, tests, names):
+  """The part of its cases that a row runs, as "0/6", or None for all. The rows of a program run one part after the other."""
+  def shares(test):
+    return test.is_of_a_matrix() and not test.whole and (build != MAIN or not ALWAYS.search(test.name))
+
+  test = tests[name]
+  if not shares(test):
+    return None
+  rows_of_program = sorted(one for one in names if shares(tests[one]) and tests[one].programs == test.programs)
+  parts = PARTS if build.endswith(SANITIZED) or len(rows_of_program) >= PARTS else FEW_PARTS
+  if not build.endswith(SANITIZED) and len(rows_of_program) < parts:
+    return None
+  return f'{rows_of_program.index(name) % parts}/{parts}'
 
 
 def builds_there():

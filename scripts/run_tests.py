@@ -117,12 +117,12 @@ def run_ctest(build, with_mpi, arguments, totals, part=None):
 
 
 def by_parts(build, names, tests, everything):
-  """Tests with the part of their cases that they run: with a sanitizer a program of ranks takes ten times as long."""
-  if everything or not build.name.endswith(rows.SANITIZED):
+  """{part of their cases that they run: tests}"""
+  if everything:
     return {None: names}
   parts = {}
   for name in names:
-    parts.setdefault(rows.part_of(name, names) if tests[name].is_of_a_matrix() else None, set()).add(name)
+    parts.setdefault(rows.part_of(build.name, name, tests, names), set()).add(name)
   return parts
 
 

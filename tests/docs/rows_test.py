@@ -63,10 +63,23 @@ class Rows(unittest.TestCase):
     self.assertNotIn('package.deb', rows.selected('openmpi', BUILDS['openmpi'], chosen))
     self.assertNotIn('fuzz.some', rows.selected('mpich', BUILDS['mpich'], chosen))
 
-  def test_rows_of_a_program_run_other_cases(self):
-    names = {'mpi.api.1', 'mpi.api.2', 'mpi.api.3', 'mpi.sparse.3'}
-    self.assertEqual({name: rows.part_of(name, names) for name in names},
-                     {'mpi.api.1': '0/6', 'mpi.api.2': '1/6', 'mpi.api.3': '2/6', 'mpi.sparse.3': '0/6'})
+  def parts(self, build, names, whole=()):
+    tests = {name: rows.Test(name, {'mpi'}, [rows.family(name)], name in whole) for name in names}
+    return {name: rows.part_of(build, name, tests, set(names)) for name in names}
+
+  def test_rows_of_a_program_share_its_cases(self):
+    names = [f'mpi.nodes.{ranks}' for ranks in range(1, 8)]
+    self.assertEqual(list(self.parts('openmpi', names).values()), ['0/6', '1/6', '2/6', '3/6', '4/6', '5/6', '0/6'])
+    self.assertEqual(list(self.parts('openmpi', names[:4]).values()), ['0/3', '1/3', '2/3', '0/3'])
+    self.assertEqual(list(self.parts('openmpi', names[:2] + ['mpi.other.1']).values()), [None, None, None])
+
+  def test_with_a_sanitizer_a_single_row_is_a_part_too(self):
+    self.assertEqual(list(self.parts('openmpi-asan', ['mpi.api.1', 'mpi.api.3', 'mpi.sparse.3']).values()),
+                     ['0/6', '1/6', '0/6'])
+
+  def test_what_always_runs_and_what_looks_at_all_output_is_whole(self):
+    names = ['mpi.api.1', 'mpi.api.2', 'mpi.api.3', 'mpi.api.5', 'mpi.api.7']
+    self.assertEqual(list(self.parts('openmpi', names, whole={'mpi.api.5'}).values()), ['0/3', '1/3', None, None, '2/3'])
 
   def test_each_long_test_has_a_reason(self):
     self.assertTrue(all(len(why) > 10 for _, why in rows.LONG))

@@ -96,16 +96,15 @@ int limit_seconds() {
   return text != nullptr && std::atoi(text) > 0 ? std::atoi(text) : 120;
 }
 
-// As googletest takes it; not set for others, which run one test at a time. True if there is a part.
-bool take_part() {
+// As googletest takes it; not set for others, which run one test at a time.
+void take_part() {
   const char* const text = std::getenv("QUADRILLE_TEST_PART");
-  if (text == nullptr) return false;
+  if (text == nullptr) return;
   const std::string part = text;
   const std::size_t slash = part.find('/');
-  if (slash == std::string::npos) return false;
+  if (slash == std::string::npos) return;
   setenv("GTEST_SHARD_INDEX", part.substr(0, slash).c_str(), 1);
   setenv("GTEST_TOTAL_SHARDS", part.substr(slash + 1).c_str(), 1);
-  return true;
 }
 
 // The first that a process may have at all, whatever the launcher bound this one to.
@@ -141,7 +140,7 @@ bool are_in_their_places(const char* text) {
 
 int run(int argc, char** argv) {
   if (std::getenv("QUADRILLE_TEST_ONE_PROCESSOR") != nullptr) share_one_processor();
-  const bool is_part = take_part();
+  take_part();
   Watchdog watchdog(limit_seconds());
   MPI_Init_thread(&argc, &argv, thread_level_asked(argc, argv), &world().thread_level);
   MPI_Comm_rank(MPI_COMM_WORLD, &world().rank);
@@ -168,7 +167,10 @@ int run(int argc, char** argv) {
     failed = 1;
   }
   if (RUN_ALL_TESTS() != 0) failed = 1;
-  if (!is_part && testing::UnitTest::GetInstance()->test_to_run_count() == 0) failed = 1;
+  if (testing::UnitTest::GetInstance()->test_to_run_count() == 0) {
+    if (world().rank == 0) std::printf("no test has this name, or none is in this part\n");
+    failed = 1;
+  }
   watchdog.begin("the end");
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   free_communicators();
