@@ -96,15 +96,17 @@ int limit_seconds() {
   return text != nullptr && std::atoi(text) > 0 ? std::atoi(text) : 120;
 }
 
-// As googletest takes it; not set for others, which run one test at a time.
+// As googletest takes it. Rank 0 decides: launchers do not pass every variable to other hosts.
 void take_part() {
-  const char* const text = std::getenv("QUADRILLE_TEST_PART");
-  if (text == nullptr) return;
-  const std::string part = text;
-  const std::size_t slash = part.find('/');
-  if (slash == std::string::npos) return;
-  setenv("GTEST_SHARD_INDEX", part.substr(0, slash).c_str(), 1);
-  setenv("GTEST_TOTAL_SHARDS", part.substr(slash + 1).c_str(), 1);
+  char part[16] = "";
+  if (const char* const text = std::getenv("QUADRILLE_TEST_PART"); text != nullptr)
+    std::snprintf(part, sizeof part, "%s", text);
+  MPI_Bcast(part, sizeof part, MPI_CHAR, 0, MPI_COMM_WORLD);
+  char* const slash = std::strchr(part, '/');
+  if (slash == nullptr) return;
+  *slash = 0;
+  setenv("GTEST_SHARD_INDEX", part, 1);
+  setenv("GTEST_TOTAL_SHARDS", slash + 1, 1);
 }
 
 // The first that a process may have at all, whatever the launcher bound this one to.
@@ -140,7 +142,6 @@ bool are_in_their_places(const char* text) {
 
 int run(int argc, char** argv) {
   if (std::getenv("QUADRILLE_TEST_ONE_PROCESSOR") != nullptr) share_one_processor();
-  take_part();
   Watchdog watchdog(limit_seconds());
   MPI_Init_thread(&argc, &argv, thread_level_asked(argc, argv), &world().thread_level);
   MPI_Comm_rank(MPI_COMM_WORLD, &world().rank);
@@ -148,6 +149,7 @@ int run(int argc, char** argv) {
   // Errors come back as codes, which the tests check; communicators made later inherit this.
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  take_part();
 
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   if (world().rank != 0) delete listeners.Release(listeners.default_result_printer());
