@@ -1,35 +1,4 @@
-// What the user set in the environment, and messages to the user.
-//
-//   QUADRILLE=off              every call goes to the MPI
-//   QUADRILLE_ALGORITHM        forced algorithms: "alltoall=pairwise;allgather=bruck:radix=4"
-//   QUADRILLE_NODES            another node map of MPI_COMM_WORLD, from which every communicator has its own:
-//                              "blocked:2", "roundrobin:3", "even:2", "ragged:1,3,4", "permuted:SEED" (for tests of
-//                              code for several nodes on one machine)
-//   QUADRILLE_AWAY_STEPS       messages each way between nodes that a call has under way at a time beside the work
-//                              inside the node (for tests with few ranks)
-//   QUADRILLE_INBOX            largest block in bytes that goes through inboxes; 0: no inboxes
-//   QUADRILLE_REACH            ways that large blocks may take inside a node, of "heap,xpmem,cma,ring"
-//   QUADRILLE_STREAM           large copies past the cache: auto, off, on, or from so many bytes a call on
-//   QUADRILLE_TOPOLOGY         another machine in hwloc's words, "package:2 numa:1 core:4 pu:1"
-//   QUADRILLE_NODE_TREE        how the ranks of a node meet in the copy orders: "flat", or in a tree in which each has
-//   so
-//                              many children (memory/meeting.hpp); auto: a tree from so many ranks on that it is worth
-//                              it
-//   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door; the world is set up
-//                              in MPI_Init)
-//   QUADRILLE_TRIALS           may the first calls try what nothing is known of: auto (where each rank has a
-//                              processor), on, off; learn: as auto, and what is found is added to the tuning table
-//   QUADRILLE_MPI_WAITS        "keep": leave the MPI's own waits alone where ranks share processors; else
-//                              "yield", see mpi/waits.hpp
-//   QUADRILLE_PROGRESS         "thread": a thread of each process goes on with nonblocking and persistent calls; else
-//                              "calls": they go on in calls of Quadrille alone
-//   QUADRILLE_MPI_DEVICE       on, off: may the MPI be given pointers to a device's memory? "messages": to send and to
-//                              receive, not in its collectives. Else it is asked
-//   QUADRILLE_DEVICE_KERNELS   off: no kernel of ours runs on a GPU (memory/device_pieces.hpp)
-//   QUADRILLE_HEAP, ...        see memory/heap.hpp
-//   QUADRILLE_CHECK=1          check what the ranks must agree on and are trusted with otherwise
-//   QUADRILLE_RECORD           a folder in which each rank writes down what calls it makes (team/record.hpp)
-//   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
+// What the user set in the environment (the variables: team/settings.cpp), and messages to the user.
 //
 // A malformed value never breaks a program: rank 0 warns once and the value is ignored.
 #pragma once
