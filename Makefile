@@ -49,7 +49,7 @@ help:
 	@echo 'make results        repeat the figures of the papers that this machine can repeat (RESULTS=build/results RUNS=3)'
 	@echo 'make results-long   what takes longer: more ranks, hosts that this machine plays (docs/benchmark.md); three hours'
 	@echo 'make pictures       draw the pictures of docs/results from their data, and write the pages of figures anew'
-	@echo 'make docs           write docs/algorithms.md anew and check the links of all documents'
+	@echo 'make docs           write docs/algorithms.md and docs/cli.md anew and check the links of all documents'
 	@echo 'make site           the documentation as a site of its own, in build/site; it is read without a network'
 	@echo 'make install        install both builds (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make wheel          a Python wheel for both ABIs, in build/wheel'
@@ -154,6 +154,7 @@ pictures: build/openmpi/build.ninja
 
 docs: build
 	@python3 scripts/docs_algorithms.py build/openmpi/bin/quadrille docs/algorithms.md
+	@python3 scripts/docs_cli.py build/openmpi/bin/quadrille docs/cli.md
 	@python3 scripts/docs_links.py
 
 # With the page on which schedules move.

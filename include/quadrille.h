@@ -570,7 +570,7 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init_c(const void* sendbuf, M
  * A call is put into a stream of CUDA or HIP as a kernel is: what the stream did before is sent, and what it does next
  * finds what has come. Nothing waits on the host, and the call may return before the other ranks have come to it. The
  * first call on a communicator waits for them. A program gets MPI_THREAD_MULTIPLE for that; without it, and where else
- * the driver does not serve (docs/gpu-streams.md), the call waits for the stream and the other ranks before it returns,
+ * the driver does not serve (docs/gpu.md), the call waits for the stream and the other ranks before it returns,
  * which is no error.
  *
  * All ranks enqueue their calls on a communicator in one order, among each other and with its other collectives.

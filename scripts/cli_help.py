@@ -37,7 +37,8 @@ class Command:
 def parse_entry(line):
   """'--name VALUE' of a line of options, and the description if it is on this line."""
   left, right = line[:TEXT_COLUMN].rstrip(), line[TEXT_COLUMN:]
-  if line[TEXT_COLUMN - 1:TEXT_COLUMN] != ' ':  # too long for its column: the description is on the next line
+  # Too long for its column: the description is on the next line. A blank there may be one inside the value.
+  if line[TEXT_COLUMN - 1:TEXT_COLUMN] != ' ' or re.match(r'\[|Needs: |Excludes: |- ', right):
     left, right = line.rstrip(), ''
   names, _, value = left.strip().partition(' ')
   return Option(names.split(','), value.strip(), [right] if right else [])

@@ -11,98 +11,122 @@ import pathlib
 import subprocess
 import sys
 
-ENGINES = {
-    'schedule': 'a schedule, run by messages',
-    'node': 'copies between the ranks of a node',
-    'inbox': 'shared memory inside a node',
-    'exchange': 'the best way that each pair of ranks has',
-    'padded': 'an exchange of blocks of one size',
-    'leaders': 'shared memory inside each node, and messages between leaders',
-    'sparse': 'messages to the named destinations',
-    'neighbors': 'messages between neighbours',
-    'node-neighbors': 'shared memory inside a node',
-    'neighbor-copies': 'copies between the ranks of a node',
-    'copy-to-cpu': 'its inner algorithm',
-    'device-pipeline': 'copies over memory of the host, in chunks, from and to the memory of devices',
-    'device-pull': 'copies between the ranks of a node, in the memory of devices',
-    'mpi': "the MPI's own collective",
+SECTIONS = {
+    'Messages among all ranks': ('schedule',),
+    'Blocks padded to the largest': ('padded',),
+    'Copies inside a node, and messages between nodes': ('inbox', 'exchange', 'node', 'leaders'),
+    'Messages to named destinations': ('sparse',),
+    'Neighbours': ('neighbors', 'node-neighbors', 'neighbor-copies'),
+    'Memory of a GPU, and the MPI': ('device-pull', 'device-pipeline', 'copy-to-cpu', 'mpi'),
 }
 NEEDS = {
-    'one_node': 'all ranks on one node',
-    'contiguous': 'contiguous data; other datatypes are packed first',
-    'derived_types': "MPI's derived datatypes",
-    'load_store': 'all buffers of a node within reach of load and store',
-    'isomorphic': 'a Cartesian or isomorphic communicator',
-    'equal_sizes': 'sizes of blocks that all ranks know',
-    'device_mpi': "an MPI that takes a device's memory (gpu.md)",
+    'one_node': ('one node', 'all ranks on one node'),
+    'contiguous': ('packs', 'works on contiguous data and packs other datatypes first, with `pack` only messages up to its value'),
+    'derived_types': ('derived', "builds MPI's derived datatypes"),
+    'load_store': ('load/store', "ranks of a node reach each other's buffers by load and store"),
+    'isomorphic': ('grid', 'a Cartesian or isomorphic communicator, or a graph that is recognised as one'),
+    'equal_sizes': ('sizes', 'all ranks know the sizes of all blocks'),
+    'device_mpi': ('GPU-aware', 'the MPI accepts device memory'),
 }
 HEAD = """# Algorithms
 
-Which algorithm serves a call is [chosen for you](tuning.md); `quadrille run --explain` says which, and why. To choose one yourself,
-name it with its parameters, as `collective=name:parameter=value`:
+Force an algorithm, measure it, or print what its ranks send:
 
     QUADRILLE_ALGORITHM=alltoallv=two-phase-bruck:radix=8 quadrille run -- mpirun -n 64 ./app
     mpirun -n 8 quadrille bench alltoall --algorithms default,pairwise,zero-rotation-bruck:radix=4
     quadrille show --algorithms zero-rotation-bruck:radix=4 --ranks 8
 
-The first forces it, as `Quadrille_Set_algorithm` does in a program; the second measures it beside the MPI's own; the third prints
-what its ranks send. `quadrille list` prints the algorithms of the build at hand.
+`make docs` writes this page from the registry; `quadrille list` prints the algorithms of a build. The column *needs*:
 """
-FOOT = 'This page is written by `make docs` from the registry, which is what to change.'
 
 
 def table(rows):
-  return '\n'.join('| ' + ' | '.join(str(cell).replace('|', r'\|') for cell in row) + ' |'
-                   for row in rows)
+  return '\n'.join('|' + '|'.join(str(cell).replace('|', r'\|') for cell in row) + '|' for row in rows)
 
 
-def titles(algorithms):
-  """A name may stand for one algorithm of each family; then the title says which family."""
-  names = [entry['name'] for entry in algorithms]
-  return [f'{entry["name"]} {entry["collectives"][0]}' if names.count(entry['name']) > 1
-          else entry['name'] for entry in algorithms]
+def family(collectives):
+  """alltoall, alltoallv, alltoallw -> alltoall(v, w)"""
+  kinds = {}
+  for name in collectives:
+    kind = next((kind for kind in ('alltoall', 'allgather') if name.startswith(kind)), name)
+    kinds.setdefault(kind, []).append(name[len(kind):])
+  return ', '.join(f'{kind}({", ".join(filter(None, endings))})' if '' in endings and len(endings) > 1
+                   else ', '.join(kind + ending for ending in endings) for kind, endings in kinds.items())
 
 
-def overview(algorithms):
-  rows = [['algorithm', 'collectives', 'carried out by'], ['---'] * 3]
-  for entry, title in zip(algorithms, titles(algorithms)):
-    rows.append([f'[{entry["name"]}](#{title.replace(" ", "-")})', ', '.join(entry['collectives']),
-                 ENGINES.get(entry['engine'], entry['engine'])])
-  return table(rows)
+def short(collectives):
+  """Those of neighbours without their prefix, which their section names; beside others as one word."""
+  near = [name.removeprefix('neighbor_') for name in collectives if name.startswith('neighbor_')]
+  others = [name for name in collectives if not name.startswith('neighbor_')]
+  return family(others) + ', neighbours' * bool(near) if others else family(near)
 
 
-def need(entry, name):
-  if name == 'contiguous' and any(p['name'] == 'pack' for p in entry['parameters']):
-    return 'contiguous data; other datatypes are packed first, except with `pack=0`'
-  return NEEDS.get(name, name.replace('_', ' '))
+def twin_of(entry, names):
+  """The algorithm that a padded one runs, if its name and its parameters say all of it."""
+  inner = names.get(entry['name'].removeprefix('padded-')) if entry['engine'] == 'padded' else None
+  same = inner and entry['line'].endswith(f'then {inner["name"]}') and inner['parameters'] == entry['parameters']
+  return inner['name'] if same else None
 
 
-def bounds(parameter):
-  """Least, most and standard value; of one whose values have names, the names."""
+def row(entry, collectives):
+  needs = ', '.join(NEEDS.get(name, (name.replace('_', ' '),))[0] for name, on in entry['needs'].items() if on)
+  parameters = ', '.join(f'`{p["name"]}`' for p in entry['parameters'])
+  return [f'`{entry["name"]}`', short(collectives), entry['line'], needs, parameters, entry['source']]
+
+
+def merged(entries):
+  """[(entry, collectives)]: one for the entries that differ in their collectives alone."""
+  found = {}
+  for entry in entries:
+    key = json.dumps([entry[name] for name in ('name', 'line', 'needs', 'source')] + [p['name'] for p in entry['parameters']])
+    found.setdefault(key, (entry, []))[1].extend(entry['collectives'])
+  return found.values()
+
+
+def section(title, entries, names):
+  twins = [twin for entry in entries if (twin := twin_of(entry, names))]
+  rows = [['name', 'collectives', 'what it does', 'needs', 'parameters', 'source'], ['---'] * 6]
+  rows += [row(*one) for one in merged(entry for entry in entries if not twin_of(entry, names))]
+  text = f'## {title}\n\n{table(rows)}'
+  if twins:
+    listed = ', '.join(f'`{name}`' for name in twins)
+    text += f'\n\n`padded-NAME` pads, then runs NAME with its parameters, for these names: {listed}.'
+  return text
+
+
+def values(parameter):
+  """Standard value, and which ones there are."""
   names = parameter.get('names')
   if names is None:
-    return parameter['least'], parameter['most'], parameter['standard']
-  return 'one of', ', '.join(names), names[parameter['standard']]
+    return parameter['standard'], f'{parameter["least"]} to {parameter["most"]}'
+  return names[parameter['standard']], ', '.join(names)
 
 
-def section(entry, title):
-  needs = [need(entry, name) for name, on in entry['needs'].items() if on]
-  text = [f'## {title}', '', entry['line'][:1].upper() + entry['line'][1:] + '.', '',
-          f'- Collectives: {", ".join(entry["collectives"])}']
-  if needs:
-    text.append(f'- Needs: {"; ".join(needs)}')
-  if entry['source']:
-    text.append(f'- Source: {entry["source"]}')
-  if entry['parameters']:
-    rows = [['parameter', 'least', 'most', 'standard', 'meaning'], ['---'] * 5]
-    rows += [[f'`{p["name"]}`', *bounds(p), p['meaning']] for p in entry['parameters']]
-    text += ['', table(rows)]
-  return '\n'.join(text)
+def parameters(algorithms, names):
+  users = {}
+  for entry in algorithms:
+    if twin_of(entry, names):
+      continue
+    for p in entry['parameters']:
+      users.setdefault((f'`{p["name"]}`', *values(p), p['meaning']), []).append((entry['name'], entry['collectives'][0]))
+  count = {}
+  for key in users:
+    count[key[0]] = count.get(key[0], 0) + 1
+  rows = [['parameter', 'default', 'values', 'meaning'], ['---'] * 4]
+  for (name, standard, allowed, meaning), who in users.items():
+    of = ', '.join(dict.fromkeys(f'`{one}`' + (f' ({first})' if one in ('hint-network', 'leaders') else '') for one, first in who))
+    rows.append([f'{name} of {of}' if count[name] > 1 else name, standard, allowed, meaning])
+  return f'## Parameters\n\n{table(rows)}'
 
 
 def page(algorithms):
-  parts = [HEAD.rstrip(), overview(algorithms), *map(section, algorithms, titles(algorithms)), '---', FOOT]
-  return '\n\n'.join(parts) + '\n'
+  names = {entry['name']: entry for entry in reversed(algorithms)}
+  left = {entry['engine'] for entry in algorithms} - {engine for engines in SECTIONS.values() for engine in engines}
+  assert not left, f'give these engines a section: {left}'
+  parts = [HEAD.rstrip(), '\n'.join(f'- *{word}*: {meaning}' for word, meaning in NEEDS.values())]
+  for title, engines in SECTIONS.items():
+    parts.append(section(title, [entry for entry in algorithms if entry['engine'] in engines], names))
+  return '\n\n'.join([*parts, parameters(algorithms, names)]) + '\n'
 
 
 def main():
@@ -111,8 +135,7 @@ def main():
   parser.add_argument('tool')
   parser.add_argument('page', type=pathlib.Path)
   arguments = parser.parse_args()
-  answer = subprocess.run([arguments.tool, 'list', '--json'], check=True, capture_output=True,
-                          text=True)
+  answer = subprocess.run([arguments.tool, 'list', '--json'], check=True, capture_output=True, text=True)
   new = page(json.loads(answer.stdout))
   if not arguments.check:
     arguments.page.write_text(new)

@@ -37,8 +37,8 @@ check_other_system() {
     command -v "$program" >/dev/null || lacking+=("$program")
   done
   ((${#lacking[@]} == 0)) || fail "this is not a Debian system, and ${lacking[*]} not found;" \
-    "install what docs/dependencies.md lists, then run this again"
-  say "this is not a Debian system: packages are not checked (docs/dependencies.md lists them)"
+    "install what docs/building.md lists, then run this again"
+  say "this is not a Debian system: packages are not checked (docs/building.md lists them)"
 }
 
 apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@" </dev/null; }

@@ -21,13 +21,11 @@ LINK = re.compile(r"(\[[^\]]*\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 # What the menu has, in the order of a reader: title and pages. All of docs have a place; what else there is comes under "More".
 MENU = [
-  ("Start", ["index.md", "docs/demo.md", "docs/building.md", "docs/dependencies.md", "docs/cluster.md", "docs/python.md",
-             "docs/troubleshooting.md"]),
-  ("Calls", ["docs/alltoall.md", "docs/alltoallv.md", "docs/allgather.md", "docs/neighbours.md", "docs/exchange.md",
-             "docs/requests.md", "docs/gpu.md", "docs/gpu-streams.md"]),
-  ("Tools", ["docs/cli.md", "docs/report.md", "docs/benchmark.md", "docs/tuning.md", "docs/simulate.md", "docs/watch.md"]),
-  ("How it works", ["docs/algorithms.md", "docs/orders.md", "docs/inside-a-node.md", "docs/between-nodes.md", "docs/heap.md",
-                    "docs/copy-kernels.md", "docs/internals.md", "docs/testing.md"]),
+  ("Users", ["index.md", "docs/cluster.md", "docs/python.md", "docs/gpu.md", "docs/troubleshooting.md", "docs/tuning.md",
+             "docs/report.md", "docs/benchmark.md", "docs/cli.md"]),
+  ("How it works", ["docs/collectives.md", "docs/neighbours.md", "docs/requests.md", "docs/inside-a-node.md",
+                    "docs/between-nodes.md", "docs/algorithms.md", "docs/simulate.md", "docs/watch.md"]),
+  ("Developers", ["docs/internals.md", "docs/design.md", "docs/building.md", "docs/testing.md", "docs/demo.md"]),
 ]
 
 # Made here, where there is a tool: a page of its own, and one of ours that leads to it.
@@ -38,7 +36,7 @@ WATCH_TEXT = """# Watch a schedule
 [This page](schedules.html) shows what the schedules of the algorithms do, step by step: who sends to whom, and what each rank holds.
 Choose a collective, an algorithm and a number of ranks there, and go through the steps by the slider, the buttons or the arrow keys.
 
-`quadrille show --html FILE` writes such a page for [what you name](cli.md#watch-a-schedule).
+`quadrille show --html FILE` writes such a page for [what you name](cli.md#quadrille-show).
 """
 
 

@@ -146,10 +146,10 @@ def recording_table(panel):
 
 ABOUT_HEAP = line_of_text("""
 `Quadrille, no heap` is a program under Quadrille that does not call the MPI, whose `malloc` is passed on to libc;
-`Quadrille, its heap` takes memory that the ranks of a node share ([heap.md](../heap.md)).""")
+`Quadrille, its heap` takes memory that the ranks of a node share ([the shared heap](../inside-a-node.md#the-shared-heap)).""")
 ABOUT_SETUP = line_of_text("""
 The first ten calls on a communicator go to the MPI, but on `MPI_COMM_WORLD`, which is set up in `MPI_Init`; the eleventh sets it up
-([alltoall.md](../alltoall.md)).""")
+([collectives](../collectives.md)).""")
 ABOUT_RECORDING = 'A line is a program.'
 
 APPLICATIONS = [

@@ -1,6 +1,6 @@
 // What each collective is, said once: what distinguishes one from another is read from its row in this table.
 //
-// To add a collective: an enumerator, a row, and its argument list in signatures.hpp; docs/internals.md says what else.
+// To add a collective: an enumerator, a row, and its argument list in signatures.hpp; docs/design.md says what else.
 #pragma once
 
 #include <array>

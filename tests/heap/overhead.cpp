@@ -1,6 +1,7 @@
 // Nanoseconds of malloc, touch and free for a program that never communicates.
 //   overhead          prints "bytes ns" lines
-// Run it natively and under the library; docs/heap.md says how.
+// Run it natively, with LD_PRELOAD=lib/libquadrille_mpi.so, and with QUADRILLE_HEAP=early too:
+// `lab/applications.py run --only heap-cost` alternates these.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
