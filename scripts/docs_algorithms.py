@@ -8,6 +8,7 @@
 import argparse
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -27,6 +28,18 @@ NEEDS = {
     'isomorphic': ('grid', 'a Cartesian or isomorphic communicator, or a graph that is recognised as one'),
     'equal_sizes': ('sizes', 'all ranks know the sizes of all blocks'),
     'device_mpi': ('GPU-aware', 'the MPI accepts device memory'),
+}
+PAPERS = {
+    'Fan et al., HPDC 2022': 'Bruck', 'Fan et al., HPDC 2025 (TuNA)': 'TuNA',
+    'Fan, Domke, Ba and Kumar, HPDC 2025 (hierarchical TuNA)': 'TuNA', 'Namugwanya et al.': 'GPU',
+    'Li, Zhang and Hoefler, Cache-oblivious MPI': 'CO', 'Li, Zhang and Hoefler': 'CO', 'Ramesh et al., HINT': 'HINT',
+    'Träff et al., isomorphic collectives': 'ISO', 'Kinkead et al., SC Workshops 2025': 'Kinkead',
+    'Thakur, Rabenseifner and Gropp, IJHPCA 2005': 'Thakur',
+}
+SHOWN = {
+    'Bruck': 'Fan et al., HPDC 2022', 'TuNA': 'Fan, Domke, Ba and Kumar, HPDC 2025', 'GPU': 'Namugwanya et al.',
+    'CO': 'Li, Zhang and Hoefler, cache-oblivious MPI', 'HINT': 'Ramesh et al.', 'ISO': 'Träff et al., isomorphic collectives',
+    'Kinkead': 'Kinkead et al., SC Workshops 2025', 'Thakur': 'Thakur, Rabenseifner and Gropp, IJHPCA 2005',
 }
 HEAD = """# Algorithms
 
@@ -61,6 +74,13 @@ def short(collectives):
   return family(others) + ', neighbours' * bool(near) if others else family(near)
 
 
+def source_of(entry):
+  text = entry['source']
+  for paper, tag in PAPERS.items():
+    text = text.replace(paper, tag)
+  return re.sub(r',? sections? ', ' §', text)
+
+
 def twin_of(entry, names):
   """The algorithm that a padded one runs, if its name and its parameters say all of it."""
   inner = names.get(entry['name'].removeprefix('padded-')) if entry['engine'] == 'padded' else None
@@ -71,7 +91,7 @@ def twin_of(entry, names):
 def row(entry, collectives):
   needs = ', '.join(NEEDS.get(name, (name.replace('_', ' '),))[0] for name, on in entry['needs'].items() if on)
   parameters = ', '.join(f'`{p["name"]}`' for p in entry['parameters'])
-  return [f'`{entry["name"]}`', short(collectives), entry['line'], needs, parameters, entry['source']]
+  return [f'`{entry["name"]}`', short(collectives), entry['line'], needs, parameters, source_of(entry)]
 
 
 def merged(entries):
@@ -94,28 +114,36 @@ def section(title, entries, names):
   return text
 
 
-def values(parameter):
-  """Standard value, and which ones there are."""
+def default(parameter):
   names = parameter.get('names')
-  if names is None:
-    return parameter['standard'], f'{parameter["least"]} to {parameter["most"]}'
-  return names[parameter['standard']], ', '.join(names)
+  return names[parameter['standard']] if names else parameter['standard']
+
+
+def values(of):
+  """What the parameter may be: [(collective, parameter)] -> 'a, b; alltoall: c'"""
+  first = of[0][1]
+  if first.get('names') is None:
+    return f'{first["least"]} to {first["most"]}'
+  common = [name for name in first['names'] if all(name in p['names'] for _, p in of)]
+  own = [(collective, [name for name in p['names'] if name not in common]) for collective, p in of]
+  return '; '.join([', '.join(common)] + [f'{collective}: {", ".join(names)}' for collective, names in own if names])
 
 
 def parameters(algorithms, names):
-  users = {}
+  """A row for each name and meaning, whatever the algorithms are that have it."""
+  found = {}
   for entry in algorithms:
-    if twin_of(entry, names):
-      continue
-    for p in entry['parameters']:
-      users.setdefault((f'`{p["name"]}`', *values(p), p['meaning']), []).append((entry['name'], entry['collectives'][0]))
-  count = {}
-  for key in users:
-    count[key[0]] = count.get(key[0], 0) + 1
+    if not twin_of(entry, names):
+      for p in entry['parameters']:
+        found.setdefault((p['name'], default(p), p['meaning']), []).append((entry, p))
+  meanings = [name for name, _, _ in found]
+  users = [(name, entry['name']) for (name, _, _), of in found.items() for entry in {e['name']: e for e, _ in of}.values()]
   rows = [['parameter', 'default', 'values', 'meaning'], ['---'] * 4]
-  for (name, standard, allowed, meaning), who in users.items():
-    of = ', '.join(dict.fromkeys(f'`{one}`' + (f' ({first})' if one in ('hint-network', 'leaders') else '') for one, first in who))
-    rows.append([f'{name} of {of}' if count[name] > 1 else name, standard, allowed, meaning])
+  for (name, standard, meaning), of in found.items():
+    who = ', '.join(dict.fromkeys(f'`{entry["name"]}`' + (f' ({entry["collectives"][0]})' if users.count((name, entry['name'])) > 1
+                                                          else '') for entry, _ in of))
+    rows.append([f'`{name}` of {who}' if meanings.count(name) > 1 else f'`{name}`', standard,
+                 values([(entry['collectives'][0], p) for entry, p in of]), meaning])
   return f'## Parameters\n\n{table(rows)}'
 
 
@@ -126,7 +154,8 @@ def page(algorithms):
   parts = [HEAD.rstrip(), '\n'.join(f'- *{word}*: {meaning}' for word, meaning in NEEDS.values())]
   for title, engines in SECTIONS.items():
     parts.append(section(title, [entry for entry in algorithms if entry['engine'] in engines], names))
-  return '\n\n'.join([*parts, parameters(algorithms, names)]) + '\n'
+  papers = 'Sources: ' + '; '.join(f'{tag}: {paper}' for tag, paper in SHOWN.items()) + '.'
+  return '\n\n'.join([*parts, parameters(algorithms, names), papers]) + '\n'
 
 
 def main():

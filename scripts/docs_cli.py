@@ -24,25 +24,18 @@ options of the laboratory. Older option names (`--size`, `--algorithm`, `--map`)
 
 ## Exit status
 
-| command | status |
-|---|---|
-| all | 2 for a wrong option; one line on stderr suggests the nearest one |
-| `run` | that of the launched command; 2: no MPI program, two MPIs mixed, no preload library; 127: launcher not found |
-| `doctor` | 1 if a line says `BAD` |
-| `report` | that of the program. If that is 0, then 1: no call to report, or a file could not be written. 2 or 127: nothing was started |
-| `bench` | 1 if a byte was wrong; 2 for an option without effect, or a missing GPU driver |
-| `verify` | 1 if a proof failed |
+- all: 2 for a wrong option; one line on stderr suggests the nearest one
+- `run`: that of the launched command; 2: no MPI program, two MPIs mixed, no preload library; 127: launcher not found
+- `doctor`: 1 if a line says `BAD`
+- `report`: that of the program. If that is 0, then 1: no call to report, or a file could not be written. 2 or 127: nothing was started
+- `bench`: 1 if a byte was wrong; 2 for an option without effect, or a missing GPU driver
+- `verify`: 1 if a proof failed
 
 ## How run finds the MPI
 
 `run` finds the program behind the launcher's options, wrappers (`taskset`, `numactl`, `env`, `time`) and `:`. It reads the
-libraries that the program needs:
-
-| library | MPI |
-|---|---|
-| `libmpi.so.40`, `libmpi_mpifh.so.40` and the like | Open MPI 3 to 5 |
-| `libmpi.so.12`, `libmpich.so.12`, `libmpifort.so.12` and the like | MPICH and MPIs of its ABI |
-| `libmpi_abi.so.1`, others | not served; one line says so |
+libraries that the program needs: `libmpi.so.40` is Open MPI's, `libmpi.so.12` and `libmpich.so.12` those of MPICH's ABI. Programs
+with `libmpi_abi.so.1` are not served.
 
 Scripts, interpreters, and programs that call `dlopen` or start others do not reveal their MPI. The launcher then decides, by its
 name or `mpirun --version`. `--mpi` overrides this. It is needed without a launcher, and for programs on other hosts only.
@@ -51,15 +44,14 @@ name or `mpirun --version`. `--mpi` overrides this. It is needed without a launc
   `-genv LD_PRELOAD ...`. For Open MPI's launchers it adds `-x` for `LD_PRELOAD` and each `QUADRILLE` variable. Then it becomes the
   launcher.
 - **Place.** The library is searched in `QUADRILLE_LIB_DIR`, in `../lib` beside the tool, then in `../../ABI/lib`.
-- **Functions of MPI 4.** Large counts and persistent requests are in extra libraries, preloaded only if the program's MPI has these
-  functions. If a program loads its MPI late, as Python does, all MPIs that it could load must have them: by `MPI4PY_LIBMPI`, in
-  `lib` beside launcher and program, and where the loader searches. Otherwise these calls go to the MPI, uncounted.
+- **Functions of MPI 4** (large counts, persistent requests) are in extra libraries, preloaded only if the program's MPI has them. If a
+  program loads its MPI late, as Python does, all MPIs that it could load must have them: `MPI4PY_LIBMPI`, `lib` beside launcher and
+  program, and where the loader searches.
 
 ## How doctor measures
 
-Your launcher starts the tool in place of the program. Each rank loads the MPI library that the program would load there;
-`QUADRILLE_LIBMPI` names another file. doctor waits at most two minutes. Of other hosts it sees only this trial. It finds programs
-that take MPI functions by `dlsym` only in the program's file and in a script named in the command.
+Your launcher starts the tool in place of the program. Each rank loads the MPI library that the program would load there. doctor
+waits at most two minutes, and sees other hosts only by this trial.
 """
 NOT_LISTED = {'-h', '--version'}
 
@@ -100,9 +92,7 @@ def options_of(command, seen):
 
 def section(command, seen):
   text = [f'## {command.name}', '', f'{command.line}.', '']
-  text += [f'    {line}' for line in command.examples]
-  if command.description:
-    text += ['', *(' '.join(line.strip() for line in lines) for lines in command.description)]
+  text += [f'    {line}' for line in command.examples[:1]]
   return '\n'.join([*text, '', *options_of(command, seen)]).rstrip()
 
 

@@ -128,7 +128,7 @@ class Commands(unittest.TestCase):
     self.all_are_read(figures_of_index(), 30)
 
   def test_those_of_the_documents(self):
-    self.all_are_read(documented_commands(), 50)
+    self.all_are_read(documented_commands(), 30)
 
   def test_those_in_running_text(self):
     self.all_are_read(commands_in_running_text(), 10, why_not_named)
