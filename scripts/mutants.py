@@ -5,7 +5,7 @@
   mutants.py 01 14              these
   mutants.py --again            also those with a result for this commit
   mutants.py --list             what they are
-  mutants.py --write            the table of results into docs/testing.md; all mutants need a result for this commit
+  mutants.py --write            how many were found into docs/testing.md; all mutants need a result for this commit
 
 A mutant is a patch with a head: the room that it is in, what is wrong then, the tests that should find it (a regular
 expression for CTest), which of their cases (a filter for GoogleTest, unless all), and what to build for them. The work
@@ -137,11 +137,10 @@ def try_all(mutants, commit, results):
     print(f'{one.name} ({one.room}): {results[one.name]["result"]}, {results[one.name]["seconds"]} s', flush=True)
 
 
-def write_table(mutants, results):
-  lines = ['| mutant | found by |', '|---|---|']
-  lines += [f'|{one.name}|`{results[one.name]["result"].replace("found by ", "")}`|' for one in mutants]
+def write_count(mutants, results):
+  found = sum(results[one.name]['result'].startswith('found') for one in mutants)
   before, rest = PAGE.read_text().split(MARKS[0])
-  PAGE.write_text(before + MARKS[0] + '\n'.join(lines) + '\n' + MARKS[1] + rest.split(MARKS[1])[1])
+  PAGE.write_text(f'{before}{MARKS[0]}At the last run {found} of {len(mutants)} were found.\n{MARKS[1]}{rest.split(MARKS[1])[1]}')
 
 
 def main():
@@ -149,7 +148,7 @@ def main():
   parser.add_argument('mutants', nargs='*', help='numbers or names; all if none is given')
   parser.add_argument('--again', action='store_true', help='also those with a result for this commit')
   parser.add_argument('--list', action='store_true', help='say what they are')
-  parser.add_argument('--write', action='store_true', help='write the results into docs/testing.md, and try nothing')
+  parser.add_argument('--write', action='store_true', help='write how many were found into docs/testing.md, and try nothing')
   arguments = parser.parse_args()
   mutants = [read_mutant(path) for path in sorted(MUTANTS.glob('*.patch'))]
   chosen = [one for one in mutants if not arguments.mutants or one.name in arguments.mutants
@@ -169,7 +168,7 @@ def main():
       print(f'mutants: no result for commit {commit[:12]}: {", ".join(lacking)}; run scripts/mutants.py first',
             file=sys.stderr)
       return 1
-    write_table(mutants, results)
+    write_count(mutants, results)
     return 0
   new = [one for one in chosen if arguments.again or one.name not in results]
   if new:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each patch in tests/mutants applies to the sources, its head names tests that exist, and docs/testing.md has a row for it.
+"""Each patch in tests/mutants applies to the sources, its head names tests that exist, and docs/testing.md says that all were found.
 Names come from the sources of the tests, so this needs no build."""
 
 import fnmatch
@@ -80,9 +80,9 @@ class Mutants(unittest.TestCase):
         self.assertTrue(names.has_test(one.tests), f'no test {one.tests}')
         self.assertTrue(one.cases == '*' or names.has_case(one.cases), f'no cases {one.cases}')
 
-  def test_the_page_has_each(self):
-    rows = mutants.PAGE.read_text().split(mutants.MARKS[0])[1].split(mutants.MARKS[1])[0].splitlines()[2:]
-    self.assertEqual([row.split('|')[1] for row in rows], [one.name for one in self.mutants])
+  def test_the_page_counts_them(self):
+    line = mutants.PAGE.read_text().split(mutants.MARKS[0])[1].split(mutants.MARKS[1])[0]
+    self.assertEqual(line, f'At the last run {len(self.mutants)} of {len(self.mutants)} were found.\n')
 
   def test_missing_names_are_found(self):
     names = Names(['TEST(Ring, Wraps) {\nTYPED_TEST(Again, All) {\nTEST_P(Engines, Run) {\n'
