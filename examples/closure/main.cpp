@@ -4,18 +4,16 @@
 // Exit status: 0 all well, 1 the closure is wrong, 2 wrong arguments or input.
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/options.hpp"
+#include "common/command_line.hpp"
 #include "common/world.hpp"
 #include "debian.hpp"
 #include "distribute.hpp"
@@ -142,6 +140,7 @@ int check(const Options& options, const Graph& graph, const Result& result, cons
 // ---- Program ----
 
 int run(const Options& options, const World& world) {
+  if (options.algorithm.empty()) throw std::runtime_error("--algorithm: no name (try --help)");
   Graph graph;  // on rank 0
   examples::on_first_rank(world, [&] { graph = read_graph(options); });
   if (!options.write.empty()) {
@@ -167,44 +166,37 @@ int run(const Options& options, const World& world) {
   return check(options, graph, result, summary, world);
 }
 
-void add_options(CLI::App& app, Options& options) {
-  auto* graph = app.add_option("--graph", options.graph,
-                               "Edge list: two vertex numbers a line; or a sparse matrix of the Matrix Market. "
-                               "Default: packages of Debian");
-  app.add_option("--generate", options.generate,
-                 "Make the graph: chains:COUNT,LONGEST, so many chains, of which the longest has LONGEST edges")
-      ->excludes(graph);
-  auto* debian = app.add_option("--debian", options.debian, "Packages index of Debian, or a folder with such files");
-  debian->excludes(graph)->excludes("--generate");
-  app.add_option("--section", options.sections,
-                 "With --debian: only packages of this section, and what they need; may be repeated")
-      ->needs(debian);
-  app.add_option("--algorithm", options.algorithm,
-                 "mpi: MPI_Alltoallv; auto: Quadrille's choice; else a name from `quadrille list`")
-      ->check(CLI::Validator([](std::string& name) { return name.empty() ? "no name" : ""; }, ""))
-      ->capture_default_str();
-  app.add_option("--sub-buckets", options.sub_buckets,
-                 "Ranks over which the tuples that end at one vertex are spread, against hot keys")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  auto* check = app.add_flag("--check", options.check, "Compare all tuples with a search from every vertex");
-  app.add_flag("--check-sum", options.check_sum,
-               "Compare only how many they are, and a checksum of them; needs little memory")
-      ->excludes(check);
-  app.add_option("--trace", options.trace,
-                 "Write a table: of each exchange the largest block, the mean block, and its seconds");
-  app.add_option("--write-graph", options.write, "Write the graph as an edge list (.gz: compressed) and end");
-}
-
-int program(int argc, char** argv, const World& world) {
-  Options options;
-  CLI::App app("The transitive closure of a graph.", "closure");
-  add_options(app, options);
-  if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
-  return run(options, world);
+void add_options(examples::CommandLine& line, Options& options) {
+  line.text("--graph", options.graph,
+            "Edge list: two vertex numbers a line; or a sparse matrix of the Matrix Market. "
+            "Default: packages of Debian",
+            {.hides_default = true});
+  line.text("--generate", options.generate,
+            "Make the graph: chains:COUNT,LONGEST, so many chains, of which the longest has LONGEST edges",
+            {.excludes = {"--graph"}});
+  line.text("--debian", options.debian, "Packages index of Debian, or a folder with such files",
+            {.excludes = {"--graph", "--generate"}});
+  line.texts("--section", options.sections,
+             "With --debian: only packages of this section, and what they need; may be repeated",
+             {.needs = "--debian"});
+  line.text("--algorithm", options.algorithm,
+            "mpi: MPI_Alltoallv; auto: Quadrille's choice; else a name from `quadrille list`");
+  line.number("--sub-buckets", options.sub_buckets, 1, 1024,
+              "Ranks over which the tuples that end at one vertex are spread, against hot keys");
+  line.flag("--check", options.check, "Compare all tuples with a search from every vertex");
+  line.flag("--check-sum", options.check_sum,
+            "Compare only how many they are, and a checksum of them; needs little memory", {.excludes = {"--check"}});
+  line.text("--trace", options.trace,
+            "Write a table: of each exchange the largest block, the mean block, and its seconds");
+  line.text("--write-graph", options.write, "Write the graph as an edge list (.gz: compressed) and end");
 }
 
 }  // namespace
 }  // namespace closure
 
-int main(int argc, char** argv) { return examples::run_program("closure", argc, argv, closure::program); }
+int main(int argc, char** argv) {
+  closure::Options options;
+  examples::CommandLine line("closure", "The transitive closure of a graph.");
+  closure::add_options(line, options);
+  return line.run(argc, argv, [&](const examples::World& world) { return closure::run(options, world); });
+}

@@ -129,20 +129,16 @@ void compare(double each, double all, int ranks, double left, const std::string&
 
 }  // namespace
 
-void add_engine_options(CLI::App& app, EngineOptions& options) {
-  app.add_option("--device", options.device,
-                 "Where the data of the exchanges lie: host, or the memory of a GPU, by the driver of cuda or hip")
-      ->check(CLI::IsMember({"host", "cuda", "hip"}))
-      ->capture_default_str();
-  app.add_option("--fft", options.fft,
-                 "Who transforms lines: fftw, on the host; cufft, on the device; auto: cufft with --device cuda where "
-                 "it is found")
-      ->check(CLI::IsMember({"auto", "fftw", "cufft"}))
-      ->capture_default_str();
-  auto* const staged = app.add_flag(
-      "--staged", options.staged, "Bring a device's data to pinned memory of the host around each MPI call, and back");
-  app.add_flag("--direct", options.direct, "Give a device's memory to the MPI even if it does not say that it takes it")
-      ->excludes(staged);
+void add_engine_options(CommandLine& line, EngineOptions& options) {
+  line.choice("--device", options.device, {"host", "cuda", "hip"},
+              "Where the data of the exchanges lie: host, or the memory of a GPU, by the driver of cuda or hip");
+  line.choice("--fft", options.fft, {"auto", "fftw", "cufft"},
+              "Who transforms lines: fftw, on the host; cufft, on the device; auto: cufft with --device cuda where "
+              "it is found");
+  line.flag("--staged", options.staged,
+            "Bring a device's data to pinned memory of the host around each MPI call, and back");
+  line.flag("--direct", options.direct, "Give a device's memory to the MPI even if it does not say that it takes it",
+            {.excludes = {"--staged"}});
 }
 
 Engines open_engines(const EngineOptions& options, const World& world) {

@@ -1,11 +1,11 @@
 // What a transform is done with: which memory its exchanges work on, who takes that, and who transforms lines.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <memory>
 #include <string>
 
+#include "command_line.hpp"
 #include "device.hpp"
 #include "lines.hpp"
 #include "world.hpp"
@@ -19,7 +19,7 @@ struct EngineOptions {
   bool direct = false;
 };
 
-void add_engine_options(CLI::App& app, EngineOptions& options);
+void add_engine_options(CommandLine& line, EngineOptions& options);
 
 struct Engines {
   std::unique_ptr<Device> device;  // null: exchanges work on the host's memory

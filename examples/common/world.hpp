@@ -1,9 +1,8 @@
-// What the example programs share: the ranks they run on, and an orderly end.
+// What the example programs share: the ranks they run on, and errors that all ranks throw alike.
 #pragma once
 
 #include <mpi.h>
 
-#include <cstdio>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -53,27 +52,6 @@ void on_every_rank(const World& world, Work work) {
   int first = error.empty() ? world.ranks : world.rank;
   MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world.comm);
   if (first < world.ranks) throw_alike(world, error, first);
-}
-
-// Runs `program(argc, argv, world)` between MPI_Init and MPI_Finalize. Returns its exit status.
-template <typename Program>
-int run_program(const char* name, int argc, char** argv, Program program) {
-  MPI_Init(&argc, &argv);
-  World world{MPI_COMM_WORLD, 0, 1};
-  MPI_Comm_rank(world.comm, &world.rank);
-  MPI_Comm_size(world.comm, &world.ranks);
-  int status = 2;
-  try {
-    status = program(argc, argv, world);
-  } catch (const std::runtime_error& error) {
-    // Thrown by all ranks alike, so an orderly end is possible.
-    if (world.rank == 0) std::fprintf(stderr, "%s: %s\n", name, error.what());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: rank %d: %s\n", name, world.rank, error.what());
-    MPI_Abort(world.comm, 3);
-  }
-  MPI_Finalize();
-  return status;
 }
 
 }  // namespace examples

@@ -2,19 +2,17 @@
 // program, linked to the MPI alone. See transform.hpp for the method.
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <climits>
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "common/engines.hpp"
-#include "common/options.hpp"
 #include "common/text.hpp"
 #include "common/world.hpp"
 #include "mesh.hpp"
@@ -213,39 +211,23 @@ Report run(const Options& options, const World& world) {
   return report;
 }
 
-void add_options(CLI::App& app, Options& options) {
-  auto* const mesh =
-      app.add_option("--mesh", options.mesh, "Points along each side of the mesh")->check(CLI::Range(1, INT_MAX));
-  auto* const weak = app.add_flag("--weak", options.weak,
-                                  "As many points for each rank: sides of sqrt(ranks) x --base points (this is the "
-                                  "default)");
-  auto* const strong = app.add_flag("--strong", options.strong, "12288 x 12288 points")->excludes(mesh)->excludes(weak);
-  weak->excludes(mesh);
-  app.add_option("--base", options.base, "With --weak: points along a side for one rank")
-      ->check(CLI::Range(1, 1'000'000))
-      ->excludes(mesh)
-      ->excludes(strong)
-      ->capture_default_str();
-  app.add_option("--collective", options.collective, "alltoallv, or alltoall, for which the ranks must divide the mesh")
-      ->check(CLI::IsMember({"alltoallv", "alltoall"}))
-      ->capture_default_str();
-  app.add_option("--repeat", options.repeat, "Round trips to time")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  app.add_option("--warmup", options.warmup, "Round trips before the timed ones")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
-  app.add_option("--max-seconds", options.max_seconds, "Time fewer round trips than --repeat if they would last longer")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  examples::add_engine_options(app, options.engines);
+void add_options(examples::CommandLine& line, Options& options) {
+  line.number("--mesh", options.mesh, 1, INT_MAX, "Points along each side of the mesh");
+  line.flag("--weak", options.weak,
+            "As many points for each rank: sides of sqrt(ranks) x --base points (this is the default)",
+            {.excludes = {"--mesh"}});
+  line.flag("--strong", options.strong, "12288 x 12288 points", {.excludes = {"--mesh", "--weak"}});
+  line.number("--base", options.base, 1, 1'000'000, "With --weak: points along a side for one rank",
+              {.excludes = {"--mesh", "--strong"}});
+  line.choice("--collective", options.collective, {"alltoallv", "alltoall"},
+              "alltoallv, or alltoall, for which the ranks must divide the mesh");
+  line.number("--repeat", options.repeat, 1, 1'000'000, "Round trips to time");
+  line.number("--warmup", options.warmup, 0, 1'000'000, "Round trips before the timed ones");
+  line.positive("--max-seconds", options.max_seconds, "Time fewer round trips than --repeat if they would last longer");
+  examples::add_engine_options(line, options.engines);
 }
 
-int program(int argc, char** argv, const World& world) {
-  Options options;
-  CLI::App app("Distributed 2D FFT of a square mesh, forward and back.", "fft2d");
-  add_options(app, options);
-  if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
+int program(const Options& options, const World& world) {
   const Report report = run(options, world);
   if (world.rank == 0) std::printf("%s%s\n", as_text(report).c_str(), as_json(report).c_str());
   if (within(report, kErrorLimit)) return 0;
@@ -256,4 +238,9 @@ int program(int argc, char** argv, const World& world) {
 }  // namespace
 }  // namespace fft2d
 
-int main(int argc, char** argv) { return examples::run_program("fft2d", argc, argv, fft2d::program); }
+int main(int argc, char** argv) {
+  fft2d::Options options;
+  examples::CommandLine line("fft2d", "Distributed 2D FFT of a square mesh, forward and back.");
+  fft2d::add_options(line, options);
+  return line.run(argc, argv, [&](const examples::World& world) { return fft2d::program(options, world); });
+}

@@ -3,20 +3,18 @@
 #include <fftw3.h>
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <climits>
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "common/engines.hpp"
-#include "common/options.hpp"
 #include "common/world.hpp"
 #include "report.hpp"
 #include "transform.hpp"
@@ -263,31 +261,19 @@ Report run(const Options& options, const World& world) {
   return report;
 }
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("--input", options.input, "The scan, a NIfTI-1 file (.nii or .nii.gz)")->required();
-  app.add_option("--decomposition", options.decomposition, "slab or pencil")
-      ->check(CLI::IsMember({"slab", "pencil"}))
-      ->capture_default_str();
-  app.add_option("--grid", options.grid, "Process grid of pencils, RxC; default: as MPI advises");
-  app.add_option("--size", options.size, "NxNxN to resample the scan to; default: its own size");
-  app.add_option("--repeat", options.repeat, "Round trips to time")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  app.add_option("--warmup", options.warmup, "Round trips before the timed ones")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
-  app.add_option("--max-seconds", options.max_seconds, "Time fewer round trips than --repeat if they would last longer")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_flag("--verify", options.verify, "Compare the spectrum with a serial 3D transform on rank 0");
-  examples::add_engine_options(app, options.engines);
+void add_options(examples::CommandLine& line, Options& options) {
+  line.text("--input", options.input, "The scan, a NIfTI-1 file (.nii or .nii.gz)", {.required = true});
+  line.choice("--decomposition", options.decomposition, {"slab", "pencil"}, "slab or pencil");
+  line.text("--grid", options.grid, "Process grid of pencils, RxC; default: as MPI advises");
+  line.text("--size", options.size, "NxNxN to resample the scan to; default: its own size");
+  line.number("--repeat", options.repeat, 1, 1'000'000, "Round trips to time");
+  line.number("--warmup", options.warmup, 0, 1'000'000, "Round trips before the timed ones");
+  line.positive("--max-seconds", options.max_seconds, "Time fewer round trips than --repeat if they would last longer");
+  line.flag("--verify", options.verify, "Compare the spectrum with a serial 3D transform on rank 0");
+  examples::add_engine_options(line, options.engines);
 }
 
-int program(int argc, char** argv, const World& world) {
-  Options options;
-  CLI::App app("Distributed 3D FFT of a scan, forward and back.", "fft3d");
-  add_options(app, options);
-  if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
+int program(const Options& options, const World& world) {
   const Report report = run(options, world);
   if (world.rank == 0) std::printf("%s%s\n", as_text(report).c_str(), as_json(report).c_str());
   if (within(report, kErrorLimit)) return 0;
@@ -298,4 +284,9 @@ int program(int argc, char** argv, const World& world) {
 }  // namespace
 }  // namespace fft3d
 
-int main(int argc, char** argv) { return examples::run_program("fft3d", argc, argv, fft3d::program); }
+int main(int argc, char** argv) {
+  fft3d::Options options;
+  examples::CommandLine line("fft3d", "Distributed 3D FFT of a scan, forward and back.");
+  fft3d::add_options(line, options);
+  return line.run(argc, argv, [&](const examples::World& world) { return fft3d::program(options, world); });
+}

@@ -5,15 +5,13 @@
 // Exit status: 0 the checksums are the published ones, or those of one process, 1 they are not, 2 wrong arguments.
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "common/options.hpp"
+#include "common/command_line.hpp"
 #include "common/world.hpp"
 #include "problem.hpp"
 #include "transform.hpp"
@@ -150,20 +148,16 @@ int verify(const Problem& problem, const std::vector<Complex>& found) {
   return 1;
 }
 
-int program(int argc, char** argv, const World& world) {
-  Options options;
-  CLI::App app("The FT problem of the NAS Parallel Benchmarks.", "ft");
-  app.add_option("--class", options.name, "Size of the problem: S, W, A or B")
-      ->check(CLI::IsMember({"S", "W", "A", "B"}))
-      ->capture_default_str();
-  app.add_option("--iterations", options.iterations,
-                 "Steps; only so many checksums are checked. Default: all of the class")
-      ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--size", options.size,
-                 "Instead of a class: XxYxZ points, whose checksums rank 0 computes alone as well")
-      ->excludes("--class");
-  app.add_flag("!--no-check", options.check, "With --size: do not compute them")->needs("--size");
-  if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
+void add_options(examples::CommandLine& line, Options& options) {
+  line.choice("--class", options.name, {"S", "W", "A", "B"}, "Size of the problem: S, W, A or B");
+  line.number("--iterations", options.iterations, 1, 1'000'000,
+              "Steps; only so many checksums are checked. Default: all of the class");
+  line.text("--size", options.size, "Instead of a class: XxYxZ points, whose checksums rank 0 computes alone as well",
+            {.excludes = {"--class"}});
+  line.flag("!--no-check", options.check, "With --size: do not compute them", {.needs = "--size"});
+}
+
+int program(const Options& options, const World& world) {
   Problem problem = choose_problem(options, world);
   const int all = problem.name == kOwn ? 6 : static_cast<int>(problem.checksums.size());
   const int iterations = options.iterations == 0 ? all : options.iterations;
@@ -185,4 +179,9 @@ int program(int argc, char** argv, const World& world) {
 }  // namespace
 }  // namespace ft
 
-int main(int argc, char** argv) { return examples::run_program("ft", argc, argv, ft::program); }
+int main(int argc, char** argv) {
+  ft::Options options;
+  examples::CommandLine line("ft", "The FT problem of the NAS Parallel Benchmarks.");
+  ft::add_options(line, options);
+  return line.run(argc, argv, [&](const examples::World& world) { return ft::program(options, world); });
+}

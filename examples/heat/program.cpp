@@ -3,18 +3,16 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <new>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
-#include "common/options.hpp"
+#include "common/command_line.hpp"
 #include "common/world.hpp"
 #include "exchange.hpp"
 #include "image.hpp"
@@ -241,6 +239,10 @@ std::string check(const Kind& kind, const Options& options, const Field& start, 
 }
 
 int run(const Kind& kind, const Options& options, const World& world) {
+  if (!options.algorithm.empty() && !calls_quadrille(options.exchange)) {
+    throw std::runtime_error("--algorithm has no effect on --exchange " + options.exchange +
+                             ": only those whose names begin with quadrille call Quadrille by name");
+  }
   // Here, so that a wrong name is known before the work; it counts on the communicator of the exchange.
   if (!options.algorithm.empty() && !force_algorithm(world.comm, collective_of(options.exchange), options.algorithm))
     return 2;
@@ -275,64 +277,40 @@ int run(const Kind& kind, const Options& options, const World& world) {
   return status;
 }
 
-void add_options(CLI::App& app, const Kind& kind, Options& options) {
+void add_options(examples::CommandLine& line, const Kind& kind, Options& options) {
   const std::string numbers = kind.dimensions == 2 ? "PxQ" : "PxQxR";
-  app.add_option("--input", options.input, kind.input)->capture_default_str();
-  if (kind.dimensions == 2) {
-    app.add_option("--slice", options.slice, "Plane of a scan; default: the middle one")->check(CLI::NonNegativeNumber);
-  }
-  app.add_option("--size", options.size,
-                 "Points to sample the input with, " + numbers + "; default: as many as it has");
-  app.add_option("--iterations", options.iterations, "Steps in time")
-      ->check(CLI::Range(0, 1'000'000'000))
-      ->capture_default_str();
-  app.add_option("--stencil", options.stencil, "Points of the stencil")
-      ->check(CLI::IsMember(kind.stencils))
-      ->capture_default_str();
-  app.add_option("--boundary", options.boundary, "periodic, or fixed: the outermost points stay")
-      ->check(CLI::IsMember({"periodic", "fixed"}))
-      ->capture_default_str();
-  app.add_option("--grid", options.grid, "Process grid, " + numbers + "; default: as MPI advises");
-  app.add_option(
-         "--exchange", options.exchange,
-         "alltoallw: MPI_Neighbor_alltoallw; persistent: MPI_Neighbor_alltoallw_init; "
-         "sendrecv: one MPI_Sendrecv for each neighbour; quadrille, quadrille-persistent: "
-         "Quadrille_Neighbor_alltoallw and its persistent form on an isomorphic neighbourhood; alltoallv, "
-         "alltoall: the program packs, for MPI_Neighbor_alltoallv, or for MPI_Neighbor_alltoall where all blocks "
-         "have one size; quadrille-alltoallv, quadrille-alltoall: the same by Quadrille's functions")
-      ->check(CLI::IsMember({"alltoallw", "persistent", "sendrecv", "quadrille", "quadrille-persistent", "alltoallv",
-                             "alltoall", "quadrille-alltoallv", "quadrille-alltoall"}))
-      ->capture_default_str();
-  app.add_option(
-      "--algorithm", options.algorithm,
-      "With an --exchange of Quadrille: an algorithm of its collective (neighbor_alltoallw, with packed data "
-      "neighbor_alltoallv or neighbor_alltoall) that `quadrille list` names; default: as Quadrille chooses");
-  app.add_option("--output", options.output,
-                 kind.dimensions == 2 ? "Write the last field as a PGM image"
-                                      : "Write the middle plane of the last field as a PGM image");
-  app.add_flag("--check", options.check, "Compare every bit with the sequential program on rank 0");
-  app.add_flag("--json", options.json, "Print one line of JSON");
-}
-
-int program(const Kind& kind, int argc, char** argv, const World& world) {
-  Options options;
-  options.stencil = kind.stencils.front();
-  CLI::App app(kind.title, kind.name);
-  add_options(app, kind, options);
-  if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
-  if (!options.algorithm.empty() && !calls_quadrille(options.exchange)) {
-    throw std::runtime_error("--algorithm has no effect on --exchange " + options.exchange +
-                             ": only those whose names begin with quadrille call Quadrille by name");
-  }
-  return run(kind, options, world);
+  const std::string picture = kind.dimensions == 2 ? "the last field" : "the middle plane of the last field";
+  line.text("--input", options.input, kind.input);
+  if (kind.dimensions == 2) line.not_negative("--slice", options.slice, "Plane of a scan; default: the middle one");
+  line.text("--size", options.size, "Points to sample the input with, " + numbers + "; default: as many as it has");
+  line.number("--iterations", options.iterations, 0, 1'000'000'000, "Steps in time");
+  line.choice("--stencil", options.stencil, kind.stencils, "Points of the stencil");
+  line.choice("--boundary", options.boundary, {"periodic", "fixed"}, "periodic, or fixed: the outermost points stay");
+  line.text("--grid", options.grid, "Process grid, " + numbers + "; default: as MPI advises");
+  line.choice("--exchange", options.exchange,
+              {"alltoallw", "persistent", "sendrecv", "quadrille", "quadrille-persistent", "alltoallv", "alltoall",
+               "quadrille-alltoallv", "quadrille-alltoall"},
+              "alltoallw: MPI_Neighbor_alltoallw; persistent: MPI_Neighbor_alltoallw_init; "
+              "sendrecv: one MPI_Sendrecv for each neighbour; quadrille, quadrille-persistent: "
+              "Quadrille_Neighbor_alltoallw and its persistent form on an isomorphic neighbourhood; alltoallv, "
+              "alltoall: the program packs, for MPI_Neighbor_alltoallv, or for MPI_Neighbor_alltoall where all blocks "
+              "have one size; quadrille-alltoallv, quadrille-alltoall: the same by Quadrille's functions");
+  line.text("--algorithm", options.algorithm,
+            "With an --exchange of Quadrille: an algorithm of its collective (neighbor_alltoallw, with packed data "
+            "neighbor_alltoallv or neighbor_alltoall) that `quadrille list` names; default: as Quadrille chooses");
+  line.text("--output", options.output, "Write " + picture + " as a PGM image");
+  line.flag("--check", options.check, "Compare every bit with the sequential program on rank 0");
+  line.flag("--json", options.json, "Print one line of JSON");
 }
 
 }  // namespace
 
 int main_of(const Kind& kind, int argc, char** argv) {
-  return examples::run_program(kind.name, argc, argv, [&](int count, char** words, const World& world) {
-    return program(kind, count, words, world);
-  });
+  Options options;
+  options.stencil = kind.stencils.front();
+  examples::CommandLine line(kind.name, kind.title);
+  add_options(line, kind, options);
+  return line.run(argc, argv, [&](const World& world) { return run(kind, options, world); });
 }
 
 }  // namespace heat

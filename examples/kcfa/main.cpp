@@ -6,17 +6,15 @@
 // 2 wrong arguments.
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "common/options.hpp"
+#include "common/command_line.hpp"
 #include "common/world.hpp"
 #include "exchange.hpp"
 #include "partition.hpp"
@@ -195,28 +193,24 @@ int run(const Options& options, const World& world) {
   return options.check && !check(machine, result.found, world) ? 1 : 0;
 }
 
-int program(int argc, char** argv, const World& world) {
-  Options options;
-  CLI::App app("k-CFA, the control-flow analysis, as a distributed fixed point.", "kcfa");
-  app.add_option("--k", options.k, "Call sites that tell contexts apart")
-      ->check(CLI::Range(0, kMostK))
-      ->capture_default_str();
-  CLI::Option* terms = app.add_option("--terms", options.terms, "Levels of the worst case that is analysed")
-                           ->check(CLI::Range(1, kMostTerms))
-                           ->capture_default_str();
-  app.add_option("--program", options.file, "Analyse the program in this file")->excludes(terms);
-  app.add_option("--algorithm", options.algorithm,
-                 "mpi: MPI_Alltoallv; auto: Quadrille's choice; or one of `quadrille list`")
-      ->capture_default_str();
-  app.add_option("--trace", options.trace,
-                 "Write a table: of each exchange the largest block, the mean block, and its seconds");
-  app.add_flag("--check", options.check, "Compare with a sequential analysis");
-  app.add_flag("--show", options.show, "Print the program and end");
-  if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
-  return run(options, world);
+void add_options(examples::CommandLine& line, Options& options) {
+  line.number("--k", options.k, 0, kMostK, "Call sites that tell contexts apart");
+  line.number("--terms", options.terms, 1, kMostTerms, "Levels of the worst case that is analysed");
+  line.text("--program", options.file, "Analyse the program in this file", {.excludes = {"--terms"}});
+  line.text("--algorithm", options.algorithm,
+            "mpi: MPI_Alltoallv; auto: Quadrille's choice; or one of `quadrille list`");
+  line.text("--trace", options.trace,
+            "Write a table: of each exchange the largest block, the mean block, and its seconds");
+  line.flag("--check", options.check, "Compare with a sequential analysis");
+  line.flag("--show", options.show, "Print the program and end");
 }
 
 }  // namespace
 }  // namespace kcfa
 
-int main(int argc, char** argv) { return examples::run_program("kcfa", argc, argv, kcfa::program); }
+int main(int argc, char** argv) {
+  kcfa::Options options;
+  examples::CommandLine line("kcfa", "k-CFA, the control-flow analysis, as a distributed fixed point.");
+  kcfa::add_options(line, options);
+  return line.run(argc, argv, [&](const examples::World& world) { return kcfa::run(options, world); });
+}
