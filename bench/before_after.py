@@ -4,11 +4,8 @@ what Quadrille takes, the quickest and the median of the turns. The MPI's own, w
 
     bench/before_after.py BEFORE AFTER --ranks 2 --collective alltoall --sizes 8,2K,128K --json rows.json
 
-    bench/before_after.py write      # docs/results/before-after.md, from what is stored there
-    bench/before_after.py check      # is it the page of what is stored there?
-
 BEFORE and AFTER are folders of builds for the same MPI, such as ../old/build/openmpi and build/openmpi. With --json,
-rows are added to those that the file has.
+rows are added to those that the file has, such as docs/results/as-programs-call/builds.json, of which bench/pages makes a page.
 """
 import argparse
 import json
@@ -21,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 
-import stored_page
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'lab'))
+from programs.common import commit_of, cpu_name  # noqa: E402  pylint: disable=wrong-import-position
+from programs.stored import load, store  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def launcher_of(build):
@@ -59,104 +58,33 @@ def compare(arguments):
       turns[name].append(times_of(builds[name], arguments))
   rows = []
   for size in turns['before'][0]:
-    row = {'collective': arguments.collective, 'ranks': arguments.ranks, 'bytes': size, 'options': arguments.options,
-           'pinned': arguments.pinned, 'command': shlex.join(command_of(pathlib.Path('BUILD'), arguments, 'FILE'))}
+    row = {'collective': arguments.collective, 'ranks': arguments.ranks, 'bytes': size}
     for name, runs in turns.items():
       row[f'{name}_us'] = [run[size][0] for run in runs]
       row[f'{name}_mpi_us'] = [run[size][1] for run in runs]
-    row['least'] = min(row['after_us']) / min(row['before_us'])
-    row['median'] = statistics.median(row['after_us']) / statistics.median(row['before_us'])
-    row['mpi_median'] = statistics.median(row['after_mpi_us']) / statistics.median(row['before_mpi_us'])
     rows.append(row)
   return rows
 
 
-# ---- The page ----
-
-RESULTS = pathlib.Path(__file__).resolve().parent.parent / 'docs' / 'results'
-STORED = RESULTS / 'before-after'
-PAGE = RESULTS / 'before-after.md'
-BEFORE, AFTER = 'e8df34c', '523c882'
-MOST = 1.03
-
-
-def median_of(row):
-  return statistics.median(row['after_us']) / statistics.median(row['before_us'])
-
-
-def least_of(row):
+def least(row):
   return min(row['after_us']) / min(row['before_us'])
 
 
-def mpi_of(row):
-  return statistics.median(row['after_mpi_us']) / statistics.median(row['before_mpi_us'])
+def median(row, whose=''):
+  return statistics.median(row[f'after_{whose}us']) / statistics.median(row[f'before_{whose}us'])
 
 
-def table(rows):
-  lines = ['| | ranks | block | before, us | after, us | after / before, least | median | the MPI, median |',
-           '|---|---|---|---|---|---|---|---|']
-  for row in rows:
-    spread = [f'{min(row[name]):.3f} to {max(row[name]):.3f}' for name in ('before_us', 'after_us')]
-    lines.append(f'| {row["collective"]} | {row["ranks"]} | {row["bytes"]} | {spread[0]} | {spread[1]} | {least_of(row):.2f} '
-                 f'| {median_of(row):.2f} | {mpi_of(row):.2f} |')
-  return lines
-
-
-def reached(rows, ranks):
-  """Which rows are slower by more than a few percent, beside what the MPI itself differs by."""
-  slower = [row for row in rows if row['ranks'] == ranks and median_of(row) > MOST]
-  said = '; '.join(f'{row["collective"]} of {row["bytes"]} B: {median_of(row):.2f}, where the MPI itself is at {mpi_of(row):.2f}, by the '
-                   f'least times {least_of(row):.2f}' for row in slower)
-  return f'- {ranks} ranks: {"not reached by the median of " + said if slower else "reached in all rows by the medians"}.'
-
-
-def turns_text():
-  """Of several-sizes.txt: its command, the builds and the machine, and {sizes: {build: [nanoseconds of each run]}}."""
-  lines = (STORED / 'several-sizes.txt').read_text().splitlines()
-  found = {}
-  for line in lines:
-    words = line.split()
-    if words and words[0] in ('before', 'after'):
-      found.setdefault(words[1], {}).setdefault(words[0], []).append(float(words[2]))
-  return lines[0].removeprefix('command: '), lines[1], found
-
-
-def turns():
-  command, builds, found = turns_text()
-  rows = [f'| {sizes} | ' + ' | '.join(f'{min(of[build]):.0f} to {max(of[build]):.0f}' for build in ('before', 'after')) + ' |'
-          for sizes, of in found.items()]
-  together = next(iter(found.values()))
-  return ['## Blocks of several sizes in turn', '',
-          'Before, one selection of each collective was remembered, so that a program whose calls alternate between sizes had each call '
-          'selected anew. Alltoall, 2 ranks, calls of several sizes in turn, and of one size alone; nanoseconds of a call, the least and '
-          f'the largest of {len(together["before"])} runs of each build, by turns. All sizes in turn take '
-          f'{min(together["after"]) / min(together["before"]):.2f} of before by the least time. From '
-          f'[several-sizes.txt](before-after/several-sizes.txt): {builds}.', '', f'    {command}', '',
-          '| sizes | before | after |', '|---|---|---|', *rows]
-
-
-def page():
-  rows = json.loads((STORED / 'before-after.json').read_text())
-  counts = sorted({row['ranks'] for row in rows})
-  runs = ', '.join(f'{len(next(row for row in rows if row["ranks"] == count)["before_us"])} with {count} ranks' for count in counts)
-  commands = list(dict.fromkeys(row['command'] for row in rows))
-  return '\n'.join([
-      '# Two builds beside each other: before and after the one executor', '',
-      '<!-- Written by bench/before_after.py from docs/results/before-after. -->', '',
-      f'Calls of Quadrille by two builds, by turns: of the commits {BEFORE} and {AFTER}, before and after the redesign that gave all forms '
-      f'one executor. Runs of each build: {runs}, on a virtual machine with two processors and Open MPI 4.1.4. A time is the median of a '
-      'run, and the table has the least and the largest. The last column compares the MPI with itself: it is the noise, which is large '
-      'between runs and smaller in the medians.', '', *(f'    {command}' for command in commands), '',
-      f'No row was to be more than {100 * MOST - 100:.0f}% slower.', '', *(reached(rows, count) for count in counts), '',
-      *table(rows), '', *turns(), ''])
-
-
-def write():
-  PAGE.write_text(page())
-
-
-def check():
-  stored_page.check(PAGE, page(), STORED, 'bench/before_after.py write')
+def add(path, arguments, rows):
+  """To what the file has of these two builds."""
+  commits = {name: commit_of(build)[:7] for name, build in (('before', arguments.before), ('after', arguments.after))}
+  known = load(path) if path.exists() else {}
+  if {name: known.get(name) for name in commits} != commits:
+    known = {}
+  command = shlex.join(command_of(pathlib.Path('BUILD'), arguments, 'FILE'))
+  head = {**commits, 'cpu': cpu_name(), 'processors': os.cpu_count(), 'commands': list(dict.fromkeys([*known.get('commands', []), command]))}
+  tables = {'rows': known.get('rows', []) + rows} | ({'mixed': known['mixed']} if 'mixed' in known else {})
+  kept = {name: value for name, value in known.items() if name not in head and name not in tables}
+  store(path, {**head, **kept}, tables)
 
 
 def main():
@@ -177,15 +105,11 @@ def main():
   print(f'{arguments.collective}, {arguments.ranks} ranks: after / before of {arguments.turns} turns')
   print(f'{"bytes":>10} {"before us":>10} {"after us":>10} {"least":>6} {"median":>7} {"MPI":>6}')
   for row in rows:
-    print(f'{row["bytes"]:10} {min(row["before_us"]):10.3f} {min(row["after_us"]):10.3f} {row["least"]:6.2f} '
-          f'{row["median"]:7.2f} {row["mpi_median"]:6.2f}')
+    print(f'{row["bytes"]:10} {min(row["before_us"]):10.3f} {min(row["after_us"]):10.3f} {least(row):6.2f} '
+          f'{median(row):7.2f} {median(row, "mpi_"):6.2f}')
   if arguments.json:
-    kept = json.loads(arguments.json.read_text()) if arguments.json.exists() else []
-    arguments.json.write_text(json.dumps(kept + rows, indent=1) + '\n')
+    add(arguments.json, arguments, rows)
 
 
 if __name__ == '__main__':
-  if sys.argv[1:] in (['write'], ['check']):
-    {'write': write, 'check': check}[sys.argv[1]]()
-  else:
-    main()
+  main()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The papers' figures of whole programs, those of several MPIs, and what is measured beside the papers: measures, and writes pages.
+"""The papers' figures of whole programs, and those of several MPIs: measures, and writes pages.
 
   lab/applications.py run --build build/openmpi --out FOLDER [--only NAME] [--runs 3]   measures, writes data and pages
   lab/applications.py check [FILE...]    is each page what its data say? (default: those in docs/results)
@@ -15,17 +15,15 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from programs import beside, bruck, cache_oblivious, costs, hint  # noqa: E402  pylint: disable=wrong-import-position
+from programs import bruck, cache_oblivious, hint  # noqa: E402  pylint: disable=wrong-import-position
 from programs.common import NO_NUMBER, ROOT, Options, facts, facts_line, lines_of  # noqa: E402  pylint: disable=wrong-import-position
 from programs.common import number_of, time_text  # noqa: E402  pylint: disable=wrong-import-position
 from verdicts import summary  # noqa: E402  pylint: disable=wrong-import-position
 
 RESULTS = ROOT / 'docs' / 'results'
-APPLICATIONS = {one.name: one for room in (beside, bruck, cache_oblivious, costs, hint) for one in room.APPLICATIONS}
+APPLICATIONS = {one.name: one for room in (bruck, cache_oblivious, hint) for one in room.APPLICATIONS}
 # Numbers of ranks that each is measured with.
-RANKS = {'alltoall-small': '2', 'inside-a-node': '2,8', 'neighbours': '2,8', 'copy-phase': '64', 'uneven-data': '16',
-         'heap-cost': '1', 'setup-cost': '2,4,8', 'recording-cost': '2',
-         'bruck-11': '4,8,16', 'bruck-12': '16', 'co-copies': '60,64,72', 'co-14': '2,8,60,72', 'co-15': '2,8,60,72',
+RANKS = {'bruck-11': '4,8,16', 'bruck-12': '16', 'co-copies': '60,64,72', 'co-14': '2,8,60,72', 'co-15': '2,8,60,72',
          'hint-3': '1,2', 'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32', 'hint-18': '2,8,16,32'}
 
 
@@ -137,31 +135,6 @@ def run(options):
   return 0
 
 
-# ---- The front page ----
-
-
-FRONT, FRONT_DATA = ROOT / 'README.md', RESULTS / 'alltoall-small.json'
-
-
-def with_front_rows(text, data):
-  """The front page with the rows that the data give in place of those that it has."""
-  rows = ''.join(f'    {row}\n' for row in [beside.FRONT_HEAD, *beside.front_rows(data)])
-  return re.sub(r'^ +bytes algorithm .*\n(?: +\d+ default .*\n)+', lambda _: rows, text, flags=re.M)
-
-
-def write_front():
-  if FRONT_DATA.is_file():
-    FRONT.write_text(with_front_rows(FRONT.read_text(), json.loads(FRONT_DATA.read_text())))
-
-
-def front_problems():
-  if not FRONT_DATA.is_file():
-    return []
-  text = FRONT.read_text()
-  same = text == with_front_rows(text, json.loads(FRONT_DATA.read_text()))
-  return [] if same else [f'{FRONT}: its table is not what {FRONT_DATA.name} says; run lab/applications.py pages']
-
-
 # ---- The index ----
 
 
@@ -208,7 +181,6 @@ def check(files):
   wrong = [problem for problem in map(problem_of, files) if problem]
   index = (RESULTS / 'README.md').read_text()
   wrong += [problem for path in files if path.parent == RESULTS and (problem := index_problem(path, index))]
-  wrong += front_problems()
   for problem in wrong:
     print(problem, file=sys.stderr)
   return 1 if wrong else 0
@@ -236,7 +208,6 @@ def main():
       path.with_suffix('.md').write_text(page_of(json.loads(path.read_text()), path.with_suffix('.svg').is_file()))
     if not options.files:
       write_index()
-      write_front()
     return 0
   options.out.mkdir(parents=True, exist_ok=True)
   return run(options)

@@ -16,7 +16,7 @@ INTRODUCTION = """\
 
 <!-- Written by lab/figures.py from map-paper.json and map-aries.json, which quadrille-lab show --map computes. -->
 
-Which algorithm of Alltoallv is the fastest, by formulas. Nothing here is measured: that is [uneven data](uneven-data.md), and, beside
+Which algorithm of Alltoallv is the fastest, by formulas. Nothing here is measured: that is [uneven data](inside-a-node.md#uneven-data), and, beside
 the figures of Fan et al. (HPDC 2022), [bruck-6](bruck-6.md) and [bruck-9](bruck-9.md).
 
 ## The paper's formulas

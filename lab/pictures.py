@@ -6,9 +6,7 @@
 
 Without files, all below docs/results that have a form with a picture:
   figures    (`quadrille-lab bench --figure`)  each panel as curves with the spread of the runs, and as a map of ours over the MPI's
-  tables     (rows of several collectives) a map of ours over the MPI's
   maps       (`quadrille-lab show --map --map-json`) which algorithm is the fastest, N by P
-  simulated  (`quadrille-lab simulate --json`) a curve for each algorithm and rival
   panels     (`quadrille-lab bench --figure bruck-6-simulated`, lab/applications.py) curves over ranks, sizes, or iterations, with the
              spread of the runs, or of what the networks' constants may be
   counted    (`quadrille-lab bench --figure co-table-1`) curves of cache misses, and the paper's beside them
@@ -28,53 +26,34 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / 'docs' / 'results'
 # Counted up when pictures of a form change, so that all of it are drawn anew.
-DRAWING = {'figure': 1, 'table': 1, 'map': 1, 'simulated': 1, 'panels': 2, 'counted': 1}
+DRAWING = {'figure': 1, 'map': 1, 'panels': 2, 'counted': 1}
 FOUND = re.compile(r'data sha256 ([0-9a-f]{64})')
 
 
-def runs_of(source):
-  """The files of all runs of a table, 'openmpi-4x4-1.json' and so on, which have one picture; else the file alone."""
-  name = re.fullmatch(r'(.*)-\d+', source.stem)
-  if not name or kind_of(json.loads(source.read_text())) != 'table':
-    return [source]
-  return sorted(path for path in source.parent.glob('*.json') if re.fullmatch(re.escape(name[1]) + r'-\d+', path.stem))
-
-
 def picture_of(source):
-  is_run = kind_of(json.loads(source.read_text())) == 'table'
-  return source.with_name((re.sub(r'-\d+$', '', source.stem) if is_run else source.stem) + '.svg')
+  return source.with_suffix('.svg')
 
 
 def hash_of(source):
   drawing = DRAWING[kind_of(json.loads(source.read_text()))]
-  return hashlib.sha256(f'{drawing}\n'.encode() + b''.join(run.read_bytes() for run in runs_of(source))).hexdigest()
+  return hashlib.sha256(f'{drawing}\n'.encode() + source.read_bytes()).hexdigest()
 
 
 def kind_of(data):
-  """'figure', 'table', 'map', 'simulated', or None for data of another form."""
-  if not isinstance(data, dict):
+  """'figure', 'map', 'counted', 'panels', or None for data of another form."""
+  if not isinstance(data, dict) or str(data.get('figure')).startswith('gpu-'):
     return None
-  if {'network', 'rows', 'collective'} <= set(data):
-    return 'simulated'
-  if 'map' in data:
+  if 'cells' in data:
     return 'map'
   if 'counts' in data:
     return 'counted'
   if 'panels' in data:
     return 'panels'
-  if any(plot.get('rows') for plot in data.get('plots', [])):
-    return 'figure'
-  rows = data.get('rows') or [{}]
-  wanted = {'collective', 'algorithm', 'bytes', 'mpi_us', 'quadrille_us'}
-  return 'table' if 'plots' not in data and wanted <= set(rows[0]) else None
+  return 'figure' if any(plot.get('rows') for plot in data.get('plots', [])) else None
 
 
 def files_with_pictures():
-  found = []
-  for path in sorted(RESULTS.rglob('*.json')):
-    if kind_of(json.loads(path.read_text())) and path == runs_of(path)[0]:
-      found.append(path)
-  return found
+  return [path for path in sorted(RESULTS.rglob('*.json')) if kind_of(json.loads(path.read_text()))]
 
 
 # ---- What is drawn, without matplotlib ----
@@ -115,18 +94,6 @@ def panel_curves(panel):
       ends = [row[key] for key in ('least_us', 'most_us', 'fast_us', 'slow_us') if key in row] or [row['us']]
       curves.setdefault(row['line'], []).append((row[panel['x']], row['us'], min(ends), max(ends)))
   return {line: sorted(points) for line, points in curves.items()}
-
-
-RIVALS = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
-
-
-def simulated_curves(data):
-  """{line: [(bytes, us)]}, the rivals first."""
-  curves = {title: [] for title in RIVALS.values()}
-  for row in data['rows']:
-    if row.get('us'):
-      curves.setdefault(RIVALS.get(row['name'], row['algorithm']), []).append((row['bytes'], row['us']))
-  return {line: points for line, points in curves.items() if points}
 
 
 def counted_panels(data):
@@ -218,16 +185,6 @@ class Drawing:
       self.ratios(right, *ratios_of(plot['rows'], lambda row, plot=plot: x_of(plot, row)), 'time over the MPI\'s')
     self.save(figure, path, source)
 
-  def table(self, data, path, source):
-    rows = [row for run in runs_of(source) for row in json.loads(run.read_text())['rows']]
-    several = len({row['algorithm'] for row in rows}) > 1
-    def name(row):
-      return f'{row["collective"]} {row["algorithm"]}' if several else row['collective']
-    names, xs, ratios = ratios_of(rows, name=name)
-    figure, axes = self.plot.subplots(figsize=(7, 0.9 + 0.3 * len(names)), layout='constrained')
-    self.ratios(axes, names, xs, ratios, f'{data.get("mpi", data.get("header", {}).get("mpi", ""))}: time over the MPI\'s')
-    self.save(figure, path, source)
-
   def map(self, data, path, source):
     """Who is the fastest; the colour is how many times as fast as each block straight to its place."""
     cells = {(cell['bytes'], cell['ranks']): cell for cell in data['cells']}
@@ -244,22 +201,6 @@ class Drawing:
     axes.set_ylabel('N, blocks uniform in 0..N')
     axes.set_title(f'Alltoallv, the fastest by {data["map"]}')
     figure.colorbar(image, label='log2 of the gain over straight messages')
-    self.save(figure, path, source)
-
-  def simulated(self, data, path, source):
-    figure, axes = self.plot.subplots(figsize=(7, 4), layout='constrained')
-    markers = 'o^svDPX*'
-    for i, (line, points) in enumerate(simulated_curves(data).items()):
-      rival = line in RIVALS.values()
-      axes.plot([point[0] for point in points], [point[1] for point in points], '--' if rival else '-',
-                color=('black', 'gray')[i % 2] if rival else None, marker=markers[i % len(markers)], label=line)
-    axes.set_xscale('log', base=2)
-    axes.set_yscale('log')
-    axes.set_xlabel('bytes of a block')
-    axes.set_ylabel('µs, simulated')
-    axes.set_title(f'{data["collective"]}, {data["ranks"]} ranks on {data["nodes"]} nodes, {data["network"]["name"]}')
-    axes.grid(True, which='major', alpha=0.3)
-    axes.legend(fontsize=6)
     self.save(figure, path, source)
 
   def panels(self, data, path, source):

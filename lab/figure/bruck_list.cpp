@@ -32,9 +32,9 @@ SimulatedFigure figure_of(std::string name, const std::string& number, const std
       number;
   f.title = "Non-uniform Bruck, figure " + number + ", simulated: " + title;
   f.constants =
-      "Some of its constants are [fitted](theta.md) to five numbers of the paper, which have no verdict here; that "
-      "page says how far the "
-      "others are missed.";
+      "Some of its constants are [fitted](between-nodes.md#the-network-theta) to five numbers of the paper, which have "
+      "no "
+      "verdict here; that page says how far the others are missed.";
   f.how =
       "There are 64 ranks a node on a Cray Aries; the paper measured on Theta, nodes of 64 cores. A block is taken for "
       "the mean of "

@@ -37,13 +37,6 @@ class Pictures(unittest.TestCase):
     self.source.with_suffix('.svg').write_text('<svg/>')
     self.assertIn('is of other data', pictures.what_is_wrong(self.source))
 
-  def test_runs_of_a_table_have_a_number_behind_the_name(self):
-    names = ['name-1', 'name-2', 'name-10', 'name-other-1', 'name-other', 'another-name-1']
-    for name in names:
-      self.source.with_name(f'{name}.json').write_text(json.dumps({'rows': [ROW]}))
-    found = pictures.runs_of(self.source.with_name('name-1.json'))
-    self.assertEqual([path.stem for path in found], ['name-1', 'name-10', 'name-2'])
-
   def test_a_new_way_of_drawing_needs_new_pictures(self):
     self.draw()
     with unittest.mock.patch.dict(pictures.DRAWING, panels=pictures.DRAWING['panels'] + 1):
@@ -53,10 +46,8 @@ class Pictures(unittest.TestCase):
 
   def test_forms(self):
     self.assertEqual(pictures.kind_of({'plots': [{'rows': [ROW]}]}), 'figure')
-    self.assertEqual(pictures.kind_of({'rows': [ROW]}), 'table')
     self.assertEqual(pictures.kind_of({'map': 'x', 'cells': []}), 'map')
-    self.assertEqual(pictures.kind_of({'map': 'blocked:2', 'network': {}, 'collective': 'alltoall', 'rows': []}), 'simulated')
-    for other in ([], {'rows': [{'bytes': 1}]}, {'plots': [{'rows': []}]}, {'setups': []}):
+    for other in ([], {'rows': [ROW]}, {'figure': 'gpu-6', 'plots': [{'rows': [ROW]}]}, {'plots': [{'rows': []}]}, {'setups': []}):
       self.assertIsNone(pictures.kind_of(other))
 
   def test_curves_have_the_spread_of_the_runs(self):

@@ -19,20 +19,13 @@ sys.path.insert(0, str(ROOT / 'lab'))
 sys.path.insert(0, str(ROOT / 'bench'))
 import applications  # noqa: E402
 import figures  # noqa: E402
-import gpu_numbers  # noqa: E402
-import hosts_page  # noqa: E402
-import played_hosts  # noqa: E402
+import beside  # noqa: E402
 import results  # noqa: E402
-import theta_page  # noqa: E402
 
 RESULTS = ROOT / 'docs' / 'results'
 INDEX = 'README.md'
 # Pages of several files of data: who writes them says whether they are what it would write.
-WRITERS = {'before-after.md': ['bench/before_after.py', 'check'], 'between-nodes.md': ['bench/hosts_page.py', 'check'],
-           'demo.md': ['scripts/demo.py', '--check', 'docs/results/demo.json'], 'fft2d.md': ['bench/fft2d.py', '--check'],
-           'gpu.md': ['bench/gpu_page.py', 'check'], 'model.md': ['bench/model_page.py', 'check'],
-           'requests.md': ['bench/requests_page.py', 'check'], 'scale.md': ['bench/scale_page.py', 'check'],
-           'theta.md': ['bench/theta_page.py', 'check'], 'tuna.md': ['bench/tuna_page.py', 'check']}
+WRITERS = {f'{name}.md': ['bench/pages', 'check', name] for name in ('as-programs-call', 'between-nodes', 'inside-a-node', 'gpu')}
 # Only the tool can compute what stands there, so docs.figures checks it.
 COMPUTED = {'maps.md': 'lab/figures.py check'}
 WITHOUT_NUMBERS = {INDEX: 'the index: counts of verdicts, which lab/figures.py and lab/applications.py check, and words',
@@ -83,7 +76,7 @@ def without_row(folder):
   index = (folder / INDEX).read_text()
   rows = [line for line in index.splitlines() if line.startswith('| ')]
   names = [str(page.relative_to(folder)) for page in pages(folder)]
-  return [name for name in names if name != INDEX and not any(f'({name})' in row for row in rows)]
+  return [name for name in names if name != INDEX and not any(f'({name}{end}' in row for row in rows for end in ')#')]
 
 
 # ---- Numbers of ranks that somebody typed ----
@@ -133,7 +126,9 @@ def is_of_paper(cells):
 
 
 def data_named(name):
-  return data_of(RESULTS / f'{name}.md')
+  """Of a page with a folder of data, of all its files."""
+  files = sorted((RESULTS / name).glob('*.json'))
+  return [json.loads(path.read_text()) for path in files] if files else data_of(RESULTS / f'{name}.md')
 
 
 class Stored(unittest.TestCase):
@@ -153,10 +148,9 @@ class Stored(unittest.TestCase):
         done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-  def test_each_script_is_a_test_of_its_own(self):
-    listed = (ROOT / 'tests' / 'docs' / 'CMakeLists.txt').read_text()
-    scripts = [pathlib.Path(command[0]).stem for command in WRITERS.values()]
-    self.assertEqual([script for script in scripts if not re.search(rf'[:/]{script}(?:\.py\n|:)', listed)], [])
+  def test_each_page_is_a_test_of_its_own(self):
+    listed = re.search(r'foreach\(page ([^)]*)\)', (ROOT / 'tests' / 'docs' / 'CMakeLists.txt').read_text())[1].split()
+    self.assertEqual([f'{name}.md' for name in listed], list(WRITERS))
 
   def test_all_that_is_registered_is_there(self):
     self.assertEqual([name for name in [*WRITERS, *COMPUTED, *WITHOUT_NUMBERS] if not (RESULTS / name).is_file()], [])
@@ -179,6 +173,7 @@ class Repeating(unittest.TestCase):
   def test_each_program_is_repeated(self):
     repeated = self.names(results.usual_jobs) + self.names(results.long_jobs)
     self.assertEqual([name for name in applications.APPLICATIONS if name not in repeated], [])
+    self.assertEqual([name for name in beside.MEASUREMENTS if f'inside-a-node/{name}' not in repeated], [])
 
   def test_each_stored_figure_is_repeated(self):
     repeated = self.names(results.usual_jobs) + self.names(results.long_jobs)
@@ -189,27 +184,11 @@ class Repeating(unittest.TestCase):
     commands = [command for jobs in (results.usual_jobs, results.long_jobs) for job in jobs(self.OPTIONS, '') for command in job.commands]
     self.assertEqual([command for command in commands if not any(word.startswith('nowhere') for word in command)], [])
 
-  def test_old_runs_of_a_layout_go_when_a_new_one_comes(self):
-    with tempfile.TemporaryDirectory() as folder:
-      runs = played_hosts.Runs(folder)
-      for name, commit in (('a-1', 'old'), ('a-2', 'abc'), ('a-3', 'old'), ('a-b-3', 'old')):
-        pathlib.Path(folder, f'{name}.json').write_text(json.dumps({'commit': commit}))
-      self.assertTrue(runs.is_done('a', 2, 'abc'))
-      self.assertFalse(runs.is_done('a', 1, 'abc'))
-      self.assertFalse(runs.is_done('a', 2, ''))
-      runs.store('a', 1, {'commit': 'abc'}, [{'bytes': 8}], ['bytes'])
-      self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()), ['a-1', 'a-2', 'a-b-3'])
-      # Of changed sources nobody knows; those measured just now stay.
-      changed = played_hosts.Runs(folder)
-      for run in (1, 2):
-        changed.store('a', run, {'commit': 'abc+'}, [], [])
-      self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()), ['a-1', 'a-2', 'a-b-3'])
-
   def test_fft2d_is_done_with_all_its_turns(self):
     with tempfile.TemporaryDirectory() as folder:
       path = pathlib.Path(folder) / 'openmpi-2.json'
       self.assertFalse(results.is_fft2d_done(path, 'abc', 2))
-      path.write_text(json.dumps({'commit': 'abc', 'runs': [{'turn': turn} for turn in (0, 0, 1, 1)]}))
+      path.write_text(json.dumps({'commit': 'abc', 'rows': [{'total_s': [1, 2]}]}))
       self.assertTrue(results.is_fft2d_done(path, 'abc', 2))
       self.assertFalse(results.is_fft2d_done(path, 'abc', 5))
       self.assertFalse(results.is_fft2d_done(path, 'def', 2))
@@ -258,56 +237,11 @@ class Seen(unittest.TestCase):
     self.assertEqual(len(wrong_ranks(of_paper.format('With 4 ranks'), is_of_paper, lambda name: data)), 1)
     self.assertEqual(len(wrong_ranks('| `a` | calls of 4 ranks |', None, lambda name: data)), 1)
 
-  def test_leaders_that_send_otherwise_are_not_compared(self):
-    rows = [{'served_by': 'leaders:leaders=1,exchange=bruck', 'mpi_us': 2, 'quadrille_us': 1}]
-    layout = types.SimpleNamespace(runs=[{}], chosen=lambda *words, **more: [(8, rows)])
-    self.assertEqual(hosts_page.gains_of_runs([layout], hosts_page.leader_gains), [])
-    rows[0]['served_by'] = 'leaders:leaders=1,exchange=spread-out,piece=65536'
-    self.assertEqual(hosts_page.gains_of_runs([layout], hosts_page.leader_gains), [2])
-
-  def test_ratios_near_the_aim_and_rows_of_the_mpi(self):
-    self.assertEqual([hosts_page.near(number, 1.05) for number in (1.053, 1.05, 1.06)], ['1.053', '1.05', '1.06'])
-    def most(*rows):
-      rows = [(8, [{'collective': 'alltoall', 'served_by': by, 'mpi_us': 100, 'quadrille_us': one} for one in us]) for by, *us in rows]
-      layout = types.SimpleNamespace(runs=[{}, {}], chosen=lambda collectives: rows)
-      return hosts_page.row_of_most('openmpi', {('openmpi', '4x4'): layout}).split(' | ')[-1]
-    self.assertEqual(most(('mpi', 118), ('leaders', 90)), 'reached |')
-    self.assertEqual(most(('mpi', 118), ('leaders', 110)), 'within the noise |')
-    self.assertEqual(most(('mpi', 101), ('leaders', 110)), 'not reached |')
-    self.assertEqual(most(('mpi', 99, 110, 112), ('leaders', 90)), 'reached |')
-    # All runs took longer: that is not noise.
-    self.assertEqual(most(('mpi', 102, 110, 112), ('leaders', 90)), 'not reached |')
-
-  def test_a_border_of_theta_that_is_far_off(self):
-    self.assertEqual(theta_page.off_text({'what': 'MPI over two-phase, 256 ranks', 'simulated': 2.0, 'paper': [None, 1]}),
-                     '256 ranks, 2.00 and not below 1')
-
   def test_numbers_in_words(self):
     for text in ('takes 0.5 of it', '12 us', '3 µs a call', '20% less', '1.06 GB/s', '4 times as fast', 'in 300 ms'):
       self.assertTrue(measured_in(text), text)
     for text in ('sections 3.3 and 5', '16 hosts of 4 ranks', '1 agree, 7 disagree', '256 B to 32 KiB', 'figures 12 to 14', 'N = 512'):
       self.assertEqual(measured_in(text), [], text)
-
-  def test_numbers_in_the_words_on_gpus(self):
-    for words in ('takes 12 us', '1,130 with less', '3.1 times its time', 'with 3.5 times', 'with 12 us', 'with 4 to 13 us',
-                  'run 3, 256 us', '5 % at most', '{pull_2} and 550 with 4', '9 values were wrong'):
-      self.assertTrue(gpu_numbers.typed(words), words)
-    for words in ('with 2 ranks, {pull_4} with 4 and {pull_8} with 8', 'runs 1 and 2', 'on 2, 3 and 4', 'blocks of 64 B to 4 KiB',
-                  '`stride=5` on 4 ranks', '[bare copies](#of-2)'):
-      self.assertEqual(gpu_numbers.typed(words), [], words)
-
-  def test_words_on_gpus_of_which_the_data_say_otherwise(self):
-    said = gpu_numbers.Said()
-    said.numbers(us=12, more=13)
-    said.claim('It takes {us} us, the least.', False)
-    page = said.fill('It takes {us}\nus, the least.')
-    self.assertEqual(page, 'It takes 12\nus, the least.')
-    found = said.problems(page)
-    self.assertIn('the data say otherwise: It takes 12 us, the least.', found)
-    self.assertIn('is in no words: more', found)
-    self.assertNotIn('is not said any more: It takes 12 us, the least.', found)
-    self.assertIn('is not said any more: It takes 12 us, the least.', said.problems('It takes 13 us.'))
-    self.assertRaises(KeyError, said.fill, '{nobody}')
 
 
 if __name__ == '__main__':

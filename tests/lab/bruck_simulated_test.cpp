@@ -129,9 +129,9 @@ TEST(BruckClaims, OfLinesThatAreAlikeHaveNoVerdict) {
   EXPECT_EQ(verdict(json), "cannot be tested here");
 }
 
-// bench/theta_page.py writes there what it fitted.
+// bench/theta.py writes there what it fitted.
 TEST(Theta, HasTheConstantsOfTheFit) {
-  std::ifstream file(std::string(QUADRILLE_RESULTS) + "/theta/fit.json");
+  std::ifstream file(std::string(QUADRILLE_RESULTS) + "/between-nodes/theta.json");
   const auto fit = nlohmann::json::parse(file, nullptr, false);
   ASSERT_TRUE(fit.is_object());
   simulate::Network network;
