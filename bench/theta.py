@@ -18,7 +18,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / 'lab'))
-from programs.stored import text_of  # noqa: E402  pylint: disable=wrong-import-position
+from programs.stored import nested_text  # noqa: E402  pylint: disable=wrong-import-position
 
 STORED = ROOT / 'docs' / 'results' / 'between-nodes' / 'theta.json'
 HERE = 64  # ranks a node, as the paper's
@@ -151,8 +151,7 @@ def row_of(one, number):
 
 def store(ways):
   head = {'command': 'bench/theta.py fit build/openmpi/bin/quadrille-lab', 'chosen': CHOSEN}
-  texts = [text_of({key: value for key, value in way.items() if key != 'rows'}, way['rows']).strip() for way in ways]
-  STORED.write_text(text_of(head, []).replace('"rows": []', '"ways": [' + ',\n '.join(texts) + ']'), encoding='utf-8')
+  STORED.write_text(nested_text(head, 'ways', ways), encoding='utf-8')
 
 
 def fit(lab):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Repeats the figures of the papers that a machine of two cores can repeat, one after the other, with their pages and maps, and what
+"""Repeats the figures of the papers that a machine of two cores can repeat, one after the other, with their maps, and what
 is measured beside the papers.
 
   lab/results.py --build build/openmpi --out FOLDER [--runs N] [--only REGEX] [--long]
@@ -22,10 +22,14 @@ import subprocess
 import sys
 import time
 
-import figures
 from programs.common import ROOT, commit_of
 
 sys.path.insert(0, str(ROOT / 'bench'))
+
+# A paper's figures have a folder of their own, which has the name of its page, and in it one for what was measured over hosts that
+# this machine plays.
+PAPERS = {'hint-': 'hint', 'iso-': 'isomorphic', 'bruck-': 'bruck', 'co-': 'cache-oblivious', 'map-': 'bruck'}
+PLAYED = 'hosts'
 
 # (figure, ranks, options of the launcher, about how many seconds a run takes). Copies that caches decide on are measured with
 # a core for each rank; where an order needs more ranks than cores, and where messages count, with eight.
@@ -41,7 +45,8 @@ WITHOUT_RUNS = {'iso-table-2'}
 COMPUTED = [('co-table-1', 5), ('co-table-2', 5)] + [
     (f'bruck-{number}-simulated', seconds) for number, seconds in ((2, 5), (6, 100), (7, 15), (8, 10), (9, 40), (10, 10))] + [
     ('co-12-simulated', 15), ('co-13-simulated', 10)]
-# By lab/applications.py: whole programs; numbers of ranks ('': the usual ones), and about how many seconds a run takes. With all ranks those of several MPIs take too long beside the others: --long has them.
+# By lab/applications.py: whole programs; numbers of ranks ('': the usual ones), and about how many seconds a run takes. With all ranks
+# those of several MPIs take too long beside the others: --long has them.
 PROGRAMS = [('bruck-11', '', 25), ('bruck-12', '', 10), ('hint-3', '', 10), ('hint-12', '2,8', 40), ('hint-15', '2,8', 40),
             ('co-14', '', 225), ('co-15', '', 215), ('co-copies', '', 65)]
 # By lab/beside.py, beside the papers: about how many seconds a run takes.
@@ -89,27 +94,34 @@ def is_done(path, commit, ranks=''):
   return known and (not ranks or f'--ranks {ranks} ' in data.get('command', ''))
 
 
+def folder_of(name):
+  """Of a figure of a paper; '' for what is measured beside the papers."""
+  return next((folder for prefix, folder in PAPERS.items() if name.startswith(prefix)), '')
+
+
 def words_of_runs(figure, runs):
   return ['--runs', str(runs)] if runs > 1 and figure not in WITHOUT_RUNS else []
 
 
 def figure_job(options, commit, figure, ranks, launcher, seconds):
+  folder = options.out / folder_of(figure)
   command = [shutil.which('mpirun.openmpi') or 'mpirun', '-n', str(ranks), *launcher.split(), f'{options.build}/bin/quadrille-lab', 'bench',
-             '--figure', figure, '--results', str(options.out), *words_of_runs(figure, options.runs)]
+             '--figure', figure, '--results', str(folder), *words_of_runs(figure, options.runs)]
   return Job(figure, f'{ranks} ranks', seconds * (1 if figure in WITHOUT_RUNS else options.runs), [command],
-             lambda: is_done(options.out / f'{figure}.json', commit))
+             lambda: is_done(folder / f'{figure}.json', commit))
 
 
 def computed_job(options, figure, seconds):
-  command = [f'{options.build}/bin/quadrille-lab', 'bench', '--figure', figure, '--results', str(options.out)]
+  command = [f'{options.build}/bin/quadrille-lab', 'bench', '--figure', figure, '--results', str(options.out / folder_of(figure))]
   return Job(figure, 'computed', seconds, [command])
 
 
 def program_job(options, commit, name, ranks, seconds):
+  folder = options.out / folder_of(name)
   command = [sys.executable, str(pathlib.Path(__file__).with_name('applications.py')), 'run', '--only', name, '--build',
-             str(options.build), '--out', str(options.out), '--runs', str(options.runs), *(['--ranks', ranks] if ranks else [])]
+             str(options.build), '--out', str(folder), '--runs', str(options.runs), *(['--ranks', ranks] if ranks else [])]
   wanted = ranks or usual_ranks(name)
-  return Job(name, f'{wanted} ranks', seconds * options.runs, [command], lambda: is_done(options.out / f'{name}.json', commit, wanted))
+  return Job(name, f'{wanted} ranks', seconds * options.runs, [command], lambda: is_done(folder / f'{name}.json', commit, wanted))
 
 
 def usual_ranks(name):
@@ -119,13 +131,13 @@ def usual_ranks(name):
 
 def hosts_job(options, commit, figure, hosts, ranks, seconds):
   """Played by tests/cluster/hosts.py; rank 0 is on this machine's own files."""
-  folder = options.out / figures.PLAYED
+  folder = options.out / folder_of(figure) / PLAYED
   path = folder / f'{figure}.json'
   command = [sys.executable, str(ROOT / 'tests' / 'cluster' / 'hosts.py'), '--hosts', str(hosts), '--ranks', str(ranks), '--mpirun',
              shutil.which('mpirun.openmpi') or 'mpirun', '--', f'{options.build}/bin/quadrille-lab', 'bench', '--figure', figure, '--results',
              str(folder), *words_of_runs(figure, options.runs)]
-  return Job(f'{figures.PLAYED}/{figure}', f'{ranks} ranks on {hosts} hosts', seconds * options.runs, [command],
-             lambda: is_done(path, commit), lambda: figures.note_hosts([path]))
+  return Job(f'{PLAYED}/{figure}', f'{ranks} ranks on {hosts} hosts', seconds * options.runs, [command],
+             lambda: is_done(path, commit))
 
 
 def beside_job(options, commit, name, seconds):
@@ -191,7 +203,8 @@ def main():
   parser.add_argument('--only', default='')
   parser.add_argument('--long', action='store_true')
   options = parser.parse_args()
-  options.out.mkdir(parents=True, exist_ok=True)
+  for folder in set(PAPERS.values()):
+    (options.out / folder / PLAYED).mkdir(parents=True, exist_ok=True)
   commit = commit_of(options.build)
   jobs = [job for job in (long_jobs if options.long else usual_jobs)(options, commit)
           if re.search(options.only, job.name) and job.commands]
@@ -208,7 +221,7 @@ def main():
   for name, model in MAPS:
     if not options.only and not options.long:
       subprocess.run([f'{options.build}/bin/quadrille-lab', 'show', '--map', '--model', model, '--map-json',
-                      str(options.out / f'{name}.json')], check=True, stdout=subprocess.DEVNULL)
+                      str(options.out / folder_of(name) / f'{name}.json')], check=True, stdout=subprocess.DEVNULL)
   print(f'took {minutes(time.time() - began)}; {options.out / "times.txt"} says what each took', flush=True)
   for name in failed:
     print(f'{name} was not measured; see {options.out / "log.txt"}', file=sys.stderr)

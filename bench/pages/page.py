@@ -15,7 +15,8 @@ import typing
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = ROOT / 'docs' / 'results'
 sys.path[:0] = [str(ROOT / 'lab'), str(ROOT / 'bench')]
-from programs.common import bounds_of, word_of  # noqa: E402  pylint: disable=wrong-import-position
+from programs.common import (AT_THIS_SCALE, MEASURED, NO_MACHINE, NO_OTHER_WAY, NOT_BUILT, NOT_MEASURED, SIMULATED, UNTOLD,  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+                             bounds_of, word_of)
 from programs.stored import load  # noqa: E402  pylint: disable=wrong-import-position
 
 # ---- Numbers as text ----
@@ -88,12 +89,6 @@ def measured_on(heads):
 def table(head, rows):
   lines = ['| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)]
   return '\n'.join(lines + ['| ' + ' | '.join(map(str, row)) + ' |' for row in rows])
-
-
-MEASURED, AT_THIS_SCALE, SIMULATED = 'measured', 'at this scale', 'simulated'
-UNTOLD = 'cannot be told'
-NO_MACHINE, NOT_MEASURED, NOT_BUILT = 'no machine', 'not measured', 'not built'
-NO_OTHER_WAY = 'could not have come out otherwise'
 
 
 class Claim(typing.NamedTuple):

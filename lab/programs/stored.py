@@ -33,6 +33,12 @@ def text_of(head, rows, digits=DIGITS):
   return '{' + ',\n '.join(parts) + '}\n'
 
 
+def nested_text(head, name, parts):
+  """The same of several parts under a name, each with a head and rows of its own."""
+  texts = [text_of({key: value for key, value in part.items() if key != 'rows'}, part['rows']).strip() for part in parts]
+  return text_of(head, []).replace('"rows": []', f'{line_of(name)}: [' + ',\n '.join(texts) + ']')
+
+
 def store(path, head, rows, digits=DIGITS):
   path = pathlib.Path(path)
   path.parent.mkdir(parents=True, exist_ok=True)

@@ -79,7 +79,7 @@ ordered_json plot_json(const GpuPlot& plot, const GpuPlotRows* measured) {
 }
 
 ordered_json claim_json(const GpuClaim& claim, const Verdict& verdict) {
-  const bool tested = verdict.word != Verdict::Word::cannot_be_tested;
+  const bool tested = verdict.word != Verdict::Word::cannot_be_told;
   ordered_json json = {{"text", claim.text},
                        {"plot", claim.plot},
                        {"fast", claim.fast},
@@ -164,7 +164,7 @@ std::string compared_text(const GpuClaim& claim) {
 }
 
 std::string claim_line(const GpuClaim& claim, const Verdict& verdict) {
-  const bool tested = verdict.word != Verdict::Word::cannot_be_tested;
+  const bool tested = verdict.word != Verdict::Word::cannot_be_told;
   return fmt::format("| {} | {} | {} | {} | {}{} |\n", claim.text, compared_text(claim), claim.paper,
                      tested ? fmt::format("{:.2f}", verdict.here) : "-",
                      tested && claim.paper == "-" ? "no number to compare with" : to_text(verdict.word),
