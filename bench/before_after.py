@@ -81,7 +81,12 @@ def add(path, arguments, rows):
   if {name: known.get(name) for name in commits} != commits:
     known = {}
   command = shlex.join(command_of(pathlib.Path('BUILD'), arguments, 'FILE'))
-  head = {**commits, 'cpu': cpu_name(), 'processors': os.cpu_count(), 'commands': list(dict.fromkeys([*known.get('commands', []), command]))}
+  head = {
+    **commits,
+    'cpu': cpu_name(),
+    'processors': os.cpu_count(),
+    'commands': list(dict.fromkeys([*known.get('commands', []), command])),
+  }
   tables = {'rows': known.get('rows', []) + rows} | ({'mixed': known['mixed']} if 'mixed' in known else {})
   kept = {name: value for name, value in known.items() if name not in head and name not in tables}
   store(path, {**head, **kept}, tables)

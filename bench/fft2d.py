@@ -60,13 +60,25 @@ def measure(arguments):
       said = subprocess.run(ways[way], env=dict(os.environ, **FOR_OPEN_MPI), capture_output=True, text=True, check=True)
       runs[way].append(json.loads(said.stdout.splitlines()[-1]))
   first = runs['mpi'][0]
-  store(arguments.to, {
-      'command': ' '.join([pathlib.Path(launcher).name, *command[1:]]), 'mpi': version_of(launcher), 'commit': commit_of(arguments.build),
-      'processor': cpu_name(), 'processors': os.cpu_count(), 'pinned': pinned,
-      'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'), 'ranks': first['ranks'], 'mesh': first['mesh'],
+  store(
+    arguments.to,
+    {
+      'command': ' '.join([pathlib.Path(launcher).name, *command[1:]]),
+      'mpi': version_of(launcher),
+      'commit': commit_of(arguments.build),
+      'processor': cpu_name(),
+      'processors': os.cpu_count(),
+      'pinned': pinned,
+      'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
+      'ranks': first['ranks'],
+      'mesh': first['mesh'],
       'block_bytes': first['block_bytes'][0],
-      'largest_error': max(run[key] for some in runs.values() for run in some for key in ('spectrum_max', 'round_trip_max'))},
-      [row_of(way, some) for way, some in runs.items()])
+      'largest_error': max(
+        run[key] for some in runs.values() for run in some for key in ('spectrum_max', 'round_trip_max')
+      ),
+    },
+    [row_of(way, some) for way, some in runs.items()],
+  )
 
 
 def main():

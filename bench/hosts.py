@@ -35,7 +35,10 @@ UNIFORM = ['--distribution', 'uniform']
 def commands_of_chosen(name):
   """The words of `quadrille bench`, one for each collective. With one rank a host two algorithms are forced, too."""
   if CHOSEN[name][1] == 1:
-    what, collectives = ['--sizes', '8,64,128,200,256,512,1K', '--algorithms', 'default,mn-co,spread-out'], ('alltoall', 'alltoallv')
+    what, collectives = (
+      ['--sizes', '8,64,128,200,256,512,1K', '--algorithms', 'default,mn-co,spread-out'],
+      ('alltoall', 'alltoallv'),
+    )
   else:
     what, collectives = ['--sizes', '8,64,512,1K,8K,64K,256K'], ('alltoall', 'alltoallv', 'allgather', 'allgatherv')
   return [[one, *(UNIFORM if one.endswith('v') else []), *what] for one in collectives]
@@ -49,8 +52,13 @@ def two_phase(*radices):
   return [f'two-phase-bruck:radix={radix}' for radix in radices]
 
 
-FOUR = [*tuna(2, 4, staggered=('4,exchange=staggered', '4,exchange=staggered,burst=4')), *two_phase(2, 4, 16), 'leaders:leaders=1',
-        'leaders:leaders=4', 'mn-co']
+FOUR = [
+  *tuna(2, 4, staggered=('4,exchange=staggered', '4,exchange=staggered,burst=4')),
+  *two_phase(2, 4, 16),
+  'leaders:leaders=1',
+  'leaders:leaders=4',
+  'mn-co',
+]
 FLAT = [*two_phase(2, 4, 16, 8), 'spread-out', 'mn-co']
 TUNA = {'openmpi-4x4': (4, 4, FOUR), 'mpich-4x4': (4, 4, FOUR),
         'openmpi-2x8': (2, 8, [*tuna(2, 3, 8, staggered=('8,exchange=staggered',)), *two_phase(2, 4, 16), 'leaders:leaders=1',
@@ -88,9 +96,27 @@ def results_of(mpi, hosts, here, words):
   launcher = re.search(r'^QUADRILLE_MPIRUN:\w+=(.*)$', (build / 'CMakeCache.txt').read_text(), re.M)[1]
   environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
   with tempfile.TemporaryDirectory() as folder:
-    subprocess.run([sys.executable, ROOT / 'tests' / 'cluster' / 'hosts.py', *options_of(mpi, hosts, here), '--mpirun', launcher, '--', 'env',
-                    f'QUADRILLE_TUNING={folder}/none.json', str(build / 'bin' / 'quadrille'), 'bench', *words, '--json',
-                    f'{folder}/rows.json'], env=environment, check=True, timeout=900, stdout=subprocess.DEVNULL)
+    subprocess.run(
+      [
+        sys.executable,
+        ROOT / 'tests' / 'cluster' / 'hosts.py',
+        *options_of(mpi, hosts, here),
+        '--mpirun',
+        launcher,
+        '--',
+        'env',
+        f'QUADRILLE_TUNING={folder}/none.json',
+        str(build / 'bin' / 'quadrille'),
+        'bench',
+        *words,
+        '--json',
+        f'{folder}/rows.json',
+      ],
+      env=environment,
+      check=True,
+      timeout=900,
+      stdout=subprocess.DEVNULL,
+    )
     return json.loads(pathlib.Path(folder, 'rows.json').read_text())
 
 
@@ -107,14 +133,35 @@ def runs_in(path, commit):
 
 def with_run(rows, measured):
   """The rows of a file with one more run, `measured` by the benchmark. `by` has one name if all runs have the same."""
-  found = {(row['collective'], row['algorithm'], row['bytes']): {**row, 'by': row['by'] if len(row['by']) > 1 else row['by'] * len(row['us'])}
-           for row in rows}
+  found = {
+    (row['collective'], row['algorithm'], row['bytes']): {
+      **row,
+      'by': row['by'] if len(row['by']) > 1 else row['by'] * len(row['us']),
+    }
+    for row in rows
+  }
   for one in measured:
-    row = found.setdefault((one['collective'], one['algorithm'], one['bytes']), {
-        'collective': one['collective'], 'algorithm': one['algorithm'], 'bytes': one['bytes'], 'mpi_us': [], 'us': [], 'ratio': [], 'by': [],
-        'batches': [], 'errors': 0})
-    for name, value in (('mpi_us', one['mpi_us']), ('us', one['quadrille_us']), ('ratio', one['pair_ratio']), ('by', one['served_by']),
-                        ('batches', one['batches'])):
+    row = found.setdefault(
+      (one['collective'], one['algorithm'], one['bytes']),
+      {
+        'collective': one['collective'],
+        'algorithm': one['algorithm'],
+        'bytes': one['bytes'],
+        'mpi_us': [],
+        'us': [],
+        'ratio': [],
+        'by': [],
+        'batches': [],
+        'errors': 0,
+      },
+    )
+    for name, value in (
+      ('mpi_us', one['mpi_us']),
+      ('us', one['quadrille_us']),
+      ('ratio', one['pair_ratio']),
+      ('by', one['served_by']),
+      ('batches', one['batches']),
+    ):
       row[name].append(value)
     row['errors'] += one['errors']
   return [{**row, 'by': row['by'] if len(set(row['by'])) > 1 else row['by'][:1]} for row in found.values()]
@@ -136,7 +183,10 @@ class Layouts:
 def lacking(kind, folder, runs, only=''):
   """(name, layout) of each run that is not measured yet, run by run: what slows the machine for a while meets all layouts."""
   wanted = {name: layout for name, layout in layouts(kind).items() if only in name and is_built(layout[0])}
-  done = {name: runs_in(pathlib.Path(folder) / f'{name}.json', commit_of(ROOT / 'build' / layout[0])) for name, layout in wanted.items()}
+  done = {
+    name: runs_in(pathlib.Path(folder) / f'{name}.json', commit_of(ROOT / 'build' / layout[0]))
+    for name, layout in wanted.items()
+  }
   return [(name, layout) for run in range(int(runs)) for name, layout in wanted.items() if run >= done[name]]
 
 

@@ -25,15 +25,37 @@ FITTED = re.compile(r'^\s+(\w+)\s+(\d+)\s+(\S+)\s+([\d.]+)\s+([\d.]+)$')
 
 def predicted(tool, table, row, algorithm):
   """Microseconds; None if the model says nothing of that algorithm."""
-  words = [tool, 'explain', row['collective'], '--nodes', str(row['nodes']), '--per-node', str(row['ranks'] // row['nodes']), '--sizes',
-           str(row['bytes']), '--model', table, '--json', '--algorithms', algorithm]
+  words = [
+    tool,
+    'explain',
+    row['collective'],
+    '--nodes',
+    str(row['nodes']),
+    '--per-node',
+    str(row['ranks'] // row['nodes']),
+    '--sizes',
+    str(row['bytes']),
+    '--model',
+    table,
+    '--json',
+    '--algorithms',
+    algorithm,
+  ]
   ranking = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)['ranking']
   return ranking[0]['us'] if ranking else None
 
 
 def row_of(tool, table, row):
-  kept = {'collective': row['collective'], 'bytes': row['bytes'], 'algorithm': row['algorithm'], 'by': row['served_by'], 'mpi_us': row['mpi_us'],
-          'us': row['quadrille_us'], 'batches': row['batches'], 'errors': row['errors']}
+  kept = {
+    'collective': row['collective'],
+    'bytes': row['bytes'],
+    'algorithm': row['algorithm'],
+    'by': row['served_by'],
+    'mpi_us': row['mpi_us'],
+    'us': row['quadrille_us'],
+    'batches': row['batches'],
+    'errors': row['errors'],
+  }
   is_chosen = row['algorithm'] == 'default'
   us = predicted(tool, table, row, 'mpi' if is_chosen else row['algorithm'])
   return kept if us is None else {**kept, 'predicted_mpi_us' if is_chosen else 'predicted_us': us}
@@ -57,8 +79,19 @@ def main(tool, table, fit, *measured):
   rows = [row for file in files for row in file['rows']]
   fitted, said = fit_of(pathlib.Path(fit).read_text(encoding='utf-8'))
   header = files[0]['header']
-  store(STORED, {'mpi': header['mpi'], 'cpu': header['cpu'], 'date': header['date'], 'ranks': rows[0]['ranks'], 'nodes': rows[0]['nodes'],
-                 'said': said, 'table': load(table)}, {'rows': [row_of(tool, table, row) for row in rows], 'fit': fitted})
+  store(
+    STORED,
+    {
+      'mpi': header['mpi'],
+      'cpu': header['cpu'],
+      'date': header['date'],
+      'ranks': rows[0]['ranks'],
+      'nodes': rows[0]['nodes'],
+      'said': said,
+      'table': load(table),
+    },
+    {'rows': [row_of(tool, table, row) for row in rows], 'fit': fitted},
+  )
 
 
 if __name__ == '__main__':

@@ -28,9 +28,16 @@ def run(mpi, ranks, program, *before):
   launcher = re.search(r'^QUADRILLE_MPIRUN:\w+=(.*)$', (ROOT / 'build' / mpi / 'CMakeCache.txt').read_text(), re.M)[1]
   pinned = ['--bind-to', 'core'] if ranks <= os.cpu_count() else []
   last = ['-n', str(ranks), *pinned, f'build/{mpi}/bin/{program}', str(BATCHES[ranks])]
-  environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMPI_MCA_rmaps_base_oversubscribe='1',
-                     QUADRILLE_TUNING='none')
-  answer = subprocess.run([*before, launcher, *last], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=600, check=True)
+  environment = dict(
+    os.environ,
+    OMPI_ALLOW_RUN_AS_ROOT='1',
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
+    OMPI_MCA_rmaps_base_oversubscribe='1',
+    QUADRILLE_TUNING='none',
+  )
+  answer = subprocess.run(
+    [*before, launcher, *last], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=600, check=True
+  )
   shown = ' '.join([*before, 'mpirun', *last])
   print(shown, flush=True)
   return answer.stdout, shown
@@ -48,7 +55,10 @@ def times(text):
 def api_rows(text):
   """Of each block size the times, and the ratios with their quartiles."""
   found = re.findall(r'^(\d+) bytes:(.*)\n   ratios:(.*)$', text, re.M)
-  return [{'bytes': int(size), 'us': times(us), 'ratios': triples(r"\S+/MPI's nonblocking|\S+/\S+", ratios)} for size, us, ratios in found]
+  return [
+    {'bytes': int(size), 'us': times(us), 'ratios': triples(r"\S+/MPI's nonblocking|\S+/\S+", ratios)}
+    for size, us, ratios in found
+  ]
 
 
 SHOWN_OF_NAMES = ('nonblocking', 'persistent', 'both', 'MPI both')
@@ -57,14 +67,25 @@ SHOWN_OF_NAMES = ('nonblocking', 'persistent', 'both', 'MPI both')
 def names_rows(text):
   """The same under MPI's names, with what a call takes longer than by the C API, and what a computation hides of it."""
   found = re.findall(r'^(\d+) bytes:(.*)\n   ratios:(.*)\n   overlap:(.*)$', text, re.M)
-  return [{'bytes': int(size), 'us': {name: us for name, us in times(medians + beside).items() if name in SHOWN_OF_NAMES},
-           'values': triples(r"\S+/MPI's|\S+-API's|hidden by the MPI|hidden", ratios + beside)} for size, medians, ratios, beside in found]
+  return [
+    {
+      'bytes': int(size),
+      'us': {name: us for name, us in times(medians + beside).items() if name in SHOWN_OF_NAMES},
+      'values': triples(r"\S+/MPI's|\S+-API's|hidden by the MPI|hidden", ratios + beside),
+    }
+    for size, medians, ratios, beside in found
+  ]
 
 
 def completion_rows(text):
   """Nanoseconds that a function takes longer that completes the MPI's own requests."""
-  return [{'call': name, 'more_ns': more} for name, more in
-          ((line.split()[0], triples(r'\w+', line)) for line in re.findall(r'nanoseconds more:  (.*)$', text, re.M)) for more in more.values()]
+  return [
+    {'call': name, 'more_ns': more}
+    for name, more in (
+      (line.split()[0], triples(r'\w+', line)) for line in re.findall(r'nanoseconds more:  (.*)$', text, re.M)
+    )
+    for more in more.values()
+  ]
 
 
 def main():
@@ -77,7 +98,9 @@ def main():
       where = {'mpi': mpi, 'ranks': ranks}
       text, commands[f'{mpi}-{ranks}'] = run(mpi, ranks, 'quadrille_requests_bench')
       rows += [where | row for row in api_rows(text)]
-      text, commands[f'names-{mpi}-{ranks}'] = run(mpi, ranks, 'quadrille_taken_bench', f'build/{mpi}/bin/quadrille', 'run', '--')
+      text, commands[f'names-{mpi}-{ranks}'] = run(
+        mpi, ranks, 'quadrille_taken_bench', f'build/{mpi}/bin/quadrille', 'run', '--'
+      )
       names += [where | row for row in names_rows(text)]
       completion += [where | row for row in completion_rows(text)]
   store(STORED, {'cpu': cpu_name(), 'processors': os.cpu_count(), 'commits': commits, 'commands': commands},

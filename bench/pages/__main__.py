@@ -1,8 +1,8 @@
 """Writes the pages of results that are no figures of a paper, from what is stored in docs/results.
 
-  bench/pages write [PAGE...]    docs/results/PAGE.md, by the template bench/pages/PAGE.md.in
-  bench/pages check [PAGE...]    are the pages what is stored? has each number in their words its data?
-  bench/pages claims             the claims of the papers on these pages: page, source, claim, paper, here, verdict, how it was found
+bench/pages write [PAGE...]    docs/results/PAGE.md, by the template bench/pages/PAGE.md.in
+bench/pages check [PAGE...]    are the pages what is stored? has each number in their words its data?
+bench/pages claims             the claims of the papers on these pages: page, source, claim, paper, here, verdict, how it was found
 """
 
 import pathlib
@@ -15,7 +15,12 @@ import gpu  # noqa: E402
 import inside_a_node  # noqa: E402
 from page import RESULTS  # noqa: E402
 
-PAGES = {'as-programs-call': as_programs_call.page, 'between-nodes': between_nodes.page, 'inside-a-node': inside_a_node.page, 'gpu': gpu.page}
+PAGES = {
+  'as-programs-call': as_programs_call.page,
+  'between-nodes': between_nodes.page,
+  'inside-a-node': inside_a_node.page,
+  'gpu': gpu.page,
+}
 
 
 def problems_of(name):

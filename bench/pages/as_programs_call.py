@@ -53,7 +53,14 @@ def names_rows(rows):
     yield [MPIS[mpi], ranks, said(means[0], MOST['nonblocking']), said(means[1], MOST['persistent']), *cells]
   for mpi, name in sorted(MPIS.items()):
     of = [means for (one, _), means in by_run.items() if one == mpi]
-    yield [name, 'all', said(mean([one for one, _ in of]), MOST['nonblocking']), said(mean([one for _, one in of]), MOST['persistent']), '', '']
+    yield [
+      name,
+      'all',
+      said(mean([one for one, _ in of]), MOST['nonblocking']),
+      said(mean([one for _, one in of]), MOST['persistent']),
+      '',
+      '',
+    ]
 
 
 def completion_rows(rows):
@@ -69,24 +76,65 @@ def overlap_rows(rows):
     ours, theirs = row['values']['hidden'], row['values']['hidden by the MPI']
     # The quartiles say whether they differ.
     verdict = 'yes' if ours[0] >= theirs[0] else 'no' if ours[2] < theirs[1] else f'{UNTOLD}: the quartiles overlap'
-    yield [MPIS[row['mpi']], size_text(row['bytes']), f'{row["us"]["both"] / row["us"]["MPI both"]:.2f}', percent(ours), percent(theirs), verdict]
+    yield [
+      MPIS[row['mpi']],
+      size_text(row['bytes']),
+      f'{row["us"]["both"] / row["us"]["MPI both"]:.2f}',
+      percent(ours),
+      percent(theirs),
+      verdict,
+    ]
 
 
 def fill_requests(it):
   data = load(STORED / 'requests.json')
   beside = [row['ratios']['persistent/blocking'][0] for row in data['rows']]
   it.numbers(
-      requests_cpu=data['cpu'], requests_processors=data['processors'], requests_command=data['commands']['openmpi-2'],
-      names_command=data['commands']['names-openmpi-2'], least_beside_blocking=f'{min(beside):.2f}', most_beside_blocking=f'{max(beside):.2f}',
-      most_nonblocking=MOST['nonblocking'], most_small=MOST['small'], most_persistent=MOST['persistent'], most_request=MOST['request'],
-      most_completion=MOST['completion'],
-      api_table=table(['MPI', 'ranks', "nonblocking over the MPI's", "persistent over the MPI's", 'the same, 64 B', 'over blocking, 64 B'],
-                      api_rows(data['rows'])),
-      names_table=table(['MPI', 'ranks', "nonblocking over the MPI's", "persistent over the MPI's", 'request, ns: nonblocking', 'persistent'],
-                        names_rows(data['names'])),
-      completion_table=table(['MPI', 'ranks', '`MPI_Wait`', '`MPI_Test`', '`MPI_Waitall` of four'], completion_rows(data['completion'])),
-      overlap_table=table(['MPI', 'block', 'both, over the MPI', 'hidden', 'hidden by the MPI', 'at least as much'], overlap_rows(data['names'])))
-  it.holds('On Open MPI it is compared', {rival_of(row) for row in data['rows'] if row['mpi'] == 'openmpi'} == {"persistent/MPI's nonblocking"})
+    requests_cpu=data['cpu'],
+    requests_processors=data['processors'],
+    requests_command=data['commands']['openmpi-2'],
+    names_command=data['commands']['names-openmpi-2'],
+    least_beside_blocking=f'{min(beside):.2f}',
+    most_beside_blocking=f'{max(beside):.2f}',
+    most_nonblocking=MOST['nonblocking'],
+    most_small=MOST['small'],
+    most_persistent=MOST['persistent'],
+    most_request=MOST['request'],
+    most_completion=MOST['completion'],
+    api_table=table(
+      [
+        'MPI',
+        'ranks',
+        "nonblocking over the MPI's",
+        "persistent over the MPI's",
+        'the same, 64 B',
+        'over blocking, 64 B',
+      ],
+      api_rows(data['rows']),
+    ),
+    names_table=table(
+      [
+        'MPI',
+        'ranks',
+        "nonblocking over the MPI's",
+        "persistent over the MPI's",
+        'request, ns: nonblocking',
+        'persistent',
+      ],
+      names_rows(data['names']),
+    ),
+    completion_table=table(
+      ['MPI', 'ranks', '`MPI_Wait`', '`MPI_Test`', '`MPI_Waitall` of four'], completion_rows(data['completion'])
+    ),
+    overlap_table=table(
+      ['MPI', 'block', 'both, over the MPI', 'hidden', 'hidden by the MPI', 'at least as much'],
+      overlap_rows(data['names']),
+    ),
+  )
+  it.holds(
+    'On Open MPI it is compared',
+    {rival_of(row) for row in data['rows'] if row['mpi'] == 'openmpi'} == {"persistent/MPI's nonblocking"},
+  )
 
 
 # ---- Two builds beside each other ----
@@ -105,16 +153,28 @@ def fill_builds(it):
   lines = []
   for ranks, collective in cases:
     some = [row for row in rows if (row['ranks'], row['collective']) == (ranks, collective)]
-    slower = '; '.join(f'{size_text(row["bytes"])}: {median_of(row):.2f}, the MPI itself {median_of(row, "mpi_"):.2f}' for row in some
-                       if median_of(row) > SLOWER)
+    slower = '; '.join(
+      f'{size_text(row["bytes"])}: {median_of(row):.2f}, the MPI itself {median_of(row, "mpi_"):.2f}'
+      for row in some
+      if median_of(row) > SLOWER
+    )
     lines.append([collective, ranks, len(some[0]['before_us']), ratios_text([median_of(row) for row in some]),
                   ratios_text([median_of(row, 'mpi_') for row in some]), f'not reached: {slower}' if slower else 'reached'])
   mixed = data['mixed'][0]
-  it.numbers(before=data['before'], after=data['after'], builds_mpi=data['mpi'], builds_command=data['commands'][0],
-             slower=f'{100 * SLOWER - 100:.0f}', builds_table=table(['call', 'ranks', 'runs', 'after over before', 'the MPI itself', 'aim'], lines),
-             mixed_sizes=', '.join(mixed['sizes'].split(',')), mixed_command=data['mixed_command'], mixed_runs=len(mixed['before_ns']),
-             mixed_before=span(mixed['before_ns']), mixed_after=span(mixed['after_ns']),
-             mixed_part=f'{min(mixed["after_ns"]) / min(mixed["before_ns"]):.2f}')
+  it.numbers(
+    before=data['before'],
+    after=data['after'],
+    builds_mpi=data['mpi'],
+    builds_command=data['commands'][0],
+    slower=f'{100 * SLOWER - 100:.0f}',
+    builds_table=table(['call', 'ranks', 'runs', 'after over before', 'the MPI itself', 'aim'], lines),
+    mixed_sizes=', '.join(mixed['sizes'].split(',')),
+    mixed_command=data['mixed_command'],
+    mixed_runs=len(mixed['before_ns']),
+    mixed_before=span(mixed['before_ns']),
+    mixed_after=span(mixed['after_ns']),
+    mixed_part=f'{min(mixed["after_ns"]) / min(mixed["before_ns"]):.2f}',
+  )
 
 
 def page():

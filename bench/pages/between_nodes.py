@@ -5,8 +5,27 @@ import re
 import statistics
 
 import simulated
-from page import (AT_THIS_SCALE, KIB, NO_MACHINE, NOT_MEASURED, RESULTS, Claim, Page, by_size, judged, load, mean, measured_on, middle, near,
-                  ratios_text, reached, size_text, table, untold)
+from page import (
+  AT_THIS_SCALE,
+  KIB,
+  NO_MACHINE,
+  NOT_MEASURED,
+  RESULTS,
+  Claim,
+  Page,
+  by_size,
+  judged,
+  load,
+  mean,
+  measured_on,
+  middle,
+  near,
+  ratios_text,
+  reached,
+  size_text,
+  table,
+  untold,
+)
 
 STORED = RESULTS / 'between-nodes'
 MPIS = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
@@ -32,7 +51,11 @@ class Layout:
     assert not any(row['errors'] for row in self.rows), f'{mpi}, {name}: wrong bytes'
 
   def chosen(self, collectives, least=0, most=math.inf, algorithm='default'):
-    return [row for row in self.rows if row['collective'] in collectives and row['algorithm'] == algorithm and least <= row['bytes'] <= most]
+    return [
+      row
+      for row in self.rows
+      if row['collective'] in collectives and row['algorithm'] == algorithm and least <= row['bytes'] <= most
+    ]
 
 
 def is_noise(row):
@@ -78,7 +101,12 @@ def row_of_most(mpi, layouts):
                    f'{" / ".join(map(short, row["by"]))}' for name, row in above)
   within = bool(above) and bool(noise) and max(ratio(row) for _, row in above) <= max(noise)
   span = f'; noise {ratios_text(noise)}' if noise else ''
-  return [f'no row slower, {MPIS[mpi]}', f'at most {MOST}', (said or 'none') + span, 'within the noise' if within else reached(not above)]
+  return [
+    f'no row slower, {MPIS[mpi]}',
+    f'at most {MOST}',
+    (said or 'none') + span,
+    'within the noise' if within else reached(not above),
+  ]
 
 
 def flat_rows(layout):
@@ -116,25 +144,44 @@ def straight_leaders(layouts):
 def claims_of_chosen(layouts, flat):
   for layout in flat:
     said = f'{MPIS[layout.mpi]}, 16 hosts of one rank'
-    small, larger = gains(layout.chosen(['alltoall'], 1, KIB - 1, 'mn-co')), gains(layout.chosen(['alltoall'], KIB, KIB, 'mn-co'))
+    small, larger = (
+      gains(layout.chosen(['alltoall'], 1, KIB - 1, 'mn-co')),
+      gains(layout.chosen(['alltoall'], KIB, KIB, 'mn-co')),
+    )
     yield Claim(LI.format('a'), 'MN-CO without leaders over MVAPICH2 below 1 KiB, 256 nodes of one rank', '2.23',
                 f'{middle(small)}: `mn-co`, {said}', judged('2.23', small), AT_THIS_SCALE)
     yield Claim(LI.format('a'), 'it is worse for larger blocks', 'below 1', f'{middle(larger)}: `mn-co`, {said}, 1 KiB',
                 judged('below 1', larger), AT_THIS_SCALE)
     ours = [row for row in layout.chosen(['alltoallv']) if all(by.startswith('two-phase-bruck') for by in row['by'])]
-    yield Claim(FAN, 'two-phase Bruck ahead of the MPI up to N = 1,024 and not above, 256 to 4,096 ranks', 'above 1',
-                f'{middle(gains(ours))}: our form, which sends sizes with small data, {said}, N = {ours[0]["bytes"]} to {ours[-1]["bytes"]}',
-                untold(NOT_MEASURED, "neither the paper's form nor N above 1,024"))
+    yield Claim(
+      FAN,
+      'two-phase Bruck ahead of the MPI up to N = 1,024 and not above, 256 to 4,096 ranks',
+      'above 1',
+      f'{middle(gains(ours))}: our form, which sends sizes with small data, {said}, N = {ours[0]["bytes"]} to {ours[-1]["bytes"]}',
+      untold(NOT_MEASURED, "neither the paper's form nor N above 1,024"),
+    )
   for mpi, name in MPIS.items():
     here = straight_leaders([layout for layout in layouts if layout.mpi == mpi])
-    yield Claim(LI.format('b'), 'MN-CO with leaders over MVAPICH2 without below 64 bytes, 128 nodes of 24', '3.81',
-                f'{middle(here)}: leaders that send straight to each other, {name}, 8 B', untold(NOT_MEASURED, 'MN-CO with leaders'))
-    yield Claim(LI.format('b'), 'the same over MVAPICH2 with leaders', '1.88', '-', untold(NOT_MEASURED, f'{name} has no leaders'))
+    yield Claim(
+      LI.format('b'),
+      'MN-CO with leaders over MVAPICH2 without below 64 bytes, 128 nodes of 24',
+      '3.81',
+      f'{middle(here)}: leaders that send straight to each other, {name}, 8 B',
+      untold(NOT_MEASURED, 'MN-CO with leaders'),
+    )
+    yield Claim(
+      LI.format('b'), 'the same over MVAPICH2 with leaders', '1.88', '-', untold(NOT_MEASURED, f'{name} has no leaders')
+    )
   leaders = [by for layout in layouts for row in layout.chosen(['alltoall'], most=8 * KIB - 1)
              for by in (row['by'] * 3 if len(row['by']) == 1 else row['by']) if by.startswith('leaders')]
   one = sum('leaders=1' in re.split('[:,]', by) for by in leaders)
-  yield Claim('Kinkead et al.', "several leaders are best for small blocks, up to 3 times the system's MPI, 32 nodes of 112 cores", '3',
-              f'one leader is chosen in {one} of {len(leaders)} cases below 8 KiB', untold(NOT_MEASURED, 'one and several side by side'))
+  yield Claim(
+    'Kinkead et al.',
+    "several leaders are best for small blocks, up to 3 times the system's MPI, 32 nodes of 112 cores",
+    '3',
+    f'one leader is chosen in {one} of {len(leaders)} cases below 8 KiB',
+    untold(NOT_MEASURED, 'one and several side by side'),
+  )
 
 
 # ---- TuNA ----
@@ -168,7 +215,10 @@ class TunaRuns:
 
   def beside(self, some, others):
     """By size: the best of some over the best of others."""
-    return [(size, min(self.ratio(size, one) for one in some) / min(self.ratio(size, one) for one in others)) for size in self.sizes]
+    return [
+      (size, min(self.ratio(size, one) for one in some) / min(self.ratio(size, one) for one in others))
+      for size in self.sizes
+    ]
 
   def title(self):
     return f'{self.mpi}, {self.hosts} x {self.here}'
@@ -192,7 +242,11 @@ def flat_radices(layout):
   middle_sizes = [size_text(size) for size, near_it in zip(layout.sizes[1:-1], radices[1:-1]) if root in near_it]
   verdict = 'disagrees'
   if ends:
-    verdict = f'agrees at both ends; {root} at {" and ".join(middle_sizes)}' if middle_sizes else f'agrees at both ends; {root} nowhere'
+    verdict = (
+      f'agrees at both ends; {root} at {" and ".join(middle_sizes)}'
+      if middle_sizes
+      else f'agrees at both ends; {root} nowhere'
+    )
   return '; '.join(said), verdict
 
 
@@ -209,7 +263,9 @@ def hierarchical(layout):
 def coalesced_or_staggered(layout):
   staggered = [one for one in layout.algorithms if 'staggered' in one]
   pairs = layout.beside([staggered[0].split(',')[0]], staggered)
-  return f'coalesced over staggered: {by_size(pairs)}', 'agrees' if max(value for size, value in pairs if size <= 8 * KIB) < 1 else 'disagrees'
+  return f'coalesced over staggered: {by_size(pairs)}', 'agrees' if max(
+    value for size, value in pairs if size <= 8 * KIB
+  ) < 1 else 'disagrees'
 
 
 def radix_inside(layout):
@@ -232,7 +288,9 @@ def claims_of_tuna(layouts):
     for layout in some:
       said, verdict = look(layout)
       yield Claim(FAN_TUNA, text, '-', f'{layout.title()}: {said}', verdict, AT_THIS_SCALE)
-  yield Claim(FAN_TUNA, "up to 42 and 138 times as fast as the vendor's MPI (Polaris, Fugaku)", '42, 138', '-', untold(NO_MACHINE))
+  yield Claim(
+    FAN_TUNA, "up to 42 and 138 times as fast as the vendor's MPI (Polaris, Fugaku)", '42, 138', '-', untold(NO_MACHINE)
+  )
   yield Claim(FAN_TUNA, 'working memory for P - 1 - m blocks instead of P', '-',
               'proved for all P to 300 and all radices (`tests/plan/tuna_test.cpp`)', 'agrees', 'proved')
 
@@ -246,11 +304,23 @@ def summary(layouts, flat):
   rows = []
   for collective in COLLECTIVES:
     for mpi in MPIS:
-      of = [[ratio(row) for layout in layouts if layout.mpi == mpi for row in layout.chosen([collective], *ends)] for ends in columns]
+      of = [
+        [ratio(row) for layout in layouts if layout.mpi == mpi for row in layout.chosen([collective], *ends)]
+        for ends in columns
+      ]
       rows.append([collective, MPIS[mpi], *(f'{mean(values):.2f} ({ratios_text(values)})' for values in of)])
-  flat_table = [[collective, MPIS[layout.mpi], *(
-      ratios_text([ratio(row) for row in layout.chosen([collective], algorithm=name)]) for name in ('default', 'mn-co', 'spread-out'))]
-                for layout in flat for collective in ('alltoall', 'alltoallv')]
+  flat_table = [
+    [
+      collective,
+      MPIS[layout.mpi],
+      *(
+        ratios_text([ratio(row) for row in layout.chosen([collective], algorithm=name)])
+        for name in ('default', 'mn-co', 'spread-out')
+      ),
+    ]
+    for layout in flat
+    for collective in ('alltoall', 'alltoallv')
+  ]
   return (table(['call', 'MPI', *(sizes_text(*ends) for ends in columns)], rows),
           table(['call', 'MPI', 'chosen', '`mn-co`', '`spread-out`'], flat_table))
 
@@ -266,13 +336,25 @@ def page():
   beside_leaders = {layout.title(): layout.beside(layout.named('tuna'), layout.named('leaders')) for layout in several}
   behind = [value for pairs in beside_leaders.values() for _, value in pairs if value < 1]
   it.numbers(
-      measured=measured_on(heads), tuna_measured=measured_on([layout.data for layout in tuna]), processor=some['processor'],
-      processors=some['processors'], runs=len(some['rows'][0]['us']), command=some['commands'][0], tuna_command=tuna[0].data['commands'][0],
-      chosen_table=chosen_table, flat_table=flat_table,
-      aims_table=table(['what', 'aim', 'here', ''], [
-          *aim_rows(layouts), *(row_of_most(mpi, [one for one in layouts if one.mpi == mpi]) for mpi in MPIS),
-          *flat_rows(flat[0])]),
-      leaders_list='\n'.join(f'- {title}: {by_size(pairs)}' for title, pairs in beside_leaders.items()))
+    measured=measured_on(heads),
+    tuna_measured=measured_on([layout.data for layout in tuna]),
+    processor=some['processor'],
+    processors=some['processors'],
+    runs=len(some['rows'][0]['us']),
+    command=some['commands'][0],
+    tuna_command=tuna[0].data['commands'][0],
+    chosen_table=chosen_table,
+    flat_table=flat_table,
+    aims_table=table(
+      ['what', 'aim', 'here', ''],
+      [
+        *aim_rows(layouts),
+        *(row_of_most(mpi, [one for one in layouts if one.mpi == mpi]) for mpi in MPIS),
+        *flat_rows(flat[0]),
+      ],
+    ),
+    leaders_list='\n'.join(f'- {title}: {by_size(pairs)}' for title, pairs in beside_leaders.items()),
+  )
   it.holds('`leaders` are ahead, or as fast, but in one case', len(behind) == 1 and behind[0] > 0.9)
   it.holds('Alltoallv of 64 KiB and more is made by the MPI itself', all(
       row['by'] == ['mpi'] for layout in layouts for row in layout.chosen(['alltoallv'], 64 * KIB)))

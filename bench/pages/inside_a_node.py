@@ -78,15 +78,36 @@ def fill_calls(it):
   small, calls, neighbours, uneven = (stored(name) for name in ('small', 'calls', 'neighbours', 'uneven'))
   assert not any(row['errors'] for data in (small, calls, neighbours, uneven) for row in data['rows'])
   heads = (small, calls, neighbours, uneven)
-  means_of = {(mpi, algorithm): statistics.median(means(rows)) for (mpi, algorithm), rows in groups(uneven['rows'], 'mpi', 'algorithm').items()}
+  means_of = {
+    (mpi, algorithm): statistics.median(means(rows))
+    for (mpi, algorithm), rows in groups(uneven['rows'], 'mpi', 'algorithm').items()
+  }
   reach, distance = map(int, re.search(r'moore:(\d+),(\d+)', neighbours['commands']['neighbor_alltoall, 8 ranks']).groups())
-  it.numbers(edges=(2 * distance + 1) ** reach - 1, measured=measured_on(heads), cpu=small['cpu'], processors=small['processors'], kernel=small['kernel'],
-             caches=' / '.join(small['caches']), clock=small['clock'], runs=small['runs'],
-             chosen=chosen_table(small, calls), command=calls['commands']['alltoallv, 8 ranks'],
-             neighbours=chosen_table(neighbours), combined=forced_table(neighbours), neighbours_command=neighbours['commands']['neighbor_alltoall, 8 ranks'],
-             uneven=forced_table(uneven), uneven_command=next(iter(uneven['commands'].values())))
-  it.holds('On MPICH two-phase Bruck is ahead of the MPI in the mean, on Open MPI it is not', all(
-      (value < 1) == mpi.startswith('MPICH') for (mpi, algorithm), value in means_of.items() if algorithm.startswith('two-phase')))
+  it.numbers(
+    edges=(2 * distance + 1) ** reach - 1,
+    measured=measured_on(heads),
+    cpu=small['cpu'],
+    processors=small['processors'],
+    kernel=small['kernel'],
+    caches=' / '.join(small['caches']),
+    clock=small['clock'],
+    runs=small['runs'],
+    chosen=chosen_table(small, calls),
+    command=calls['commands']['alltoallv, 8 ranks'],
+    neighbours=chosen_table(neighbours),
+    combined=forced_table(neighbours),
+    neighbours_command=neighbours['commands']['neighbor_alltoall, 8 ranks'],
+    uneven=forced_table(uneven),
+    uneven_command=next(iter(uneven['commands'].values())),
+  )
+  it.holds(
+    'On MPICH two-phase Bruck is ahead of the MPI in the mean, on Open MPI it is not',
+    all(
+      (value < 1) == mpi.startswith('MPICH')
+      for (mpi, algorithm), value in means_of.items()
+      if algorithm.startswith('two-phase')
+    ),
+  )
   it.holds('No row of these tables is slower than the MPI', all(
       ratio(row) <= 1 for data in (small, calls, neighbours) for row in data['rows'] if row['algorithm'] == 'default'))
   text = (ROOT / 'README.md').read_text(encoding='utf-8')
@@ -128,22 +149,36 @@ def fill_costs(it):
   lines = [[what, *(f'{us_of(of[what, "MPI", count])}, {us_of(of[what, "Quadrille", count])}' for count in ranks)]
            for what in dict.fromkeys(row['what'] for row in setup['rows'])]
   ns = {(row['blocks'], row['heap'], row['bytes']): statistics.median(row['ns']) for row in heap['rows']}
-  heaps, blocks = list(dict.fromkeys(row['heap'] for row in heap['rows'])), list(dict.fromkeys(row['blocks'] for row in heap['rows']))
+  heaps, blocks = (
+    list(dict.fromkeys(row['heap'] for row in heap['rows'])),
+    list(dict.fromkeys(row['blocks'] for row in heap['rows'])),
+  )
   heap_lines = [[size_text(size), *(f'{ns[count, one, size]:,.1f}' for count in blocks for one in heaps)]
                 for size in dict.fromkeys(row['bytes'] for row in heap['rows'])]
   records = {row['program']: row for row in recording['rows']}
   it.numbers(
-      costs_measured=measured_on([heap, setup, recording]), costs_runs=names(sorted({str(one['runs']) for one in (heap, setup, recording)})),
-      setup=table(['', *(f'{count} ranks' for count in ranks)], lines),
-      heap=table(['block', *(f'{one}, {count} block{"s" if count > 1 else ""}' for count in blocks for one in heaps)], heap_lines),
-      recording=table(['program', 'calls', 'ns a call', '% of the time'], [
-          [f'`{row["command"]}`', row['calls'], middle(row['ns'], 0), middle(row['percent'])] for row in records.values()]))
+    costs_measured=measured_on([heap, setup, recording]),
+    costs_runs=names(sorted({str(one['runs']) for one in (heap, setup, recording)})),
+    setup=table(['', *(f'{count} ranks' for count in ranks)], lines),
+    heap=table(
+      ['block', *(f'{one}, {count} block{"s" if count > 1 else ""}' for count in blocks for one in heaps)], heap_lines
+    ),
+    recording=table(
+      ['program', 'calls', 'ns a call', '% of the time'],
+      [[f'`{row["command"]}`', row['calls'], middle(row['ns'], 0), middle(row['percent'])] for row in records.values()],
+    ),
+  )
   large = [size for _, _, size in ns if size >= 16 * KIB]
   it.numbers(many=blocks[-1])
   it.code('on each of 50 copies', 'bench/setup_cost.cpp', ': 50,')
   it.code('100 passes', 'tests/heap/overhead.cpp', 'pass < 100;')
-  it.holds('A single block of 16 KiB and more costs more in the shared heap than in libc; {many} of them cost less',
-           all(ns[1, heaps[2], size] > ns[1, heaps[0], size] and ns[32, heaps[2], size] < ns[32, heaps[0], size] for size in large))
+  it.holds(
+    'A single block of 16 KiB and more costs more in the shared heap than in libc; {many} of them cost less',
+    all(
+      ns[1, heaps[2], size] > ns[1, heaps[0], size] and ns[32, heaps[2], size] < ns[32, heaps[0], size]
+      for size in large
+    ),
+  )
 
 
 # ---- Programs ----
@@ -156,16 +191,32 @@ def fill_demo(it):
   mpis = list(dict.fromkeys(row['mpi'] for row in data['rows']))
   figures = ('round trip', 'all-to-all in it')
   lines = []
-  for program, ranks in dict.fromkeys((row['program'], row['ranks']) for row in data['rows'] if row['program'].startswith('fft3d')):
+  for program, ranks in dict.fromkeys(
+    (row['program'], row['ranks']) for row in data['rows'] if row['program'].startswith('fft3d')
+  ):
     block = pairs[program, ranks, mpis[0].split()[0], figures[0]][1]['block']
-    lines.append([program, ranks, block, *(f'{pairs[program, ranks, mpi.split()[0], figure][0]:.2f}' for mpi in mpis for figure in figures)])
+    lines.append(
+      [
+        program,
+        ranks,
+        block,
+        *(f'{pairs[program, ranks, mpi.split()[0], figure][0]:.2f}' for mpi in mpis for figure in figures),
+      ]
+    )
   hpcc = [value for (program, *_), (value, _) in pairs.items() if program.startswith('hpcc')]
   orders = [int(program.split('N=')[1]) for program, *_ in pairs if program.startswith('hpcc')]
   large = pairs['fft3d 128^3 slab', 2, 'MPICH', 'round trip'][1]
   large_pairs = [ours / theirs for theirs, ours in zip(large['native_s'], large['quadrille_s'])]
-  it.numbers(demo_measured=measured_on([data]), demo_command=data['command'], demo_pairs=data['pairs'], hpcc=ratios_text(hpcc), hpcc_least=min(orders), hpcc_most=max(orders),
-             demo=table(['program', 'ranks', 'block', *(f'{mpi}: {figure}' for mpi in mpis for figure in figures)], lines),
-             demo_large=ratios_text(large_pairs))
+  it.numbers(
+    demo_measured=measured_on([data]),
+    demo_command=data['command'],
+    demo_pairs=data['pairs'],
+    hpcc=ratios_text(hpcc),
+    hpcc_least=min(orders),
+    hpcc_most=max(orders),
+    demo=table(['program', 'ranks', 'block', *(f'{mpi}: {figure}' for mpi in mpis for figure in figures)], lines),
+    demo_large=ratios_text(large_pairs),
+  )
   it.holds('The largest mesh gains nothing on 2 ranks of MPICH', min(large_pairs) < 1 < statistics.median(large_pairs))
 
 
@@ -179,9 +230,24 @@ def fill_fft2d(it):
       cells.append(middle([ours / theirs for theirs, ours in zip(ways['mpi'][name], ways['quadrille'][name])]))
     lines.append([data['mpi'], data['ranks'], data['mesh'], f'{data["block_bytes"] / KIB / KIB:.0f} MiB',
                   f'{statistics.median(ways["mpi"]["total_s"]):.2f} s', *cells])
-  it.numbers(fft2d_command=files[-2]['command'], fft2d_measured=measured_on(files), fft2d_turns=len(files[0]['rows'][0]['total_s']),
-             fft2d=table(['MPI', 'ranks', 'mesh', 'block', 'round trip of the MPI', 'round trip', 'all-to-all, rank that waits least', 'most'],
-                         lines))
+  it.numbers(
+    fft2d_command=files[-2]['command'],
+    fft2d_measured=measured_on(files),
+    fft2d_turns=len(files[0]['rows'][0]['total_s']),
+    fft2d=table(
+      [
+        'MPI',
+        'ranks',
+        'mesh',
+        'block',
+        'round trip of the MPI',
+        'round trip',
+        'all-to-all, rank that waits least',
+        'most',
+      ],
+      lines,
+    ),
+  )
 
 
 def page():

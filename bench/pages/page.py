@@ -15,9 +15,19 @@ import typing
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = ROOT / 'docs' / 'results'
 sys.path[:0] = [str(ROOT / 'lab'), str(ROOT / 'bench')]
-from programs.common import (AT_THIS_SCALE, MEASURED, NO_MACHINE, NO_OTHER_WAY, NOT_BUILT, NOT_MEASURED, SIMULATED, UNTOLD,  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
-                             bounds_of, word_of)
-from programs.stored import load  # noqa: E402  pylint: disable=wrong-import-position
+from programs.common import (  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+  AT_THIS_SCALE,
+  MEASURED,
+  NO_MACHINE,
+  NO_OTHER_WAY,
+  NOT_BUILT,
+  NOT_MEASURED,
+  SIMULATED,
+  UNTOLD,
+  bounds_of,
+  word_of,
+)
+from programs.stored import load  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 
 # ---- Numbers as text ----
 
@@ -126,10 +136,31 @@ def reached(holds):
 
 SEVERAL = r'\d[\d,]*(?:(?:,| and| to) \d+)*'
 # What is no result: names, numbers of ranks, hosts and runs, sizes, figures of papers.
-KNOWN = [r'`[^`]*`', r'\]\([^)]*\)', r'\{\w+\}', r'^#+ .*$', r'^    .*$', r'[Ff]igures? \d+\b(?:\([a-z]\))?(?:(?:,| and| to) \d+)*', r'[Rr]uns? \d(?: and \d| to \d)?\b',
-         r'[Ss]ection \d[\d.]*', r'HPDC \d{4}', r'arXiv [\d.]+', rf'(?<![\d.,]){SEVERAL} (?:ranks|hosts|nodes|[KMG]iB|B)\b',
-         r'\b(?:with|on|of) \d(?:(?:,| and) \d)*\b(?![.,]?\d| (?:to|us|ns|ms|times|%))', r'H100', r'mpi4py', r'fft[23]d', r'heat2d',
-         r'(?:Open MPI|MPICH) \d(?:[\d.]*\d)?', r'radix \d+', r'\b\d+ x \d+\b', r'between 0 and', r'MVAPICH2', r'issue \d+', r'99th percentile']
+KNOWN = [
+  r'`[^`]*`',
+  r'\]\([^)]*\)',
+  r'\{\w+\}',
+  r'^#+ .*$',
+  r'^    .*$',
+  r'[Ff]igures? \d+\b(?:\([a-z]\))?(?:(?:,| and| to) \d+)*',
+  r'[Rr]uns? \d(?: and \d| to \d)?\b',
+  r'[Ss]ection \d[\d.]*',
+  r'HPDC \d{4}',
+  r'arXiv [\d.]+',
+  rf'(?<![\d.,]){SEVERAL} (?:ranks|hosts|nodes|[KMG]iB|B)\b',
+  r'\b(?:with|on|of) \d(?:(?:,| and) \d)*\b(?![.,]?\d| (?:to|us|ns|ms|times|%))',
+  r'H100',
+  r'mpi4py',
+  r'fft[23]d',
+  r'heat2d',
+  r'(?:Open MPI|MPICH) \d(?:[\d.]*\d)?',
+  r'radix \d+',
+  r'\b\d+ x \d+\b',
+  r'between 0 and',
+  r'MVAPICH2',
+  r'issue \d+',
+  r'99th percentile',
+]
 
 
 def typed(words):
@@ -146,8 +177,16 @@ def wrapped(part):
   if part.startswith(('|', '#', '    ', '<!--')):
     return part
   items = re.split(r'\n(?=- )', part)
-  return '\n'.join(textwrap.fill(' '.join(item.split()), WIDTH, subsequent_indent='  ' * item.startswith('- '), break_long_words=False,
-                                 break_on_hyphens=False) for item in items)
+  return '\n'.join(
+    textwrap.fill(
+      ' '.join(item.split()),
+      WIDTH,
+      subsequent_indent='  ' * item.startswith('- '),
+      break_long_words=False,
+      break_on_hyphens=False,
+    )
+    for item in items
+  )
 
 
 class Page:

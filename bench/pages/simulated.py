@@ -57,16 +57,33 @@ def fill_model(it):
   chosen = [row for row in data['rows'] if row['algorithm'] == 'default']
   slow = [row for row in chosen if row['us'] / row['mpi_us'] > MARGIN]
   fit_errors = [int(number) for number in re.findall(r'median error (\d+)%', ' '.join(data['said']))]
-  it.numbers(model_nodes=data['nodes'], model_here=data['ranks'] // data['nodes'], model_fit=fit_errors[0], model_fit_mpi=fit_errors[1],
-             model_times=len(errors), model_cases=len(cases), model_error=percent(statistics.median(errors)),
-             model_order=f'{statistics.median(correlations):.2f}', model_order_worst=f'{min(correlations):.2f}',
-             model_regret=f'{statistics.median(regrets):.2f}', model_regret_worst=f'{max(regrets):.2f}',
-             model_good=sum(regret <= 1.25 for regret in regrets), model_margin=percent(MARGIN - 1),
-             model_slow=names(f'{row["collective"]} of {row["bytes"]} B ({row["us"] / row["mpi_us"]:.2f})' for row in slow),
-             model_table=table(['call', *dict.fromkeys(f'{row["bytes"]} B' for row in chosen)], [
-                 [name, *(f'{row["us"] / row["mpi_us"]:.2f}' for row in chosen if row['collective'] == name)]
-                 for name in dict.fromkeys(row['collective'] for row in chosen)]))
-  it.holds('The model chooses `leaders` with one leader for all of them', all(row['by'].startswith('leaders:leaders=1,') for row in chosen))
+  it.numbers(
+    model_nodes=data['nodes'],
+    model_here=data['ranks'] // data['nodes'],
+    model_fit=fit_errors[0],
+    model_fit_mpi=fit_errors[1],
+    model_times=len(errors),
+    model_cases=len(cases),
+    model_error=percent(statistics.median(errors)),
+    model_order=f'{statistics.median(correlations):.2f}',
+    model_order_worst=f'{min(correlations):.2f}',
+    model_regret=f'{statistics.median(regrets):.2f}',
+    model_regret_worst=f'{max(regrets):.2f}',
+    model_good=sum(regret <= 1.25 for regret in regrets),
+    model_margin=percent(MARGIN - 1),
+    model_slow=names(f'{row["collective"]} of {row["bytes"]} B ({row["us"] / row["mpi_us"]:.2f})' for row in slow),
+    model_table=table(
+      ['call', *dict.fromkeys(f'{row["bytes"]} B' for row in chosen)],
+      [
+        [name, *(f'{row["us"] / row["mpi_us"]:.2f}' for row in chosen if row['collective'] == name)]
+        for name in dict.fromkeys(row['collective'] for row in chosen)
+      ],
+    ),
+  )
+  it.holds(
+    'The model chooses `leaders` with one leader for all of them',
+    all(row['by'].startswith('leaders:leaders=1,') for row in chosen),
+  )
   it.holds('the model names a short list well, and does not replace trials',
            statistics.median(correlations) > 0.7 and max(regrets) > 1.2)
 
@@ -127,20 +144,48 @@ def claims():
   over = [(size, uneven.us('openmpi', size) / uneven.us(flat[0], size)) for size in wide]
   radices = ', '.join(f'{size_text(size)}: {uneven.best(flat, size).split("=")[1]}' for size in wide)
   li = 'Li, Zhang and Hoefler, figure 12(b)'
-  yield Claim(li, 'topology-aware MN-CO over MVAPICH2 with leaders below 64 bytes, 128 nodes of 24', '1.88', '-', untold(NOT_MEASURED,
-              'no rival with leaders is simulated'), SIMULATED)
-  yield Claim(li, 'the same over MVAPICH2 without leaders', '3.81', f'{alltoall.gain(leaders, UNSUPPORTED):.2f}: `leaders`, 8 B',
-              untold(NOT_MEASURED, UNPRICED), SIMULATED)
-  yield Claim('Kinkead et al.', "several leaders are best for small blocks, up to 3 times the system's MPI, 32 nodes of 112 cores", '3',
-              'best of 1, 8, 128: ' + ', '.join(f'{size_text(size)}: {count}' for size, count in counts.items()),
-              untold(NO_OTHER_WAY, 'all pack the same bytes and share one adapter'), SIMULATED)
-  yield Claim('Fan et al. (HPDC 2022)', 'two-phase Bruck ahead of spread-out for small blocks, 32,768 ranks', 'above 1',
-              f'our form, which sends sizes with small data: {by_size(over)}', untold(NOT_MEASURED, "the paper's form"), SIMULATED)
+  yield Claim(
+    li,
+    'topology-aware MN-CO over MVAPICH2 with leaders below 64 bytes, 128 nodes of 24',
+    '1.88',
+    '-',
+    untold(NOT_MEASURED, 'no rival with leaders is simulated'),
+    SIMULATED,
+  )
+  yield Claim(
+    li,
+    'the same over MVAPICH2 without leaders',
+    '3.81',
+    f'{alltoall.gain(leaders, UNSUPPORTED):.2f}: `leaders`, 8 B',
+    untold(NOT_MEASURED, UNPRICED),
+    SIMULATED,
+  )
+  yield Claim(
+    'Kinkead et al.',
+    "several leaders are best for small blocks, up to 3 times the system's MPI, 32 nodes of 112 cores",
+    '3',
+    'best of 1, 8, 128: ' + ', '.join(f'{size_text(size)}: {count}' for size, count in counts.items()),
+    untold(NO_OTHER_WAY, 'all pack the same bytes and share one adapter'),
+    SIMULATED,
+  )
+  yield Claim(
+    'Fan et al. (HPDC 2022)',
+    'two-phase Bruck ahead of spread-out for small blocks, 32,768 ranks',
+    'above 1',
+    f'our form, which sends sizes with small data: {by_size(over)}',
+    untold(NOT_MEASURED, "the paper's form"),
+    SIMULATED,
+  )
   yield Claim('TuNA (HPDC 2025)', 'the radix rises with the block', '-', f'best of 2, 8, 32: {radices}',
               untold(NOT_MEASURED, 'larger radices'), SIMULATED)
-  yield Claim('TuNA (HPDC 2025)', "hierarchical TuNA up to 42 and 138 times as fast as the vendor's MPI (Polaris, Fugaku)", '42, 138',
-              f'over the faster rival: {by_size(gains)}', untold(NO_OTHER_WAY, 'simulated direct messages do not disturb each other'),
-              SIMULATED)
+  yield Claim(
+    'TuNA (HPDC 2025)',
+    "hierarchical TuNA up to 42 and 138 times as fast as the vendor's MPI (Polaris, Fugaku)",
+    '42, 138',
+    f'over the faster rival: {by_size(gains)}',
+    untold(NO_OTHER_WAY, 'simulated direct messages do not disturb each other'),
+    SIMULATED,
+  )
 
 
 NEAR = 0.25
@@ -166,8 +211,13 @@ def fill_bed(it):
     here = [row for row in rows if (row['layout'], row['bytes']) == (layout, size)]
     orders.append(rank_correlation({row['algorithm']: row['measured_us'] for row in here},
                                    {row['algorithm']: row['simulated_us'] for row in here}))
-  it.numbers(bed_near=percent(NEAR), bed_order=f'{statistics.median(orders):.2f}', bed_order_worst=f'{min(orders):.2f}', bed_orders=len(orders),
-             bed_block=f'{data["network"]["copied_block"]:.0f}')
+  it.numbers(
+    bed_near=percent(NEAR),
+    bed_order=f'{statistics.median(orders):.2f}',
+    bed_order_worst=f'{min(orders):.2f}',
+    bed_orders=len(orders),
+    bed_block=f'{data["network"]["copied_block"]:.0f}',
+  )
 
 
 def fill_scale(it):
@@ -180,14 +230,24 @@ def fill_scale(it):
   # One node was simulated, which stands for all.
   bytes_us = direct['bytes_between_nodes'] * alltoall.data['network']['gap_byte'] / 1000
   theta = next(way for way in load(STORED / 'theta.json')['ways'] if way['way'] == load(STORED / 'theta.json')['chosen'])
-  it.numbers(scale_table=table(['network', 'call', 'faster rival, us', 'ours, us', 'times as fast', f'{TARGET} times?'], rows),
-             scale_reached=sum(row[-1] == 'reached' for row in told), scale_rows=len(told), scale_target=TARGET,
-             scale_block=names(f'{block:g}' for block in sorted(assumed)), theta_block=f'{theta["network"]["copied_block"]:.0f}',
-             scale_direct=f'{direct["us"]:,.0f}', scale_bytes=f'{bytes_us:,.0f}', scale_bound=f'{direct["us"] / bytes_us:.2f}',
-             scale_place=f'{KIB / packed["turns"]:.0f}', scale_turns=f'{packed["turns"]:.0f}',
-             scale_why=next(row['why_not'] for row in uneven.data['rows'] if row['name'] == 'leaders:leaders=1' and 'why_not' in row),
-             scale_commands='\n'.join(f'    {case.data["command"]}' for case in cases[:1]),
-             tuna_gain=f'{uneven.us("openmpi", 64) / uneven.us("tuna-hierarchical:radix=128", 64):.2f}')
+  it.numbers(
+    scale_table=table(['network', 'call', 'faster rival, us', 'ours, us', 'times as fast', f'{TARGET} times?'], rows),
+    scale_reached=sum(row[-1] == 'reached' for row in told),
+    scale_rows=len(told),
+    scale_target=TARGET,
+    scale_block=names(f'{block:g}' for block in sorted(assumed)),
+    theta_block=f'{theta["network"]["copied_block"]:.0f}',
+    scale_direct=f'{direct["us"]:,.0f}',
+    scale_bytes=f'{bytes_us:,.0f}',
+    scale_bound=f'{direct["us"] / bytes_us:.2f}',
+    scale_place=f'{KIB / packed["turns"]:.0f}',
+    scale_turns=f'{packed["turns"]:.0f}',
+    scale_why=next(
+      row['why_not'] for row in uneven.data['rows'] if row['name'] == 'leaders:leaders=1' and 'why_not' in row
+    ),
+    scale_commands='\n'.join(f'    {case.data["command"]}' for case in cases[:1]),
+    tuna_gain=f'{uneven.us("openmpi", 64) / uneven.us("tuna-hierarchical:radix=128", 64):.2f}',
+  )
 
 
 # ---- The network `theta` ----
@@ -199,22 +259,15 @@ def factor(row):
   return factor_of(row['paper'], row['simulated'])
 
 
-def paper_text(paper):
-  low, high = paper
-  if None in paper:
-    return f'below {high:g}' if low is None else f'above {low:g}'
-  return f'{low:g}' if low == high else f'{low:.2f} to {high:.2f}'
-
-
-def off_text(row):
-  return f'{row["what"].removeprefix("MPI over two-phase, ")}, {row["simulated"]:.2f} and not {paper_text(row["paper"])}'
-
-
 def way_row(way):
   cells = []
   for fitted in (True, False):
     factors = [factor(row) for row in way['rows'] if row['fitted'] == fitted]
-    cells += [f'{sum(one <= RANGE for one in factors)} of {len(factors)}', f'{statistics.geometric_mean(factors):.2f}', f'{max(factors):.2f}']
+    cells += [
+      f'{sum(one <= RANGE for one in factors)} of {len(factors)}',
+      f'{statistics.geometric_mean(factors):.2f}',
+      f'{max(factors):.2f}',
+    ]
   return [way['way'], ', '.join(f'`{name}` {way["network"][name]:g}' for name in way['fitted']), *cells]
 
 
@@ -227,14 +280,26 @@ def fill_theta(it):
   borders = [row for row in two_phase if None in row['paper']]
   wrong = [row for row in borders if factor(row) > 1]
   late = next(row for row in judged if row['what'].startswith('two-phase, 8,192'))
-  it.numbers(theta_fitted=len(chosen['rows']) - len(judged), theta_judged=len(judged), theta_near=len(judged) - len(off), theta_range=RANGE,
-             theta_late=f'{late["simulated"] / late["paper"][0]:.2f}', theta_borders=len(borders), theta_right=len(borders) - len(wrong),
-             theta_wrong='; '.join(map(off_text, wrong)), theta_wrong_most=f'{max(map(factor, wrong)):.2f}',
-             theta_gain=f'{max(factor(row) for row in two_phase if None not in row["paper"]):.2f}', theta_off='; '.join(map(off_text, off)),
-             theta_short=f'{chosen["network"]["eager"]:,g}', theta_byte=f'{chosen["network"]["overhead_byte"]:g}',
-             theta_table=table(['prices', 'fitted, ns', 'fitted within 1.25', 'mean', 'most', 'judged within 1.25', 'mean', 'most'],
-                               map(way_row, data['ways'])))
-  it.holds('With small blocks padded Bruck is too slow here', all(row['what'].startswith('two-phase over padded') for row in off))
+  it.numbers(
+    theta_fitted=len(chosen['rows']) - len(judged),
+    theta_judged=len(judged),
+    theta_near=len(judged) - len(off),
+    theta_range=RANGE,
+    theta_late=f'{late["simulated"] / late["paper"][0]:.2f}',
+    theta_borders=len(borders),
+    theta_right=len(borders) - len(wrong),
+    theta_wrong='; '.join(row['what'].removeprefix('MPI over two-phase, ') for row in wrong),
+    theta_wrong_most=f'{max(map(factor, wrong)):.2f}',
+    theta_gain=f'{max(factor(row) for row in two_phase if None not in row["paper"]):.2f}',
+    theta_off=len(off),
+    theta_short=f'{chosen["network"]["eager"]:,g}',
+    theta_byte=f'{chosen["network"]["overhead_byte"]:g}',
+    theta_table=table(
+      ['prices', 'fitted, ns', 'fitted within 1.25', 'mean', 'most', 'judged within 1.25', 'mean', 'most'],
+      map(way_row, data['ways']),
+    ),
+  )
+  it.holds('All are of padded Bruck with small blocks', all(row['what'].startswith('two-phase over padded') for row in off))
 
 
 def fill(it):

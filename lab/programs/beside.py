@@ -104,7 +104,11 @@ FEWEST_FOR_MESSAGES = 8
 
 
 def measure_neighbours(options):
-  cases = [Case(call, call, ranks, '8,64,512,4K,16K,64K', NEIGHBOURHOOD) for call in NEIGHBOUR_CALLS for ranks in options.counts]
+  cases = [
+    Case(call, call, ranks, '8,64,512,4K,16K,64K', NEIGHBOURHOOD)
+    for call in NEIGHBOUR_CALLS
+    for ranks in options.counts
+  ]
   combined = [Case(f'{call}, messages only', call, ranks, '1,8,64', ['--no-node', *NEIGHBOURHOOD], ('torus', 'torus-direct'))
               for call in NEIGHBOUR_CALLS for ranks in options.counts if ranks >= FEWEST_FOR_MESSAGES]
   return measure_cases(options, cases + combined)
@@ -128,8 +132,19 @@ STARTS = {'cold caches': ['--cold'], 'warm caches': []}
 
 
 def copy_words(ranks, start):
-  return ['bench', '--copy-phase', *STARTS[start], '--ranks', str(ranks), '--sizes', COPY_SIZES, '--orders', ','.join(ORDERS), '--threads',
-          str(processors())]
+  return [
+    'bench',
+    '--copy-phase',
+    *STARTS[start],
+    '--ranks',
+    str(ranks),
+    '--sizes',
+    COPY_SIZES,
+    '--orders',
+    ','.join(ORDERS),
+    '--threads',
+    str(processors()),
+  ]
 
 
 def copies_of_run(options, ranks, distance, start):
@@ -152,8 +167,16 @@ def measure_copies(options):
       case = f'{ranks} ranks, {distance}, {start}'
       before = ''.join(f'{name}={value} ' for name, value in DISTANCES[distance].items())
       commands[case] = f'{before}quadrille-lab {" ".join(copy_words(ranks, start))}'
-      rows += [{'case': case, 'order': same[0][0], 'bytes': same[0][1], 'us': [seconds * 1e6 for _, _, seconds in same], 'errors': 0}
-               for same in zip(*runs)]
+      rows += [
+        {
+          'case': case,
+          'order': same[0][0],
+          'bytes': same[0][1],
+          'us': [seconds * 1e6 for _, _, seconds in same],
+          'errors': 0,
+        }
+        for same in zip(*runs)
+      ]
   return {'commands': commands}, rows
 
 

@@ -29,7 +29,9 @@ def heap_run(options, settings):
   environment = {name: value for name, value in os.environ.items() if name not in HEAPS[ITS_HEAP]} | settings
   if 'LD_PRELOAD' in settings:
     environment['LD_PRELOAD'] = f'{options.build}/lib/{settings["LD_PRELOAD"]}'
-  said = subprocess.run([f'{options.build}/bin/quadrille_heap_bench'], env=environment, check=True, capture_output=True, text=True).stdout
+  said = subprocess.run(
+    [f'{options.build}/bin/quadrille_heap_bench'], env=environment, check=True, capture_output=True, text=True
+  ).stdout
   return [(int(size), *map(float, times)) for size, *times in (line.split() for line in said.splitlines())]
 
 
@@ -52,12 +54,19 @@ FIRST, BEFORE, AT, NEXT, AFTER = 1, range(2, 11), 11, 12, range(13, 21)
 def setup_run(options, ranks, under):
   said = launch(options.build, ranks, ['quadrille_setup_cost'], SETTINGS, bound=ranks <= processors(), under=under)
   us = {name.strip(): float(value) for name, _, value in (line.rpartition(' ') for line in said.splitlines())}
-  return {'MPI_Init': us['init'], 'the first call on MPI_COMM_WORLD': us['world'],
-          f'call {FIRST} on a new communicator': us[f'call {FIRST}'],
-          f'a call from {BEFORE[0]} to {BEFORE[-1]} on a new communicator': statistics.median(us[f'call {call}'] for call in BEFORE),
-          f'call {AT} on a new communicator': us[f'call {AT}'],
-          f'call {NEXT} on a new communicator': us[f'call {NEXT}'],
-          f'a call from {AFTER[0]} to {AFTER[-1]} on a new communicator': statistics.median(us[f'call {call}'] for call in AFTER)}
+  return {
+    'MPI_Init': us['init'],
+    'the first call on MPI_COMM_WORLD': us['world'],
+    f'call {FIRST} on a new communicator': us[f'call {FIRST}'],
+    f'a call from {BEFORE[0]} to {BEFORE[-1]} on a new communicator': statistics.median(
+      us[f'call {call}'] for call in BEFORE
+    ),
+    f'call {AT} on a new communicator': us[f'call {AT}'],
+    f'call {NEXT} on a new communicator': us[f'call {NEXT}'],
+    f'a call from {AFTER[0]} to {AFTER[-1]} on a new communicator': statistics.median(
+      us[f'call {call}'] for call in AFTER
+    ),
+  }
 
 
 def measure_setup(options):
@@ -65,7 +74,11 @@ def measure_setup(options):
   for ranks in options.counts:
     options.say(f'set-up, {ranks} ranks')
     turns = in_turns(UNDER, options.runs, lambda line: setup_run(options, ranks, UNDER[line]))  # pylint: disable=cell-var-from-loop
-    rows += [{'what': what, 'line': line, 'ranks': ranks, 'us': [run[what] for run in runs]} for line, runs in turns.items() for what in runs[0]]
+    rows += [
+      {'what': what, 'line': line, 'ranks': ranks, 'us': [run[what] for run in runs]}
+      for line, runs in turns.items()
+      for what in runs[0]
+    ]
   order = list(dict.fromkeys(row['what'] for row in rows))
   return {}, sorted(rows, key=lambda row: order.index(row['what']))
 
@@ -78,9 +91,13 @@ class Program(typing.NamedTuple):
   words: tuple
 
 
-PROGRAMS = [Program('calls of 8 bytes alone', ('quadrille_small_calls', '8', '201', '1000')), Program('ft', ('ft', '--class', 'W')),
-            Program('closure', ('closure', '--generate', 'chains:200,200')), Program('fft2d', ('fft2d', '--mesh', '1024')),
-            Program('heat2d', ('heat2d', '--size', '32x32', '--iterations', '100000'))]
+PROGRAMS = [
+  Program('calls of 8 bytes alone', ('quadrille_small_calls', '8', '201', '1000')),
+  Program('ft', ('ft', '--class', 'W')),
+  Program('closure', ('closure', '--generate', 'chains:200,200')),
+  Program('fft2d', ('fft2d', '--mesh', '1024')),
+  Program('heat2d', ('heat2d', '--size', '32x32', '--iterations', '100000')),
+]
 
 
 def recorded(options, ranks, program):

@@ -42,7 +42,10 @@ class Runs(unittest.TestCase):
     rows = []
     for run in self.RUNS:
       rows = hosts.with_run(rows, run)
-    self.assertEqual([(row['us'], row['by'], row['ratio']) for row in rows], [([1, 2], ['inbox'], [0.5, 1.0]), ([1, 1], ['inbox', 'heap'], [0.25, 0.25])])
+    self.assertEqual(
+      [(row['us'], row['by'], row['ratio']) for row in rows],
+      [([1, 2], ['inbox'], [0.5, 1.0]), ([1, 1], ['inbox', 'heap'], [0.25, 0.25])],
+    )
 
   def test_old_runs_of_a_layout_go_when_a_new_one_comes(self):
     with unittest.mock.patch.object(hosts, 'store') as store, unittest.mock.patch.object(hosts, 'load') as load, \
@@ -63,7 +66,10 @@ class Runs(unittest.TestCase):
 
   def test_fft2d_has_a_row_for_each_way(self):
     runs = [{'total_s': 2.0, 'alltoall_s': {'min': 1.0, 'median': 1.5, 'max': 3.0}}] * 2
-    self.assertEqual(fft2d.row_of('mpi', runs), {'way': 'mpi', 'total_s': [2.0] * 2, 'least_s': [1.0] * 2, 'median_s': [1.5] * 2, 'most_s': [3.0] * 2})
+    self.assertEqual(
+      fft2d.row_of('mpi', runs),
+      {'way': 'mpi', 'total_s': [2.0] * 2, 'least_s': [1.0] * 2, 'median_s': [1.5] * 2, 'most_s': [3.0] * 2},
+    )
 
 
 class Printed(unittest.TestCase):
@@ -73,14 +79,28 @@ class Printed(unittest.TestCase):
     text = ("8 bytes:  blocking 0.069  nonblocking 0.160  MPI persistent 2.113\n"
             "   ratios:  persistent/blocking 0.860 (0.825..0.882)  nonblocking/MPI's 0.061 (0.059..0.062)  "
             "persistent/MPI's nonblocking 0.027 (0.027..0.028)\n")
-    self.assertEqual(request_calls.api_rows(text), [{'bytes': 8, 'us': {'blocking': 0.069, 'nonblocking': 0.16, 'MPI persistent': 2.113}, 'ratios': {
-        'persistent/blocking': [0.86, 0.825, 0.882], "nonblocking/MPI's": [0.061, 0.059, 0.062], "persistent/MPI's nonblocking": [0.027, 0.027, 0.028]}}])
+    self.assertEqual(
+      request_calls.api_rows(text),
+      [
+        {
+          'bytes': 8,
+          'us': {'blocking': 0.069, 'nonblocking': 0.16, 'MPI persistent': 2.113},
+          'ratios': {
+            'persistent/blocking': [0.86, 0.825, 0.882],
+            "nonblocking/MPI's": [0.061, 0.059, 0.062],
+            "persistent/MPI's nonblocking": [0.027, 0.027, 0.028],
+          },
+        }
+      ],
+    )
 
   def test_calls_under_the_mpis_names(self):
-    text = ("completion:  Wait under Quadrille 5.2  Wait of the MPI 4.6\n   nanoseconds more:  Wait 0.531 (0.504..0.653)\n"
-            "8 bytes:  API nonblocking 0.462  nonblocking 0.623\n   ratios:  nonblocking/MPI's 0.689 (0.647..0.828)  microseconds more:  "
-            "nonblocking-API's 0.163 (0.041..0.229)\n   overlap:  both 1.570  MPI both 1.665  hidden -14.460 (-37.968..-0.411)  "
-            "hidden by the MPI 0.476 (-20.500..23.411)\n")
+    text = (
+      "completion:  Wait under Quadrille 5.2  Wait of the MPI 4.6\n   nanoseconds more:  Wait 0.531 (0.504..0.653)\n"
+      "8 bytes:  API nonblocking 0.462  nonblocking 0.623\n   ratios:  nonblocking/MPI's 0.689 (0.647..0.828)  microseconds more:  "
+      "nonblocking-API's 0.163 (0.041..0.229)\n   overlap:  both 1.570  MPI both 1.665  hidden -14.460 (-37.968..-0.411)  "
+      "hidden by the MPI 0.476 (-20.500..23.411)\n"
+    )
     self.assertEqual(request_calls.completion_rows(text), [{'call': 'Wait', 'more_ns': [0.531, 0.504, 0.653]}])
     row = request_calls.names_rows(text)[0]
     self.assertEqual(row['us'], {'nonblocking': 0.623, 'both': 1.57, 'MPI both': 1.665})
@@ -89,7 +109,10 @@ class Printed(unittest.TestCase):
 
   def test_the_fit_of_the_model(self):
     rows, other = model.fit_of('head\n   alltoallv        8  spread-out     1897.20      1130.34\n  x; median error 10%\n')
-    self.assertEqual(rows, [{'collective': 'alltoallv', 'bytes': 8, 'algorithm': 'spread-out', 'measured_us': 1897.2, 'model_us': 1130.34}])
+    self.assertEqual(
+      rows,
+      [{'collective': 'alltoallv', 'bytes': 8, 'algorithm': 'spread-out', 'measured_us': 1897.2, 'model_us': 1130.34}],
+    )
     self.assertEqual(other, ['head', 'x; median error 10%'])
 
 
@@ -105,7 +128,10 @@ class Cases(unittest.TestCase):
   def test_command_lines(self):
     one = self.cases('uneven')[0]
     self.assertEqual(one.ranks, 16)
-    self.assertIn('--no-node --distribution uniform --sizes 16:2K --algorithms spread-out,two-phase-bruck:radix=2', beside.shown(one))
+    self.assertIn(
+      '--no-node --distribution uniform --sizes 16:2K --algorithms spread-out,two-phase-bruck:radix=2',
+      beside.shown(one),
+    )
     self.assertNotIn('--algorithms', beside.shown(self.cases('small')[0]))
 
   def test_names_differ(self):
@@ -135,7 +161,9 @@ class Costs(unittest.TestCase):
   def test_memory_is_in_nanoseconds(self):
     with unittest.mock.patch.object(costs, 'heap_run', lambda *_: [(16, 9.6, 20.0)]):
       _, rows = costs.measure_heap(self.options)
-    self.assertEqual([(row['blocks'], row['ns']) for row in rows if row['heap'] == 'libc'], [(1, [9.6, 9.6]), (32, [20.0, 20.0])])
+    self.assertEqual(
+      [(row['blocks'], row['ns']) for row in rows if row['heap'] == 'libc'], [(1, [9.6, 9.6]), (32, [20.0, 20.0])]
+    )
 
   def test_recording_is_that_of_the_rank_that_takes_longest(self):
     def launch(_build, _ranks, _words, _settings, mpirun, **_):

@@ -20,11 +20,33 @@ NAMES = ('as-programs-call', 'between-nodes', 'inside-a-node', 'gpu')
 
 class Words(unittest.TestCase):
   def test_numbers_that_somebody_typed(self):
-    for words in ('takes 12 us', '1,130 with less', '3.1 times its time', 'with 3.5 times', 'with 12 us', 'with 4 to 13 us', 'run 3, 256 us',
-                  '5 % at most', '{pull_2} and 550 with 4', '9 values were wrong', 'in 7 of 9 cases', 'a ratio of 0.5'):
+    for words in (
+      'takes 12 us',
+      '1,130 with less',
+      '3.1 times its time',
+      'with 3.5 times',
+      'with 12 us',
+      'with 4 to 13 us',
+      'run 3, 256 us',
+      '5 % at most',
+      '{pull_2} and 550 with 4',
+      '9 values were wrong',
+      'in 7 of 9 cases',
+      'a ratio of 0.5',
+    ):
       self.assertTrue(page.typed(words), words)
-    for words in ('with 2 ranks, {pull_4} with 4 and {pull_8} with 8', 'runs 1 and 2', 'on 2, 3 and 4', 'blocks of 64 B to 4 KiB',
-                  '`stride=5` on 4 ranks', '[bare copies](#of-2)', 'all 32,768 ranks', 'Figures 2, 8 and 10', '## 256 nodes', 'Open MPI 4.1'):
+    for words in (
+      'with 2 ranks, {pull_4} with 4 and {pull_8} with 8',
+      'runs 1 and 2',
+      'on 2, 3 and 4',
+      'blocks of 64 B to 4 KiB',
+      '`stride=5` on 4 ranks',
+      '[bare copies](#of-2)',
+      'all 32,768 ranks',
+      'Figures 2, 8 and 10',
+      '## 256 nodes',
+      'Open MPI 4.1',
+    ):
       self.assertEqual(page.typed(words), [], words)
 
   def test_sentences_of_which_the_data_say_otherwise(self):
@@ -39,7 +61,12 @@ class Words(unittest.TestCase):
     it.code('the least', 'src/memory/repeated_copies.hpp', 'before_graph = 9;')
     it.numbers(more=13)
     found = '\n'.join(it.problems())
-    for words in ('the data say otherwise: the least.', 'is not said any more: It takes 13 us', 'the code says otherwise: the least', 'no words use more'):
+    for words in (
+      'the data say otherwise: the least.',
+      'is not said any more: It takes 13 us',
+      'the code says otherwise: the least',
+      'no words use more',
+    ):
       self.assertIn(words, found)
     self.assertNotIn('otherwise: It takes 12', found)
     self.assertRaises(KeyError, page.Page('made', '{nobody}').text)
@@ -92,9 +119,14 @@ class Hosts(unittest.TestCase):
     # All runs took longer: that is not noise.
     self.assertEqual(most(('mpi', 102, 110, 112), ('leaders', 90)), 'not reached')
 
-  def test_a_border_of_theta_that_is_far_off(self):
-    self.assertEqual(simulated.off_text({'what': 'MPI over two-phase, 256 ranks', 'simulated': 2.0, 'paper': [None, 1]}),
-                     '256 ranks, 2.00 and not below 1')
+  def test_how_far_a_number_is_from_its_readings(self):
+    self.assertEqual(
+      [
+        simulated.factor({'paper': paper, 'simulated': 2.0})
+        for paper in ([1, 4], [4, 8], [None, 1], [3, None], [1, None])
+      ],
+      [1, 2, 2, 1.5, 1],
+    )
 
   def test_rows_without_a_price_have_no_verdict(self):
     rows = list(simulated.target_rows([simulated.Case(*one) for one in simulated.CASES]))
@@ -106,8 +138,18 @@ class Figure6(unittest.TestCase):
   def claims(self, *ratios):
     def data(ratio):
       rows = [{'ranks': 8, 'size': 1, 'algorithm': 'pairwise', 'mpi_us': ratio, 'quadrille_us': 1.0}] if ratio else []
-      claim = {'text': 'a', 'plot': 0, 'fast': ['pairwise'], 'slow': ['mpi'], 'compare': 'mean', 'ranks': [8, 8], 'paper': 'about 1',
-               'agrees_from': 0.8, 'agrees_to': 1.25, 'here': ratio}
+      claim = {
+        'text': 'a',
+        'plot': 0,
+        'fast': ['pairwise'],
+        'slow': ['mpi'],
+        'compare': 'mean',
+        'ranks': [8, 8],
+        'paper': 'about 1',
+        'agrees_from': 0.8,
+        'agrees_to': 1.25,
+        'here': ratio,
+      }
       return {'plots': [{'ranks_of_paper': [8, 16], 'sizes': [1], 'rows': rows}], 'claims': [claim]}
     return [(claim.here, claim.verdict) for claim in gpu.figure_claims([data(ratio) for ratio in ratios])]
 
