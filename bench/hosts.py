@@ -20,7 +20,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / 'lab'))
-from programs.common import commit_of  # noqa: E402  pylint: disable=wrong-import-position
+from programs.common import caches, commit_of  # noqa: E402  pylint: disable=wrong-import-position
 from programs.stored import load, store  # noqa: E402  pylint: disable=wrong-import-position
 
 STORED = ROOT / 'docs' / 'results' / 'between-nodes'
@@ -198,9 +198,19 @@ def measure(kind, folder, runs='1', only=''):
       print(f'{name}: {shown(mpi, hosts, here, words)}', flush=True)
       whole = results_of(mpi, hosts, here, words)
       rows, header = rows + whole['rows'], whole['header']
-    stored.add_run(name, {'commands': [shown(mpi, hosts, here, words) for words in commands], 'mpi': header['mpi'],
-                          'commit': commit_of(ROOT / 'build' / mpi), 'processor': header['cpu'], 'processors': os.cpu_count(),
-                          'date': header['date']}, rows)
+    stored.add_run(
+      name,
+      {
+        'commands': [shown(mpi, hosts, here, words) for words in commands],
+        'mpi': header['mpi'],
+        'commit': commit_of(ROOT / 'build' / mpi),
+        'processor': header['cpu'],
+        'processors': os.cpu_count(),
+        'caches': caches(),
+        'date': header['date'],
+      },
+      rows,
+    )
 
 
 def main():

@@ -28,6 +28,11 @@ def problems_of(name):
   found = page.problems()
   if not stored.is_file() or stored.read_text(encoding='utf-8') != page.text():
     found.append(f'{stored} is not what is stored; run python3 bench/pages write {name}')
+  for file, svg in page.pictures.items():
+    if not (RESULTS / file).is_file() or (RESULTS / file).read_text(encoding='utf-8') != svg:
+      found.append(f'{RESULTS / file} is not of what is stored; run python3 bench/pages write {name}')
+    if f']({file})' not in page.text():
+      found.append(f'{name}: the page does not show {file}')
   return found
 
 
@@ -37,7 +42,9 @@ def main(words):
   names = words[1:] or list(PAGES)
   if words[0] == 'write':
     for name in names:
-      (RESULTS / f'{name}.md').write_text(PAGES[name]().text(), encoding='utf-8')
+      page = PAGES[name]()
+      for file, text in {f'{name}.md': page.text(), **page.pictures}.items():
+        (RESULTS / file).write_text(text, encoding='utf-8')
   elif words[0] == 'claims':
     for name in names:
       for claim in PAGES[name]().claims:

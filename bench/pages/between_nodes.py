@@ -4,6 +4,7 @@ import math
 import re
 import statistics
 
+import picture
 import simulated
 from page import (
   AT_THIS_SCALE,
@@ -325,6 +326,23 @@ def summary(layouts, flat):
           table(['call', 'MPI', 'chosen', '`mn-co`', '`spread-out`'], flat_table))
 
 
+def drawn(layouts):
+  """The geometric mean over the layouts, by block size."""
+  panels = {}
+  for mpi, name in MPIS.items():
+    of = [layout for layout in layouts if layout.mpi == mpi]
+    sizes = [row['bytes'] for row in of[0].chosen(['alltoall'])]
+    panels[name] = {
+      collective: [
+        (size, mean([ratio(row) for layout in of for row in layout.chosen([collective], size, size)])) for size in sizes
+      ]
+      for collective in COLLECTIVES
+    }
+  return picture.ratios_by_size(
+    "time over the MPI's", panels, [8, 64, 512, 8 * KIB, 64 * KIB, 256 * KIB], [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 1.25]
+  )
+
+
 def page():
   it = Page('between-nodes')
   layouts = [Layout(mpi, name) for mpi in MPIS for name in LAYOUTS]
@@ -361,5 +379,6 @@ def page():
   small = [by for layout in layouts for row in layout.chosen(COLLECTIVES, most=8 * KIB) for by in row['by']]
   it.holds('Up to 8 KiB `leaders` serves nearly all rows', sum(by.startswith('leaders') for by in small) > 0.9 * len(small))
   it.claim_table('claims_table', [*claims_of_chosen(layouts, flat), *claims_of_tuna(tuna), *simulated.claims()])
+  it.pictures['between-nodes.svg'] = drawn(layouts)
   simulated.fill(it)
   return it

@@ -4,6 +4,7 @@ recording cost, and programs."""
 import re
 import statistics
 
+import picture
 from page import KIB, RESULTS, ROOT, Page, load, mean, measured_on, middle, names, ratios_text, size_text, table
 
 STORED = RESULTS / 'inside-a-node'
@@ -74,10 +75,22 @@ def front_rows(data):
              f'{statistics.median(row["us"]):>11.2f} {ratio(row):>6.2f} {"0":>10}').strip()
 
 
+def drawn(data):
+  """Of the calls of 2 and 8 ranks, by block size."""
+  panels = {}
+  for (case, mpi), rows in groups(
+    [row for row in data['rows'] if not row['case'].startswith('alltoall,')], 'case', 'mpi'
+  ).items():
+    panels.setdefault(mpi, {})[case] = [(row['bytes'], ratio(row)) for row in rows]
+  sizes = sorted({row['bytes'] for row in data['rows'] if row['bytes'] < 1 << 20})
+  return picture.ratios_by_size("time over the MPI's", panels, sizes, [1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1])
+
+
 def fill_calls(it):
   small, calls, neighbours, uneven = (stored(name) for name in ('small', 'calls', 'neighbours', 'uneven'))
   assert not any(row['errors'] for data in (small, calls, neighbours, uneven) for row in data['rows'])
   heads = (small, calls, neighbours, uneven)
+  it.pictures['inside-a-node.svg'] = drawn(calls)
   means_of = {
     (mpi, algorithm): statistics.median(means(rows))
     for (mpi, algorithm), rows in groups(uneven['rows'], 'mpi', 'algorithm').items()

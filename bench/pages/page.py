@@ -194,6 +194,7 @@ class Page:
 
   def __init__(self, name, words=None):
     self.name, self.fields, self.sentences, self.claims = name, {}, [], []
+    self.pictures = {}  # {file name: SVG}
     self.of_code = []  # (words, file, text): a number of the words that this text of a source file has
     self.words = (pathlib.Path(__file__).with_name(f'{name}.md.in')).read_text(encoding='utf-8') if words is None else words
 

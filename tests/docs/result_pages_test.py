@@ -3,6 +3,7 @@
 verdicts follow from data that are made here."""
 
 import pathlib
+import re
 import subprocess
 import sys
 import types
@@ -13,6 +14,7 @@ sys.path.insert(0, str(ROOT / 'bench' / 'pages'))
 import between_nodes  # noqa: E402
 import gpu  # noqa: E402
 import page  # noqa: E402
+import picture  # noqa: E402
 import simulated  # noqa: E402
 
 NAMES = ('as-programs-call', 'between-nodes', 'inside-a-node', 'gpu')
@@ -132,6 +134,22 @@ class Hosts(unittest.TestCase):
     rows = list(simulated.target_rows([simulated.Case(*one) for one in simulated.CASES]))
     for one in rows:
       self.assertEqual(one[-1].startswith('cannot be told'), one[1].endswith(', 8 B'), one)
+
+
+class Pictures(unittest.TestCase):
+  def test_names_do_not_lie_on_each_other(self):
+    moved = sorted(picture.apart({'a': 10, 'b': 11, 'c': 60, 'd': 12}).values())
+    self.assertEqual(moved, [10, 23, 36, 60])
+
+  def test_lines_differ_and_lie_inside(self):
+    for name in ('between-nodes', 'inside-a-node'):
+      svg = (page.RESULTS / f'{name}.svg').read_text(encoding='utf-8')
+      self.assertLess(len(svg), 60000)
+      for part in svg.split('class="title"')[1:]:
+        drawn = re.findall(r'<polyline points="([^"]*)" (stroke=[^/]*)/>', part)
+        self.assertEqual(len({look for _, look in drawn}), len(drawn))
+        heights = [float(point.split(',')[1]) for points, _ in drawn for point in points.split()]
+        self.assertTrue(all(picture.TOP <= y <= picture.TOP + picture.HEIGHT for y in heights), name)
 
 
 class Figure6(unittest.TestCase):
