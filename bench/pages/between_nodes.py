@@ -94,7 +94,7 @@ def aim_rows(layouts):
 
 
 def row_of_most(mpi, layouts):
-  """Is a row above the most that one may be? What is no farther up than the noise is within it."""
+  """Whether a row is above the limit. A row no farther above than the noise is within the noise."""
   rows = [(layout.name, row) for layout in layouts for row in layout.chosen(COLLECTIVES)]
   noise = [ratio(row) for _, row in rows if is_noise(row)]
   above = [(name, row) for name, row in rows if not is_noise(row) and ratio(row) > MOST]

@@ -106,7 +106,7 @@ class Claim(typing.NamedTuple):
   text: str
   paper: str
   here: str
-  verdict: str  # 'agrees', 'disagrees', 'cannot be told: ' with its reason; behind a comma or a semicolon what else is to be said
+  verdict: str  # 'agrees', 'disagrees', or 'cannot be told: ' and the reason; details follow
   how: str = ''
 
   def row(self):

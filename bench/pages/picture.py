@@ -6,7 +6,7 @@ import math
 from page import size_text
 
 WIDTH, HEIGHT, LEFT, TOP, NAMES = 340, 240, 36, 30, 126  # of a panel; NAMES is the room right of it
-COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#7a5c00', '#5e4fa2')  # told apart by the colour-blind, dark on white
+COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#7a5c00', '#5e4fa2')  # that colour-blind readers can distinguish, dark on white
 DASHES = ('', '6 3', '2 3', '8 3 2 3', '', '6 3')
 STYLE = ('text{font:11px sans-serif;fill:#222}.title{font-weight:bold}.grid{stroke:#ddd}.one{stroke:#222}'
          'polyline{fill:none;stroke-width:2}')

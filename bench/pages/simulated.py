@@ -223,7 +223,7 @@ def fill_bed(it):
 def fill_scale(it):
   cases = [Case(*one) for one in CASES]
   rows = list(target_rows(cases))
-  told = [row for row in rows if row[-1] in ('reached', 'not reached')]
+  judged = [row for row in rows if row[-1] in ('reached', 'not reached')]
   alltoall, uneven = cases[0], cases[1]
   direct, packed = alltoall.rows['mpich', KIB], alltoall.rows['leaders:leaders=1', KIB]
   assumed = {case.data['network']['copied_block'] for case in cases if ':' not in case.network}
@@ -232,8 +232,8 @@ def fill_scale(it):
   theta = next(way for way in load(STORED / 'theta.json')['ways'] if way['way'] == load(STORED / 'theta.json')['chosen'])
   it.numbers(
     scale_table=table(['network', 'call', 'faster rival, us', 'ours, us', 'times as fast', f'{TARGET} times?'], rows),
-    scale_reached=sum(row[-1] == 'reached' for row in told),
-    scale_rows=len(told),
+    scale_reached=sum(row[-1] == 'reached' for row in judged),
+    scale_rows=len(judged),
     scale_target=TARGET,
     scale_block=names(f'{block:g}' for block in sorted(assumed)),
     theta_block=f'{theta["network"]["copied_block"]:.0f}',
