@@ -3,6 +3,7 @@
 what Quadrille takes, the quickest and the median of the turns. The MPI's own, which is the same in both, is the noise.
 
     bench/before_after.py BEFORE AFTER --ranks 2 --collective alltoall --sizes 8,2K,128K --json rows.json
+    bench/before_after.py BEFORE AFTER --pinned --mixed 2048,4096,8192 --json rows.json   # calls of these sizes in turn
 
 BEFORE and AFTER are folders of builds for the same MPI, such as ../old/build/openmpi and build/openmpi. With --json,
 rows are added to those that the file has, such as docs/results/as-programs-call/builds.json, of which bench/pages makes a page.
@@ -66,6 +67,46 @@ def compare(arguments):
   return rows
 
 
+# ---- Calls of several sizes in turn ----
+
+BATCHES, CALLS = 50, 3000
+
+
+def mixed_command_of(build, arguments, sizes):
+  library, pinned = build / 'lib' / 'libquadrille_mpi.so', ['--bind-to', 'core'] if arguments.pinned else []
+  launcher = launcher_of(build) if build.exists() else 'mpirun'
+  program = build / 'bin' / 'quadrille_small_calls' if build.exists() else 'quadrille_small_calls'
+  return [launcher, '-n', str(arguments.ranks), *pinned, 'env', f'LD_PRELOAD={library}', str(program), sizes, str(BATCHES), str(CALLS)]
+
+
+def nanoseconds(build, arguments, sizes):
+  """Of a call; the least of the batches of one run."""
+  environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
+                     OMPI_MCA_rmaps_base_oversubscribe='1', QUADRILLE_TUNING='none')
+  command = mixed_command_of(build.resolve(), arguments, sizes)
+  return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()[-3])
+
+
+def compare_mixed(arguments):
+  """All sizes in turn, then each size alone."""
+  builds, rows = {'before': arguments.before, 'after': arguments.after}, []
+  for sizes in (arguments.mixed, *arguments.mixed.split(',')):
+    ns = {name: [] for name in builds}
+    for turn in range(arguments.turns):
+      for name in (('before', 'after'), ('after', 'before'))[turn % 2]:
+        ns[name].append(nanoseconds(builds[name], arguments, sizes))
+    rows.append({'sizes': sizes, **{f'{name}_ns': of for name, of in ns.items()}})
+  return rows
+
+
+# ---- Results ----
+
+
+def mpi_of(build):
+  said = subprocess.run([launcher_of(build), '--version'], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+  return re.sub(r'^\S+ \(Open(RTE|PRRTE| MPI)\)', 'Open MPI', said)
+
+
 def least(row):
   return min(row['after_us']) / min(row['before_us'])
 
@@ -80,16 +121,16 @@ def add(path, arguments, rows):
   known = load(path) if path.exists() else {}
   if {name: known.get(name) for name in commits} != commits:
     known = {}
-  command = shlex.join(command_of(pathlib.Path('BUILD'), arguments, 'FILE'))
-  head = {
-    **commits,
-    'cpu': cpu_name(),
-    'processors': os.cpu_count(),
-    'commands': list(dict.fromkeys([*known.get('commands', []), command])),
-  }
-  tables = {'rows': known.get('rows', []) + rows} | ({'mixed': known['mixed']} if 'mixed' in known else {})
+  build = pathlib.Path('BUILD')
+  head = {**commits, 'cpu': cpu_name(), 'processors': os.cpu_count(), 'mpi': mpi_of(arguments.after)}
+  if arguments.mixed:
+    head['mixed_command'] = 'QUADRILLE_TUNING=none ' + shlex.join(mixed_command_of(build, arguments, 'SIZES'))
+  else:
+    head['commands'] = list(dict.fromkeys([*known.get('commands', []), shlex.join(command_of(build, arguments, 'FILE'))]))
+  tables = {'rows': known.get('rows', []), 'mixed': known.get('mixed', [])}
+  tables['mixed' if arguments.mixed else 'rows'] += rows
   kept = {name: value for name, value in known.items() if name not in head and name not in tables}
-  store(path, {**head, **kept}, tables)
+  store(path, {**kept, **head}, tables)
 
 
 def main():
@@ -100,20 +141,25 @@ def main():
   parser.add_argument('--ranks', type=int, default=2)
   parser.add_argument('--pinned', action='store_true', help='each rank to a core')
   parser.add_argument('--sizes', default='8,128,2K,8K,32K,128K,512K,2M')
+  parser.add_argument('--mixed', help='sizes in bytes with commas: calls of these sizes in turn, and of each size alone')
   parser.add_argument('--turns', type=int, default=3)
   parser.add_argument('--options', default='', help='more options of `quadrille bench`, as one word')
   parser.add_argument('--json', type=pathlib.Path)
   arguments = parser.parse_args()
   if arguments.after is None:
     parser.error('name two builds')
-  rows = compare(arguments)
+  rows = compare_mixed(arguments) if arguments.mixed else compare(arguments)
+  if arguments.json:
+    add(arguments.json, arguments, rows)
+  if arguments.mixed:
+    for row in rows:
+      print(f'{row["sizes"]}: before {min(row["before_ns"]):.0f} ns, after {min(row["after_ns"]):.0f} ns')
+    return
   print(f'{arguments.collective}, {arguments.ranks} ranks: after / before of {arguments.turns} turns')
   print(f'{"bytes":>10} {"before us":>10} {"after us":>10} {"least":>6} {"median":>7} {"MPI":>6}')
   for row in rows:
     print(f'{row["bytes"]:10} {min(row["before_us"]):10.3f} {min(row["after_us"]):10.3f} {least(row):6.2f} '
           f'{median(row):7.2f} {median(row, "mpi_"):6.2f}')
-  if arguments.json:
-    add(arguments.json, arguments, rows)
 
 
 if __name__ == '__main__':
