@@ -110,7 +110,7 @@ class Claim(typing.NamedTuple):
   how: str = ''
 
   def row(self):
-    how = f' ({self.how})' if self.verdict.startswith(('agrees', 'disagrees')) else ''
+    how = f', {self.how}' if self.verdict.startswith(('agrees', 'disagrees')) and self.how != MEASURED else ''
     return [self.source, self.text, self.paper, self.here, self.verdict + how]
 
 
