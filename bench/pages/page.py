@@ -20,13 +20,13 @@ from programs.common import (  # noqa: E402,F401  pylint: disable=wrong-import-p
   MEASURED,
   NO_MACHINE,
   NO_OTHER_WAY,
-  NOT_BUILT,
   NOT_MEASURED,
   SIMULATED,
   UNTOLD,
   bounds_of,
   word_of,
 )
+from programs import words  # noqa: E402  pylint: disable=wrong-import-position
 from programs.stored import load  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 
 # ---- Numbers as text ----
@@ -95,10 +95,7 @@ def measured_on(heads):
 
 # ---- Tables and claims ----
 
-
-def table(head, rows):
-  lines = ['| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)]
-  return '\n'.join(lines + ['| ' + ' | '.join(map(str, row)) + ' |' for row in rows])
+table = words.table
 
 
 class Claim(typing.NamedTuple):
@@ -163,10 +160,8 @@ KNOWN = [
 ]
 
 
-def typed(words):
-  """Numbers that somebody typed, of which nobody knows whether they are so."""
-  left = re.sub('|'.join(KNOWN), '_', words, flags=re.M)
-  return re.findall(r'(?:\S+ ){0,3}\S*\d\S*', ' '.join(left.split()))
+def typed(text):
+  return words.typed(text, KNOWN)
 
 
 WIDTH = 128
@@ -192,11 +187,11 @@ def wrapped(part):
 class Page:
   """What a template needs, and what its sentences claim."""
 
-  def __init__(self, name, words=None):
+  def __init__(self, name, template=None):
     self.name, self.fields, self.sentences, self.claims = name, {}, [], []
     self.pictures = {}  # {file name: SVG}
     self.of_code = []  # (words, file, text): a number of the words that this text of a source file has
-    self.words = (pathlib.Path(__file__).with_name(f'{name}.md.in')).read_text(encoding='utf-8') if words is None else words
+    self.words = (pathlib.Path(__file__).with_name(f'{name}.md.in')).read_text(encoding='utf-8') if template is None else template
 
   def numbers(self, **fields):
     assert not fields.keys() & self.fields.keys(), fields.keys() & self.fields.keys()
@@ -217,13 +212,14 @@ class Page:
     return '\n\n'.join(map(wrapped, self.words.format_map(self.fields).strip().split('\n\n'))) + '\n'
 
   def problems(self):
-    page, words = ' '.join(self.text().split()), self.words
-    found = [f'the data say otherwise: {said}' for said, is_so in self.sentences if not is_so]
-    found += [f'the code says otherwise: {said} ({file}: {text})' for said, file, text in self.of_code
-              if text not in (ROOT / file).read_text(encoding='utf-8')]
-    said_all = [said.format_map(self.fields) for said, _ in self.sentences] + [said for said, _, _ in self.of_code]
-    found += [f'is not said any more: {said}' for said in said_all if ' '.join(said.split()) not in page]
-    found += [f'no words use {name}' for name in self.fields if f'{{{name}}}' not in words]
+    left = self.words
     for said, _, _ in self.of_code:
-      words = re.sub(r'\s+'.join(map(re.escape, said.split())), '_', words)
-    return [f'{self.name}: {one}' for one in found + [f'nobody computes what is typed here: {one}' for one in typed(words)]]
+      left = re.sub(r'\s+'.join(map(re.escape, said.split())), '_', left)
+    sayings = [(said.format_map(self.fields), is_so) for said, is_so in self.sentences] + [(said, True) for said, _, _ in self.of_code]
+    found = words.problems_of(self.words, self.text(), self.fields, sayings, typed(left))
+    found += [
+      f'the code says otherwise: {said} ({file}: {text})'
+      for said, file, text in self.of_code
+      if text not in (ROOT / file).read_text(encoding='utf-8')
+    ]
+    return [f'{self.name}: {one}' for one in found]

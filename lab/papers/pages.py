@@ -8,10 +8,10 @@ What the words say beside that has no numbers of ours: a line that begins with `
 """
 
 import pathlib
-import re
 import subprocess
 
 import applications
+from programs import words
 from stored import RESULTS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -20,8 +20,7 @@ MAPS = {'map-paper': 'paper', 'map-aries': 'aries'}
 
 
 def table(head, rows):
-  lines = ['| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)]
-  return '\n'.join(lines + ['| ' + ' | '.join(row) + ' |' for row in rows]) + '\n'
+  return words.table(head, rows) + '\n'
 
 
 def claims_table(rows):
@@ -99,11 +98,8 @@ class Page:
     return RESULTS / f'{self.name}.md'
 
   def problems(self):
-    wrong = [f'{self.name}: nobody computes what is typed here: {one}' for one in typed(self.words)]
-    wrong += [f'{self.name}: no words use {name}' for name in self.fields if f'{{{name}}}' not in self.words]
-    said = ' '.join(self.words.split())
-    wrong += [f'{self.name}: is not said any more: {words}' for words, _ in self.sayings if words not in said]
-    wrong += [f'{self.name}: the data say otherwise: {words}' for words, is_so in self.sayings if not is_so]
+    found = words.problems_of(self.words, self.words, self.fields, self.sayings, typed(self.words))
+    wrong = [f'{self.name}: {one}' for one in found]
     if not self.path().is_file() or self.path().read_text(encoding='utf-8') != self.text():
       wrong.append(f'{self.path()} is not what the data say; run lab/papers write')
     return wrong
@@ -114,7 +110,5 @@ NO_RESULT = [r'`[^`]*`', r'\]\([^)]*\)', r'\{\w+\}', r'^#.*$', r'^@.*$', r'^Pape
              r'HPDC \d{4}', r'\b[LXE]\d\b', r'\b[23]D\b', r'P3DFFT', r'MVAPICH2', r'Open MPI \d', r'd = \d', r'\d ranks? on each']
 
 
-def typed(words):
-  """Numbers that somebody typed into a template."""
-  left = re.sub('|'.join(NO_RESULT), '_', words, flags=re.M)
-  return re.findall(r'(?:\S+ ){0,3}\S*\d\S*', ' '.join(left.split()))
+def typed(template):
+  return words.typed(template, NO_RESULT)
