@@ -48,8 +48,8 @@ help:
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
 	@echo 'make results        repeat the figures of the papers that this machine can repeat (RESULTS=build/results RUNS=3)'
 	@echo 'make results-long   what takes longer: more ranks, hosts that this machine plays (docs/benchmark.md); three hours'
-	@echo 'make pictures       draw the pictures of docs/results from their data, and write the pages of figures anew'
-	@echo 'make docs           write docs/algorithms.md and docs/cli.md anew and check the links of all documents'
+	@echo 'make pictures       draw the figures of docs/results from their data, into build/pictures'
+	@echo 'make docs           write docs/algorithms.md, docs/cli.md and the pages of results, and check the links of all documents'
 	@echo 'make site           the documentation as a site of its own, in build/site; it is read without a network'
 	@echo 'make install        install both builds (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make wheel          a Python wheel for both ABIs, in build/wheel'
@@ -138,30 +138,28 @@ bench: build
 results results-long: tests
 	@lab/results.py --build build/openmpi --out '$(RESULTS)' --runs $(RUNS) $(if $(filter results-long,$@),--long)
 	@scripts/setup.sh pictures
-	@build/venv-pictures/bin/python lab/pictures.py $$(grep -l -e '"figure"' -e '"application"' -e '"map"' \
-	  '$(RESULTS)'/*.json '$(RESULTS)'/hosts/*.json 2>/dev/null)
-	@build/openmpi/bin/quadrille-lab pages $$(grep -l '"figure"' '$(RESULTS)'/*.json '$(RESULTS)'/hosts/*.json 2>/dev/null)
-	@lab/applications.py pages $$(grep -l '"application"' '$(RESULTS)'/*.json)
+	@build/venv-pictures/bin/python lab/pictures.py '$(RESULTS)' --results '$(RESULTS)'
+	@python3 lab/papers judge --lab build/openmpi/bin/quadrille-lab --results '$(RESULTS)' >'$(RESULTS)/claims.txt'
+	@echo '$(RESULTS)/claims.txt'
 
-# From the stored data alone.
-pictures: build/openmpi/build.ninja
+# From the stored data alone; none is stored.
+pictures:
 	@scripts/setup.sh pictures
-	@cmake --build build/openmpi -j $(JOBS) --target quadrille_lab
-	@lab/figures.py pages --lab build/openmpi/bin/quadrille-lab
-	@build/venv-pictures/bin/python lab/pictures.py
-	@lab/applications.py pages
-	@lab/figures.py pages --lab build/openmpi/bin/quadrille-lab
+	@build/venv-pictures/bin/python lab/pictures.py build/pictures
 
 docs: build
 	@python3 scripts/docs_algorithms.py build/openmpi/bin/quadrille docs/algorithms.md
 	@python3 scripts/docs_cli.py build/openmpi/bin/quadrille docs/cli.md
+	@python3 lab/papers write --lab build/openmpi/bin/quadrille-lab
+	@python3 bench/pages write
 	@python3 scripts/docs_links.py
 
-# With the page on which schedules move.
-site: build/openmpi/build.ninja
+# With the page on which schedules move, and the pictures of the results.
+site: build/openmpi/build.ninja pictures
 	@scripts/setup.sh site
 	@cmake --build build/openmpi -j $(JOBS) --target quadrille_tool
-	@build/venv-site/bin/python scripts/site.py build/site --tool build/openmpi/bin/quadrille
+	@build/venv-site/bin/python scripts/site.py build/site --tool build/openmpi/bin/quadrille \
+	  --pictures build/pictures
 	@echo 'build/site/index.html'
 
 # The Open MPI build comes last: bin/quadrille is its tool where both are installed.

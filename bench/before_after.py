@@ -3,12 +3,10 @@
 what Quadrille takes, the quickest and the median of the turns. The MPI's own, which is the same in both, is the noise.
 
     bench/before_after.py BEFORE AFTER --ranks 2 --collective alltoall --sizes 8,2K,128K --json rows.json
-
-    bench/before_after.py write      # docs/results/before-after.md, from what is stored there
-    bench/before_after.py check      # is it the page of what is stored there?
+    bench/before_after.py BEFORE AFTER --pinned --mixed 2048,4096,8192 --json rows.json   # calls of these sizes in turn
 
 BEFORE and AFTER are folders of builds for the same MPI, such as ../old/build/openmpi and build/openmpi. With --json,
-rows are added to those that the file has.
+rows are added to those that the file has, such as docs/results/as-programs-call/builds.json, of which bench/pages makes a page.
 """
 import argparse
 import json
@@ -21,7 +19,9 @@ import subprocess
 import sys
 import tempfile
 
-import stored_page
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'lab'))
+from programs.common import commit_of, cpu_name  # noqa: E402  pylint: disable=wrong-import-position
+from programs.stored import load, store  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def launcher_of(build):
@@ -59,104 +59,78 @@ def compare(arguments):
       turns[name].append(times_of(builds[name], arguments))
   rows = []
   for size in turns['before'][0]:
-    row = {'collective': arguments.collective, 'ranks': arguments.ranks, 'bytes': size, 'options': arguments.options,
-           'pinned': arguments.pinned, 'command': shlex.join(command_of(pathlib.Path('BUILD'), arguments, 'FILE'))}
+    row = {'collective': arguments.collective, 'ranks': arguments.ranks, 'bytes': size}
     for name, runs in turns.items():
       row[f'{name}_us'] = [run[size][0] for run in runs]
       row[f'{name}_mpi_us'] = [run[size][1] for run in runs]
-    row['least'] = min(row['after_us']) / min(row['before_us'])
-    row['median'] = statistics.median(row['after_us']) / statistics.median(row['before_us'])
-    row['mpi_median'] = statistics.median(row['after_mpi_us']) / statistics.median(row['before_mpi_us'])
     rows.append(row)
   return rows
 
 
-# ---- The page ----
+# ---- Calls of several sizes in turn ----
 
-RESULTS = pathlib.Path(__file__).resolve().parent.parent / 'docs' / 'results'
-STORED = RESULTS / 'before-after'
-PAGE = RESULTS / 'before-after.md'
-BEFORE, AFTER = 'e8df34c', '523c882'
-MOST = 1.03
+BATCHES, CALLS = 50, 3000
 
 
-def median_of(row):
-  return statistics.median(row['after_us']) / statistics.median(row['before_us'])
+def mixed_command_of(build, arguments, sizes):
+  library, pinned = build / 'lib' / 'libquadrille_mpi.so', ['--bind-to', 'core'] if arguments.pinned else []
+  launcher = launcher_of(build) if build.exists() else 'mpirun'
+  program = build / 'bin' / 'quadrille_small_calls' if build.exists() else 'quadrille_small_calls'
+  return [launcher, '-n', str(arguments.ranks), *pinned, 'env', f'LD_PRELOAD={library}', str(program), sizes, str(BATCHES), str(CALLS)]
 
 
-def least_of(row):
+def nanoseconds(build, arguments, sizes):
+  """Of a call; the least of the batches of one run."""
+  environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
+                     OMPI_MCA_rmaps_base_oversubscribe='1', QUADRILLE_TUNING='none')
+  command = mixed_command_of(build.resolve(), arguments, sizes)
+  return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()[-3])
+
+
+def compare_mixed(arguments):
+  """All sizes in turn, then each size alone."""
+  builds, rows = {'before': arguments.before, 'after': arguments.after}, []
+  for sizes in (arguments.mixed, *arguments.mixed.split(',')):
+    ns = {name: [] for name in builds}
+    for turn in range(arguments.turns):
+      for name in (('before', 'after'), ('after', 'before'))[turn % 2]:
+        ns[name].append(nanoseconds(builds[name], arguments, sizes))
+    rows.append({'sizes': sizes, **{f'{name}_ns': of for name, of in ns.items()}})
+  return rows
+
+
+# ---- Results ----
+
+
+def mpi_of(build):
+  said = subprocess.run([launcher_of(build), '--version'], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+  return re.sub(r'^\S+ \(Open(RTE|PRRTE| MPI)\)', 'Open MPI', said)
+
+
+def least(row):
   return min(row['after_us']) / min(row['before_us'])
 
 
-def mpi_of(row):
-  return statistics.median(row['after_mpi_us']) / statistics.median(row['before_mpi_us'])
+def median(row, whose=''):
+  return statistics.median(row[f'after_{whose}us']) / statistics.median(row[f'before_{whose}us'])
 
 
-def table(rows):
-  lines = ['| | ranks | block | before, us | after, us | after / before, least | median | the MPI, median |',
-           '|---|---|---|---|---|---|---|---|']
-  for row in rows:
-    spread = [f'{min(row[name]):.3f} to {max(row[name]):.3f}' for name in ('before_us', 'after_us')]
-    lines.append(f'| {row["collective"]} | {row["ranks"]} | {row["bytes"]} | {spread[0]} | {spread[1]} | {least_of(row):.2f} '
-                 f'| {median_of(row):.2f} | {mpi_of(row):.2f} |')
-  return lines
-
-
-def reached(rows, ranks):
-  """Which rows are slower by more than a few percent, beside what the MPI itself differs by."""
-  slower = [row for row in rows if row['ranks'] == ranks and median_of(row) > MOST]
-  said = '; '.join(f'{row["collective"]} of {row["bytes"]} B: {median_of(row):.2f}, where the MPI itself is at {mpi_of(row):.2f}, by the '
-                   f'least times {least_of(row):.2f}' for row in slower)
-  return f'- {ranks} ranks: {"not reached by the median of " + said if slower else "reached in all rows by the medians"}.'
-
-
-def turns_text():
-  """Of several-sizes.txt: its command, the builds and the machine, and {sizes: {build: [nanoseconds of each run]}}."""
-  lines = (STORED / 'several-sizes.txt').read_text().splitlines()
-  found = {}
-  for line in lines:
-    words = line.split()
-    if words and words[0] in ('before', 'after'):
-      found.setdefault(words[1], {}).setdefault(words[0], []).append(float(words[2]))
-  return lines[0].removeprefix('command: '), lines[1], found
-
-
-def turns():
-  command, builds, found = turns_text()
-  rows = [f'| {sizes} | ' + ' | '.join(f'{min(of[build]):.0f} to {max(of[build]):.0f}' for build in ('before', 'after')) + ' |'
-          for sizes, of in found.items()]
-  together = next(iter(found.values()))
-  return ['## Blocks of several sizes in turn', '',
-          'Before, one selection of each collective was remembered, so that a program whose calls alternate between sizes had each call '
-          'selected anew. Alltoall, 2 ranks, calls of several sizes in turn, and of one size alone; nanoseconds of a call, the least and '
-          f'the largest of {len(together["before"])} runs of each build, by turns. All sizes in turn take '
-          f'{min(together["after"]) / min(together["before"]):.2f} of before by the least time. From '
-          f'[several-sizes.txt](before-after/several-sizes.txt): {builds}.', '', f'    {command}', '',
-          '| sizes | before | after |', '|---|---|---|', *rows]
-
-
-def page():
-  rows = json.loads((STORED / 'before-after.json').read_text())
-  counts = sorted({row['ranks'] for row in rows})
-  runs = ', '.join(f'{len(next(row for row in rows if row["ranks"] == count)["before_us"])} with {count} ranks' for count in counts)
-  commands = list(dict.fromkeys(row['command'] for row in rows))
-  return '\n'.join([
-      '# Two builds beside each other: before and after the one executor', '',
-      '<!-- Written by bench/before_after.py from docs/results/before-after. -->', '',
-      f'Calls of Quadrille by two builds, by turns: of the commits {BEFORE} and {AFTER}, before and after the redesign that gave all forms '
-      f'one executor. Runs of each build: {runs}, on a virtual machine with two processors and Open MPI 4.1.4. A time is the median of a '
-      'run, and the table has the least and the largest. The last column compares the MPI with itself: it is the noise, which is large '
-      'between runs and smaller in the medians.', '', *(f'    {command}' for command in commands), '',
-      f'No row was to be more than {100 * MOST - 100:.0f}% slower.', '', *(reached(rows, count) for count in counts), '',
-      *table(rows), '', *turns(), ''])
-
-
-def write():
-  PAGE.write_text(page())
-
-
-def check():
-  stored_page.check(PAGE, page(), STORED, 'bench/before_after.py write')
+def add(path, arguments, rows):
+  """To what the file has of these two builds."""
+  commits = {name: commit_of(build)[:7] for name, build in (('before', arguments.before), ('after', arguments.after))}
+  known = load(path) if path.exists() else {}
+  if {name: known.get(name) for name in commits} != commits:
+    known = {}
+  build = pathlib.Path('BUILD')
+  head = {**commits, 'cpu': cpu_name(), 'processors': os.cpu_count(), 'mpi': mpi_of(arguments.after)}
+  if arguments.mixed:
+    head['mixed_command'] = 'QUADRILLE_TUNING=none ' + shlex.join(mixed_command_of(build, arguments, 'SIZES'))
+  else:
+    head['commands'] = list(dict.fromkeys([*known.get('commands', []), shlex.join(command_of(build, arguments, 'FILE'))]))
+  tables = {'rows': known.get('rows', []), 'mixed': known.get('mixed', [])}
+  tables['mixed' if arguments.mixed else 'rows'] += rows
+  kept = {name: value for name, value in known.items() if name not in head and name not in tables}
+  store(path, {**kept, **head}, tables)
 
 
 def main():
@@ -167,25 +141,26 @@ def main():
   parser.add_argument('--ranks', type=int, default=2)
   parser.add_argument('--pinned', action='store_true', help='each rank to a core')
   parser.add_argument('--sizes', default='8,128,2K,8K,32K,128K,512K,2M')
+  parser.add_argument('--mixed', help='sizes in bytes with commas: calls of these sizes in turn, and of each size alone')
   parser.add_argument('--turns', type=int, default=3)
   parser.add_argument('--options', default='', help='more options of `quadrille bench`, as one word')
   parser.add_argument('--json', type=pathlib.Path)
   arguments = parser.parse_args()
   if arguments.after is None:
     parser.error('name two builds')
-  rows = compare(arguments)
+  rows = compare_mixed(arguments) if arguments.mixed else compare(arguments)
+  if arguments.json:
+    add(arguments.json, arguments, rows)
+  if arguments.mixed:
+    for row in rows:
+      print(f'{row["sizes"]}: before {min(row["before_ns"]):.0f} ns, after {min(row["after_ns"]):.0f} ns')
+    return
   print(f'{arguments.collective}, {arguments.ranks} ranks: after / before of {arguments.turns} turns')
   print(f'{"bytes":>10} {"before us":>10} {"after us":>10} {"least":>6} {"median":>7} {"MPI":>6}')
   for row in rows:
-    print(f'{row["bytes"]:10} {min(row["before_us"]):10.3f} {min(row["after_us"]):10.3f} {row["least"]:6.2f} '
-          f'{row["median"]:7.2f} {row["mpi_median"]:6.2f}')
-  if arguments.json:
-    kept = json.loads(arguments.json.read_text()) if arguments.json.exists() else []
-    arguments.json.write_text(json.dumps(kept + rows, indent=1) + '\n')
+    print(f'{row["bytes"]:10} {min(row["before_us"]):10.3f} {min(row["after_us"]):10.3f} {least(row):6.2f} '
+          f'{median(row):7.2f} {median(row, "mpi_"):6.2f}')
 
 
 if __name__ == '__main__':
-  if sys.argv[1:] in (['write'], ['check']):
-    {'write': write, 'check': check}[sys.argv[1]]()
-  else:
-    main()
+  main()

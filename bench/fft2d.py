@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
-"""Measures fft2d natively and under Quadrille, by turns, and writes what each run printed.
+"""Measures fft2d natively and under Quadrille, by turns; docs/results/inside-a-node.md (bench/pages) shows it.
 
-  fft2d.py --build build/openmpi --ranks 2 --turns 5 --to docs/results/fft2d/openmpi-2.json -- --weak --repeat 3
-  fft2d.py --page      docs/results/fft2d.md, from the files in docs/results/fft2d
-  fft2d.py --check     is it the page of these files?
+  fft2d.py --build build/openmpi --ranks 2 --turns 5 --to docs/results/inside-a-node/fft2d-openmpi-2.json -- --weak --repeat 3
 
 Words after `--` are options of fft2d.
 """
@@ -14,13 +12,12 @@ import json
 import os
 import pathlib
 import re
-import statistics
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'lab'))
-from programs.common import commit_of  # noqa: E402  pylint: disable=wrong-import-position
-import stored_page
+from programs.common import commit_of, cpu_name  # noqa: E402  pylint: disable=wrong-import-position
+from programs.stored import store  # noqa: E402  pylint: disable=wrong-import-position
 
 # Open MPI asks twice as root, and wants to know that there may be more ranks than processors.
 FOR_OPEN_MPI = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1',
@@ -40,9 +37,13 @@ def version_of(launcher):
   return f'MPICH {hydra[1]}' if hydra else 'Open MPI ' + re.search(r'(\d+\.\d+\.\d+)', said)[1]
 
 
-def processor():
-  named = re.search(r'model name\s*:\s*(.*)', pathlib.Path('/proc/cpuinfo').read_text())
-  return named[1] if named else 'unknown'
+# A row has what the ranks waited in the exchange, by the rank that waited least, in the middle, and most.
+WAITS = {'least_s': 'min', 'median_s': 'median', 'most_s': 'max'}
+
+
+def row_of(way, runs):
+  return {'way': way, 'total_s': [run['total_s'] for run in runs],
+          **{name: [run['alltoall_s'][key] for run in runs] for name, key in WAITS.items()}}
 
 
 def measure(arguments):
@@ -52,84 +53,32 @@ def measure(arguments):
       ['-bind-to', 'core' if pinned else 'none']
   command = [launcher, '-n', str(arguments.ranks), *binding, str(arguments.build / 'bin/fft2d'), *arguments.options]
   ways = {'mpi': command, 'quadrille': [str(arguments.build / 'bin/quadrille'), 'run', '--', *command]}
-  runs = []
+  runs = {way: [] for way in ways}
   for turn in range(arguments.turns):
     # Who comes first changes, in case the one behind is better off.
     for way in sorted(ways, reverse=turn % 2 == 1):
       said = subprocess.run(ways[way], env=dict(os.environ, **FOR_OPEN_MPI), capture_output=True, text=True, check=True)
-      runs.append({'turn': turn, 'way': way, **json.loads(said.stdout.splitlines()[-1])})
-  shown = [pathlib.Path(launcher).name, *command[1:]]
-  result = {'command': ' '.join(shown), 'mpi': version_of(launcher), 'commit': commit_of(arguments.build), 'processor': processor(),
-            'processors': os.cpu_count(), 'pinned': pinned,
-            'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'), 'runs': runs}
-  arguments.to.parent.mkdir(parents=True, exist_ok=True)
-  lines = ',\n    '.join(json.dumps(run) for run in runs)
-  head = json.dumps({key: value for key, value in result.items() if key != 'runs'}, indent=2)[:-2]
-  arguments.to.write_text(f'{head},\n  "runs": [\n    {lines}\n  ]\n}}\n')
-
-
-def spread(values, digits):
-  return f'{statistics.median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})'
-
-
-STORED = pathlib.Path(__file__).resolve().parent.parent / 'docs' / 'results' / 'fft2d'
-PAGE = STORED.with_suffix('.md')
-INTRODUCTION = """\
-# fft2d: natively and under Quadrille
-
-<!-- Written by bench/fft2d.py from docs/results/fft2d. -->
-
-[`fft2d`](../../examples/fft2d/README.md) on the weak mesh of the GPU paper, sqrt(ranks) x 4,096 points along each side, with all
-data on the host and FFTW. With a core for each rank the ranks are pinned; more ranks share the cores. Native runs and runs under
-`quadrille run` take turns; each is a run of the program, which checks its spectrum and its round trips. A number is the median of
-the runs, in brackets the least and the largest; the ratio is that of the two runs of a turn. The data are in [fft2d](fft2d), with
-what each run printed.
-"""
-SEEN = """\
-A round trip is forward and back with two calls of `MPI_Alltoallv`. The exchange is a small part of it, so the whole gains little. With
-more ranks than cores the time inside the exchange has in it the wait for ranks that have not had a core yet to transform their lines:
-so the ranks that wait least and most are far apart, and it is the rank that waits least that shows the exchange itself.
-
-The strong mesh (12,288 x 12,288) was not run, nor anything on a GPU.
-"""
-
-
-def block_text(size):
-  return f'{size / (1 << 20):.0f} MiB'
-
-
-def rows_of(result):
-  runs = {way: [run for run in result['runs'] if run['way'] == way] for way in ('mpi', 'quadrille')}
+      runs[way].append(json.loads(said.stdout.splitlines()[-1]))
   first = runs['mpi'][0]
-  parts = [('round trip', lambda run: run['total_s'])]
-  parts += [(f'all-to-all, {which} of the ranks', lambda run, key=key: run['alltoall_s'][key])
-            for which, key in (('least', 'min'), ('median', 'median'), ('most', 'max'))
-            if first['ranks'] > 2 or key != 'median']
-  for name, value in parts:
-    native, ours = ([value(run) for run in runs[way]] for way in ('mpi', 'quadrille'))
-    ratios = [after / before for before, after in zip(native, ours)]
-    yield (f'| {result["mpi"]} | {first["ranks"]} | {first["mesh"]} | {block_text(first["block_bytes"][0])} | {name} | '
-           f'{spread(native, 3)} | {spread(ours, 3)} | {spread(ratios, 2)} |')
-
-
-def how(result):
-  turns = len({run['turn'] for run in result['runs']})
-  pinned = 'pinned' if result['pinned'] else 'not pinned'
-  commit = f', Quadrille at {result["commit"]}' if result.get('commit') else ''
-  return (f'- {result["date"][:10]}{commit}, {result["mpi"]}, {result["processors"]} processors of {result["processor"]}, {pinned}, '
-          f'{turns} turns: `{result["command"]}`')
-
-
-def page():
-  results = [json.loads(file.read_text()) for file in sorted(STORED.glob('*.json'))]
-  lines = [INTRODUCTION, *map(how, results), '',
-           '| MPI | ranks | mesh | block | | the MPI\'s own, s | under Quadrille, s | ratio |', '|---|---|---|---|---|---|---|---|',
-           *(row for result in results for row in rows_of(result)), '', SEEN]
-  return '\n'.join(lines)
-
-
-def check():
-  stored_page.check(PAGE, page(), STORED, 'bench/fft2d.py --page')
+  store(
+    arguments.to,
+    {
+      'command': ' '.join([pathlib.Path(launcher).name, *command[1:]]),
+      'mpi': version_of(launcher),
+      'commit': commit_of(arguments.build),
+      'processor': cpu_name(),
+      'processors': os.cpu_count(),
+      'pinned': pinned,
+      'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
+      'ranks': first['ranks'],
+      'mesh': first['mesh'],
+      'block_bytes': first['block_bytes'][0],
+      'largest_error': max(
+        run[key] for some in runs.values() for run in some for key in ('spectrum_max', 'round_trip_max')
+      ),
+    },
+    [row_of(way, some) for way, some in runs.items()],
+  )
 
 
 def main():
@@ -137,19 +86,10 @@ def main():
   parser.add_argument('--build', type=pathlib.Path, default=pathlib.Path('build/openmpi'))
   parser.add_argument('--ranks', type=int, default=2)
   parser.add_argument('--turns', type=int, default=5)
-  parser.add_argument('--to', type=pathlib.Path)
-  parser.add_argument('--page', action='store_true')
-  parser.add_argument('--check', action='store_true')
+  parser.add_argument('--to', type=pathlib.Path, required=True)
   parser.add_argument('options', nargs='*')
   arguments = parser.parse_args()
-  if arguments.page:
-    PAGE.write_text(page())
-  elif arguments.check:
-    check()
-  elif arguments.to:
-    measure(arguments)
-  else:
-    parser.error('--to, --page or --check is needed')
+  measure(arguments)
 
 
 if __name__ == '__main__':

@@ -94,17 +94,17 @@ void add_show(Line& line, Drawn& drawn) {
   });
 }
 
-struct Pages {
+struct Stored {
   std::vector<std::string> files;
-  bool check = false;
+  bool as_json = false;
 };
 
-void add_pages(Line& line, Pages& pages) {
-  CLI::App* command = add_command(line, "pages", "Write the pages of figures anew from their data",
-                                  "\nExamples:\n  quadrille-lab pages docs/results/*.json\n");
-  command->add_option("files", pages.files, "Data of figures; a page is written beside them")->required();
-  command->add_flag("--check", pages.check, "Write nothing: say which pages are not what their data say");
-  command->callback([&] { line.action = [&] { return pages_command(pages.files, pages.check); }; });
+void add_judge(Line& line, Stored& stored) {
+  CLI::App* command = add_command(line, "judge", "Compare stored figures with what the papers say",
+                                  "\nExamples:\n  quadrille-lab judge docs/results/hint/hint-8.json\n");
+  command->add_option("files", stored.files, "Data of figures")->required();
+  command->add_flag("--json", stored.as_json, "Print the claims with their verdicts instead of tables of times");
+  command->callback([&] { line.action = [&] { return judge_command(stored.files, stored.as_json); }; });
 }
 
 int run_lab(std::vector<std::string> words) {
@@ -124,8 +124,8 @@ int run_lab(std::vector<std::string> words) {
   add_show(line, drawn);
   simulate::SimulateOptions simulated;
   simulate::add_simulate(line.app, simulated, line.action);
-  Pages pages;
-  add_pages(line, pages);
+  Stored stored;
+  add_judge(line, stored);
   return read_line(line, std::move(words));
 }
 

@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
-"""Draws the stored results: an SVG beside each file of data.
+"""Draws the stored figures of the papers: no picture is stored, `make site` and `make pictures` draw them.
 
-  lab/pictures.py [FILE...]          draws (needs matplotlib: `make pictures` installs it into build/venv-pictures)
-  lab/pictures.py --check [FILE...]  needs nothing: is there a picture of each file, and is it of this file?
+  lab/pictures.py FOLDER [--results RESULTS]   an SVG in FOLDER for each file of data below RESULTS (docs/results), at the same place
+                                               below it. Needs matplotlib: `make pictures` installs it into build/venv-pictures
 
-Without files, all below docs/results that have a form with a picture:
+Forms of data with a picture:
   figures    (`quadrille-lab bench --figure`)  each panel as curves with the spread of the runs, and as a map of ours over the MPI's
-  tables     (rows of several collectives) a map of ours over the MPI's
   maps       (`quadrille-lab show --map --map-json`) which algorithm is the fastest, N by P
-  simulated  (`quadrille-lab simulate --json`) a curve for each algorithm and rival
   panels     (`quadrille-lab bench --figure bruck-6-simulated`, lab/applications.py) curves over ranks, sizes, or iterations, with the
              spread of the runs, or of what the networks' constants may be
   counted    (`quadrille-lab bench --figure co-table-1`) curves of cache misses, and the paper's beside them
 
-A picture follows from its data alone, byte for byte with one version of matplotlib, and names them by their hash.
+A picture names its data by their hash; one that is there already of the same data is not drawn again.
 """
 
 import argparse
@@ -28,53 +26,30 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / 'docs' / 'results'
 # Counted up when pictures of a form change, so that all of it are drawn anew.
-DRAWING = {'figure': 1, 'table': 1, 'map': 1, 'simulated': 1, 'panels': 2, 'counted': 1}
+DRAWING = {'figure': 2, 'map': 1, 'panels': 3, 'counted': 2}
 FOUND = re.compile(r'data sha256 ([0-9a-f]{64})')
-
-
-def runs_of(source):
-  """The files of all runs of a table, 'openmpi-4x4-1.json' and so on, which have one picture; else the file alone."""
-  name = re.fullmatch(r'(.*)-\d+', source.stem)
-  if not name or kind_of(json.loads(source.read_text())) != 'table':
-    return [source]
-  return sorted(path for path in source.parent.glob('*.json') if re.fullmatch(re.escape(name[1]) + r'-\d+', path.stem))
-
-
-def picture_of(source):
-  is_run = kind_of(json.loads(source.read_text())) == 'table'
-  return source.with_name((re.sub(r'-\d+$', '', source.stem) if is_run else source.stem) + '.svg')
 
 
 def hash_of(source):
   drawing = DRAWING[kind_of(json.loads(source.read_text()))]
-  return hashlib.sha256(f'{drawing}\n'.encode() + b''.join(run.read_bytes() for run in runs_of(source))).hexdigest()
+  return hashlib.sha256(f'{drawing}\n'.encode() + source.read_bytes()).hexdigest()
 
 
 def kind_of(data):
-  """'figure', 'table', 'map', 'simulated', or None for data of another form."""
-  if not isinstance(data, dict):
+  """'figure', 'map', 'counted', 'panels', or None for data of another form."""
+  if not isinstance(data, dict) or str(data.get('figure')).startswith('gpu-'):
     return None
-  if {'network', 'rows', 'collective'} <= set(data):
-    return 'simulated'
-  if 'map' in data:
+  if 'cells' in data:
     return 'map'
   if 'counts' in data:
     return 'counted'
   if 'panels' in data:
     return 'panels'
-  if any(plot.get('rows') for plot in data.get('plots', [])):
-    return 'figure'
-  rows = data.get('rows') or [{}]
-  wanted = {'collective', 'algorithm', 'bytes', 'mpi_us', 'quadrille_us'}
-  return 'table' if 'plots' not in data and wanted <= set(rows[0]) else None
+  return 'figure' if any(plot.get('rows') for plot in data.get('plots', [])) else None
 
 
-def files_with_pictures():
-  found = []
-  for path in sorted(RESULTS.rglob('*.json')):
-    if kind_of(json.loads(path.read_text())) and path == runs_of(path)[0]:
-      found.append(path)
-  return found
+def files_with_pictures(results=RESULTS):
+  return [path for path in sorted(results.rglob('*.json')) if kind_of(json.loads(path.read_text()))]
 
 
 # ---- What is drawn, without matplotlib ----
@@ -86,24 +61,18 @@ def bytes_text(size):
   return str(size)
 
 
-def x_of(plot, row):
-  """A figure on GPUs varies the ranks, or the data of a rank or of all."""
-  return row['ranks'] if plot.get('x') == 'ranks' else row.get('size', row['bytes'])
+def point_of(x, us):
+  return x, statistics.median(us), min(us), max(us)
 
 
 def curves_of(plot):
-  """{line: [(x, median, least, most)]}, 'mpi' first. What is identical to another line is left out."""
+  """{line: [(bytes, median, least, most)]}, 'mpi' first. What is identical to another line is left out."""
   curves = {'mpi': []}
   for row in plot['rows']:
-    line, x = row['algorithm'], x_of(plot, row)
-    runs = row.get('runs', {})
-    if not any(point[0] == x for point in curves['mpi']):
-      times = runs.get('mpi_us', [row['mpi_us']])
-      curves['mpi'].append((x, row['mpi_us'], min(times), max(times)))
-    if 'identical_to' in row or line == 'mpi':
-      continue
-    times = runs.get('quadrille_us', [row['quadrille_us']])
-    curves.setdefault(line, []).append((x, row['quadrille_us'], min(times), max(times)))
+    if not any(point[0] == row['bytes'] for point in curves['mpi']):
+      curves['mpi'].append(point_of(row['bytes'], row['mpi_us']))
+    if 'identical_to' not in row:
+      curves.setdefault(row['line'], []).append(point_of(row['bytes'], row['us']))
   return curves
 
 
@@ -112,21 +81,10 @@ def panel_curves(panel):
   curves = {}
   for row in panel['rows']:
     if 'us' in row:
-      ends = [row[key] for key in ('least_us', 'most_us', 'fast_us', 'slow_us') if key in row] or [row['us']]
-      curves.setdefault(row['line'], []).append((row[panel['x']], row['us'], min(ends), max(ends)))
+      runs = row['us'] if isinstance(row['us'], list) else [row['us']]
+      ends = [row[key] for key in ('fast_us', 'slow_us') if key in row] or runs
+      curves.setdefault(row['line'], []).append((row[panel['x']], statistics.median(runs), min(ends), max(ends)))
   return {line: sorted(points) for line, points in curves.items()}
-
-
-RIVALS = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
-
-
-def simulated_curves(data):
-  """{line: [(bytes, us)]}, the rivals first."""
-  curves = {title: [] for title in RIVALS.values()}
-  for row in data['rows']:
-    if row.get('us'):
-      curves.setdefault(RIVALS.get(row['name'], row['algorithm']), []).append((row['bytes'], row['us']))
-  return {line: points for line, points in curves.items() if points}
 
 
 def counted_panels(data):
@@ -142,16 +100,20 @@ def counted_panels(data):
   return panels
 
 
-def ratios_of(rows, x=lambda row: row['bytes'], name=lambda row: row['algorithm']):
-  """(names, xs, {(name, x): ours over the MPI's, the median of several runs})"""
-  names, xs, ratios = [], [], {}
-  for row in rows:
-    if not row['mpi_us'] or row['algorithm'] == 'mpi' or row['algorithm'].endswith(' again'):
-      continue
-    names += [name(row)] if name(row) not in names else []
-    xs += [x(row)] if x(row) not in xs else []
-    ratios.setdefault((name(row), x(row)), []).append(row['quadrille_us'] / row['mpi_us'])
-  return names, sorted(xs), {place: statistics.median(of) for place, of in ratios.items()}
+def ratios_of(rows):
+  """(names, sizes, {(name, size): ours over the MPI's, of the medians of the runs})"""
+  ours = [row for row in rows if not row['line'].endswith(' again')]
+  ratios = {(row['line'], row['bytes']): statistics.median(row['us']) / statistics.median(row['mpi_us']) for row in ours}
+  return list(dict.fromkeys(row['line'] for row in ours)), sorted({row['bytes'] for row in ours}), ratios
+
+
+COLORS, MARKERS, STROKES = 10, 'o^svDPX*', ('-', '--', '-.', ':')
+
+
+def style_of(number, line):
+  """A colour, a marker and a stroke; neighbours in the list differ in all of them, so that they differ without colours, too."""
+  color = 'black' if line in ('mpi', 'MPI') else f'C{number % COLORS}'
+  return {'color': color, 'marker': MARKERS[number % len(MARKERS)], 'linestyle': STROKES[number % len(STROKES)]}
 
 
 # ---- Drawing ----
@@ -168,32 +130,26 @@ class Drawing:
                           'figure.facecolor': 'white', 'lines.linewidth': 1.2, 'lines.markersize': 3})
 
   def save(self, figure, path, source):
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, format='svg', bbox_inches='tight',
                    metadata={'Date': None, 'Creator': None, 'Title': source.stem,
                              'Description': f'{source.name}: data sha256 {hash_of(source)}'})
     self.plot.close(figure)
-    # A line that ends in blanks is nobody's wish in a repository.
-    text = path.read_text()
-    path.write_text('\n'.join(line.rstrip() for line in text.split('\n')))
 
-  def curves(self, axes, plot):
-    markers = 'o^svDPX*'
-    for i, (line, points) in enumerate(curves_of(plot).items()):
-      if not points:
-        continue
+  def lines(self, axes, curves, x, y, title, are_joined=True):
+    for i, (line, points) in enumerate(curves.items()):
+      style = style_of(i, line) if are_joined else style_of(i, line) | {'linestyle': ''}
       xs = [point[0] for point in points]
-      color = 'black' if line == 'mpi' else f'C{i - 1}'
-      style = ':' if line.endswith(' again') else '-'
-      axes.plot(xs, [point[1] for point in points], style, color=color, marker=markers[i % len(markers)], label=line)
-      axes.fill_between(xs, [point[2] for point in points], [point[3] for point in points], color=color, alpha=0.2,
-                        linewidth=0)
-    axes.set_xscale('log', base=2)
+      axes.plot(xs, [point[1] for point in points], label=line, **style)
+      axes.fill_between(xs, [point[2] for point in points], [point[3] for point in points], color=style['color'], alpha=0.2, linewidth=0)
+    if are_joined:
+      axes.set_xscale('log', base=2)
     axes.set_yscale('log')
-    axes.set_xlabel(plot.get('x', 'size') if plot.get('x') == 'ranks' else 'bytes')
-    axes.set_ylabel('µs')
-    axes.set_title(plot['title'])
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_title(title)
     axes.grid(True, which='major', alpha=0.3)
-    axes.legend(fontsize=6)
+    axes.legend(fontsize=6, loc='upper left', bbox_to_anchor=(1.01, 1))
 
   def ratios(self, axes, names, xs, ratios, title):
     """Blue: ours is faster; red: the MPI's is. A factor of four is the full colour."""
@@ -211,21 +167,10 @@ class Drawing:
 
   def figure(self, data, path, source):
     plots = [plot for plot in data['plots'] if plot.get('rows')]
-    figure, axes = self.plot.subplots(len(plots), 2, figsize=(9, 2.9 * len(plots)), squeeze=False,
-                                      layout='constrained')
+    figure, axes = self.plot.subplots(len(plots), 2, figsize=(11, 2.9 * len(plots)), squeeze=False, layout='constrained')
     for (left, right), plot in zip(axes, plots):
-      self.curves(left, plot)
-      self.ratios(right, *ratios_of(plot['rows'], lambda row, plot=plot: x_of(plot, row)), 'time over the MPI\'s')
-    self.save(figure, path, source)
-
-  def table(self, data, path, source):
-    rows = [row for run in runs_of(source) for row in json.loads(run.read_text())['rows']]
-    several = len({row['algorithm'] for row in rows}) > 1
-    def name(row):
-      return f'{row["collective"]} {row["algorithm"]}' if several else row['collective']
-    names, xs, ratios = ratios_of(rows, name=name)
-    figure, axes = self.plot.subplots(figsize=(7, 0.9 + 0.3 * len(names)), layout='constrained')
-    self.ratios(axes, names, xs, ratios, f'{data.get("mpi", data.get("header", {}).get("mpi", ""))}: time over the MPI\'s')
+      self.lines(left, {line: points for line, points in curves_of(plot).items() if points}, 'bytes', 'µs', plot['title'])
+      self.ratios(right, *ratios_of(plot['rows']), 'time over the MPI\'s')
     self.save(figure, path, source)
 
   def map(self, data, path, source):
@@ -246,107 +191,51 @@ class Drawing:
     figure.colorbar(image, label='log2 of the gain over straight messages')
     self.save(figure, path, source)
 
-  def simulated(self, data, path, source):
-    figure, axes = self.plot.subplots(figsize=(7, 4), layout='constrained')
-    markers = 'o^svDPX*'
-    for i, (line, points) in enumerate(simulated_curves(data).items()):
-      rival = line in RIVALS.values()
-      axes.plot([point[0] for point in points], [point[1] for point in points], '--' if rival else '-',
-                color=('black', 'gray')[i % 2] if rival else None, marker=markers[i % len(markers)], label=line)
-    axes.set_xscale('log', base=2)
-    axes.set_yscale('log')
-    axes.set_xlabel('bytes of a block')
-    axes.set_ylabel('µs, simulated')
-    axes.set_title(f'{data["collective"]}, {data["ranks"]} ranks on {data["nodes"]} nodes, {data["network"]["name"]}')
-    axes.grid(True, which='major', alpha=0.3)
-    axes.legend(fontsize=6)
-    self.save(figure, path, source)
-
   def panels(self, data, path, source):
     count = len(data['panels'])
-    columns = min(count, 3)
-    rows = -(-count // columns)
-    figure, axes = self.plot.subplots(rows, columns, figsize=(4 * columns, 2.9 * rows), squeeze=False, layout='constrained')
+    columns = min(count, 2)
+    figure, axes = self.plot.subplots(-(-count // columns), columns, figsize=(5.5 * columns, 2.9 * -(-count // columns)), squeeze=False,
+                                      layout='constrained')
     for place in axes.flat[count:]:
       place.axis('off')
     for place, panel in zip(axes.flat, data['panels']):
-      for i, (line, points) in enumerate(panel_curves(panel).items()):
-        xs, color = [point[0] for point in points], 'black' if line == 'MPI' else f'C{i}'
-        place.plot(xs, [point[1] for point in points], '' if panel['x'] == 'iteration' else '-', marker='o', label=line, color=color)
-        place.fill_between(xs, [point[2] for point in points], [point[3] for point in points], color=color, alpha=0.2, linewidth=0)
-      if panel['x'] != 'iteration':
-        place.set_xscale('log', base=2)
-      place.set_yscale('log')
-      place.set_xlabel('N, bytes' if panel['x'] == 'bytes' else panel['x'])
-      place.set_ylabel(panel.get('y', 'µs, simulated'))
-      place.set_title(panel['title'])
-      place.grid(True, which='major', alpha=0.3)
-      place.legend(fontsize=6)
+      self.lines(place, panel_curves(panel), 'N, bytes' if panel['x'] == 'bytes' else panel['x'], panel.get('y', 'µs, simulated'),
+                 panel['title'], panel['x'] != 'iteration')
     self.save(figure, path, source)
 
   def counted(self, data, path, source):
     panels = counted_panels(data)
-    figure, axes = self.plot.subplots((len(panels) + 1) // 2, 2, figsize=(9, 2.9 * ((len(panels) + 1) // 2)), squeeze=False,
+    figure, axes = self.plot.subplots((len(panels) + 1) // 2, 2, figsize=(11, 2.9 * ((len(panels) + 1) // 2)), squeeze=False,
                                       layout='constrained')
     for place, (title, panel) in zip(axes.flat, panels.items()):
-      lines = list(data['counts'][0]['misses'])
-      for line, points in panel.items():
-        of_paper = line.endswith(', paper')
-        place.plot([point[0] for point in points], [point[1] for point in points], '--' if of_paper else '-', marker='o',
-                   color=f'C{lines.index(line.removesuffix(", paper"))}', label=line)
-      place.set_xscale('log', base=2)
-      place.set_yscale('log')
-      place.set_xlabel('bytes')
-      place.set_ylabel('lines brought in, a rank')
-      place.set_title(title)
-      place.grid(True, which='major', alpha=0.3)
-      place.legend(fontsize=6)
+      curves = {line: [(size, misses, misses, misses) for size, misses in points] for line, points in panel.items()}
+      self.lines(place, curves, 'bytes', 'lines brought in, a rank', title)
     self.save(figure, path, source)
 
-  def draw(self, source):
+  def draw(self, source, picture):
     data = json.loads(source.read_text())
-    getattr(self, kind_of(data))(data, picture_of(source), source)
+    getattr(self, kind_of(data))(data, picture, source)
 
 
-# ---- Checking ----
-
-def what_is_wrong(source):
-  """Why the picture of a file is not its own; None if it is."""
-  picture = picture_of(source)
-  if not picture.is_file():
-    return f'{source}: there is no picture; run make pictures'
-  found = FOUND.search(picture.read_text())
-  if not found or found[1] != hash_of(source):
-    return f'{picture} is of other data than {source.name}; run make pictures'
-  return None
-
-
-def pictures_without_data(sources):
-  known = {picture_of(source) for source in sources}
-  return [f'{picture}: there are no data of this picture' for picture in sorted(RESULTS.rglob('*.svg'))
-          if picture not in known and FOUND.search(picture.read_text())]
+def is_drawn(source, picture):
+  """Whether the picture is there, and of these data."""
+  found = FOUND.search(picture.read_text()) if picture.is_file() else None
+  return bool(found) and found[1] == hash_of(source)
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument('files', nargs='*', type=pathlib.Path)
-  parser.add_argument('--check', action='store_true')
+  parser.add_argument('folder', type=pathlib.Path)
+  parser.add_argument('--results', type=pathlib.Path, default=RESULTS)
   options = parser.parse_args()
-  sources = [path for path in options.files if kind_of(json.loads(path.read_text()))] if options.files else files_with_pictures()
-  if options.check:
-    wrong = [problem for problem in map(what_is_wrong, sources) if problem]
-    wrong += [] if options.files else pictures_without_data(sources)
-    for problem in wrong:
-      print(problem, file=sys.stderr)
-    print(f'{len(sources)} files, {len(wrong)} wrong')
-    return 1 if wrong or not sources else 0
+  sources = files_with_pictures(options.results)
   drawing = Drawing()
   for i, source in enumerate(sources):
-    if not what_is_wrong(source):
-      continue
-    print(f'[{i + 1}/{len(sources)}] {picture_of(source).name}', flush=True)
-    drawing.draw(source)
-  return 0
+    picture = (options.folder / source.relative_to(options.results)).with_suffix('.svg')
+    if not is_drawn(source, picture):
+      print(f'[{i + 1}/{len(sources)}] {picture}', flush=True)
+      drawing.draw(source, picture)
+  return 0 if sources else 1
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Repeats the figures of the papers that a machine of two cores can repeat, one after the other, with their pages and maps, and what
+"""Repeats the figures of the papers that a machine of two cores can repeat, one after the other, with their maps, and what
 is measured beside the papers.
 
   lab/results.py --build build/openmpi --out FOLDER [--runs N] [--only REGEX] [--long]
@@ -13,7 +13,6 @@ ranks, and what is measured over hosts that this machine plays.
 import argparse
 import dataclasses
 import datetime
-import importlib
 import json
 import os
 import pathlib
@@ -23,8 +22,14 @@ import subprocess
 import sys
 import time
 
-import figures
 from programs.common import ROOT, commit_of
+
+sys.path.insert(0, str(ROOT / 'bench'))
+
+# A paper's figures have a folder of their own, which has the name of its page, and in it one for what was measured over hosts that
+# this machine plays.
+PAPERS = {'hint-': 'hint', 'iso-': 'isomorphic', 'bruck-': 'bruck', 'co-': 'cache-oblivious', 'map-': 'bruck'}
+PLAYED = 'hosts'
 
 # (figure, ranks, options of the launcher, about how many seconds a run takes). Copies that caches decide on are measured with
 # a core for each rank; where an order needs more ranks than cores, and where messages count, with eight.
@@ -40,19 +45,20 @@ WITHOUT_RUNS = {'iso-table-2'}
 COMPUTED = [('co-table-1', 5), ('co-table-2', 5)] + [
     (f'bruck-{number}-simulated', seconds) for number, seconds in ((2, 5), (6, 100), (7, 15), (8, 10), (9, 40), (10, 10))] + [
     ('co-12-simulated', 15), ('co-13-simulated', 10)]
-# By lab/applications.py: whole programs, and what is measured beside the papers; numbers of ranks ('': the usual ones), and about how
-# many seconds a run takes. With all ranks those of several MPIs take too long beside the others: --long has them.
-PROGRAMS = [('bruck-11', '', 25), ('bruck-12', '', 10), ('alltoall-small', '', 10), ('inside-a-node', '', 50), ('neighbours', '', 65),
-            ('copy-phase', '', 30), ('uneven-data', '', 55), ('heap-cost', '', 2), ('setup-cost', '', 3), ('recording-cost', '', 4),
-            ('hint-3', '', 10), ('hint-12', '2,8', 40), ('hint-15', '2,8', 40),
+# By lab/applications.py: whole programs; numbers of ranks ('': the usual ones), and about how many seconds a run takes. With all ranks
+# those of several MPIs take too long beside the others: --long has them.
+PROGRAMS = [('bruck-11', '', 25), ('bruck-12', '', 10), ('hint-3', '', 10), ('hint-12', '2,8', 40), ('hint-15', '2,8', 40),
             ('co-14', '', 225), ('co-15', '', 215), ('co-copies', '', 65)]
+# By lab/beside.py, beside the papers: about how many seconds a run takes.
+BESIDE = [('small', 10), ('calls', 50), ('neighbours', 65), ('copy-phase', 30), ('uneven', 55), ('heap-cost', 2), ('setup-cost', 3),
+          ('recording-cost', 4)]
 LONG_PROGRAMS = [('hint-12', '', 120), ('hint-15', '', 200), ('hint-18', '', 950)]
 # (figure, hosts, ranks, about how many seconds a run takes). Two ranks a host, which take turns, where leaders are compared.
 ON_HOSTS = [('iso-2', 8, 8, 100), ('iso-3', 8, 8, 60), ('iso-4', 8, 8, 150), ('iso-5', 8, 8, 100),
             *((f'bruck-{number}', 16, 16, seconds) for number, seconds in ((2, 90), (6, 120), (7, 35), (8, 80), (9, 110), (10, 60))),
             ('co-12', 16, 32, 130), ('co-13', 16, 32, 40)]
-# Scripts that measure over such hosts: (name, folder below that of the figures over hosts, about how many seconds a run takes).
-HOST_SCRIPTS = [('hosts_page', 'between-nodes', 450), ('tuna_page', 'tuna', 500)]
+# By bench/hosts.py over such hosts: (what, about how many seconds a run takes).
+HOSTS = [('chosen', 450), ('tuna', 500)]
 # fft2d: (build, ranks, its options, turns, about how many seconds all turns take).
 FFT2D = [(mpi, ranks, options, 5, seconds) for mpi in ('openmpi', 'mpich')
          for ranks, options, seconds in ((2, ['--weak', '--repeat', '3'], 150), (8, ['--weak', '--repeat', '1', '--warmup', '1'], 400))]
@@ -84,8 +90,13 @@ def is_done(path, commit, ranks=''):
   if not path.is_file():
     return False
   data = json.loads(path.read_text())
-  known = bool(commit) and not commit.endswith('+') and data.get('facts', {}).get('commit') == commit
+  known = bool(commit) and not commit.endswith('+') and data.get('facts', data).get('commit') == commit
   return known and (not ranks or f'--ranks {ranks} ' in data.get('command', ''))
+
+
+def folder_of(name):
+  """Of a figure of a paper; '' for what is measured beside the papers."""
+  return next((folder for prefix, folder in PAPERS.items() if name.startswith(prefix)), '')
 
 
 def words_of_runs(figure, runs):
@@ -93,22 +104,24 @@ def words_of_runs(figure, runs):
 
 
 def figure_job(options, commit, figure, ranks, launcher, seconds):
+  folder = options.out / folder_of(figure)
   command = [shutil.which('mpirun.openmpi') or 'mpirun', '-n', str(ranks), *launcher.split(), f'{options.build}/bin/quadrille-lab', 'bench',
-             '--figure', figure, '--results', str(options.out), *words_of_runs(figure, options.runs)]
+             '--figure', figure, '--results', str(folder), *words_of_runs(figure, options.runs)]
   return Job(figure, f'{ranks} ranks', seconds * (1 if figure in WITHOUT_RUNS else options.runs), [command],
-             lambda: is_done(options.out / f'{figure}.json', commit))
+             lambda: is_done(folder / f'{figure}.json', commit))
 
 
 def computed_job(options, figure, seconds):
-  command = [f'{options.build}/bin/quadrille-lab', 'bench', '--figure', figure, '--results', str(options.out)]
+  command = [f'{options.build}/bin/quadrille-lab', 'bench', '--figure', figure, '--results', str(options.out / folder_of(figure))]
   return Job(figure, 'computed', seconds, [command])
 
 
 def program_job(options, commit, name, ranks, seconds):
+  folder = options.out / folder_of(name)
   command = [sys.executable, str(pathlib.Path(__file__).with_name('applications.py')), 'run', '--only', name, '--build',
-             str(options.build), '--out', str(options.out), '--runs', str(options.runs), *(['--ranks', ranks] if ranks else [])]
+             str(options.build), '--out', str(folder), '--runs', str(options.runs), *(['--ranks', ranks] if ranks else [])]
   wanted = ranks or usual_ranks(name)
-  return Job(name, f'{wanted} ranks', seconds * options.runs, [command], lambda: is_done(options.out / f'{name}.json', commit, wanted))
+  return Job(name, f'{wanted} ranks', seconds * options.runs, [command], lambda: is_done(folder / f'{name}.json', commit, wanted))
 
 
 def usual_ranks(name):
@@ -118,51 +131,54 @@ def usual_ranks(name):
 
 def hosts_job(options, commit, figure, hosts, ranks, seconds):
   """Played by tests/cluster/hosts.py; rank 0 is on this machine's own files."""
-  folder = options.out / figures.PLAYED
+  folder = options.out / folder_of(figure) / PLAYED
   path = folder / f'{figure}.json'
   command = [sys.executable, str(ROOT / 'tests' / 'cluster' / 'hosts.py'), '--hosts', str(hosts), '--ranks', str(ranks), '--mpirun',
              shutil.which('mpirun.openmpi') or 'mpirun', '--', f'{options.build}/bin/quadrille-lab', 'bench', '--figure', figure, '--results',
              str(folder), *words_of_runs(figure, options.runs)]
-  return Job(f'{figures.PLAYED}/{figure}', f'{ranks} ranks on {hosts} hosts', seconds * options.runs, [command],
-             lambda: is_done(path, commit), lambda: figures.note_hosts([path]))
+  return Job(f'{PLAYED}/{figure}', f'{ranks} ranks on {hosts} hosts', seconds * options.runs, [command],
+             lambda: is_done(path, commit))
 
 
-def script_job(options, script, folder, seconds):
-  path = options.out / figures.PLAYED / folder
-  command = [sys.executable, str(ROOT / 'bench' / f'{script}.py'), 'measure', str(options.runs), '--stored', str(path)]
-  return Job(script, f'over hosts, into {path}', seconds * options.runs, [command],
-             lambda: not module_of(script).lacking(path, options.runs))
+def beside_job(options, commit, name, seconds):
+  folder = options.out / 'inside-a-node'
+  command = [sys.executable, str(pathlib.Path(__file__).with_name('beside.py')), 'run', '--only', name, '--build', str(options.build), '--out',
+             str(folder), '--runs', str(options.runs)]
+  return Job(f'inside-a-node/{name}', 'beside the papers', seconds * options.runs, [command], lambda: is_done(folder / f'{name}.json', commit))
 
 
-def module_of(script):
-  sys.path.insert(0, str(ROOT / 'bench'))
-  return importlib.import_module(script)
+def hosts_script_job(options, kind, seconds):
+  import hosts  # pylint: disable=import-outside-toplevel
+  path = options.out / 'between-nodes'
+  command = [sys.executable, str(ROOT / 'bench' / 'hosts.py'), 'measure', kind, str(options.runs), '--stored', str(path)]
+  return Job(f'between-nodes/{kind}', f'over hosts, into {path}', seconds * options.runs, [command],
+             lambda: not hosts.lacking(kind, path, options.runs))
 
 
 def is_fft2d_done(path, commit, turns):
   if not path.is_file() or not commit or commit.endswith('+'):
     return False
   data = json.loads(path.read_text())
-  return data.get('commit') == commit and len({run['turn'] for run in data['runs']}) == turns
+  return data.get('commit') == commit and len(data['rows'][0]['total_s']) == turns
 
 
 def fft2d_job(options, mpi, ranks, words, turns, seconds):
   build = pathlib.Path(options.build).parent / mpi
-  path = options.out / 'fft2d' / f'{mpi}-{ranks}.json'
+  path = options.out / 'inside-a-node' / f'fft2d-{mpi}-{ranks}.json'
   command = [sys.executable, str(ROOT / 'bench' / 'fft2d.py'), '--build', str(build), '--ranks', str(ranks), '--turns', str(turns), '--to',
              str(path), '--', *words]
-  return Job(f'fft2d/{mpi}-{ranks}', f'{ranks} ranks', seconds, [command] if (build / 'bin' / 'fft2d').is_file() else [],
+  return Job(f'inside-a-node/fft2d-{mpi}-{ranks}', f'{ranks} ranks', seconds, [command] if (build / 'bin' / 'fft2d').is_file() else [],
              lambda: is_fft2d_done(path, commit_of(build), turns))
 
 
 def usual_jobs(options, commit):
   return [*(figure_job(options, commit, *one) for one in FIGURES), *(computed_job(options, *one) for one in COMPUTED),
-          *(program_job(options, commit, *one) for one in PROGRAMS)]
+          *(program_job(options, commit, *one) for one in PROGRAMS), *(beside_job(options, commit, *one) for one in BESIDE)]
 
 
 def long_jobs(options, commit):
   return [*(program_job(options, commit, *one) for one in LONG_PROGRAMS), *(hosts_job(options, commit, *one) for one in ON_HOSTS),
-          *(script_job(options, *one) for one in HOST_SCRIPTS), *(fft2d_job(options, *one) for one in FFT2D)]
+          *(hosts_script_job(options, *one) for one in HOSTS), *(fft2d_job(options, *one) for one in FFT2D)]
 
 
 def do(job, out):
@@ -187,7 +203,8 @@ def main():
   parser.add_argument('--only', default='')
   parser.add_argument('--long', action='store_true')
   options = parser.parse_args()
-  options.out.mkdir(parents=True, exist_ok=True)
+  for folder in set(PAPERS.values()):
+    (options.out / folder / PLAYED).mkdir(parents=True, exist_ok=True)
   commit = commit_of(options.build)
   jobs = [job for job in (long_jobs if options.long else usual_jobs)(options, commit)
           if re.search(options.only, job.name) and job.commands]
@@ -204,7 +221,7 @@ def main():
   for name, model in MAPS:
     if not options.only and not options.long:
       subprocess.run([f'{options.build}/bin/quadrille-lab', 'show', '--map', '--model', model, '--map-json',
-                      str(options.out / f'{name}.json')], check=True, stdout=subprocess.DEVNULL)
+                      str(options.out / folder_of(name) / f'{name}.json')], check=True, stdout=subprocess.DEVNULL)
   print(f'took {minutes(time.time() - began)}; {options.out / "times.txt"} says what each took', flush=True)
   for name in failed:
     print(f'{name} was not measured; see {options.out / "log.txt"}', file=sys.stderr)

@@ -24,6 +24,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "lab"))
 from programs.common import commit_of  # noqa: E402  pylint: disable=wrong-import-position
+from programs.stored import store  # noqa: E402  pylint: disable=wrong-import-position
 
 SCANS = [
     pathlib.Path("/usr/share/mricron/templates/ch2.nii.gz"),  # Debian package mricron-data
@@ -371,17 +372,17 @@ def command_line():
 
 SPINS = """
 With more ranks than cores MPICH spins while it waits: its native times are then mostly waits for time slices
-([demo.md](../demo.md#how-it-measures))."""
+(docs/demo.md)."""
 
 
 def page_of(result):
-    """The page of what --json has kept, and of nothing else."""
+    """The tables, as a page."""
     here = result["machine"]
     commit = f"Quadrille at {result['commit']}" if result["commit"] else "Quadrille of unknown commit"
     lines = ["# Results of the demo", "",
              f"Written by `scripts/demo.py` from what `{result['command']}` measured on {result['date']} with {commit}: "
              f"{here['cpu']}, {here['cores']} cores, Linux {here['kernel']}, {result['pairs']} pairs, "
-             f"scan `{result['scan']}`. See [demo.md](../demo.md) for what is measured.", "",
+             f"scan `{result['scan']}`. docs/demo.md says what is measured.", "",
              "Medians of the runs. Ratio: Quadrille's median divided by the native one, with the",
              "smallest and largest ratio of a pair of runs. Below 1 Quadrille is faster."]
     lines += [f"\n{text}" for text in result["notes"] + result["failures"]]
@@ -392,25 +393,13 @@ def page_of(result):
     return "\n".join(lines) + "\n"
 
 
+KEPT = ["program", "mpi", "ranks", "figure", "block", "native_s", "quadrille_s"]
+
+
 def keep(result, path):
-    """A row a line, and each run in it."""
-    rows = ",\n  ".join(json.dumps(row) for row in result["rows"])
-    head = json.dumps({**result, "rows": []}, indent=1)
-    pathlib.Path(path).write_text(head.replace('"rows": []', f'"rows": [\n  {rows}\n ]') + "\n", encoding="utf-8")
-
-
-def page_again(arguments):
-    """Writes the page beside a file of --json, or says whether it is the one of that file."""
-    path = arguments.page or arguments.check
-    if not path.is_file():
-        raise Failure(f"{path} is missing")
-    text = page_of(json.loads(path.read_text(encoding="utf-8")))
-    page = path.with_suffix(".md")
-    if arguments.page:
-        page.write_text(text, encoding="utf-8")
-    elif not page.is_file() or page.read_text(encoding="utf-8") != text:
-        raise Failure(f"{page} is not what {path.name} says; run scripts/demo.py --page {path}")
-    return 0
+    """A row a line, with the seconds of each run."""
+    rows = [{key: row[key] for key in KEPT} for row in result["rows"]]
+    store(path, {key: value for key, value in result.items() if key != "rows"}, rows)
 
 
 # ---- Main ----
@@ -443,10 +432,6 @@ def parse_arguments():
                         help="also say, for each case, what Quadrille did with its calls")
     parser.add_argument("--json", metavar="FILE", help="write all figures to FILE")
     parser.add_argument("--markdown", metavar="FILE", help="write the tables to FILE")
-    parser.add_argument("--page", type=pathlib.Path, metavar="FILE",
-                        help="write the page of a file of --json beside it, and measure nothing")
-    parser.add_argument("--check", type=pathlib.Path, metavar="FILE",
-                        help="is the page beside a file of --json the one of this file?")
     parser.add_argument("--launcher-prefix", metavar="WORDS",
                         help="what to put before mpirun instead of 'quadrille run --'; empty: "
                              "nothing, which shows the noise of the machine")
@@ -523,8 +508,7 @@ def interrupt(number, frame):
 def main():
     signal.signal(signal.SIGTERM, interrupt)
     try:
-        arguments = parse_arguments()
-        return page_again(arguments) if arguments.page or arguments.check else demo(arguments)
+        return demo(parse_arguments())
     except Failure as failure:
         print(f"demo: {failure}", file=sys.stderr)
         return 2

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Builds the documentation as a site of its own, from the same pages.
 
-  site.py FOLDER [--tool TOOL]   writes it to FOLDER, with mkdocs; it needs no network to be read. With the command line tool
-                                 at hand also the page on which its schedules move (quadrille show --html)
+  site.py FOLDER [--tool TOOL] [--pictures PICTURES]
+                                 writes it to FOLDER, with mkdocs; it needs no network to be read. With the command line tool
+                                 at hand also the page on which its schedules move (quadrille show --html); with the folder of
+                                 pictures (lab/pictures.py) each page of results has them where it names their data
   site.py --check                only puts the pages together, and checks their links and the menu, without mkdocs
 
 The front page is README.md. A link to a file that is no page leads to a copy of it. mkdocs fails if a link leads nowhere.
@@ -17,6 +19,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+DATA = re.compile(r"^.*\[[\w.-]+\.json\]\(([\w/-]+)\.json\)\.$", re.MULTILINE)
+RESULTS = pathlib.Path("docs/results")
 LINK = re.compile(r"(\[[^\]]*\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 # What the menu has, in the order of a reader: title and pages. All of docs have a place; what else there is comes under "More".
@@ -55,8 +59,8 @@ def place_of(page):
 class Pages:
   """The pages in a folder, with their links as they are there."""
 
-  def __init__(self, folder):
-    self.folder = folder
+  def __init__(self, folder, pictures=None):
+    self.folder, self.pictures = folder, pictures
     self.problems = []
 
   def put_all(self):
@@ -64,7 +68,21 @@ class Pages:
       text = (ROOT / page).read_text(encoding="utf-8")
       target = self.folder / place_of(page)
       target.parent.mkdir(parents=True, exist_ok=True)
-      target.write_text(self.with_links(page, text) if page.suffix == ".md" else text, encoding="utf-8")
+      target.write_text(self.with_links(page, self.with_pictures(page, text)) if page.suffix == ".md" else text, encoding="utf-8")
+
+  def with_pictures(self, page, text):
+    """Behind each line that ends in the data of a picture, the picture."""
+    if not self.pictures or page.parent != RESULTS:
+      return text
+    return DATA.sub(lambda match: match[0] + self.picture(match[1]), text)
+
+  def picture(self, name):
+    drawn, place = (self.pictures / name).with_suffix(".svg"), (RESULTS / name).with_suffix(".svg")
+    if not drawn.is_file():
+      return ""
+    (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(drawn, self.folder / place)
+    return f"\n\n![{drawn.stem}]({name}.svg)"
 
   def with_links(self, page, text):
     parts, at = [], 0
@@ -84,6 +102,8 @@ class Pages:
     if (ROOT / file).is_dir():
       file = self.page_of_folder(file)
     elif not (ROOT / file).exists():
+      if (self.folder / file).is_file():
+        return link  # drawn for the site
       self.problems.append(f"{page}: {link}")
     elif file not in pages():
       self.copy(file)
@@ -138,10 +158,10 @@ def write_schedules(tool, docs):
   subprocess.run([tool, "show", "--html", docs / SCHEDULES], check=True)
 
 
-def build(output, tool):
+def build(output, tool, pictures):
   with tempfile.TemporaryDirectory() as work:
     docs = pathlib.Path(work, "docs")
-    made = Pages(docs)
+    made = Pages(docs, pictures)
     made.put_all()
     if tool:
       write_schedules(tool, docs)
@@ -171,6 +191,8 @@ if __name__ == "__main__":
   words = sys.argv[1:]
   if len(words) == 1 and words[0] == "--check":
     sys.exit(check())
-  if not (len(words) == 1 or (len(words) == 3 and words[1] == "--tool")):
+  options = dict(zip(words[1::2], words[2::2]))
+  if len(words) % 2 == 0 or set(options) - {"--tool", "--pictures"}:
     sys.exit(__doc__)
-  sys.exit(build(pathlib.Path(words[0]).resolve(), words[2] if len(words) == 3 else ""))
+  drawn = options.get("--pictures")
+  sys.exit(build(pathlib.Path(words[0]).resolve(), options.get("--tool", ""), pathlib.Path(drawn) if drawn else None))

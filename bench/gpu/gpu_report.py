@@ -30,6 +30,47 @@ import verdicts
 HERE = pathlib.Path(__file__).resolve().parent
 
 
+# What is kept of a row, where it says something; `served_by` if that is not the algorithm itself, and what bounds a call where the step
+# is about that.
+KEPT = ('bytes', 'algorithm', 'served_by', 'path', 'errors', 'mpi_us', 'quadrille_us', 'ratio', 'quadrille_p99_us', 'batches', 'ceiling_us',
+        'ceiling_part', 'ceiling_by')
+
+
+def short(value):
+  return float(f'{value:.4g}') if isinstance(value, float) else value
+
+
+def kept_row(row, bounded):
+  kept = {key: short(row[key]) for key in KEPT if row.get(key) is not None and (bounded or not key.startswith('ceiling'))}
+  if kept.get('served_by') == kept['algorithm']:
+    del kept['served_by']
+  if not kept['algorithm'].startswith('pipelined'):
+    kept.pop('path', None)
+  return kept
+
+
+def kept_data(name, data):
+  """Of the data of a step; figures have a form of their own."""
+  if 'rows' not in data:
+    return data
+  rows, header = data['rows'], data['header']
+  return {'header': {key: header[key] for key in ('mpi', 'cpu', 'date', 'device') if key in header},
+          'memory': rows[0].get('memory', '') if rows else '', 'rows': [kept_row(row, name.startswith('staged-')) for row in rows]}
+
+
+def text_of(found):
+  """A step's facts in a line, and each of its rows."""
+  def line(value):
+    return json.dumps(value, ensure_ascii=False, separators=(',', ':'))
+  steps = []
+  for name, step in found['steps'].items():
+    rows = ',\n   '.join(line(row) for row in step.get('rows', []))
+    facts = line({key: value for key, value in step.items() if key != 'rows'})
+    steps.append(f'{line(name)}: {facts[:-1]},"rows": [\n   {rows}]}}' if rows else f'{line(name)}: {facts}')
+  probe = ',\n  '.join(f'{line(name)}: {line(what)}' for name, what in found['probe'].items())
+  return '{"probe": {\n  ' + probe + '},\n "steps": {\n  ' + ',\n  '.join(steps) + '}}\n'
+
+
 class Report:
   """What was found so far, on disk after each step."""
 
@@ -49,7 +90,7 @@ class Report:
   def keep(self, part, name, what):
     self.found[part][name] = what
     with tempfile.NamedTemporaryFile('w', dir=self.folder, delete=False, encoding='utf-8') as file:
-      json.dump(self.found, file, indent=1)
+      file.write(text_of(self.found))
     os.chmod(file.name, 0o644)
     os.replace(file.name, self.file)
     (self.folder / 'report.md').write_text(verdicts.page(self.found), encoding='utf-8')
@@ -132,7 +173,7 @@ class Runner:
       self.report.say(text.rstrip())
       found = {'command': words, 'status': status, 'seconds': round(took, 1), 'ranks': step.ranks}
       for file in pathlib.Path(data).glob('*.json'):
-        found.update(read_data(file))
+        found.update(kept_data(step.name, read_data(file)))
     if status != 0:
       said = [line for line in text.splitlines() if line.strip()]
       found['said'] = said[-8:]

@@ -3,7 +3,7 @@
 import math
 import re
 
-UNTESTED = 'cannot be tested here'
+UNTOLD = 'cannot be told'
 
 
 def geometric_mean(values):
@@ -76,7 +76,7 @@ class Page:
 
   def verdict(self, holds):
     if self.standin:
-      return UNTESTED + ': a stand-in of a driver'
+      return f'{UNTOLD}: no machine: a stand-in of a driver'
     return 'reached' if holds else 'not reached'
 
   def names(self, beginning):
@@ -143,7 +143,7 @@ class Page:
             continue
           factor = geometric_mean([times[other][size] / times[best][size] for size in times[best] if size in times[other]])
           ranks = self.steps[name]['ranks']
-          verdict = (f'{UNTESTED}: identical here, there are {ranks - 1} partners' if are_one(best, other, ranks)
+          verdict = (f'{UNTOLD}: could not have come out otherwise: identical with {ranks - 1} partners' if are_one(best, other, ranks)
                      else self.verdict(factor > 1))
           yield [f'{name}: {other} beside {best}', 'above 1', f'{factor:.2f} times its time', verdict]
 

@@ -31,10 +31,7 @@ SimulatedFigure figure_of(std::string name, const std::string& number, const std
       "Fan et al., Optimizing the Bruck Algorithm for Non-uniform All-to-all Communication (HPDC 2022), figure " +
       number;
   f.title = "Non-uniform Bruck, figure " + number + ", simulated: " + title;
-  f.constants =
-      "Some of its constants are [fitted](theta.md) to five numbers of the paper, which have no verdict here; that "
-      "page says how far the "
-      "others are missed.";
+  f.constants = "Some of its constants are fitted to five numbers of the paper, which have no verdict here.";
   f.how =
       "There are 64 ranks a node on a Cray Aries; the paper measured on Theta, nodes of 64 cores. A block is taken for "
       "the mean of "
@@ -55,16 +52,16 @@ SimulatedClaim at(std::string text, std::size_t panel, std::string fast, std::st
 }
 
 // No verdict: the number is here because of how the simulation is made.
-SimulatedClaim without_verdict(SimulatedClaim claim, const char* reason) {
+SimulatedClaim without_verdict(SimulatedClaim claim, const std::string& reason) {
   claim.reason = reason;
   return claim;
 }
-constexpr const char* is_fitted = "the constants of the network are fitted to it";
-constexpr const char* by_construction =
-    "it holds by construction: what is left are the same rounds of the same messages and copies";
-constexpr const char* is_figure_6 = "these are the points of figure 6, and judged there";
-constexpr const char* of_the_means =
-    "it follows from the mean sizes, which are all that is simulated of a window or a distribution";
+const std::string is_fitted = because(no_other_way, "the constants of the network are fitted to it");
+const std::string by_construction =
+    because(no_other_way, "what is left are the same rounds of the same messages and copies");
+const std::string is_figure_6 = because(no_other_way, "these are the points of figure 6, and judged there");
+const std::string of_the_means =
+    because(no_other_way, "it follows from the mean sizes, which are all that is simulated of a distribution");
 
 // Where it is least ahead of the sizes up to `most`.
 SimulatedClaim wherever(std::string text, std::size_t panel, std::string fast, std::string slow, int ranks,
@@ -148,9 +145,9 @@ SimulatedFigure figure_2() {
                         };
                         return share(4096) / share(256);
                       }});
-  f.claims.push_back(untested("with derived datatypes each variant is slower; zero-copy is the slowest", "packed",
-                              "derived types", "above 1",
-                              "the simulation does not know what an MPI takes for a derived datatype"));
+  f.claims.push_back(
+      untested("with derived datatypes each variant is slower; zero-copy is the slowest", "packed", "derived types",
+               "above 1", because(not_built, "the simulation does not know what an MPI takes for a derived datatype")));
   return f;
 }
 
@@ -200,6 +197,7 @@ SimulatedFigure figure_6() {
     if (ranks == 4096) f.claims.back().reason = is_fitted;
     f.claims.push_back(at(fmt::format("{} ranks: but not at N = {}", ranks, 2 * most), place_of(ranks), "two-phase",
                           "MPI", ranks, 2 * most, "below 1"));
+    f.claims.back().near = wherever("", place_of(ranks), "two-phase", "MPI", ranks, most, "").here;
   }
   return f;
 }
@@ -223,6 +221,8 @@ SimulatedFigure figure_7() {
       milliseconds("N = 64, 8,192 ranks: two-phase takes 34.2 ms", 0, "two-phase", 8192, 64, "34.2"),
       {"N = 64: from 128 to 8,192 ranks two-phase grows from 0.47 to 34.2 ms", "two-phase, 128", "two-phase, 8,192",
        "72.8", [](const TimeOf& time) { return time(0, "two-phase", 8192, 64) / time(0, "two-phase", 128, 64); }}};
+  // Ahead on fewer ranks.
+  f.claims[3].near = f.claims[2].here;
   return f;
 }
 
@@ -284,8 +284,10 @@ SimulatedFigure figure_8() {
     f.claims.push_back(wherever(title + ": two-phase ahead of the MPI up to N = 512", panel, "two-phase", "MPI", 4096,
                                 512, "above 1"));
     if (r >= 80) f.claims.push_back(at(title + ": as fast at N = 1,024", panel, "two-phase", "MPI", 4096, 1024, "1"));
-    if (r < 80)
+    if (r < 80) {
       f.claims.push_back(at(title + ": slower at N = 1,024", panel, "two-phase", "MPI", 4096, 1024, "below 1"));
+      f.claims.back().near = wherever("", panel, "two-phase", "MPI", 4096, 512, "").here;
+    }
     for (std::size_t claim = first; r == 100 && claim < f.claims.size(); ++claim) f.claims[claim].reason = is_figure_6;
   }
   f.claims.push_back(
@@ -295,9 +297,10 @@ SimulatedFigure figure_8() {
   return f;
 }
 
-constexpr const char* as_uniform = "a block is taken for the mean of its distribution, so this is the same as figure 6";
-constexpr const char* empty_blocks =
-    "by a power law most blocks are empty, and a simulation with blocks of the mean sends them all";
+const std::string as_uniform =
+    because(no_other_way, "a block is taken for the mean of its distribution, so this is the same as figure 6");
+const std::string empty_blocks =
+    because(not_built, "by a power law most blocks are empty, and a simulation with blocks of the mean sends them all");
 
 SimulatedFigure figure_10() {
   SimulatedFigure f =
@@ -327,6 +330,7 @@ SimulatedFigure figure_10() {
                                     ranks, 256, "above 1"));
         f.claims.back().reason = as_uniform;
         f.claims.push_back(at(title + ": behind at N = 1,024", panel, "two-phase", "MPI", ranks, 1024, "below 1"));
+        f.claims.back().near = wherever("", panel, "two-phase", "MPI", ranks, 256, "").here;
         f.claims.back().reason = as_uniform;
       }
       // The paper says so of power laws alone.

@@ -16,8 +16,10 @@ struct SimulatedClaim {
   std::string text;
   std::string fast, slow;
   std::string paper;
-  std::function<double(const TimeOf&)> here;  // below 0: it cannot be tested, for the reason
-  std::string reason{};
+  std::function<double(const TimeOf&)> here;  // below 0: it cannot be told, for the reason
+  std::string reason{};                       // begins with one of verdict.hpp
+  // Of a crossover, whose line falls behind: how far it is ahead on the near side.
+  std::function<double(const TimeOf&)> near{};
 };
 
 struct SimulatedFigure {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lab/figure/bruck_list.hpp"
+#include "lab/figure/claims.hpp"
 #include "lab/map/map_grid.hpp"
 #include "lab/simulate/network.hpp"
 
@@ -47,7 +48,6 @@ ordered_json compute_figure(const SimulatedFigure& figure) {
   simulate::read_network(figure.network, network);
   ordered_json json;
   json["figure"] = figure.name;
-  json["source"] = figure.source;
   json["command"] = fmt::format("quadrille-lab bench --figure {}", figure.name);
   json["network"] = ordered_json(simulate::to_json(network));
   json["panels"] = ordered_json::array();
@@ -100,25 +100,39 @@ bool compares_the_same(const SimulatedClaim& claim, const ordered_json& json) {
 
 std::string why_no_verdict(const SimulatedClaim& claim, double here, const ordered_json& json) {
   if (!claim.reason.empty()) return claim.reason;
-  if (here < 0) return "it was not simulated";
-  return compares_the_same(claim, json) ? "both send the same messages here" : "";
+  if (here < 0) return because(not_measured, "it was not simulated");
+  return compares_the_same(claim, json) ? because(no_other_way, "both send the same messages here") : "";
 }
 
-void judge_figure(const SimulatedFigure& figure, ordered_json& json) {
-  const auto number_in = [&](const SimulatedClaim& claim, const std::string& network) {
+// Falling behind is a crossover only where the line is ahead on the near side.
+void need_both_sides(const std::vector<double>& near, ordered_json& claim) {
+  const auto ahead = std::count_if(near.begin(), near.end(), [](double one) { return one > 1; });
+  if (claim["verdict"] != to_text(Verdict::Word::agrees) || ahead == static_cast<std::ptrdiff_t>(near.size())) return;
+  claim["verdict"] = to_text(ahead > 0 ? Verdict::Word::cannot_be_told : Verdict::Word::disagrees);
+  if (ahead > 0) claim["reason"] = the_networks_differ;
+  claim["note"] = fmt::format("no crossover: {:.2f} on the near side", near[0]);
+}
+
+ordered_json claims_of(const SimulatedFigure& figure, const ordered_json& json) {
+  const auto number_in = [&](const std::function<double(const TimeOf&)>& here, const std::string& network) {
     const TimeOf time = [&](std::size_t panel, const std::string& line, int ranks, std::size_t bytes) {
       return time_in(json.at("panels").at(panel), line, ranks, bytes, network);
     };
-    return std::round(claim.here(time) * 1e4) / 1e4;
+    return std::round(here(time) * 1e4) / 1e4;
+  };
+  const auto numbers_in = [&](const std::function<double(const TimeOf&)>& here) {
+    std::vector<double> numbers = {number_in(here, "us")};
+    for (const char* end : network_ends) numbers.push_back(number_in(here, time_at(end)));
+    return numbers;
   };
   ordered_json claims = ordered_json::array();
   for (const SimulatedClaim& claim : figure.claims) {
-    std::vector<double> numbers = {number_in(claim, "us")};
-    for (const char* end : network_ends) numbers.push_back(number_in(claim, time_at(end)));
+    const std::vector<double> numbers = numbers_in(claim.here);
     claims.push_back(claim_of_numbers(claim.text, claim.fast, claim.slow, claim.paper, numbers,
                                       why_no_verdict(claim, numbers[0], json)));
+    if (claim.near) need_both_sides(numbers_in(claim.near), claims.back());
   }
-  json["claims"] = claims;
+  return claims;
 }
 
 // ---- The page ----
@@ -174,11 +188,11 @@ std::string same_text(const ordered_json& json) {
   return text.empty() ? text : text + "No claim that compares only those has a verdict.\n\n";
 }
 
-std::string simulated_page(const SimulatedFigure& figure, const ordered_json& json, bool has_picture) {
-  std::string text = fmt::format("# {}\n\nSource: {}.\n\n", figure.title, json.at("source").get<std::string>());
+std::string simulated_page(const SimulatedFigure& figure, const ordered_json& json) {
+  std::string text = fmt::format("# {}\n\nSource: {}.\n\n", figure.title, figure.source);
   text += fmt::format(
       "**Every number is simulated**: `{}` runs the schedules of all ranks through the network `{}` of the "
-      "[simulation](../simulate.md). {} A claim agrees if it does so at all four ends of what the constants may be, "
+      "simulation. {} A claim agrees if it does so at all four ends of what the constants may be, "
       "too "
       "(`quadrille-lab simulate --list-networks`): all at their least, all at their most, copies dear and messages "
       "cheap, "
@@ -186,20 +200,16 @@ std::string simulated_page(const SimulatedFigure& figure, const ordered_json& js
       "round; the column has the usual number, and in brackets the least and the most. {}\n\n",
       json.at("command").get<std::string>(), figure.network, figure.constants, figure.how);
   text += same_text(json);
-  if (has_picture) {
-    text += fmt::format("![{0}]({0}.svg)\n\nA band goes from the least to the most that the constants may be.\n\n",
-                        figure.name);
-  }
   if (figure.has_map) text += map_of(json);
   for (std::size_t i = 0; i < figure.panels.size(); ++i) text += panel_text(figure.panels[i], json.at("panels").at(i));
-  text += "How many times as fast, or what is named:\n\n" + claims_table(json.at("claims"));
-  return text + fmt::format("\nAll numbers: [{0}.json]({0}.json).\n", figure.name);
+  text += "How many times as fast, or what is named:\n\n" + claims_table(claims_of(figure, json));
+  return text;
 }
 
 ComputedFigure figure_of(const SimulatedFigure& figure) {
   return {figure.name, [figure] { return compute_figure(figure); },
-          [figure](ordered_json& json) { judge_figure(figure, json); },
-          [figure](const ordered_json& json, bool has_picture) { return simulated_page(figure, json, has_picture); }};
+          [figure](const ordered_json& json) { return claims_of(figure, json); },
+          [figure](const ordered_json& json) { return simulated_page(figure, json); }};
 }
 
 }  // namespace

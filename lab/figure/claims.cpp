@@ -14,10 +14,10 @@ namespace quadrille::tools {
 namespace {
 
 constexpr double any = std::numeric_limits<double>::infinity();
+// A number here over the paper's is between 1 / 1.25 = 0.8 and 1.25.
 constexpr double a_quarter = 1.25;
 // A number of the paper says that two lines differ from here on; one here that is smaller than the other says nothing.
 constexpr double a_difference = 1.1, just_above = 1.01;
-constexpr const char* not_yet = "not measured yet";
 
 // The numbers of "0.8 to 1".
 std::vector<double> numbers_in(const std::string& text) {
@@ -43,10 +43,10 @@ std::string why_not_as_named(const Plot& plot, const PlotRows& measured, const C
   for (const BenchRow& row : measured.rows) {
     if (claim.fast != switching && row.algorithm != claim.fast && row.algorithm != claim.slow) continue;
     if (row.measured.bytes < claim.least || row.measured.bytes > claim.most) continue;
-    if (row.errors > 0) return "wrong bytes were delivered";
+    if (row.errors > 0) return because(not_measured, "wrong bytes were delivered");
     const Variant* line = find_line(plot, row.algorithm);
     if (line != nullptr && line->algorithm != "default" && !row.served_by.starts_with(line->algorithm)) {
-      return fmt::format("{} was carried out by {}", row.algorithm, row.served_by);
+      return because(not_measured, fmt::format("{} was carried out by {}", row.algorithm, row.served_by));
     }
   }
   return "";
@@ -76,17 +76,18 @@ bool is_of(const std::string& rival, const FigureRun& run) {
 
 std::string why_untestable(const Figure& figure, const Claim& claim, const FigureRun& run, const PlotRows& measured,
                            std::size_t sizes) {
-  if (!measured.skipped.empty()) return "not measured: " + measured.skipped;
-  if (measured.rows.empty()) return not_yet;
+  if (!measured.skipped.empty()) return because(no_machine, measured.skipped);
+  if (measured.rows.empty()) return not_measured;
   if (claim.slow_plot < 0 && are_all_same(measured, claim)) {
-    return fmt::format("identical here: by {} and {} each rank makes the same copies", claim.fast, claim.slow);
+    return because(no_other_way,
+                   fmt::format("by {} and {} each rank makes the same copies here", claim.fast, claim.slow));
   }
   if (!claim.reason.empty()) return claim.reason;
-  if (sizes == 0) return "none of its sizes was measured";
+  if (sizes == 0) return because(not_measured, "none of its sizes");
   if (claim.needs_rival && !is_of(claim.rival, run))
-    return fmt::format("it is about {}, and there was {}", claim.rival, run.header.mpi);
+    return because(not_measured, fmt::format("the claim is about {}, the run has {}", claim.rival, run.header.mpi));
   if (figure.needs_cores && run.ranks > run.hosts * run.processors) {
-    return "the ranks of a processor share its caches";
+    return because(no_machine, fmt::format("{} ranks shared {} processors", run.ranks, run.hosts * run.processors));
   }
   return why_not_as_named(figure.plots[claim.plot], measured, claim);
 }
@@ -107,13 +108,43 @@ std::vector<double> left_of_gain(const Claim& claim, const PlotRows& measured, c
   return left;
 }
 
+void decide(Verdict& verdict, Verdict::Word word) {
+  verdict.word = word == Verdict::Word::runs_differ ? Verdict::Word::cannot_be_told : word;
+  if (word == Verdict::Word::runs_differ) verdict.reason = the_runs_differ;
+}
+
+// Both must agree.
+Verdict::Word both(Verdict::Word one, Verdict::Word other) {
+  for (const Verdict::Word word : {Verdict::Word::disagrees, Verdict::Word::runs_differ}) {
+    if (one == word || other == word) return word;
+  }
+  return Verdict::Word::agrees;
+}
+
+// Behind from some size on is a crossover only if the same line is ahead below.
+Verdict::Word word_of_crossover(const Claim& claim, const PlotRows& measured, Verdict::Word far, Verdict& verdict) {
+  Claim near = claim;
+  near.least = claim.near_least, near.most = claim.near_most;
+  std::size_t sizes = 0;
+  const std::vector<double> ratios = speedups_of_runs(near, measured, measured, sizes);
+  if (ratios.empty()) return far;
+  const bool is_below = claim.paper.starts_with("below");
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  const Verdict::Word word = word_of(is_below ? std::pair{1.0, any} : std::pair{0.0, 1.0}, *least, *most);
+  if (word != Verdict::Word::agrees) {
+    verdict.note = fmt::format("no crossover: {:.2f} ({:.2f}..{:.2f}) at {} to {} bytes", quantile(ratios, 0.5), *least,
+                               *most, near.least, near.most);
+  }
+  return both(word, far);
+}
+
 void judge_trend(const std::vector<double>& left, Verdict& verdict) {
   if (left.empty() || std::any_of(left.begin(), left.end(), [](double one) { return one < 0; })) {
-    verdict.reason = "with small blocks there is nothing that could go";
+    verdict.reason = because(no_other_way, "small blocks have no advantage that could diminish");
     return;
   }
   const auto [least, most] = std::minmax_element(left.begin(), left.end());
-  verdict.word = word_of({0.0, 1.0}, *least, *most);
+  decide(verdict, word_of({0.0, 1.0}, *least, *most));
 }
 
 // Whether a claim is that one line is faster, by whatever it may be.
@@ -131,11 +162,13 @@ std::string_view to_text(Verdict::Word word) {
       return "disagrees";
     case Verdict::Word::runs_differ:
       return "the runs differ";
-    case Verdict::Word::cannot_be_tested:
+    case Verdict::Word::cannot_be_told:
       break;
   }
-  return "cannot be tested here";
+  return "cannot be told";
 }
+
+std::string because(const char* reason, const std::string& detail) { return fmt::format("{}: {}", reason, detail); }
 
 Verdict::Word word_of(const std::pair<double, double>& bounds, double least, double most) {
   const auto is_in = [&](double number) { return bounds.first <= number && number <= bounds.second; };
@@ -146,7 +179,7 @@ Verdict::Word word_of(const std::pair<double, double>& bounds, double least, dou
 std::string other_scale(int least, int most, int ranks) {
   if (most == 0 || (least <= ranks && ranks <= most)) return "";
   const std::string about = least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-  return fmt::format("it is about {} ranks, and there were {}", about, ranks);
+  return fmt::format("the paper has {} ranks, the run {}", about, ranks);
 }
 
 std::string text_of(const Claim& claim, const FigureRun& run) {
@@ -165,10 +198,8 @@ std::string status_of(const Claim& claim, const ClaimResult& result) {
   const Verdict& verdict = result.verdict;
   // What the paper does not say has no verdict, whatever came of it.
   if (claim.paper == "-" || claim.paper == "not in the paper") return "";
-  if (verdict.reason == not_yet) return not_yet;
   if (verdict.reason.empty() && !bounds_of(claim.paper) && !is_trend(claim)) return "";
-  const bool is_tested = verdict.word != Verdict::Word::cannot_be_tested;
-  return std::string(to_text(verdict.word)) + (is_tested && !verdict.scale.empty() ? " at this scale" : "");
+  return std::string(to_text(verdict.word));
 }
 
 std::optional<std::pair<double, double>> bounds_of(const std::string& paper) {
@@ -206,7 +237,7 @@ ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun&
                       const std::vector<PlotRows>& plots) {
   ClaimResult result;
   if (claim.plot >= plots.size() || claim.slow_plot >= static_cast<int>(plots.size())) {
-    result.verdict.reason = not_yet;
+    result.verdict.reason = not_measured;
     return result;
   }
   const PlotRows& measured = plots[claim.plot];
@@ -220,7 +251,7 @@ ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun&
   Verdict& verdict = result.verdict;
   verdict.here = result.here;
   verdict.reason = why_untestable(figure, claim, run, measured, result.sizes);
-  if (verdict.reason.empty()) verdict.scale = scale_of(figure, claim, run);
+  verdict.scale = scale_of(figure, claim, run);
   if (verdict.reason.empty() && is_trend(claim)) {
     judge_trend(left_of_gain(claim, measured, all), verdict);
     return result;
@@ -229,10 +260,11 @@ ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun&
   if (!verdict.reason.empty() || !bounds) return result;
   const double noise = noise_of(figure.plots[claim.plot], measured).mean;
   if (is_of_direction(*bounds) && std::max(result.here, 1 / result.here) < noise) {
-    verdict.reason = fmt::format("the difference is below the noise of {:.2f}", noise);
+    verdict.reason = because(the_runs_differ, fmt::format("the difference is below the noise of {:.2f}", noise));
     return result;
   }
-  verdict.word = word_of(*bounds, result.least, result.most);
+  const Verdict::Word word = word_of(*bounds, result.least, result.most);
+  decide(verdict, claim.near_most == 0 ? word : word_of_crossover(claim, measured, word, verdict));
   return result;
 }
 

@@ -12,9 +12,9 @@
 
 namespace quadrille::tools {
 
-// Between which numbers here a number of the paper is confirmed: one of "above 1" from 1 on, "3.11" if it is at most a
-// quarter larger or smaller and a difference at all where the paper has one of a tenth, "0.8 to 1" and "up to 1.1" in
-// that range. None if the paper has none ("-", "towards 1").
+// Between which numbers here a number of the paper is confirmed: "above 1" from 1 on, "0.8 to 1" and "up to 1.1" in
+// that range, and "3.11" if the number here over the paper's is between 0.8 and 1.25, and a difference at all where the
+// paper has one of a tenth. None if the paper has none ("-", "towards 1").
 std::optional<std::pair<double, double>> bounds_of(const std::string& paper);
 
 // What the paper means by "30% faster", as a range of numbers of times: one that confirms it. Also of several
@@ -39,8 +39,7 @@ struct ClaimResult {
   std::size_t sizes = 0;                 // 0: nothing was measured
   Verdict verdict;
 };
-// "agrees", "disagrees", "the runs differ", these with " at this scale" behind them if the paper had other numbers of
-// ranks; "cannot be tested here", "not measured yet"; empty if the paper has no number, or does not say it at all.
+// "agrees", "disagrees" or "cannot be told"; empty if the paper has no number, or does not say it at all.
 std::string status_of(const Claim& claim, const ClaimResult& result);
 ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun& run,
                       const std::vector<PlotRows>& plots);

@@ -56,11 +56,9 @@ int computed_figure_command(const LabOptions& options, const ComputedFigure& fig
     complain_once(problem);
     return bad_options;
   }
-  ordered_json json = figure.compute();
-  figure.judge(json);
-  const std::string page = figure.page(json, false);
-  const int status = write_files(options, figure.name, json, page);
-  if (status == 0) fmt::print("{}", page);
+  const ordered_json json = figure.compute();
+  const int status = write_data(options, figure.name, json);
+  if (status == 0) fmt::print("{}", figure.page(json));
   return status;
 }
 
@@ -79,14 +77,17 @@ ordered_json claim_of_numbers(const std::string& text, const std::string& fast, 
     json["least"] = *least, json["most"] = *most;
   }
   if (!is_there || !bounds_of(paper) || !reason.empty()) {
-    json["verdict"] = to_text(Verdict::Word::cannot_be_tested);
+    json["verdict"] = to_text(Verdict::Word::cannot_be_told);
     if (!reason.empty()) json["reason"] = reason;
     return json;
   }
   const auto agreeing = std::count_if(here.begin(), here.end(), [&](double one) { return does_agree(paper, one); });
   const bool all = agreeing == static_cast<std::ptrdiff_t>(here.size());
-  json["verdict"] =
-      all || agreeing == 0 ? to_text(all ? Verdict::Word::agrees : Verdict::Word::disagrees) : "the networks differ";
+  const bool differ = !all && agreeing > 0;
+  json["verdict"] = to_text(all      ? Verdict::Word::agrees
+                            : differ ? Verdict::Word::cannot_be_told
+                                     : Verdict::Word::disagrees);
+  if (differ) json["reason"] = the_networks_differ;
   return json;
 }
 

@@ -16,10 +16,10 @@ namespace quadrille::tools {
 struct ComputedFigure {
   std::string name;
   std::function<nlohmann::ordered_json()> compute;
-  // Puts in the claims of today with what becomes of them.
-  std::function<void(nlohmann::ordered_json&)> judge;
+  // The claims of today, with what becomes of them by these data.
+  std::function<nlohmann::ordered_json(const nlohmann::ordered_json&)> claims;
   // The page in Markdown, from the data alone.
-  std::function<std::string(const nlohmann::ordered_json&, bool has_picture)> page;
+  std::function<std::string(const nlohmann::ordered_json&)> page;
 };
 std::vector<ComputedFigure> computed_figures();
 std::optional<ComputedFigure> computed_figure(std::string_view name);
@@ -34,7 +34,7 @@ int computed_figure_command(const LabOptions& options, const ComputedFigure& fig
 nlohmann::ordered_json claim_of_number(const std::string& text, const std::string& fast, const std::string& slow,
                                        const std::string& paper, double here, const std::string& reason = "");
 // The same where the number was computed several times, the usual one first, on other assumptions: they agree or
-// disagree if all do, else "the networks differ".
+// disagree if all do, else the networks differ.
 nlohmann::ordered_json claim_of_numbers(const std::string& text, const std::string& fast, const std::string& slow,
                                         const std::string& paper, const std::vector<double>& here,
                                         const std::string& reason = "");

@@ -1,4 +1,5 @@
-// The data of a figure, as they are written.
+// The data of a figure, as they are written, and its claims.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "lab/figure/claims.hpp"
@@ -11,28 +12,33 @@ namespace {
 
 using nlohmann::ordered_json;
 
+std::vector<double> short_numbers(const std::vector<double>& numbers) {
+  std::vector<double> all;
+  for (const double one : numbers) all.push_back(four_digits(one));
+  return all;
+}
+
 ordered_json row_json(const PlotRows& plot, std::size_t i) {
-  ordered_json json = to_json(plot.rows[i]);
-  if (const SameLine* same = find_same(plot.same, plot.rows[i].measured.bytes, plot.rows[i].algorithm)) {
+  const BenchRow& row = plot.rows[i];
+  const RowRuns runs = i < plot.runs.size() ? plot.runs[i] : RowRuns{{row.mpi.median}, {row.quadrille.median}};
+  ordered_json json = {{"line", row.algorithm},
+                       {"bytes", row.measured.bytes},
+                       {"us", short_numbers(runs.quadrille)},
+                       {"mpi_us", short_numbers(runs.mpi)},
+                       {"by", row.served_by},
+                       {"errors", row.errors},
+                       {"samples", row.batches}};
+  if (const SameLine* same = find_same(plot.same, row.measured.bytes, row.algorithm)) {
     json[same->in_sequence ? "identical_to" : "same_copies_as"] = same->as;
   }
-  if (i >= plot.runs.size()) return json;
-  const RowRuns& runs = plot.runs[i];
-  json["runs"] = {{"mpi_us", runs.mpi}, {"quadrille_us", runs.quadrille}};
-  // Those of the MPI are in the row of the first line.
-  if (!runs.mpi_samples.empty() && !runs.mpi_samples[0].empty()) json["mpi_samples_us"] = runs.mpi_samples;
-  json["samples_us"] = runs.samples;
   return json;
 }
 
-ordered_json plot_json(const Plot& plot, const PlotRows& measured) {
-  ordered_json rows = ordered_json::array();
-  for (std::size_t i = 0; i < measured.rows.size(); ++i) rows.push_back(row_json(measured, i));
-  ordered_json json = {{"title", plot.title}, {"rows", rows}};
+ordered_json plot_json(const Plot& plot, const PlotRows& measured, int ranks) {
+  ordered_json json = {{"title", plot.title}, {"ranks", ranks_of(plot, ranks)}};
   if (!measured.skipped.empty()) json["skipped"] = measured.skipped;
-  if (const Noise noise = noise_of(plot, measured); noise.most > 0) {
-    json["noise"] = {{"line", noise.line}, {"mean", noise.mean}, {"most", noise.most}, {"at_bytes", noise.at}};
-  }
+  json["rows"] = ordered_json::array();
+  for (std::size_t i = 0; i < measured.rows.size(); ++i) json["rows"].push_back(row_json(measured, i));
   return json;
 }
 
@@ -49,11 +55,19 @@ ordered_json claim_json(const Figure& figure, const Claim& claim, const FigureRu
   const std::string status = status_of(claim, result);
   json["verdict"] = status.empty() ? ordered_json(nullptr) : ordered_json(status);
   if (!result.verdict.reason.empty()) json["reason"] = result.verdict.reason;
-  if (!result.verdict.scale.empty()) json["scale"] = result.verdict.scale;
+  if (!result.verdict.note.empty()) json["note"] = result.verdict.note;
+  if (!status.empty() && !result.verdict.scale.empty()) json["scale"] = result.verdict.scale;
   return json;
 }
 
 }  // namespace
+
+double four_digits(double number) {
+  if (number == 0 || !std::isfinite(number)) return number;
+  const int places = 3 - static_cast<int>(std::floor(std::log10(std::abs(number))));
+  const double scale = std::pow(10, std::abs(places));
+  return places < 0 ? std::round(number / scale) * scale : std::round(number * scale) / scale;
+}
 
 ordered_json claims_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
   ordered_json claims = ordered_json::array();
@@ -64,8 +78,11 @@ ordered_json claims_json(const Figure& figure, const FigureRun& run, const std::
 ordered_json figure_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
   ordered_json json = head_json(figure, run);
   json["plots"] = ordered_json::array();
-  for (std::size_t p = 0; p < plots.size(); ++p) json["plots"].push_back(plot_json(figure.plots[p], plots[p]));
-  json["claims"] = claims_json(figure, run, plots);
+  for (std::size_t p = 0; p < plots.size(); ++p) {
+    // What was not measured yet is not there.
+    if (plots[p].rows.empty() && plots[p].skipped.empty()) continue;
+    json["plots"].push_back(plot_json(figure.plots[p], plots[p], run.ranks));
+  }
   return json;
 }
 

@@ -45,7 +45,9 @@ struct Claim {
   int slow_plot = -1;                   // of the slow line, if that is in another plot
   std::string rival{};       // the MPI that the paper names for the line "mpi": the row says which one was here
   bool needs_rival = false;  // what is said of that one says nothing of another
-  std::string reason{};      // why nothing that is measured here can judge it
+  std::string reason{};      // why nothing that is measured here can judge it; begins with one of verdict.hpp
+  // Of a crossover: bytes at which the line must be ahead that falls behind at the claim's; 0: it is none.
+  std::size_t near_least = 0, near_most = 0;
 };
 
 // A line that is not measured: at each size it takes the line that was the fastest there in the other runs, as a choice
@@ -95,10 +97,9 @@ struct SameLine {
   bool in_sequence = true;  // else each rank makes the same copies by both, but one after the other in another sequence
 };
 
-// What each run measured for a row.
+// The medians of each run, for a row.
 struct RowRuns {
-  std::vector<double> mpi, quadrille;                     // medians
-  std::vector<std::vector<double>> mpi_samples, samples;  // of batches
+  std::vector<double> mpi, quadrille;
 };
 
 // The rows of a plot, in the order in which they were measured. With several runs a row has the medians of theirs.
@@ -129,15 +130,14 @@ struct FigureRun {
   int ranks = 0, hosts = 1, processors = 0;  // processors of one host
   BenchHeader header;
   RunFacts facts{};
-  bool has_picture = false;  // beside the page
-  std::string note{};        // that somebody wrote into the data
 };
 // The beginning of a page: what is measured, where, and why a number may mislead.
 std::string page_head(const Figure& figure, const FigureRun& run);
 // The page in Markdown.
 std::string figure_page(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots);
-// Its data.
+// Its claims, with what becomes of them.
 nlohmann::ordered_json claims_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots);
+// Its data.
 nlohmann::ordered_json figure_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots);
 
 // Runs under a launcher; without one, says how to start it. Returns the exit status.

@@ -140,7 +140,7 @@ std::string notes(const Plot& plot, const PlotRows& measured) {
 
 std::string plot_text(const Plot& plot, const PlotRows& measured, int runs) {
   if (!measured.skipped.empty()) return fmt::format("{}: not measured. {}.\n\n", plot.title, measured.skipped);
-  if (measured.rows.empty()) return fmt::format("{}: not measured yet.\n\n", plot.title);
+  if (measured.rows.empty()) return fmt::format("{}: not measured.\n\n", plot.title);
   const std::string what =
       runs > 1
           ? fmt::format("median of the medians of {} runs (least..most); each over batches of the maximum over ranks",
@@ -174,8 +174,10 @@ std::string claim_line(const Claim& claim, const ClaimResult& result, const Figu
   if (result.sizes > 0 && has_runs) here += fmt::format(" ({:.2f}..{:.2f})", result.least, result.most);
   std::string verdict = status_of(claim, result);
   if (verdict.empty()) verdict = "no number to compare with";
-  if (!result.verdict.reason.empty() && verdict != result.verdict.reason) verdict += ": " + result.verdict.reason;
-  if (verdict.ends_with(" at this scale")) verdict += ": " + result.verdict.scale;
+  if (!result.verdict.reason.empty()) verdict += ": " + result.verdict.reason;
+  if (result.verdict.reason.empty() && !result.verdict.scale.empty())
+    verdict += " at this scale: " + result.verdict.scale;
+  if (!result.verdict.note.empty()) verdict += "; " + result.verdict.note;
   return fmt::format("| {} | {} over {} | {} | {} | {} | {} |\n", text_of(claim, run), claim.fast, claim.slow,
                      claim.paper, here, result.sizes, verdict);
 }
@@ -225,8 +227,6 @@ std::string page_head(const Figure& figure, const FigureRun& run) {
         "measured too, and the ranks of a processor share its caches.\n\n",
         run.ranks, run.hosts * run.processors);
   }
-  if (!run.note.empty()) text += run.note + "\n\n";
-  if (run.has_picture) text += fmt::format("![{0}]({0}.svg)\n\n", figure.name);
   return text;
 }
 
@@ -240,7 +240,7 @@ std::string figure_page(const Figure& figure, const FigureRun& run, const std::v
   for (const Claim& claim : figure.claims) {
     text += claim_line(claim, result_of(figure, claim, run, plots), run);
   }
-  return text + fmt::format("\nAll numbers: [{0}.json]({0}.json), measured at {1}.\n", figure.name, run.header.date);
+  return text + fmt::format("\nMeasured at {}.\n", run.header.date);
 }
 
 }  // namespace quadrille::tools

@@ -42,16 +42,21 @@ std::string own_words() {
   return words;
 }
 
-bool are_scalars(const ordered_json& list) {
-  return std::none_of(list.begin(), list.end(), [](const ordered_json& one) { return one.is_structured(); });
+bool has_rows(const ordered_json& json) {
+  const auto is_list_of_rows = [](const ordered_json& one) {
+    return one.is_array() &&
+           std::any_of(one.begin(), one.end(), [](const ordered_json& row) { return row.is_object(); });
+  };
+  return is_list_of_rows(json) ||
+         (json.is_structured() && std::any_of(json.begin(), json.end(), [](const auto& one) { return has_rows(one); }));
 }
 
 void add_text(const ordered_json& json, const std::string& indent, std::string& text) {
-  if (!json.is_structured() || json.empty() || (json.is_array() && are_scalars(json))) {
+  if (!has_rows(json)) {
     text += json.dump();
     return;
   }
-  const std::string inside = indent + "  ";
+  const std::string inside = indent + " ";
   const char* separator = "\n";
   text += json.is_array() ? "[" : "{";
   for (const auto& [name, value] : json.items()) {
@@ -85,9 +90,11 @@ std::string compact_text(const ordered_json& json) {
 nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run) {
   ordered_json json;
   json["figure"] = figure.name;
-  json["source"] = figure.source;
   json["command"] = run.command;
   json["header"] = quadrille::tools::to_json(run.header);
+  // Of the last panel alone.
+  json["header"].erase("mpi_setup_us");
+  json["header"].erase("quadrille_setup_us");
   json["ranks"] = run.ranks;
   json["hosts"] = run.hosts;
   json["processors"] = run.processors;
@@ -95,17 +102,13 @@ nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run) {
   return json;
 }
 
-int write_files(const LabOptions& options, const std::string& name, const nlohmann::ordered_json& json,
-                const std::string& page) {
-  const std::string base = options.results + "/" + name;
-  if (!write(base + ".json", compact_text(json) + "\n")) return wrong_result;
-  if (!write(base + ".md", page)) return wrong_result;
-  return 0;
+int write_data(const LabOptions& options, const std::string& name, const nlohmann::ordered_json& json) {
+  return write(options.results + "/" + name + ".json", compact_text(json) + "\n") ? 0 : wrong_result;
 }
 
 int write_results(const LabOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
                   const std::string& page) {
-  const int status = write_files(options, figure.name, json, page);
+  const int status = write_data(options, figure.name, json);
   if (status == 0) fmt::print("{}", page);
   return status;
 }

@@ -12,12 +12,14 @@ namespace quadrille::tools {
 // The beginning of the data of a figure.
 nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run);
 
-// As dump(2), but a list of numbers in one line.
+// Each row of a list of rows in a line of its own.
 std::string compact_text(const nlohmann::ordered_json& json);
 
-// The page and the data, in the folder of the options. Returns the exit status.
-int write_files(const LabOptions& options, const std::string& name, const nlohmann::ordered_json& json,
-                const std::string& page);
+// Four significant digits: as many as times of runs have in the data.
+double four_digits(double number);
+
+// The data, in the folder of the options. Returns the exit status.
+int write_data(const LabOptions& options, const std::string& name, const nlohmann::ordered_json& json);
 // And prints the page.
 int write_results(const LabOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
                   const std::string& page);

@@ -1,14 +1,11 @@
 #include "lab/figure/runs.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tool/bench/statistics.hpp"
 
 namespace quadrille::tools {
 namespace {
-
-constexpr std::size_t most_samples = 64;
 
 const BenchRow* row_like(const PlotRows& plot, const BenchRow& wanted) {
   for (const BenchRow& row : plot.rows) {
@@ -55,8 +52,6 @@ RowRuns runs_of(const std::vector<const BenchRow*>& rows) {
   for (const BenchRow* row : rows) {
     runs.mpi.push_back(row->mpi.median);
     runs.quadrille.push_back(row->quadrille.median);
-    runs.mpi_samples.push_back(some_of(row->mpi_samples));
-    runs.samples.push_back(some_of(row->samples));
   }
   return runs;
 }
@@ -81,16 +76,6 @@ PlotRows combine_plot(const std::vector<std::vector<PlotRows>>& runs, std::size_
 }
 
 }  // namespace
-
-std::vector<double> some_of(const std::vector<double>& samples) {
-  std::vector<double> kept;
-  const std::size_t step = (samples.size() + most_samples - 1) / most_samples;
-  for (std::size_t i = 0; i < samples.size(); i += std::max<std::size_t>(step, 1)) {
-    const double scale = samples[i] > 0 ? std::pow(10, 3 - std::floor(std::log10(samples[i]))) : 1;
-    kept.push_back(std::round(samples[i] * scale) / scale);
-  }
-  return kept;
-}
 
 std::vector<PlotRows> combine_runs(const std::vector<std::vector<PlotRows>>& runs) {
   std::vector<PlotRows> plots;

@@ -11,7 +11,4 @@ namespace quadrille::tools {
 // [run][plot], each with the same rows, as they were measured; what some run lacks is left out.
 std::vector<PlotRows> combine_runs(const std::vector<std::vector<PlotRows>>& runs);
 
-// At most so many of the samples, evenly spread over the run, with four digits each.
-std::vector<double> some_of(const std::vector<double>& samples);
-
 }  // namespace quadrille::tools

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/figure/claims.hpp"
+#include "lab/figure/results.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
 #include "tool/bench/neighbors.hpp"
@@ -130,18 +131,18 @@ SetupRatios ratios_of(const SetupClaim& claim, const std::vector<SetupRow>& rows
   return {geometric_mean(here), paper.empty() ? 0 : geometric_mean(paper)};
 }
 
-// "agrees at this scale"; empty where the paper says nothing.
-std::string status_of(const SetupClaim& claim, double here, const std::string& scale) {
+// "agrees"; empty where the paper says nothing.
+std::string status_of(const SetupClaim& claim, double here) {
   const auto bounds = bounds_of(claim.paper);
   if (!bounds) return "";
-  return std::string(to_text(word_of(*bounds, here, here))) + (scale.empty() ? "" : " at this scale");
+  return std::string(to_text(word_of(*bounds, here, here)));
 }
 
 std::string setup_claim_line(const SetupClaim& claim, const std::string& scale, const std::vector<SetupRow>& rows) {
   const SetupRatios ratios = ratios_of(claim, rows);
-  const std::string status = status_of(claim, ratios.here, scale);
+  const std::string status = status_of(claim, ratios.here);
   std::string verdict = status.empty() ? "no number to compare with" : status;
-  if (!status.empty() && !scale.empty()) verdict += ": " + scale;
+  if (!status.empty() && !scale.empty()) verdict += " at this scale: " + scale;
   return fmt::format("| {} | {} over {} | {} | {} | {:.2f} | {} |\n", claim.text, setup_functions()[claim.fast].name,
                      setup_functions()[claim.slow].name, claim.paper,
                      ratios.paper > 0 ? fmt::format("{:.2f}", ratios.paper) : "-", ratios.here, verdict);
@@ -194,13 +195,8 @@ nlohmann::ordered_json to_json(const SetupRow& row) {
                                  {"radius", row.measured.radius},
                                  {"neighbors", row.neighbors},
                                  {"repetitions", row.repetitions}};
-  json["functions"] = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < setup_count; ++i) {
-    const double paper = paper_of(setup_functions()[i], row.measured);
-    json["functions"].push_back({{"name", setup_functions()[i].name},
-                                 {"us", row.microseconds[i]},
-                                 {"paper_us", paper > 0 ? nlohmann::ordered_json(paper) : nullptr}});
-  }
+  for (std::size_t i = 0; i < setup_count; ++i)
+    json["us"][setup_functions()[i].name] = four_digits(row.microseconds[i]);
   return json;
 }
 
@@ -209,7 +205,7 @@ nlohmann::ordered_json setup_claims(const Figure& figure, const FigureRun& run, 
   nlohmann::ordered_json claims = nlohmann::ordered_json::array();
   for (const SetupClaim& claim : setup_claim_list) {
     const double here = ratios_of(claim, rows).here;
-    const std::string status = status_of(claim, here, scale);
+    const std::string status = status_of(claim, here);
     claims.push_back({{"text", claim.text},
                       {"fast", setup_functions()[claim.fast].name},
                       {"slow", setup_functions()[claim.slow].name},
@@ -231,7 +227,7 @@ std::string setup_page(const Figure& figure, const FigureRun& run, const std::ve
       "| the paper says | compared | paper | its numbers | here | verdict |\n|---|---|---|---|---|---|\n";
   const std::string scale = other_scale(figure.least_ranks, figure.most_ranks, run.ranks);
   for (const SetupClaim& claim : setup_claim_list) text += setup_claim_line(claim, scale, rows);
-  return text + fmt::format("\nAll numbers: [{0}.json]({0}.json), measured at {1}.\n", figure.name, run.header.date);
+  return text + fmt::format("\nMeasured at {}.\n", run.header.date);
 }
 
 }  // namespace quadrille::tools

@@ -3,15 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "lab/figure/claims.hpp"
 #include "lab/figure/computed.hpp"
 #include "lab/figure/hosts.hpp"
 #include "lab/figure/results.hpp"
-#include "lab/figure/same.hpp"
+#include "tool/bench/statistics.hpp"
 #include "tool/bench/status.hpp"
 #include "tool/launch/process.hpp"
 
@@ -24,50 +24,45 @@ BenchHeader header_from(const ordered_json& json) {
   BenchHeader header;
   header.version = json.at("version");
   header.mpi = json.at("mpi");
-  header.mpi_library = json.value("mpi_library", "");
+  header.mpi_library = json.at("mpi_library");
   header.cpu = json.at("cpu");
   header.date = json.at("date");
   return header;
 }
 
-BenchRow row_from(const ordered_json& json) {
+void add_row(const ordered_json& json, PlotRows& plot) {
+  const RowRuns runs = {json.at("mpi_us"), json.at("us")};
   BenchRow row;
   row.measured.bytes = json.at("bytes");
-  row.algorithm = json.at("algorithm");
-  row.served_by = json.at("served_by");
-  row.mpi.median = json.at("mpi_us");
-  row.quadrille.median = json.at("quadrille_us");
+  row.algorithm = json.at("line");
+  row.served_by = json.at("by");
   row.errors = json.at("errors");
-  return row;
+  row.batches = json.at("samples");
+  row.mpi.median = quantile(runs.mpi, 0.5);
+  row.quadrille.median = quantile(runs.quadrille, 0.5);
+  for (const char* likeness : {"identical_to", "same_copies_as"}) {
+    if (!json.contains(likeness)) continue;
+    plot.same.push_back({row.measured.bytes, row.algorithm, json[likeness], likeness == std::string("identical_to")});
+  }
+  plot.rows.push_back(std::move(row));
+  plot.runs.push_back(runs);
 }
 
 PlotRows plot_from(const ordered_json& json) {
   PlotRows plot;
   plot.skipped = json.value("skipped", "");
-  for (const ordered_json& one : json.at("rows")) {
-    plot.rows.push_back(row_from(one));
-    if (one.contains("runs")) plot.runs.push_back({one["runs"].at("mpi_us"), one["runs"].at("quadrille_us"), {}, {}});
-    for (const char* likeness : {"identical_to", "same_copies_as"}) {
-      if (!one.contains(likeness)) continue;
-      const BenchRow& row = plot.rows.back();
-      plot.same.push_back({row.measured.bytes, row.algorithm, one[likeness], likeness == std::string("identical_to")});
-    }
-  }
+  for (const ordered_json& one : json.at("rows")) add_row(one, plot);
   return plot;
 }
 
 FigureRun run_from(const ordered_json& json) {
   FigureRun run;
+  run.command = json.at("command");
   run.ranks = json.at("ranks");
-  // Older data have no command line, and nothing of the machine.
-  run.command = json.contains("command") ? json["command"].get<std::string>()
-                                         : fmt::format("mpirun -n {} quadrille-lab bench --figure {}", run.ranks,
-                                                       json.at("figure").get<std::string>());
-  run.hosts = json.value("hosts", 1);
+  run.hosts = json.at("hosts");
   run.processors = json.at("processors");
   run.header = header_from(json.at("header"));
-  if (json.contains("facts")) run.facts = facts_from(json["facts"]);
-  run.note = json.value("note", "");
+  run.facts = facts_from(json.at("facts"));
   return run;
 }
 
@@ -102,59 +97,20 @@ std::string why_other_lines(const Figure& figure, const Plot& plot, const PlotRo
   return lines == wanted ? "" : stale(figure, fmt::format("other lines in '{}'", plot.title));
 }
 
-// Panels have got letters since.
-std::string without_letter(const std::string& title) {
-  const bool has_letter = title.size() > 4 && title[0] == '(' && title[2] == ')';
-  return has_letter ? title.substr(4) : title;
-}
-
-// Which panel of today's figure it is; -1 if it is none.
-std::ptrdiff_t place_of_plot(const Figure& figure, const std::string& title) {
-  const auto found = std::find_if(figure.plots.begin(), figure.plots.end(), [&](const Plot& plot) {
-    return without_letter(plot.title) == without_letter(title);
-  });
-  return found == figure.plots.end() ? -1 : found - figure.plots.begin();
-}
-
-// What the figure has got since stays empty: it was not measured yet.
+// What the figure has got since stays empty: it was not measured.
 std::string read_plots(const ordered_json& json, StoredFigure& stored) {
   const Figure& figure = stored.figure;
   stored.plots.resize(figure.plots.size());
   for (const ordered_json& one : json.at("plots")) {
     const std::string title = one.at("title");
-    const std::ptrdiff_t place = place_of_plot(figure, title);
-    if (place < 0) return stale(figure, fmt::format("there is no panel '{}'", title));
-    PlotRows& plot = stored.plots[static_cast<std::size_t>(place)];
+    const auto found =
+        std::find_if(figure.plots.begin(), figure.plots.end(), [&](const Plot& plot) { return plot.title == title; });
+    if (found == figure.plots.end()) return stale(figure, fmt::format("there is no panel '{}'", title));
+    PlotRows& plot = stored.plots[static_cast<std::size_t>(found - figure.plots.begin())];
     plot = plot_from(one);
-    if (std::string why = why_other_lines(figure, figure.plots[static_cast<std::size_t>(place)], plot); !why.empty()) {
-      return why;
-    }
+    if (std::string why = why_other_lines(figure, *found, plot); !why.empty()) return why;
   }
-  // Older data say nothing of that.
-  if (stored.run.facts.domains.empty()) mark_same(figure, stored.run, stored.plots);
   return "";
-}
-
-// What follows from the times, as it does today.
-void write_what_follows(const StoredFigure& stored, ordered_json& json) {
-  for (ordered_json& one : json["plots"]) {
-    const auto place = static_cast<std::size_t>(place_of_plot(stored.figure, one["title"]));
-    const PlotRows& plot = stored.plots[place];
-    one["title"] = stored.figure.plots[place].title;
-    for (ordered_json& row : one["rows"]) {
-      const SameLine* same = find_same(plot.same, row["bytes"], row["algorithm"]);
-      // What is right stays where it is: the order of the names counts.
-      for (const char* likeness : {"identical_to", "same_copies_as"}) {
-        const bool wanted = same != nullptr && same->in_sequence == (likeness == std::string("identical_to"));
-        if (wanted) {
-          row[likeness] = same->as;
-        } else {
-          row.erase(likeness);
-        }
-      }
-    }
-  }
-  json["claims"] = claims_json(stored.figure, stored.run, stored.plots);
 }
 
 SetupRow setup_from(const ordered_json& json, const std::vector<SetupCase>& cases) {
@@ -164,77 +120,54 @@ SetupRow setup_from(const ordered_json& json, const std::vector<SetupCase>& case
   }
   row.neighbors = json.at("neighbors");
   row.repetitions = json.at("repetitions");
-  for (std::size_t i = 0; i < setup_count; ++i) row.microseconds[i] = json.at("functions").at(i).at("us");
+  for (std::size_t i = 0; i < setup_count; ++i) row.microseconds[i] = json.at("us").at(setup_functions()[i].name);
   return row;
 }
 
 std::string read_setups(const ordered_json& json, StoredFigure& stored) {
   for (const ordered_json& one : json.at("setups")) stored.setups.push_back(setup_from(one, stored.figure.setups));
-  if (stored.setups.size() != stored.figure.setups.size()) return stale(stored.figure, "other cells");
-  for (std::size_t i = 0; i < setup_count; ++i) {
-    if (json["setups"][0]["functions"][i].at("name") != setup_functions()[i].name) {
-      return stale(stored.figure, "other functions");
-    }
-  }
-  return "";
+  return stored.setups.size() == stored.figure.setups.size() ? "" : stale(stored.figure, "other cells");
 }
 
-std::string text_of(const std::filesystem::path& file) {
+std::string text_of_file(const std::string& file) {
   std::ifstream in(file);
   std::stringstream text;
   text << in.rdbuf();
   return text.str();
 }
 
-bool write_text(const std::filesystem::path& file, const std::string& text) {
-  std::ofstream out(file);
-  out << text;
-  out.close();
-  return static_cast<bool>(out);
+// What is judged of a file: its claims, and the page.
+struct Judged {
+  ordered_json claims;
+  std::string page;
+};
+
+Judged judge(const ordered_json& json, const ComputedFigure& figure) {
+  return {figure.claims(json), figure.page(json)};
+}
+
+Judged judge(const StoredFigure& stored) {
+  return {stored.setups.empty() ? claims_json(stored.figure, stored.run, stored.plots)
+                                : setup_claims(stored.figure, stored.run, stored.setups),
+          page_of(stored)};
 }
 
 // Empty, or what is wrong.
-std::string make_computed_page(const std::filesystem::path& file, const ComputedFigure& figure, ordered_json json,
-                               bool check) {
-  const ordered_json before = json;
-  const bool has_picture = std::filesystem::exists(std::filesystem::path(file).replace_extension("svg"));
-  const std::filesystem::path page = std::filesystem::path(file).replace_extension("md");
-  std::string text;
+std::string judge_file(const std::string& file, Judged& judged) {
+  const ordered_json json = ordered_json::parse(text_of_file(file), nullptr, false);
+  if (json.is_discarded() || !json.is_object()) return fmt::format("{}: no JSON of a figure", file);
   try {
-    figure.judge(json);
-    text = figure.page(json, has_picture);
+    if (const auto computed = computed_figure(json.value("figure", ""))) {
+      judged = judge(json, *computed);
+      return "";
+    }
   } catch (const ordered_json::exception& error) {
-    return fmt::format("{}: these are no data of {}: {}", file.string(), figure.name, error.what());
+    return fmt::format("{}: these are no data of {}: {}", file, json["figure"].dump(), error.what());
   }
-  if (check && json != before) return fmt::format("{}: its claims are not today's", file.string());
-  if (check) return text_of(page) == text ? "" : fmt::format("{} is not what its data say", page.string());
-  if (json != before && !write_text(file, compact_text(json) + "\n"))
-    return fmt::format("cannot write '{}'", file.string());
-  return write_text(page, text) ? "" : fmt::format("cannot write '{}'", page.string());
-}
-
-// Empty, or what is wrong.
-std::string make_page(const std::filesystem::path& file, bool check) {
   StoredFigure stored;
-  ordered_json json = ordered_json::parse(text_of(file), nullptr, false);
-  if (json.is_discarded()) return fmt::format("{}: no JSON", file.string());
-  if (const auto computed = computed_figure(json.value("figure", "")))
-    return make_computed_page(file, *computed, json, check);
-  if (std::string problem = read_stored(json, stored); !problem.empty()) return file.string() + ": " + problem;
-  stored.run.has_picture = std::filesystem::exists(std::filesystem::path(file).replace_extension("svg"));
-  const std::filesystem::path page = std::filesystem::path(file).replace_extension("md");
-  const std::string text = page_of(stored);
-  const ordered_json before = json;
-  if (stored.setups.empty()) {
-    write_what_follows(stored, json);
-  } else {
-    json["claims"] = setup_claims(stored.figure, stored.run, stored.setups);
-  }
-  if (check && json != before) return fmt::format("{}: its marks and claims are not today's", file.string());
-  if (check) return text_of(page) == text ? "" : fmt::format("{} is not what its data say", page.string());
-  if (json != before && !write_text(file, compact_text(json) + "\n"))
-    return fmt::format("cannot write '{}'", file.string());
-  return write_text(page, text) ? "" : fmt::format("cannot write '{}'", page.string());
+  if (std::string problem = read_stored(json, stored); !problem.empty()) return file + ": " + problem;
+  judged = judge(stored);
+  return "";
 }
 
 }  // namespace
@@ -256,14 +189,21 @@ std::string page_of(const StoredFigure& stored) {
                                       : setup_page(stored.figure, stored.run, stored.setups);
 }
 
-int pages_command(const std::vector<std::string>& files, bool check) {
+int judge_command(const std::vector<std::string>& files, bool as_json) {
   int status = 0;
+  ordered_json all = ordered_json::object();
   for (const std::string& file : files) {
-    const std::string problem = make_page(file, check);
-    if (problem.empty()) continue;
-    complain(problem);
-    status = wrong_result;
+    Judged judged;
+    if (const std::string problem = judge_file(file, judged); !problem.empty()) {
+      complain(problem);
+      status = wrong_result;
+    } else if (as_json) {
+      all[file] = judged.claims;
+    } else {
+      fmt::print("{}", judged.page);
+    }
   }
+  if (as_json) fmt::print("{}\n", compact_text(all));
   return status;
 }
 

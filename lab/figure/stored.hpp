@@ -1,5 +1,4 @@
-// The data of a figure, as a file has them: so a page can be written anew from it, and a stored page that is not that
-// of today's figure is found.
+// The data of a figure, as a file has them, and what becomes of the paper's claims by them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,9 +22,8 @@ struct StoredFigure {
 std::string read_stored(const nlohmann::ordered_json& json, StoredFigure& stored);
 std::string page_of(const StoredFigure& stored);
 
-// `quadrille-lab pages FILE...`: writes the page of each file anew, beside it, and in the file what follows from the
-// times: marks and claims. With `check` it writes nothing, and finds what is not what would be written. Returns the
-// exit status.
-int pages_command(const std::vector<std::string>& files, bool check);
+// `quadrille-lab judge FILE...`: prints the page of each file, or as JSON its claims: {file: [claim]}. Returns the exit
+// status.
+int judge_command(const std::vector<std::string>& files, bool as_json);
 
 }  // namespace quadrille::tools

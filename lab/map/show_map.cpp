@@ -13,6 +13,7 @@
 
 #include "choose/model.hpp"
 #include "choose/tuning.hpp"
+#include "lab/figure/results.hpp"
 #include "lab/map/map_grid.hpp"
 #include "plan/closed_forms.hpp"
 #include "sys/sys.hpp"
@@ -135,7 +136,7 @@ bool write_cells(const std::string& file, const std::string& name, const MapGrid
                              {"direct_us", cell.direct * 1e6}});
   }
   std::ofstream out(file);
-  out << json.dump(1) << '\n';
+  out << compact_text(json) << '\n';
   out.close();
   return static_cast<bool>(out);
 }

@@ -7,12 +7,9 @@ import re
 import subprocess
 import tempfile
 
-from programs.common import Application, beyond, crowded, in_turns, judged, launch, processors, speedups, spread, times
+from programs.common import NO_MACHINE, NOT_MEASURED, Application, beyond, crowded, each_run, in_turns, judged, launch, processors, speedups, times
 
-SOURCE = 'Li, Zhang and Hoefler, Cache-oblivious MPI all-to-all communications based on Morton order, figure '
 LINES = {'MPI': None, 'SH-Naive': 'sh-naive', 'SH-CO': 'sh-co', 'Quadrille': ''}
-ABOUT_LINES = ('`MPI` is the program alone; the others are the same program under `quadrille run`, with an order forced, or as Quadrille '
-               'chooses. Times are of the rank that took longest.')
 # With so many ranks the blocks have these sizes (the paper's): nx * ny * nz * 16 / P^2 bytes.
 CLASSES = {'S': 1 << 10, 'W': 2 << 10, 'A': 32 << 10, 'B': 128 << 10}
 
@@ -48,8 +45,8 @@ def measure_14(options):
       for line, said in turns.items():
         found = [re.search(r'total ([0-9.]+) s, MPI_Alltoall ([0-9.]+) s', text) for text in said]
         assert all(f'blocks of {block} B' in text for text in said), said[0]
-        rows.append({'line': line, 'block': block, 'class': name, 'size': size, **spread([float(one[2]) for one in found]),
-                     **spread([float(one[1]) for one in found], 'total_')})
+        rows.append({'line': line, 'block': block, 'class': name, 'size': size, **each_run([float(one[2]) for one in found]),
+                     **each_run([float(one[1]) for one in found], 'total_')})
     panels.append({'title': f'FT, {ranks} ranks', 'x': 'block', 'y': 'µs in MPI_Alltoall, all steps', 'rows': rows, 'ranks': ranks})
   return ("Volumes whose blocks have the sizes of the paper's classes S, W, A and B (1, 2, 32 and 128 KiB), which the paper too changed "
           'for numbers of ranks that are no power of two. The first two are checked with the checksums of one process.', panels)
@@ -87,8 +84,8 @@ def measure_15(options):
         for line, said in turns.items():
           assert len({one['checksum'] for one in said}) == 1, said
           rows.append({'line': line, 'N': n, 'size': size, 'steps': steps, 'checksum': said[0]['checksum'],
-                       **spread([one['communication_s'] for one in said]),
-                       **spread([one['total_s'] for one in said], 'total_')})
+                       **each_run([one['communication_s'] for one in said]),
+                       **each_run([one['total_s'] for one in said], 'total_')})
       panels.append({'title': f'{program}, {ranks} ranks', 'x': 'N', 'y': f'µs in the exchange of ghost points, {steps:,} steps', 'rows': rows,
                      'ranks': ranks})
   return ('`heat2d` on N x N points with MPI_Neighbor_alltoallv, `heat3d` on a cube of N points a side at each rank with '
@@ -100,14 +97,14 @@ def measure_15(options):
 
 def why_not(ranks, wanted, cores):
   shared = crowded(ranks, cores)
-  return f'it is about {wanted} ranks with a processor each; {shared}' if shared else ''
+  return f'{NO_MACHINE}: the claim is about {wanted} ranks with a processor each; {shared.partition(": ")[2]}' if shared else ''
 
 
 def claim_of(panels, cores, mpi, beginning, wanted, line, rival, words, number):
   """Of the panel with the paper's number of ranks, or with the most. What it says of its MPIs is compared with the one at hand."""
   panel = next((one for one in panels if one['ranks'] == wanted), max(panels, key=lambda one: one['ranks'], default=None))
   if panel is None:
-    return judged(words, number, [], reason=f'{beginning} was not measured')
+    return judged(words, number, [], reason=f'{NOT_MEASURED}: {beginning}')
   ranks = panel['ranks']
   here = f'{mpi} and {ranks} ranks here' if rival == 'MPI' else f'{ranks} ranks here'
   return judged(f'{words} ({here})', number, speedups(panel, line, rival, 'total_'), ranks, wanted,
@@ -166,7 +163,7 @@ def measure_copies(options):
     for ranks in options.counts:
       options.say(f'copies of {collective}, {ranks} ranks')
       runs = [copy_times(options, ranks, collective) for _ in range(options.runs)]
-      rows = [{'line': order, 'bytes': size, **spread([seconds for _, _, seconds in of_one])}
+      rows = [{'line': order, 'bytes': size, **each_run([seconds for _, _, seconds in of_one])}
               for of_one in zip(*runs) for order, size, _ in of_one[:1]]
       panels.append({'title': f'{collective}, {ranks} ranks', 'x': 'bytes', 'y': 'µs of the copies', 'rows': rows, 'ranks': ranks})
   return (f'`quadrille-lab bench COLLECTIVE --copy-phase --cold --domains {DOMAINS}`: each rank begins with caches that hold its own buffers, as '
@@ -183,8 +180,7 @@ def claims_copies(data):
 
 
 APPLICATIONS = [
-    Application('co-14', 'Cache-oblivious paper, figure 14: 3D FFT', SOURCE + '14', ABOUT_LINES, measure_14, claims_14),
-    Application('co-15', 'Cache-oblivious paper, figure 15: heat transfer', SOURCE + '15', ABOUT_LINES, measure_15, claims_15),
-    Application('co-copies', 'Cache-oblivious paper, sections 3 and 4: the copies alone', SOURCE.replace(', figure ', ', sections 3 and 4'),
-                'A line is an order of copies. The paper has the cache misses of these copies, not their times.', measure_copies, claims_copies,
-                alone='the ranks are played by one process with as many threads as processors', bindings=lambda options: {})]
+    Application('co-14', 'Cache-oblivious paper, figure 14: 3D FFT', measure_14, claims_14),
+    Application('co-15', 'Cache-oblivious paper, figure 15: heat transfer', measure_15, claims_15),
+    Application('co-copies', 'Cache-oblivious paper, sections 3 and 4: the copies alone', measure_copies, claims_copies,
+                alone='ranks that threads of one process play', bindings=lambda options: {})]

@@ -21,16 +21,13 @@ def bindings(options, fits=True):
 
 @dataclasses.dataclass
 class Application:
-  """One figure. Its data have `panels`, each with `x` (the name of a number of each row), `y`, and `rows` with `line` and `us`."""
+  """One figure. Its data have `panels`, each with `x` (the name of a number of each row), `y`, and `rows` with `line` and, of each run, `us`."""
   name: str
   title: str
-  source: str
-  lines: str      # what the page says of its lines
   measure: object  # (Options) -> (how, panels)
   claims: object   # (data) -> [Claim]
   alone: str = ''  # one process without the MPI: what it is
   bindings: object = bindings  # (Options) -> {which ranks: their processors}
-  table: object = None  # (panel) -> text, where it is not the usual one
 
 
 @dataclasses.dataclass
@@ -81,16 +78,9 @@ def processors_of(build, ranks, bound, mpirun=None, settings=None):
 # ---- Rows ----
 
 
-def spread(seconds, of=''):
-  """Of several runs; `of` is '' or 'total_', for the time of the whole program."""
-  us = [round(one * 1e6, 3) for one in seconds]
-  return {f'{of}us': statistics.median(us), f'{of}least_us': min(us), f'{of}most_us': max(us), f'{of}runs': us}
-
-
-def time_text(row):
-  """'9.37 (7.59..22.14)', or the time alone where the data have no spread."""
-  text = f'{row["us"]:.2f}'
-  return f'{text} ({row["least_us"]:.2f}..{row["most_us"]:.2f})' if 'least_us' in row else text
+def each_run(seconds, of=''):
+  """The microseconds of each run; `of` is '' or 'total_', for the time of the whole program."""
+  return {f'{of}us': [one * 1e6 for one in seconds]}
 
 
 def number_of(here, digits=2):
@@ -102,13 +92,12 @@ def number_of(here, digits=2):
 
 
 def times(panel, line):
-  return {row[panel['x']]: row['us'] for row in panel['rows'] if row['line'] == line}
+  return {x: statistics.median(us) for x, us in runs_of(panel, line).items()}
 
 
 def runs_of(panel, line, of=''):
-  """{x: the time of each run}; where the data have no runs, their median alone."""
-  known = all(f'{of}runs' in row for row in panel['rows'])
-  return {row[panel['x']]: row[f'{of}runs'] if known else [row[f'{of}us']] for row in panel['rows'] if row['line'] == line}
+  """{x: the time of each run}"""
+  return {row[panel['x']]: row[f'{of}us'] for row in panel['rows'] if row['line'] == line}
 
 
 def lines_of(panel):
@@ -135,7 +124,13 @@ def speedups(panel, line, rival, of='', where=lambda x: True):
 
 # ---- Verdicts ----
 
-UNTESTABLE = 'cannot be tested here'
+# As in lab/figure/verdict.hpp: a claim cannot be told for one of six reasons, behind which may stand which machine, or why not.
+UNTOLD = 'cannot be told'
+RUNS_DIFFER, NETWORKS_DIFFER, NO_OTHER_WAY = 'the runs differ', 'the networks differ', 'could not have come out otherwise'
+NO_MACHINE, NOT_MEASURED, NOT_BUILT = 'no machine', 'not measured', 'not built'
+# How a verdict was found: at the paper's scale, at another one, by simulation.
+MEASURED, AT_THIS_SCALE, SIMULATED = 'measured', 'at this scale', 'simulated'
+REASONS = (RUNS_DIFFER, NETWORKS_DIFFER, NO_OTHER_WAY, NO_MACHINE, NOT_MEASURED, NOT_BUILT)
 NO_NUMBER = 'no number to compare with'
 BEYOND = '(not in the paper) '
 A_QUARTER = 1.25
@@ -146,8 +141,11 @@ A_DIFFERENCE, JUST_ABOVE = 1.1, 1.01
 class Claim(typing.NamedTuple):
   text: str
   paper: str
-  here: list  # a number for each run, or one of medians, or none
+  here: list  # a number for each run, or none
   verdict: str
+  reason: str = ''  # why it cannot be told; begins with one of REASONS
+  note: str = ''    # on what else the verdict rests
+  scale: str = ''   # where the paper had other numbers of ranks
 
 
 def bounds_of(paper):
@@ -176,16 +174,23 @@ def word_of(bounds, here):
 
 
 def judged(text, paper, here, ranks=None, about=None, reason=''):
-  """A claim with its verdict: `about` is the paper's number of ranks, and a `reason` is why it cannot be tested here."""
+  """A claim with its verdict: `about` is the paper's number of ranks, and a `reason` is why it cannot be told."""
   bounds = bounds_of(paper)
   if bounds is None:
     return Claim(text, paper, here, NO_NUMBER)
-  if reason or not here:
-    return Claim(text, paper, here, f'{UNTESTABLE}: {reason or "it was not measured"}')
-  word = word_of(bounds, here)
-  if about is not None and ranks != about:
-    word += f' at this scale: about {about} ranks, there were {ranks}'
-  return Claim(text, paper, here, word)
+  scale = f'the paper has {about} ranks, the run {ranks}' if about is not None and ranks != about else ''
+  word = UNTOLD if reason or not here else word_of(bounds, here)
+  if word in (UNTOLD, RUNS_DIFFER):
+    return Claim(text, paper, here, UNTOLD, reason or (NOT_MEASURED if word == UNTOLD else word), '', scale)
+  return Claim(text, paper, here, word, '', '', scale)
+
+
+def with_near_side(claim, near, where):
+  """Falling behind is a crossover only where the same line is ahead on the near side, in each run."""
+  if claim.verdict != 'agrees' or not near or min(near) > 1:
+    return claim
+  note = f'no crossover: {number_of(near)} {where}'
+  return claim._replace(verdict='disagrees', note=note) if max(near) <= 1 else claim._replace(verdict=UNTOLD, reason=RUNS_DIFFER, note=note)
 
 
 def beyond(text, here):
@@ -194,8 +199,8 @@ def beyond(text, here):
 
 
 def crowded(ranks, cores):
-  """Why claims about caches and cores cannot be tested with more ranks than processors; '' otherwise."""
-  return f'{ranks} ranks shared {cores} processors' if ranks > cores else ''
+  """Why claims about caches and cores cannot be told with more ranks than processors; '' otherwise."""
+  return f'{NO_MACHINE}: {ranks} ranks shared {cores} processors' if ranks > cores else ''
 
 
 # ---- Where it was measured ----
@@ -231,22 +236,6 @@ def circumstances(options, application):
           'kernel': f'{platform.system()} {platform.release().partition("-")[0]}', 'caches': caches(),
           'clock': first_line('/sys/devices/system/clocksource/clocksource0/current_clocksource'),
           'binding': application.bindings(options)}
-
-
-def binding_text(binding):
-  """'2 ranks on processors 0, 1; 8 ranks, 16 ranks on processors 0-1'"""
-  who = {}
-  for ranks, where in binding.items():
-    who.setdefault(where, []).append(ranks)
-  return '; '.join(f'{", ".join(ranks)} on processors {where}' for where, ranks in who.items())
-
-
-def facts_line(known):
-  """What a page says of the circumstances."""
-  commit = f'at {known["commit"]}' if known['commit'] else 'of unknown commit'
-  parts = [f'Measured on {known["date"]} with Quadrille {commit}', known['kernel'], f'caches {" / ".join(known["caches"])}',
-           f'clock {known["clock"]}']
-  return ', '.join(parts) + (f'; {binding_text(known["binding"])}' if known['binding'] else '') + '.'
 
 
 def facts(options, application):

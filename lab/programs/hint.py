@@ -10,11 +10,9 @@ import statistics
 import subprocess
 import tempfile
 
-from programs.common import (Application, ROOT, beyond, crowded, in_turns, judged, launch, lines_of, processors, processors_of, runs_of,
-                             speedups, spread, times)
+from programs.common import (NO_MACHINE, NOT_MEASURED, ROOT, Application, beyond, crowded, each_run, in_turns, judged, launch, lines_of,
+                             processors, processors_of, runs_of, speedups, times)
 
-SOURCE = ('Ramesh et al., HINT: Designing Cache-Efficient MPI_Alltoall using Hybrid Memory Copy Ordering and Non-Temporal Instructions, '
-          'figure')
 SMALL, LARGE = '256,1K,4K,16K,32K', '64K,256K,1M'
 INPUT = ROOT / 'examples' / 'data' / 'anatomical.nii.gz'
 
@@ -61,7 +59,7 @@ def measure_alltoall(options, sizes):
   for ranks in options.counts:
     options.say(f'{ranks} ranks')
     turns = in_turns(mpis, options.runs, lambda name: bench(ranks, mpis[name], sizes))  # pylint: disable=cell-var-from-loop
-    rows = [{'line': line, 'bytes': size, **spread([run[line, size] for run in runs])} for runs in turns.values() for line, size in runs[0]]
+    rows = [{'line': line, 'bytes': size, **each_run([run[line, size] for run in runs])} for runs in turns.values() for line, size in runs[0]]
     panels.append({'title': f'{ranks} ranks', 'x': 'bytes', 'y': 'µs a call of MPI_Alltoall', 'rows': rows, 'ranks': ranks})
   return (f'`quadrille bench alltoall --sizes {sizes} --algorithms {",".join(LINE_OF)}` under {", ".join(mpis)}: in each run the MPI, Quadrille '
           f'and {ORDER} take turns, with the same data. Ranks with a processor each are bound to it.', panels)
@@ -114,7 +112,7 @@ def claims_against(data, words, ranks, rival, paper):
   panel = panel_of(data, ranks)
   here = rivals_here(panel, rival) if panel else []
   if not here:
-    return [judged(words, paper, [], reason=f'no {STANDS_FOR[rival]}' if panel else f'{ranks} ranks were not measured')]
+    return [judged(words, paper, [], reason=f'{NO_MACHINE}: no {STANDS_FOR[rival]}' if panel else f'{NOT_MEASURED}: {ranks} ranks')]
   claims = []
   for line in here:
     ours = ours_on(panel, line)
@@ -185,8 +183,8 @@ def transform(mpi, algorithm, ranks, grid):
 def rows_18(options, lines, ranks, grid):
   options.say(f'fft3d {grid}, {ranks} ranks')
   turns = in_turns(lines, options.runs, lambda line: transform(*lines[line], ranks, grid))
-  return [{'line': line, 'points': points_of(grid), 'grid': grid, **spread([one['alltoall_s'] for one in found]),
-           **spread([one['total_s'] for one in found], 'total_')} for line, found in turns.items()]
+  return [{'line': line, 'points': points_of(grid), 'grid': grid, **each_run([one['alltoall_s'] for one in found]),
+           **each_run([one['total_s'] for one in found], 'total_')} for line, found in turns.items()]
 
 
 def measure_18(options):
@@ -215,9 +213,9 @@ def claim_18(data, ranks, grid, rival, paper):
   panel = panel_of(data, ranks)
   line = next((one for one in lines_of(panel) if one.startswith(rival)), None) if panel else None
   if line is None:
-    return judged(words, paper, [], reason=f'no {rival}' if panel or rival == 'MVAPICH2-X' else f'{ranks} ranks were not measured')
+    return judged(words, paper, [], reason=f'{NO_MACHINE}: no {rival}' if panel or rival == 'MVAPICH2-X' else f'{NOT_MEASURED}: {ranks} ranks')
   if not where_18(panel, grid):
-    return judged(words, paper, [], reason='this grid was not measured')
+    return judged(words, paper, [], reason=f'{NOT_MEASURED}: this grid')
   return judged(words, paper, gains_18(panel, line, grid), reason=crowded(ranks, data['processors']))
 
 
@@ -258,7 +256,7 @@ def measure_3(options):
   for threads in options.counts:
     options.say(f'{threads} threads')
     runs = [copies_of_stream(options.build, threads) for _ in range(options.runs)]
-    rows += [{'line': line, 'threads': threads, **spread([run[line] for run in runs])} for line in STORES.values()]
+    rows += [{'line': line, 'threads': threads, **each_run([run[line] for run in runs])} for line in STORES.values()]
   return (f'`copy_ceiling` copies {ELEMENTS:,} doubles, as the paper does: each thread its share, from a buffer of its own to another, pinned '
           'to a processor.',
           [{'title': 'STREAM\'s copy', 'x': 'threads', 'y': 'µs of a copy of all', 'rows': rows}])
@@ -275,27 +273,18 @@ def claims_3(data):
     claims.append(judged(f'{threads} thread{"s" * (threads > 1)}: bandwidth of streaming stores over that of ordinary ones',
                          'below 1' if threads <= FEW else 'above 1', here))
   if measured[-1] <= FEW:
-    claims.append(judged(f'more than {FEW} threads: the same', 'above 1', [], reason=f'there are {data["processors"]} processors'))
+    claims.append(judged(f'more than {FEW} threads: the same', 'above 1', [], reason=f'{NO_MACHINE}: there are {data["processors"]} processors'))
   return claims
 
 
-TURNS = ('Each MPI is compared with Quadrille on the same MPI; a time is that of the slowest rank, the median of the calls. `Quadrille` is what it '
-         'chooses by itself, which need not be one of HINT\'s orders: for small blocks it is none. Lines of `hint-hilbert` force HINT\'s copies along '
-         'a Hilbert curve; the paper\'s claims are compared with these where the data have them, and with Quadrille\'s choice where they '
-         'have not. HPC-X is an Open MPI and MVAPICH2-X descends from MPICH, which stand for them here.')
 APPLICATIONS = [
-    Application('hint-3', 'HINT, figure 3: bandwidth of streaming and ordinary stores', SOURCE + ' 3',
-                'A line is a kind of stores. The `memcpy` of libc chooses by itself, and may stream such sizes.', measure_3, claims_3,
-                alone='one process, whose threads have a processor each',
-                bindings=lambda options: {}),
-    Application('hint-12', 'HINT, figures 12 to 14: small and medium blocks against the MPIs at hand', SOURCE + 's 12 to 14', TURNS,
+    Application('hint-3', 'HINT, figure 3: bandwidth of streaming and ordinary stores', measure_3, claims_3,
+                alone='one process, whose threads have a processor each', bindings=lambda options: {}),
+    Application('hint-12', 'HINT, figures 12 to 14: small and medium blocks against the MPIs at hand',
                 lambda options: measure_alltoall(options, SMALL), lambda data: claims_alltoall(data, SMALL_CLAIMS),
                 bindings=bindings_of_mpis),
-    Application('hint-15', 'HINT, figures 15 to 17: large blocks against the MPIs at hand', SOURCE + 's 15 to 17', TURNS,
+    Application('hint-15', 'HINT, figures 15 to 17: large blocks against the MPIs at hand',
                 lambda options: measure_alltoall(options, LARGE), lambda data: claims_alltoall(data, LARGE_CLAIMS),
                 bindings=bindings_of_mpis),
-    Application('hint-18', 'HINT, figure 18: a 3D FFT by pencils', SOURCE + ' 18',
-                'The line of an MPI is the program alone, the others the same program under `quadrille run`, as Quadrille chooses or with an order of '
-                'HINT forced, where that was measured: with `hint-hilbert` the paper is compared then; `MPI` without a name is the Open MPI '
-                'named above. Times are of the rank that took longest.', measure_18, claims_18,
+    Application('hint-18', 'HINT, figure 18: a 3D FFT by pencils', measure_18, claims_18,
                 bindings=lambda options: bindings_of_mpis(options, MPIS_18))]

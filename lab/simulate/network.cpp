@@ -21,9 +21,9 @@ constexpr std::string_view kHdr = "HDR: 200 Gb/s; ConnectX-6 data sheet: up to 2
 constexpr std::string_view kLogGops = "standard values of LogGOPSim (Hoefler, Schneider and Lumsdaine, LSAP 2010)";
 constexpr std::string_view kLanes =
     "four lanes of QDR, FDR or EDR: InfiniBand Architecture Specification, volume 2; usual is FDR";
-constexpr std::string_view kGiven = "given, where the others were fitted: docs/results/theta.md";
+constexpr std::string_view kGiven = "given, where the others were fitted: docs/results/between-nodes.md";
 constexpr std::string_view kFitted =
-    "fitted to times of Fan et al. (HPDC 2022), by a factor of 1.25 up and down: docs/results/theta.md";
+    "fitted to times of Fan et al. (HPDC 2022), by a factor of 1.25 up and down: docs/results/between-nodes.md";
 
 // Nodes of today, of two sockets. The memory takes a byte read and written.
 void add_node(std::vector<NamedConstant>& list) {
@@ -46,7 +46,7 @@ NamedNetwork with_node(NamedNetwork network) {
   return network;
 }
 
-// A Cray Aries with nodes of 64 slow cores. What is fitted stands in docs/results/theta/fit.json, too.
+// A Cray Aries with nodes of 64 slow cores. What is fitted stands in docs/results/between-nodes/theta.json, too.
 NamedNetwork theta() {
   NamedNetwork network = with_node({"theta",
                                     "Theta, a Cray XC40: Aries, nodes of a Xeon Phi of 64 cores",

@@ -68,7 +68,7 @@ double agreement(int ranks, const Model& model);
 inline constexpr double model_margin = 0.9;
 
 // Latency 1.5 us and 2 GB/s a rank: assumed for a Cray Aries network, as the paper's machine had it. Nothing was
-// measured or cited for them, and the paper's own times are longer (docs/results/maps.md).
+// measured or cited for them, and the paper's own times are longer (docs/results/bruck.md).
 Model aries();
 
 // The same network with what the paper leaves out, for nodes of several ranks: assumed, not measured. One adapter of 10

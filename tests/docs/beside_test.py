@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is measured beside the papers: rows of the benchmark become rows of a page, with the ratio of each run and who served it."""
+"""What is measured beside the papers: rows of programs become rows of a file, with all runs of each."""
 
 import json
 import pathlib
@@ -7,119 +7,172 @@ import sys
 import unittest
 import unittest.mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'lab'))
-import applications  # noqa: E402
-from programs import beside, common, costs  # noqa: E402
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / 'lab'), str(ROOT / 'bench')]
+import beside as command  # noqa: E402
+import fft2d  # noqa: E402
+import hosts  # noqa: E402
+import model  # noqa: E402
+import request_calls  # noqa: E402
+from programs import beside, common, costs, stored  # noqa: E402
 
 
 def said(size, algorithm, mpi, ours, by='inbox'):
-  return {'bytes': size, 'algorithm': algorithm, 'served_by': by, 'mpi_us': mpi, 'quadrille_us': ours, 'errors': 0}
+  return {'collective': 'alltoall', 'bytes': size, 'algorithm': algorithm, 'served_by': by, 'mpi_us': mpi, 'quadrille_us': ours,
+          'pair_ratio': ours / mpi, 'batches': 5, 'errors': 0}
 
 
-def panel_of(runs):
-  return {'title': 'alltoall, 2 ranks, Open MPI', 'x': 'bytes', 'y': 'µs', 'mpi': 'Open MPI', 'ranks': 2, 'command': 'mpirun x',
-          'rows': beside.rows_of_runs(runs)}
+class Stored(unittest.TestCase):
+  def test_four_digits_and_a_row_a_line(self):
+    text = stored.text_of({'a': 'b'}, [{'us': [1.23456, 123456.7], 'bytes': 1234567}, {'us': []}])
+    self.assertEqual(text, '{"a": "b",\n "rows": [\n  {"us":[1.235, 123500], "bytes":1234567},\n  {"us":[]}\n ]}\n')
+    self.assertEqual(json.loads(stored.text_of({}, {'x': [], 'y': [1.0]})), {'x': [], 'y': [1.0]})
 
 
-RUNS = [[said(8, 'default', 2, 1), said(64, 'default', 4, 1)], [said(8, 'default', 2, 2), said(64, 'default', 4, 1, 'heap')],
-        [said(8, 'default', 4, 1), said(64, 'default', 4, 1)]]
+class Runs(unittest.TestCase):
+  RUNS = [[said(8, 'default', 2, 1), said(64, 'default', 4, 1)], [said(8, 'default', 2, 2), said(64, 'default', 4, 1, 'heap')]]
+  CASE = beside.Case('alltoall', 'alltoall', 2, '8,64')
+
+  def test_a_row_has_all_runs_and_who_served_them(self):
+    rows = beside.rows_of_runs(self.CASE, 'Open MPI', self.RUNS)
+    self.assertEqual([(row['bytes'], row['us'], row['by'], row['batches']) for row in rows],
+                     [(8, [1, 2], ['inbox'], [5, 5]), (64, [1, 1], ['inbox', 'heap'], [5, 5])])
+
+  def test_a_layout_gets_one_run_after_the_other(self):
+    rows = []
+    for run in self.RUNS:
+      rows = hosts.with_run(rows, run)
+    self.assertEqual(
+      [(row['us'], row['by'], row['ratio']) for row in rows],
+      [([1, 2], ['inbox'], [0.5, 1.0]), ([1, 1], ['inbox', 'heap'], [0.25, 0.25])],
+    )
+
+  def test_old_runs_of_a_layout_go_when_a_new_one_comes(self):
+    with unittest.mock.patch.object(hosts, 'store') as store, unittest.mock.patch.object(hosts, 'load') as load, \
+         unittest.mock.patch.object(pathlib.Path, 'is_file', lambda _: True):
+      load.return_value = {'commit': 'old', 'rows': hosts.with_run([], self.RUNS[0])}
+      self.assertEqual([hosts.runs_in(pathlib.Path('a'), commit) for commit in ('old', 'new', '', 'old+')], [1, 0, 0, 0])
+      layouts = hosts.Layouts('folder')
+      for commit in ('new', 'new'):
+        layouts.add_run('a', {'commit': commit}, self.RUNS[0])
+        load.return_value = {'commit': commit, 'rows': store.call_args[0][2]}
+      self.assertEqual([row['us'] for row in store.call_args[0][2]], [[1, 1], [1, 1]])
+      # Of changed sources nobody knows; those measured just now stay.
+      changed = hosts.Layouts('folder')
+      for _ in range(2):
+        changed.add_run('a', {'commit': 'new+'}, self.RUNS[0])
+        load.return_value = {'commit': 'new+', 'rows': store.call_args[0][2]}
+      self.assertEqual(store.call_args[0][2][0]['us'], [1, 1])
+
+  def test_fft2d_has_a_row_for_each_way(self):
+    runs = [{'total_s': 2.0, 'alltoall_s': {'min': 1.0, 'median': 1.5, 'max': 3.0}}] * 2
+    self.assertEqual(
+      fft2d.row_of('mpi', runs),
+      {'way': 'mpi', 'total_s': [2.0] * 2, 'least_s': [1.0] * 2, 'median_s': [1.5] * 2, 'most_s': [3.0] * 2},
+    )
 
 
-class Pages(unittest.TestCase):
-  def test_a_ratio_is_that_of_a_run(self):
-    self.assertEqual(beside.ratios(panel_of(RUNS), 'Quadrille')[8], [0.5, 1, 0.25])
+class Printed(unittest.TestCase):
+  """What programs print."""
 
-  def test_a_row_has_times_ratio_and_who_served_it(self):
-    text = beside.table(panel_of(RUNS))
-    self.assertIn('    mpirun x\n', text)
-    self.assertIn('    8  2.00 (2.00..4.00)  1.00 (1.00..2.00)  0.50 (0.25..1.00)  inbox\n', text)
-    self.assertIn('inbox / heap\n', text)
-    self.assertIn('geometric mean over the sizes: Quadrille 0.35 (0.25..0.50), at one size at most 0.50.', text)
+  def test_calls_of_the_c_api(self):
+    text = ("8 bytes:  blocking 0.069  nonblocking 0.160  MPI persistent 2.113\n"
+            "   ratios:  persistent/blocking 0.860 (0.825..0.882)  nonblocking/MPI's 0.061 (0.059..0.062)  "
+            "persistent/MPI's nonblocking 0.027 (0.027..0.028)\n")
+    self.assertEqual(
+      request_calls.api_rows(text),
+      [
+        {
+          'bytes': 8,
+          'us': {'blocking': 0.069, 'nonblocking': 0.16, 'MPI persistent': 2.113},
+          'ratios': {
+            'persistent/blocking': [0.86, 0.825, 0.882],
+            "nonblocking/MPI's": [0.061, 0.059, 0.062],
+            "persistent/MPI's nonblocking": [0.027, 0.027, 0.028],
+          },
+        }
+      ],
+    )
 
-  def test_several_algorithms_have_names(self):
-    text = beside.table(panel_of([[said(8, 'sloav', 2, 1), said(8, 'spread-out', 2, 3)]]))
-    self.assertRegex(text, r'8 +sloav +2\.00 .* 0\.50 ')
-    self.assertRegex(text, r'8 +spread-out +2\.00 .* 1\.50 ')
-    self.assertEqual(text.count('2.00 (2.00..2.00)'), 2)
+  def test_calls_under_the_mpis_names(self):
+    text = (
+      "completion:  Wait under Quadrille 5.2  Wait of the MPI 4.6\n   nanoseconds more:  Wait 0.531 (0.504..0.653)\n"
+      "8 bytes:  API nonblocking 0.462  nonblocking 0.623\n   ratios:  nonblocking/MPI's 0.689 (0.647..0.828)  microseconds more:  "
+      "nonblocking-API's 0.163 (0.041..0.229)\n   overlap:  both 1.570  MPI both 1.665  hidden -14.460 (-37.968..-0.411)  "
+      "hidden by the MPI 0.476 (-20.500..23.411)\n"
+    )
+    self.assertEqual(request_calls.completion_rows(text), [{'call': 'Wait', 'more_ns': [0.531, 0.504, 0.653]}])
+    row = request_calls.names_rows(text)[0]
+    self.assertEqual(row['us'], {'nonblocking': 0.623, 'both': 1.57, 'MPI both': 1.665})
+    self.assertEqual(row['values']['hidden'], [-14.46, -37.968, -0.411])
+    self.assertEqual(set(row['values']), {"nonblocking/MPI's", "nonblocking-API's", 'hidden', 'hidden by the MPI'})
 
-  def test_a_page_of_no_paper_has_no_claims(self):
-    data = {'application': 'alltoall-small', 'command': 'c', 'ranks': 2, 'processors': 2, 'cpu': 'a', 'mpi': 'b', 'runs': 3, 'how': 'So.',
-            'panels': [panel_of(RUNS)]}
-    page = applications.page_of(data, False)
-    self.assertNotIn('Source', page)
-    self.assertNotIn('verdict', page)
-    self.assertEqual(applications.summary_of(data), common.NO_NUMBER)
-
-  def test_the_front_page_has_medians(self):
-    runs = [[said(size, 'default', 2, 1) for size in beside.FRONT]]
-    rows = beside.front_rows({'panels': [panel_of(runs)]})
-    self.assertEqual([row.split() for row in rows], [[str(size), 'default', 'inbox', '2.00', '1.00', '0.50', '0'] for size in (8, 64, 512)])
-
-  def test_copies_are_compared_with_rows(self):
-    rows = [{'line': order, 'bytes': size, **common.spread([us * 1e-6])} for size in (8, 4096)
-            for order, us in zip(beside.ORDERS, (4, 8, 2, 1))]
-    claims = beside.copy_claims({'panels': [{'title': 'a', 'x': 'bytes', 'rows': rows}]})
-    self.assertEqual([round(one.here[0], 6) for one in claims], [0.5, 0.5, 2, 2, 4, 4])
-
-  def test_the_front_page_is_written_and_checked(self):
-    data = {'panels': [panel_of([[said(size, 'default', 2, 1) for size in beside.FRONT]])]}
-    before = 'So:\n\n         bytes algorithm x\n             8 default  1\n            64 default  2\n\nTimes.\n'
-    text = applications.with_front_rows(before, data)
-    self.assertIn('           512 default      inbox ', text)
-    self.assertNotIn('default  2', text)
-    self.assertTrue(text.endswith('errors\n' + ''.join(f'    {row}\n' for row in beside.front_rows(data)) + '\nTimes.\n'))
-    self.assertEqual(applications.with_front_rows(text, data), text)
+  def test_the_fit_of_the_model(self):
+    rows, other = model.fit_of('head\n   alltoallv        8  spread-out     1897.20      1130.34\n  x; median error 10%\n')
+    self.assertEqual(
+      rows,
+      [{'collective': 'alltoallv', 'bytes': 8, 'algorithm': 'spread-out', 'measured_us': 1897.2, 'model_us': 1130.34}],
+    )
+    self.assertEqual(other, ['head', 'x; median error 10%'])
 
 
 class Cases(unittest.TestCase):
   def cases(self, name):
     found = []
-    one = applications.APPLICATIONS[name]
-    counts = [int(count) for count in applications.RANKS[name].split(',')]
+    one = command.MEASUREMENTS[name]
+    counts = [int(count) for count in one.ranks.split(',')]
     with unittest.mock.patch.object(beside, 'measure_cases', lambda options, cases: found.extend(cases)):
       one.measure(common.Options(pathlib.Path('/none'), counts, 1))
     return found
 
   def test_command_lines(self):
-    one = self.cases('uneven-data')[0]
+    one = self.cases('uneven')[0]
     self.assertEqual(one.ranks, 16)
-    self.assertIn('--no-node --distribution uniform --sizes 16:2K --algorithms spread-out,two-phase-bruck:radix=2', beside.shown(one))
-    self.assertNotIn('--algorithms', beside.shown(self.cases('alltoall-small')[0]))
+    self.assertIn(
+      '--no-node --distribution uniform --sizes 16:2K --algorithms spread-out,two-phase-bruck:radix=2',
+      beside.shown(one),
+    )
+    self.assertNotIn('--algorithms', beside.shown(self.cases('small')[0]))
 
-  def test_titles_are_told_apart(self):
-    for name in ('alltoall-small', 'inside-a-node', 'neighbours', 'uneven-data'):
-      titles = [(case.title, case.ranks) for case in self.cases(name)]
-      self.assertEqual(len(titles), len(set(titles)))
+  def test_names_differ(self):
+    for name in ('small', 'calls', 'neighbours', 'uneven'):
+      names = [beside.name_of(case) for case in self.cases(name)]
+      self.assertEqual(len(names), len(set(names)))
+
+  def test_layouts_are_those_of_the_files(self):
+    for kind in ('chosen', 'tuna'):
+      self.assertEqual(sorted(hosts.layouts(kind)), sorted(path.stem for path in hosts.STORED.glob(f'{kind}-*.json')))
+      for name, (mpi, ranks_hosts, here, commands) in hosts.layouts(kind).items():
+        self.assertEqual([hosts.shown(mpi, ranks_hosts, here, words).replace('--blocked ', '') for words in commands],
+                         [one.replace('--blocked ', '') for one in stored.load(hosts.STORED / f'{name}.json')['commands']])
 
 
 class Costs(unittest.TestCase):
   options = common.Options(pathlib.Path('/none'), [2], 2, lambda text: None)
 
   def test_set_up_is_of_the_call_that_does_it(self):
-    said = 'init 1000.5\nworld 7\n' + ''.join(f'call {call} {100 if call == 11 else call}\n' for call in range(1, 21))
-    with unittest.mock.patch.object(costs, 'launch', lambda *_, **__: said):
-      _, panels = costs.measure_setup(self.options)
-    rows = {panel['title']: panel['rows'] for panel in panels}
-    self.assertEqual([(row['line'], row['us']) for row in rows['call 11 on a new communicator']], [('MPI', 100), ('Quadrille', 100)])
-    self.assertEqual([next(iter(one))['us'] for one in rows.values()], [1000.5, 7, 1, 6, 100, 12, 16.5])
+    printed = 'init 1000.5\nworld 7\n' + ''.join(f'call {call} {100 if call == 11 else call}\n' for call in range(1, 21))
+    with unittest.mock.patch.object(costs, 'launch', lambda *_, **__: printed):
+      _, rows = costs.measure_setup(self.options)
+    self.assertEqual([(row['line'], row['us']) for row in rows if row['what'] == 'call 11 on a new communicator'],
+                     [('MPI', [100, 100]), ('Quadrille', [100, 100])])
+    self.assertEqual([row['us'][0] for row in rows if row['line'] == 'MPI'], [1000.5, 7, 1, 6, 100, 12, 16.5])
 
   def test_memory_is_in_nanoseconds(self):
     with unittest.mock.patch.object(costs, 'heap_run', lambda *_: [(16, 9.6, 20.0)]):
-      _, panels = costs.measure_heap(self.options)
-    self.assertEqual([panel['title'] for panel in panels], ['1 block at a time', '32 blocks at a time'])
-    self.assertIn('ns a block', costs.heap_table(panels[0]))
-    self.assertIn(' 9.6 (9.6..9.6)', costs.heap_table(panels[0]))
-    self.assertEqual(panels[1]['rows'][0]['bytes'], 16)
+      _, rows = costs.measure_heap(self.options)
+    self.assertEqual(
+      [(row['blocks'], row['ns']) for row in rows if row['heap'] == 'libc'], [(1, [9.6, 9.6]), (32, [20.0, 20.0])]
+    )
 
   def test_recording_is_that_of_the_rank_that_takes_longest(self):
     def launch(_build, _ranks, _words, _settings, mpirun, **_):
       data = {'ranks': 2, 'recording': [0.001, 0.002], 'seconds': [1, 2], 'calls': [{'calls': 3000}, {'calls': 1000}]}
       pathlib.Path(mpirun[mpirun.index('--data') + 1]).write_text(json.dumps(data))
     with unittest.mock.patch.object(costs, 'launch', launch):
-      _, panels = costs.measure_recording(self.options)
-    row = panels[0]['rows'][0]
+      _, rows = costs.measure_recording(self.options)
+    row = stored.short(rows[0])
     self.assertEqual((row['calls'], row['ns'], row['percent'], row['seconds']), (4000, [500, 500], [0.1, 0.1], [2, 2]))
-    self.assertIn(' 500 (500..500)  0.10 (0.10..0.10)', costs.recording_table(panels[0]))
 
 
 if __name__ == '__main__':

@@ -62,7 +62,7 @@ class Verdicts(unittest.TestCase):
 
   def test_strides_beyond_all_partners_are_one_and_the_same(self):
     rows = [row(f'waitany-stride:stride={s}', ours=us) for s, us in ((1, 4), (5, 2), (10, 3))]
-    same = '| 1.50 times its time | cannot be tested here: identical here, there are 5 partners |'
+    same = '| 1.50 times its time | cannot be told: could not have come out otherwise: identical with 5 partners |'
     text = page({'strides-6': step(rows, 6)})
     self.assertIn('stride=1 beside waitany-stride:stride=5 | above 1 | 2.00 times its time | reached', text)
     self.assertIn(same, text)
@@ -106,7 +106,7 @@ class Verdicts(unittest.TestCase):
 
   def test_a_standin_reaches_nothing(self):
     text = page({'small-alltoall-2': step([row()], name='Stand-in 0')})
-    self.assertIn('cannot be tested here: a stand-in of a driver', text)
+    self.assertIn('cannot be told: no machine: a stand-in of a driver', text)
     self.assertNotIn('| reached', text)
 
   def test_the_fastest_way_that_takes_such_memory(self):

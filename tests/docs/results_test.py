@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Each page below docs/results is written from data by a script that can check it, or has no measured numbers; and each is in the index.
+"""Each page below docs/results is written from data by a script that can check it, or has no measured numbers; each is in the index; and
+all of them stay small.
 
-A new page is an application (lab/applications.py), a figure (`quadrille-lab bench --figure`), or stands here with the command that checks
-it, which is a test of its own, too.
+A new page of a paper is in lab/papers; another one is in bench/pages, where it is a test of its own.
 """
 
 import json
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import types
@@ -18,25 +17,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'lab'))
 sys.path.insert(0, str(ROOT / 'bench'))
 import applications  # noqa: E402
-import figures  # noqa: E402
-import gpu_numbers  # noqa: E402
-import hosts_page  # noqa: E402
-import played_hosts  # noqa: E402
+import beside  # noqa: E402
 import results  # noqa: E402
-import theta_page  # noqa: E402
 
 RESULTS = ROOT / 'docs' / 'results'
 INDEX = 'README.md'
-# Pages of several files of data: who writes them says whether they are what it would write.
-WRITERS = {'before-after.md': ['bench/before_after.py', 'check'], 'between-nodes.md': ['bench/hosts_page.py', 'check'],
-           'demo.md': ['scripts/demo.py', '--check', 'docs/results/demo.json'], 'fft2d.md': ['bench/fft2d.py', '--check'],
-           'gpu.md': ['bench/gpu_page.py', 'check'], 'model.md': ['bench/model_page.py', 'check'],
-           'requests.md': ['bench/requests_page.py', 'check'], 'scale.md': ['bench/scale_page.py', 'check'],
-           'theta.md': ['bench/theta_page.py', 'check'], 'tuna.md': ['bench/tuna_page.py', 'check']}
-# Only the tool can compute what stands there, so docs.figures checks it.
-COMPUTED = {'maps.md': 'lab/figures.py check'}
-WITHOUT_NUMBERS = {INDEX: 'the index: counts of verdicts, which lab/figures.py and lab/applications.py check, and words',
-                   'hosts.md': 'how one machine plays hosts'}
+# Who writes them says whether they are what it would write: docs.papers, and docs.NAME.
+OF_PAPERS = [f'{name}.md' for name in ('hint', 'isomorphic', 'bruck', 'cache-oblivious')] + [INDEX]
+OTHERS = [f'{name}.md' for name in ('as-programs-call', 'between-nodes', 'inside-a-node', 'gpu')]
+WITHOUT_NUMBERS = {'hosts.md': 'how one machine plays hosts'}
+# Of all pages without the rows of claims, and of everything.
+MOST_WORDS, MOST_BYTES = 15000, 2000000
+MOST_PICTURES, MOST_OF_A_PICTURE = 6, 60000
+A_CLAIM = re.compile(r'^\| .*\| (agrees|disagrees|cannot be told|no number to compare with)')
 
 # Times, rates and ratios, as somebody would type them; a section of a paper is none.
 MEASURED = re.compile(r'\d ?(?:us|µs|ns|ms|s|[KMG]B/s|percent|%)(?!\w)|\d times\b|(?<![\w.])\d+\.\d+(?![\w.])')
@@ -56,112 +49,51 @@ def pages(folder):
   return sorted(folder.rglob('*.md'))
 
 
-def data_of(page):
-  path = page.with_suffix('.json')
-  data = json.loads(path.read_text()) if path.is_file() else {}
-  return data if isinstance(data, dict) else {}
-
-
 def problem_of(page, folder):
-  """Why a page may not be there as it is; None if it may. Of `WRITERS` their own tests say it."""
+  """Why a page may not be there as it is; None if it may."""
   name = str(page.relative_to(folder))
-  if name in WRITERS or name in COMPUTED:
+  if name in OF_PAPERS or name in OTHERS:
     return None
   if name in WITHOUT_NUMBERS:
     found = measured_in(page.read_text())
     return f'{name} has numbers that nobody checks: {found[:3]}' if found else None
-  data = data_of(page)
-  if data.get('application') == page.stem and page.stem in applications.APPLICATIONS:
-    return applications.problem_of(page.with_suffix('.json'))
-  if 'figure' in data and not data['figure'].startswith('gpu-'):
-    return next(iter(figures.check_numbers(page.with_suffix('.json'))), None)
   return f'{name}: no script writes this page from data and checks it'
 
 
-def without_row(folder):
-  """Pages to which the index has no row."""
+def without_link(folder):
+  """Pages to which the index does not lead."""
   index = (folder / INDEX).read_text()
-  rows = [line for line in index.splitlines() if line.startswith('| ')]
   names = [str(page.relative_to(folder)) for page in pages(folder)]
-  return [name for name in names if name != INDEX and not any(f'({name})' in row for row in rows)]
+  return [name for name in names if name != INDEX and f']({name}' not in index]
 
 
-# ---- Numbers of ranks that somebody typed ----
-
-RANKS = re.compile(r'(?<![\w,])(\d[\d,]*(?: to \d[\d,]*|(?:, \d[\d,]*)*(?: and \d[\d,]*)?)) ranks\b')
-OTHERS = re.compile(r'\b(?:about|up to|more than) \d[\d,]* ranks')  # those of the paper, and of no measurement
-
-
-def named_ranks(text):
-  """The numbers in '2, 8 and 16 ranks'; a range names all powers of two in it."""
-  found = set()
-  for numbers in RANKS.findall(OTHERS.sub('', text)):
-    ends = [int(end.replace(',', '')) for end in re.split(r' to |, | and ', numbers)]
-    found.update([count for count in (2 ** power for power in range(16)) if ends[0] <= count <= ends[1]] if ' to ' in numbers else ends)
-  return found
-
-
-def measured_ranks(data):
-  """All numbers of ranks below a value of JSON."""
-  if isinstance(data, list):
-    return set().union(*map(measured_ranks, data))
-  if not isinstance(data, dict):
-    return set()
-  found = set().union(*map(measured_ranks, data.values()))
-  return found | {data['ranks']} if isinstance(data.get('ranks'), int) else found
-
-
-def wrong_ranks(text, rows_of_papers, data_of_name):
-  """Rows that name numbers of ranks which their data do not have. What a paper's figure shows is the paper's; what is said of the
-  verdict is ours."""
-  wrong = []
-  for line in text.splitlines():
-    cells = [cell.strip() for cell in line.strip('|').split('|')]
-    if not line.startswith('| ') or len(cells) < 2:
-      continue
-    names = re.findall(r'\]\(([\w/-]+)\.md\)', line) if rows_of_papers is not None else re.findall(r'`([\w-]+)`', cells[0])
-    known = set().union(*(measured_ranks(data_of_name(name)) for name in names)) if names else set()
-    of_paper = rows_of_papers is not None and rows_of_papers(cells)
-    named = named_ranks(cells[-1] if of_paper or rows_of_papers is None else ' '.join(cells))
-    if known and not named <= known:
-      wrong.append(f'{cells[0]}, {cells[1]}: {sorted(named - known)} ranks are not in the data, which have {sorted(known)}')
-  return wrong
-
-
-def is_of_paper(cells):
-  return bool(re.match(r'figures? |tables? |sections? ', cells[0]))
-
-
-def data_named(name):
-  return data_of(RESULTS / f'{name}.md')
+def words_of(text):
+  return sum(len(line.split()) for line in text.splitlines() if not A_CLAIM.match(line))
 
 
 class Stored(unittest.TestCase):
-  def test_rows_name_the_ranks_of_the_data(self):
-    self.assertEqual(wrong_ranks((RESULTS / INDEX).read_text(), is_of_paper, data_named), [])
-    self.assertEqual(wrong_ranks((ROOT / 'docs' / 'benchmark.md').read_text(), None, data_named), [])
-
   def test_each_page_is_checked_or_has_no_numbers(self):
     self.assertEqual([problem for page in pages(RESULTS) if (problem := problem_of(page, RESULTS))], [])
 
-  def test_each_page_has_a_row_in_the_index(self):
-    self.assertEqual(without_row(RESULTS), [])
+  def test_the_index_leads_to_each_page(self):
+    self.assertEqual(without_link(RESULTS), [])
 
-  def test_pages_of_scripts_are_what_they_write(self):
-    for name, command in WRITERS.items():
-      with self.subTest(name):
-        done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-  def test_each_script_is_a_test_of_its_own(self):
-    listed = (ROOT / 'tests' / 'docs' / 'CMakeLists.txt').read_text()
-    scripts = [pathlib.Path(command[0]).stem for command in WRITERS.values()]
-    self.assertEqual([script for script in scripts if not re.search(rf'[:/]{script}(?:\.py\n|:)', listed)], [])
+  def test_each_page_is_a_test_of_its_own(self):
+    cmake = (ROOT / 'tests' / 'docs' / 'CMakeLists.txt').read_text()
+    self.assertEqual([f'{name}.md' for name in re.search(r'foreach\(page ([^)]*)\)', cmake)[1].split()], OTHERS)
+    self.assertIn('lab/papers check', cmake)
+    self.assertEqual(sorted(f'{path.name.removesuffix(".in")}' for path in (ROOT / 'lab' / 'papers').glob('*.md.in')), sorted(OF_PAPERS))
 
   def test_all_that_is_registered_is_there(self):
-    self.assertEqual([name for name in [*WRITERS, *COMPUTED, *WITHOUT_NUMBERS] if not (RESULTS / name).is_file()], [])
-    applied = [f'{name}.md' for name in applications.APPLICATIONS]
-    self.assertEqual([name for name in applied if not (RESULTS / name).is_file()], [])
+    self.assertEqual([name for name in [*OF_PAPERS, *OTHERS, *WITHOUT_NUMBERS] if not (RESULTS / name).is_file()], [])
+
+  def test_they_stay_small(self):
+    files = [path for path in RESULTS.rglob('*') if path.is_file()]
+    self.assertLess(sum(path.stat().st_size for path in files), MOST_BYTES)
+    self.assertLess(sum(words_of(page.read_text()) for page in pages(RESULTS)), MOST_WORDS)
+    pictures = [path.stat().st_size for path in files if path.suffix == '.svg']
+    self.assertLessEqual(len(pictures), MOST_PICTURES)
+    self.assertEqual([size for size in pictures if size > MOST_OF_A_PICTURE], [])
 
 
 class Repeating(unittest.TestCase):
@@ -179,37 +111,31 @@ class Repeating(unittest.TestCase):
   def test_each_program_is_repeated(self):
     repeated = self.names(results.usual_jobs) + self.names(results.long_jobs)
     self.assertEqual([name for name in applications.APPLICATIONS if name not in repeated], [])
+    self.assertEqual([name for name in beside.MEASUREMENTS if f'inside-a-node/{name}' not in repeated], [])
 
   def test_each_stored_figure_is_repeated(self):
     repeated = self.names(results.usual_jobs) + self.names(results.long_jobs)
-    stored = [str(path.relative_to(RESULTS).with_suffix('')) for path in figures.files_of_figures()]
-    self.assertEqual([name for name in stored if name not in repeated], [])
+    stored = [path for path in RESULTS.rglob('*.json') if results.folder_of(path.stem) and not path.stem.startswith('map-')]
+    names = [f'{results.PLAYED}/{path.stem}' if path.parent.name == results.PLAYED else path.stem for path in stored]
+    self.assertEqual([name for name in names if name not in repeated], [])
+    self.assertGreater(len(names), 50)
+
+  def test_a_figure_is_stored_where_it_is_measured(self):
+    written = {job.name: job.commands[0] for jobs in (results.usual_jobs, results.long_jobs) for job in jobs(self.OPTIONS, '') if job.commands}
+    for path in RESULTS.rglob('*.json'):
+      name = f'{results.PLAYED}/{path.stem}' if path.parent.name == results.PLAYED else path.stem
+      if results.folder_of(path.stem) and name in written:
+        self.assertIn(str(pathlib.Path('nowhere') / path.parent.relative_to(RESULTS)), written[name])
 
   def test_all_is_written_below_the_folder(self):
     commands = [command for jobs in (results.usual_jobs, results.long_jobs) for job in jobs(self.OPTIONS, '') for command in job.commands]
     self.assertEqual([command for command in commands if not any(word.startswith('nowhere') for word in command)], [])
 
-  def test_old_runs_of_a_layout_go_when_a_new_one_comes(self):
-    with tempfile.TemporaryDirectory() as folder:
-      runs = played_hosts.Runs(folder)
-      for name, commit in (('a-1', 'old'), ('a-2', 'abc'), ('a-3', 'old'), ('a-b-3', 'old')):
-        pathlib.Path(folder, f'{name}.json').write_text(json.dumps({'commit': commit}))
-      self.assertTrue(runs.is_done('a', 2, 'abc'))
-      self.assertFalse(runs.is_done('a', 1, 'abc'))
-      self.assertFalse(runs.is_done('a', 2, ''))
-      runs.store('a', 1, {'commit': 'abc'}, [{'bytes': 8}], ['bytes'])
-      self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()), ['a-1', 'a-2', 'a-b-3'])
-      # Of changed sources nobody knows; those measured just now stay.
-      changed = played_hosts.Runs(folder)
-      for run in (1, 2):
-        changed.store('a', run, {'commit': 'abc+'}, [], [])
-      self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()), ['a-1', 'a-2', 'a-b-3'])
-
   def test_fft2d_is_done_with_all_its_turns(self):
     with tempfile.TemporaryDirectory() as folder:
       path = pathlib.Path(folder) / 'openmpi-2.json'
       self.assertFalse(results.is_fft2d_done(path, 'abc', 2))
-      path.write_text(json.dumps({'commit': 'abc', 'runs': [{'turn': turn} for turn in (0, 0, 1, 1)]}))
+      path.write_text(json.dumps({'commit': 'abc', 'rows': [{'total_s': [1, 2]}]}))
       self.assertTrue(results.is_fft2d_done(path, 'abc', 2))
       self.assertFalse(results.is_fft2d_done(path, 'abc', 5))
       self.assertFalse(results.is_fft2d_done(path, 'def', 2))
@@ -227,87 +153,27 @@ class Repeating(unittest.TestCase):
 class Seen(unittest.TestCase):
   """What the test is for."""
 
-  def problem(self, name, text, data=None):
+  def problem(self, name, text):
     with tempfile.TemporaryDirectory() as folder:
       page = pathlib.Path(folder) / name
       page.write_text(text)
-      if data:
-        page.with_suffix('.json').write_text(json.dumps(data))
       return problem_of(page, page.parent)
 
   def test_a_page_of_nobody(self):
     self.assertIn('no script writes', self.problem('new.md', '# New\n'))
-    self.assertIn('no script writes', self.problem('new.md', '# New\n', {'application': 'other'}))
+    self.assertIsNone(self.problem('hint.md', '# New\n'))
 
   def test_a_row_that_somebody_typed(self):
     self.assertIn('nobody checks', self.problem('hosts.md', '# Hosts\n\n| 64 | 12 |\n'))
-    name, data = 'bruck-12', json.loads((RESULTS / 'bruck-12.json').read_text())
-    page = applications.page_of(data, False)
-    self.assertIsNone(self.problem(f'{name}.md', page, data))
-    self.assertIn('not what its data say', self.problem(f'{name}.md', page + '| 64 | 12 |\n', data))
 
-  def test_ranks_that_nobody_measured(self):
-    data = {'application': 'a', 'panels': [{'ranks': 2, 'rows': [{'ranks': 8}]}], 'ranks': 8}
-    row = '| inside a node | calls of {} | `run` | [a](a.md) | none |'
-    for text, expected in (('2 and 8 ranks', []), ('8 ranks', []), ('2 to 8 ranks', [4]), ('2, 8 and 16 ranks', [16])):
-      found = wrong_ranks(row.format(text), is_of_paper, lambda name: data)
-      self.assertEqual(found, [f'inside a node, calls of {text}: {expected} ranks are not in the data, which have [2, 8]'] if expected else [])
-    of_paper = '| figure 1 | 64 ranks | `run` | [a](a.md) | agrees. {} |'
-    self.assertEqual(wrong_ranks(of_paper.format('About 64 ranks. With 8 ranks').replace('About', 'They are about'), is_of_paper,
-                                 lambda name: data), [])
-    self.assertEqual(len(wrong_ranks(of_paper.format('With 4 ranks'), is_of_paper, lambda name: data)), 1)
-    self.assertEqual(len(wrong_ranks('| `a` | calls of 4 ranks |', None, lambda name: data)), 1)
-
-  def test_leaders_that_send_otherwise_are_not_compared(self):
-    rows = [{'served_by': 'leaders:leaders=1,exchange=bruck', 'mpi_us': 2, 'quadrille_us': 1}]
-    layout = types.SimpleNamespace(runs=[{}], chosen=lambda *words, **more: [(8, rows)])
-    self.assertEqual(hosts_page.gains_of_runs([layout], hosts_page.leader_gains), [])
-    rows[0]['served_by'] = 'leaders:leaders=1,exchange=spread-out,piece=65536'
-    self.assertEqual(hosts_page.gains_of_runs([layout], hosts_page.leader_gains), [2])
-
-  def test_ratios_near_the_aim_and_rows_of_the_mpi(self):
-    self.assertEqual([hosts_page.near(number, 1.05) for number in (1.053, 1.05, 1.06)], ['1.053', '1.05', '1.06'])
-    def most(*rows):
-      rows = [(8, [{'collective': 'alltoall', 'served_by': by, 'mpi_us': 100, 'quadrille_us': one} for one in us]) for by, *us in rows]
-      layout = types.SimpleNamespace(runs=[{}, {}], chosen=lambda collectives: rows)
-      return hosts_page.row_of_most('openmpi', {('openmpi', '4x4'): layout}).split(' | ')[-1]
-    self.assertEqual(most(('mpi', 118), ('leaders', 90)), 'reached |')
-    self.assertEqual(most(('mpi', 118), ('leaders', 110)), 'within the noise |')
-    self.assertEqual(most(('mpi', 101), ('leaders', 110)), 'not reached |')
-    self.assertEqual(most(('mpi', 99, 110, 112), ('leaders', 90)), 'reached |')
-    # All runs took longer: that is not noise.
-    self.assertEqual(most(('mpi', 102, 110, 112), ('leaders', 90)), 'not reached |')
-
-  def test_a_border_of_theta_that_is_far_off(self):
-    self.assertEqual(theta_page.off_text({'what': 'MPI over two-phase, 256 ranks', 'simulated': 2.0, 'paper': [None, 1]}),
-                     '256 ranks, 2.00 and not below 1')
+  def test_rows_of_claims_are_no_words(self):
+    self.assertEqual(words_of('two words\n| a b | 1 | agrees, simulated |\n| c | 2 | cannot be told: no machine |\n'), 2)
 
   def test_numbers_in_words(self):
     for text in ('takes 0.5 of it', '12 us', '3 µs a call', '20% less', '1.06 GB/s', '4 times as fast', 'in 300 ms'):
       self.assertTrue(measured_in(text), text)
     for text in ('sections 3.3 and 5', '16 hosts of 4 ranks', '1 agree, 7 disagree', '256 B to 32 KiB', 'figures 12 to 14', 'N = 512'):
       self.assertEqual(measured_in(text), [], text)
-
-  def test_numbers_in_the_words_on_gpus(self):
-    for words in ('takes 12 us', '1,130 with less', '3.1 times its time', 'with 3.5 times', 'with 12 us', 'with 4 to 13 us',
-                  'run 3, 256 us', '5 % at most', '{pull_2} and 550 with 4', '9 values were wrong'):
-      self.assertTrue(gpu_numbers.typed(words), words)
-    for words in ('with 2 ranks, {pull_4} with 4 and {pull_8} with 8', 'runs 1 and 2', 'on 2, 3 and 4', 'blocks of 64 B to 4 KiB',
-                  '`stride=5` on 4 ranks', '[bare copies](#of-2)'):
-      self.assertEqual(gpu_numbers.typed(words), [], words)
-
-  def test_words_on_gpus_of_which_the_data_say_otherwise(self):
-    said = gpu_numbers.Said()
-    said.numbers(us=12, more=13)
-    said.claim('It takes {us} us, the least.', False)
-    page = said.fill('It takes {us}\nus, the least.')
-    self.assertEqual(page, 'It takes 12\nus, the least.')
-    found = said.problems(page)
-    self.assertIn('the data say otherwise: It takes 12 us, the least.', found)
-    self.assertIn('is in no words: more', found)
-    self.assertNotIn('is not said any more: It takes 12 us, the least.', found)
-    self.assertIn('is not said any more: It takes 12 us, the least.', said.problems('It takes 13 us.'))
-    self.assertRaises(KeyError, said.fill, '{nobody}')
 
 
 if __name__ == '__main__':

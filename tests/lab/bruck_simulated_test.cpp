@@ -117,8 +117,7 @@ TEST(BruckClaims, OfLinesThatAreAlikeHaveNoVerdict) {
   row["line"] = "MPI";
   rows.push_back(row);
   const auto verdict = [&](nlohmann::ordered_json data) {
-    figure->judge(data);
-    for (const auto& claim : data["claims"]) {
+    for (const auto& claim : figure->claims(data)) {
       if (claim["text"].get<std::string>().starts_with("1024 ranks, N = 256"))
         return claim["verdict"].get<std::string>();
     }
@@ -126,12 +125,38 @@ TEST(BruckClaims, OfLinesThatAreAlikeHaveNoVerdict) {
   };
   EXPECT_EQ(verdict(json), "disagrees");
   rows[1]["same_messages_as"] = "two-phase";
-  EXPECT_EQ(verdict(json), "cannot be tested here");
+  EXPECT_EQ(verdict(json), "cannot be told");
 }
 
-// bench/theta_page.py writes there what it fitted.
+// "But not at N = 2,048" is a crossover only where two-phase is ahead up to 1,024.
+TEST(BruckClaims, ACrossoverNeedsBothSides) {
+  const auto figure = computed_figure("bruck-6-simulated");
+  ASSERT_TRUE(figure);
+  const auto claim_where_mpi_takes = [&](double near, double far) {
+    nlohmann::ordered_json json = {{"panels", nlohmann::ordered_json::array()}};
+    for (int panel = 0; panel < 9; ++panel) json["panels"].push_back({{"rows", nlohmann::ordered_json::array()}});
+    for (const char* line : {"two-phase", "MPI"}) {
+      for (const std::size_t bytes : {1024, 2048}) {
+        nlohmann::ordered_json row = {{"line", line}, {"ranks", 256}, {"bytes", bytes}};
+        const double us = line == std::string("MPI") ? (bytes == 1024 ? near : far) : 1;
+        for (const char* name : {"us", "fast_us", "slow_us", "copying_us", "sending_us"}) row[name] = us;
+        json["panels"][1]["rows"].push_back(row);
+      }
+    }
+    for (const auto& claim : figure->claims(json)) {
+      if (claim["text"] == "256 ranks: but not at N = 2048") return claim;
+    }
+    return nlohmann::ordered_json();
+  };
+  EXPECT_EQ(claim_where_mpi_takes(1.5, 0.5).at("verdict"), "agrees");
+  EXPECT_EQ(claim_where_mpi_takes(1.5, 1.2).at("verdict"), "disagrees");
+  EXPECT_EQ(claim_where_mpi_takes(0.8, 0.5).at("verdict"), "disagrees");
+  EXPECT_EQ(claim_where_mpi_takes(0.8, 0.5).at("note"), "no crossover: 0.80 on the near side");
+}
+
+// bench/theta.py writes there what it fitted.
 TEST(Theta, HasTheConstantsOfTheFit) {
-  std::ifstream file(std::string(QUADRILLE_RESULTS) + "/theta/fit.json");
+  std::ifstream file(std::string(QUADRILLE_RESULTS) + "/between-nodes/theta.json");
   const auto fit = nlohmann::json::parse(file, nullptr, false);
   ASSERT_TRUE(fit.is_object());
   simulate::Network network;
@@ -193,8 +218,8 @@ TEST(NodeClaims, TakeTheAllgatherThatTheMpiTakesForThatMuch) {
 
 TEST(BruckSimulations, AreStoredAsTheyComeOut) {
   for (const char* name : {"bruck-2-simulated", "bruck-8-simulated"}) {
-    const nlohmann::ordered_json json = expect_as_stored(name);
-    EXPECT_THAT(computed_figure(name)->page(json, false), HasSubstr("Every number is simulated")) << name;
+    const nlohmann::ordered_json json = expect_as_stored("bruck", name);
+    EXPECT_THAT(computed_figure(name)->page(json), HasSubstr("Every number is simulated")) << name;
   }
 }
 

@@ -115,7 +115,7 @@ class Verdicts : public testing::Test {
   Verdict verdict(int ranks = 4) const { return verdict_of(figure_, claim_, measured_, ranks); }
   void expect_not(const std::string& reason, int ranks = 4) const {
     const Verdict got = verdict(ranks);
-    EXPECT_EQ(got.word, Verdict::Word::cannot_be_tested);
+    EXPECT_EQ(got.word, Verdict::Word::cannot_be_told);
     EXPECT_THAT(got.reason, HasSubstr(reason));
     const auto json = to_json(figure_, run_of(ranks), measured_)["claims"];
     EXPECT_TRUE(json.empty());  // the figure has none: the claim is ours
@@ -237,12 +237,12 @@ TEST_F(Verdicts, AreOnThePageAndInTheFile) {
   measured_.no_device = "gpu-1 cannot be tested here: no driver";
   measured_.plots.clear();
   const auto nothing = to_json(figure_, run_of(4), measured_);
-  EXPECT_EQ(nothing["claims"][0]["verdict"], "cannot be tested here");
+  EXPECT_EQ(nothing["claims"][0]["verdict"], "cannot be told");
   EXPECT_EQ(nothing["claims"][0]["reason"], "no GPU");
   EXPECT_TRUE(nothing["claims"][0]["here"].is_null());
   EXPECT_EQ(nothing["plots"][0]["lines"].size(), 3u);
   EXPECT_THAT(gpu_page(figure_, run_of(4), measured_),
-              HasSubstr("| text | a over mpi | 2 | - | cannot be tested here: no GPU |"));
+              HasSubstr("| text | a over mpi | 2 | - | cannot be told: no GPU |"));
 }
 
 }  // namespace

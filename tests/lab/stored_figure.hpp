@@ -12,16 +12,15 @@
 
 namespace quadrille::tools {
 
-// With its verdicts. Empty if there is no such figure.
-inline nlohmann::ordered_json expect_as_stored(const std::string& name) {
+// `folder` is below the folder of results. Empty if there is no such figure.
+inline nlohmann::ordered_json expect_as_stored(const std::string& folder, const std::string& name) {
   const auto figure = computed_figure(name);
   if (!figure) {
     ADD_FAILURE() << "there is no figure " << name;
     return {};
   }
-  nlohmann::ordered_json json = figure->compute();
-  figure->judge(json);
-  std::ifstream file(std::string(QUADRILLE_RESULTS) + "/" + name + ".json");
+  const nlohmann::ordered_json json = figure->compute();
+  std::ifstream file(std::string(QUADRILLE_RESULTS) + "/" + folder + "/" + name + ".json");
   EXPECT_EQ(json, nlohmann::ordered_json::parse(file, nullptr, false)) << name;
   return json;
 }

@@ -5,7 +5,7 @@ cuda="env LD_LIBRARY_PATH=$CUDA" hip="env LD_LIBRARY_PATH=$HIP"
 short="--iterations 2 --warmup 0 --shrink 4096 --results $work"
 
 for number in 1 2 3 4 5 7 8 9 10; do
-  expect 0 - "cannot be tested here: no GPU: a stand-in of a driver" $cuda $MPIRUN -n 3 "$LAB" bench --figure gpu-$number $short
+  expect 0 - "cannot be told: no GPU: a stand-in of a driver" $cuda $MPIRUN -n 3 "$LAB" bench --figure gpu-$number $short
 done
 expect 0 - "all sizes were divided by 4096" $MPIRUN -n 8 "$LAB" bench --figure gpu-6 $short
 python3 - "$work" <<'PYTHON' || fail "the JSON of a figure is not as promised"
@@ -33,7 +33,7 @@ for number in plots:
             assert row["size"] in plot["sizes"] and row["collective"] == "alltoallv", row
             assert row["memory"] == ("shared" if number == 6 else "device"), row
     for claim in data["claims"]:
-        assert claim["verdict"] == "cannot be tested here" and claim["here"] is None and claim["reason"], claim
+        assert claim["verdict"] == "cannot be told" and claim["here"] is None and claim["reason"], claim
 PYTHON
 
 # Figure 6 gets verdicts, where there are as many ranks as a claim is about. One panel alone; a rank that is late.
@@ -58,7 +58,7 @@ if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1\|libamdhip64'; then
 import json, sys
 data = json.load(open(sys.argv[1]))
 assert len(data["claims"]) == 5 and "no driver libcuda.so.1" in data["no_device"], data
-assert {(claim["verdict"], claim["reason"]) for claim in data["claims"]} == {("cannot be tested here", "no GPU")}, data
+assert {(claim["verdict"], claim["reason"]) for claim in data["claims"]} == {("cannot be told", "no GPU")}, data
 assert [len(plot["rows"]) for plot in data["plots"]] == [0, 0]
 PYTHON
 fi

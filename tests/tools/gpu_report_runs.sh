@@ -45,12 +45,13 @@ steps = json.loads((folder / "report.json").read_text())["steps"]
 assert set(steps) == {"large-alltoall-2", "paper-alltoallv-2", "staged-alltoallv-2", "buffers-2"}, set(steps)
 for name, step in steps.items():
     assert step["status"] == 0 and step["ranks"] == 2 and step["rows"], (name, step)
-    assert all(row["errors"] == 0 and row["memory"] == "device" for row in step["rows"]), name
+    assert step["memory"] == "device" and all(row["errors"] == 0 for row in step["rows"]), name
+    assert name.startswith("staged-") == ("ceiling_by" in step["rows"][0]), name
     assert " bench " in step["command"] and step["header"]["device"]["standin"], name
 assert {row["bytes"] for row in steps["large-alltoall-2"]["rows"]} == {1 << 18}
 page = (folder / "report.md").read_text()
 for words in ("buffers=fresh beside", "at least 0.85 of a copy in the device", "at least 1.5", "at least 0.85 of the bus",
-              "cannot be tested here: a stand-in of a driver"):
+              "cannot be told: no machine: a stand-in of a driver"):
     assert words in page, words
 assert "| reached |" not in page
 PYTHON

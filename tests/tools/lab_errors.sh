@@ -31,7 +31,7 @@ expect_line "unknown option or argument: --overlap" --figure hint-6 --overlap
 expect_line "(did you mean --figure?); see 'quadrille-lab bench --help'" --figur hint-6
 expect_line "--figure or --copy-phase is required" --counters
 expect 2 1 "--svg or --map is required" "$LAB" show
-expect 2 1 "unknown subcommand 'run'; known are bench, show, simulate, pages" "$LAB" run
+expect 2 1 "unknown subcommand 'run'; known are bench, show, simulate, judge" "$LAB" run
 expect 2 1 "cannot write '/nowhere/a.svg'" "$LAB" show --svg /nowhere/a.svg
 expect 0 0 "" "$LAB" show --algorithms sh-co --ranks 8 --svg "$work/a.svg"
 finish

@@ -3,63 +3,63 @@
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 bench="$MPIRUN -n 2 $LAB bench"
 
-# A figure writes its page and its data; without a launcher it says how to start it.
+# A figure writes its data, and prints its page; without a launcher it says how to start it.
 expect 0 - "How many times as fast" $bench --figure hint-10 --runs 2 --iterations 2 --warmup 0 --results "$work"
-grep -q "^| .* hybrid T over temporal | up to 1.2 | [0-9]" "$work/hint-10.md" ||
-  fail "no page: $(cat "$work/hint-10.md")"
-grep -q "wrong bytes" "$work/hint-10.md" && fail "wrong bytes: $(cat "$work/hint-10.md")"
+expect 0 0 "hybrid T over temporal | up to 1.2 | " "$LAB" judge "$work/hint-10.json"
+"$LAB" judge "$work/hint-10.json" | grep "wrong bytes" && fail "wrong bytes"
 python3 - "$work/hint-10.json" <<'PYTHON' || fail "the JSON of the figure is not as promised"
 import json, sys
 data = json.load(open(sys.argv[1]))
 rows = data["plots"][0]["rows"]
 labels = ["temporal", "streaming", "hybrid T", "hybrid T/2", "hybrid T/4"]
 assert data["figure"] == "hint-10" and data["ranks"] == 2, data
-assert [row["algorithm"] for row in rows[:5]] == labels, rows
-assert all(row["errors"] == 0 for row in rows) and data["claims"], data
+assert [row["line"] for row in rows[:5]] == labels, rows
+assert all(row["errors"] == 0 for row in rows) and "claims" not in data, data
 # Two runs, the first line once more, and where it all was measured.
-assert rows[5]["algorithm"] == "temporal again" and data["plots"][0]["noise"]["line"] == "temporal", rows[5]
+assert rows[5]["line"] == "temporal again", rows[5]
 for row in rows:
-    runs = row["runs"]["quadrille_us"]
-    assert len(runs) == 2 and abs(sum(runs) / 2 - row["quadrille_us"]) < 1e-9, row
-    assert len(row["samples_us"]) == 2 and all(0 < len(one) <= 64 for one in row["samples_us"]), row
-    assert ("mpi_samples_us" in row) == (row["algorithm"] == "temporal"), row
+    assert len(row["us"]) == len(row["mpi_us"]) == 2 and row["samples"] > 0 and row["by"].startswith("hint-hilbert"), row
+    assert all(us == float(f"{us:.4g}") for us in row["us"] + row["mpi_us"]), row
+# A row a line.
+assert sum(line.lstrip().startswith('{"line":') for line in open(sys.argv[1])) == len(rows)
 # With blocks that fit T the hybrid copy is the ordinary one; far beyond it is not.
 threshold = data["facts"]["l2_bytes"] // 2
 for row in rows:
-    if row["algorithm"] == "hybrid T" and threshold:
+    if row["line"] == "hybrid T" and threshold:
         assert ("identical_to" in row) == (row["bytes"] <= threshold), (row["bytes"], threshold)
 facts = data["facts"]
 assert facts["runs"] == 2 and len(facts["binding"]) == len(facts["domains"]) == 2 and facts["kernel"], facts
 assert "quadrille-lab bench --figure hint-10 --runs 2" in data["command"] and "/" not in data["command"], data["command"]
-verdicts = {"agrees", "disagrees", "the runs differ", "cannot be tested here", None}
-assert all(claim["verdict"] in verdicts and claim["least"] <= claim["here"] <= claim["most"] for claim in data["claims"])
 PYTHON
-# Its page follows from its data, and what is not so is found.
-expect 0 0 "" "$LAB" pages --check "$work/hint-10.json"
-echo "One more line." >>"$work/hint-10.md"
-expect 1 1 "is not what its data say" "$LAB" pages --check "$work/hint-10.json"
-expect 0 0 "" "$LAB" pages "$work/hint-10.json"
-expect 0 0 "" "$LAB" pages --check "$work/hint-10.json"
+# Its claims follow from its data.
+"$LAB" judge --json "$work/hint-10.json" >"$work/claims.json" || fail "the claims of a figure"
+python3 - "$work/claims.json" <<'PYTHON' || fail "the claims of the figure are not as promised"
+import json, sys
+(claims,) = json.load(open(sys.argv[1])).values()
+verdicts = {"agrees", "disagrees", "cannot be told", None}
+assert claims and all(claim["verdict"] in verdicts and claim["least"] <= claim["here"] <= claim["most"] for claim in claims), claims
+PYTHON
+echo '{"figure": "hint-10"}' >"$work/no.json"
+expect 1 1 "these are no data of a figure" "$LAB" judge "$work/no.json"
 # A panel for each number of ranks: the others wait, and all come to the end.
 expect 0 - "The fastest of these lines" $MPIRUN -n 5 "$LAB" bench --figure bruck-9 --iterations 1 --warmup 0 --results "$work"
-grep -q "wrong bytes\|carried out by\|not measured" "$work/bruck-9.md" && fail "bruck-9: $(cat "$work/bruck-9.md")"
+"$LAB" judge "$work/bruck-9.json" | grep "wrong bytes\|carried out by\|not measured" && fail "bruck-9"
 python3 - "$work/bruck-9.json" <<'PYTHON' || fail "the panels of bruck-9 are not as promised"
 import json, sys
 panels = json.load(open(sys.argv[1]))["plots"]
 assert [panel["title"] for panel in panels] == ["4 ranks", "5 ranks"], panels
-assert [{row["ranks"] for row in panel["rows"]} for panel in panels] == [{4}, {5}]
+assert [panel["ranks"] for panel in panels] == [4, 5]
 PYTHON
 # What is computed takes no launcher, and no options of measurements.
 expect 0 0 "Counted, not measured" "$LAB" bench --figure co-table-1 --results "$work"
-expect 0 0 "" "$LAB" pages --check "$work/co-table-1.json"
+expect 0 0 "Counted, not measured" "$LAB" judge "$work/co-table-1.json"
 expect 2 - "start it without a launcher" $bench --figure co-table-1 --results "$work"
 expect 2 1 "--iterations has no effect on co-table-1" "$LAB" bench --figure co-table-1 --iterations 3
 expect 2 1 "is no folder to write to" "$LAB" bench --figure co-table-1 --results /proc/1/no
 # Neighbours: panels on two grids, and a table of set-up times.
 for figure in iso-2 iso-4; do
   expect 0 - "How many times as fast" $bench --figure $figure --iterations 1 --warmup 0 --results "$work"
-  grep -q "wrong bytes\|carried out by\|not measured\|none of its sizes" "$work/$figure.md" &&
-    fail "$figure: $(cat "$work/$figure.md")"
+  "$LAB" judge "$work/$figure.json" | grep "wrong bytes\|carried out by\|not measured" && fail "$figure"
 done
 expect 0 - "How many times as fast" $bench --figure iso-table-2 --iterations 1 --results "$work"
 python3 - "$work/iso-table-2.json" <<'PYTHON' || fail "the table of set-up times is not as promised"
@@ -68,15 +68,13 @@ setups = json.load(open(sys.argv[1]))["setups"]
 assert [(row["dimensions"], row["radius"]) for row in setups] == [(d, r) for d in (2, 3, 4, 5) for r in (1, 2, 3)]
 for row in setups:
     assert row["neighbors"] == (2 * row["radius"] + 1) ** row["dimensions"] - 1 and row["repetitions"] == 1, row
-    assert len(row["functions"]) == 7 and all(function["us"] > 0 for function in row["functions"]), row
+    assert len(row["us"]) == 7 and all(us > 0 for us in row["us"].values()), row
 PYTHON
 expect 2 1 "mpirun -n 8 quadrille-lab bench --figure co-10" "$LAB" bench --figure co-10
 # Without --results it makes a folder, where the run is; nothing else changes there.
-mkdir -p "$work/here/docs/results" && (failures=0 && cd "$work/here" && echo kept >docs/results/hint-10.md &&
+mkdir -p "$work/here/docs/results" && (failures=0 && cd "$work/here" && echo kept >docs/results/hint-10.json &&
   expect 0 - "How many times as fast" $bench --figure hint-10 --iterations 1 --warmup 0 &&
-  [ "$failures" = 0 ] && [ "$(cat docs/results/hint-10.md)" = kept ] &&
-  [ "$(ls results)" = "hint-10.json
-hint-10.md" ]) || fail "the folder of a figure is not 'results'"
+  [ "$failures" = 0 ] && [ "$(cat docs/results/hint-10.json)" = kept ] && [ "$(ls results)" = hint-10.json ]) || fail "the folder of a figure is not 'results'"
 
 # The copy phase needs no launcher.
 expect 0 0 "hilbert" "$LAB" bench --copy-phase --ranks 8 --sizes 8,100 --json "$work/g.json"

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* lab = "quadrille-lab";
 // Options and subcommands that only quadrille-lab has.
 constexpr std::string_view words_of_lab[] = {
-    "simulate",        "pages",           "bench --figure",   "bench --copy-phase",
+    "simulate",        "judge",           "bench --figure",   "bench --copy-phase",
     "bench --results", "bench --runs",    "bench --panel",    "bench --shrink",
     "bench --orders",  "bench --domains", "bench --threads",  "bench --staggered",
     "show --svg",      "show --map",      "show --map-ranks", "show --map-sizes",

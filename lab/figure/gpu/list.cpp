@@ -13,6 +13,8 @@ using Labels = std::vector<std::string>;
 constexpr std::size_t kilo = 1024, mega = 1024 * kilo;
 constexpr std::size_t all_sizes = SIZE_MAX;
 constexpr double no_bound = std::numeric_limits<double>::infinity();
+// A number agrees if it is at most a quarter larger or smaller, as in lab/figure/claims.cpp.
+constexpr double a_quarter_more = 1.25;
 // Table 2: a grid of G * sqrt(P) points in each of two dimensions, of 8 bytes each.
 constexpr std::size_t grid_bytes(std::size_t edge) { return edge * edge * 8; }
 
@@ -20,7 +22,7 @@ constexpr std::size_t grid_bytes(std::size_t edge) { return edge * edge * 8; }
 struct Range {
   double from, to;
 };
-constexpr Range near(double number) { return {number / 1.25, number * 1.25}; }
+constexpr Range near(double number) { return {number / a_quarter_more, number * a_quarter_more}; }
 constexpr Range at_least(double number) { return {number, no_bound}; }
 
 GpuClaim claim(std::string text, std::size_t plot, Labels fast, Labels slow, std::pair<int, int> ranks,
@@ -80,7 +82,7 @@ void add_claims_of_figure_2(std::vector<GpuClaim>& claims, std::size_t plot, con
     claims.push_back(claim(text + suffix, plot, std::move(fast), std::move(slow), all, sizes, paper, range, compare));
   };
   const Labels best = host_nonblocking();
-  add("2,048 B: Copy-to-CPU Nonblocking as fast as the MPI", best, {"mpi"}, {2048, 2048}, "1.01", {0.9, 1.1});
+  add("2,048 B: Copy-to-CPU Nonblocking as fast as the MPI", best, {"mpi"}, {2048, 2048}, "1.01", near(1.01));
   add("4,096 B: Copy-to-CPU Nonblocking slower", best, {"mpi"}, {4096, 4096}, "0.16", near(0.16));
   add("524,288 B: Copy-to-CPU Nonblocking faster", best, {"mpi"}, {524288, 524288}, "1.6", near(1.6));
   add("524,288 B: all others faster than the MPI as well", optimized_labels(), {"mpi"}, {524288, 524288}, "above 1",
@@ -121,7 +123,7 @@ GpuFigure figure_3() {
               claim("Copy-to-CPU MPI second", 0, {copy_to_cpu_mpi}, all_but({copy_to_cpu_mpi, best[0], best[1]}), all,
                     any, "above 1", at_least(1)),
               claim("Copy-to-CPU Pairwise competitive with Copy-to-CPU Nonblocking", 0, {copy_to_cpu_pairwise}, best,
-                    all, any, "about 1", {0.8, no_bound}),
+                    all, any, "about 1", {1 / a_quarter_more, no_bound}),
               claim("and slightly behind at 128", 0, best, {copy_to_cpu_pairwise}, most, any, "above 1", at_least(1)),
               claim("Copy-to-CPU MPI does not surpass Copy-to-CPU Nonblocking", 0, best, {copy_to_cpu_mpi}, all, any,
                     "above 1", at_least(1)),
@@ -147,7 +149,7 @@ GpuFigure figure_4() {
             Compare::growth),
       claim("that of Waitall Stride falls", 0, {waitall}, {}, beyond, any, "below 1", {0, 1}, Compare::growth),
       claim("Copy-to-CPU Nonblocking competitive with the MPI", 0, host_nonblocking(), {"mpi"}, all, any, "about 1",
-            {0.8, no_bound}),
+            {1 / a_quarter_more, no_bound}),
       claim("it does not scale as Waitall Stride does beyond 30", 0, {waitall}, host_nonblocking(), most, any,
             "above 1", at_least(1)),
       claim("Copy-to-CPU Pairwise slightly slower than the MPI", 0, {copy_to_cpu_pairwise}, {"mpi"}, all, any,
@@ -157,7 +159,7 @@ GpuFigure figure_4() {
       claim("CUDA-aware Waitany Stride second at 64 processes", 0, {waitany}, all_but({waitany, waitall}), most, any,
             "above 1", at_least(1)),
       claim("Copy-to-CPU MPI competitive with Copy-to-CPU Nonblocking at 8", 0, {copy_to_cpu_mpi}, host_nonblocking(),
-            {8, 8}, any, "about 1", {0.8, no_bound})};
+            {8, 8}, any, "about 1", {1 / a_quarter_more, no_bound})};
   return f;
 }
 
@@ -181,7 +183,7 @@ GpuFigure figure_5() {
       claim("CUDA-aware Waitall Stride twice as fast as the MPI", 0, {waitall}, {"mpi"}, all, any, "2", near(2)),
       claim("Waitall and Waitany Stride the fastest", 0, best, all_but(best), all, any, "above 1", at_least(1)),
       claim("2K to 8K: Copy-to-CPU competitive with them", 0, copy_to_cpu_labels(), best, all, small, "about 1",
-            {0.8, no_bound}),
+            {1 / a_quarter_more, no_bound}),
       claim("above 16K: they leave Copy-to-CPU behind", 0, best, copy_to_cpu_labels(), all, large, "above 1",
             at_least(1)),
       claim("CUDA-aware Pairwise closely better than the MPI", 0, {cuda_pairwise}, {"mpi"}, all, any,
@@ -212,7 +214,7 @@ GpuFigure figure_6() {
       f.claims.push_back(claim(std::string("multi-pair ") + name + " performs well with " + std::to_string(ranks) +
                                    " processes, beside the best of the others",
                                0, {label}, host_labels_but({multi_nonblocking, multi_test}), {ranks, ranks}, any,
-                               "about 1", {0.95, no_bound}));
+                               "about 1", {1 / a_quarter_more, no_bound}));
     }
   }
   f.claims.push_back(claim("smaller grids: pairwise faster than Open MPI", 1, {host_pairwise}, {"mpi"}, {8, 64}, any,
@@ -222,7 +224,7 @@ GpuFigure figure_6() {
   f.claims.push_back(
       claim("and with small ones", 1, {multi_nonblocking, multi_test}, {"mpi"}, {8, 16}, any, "above 1", at_least(1)));
   f.claims.push_back(claim("multi-pair nonblocking and test differ slightly", 1, {multi_nonblocking}, {multi_test},
-                           {8, 64}, any, "about 1", {0.9, 1.1}));
+                           {8, 64}, any, "about 1", near(1)));
   f.claims.push_back(claim("(not in the paper) Quadrille's own choice over the MPI", 1, {own_choice}, {"mpi"}, {8, 64},
                            any, "-", at_least(1)));
   return f;

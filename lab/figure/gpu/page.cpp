@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -17,6 +18,42 @@ constexpr std::string_view compares[] = {"mean", "best", "worst", "each", "growt
 
 ordered_json finite(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr); }
 
+// What a page, a verdict or a picture reads of a row; times have four digits.
+ordered_json row_json(const GpuRow& one) {
+  ordered_json json = {{"size", one.size}};
+  json.update(to_json(one.row));
+  for (const char* time : {"mpi_us", "quadrille_us"}) {
+    json[time] = std::strtod(fmt::format("{:.4g}", json[time].get<double>()).c_str(), nullptr);
+  }
+  for (const char* needless : {"nodes",
+                               "ratio",
+                               "pair_ratio",
+                               "mpi_min_us",
+                               "mpi_p90_us",
+                               "mpi_p99_us",
+                               "quadrille_min_us",
+                               "quadrille_p90_us",
+                               "quadrille_p99_us",
+                               "mpi_MBps",
+                               "quadrille_MBps",
+                               "calls_per_batch",
+                               "mpi_calls_per_batch",
+                               "datatype",
+                               "distribution",
+                               "mean_bytes",
+                               "max_bytes",
+                               "neighbors",
+                               "in_place",
+                               "cold",
+                               "seed",
+                               "ceiling_us",
+                               "ceiling_part",
+                               "ceiling_by"}) {
+    json.erase(needless);
+  }
+  return json;
+}
+
 ordered_json plot_json(const GpuPlot& plot, const GpuPlotRows* measured) {
   ordered_json json = {{"title", plot.title},
                        {"x", plot.over_ranks ? "ranks" : "size"},
@@ -28,11 +65,7 @@ ordered_json plot_json(const GpuPlot& plot, const GpuPlotRows* measured) {
     json["lines"].push_back({{"label", line.label}, {"algorithm", line.algorithm}});
   json["rows"] = ordered_json::array();
   if (measured == nullptr) return json;
-  for (const GpuRow& one : measured->rows) {
-    ordered_json row = {{"size", one.size}};
-    row.update(to_json(one.row));
-    json["rows"].push_back(row);
-  }
+  for (const GpuRow& one : measured->rows) json["rows"].push_back(row_json(one));
   json["left_out"] = measured->left_out;
   json["skipped"] = ordered_json::array();
   for (const GpuSkipped& one : measured->skipped) {
@@ -46,7 +79,7 @@ ordered_json plot_json(const GpuPlot& plot, const GpuPlotRows* measured) {
 }
 
 ordered_json claim_json(const GpuClaim& claim, const Verdict& verdict) {
-  const bool tested = verdict.word != Verdict::Word::cannot_be_tested;
+  const bool tested = verdict.word != Verdict::Word::cannot_be_told;
   ordered_json json = {{"text", claim.text},
                        {"plot", claim.plot},
                        {"fast", claim.fast},
@@ -131,7 +164,7 @@ std::string compared_text(const GpuClaim& claim) {
 }
 
 std::string claim_line(const GpuClaim& claim, const Verdict& verdict) {
-  const bool tested = verdict.word != Verdict::Word::cannot_be_tested;
+  const bool tested = verdict.word != Verdict::Word::cannot_be_told;
   return fmt::format("| {} | {} | {} | {} | {}{} |\n", claim.text, compared_text(claim), claim.paper,
                      tested ? fmt::format("{:.2f}", verdict.here) : "-",
                      tested && claim.paper == "-" ? "no number to compare with" : to_text(verdict.word),

@@ -153,7 +153,7 @@ int write_figure(const LabOptions& options, const GpuFigure& figure, const Figur
   const std::string page = gpu_page(figure, run, measured);
   if (measured.no_device.empty()) return write_results(options, figure.about, json, page);
   fmt::print("{}\n", measured.no_device);
-  return write_files(options, figure.about.name, json, page);
+  return write_data(options, figure.about.name, json);
 }
 
 std::string cannot_be_tested(const GpuFigure& figure, const std::string& problem) {

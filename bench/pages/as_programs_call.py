@@ -1,0 +1,186 @@
+"""docs/results/as-programs-call.md: nonblocking and persistent calls, by the C API and under MPI's own names, and two builds beside
+each other."""
+
+import statistics
+
+from page import RESULTS, UNTOLD, Page, load, mean, ratios_text, reached, size_text, span, table
+
+STORED = RESULTS / 'as-programs-call'
+MPIS = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
+
+# ---- Nonblocking and persistent calls ----
+
+NONBLOCKING, PERSISTENT = "nonblocking/MPI's", "persistent/MPI's"
+MOST = {'nonblocking': 0.6, 'small': 0.5, 'blocking': 1.0, 'persistent': 0.5, 'request': 150, 'completion': 2}
+
+
+def runs_of(rows):
+  """{(mpi, ranks): rows}"""
+  found = {}
+  for row in rows:
+    found.setdefault((row['mpi'], row['ranks']), []).append(row)
+  return found
+
+
+def rival_of(row):
+  """What a persistent call is compared with: Open MPI 4.1 has none of its own."""
+  return next(name for name in row['ratios'] if name.startswith('persistent/MPI'))
+
+
+def said(value, most, digits=2):
+  return f'{value:.{digits}f}: {reached(value <= most)}'
+
+
+def api_rows(rows):
+  for (mpi, ranks), some in runs_of(rows).items():
+    rival = rival_of(some[0])
+    small = next(row['ratios'] for row in some if row['bytes'] == 64)
+    nonblocking = mean([row['ratios'][NONBLOCKING][0] for row in some])
+    persistent = mean([row['ratios'][rival][0] for row in some])
+    aims = [said(small[rival][0], MOST['small']), said(small['persistent/blocking'][0], MOST['blocking'])]
+    # With more ranks than processors the aims are none.
+    aims = aims if ranks == 2 else [f'{small[rival][0]:.2f}', f'{small["persistent/blocking"][0]:.2f}']
+    yield [MPIS[mpi], ranks, said(nonblocking, MOST['nonblocking']), f'{persistent:.2f}', *aims]
+
+
+def names_rows(rows):
+  by_run = {}
+  for (mpi, ranks), some in runs_of(rows).items():
+    means = [mean([row['values'][form][0] for row in some]) for form in (NONBLOCKING, PERSISTENT)]
+    more = [1000 * some[0]['values'][f'{form}-API\'s'][0] for form in ('nonblocking', 'persistent')]
+    by_run[mpi, ranks] = means
+    cells = [said(one, MOST['request'], 0) if ranks == 2 else f'{one:.0f}' for one in more]
+    yield [MPIS[mpi], ranks, said(means[0], MOST['nonblocking']), said(means[1], MOST['persistent']), *cells]
+  for mpi, name in sorted(MPIS.items()):
+    of = [means for (one, _), means in by_run.items() if one == mpi]
+    yield [
+      name,
+      'all',
+      said(mean([one for one, _ in of]), MOST['nonblocking']),
+      said(mean([one for _, one in of]), MOST['persistent']),
+      '',
+      '',
+    ]
+
+
+def completion_rows(rows):
+  for (mpi, ranks), some in runs_of(rows).items():
+    more = {row['call']: row['more_ns'][0] for row in some}
+    yield [MPIS[mpi], ranks, *(said(more[call], MOST['completion'], 1) for call in ('Wait', 'Test', 'Waitall'))]
+
+
+def overlap_rows(rows):
+  def percent(of):
+    return '{:.0f} % ({:.0f}..{:.0f})'.format(*of)
+  for row in (row for row in rows if row['ranks'] == 2):
+    ours, theirs = row['values']['hidden'], row['values']['hidden by the MPI']
+    # The quartiles say whether they differ.
+    verdict = 'yes' if ours[0] >= theirs[0] else 'no' if ours[2] < theirs[1] else f'{UNTOLD}: the quartiles overlap'
+    yield [
+      MPIS[row['mpi']],
+      size_text(row['bytes']),
+      f'{row["us"]["both"] / row["us"]["MPI both"]:.2f}',
+      percent(ours),
+      percent(theirs),
+      verdict,
+    ]
+
+
+def fill_requests(it):
+  data = load(STORED / 'requests.json')
+  beside = [row['ratios']['persistent/blocking'][0] for row in data['rows']]
+  it.numbers(
+    requests_cpu=data['cpu'],
+    requests_processors=data['processors'],
+    requests_command=data['commands']['openmpi-2'],
+    names_command=data['commands']['names-openmpi-2'],
+    least_beside_blocking=f'{min(beside):.2f}',
+    most_beside_blocking=f'{max(beside):.2f}',
+    most_nonblocking=MOST['nonblocking'],
+    most_small=MOST['small'],
+    most_persistent=MOST['persistent'],
+    most_request=MOST['request'],
+    most_completion=MOST['completion'],
+    api_table=table(
+      [
+        'MPI',
+        'ranks',
+        "nonblocking over the MPI's",
+        "persistent over the MPI's",
+        'the same, 64 B',
+        'over blocking, 64 B',
+      ],
+      api_rows(data['rows']),
+    ),
+    names_table=table(
+      [
+        'MPI',
+        'ranks',
+        "nonblocking over the MPI's",
+        "persistent over the MPI's",
+        'request, ns: nonblocking',
+        'persistent',
+      ],
+      names_rows(data['names']),
+    ),
+    completion_table=table(
+      ['MPI', 'ranks', '`MPI_Wait`', '`MPI_Test`', '`MPI_Waitall` of four'], completion_rows(data['completion'])
+    ),
+    overlap_table=table(
+      ['MPI', 'block', 'both, over the MPI', 'hidden', 'hidden by the MPI', 'at least as much'],
+      overlap_rows(data['names']),
+    ),
+  )
+  it.holds(
+    'On Open MPI it is compared',
+    {rival_of(row) for row in data['rows'] if row['mpi'] == 'openmpi'} == {"persistent/MPI's nonblocking"},
+  )
+
+
+# ---- Two builds beside each other ----
+
+SLOWER = 1.03
+
+
+def median_of(row, whose=''):
+  return statistics.median(row[f'after_{whose}us']) / statistics.median(row[f'before_{whose}us'])
+
+
+def fill_builds(it):
+  data = load(STORED / 'builds.json')
+  rows = data['rows']
+  cases = list(dict.fromkeys((row['ranks'], row['collective']) for row in rows))
+  lines = []
+  for ranks, collective in cases:
+    some = [row for row in rows if (row['ranks'], row['collective']) == (ranks, collective)]
+    slower = '; '.join(
+      f'{size_text(row["bytes"])}: {median_of(row):.2f}, the MPI itself {median_of(row, "mpi_"):.2f}'
+      for row in some
+      if median_of(row) > SLOWER
+    )
+    lines.append([collective, ranks, len(some[0]['before_us']), ratios_text([median_of(row) for row in some]),
+                  ratios_text([median_of(row, 'mpi_') for row in some]), f'not reached: {slower}' if slower else 'reached'])
+  mixed = data['mixed'][0]
+  it.numbers(
+    before=data['before'],
+    after=data['after'],
+    builds_mpi=data['mpi'],
+    builds_command=data['commands'][0],
+    slower=f'{100 * SLOWER - 100:.0f}',
+    builds_table=table(['call', 'ranks', 'runs', 'after over before', 'the MPI itself', 'aim'], lines),
+    mixed_sizes=', '.join(mixed['sizes'].split(',')),
+    mixed_command=data['mixed_command'],
+    mixed_runs=len(mixed['before_ns']),
+    mixed_before=span(mixed['before_ns']),
+    mixed_after=span(mixed['after_ns']),
+    mixed_part=f'{min(mixed["after_ns"]) / min(mixed["before_ns"]):.2f}',
+  )
+
+
+def page():
+  it = Page('as-programs-call')
+  fill_requests(it)
+  fill_builds(it)
+  return it
+
+
