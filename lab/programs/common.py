@@ -234,6 +234,7 @@ def cpu_name():
 def circumstances(options, application):
   return {'date': datetime.date.today().isoformat(), 'commit': commit_of(options.build),
           'kernel': f'{platform.system()} {platform.release().partition("-")[0]}', 'caches': caches(),
+          'numa_nodes': len(list(pathlib.Path('/sys/devices/system/node').glob('node[0-9]*'))),
           'clock': first_line('/sys/devices/system/clocksource/clocksource0/current_clocksource'),
           'binding': application.bindings(options)}
 
