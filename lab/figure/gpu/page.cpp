@@ -3,11 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "lab/figure/gpu/gpu_figure.hpp"
+#include "lab/figure/results.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -23,7 +23,7 @@ ordered_json row_json(const GpuRow& one) {
   ordered_json json = {{"size", one.size}};
   json.update(to_json(one.row));
   for (const char* time : {"mpi_us", "quadrille_us"}) {
-    json[time] = std::strtod(fmt::format("{:.4g}", json[time].get<double>()).c_str(), nullptr);
+    json[time] = four_digits(json[time].get<double>());
   }
   for (const char* needless : {"nodes",
                                "ratio",
