@@ -36,7 +36,7 @@ def parts():
   found = {}
   for build in ('openmpi', 'mpich'):
     found |= {f'{build}-units': tests_of(build, UNITS),
-              f'{build}-tools': tests_of(build, TOOLS),
+              f'{build}-tools': ['env', 'QUADRILLE_TEST_ALL_PAGES=1', *tests_of(build, TOOLS)],
               f'{build}-mpi': tests_of(build, '^mpi$', '--without', '^(mpi-device|fuzz)$'),
               f'{build}-device': tests_of(build, '^mpi-device$', '--without', '^clients$'),
               f'{build}-examples': tests_of(build, '^examples$'),

@@ -1,12 +1,12 @@
 # A browser without a screen; sourced after common.sh. Skipped where there is no Chromium.
-for name in chromium chromium-browser google-chrome google-chrome-stable; do
-  browser=$(command -v "$name") && break
-done
-[ -n "$browser" ] || { echo "no Chromium on this machine"; exit 77; }
+python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import chromium; sys.exit(not chromium.program())' "$(dirname "$0")" ||
+  { echo "no Chromium on this machine"; exit 77; }
 
-# dom ADDRESS: the page as the browser has it when its scripts have run.
-dom() {
-  HOME="$work" timeout 200 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" \
-    --virtual-time-budget=1000000 --dump-dom "$1" >"$work/dom" 2>"$work/err" || fail "$browser: $(tail -n 5 "$work/err")"
+# browse OPTION...: page_looks.py with these; one browser for all. Pictures to look at are in build/looks.
+browse() {
+  timeout 220 python3 "$(dirname "$0")/page_looks.py" --pictures "$(dirname "$0")/../../build/looks" ${QUADRILLE_TEST_ALL_PAGES:+--all-pictures} "$@" >"$work/looks" 2>&1 ||
+    fail "looks: $(head -n 20 "$work/looks")"
 }
-has() { grep -qF -- "$1" "$work/dom" || fail "no '$1' in the page: $(grep -o 'id="autotest"[^<]*' "$work/dom") $(grep -o 'id="status"[^<]*' "$work/dom")"; }
+# dom FILE: what `has` looks at from now on, a page that `browse --dom` wrote.
+dom() { dom="$work/$1"; }
+has() { grep -qF -- "$1" "$dom" || fail "no '$1' in $dom: $(grep -o 'id="autotest"[^<]*' "$dom") $(grep -o 'id="status"[^<]*' "$dom")"; }
