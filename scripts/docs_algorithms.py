@@ -23,7 +23,7 @@ ENGINES = {
     'node-neighbors': 'shared memory inside a node',
     'neighbor-copies': 'copies between the ranks of a node',
     'copy-to-cpu': 'its inner algorithm',
-    'device-pipeline': 'copies over memory of the host, in chunks, from and to the memory of devices',
+    'device-pipeline': 'copies through host memory, in chunks, from and to device memory',
     'device-pull': 'copies between the ranks of a node, in the memory of devices',
     'mpi': "the MPI's own collective",
 }
@@ -34,7 +34,7 @@ NEEDS = {
     'load_store': 'all buffers of a node within reach of load and store',
     'isomorphic': 'a Cartesian or isomorphic communicator',
     'equal_sizes': 'sizes of blocks that all ranks know',
-    'device_mpi': "an MPI that takes a device's memory (gpu.md)",
+    'device_mpi': 'an MPI that supports device memory (gpu.md)',
 }
 HEAD = """# Algorithms
 

@@ -26,7 +26,7 @@ bool read_number(const std::string& text, std::size_t most, std::size_t& value) 
 }
 
 void warn(Config& config, const char* name, const std::string& value, const std::string& why) {
-  config.warnings.push_back(fmt::format("{}=\"{}\" is ignored: {}", name, value, why));
+  config.warnings.push_back(fmt::format("{}={}: {}; ignored", name, value, why));
 }
 
 void read_switch(Config& c, const char* name, const std::string& value, bool& on) {
@@ -34,7 +34,7 @@ void read_switch(Config& c, const char* name, const std::string& value, bool& on
   if (const std::optional<bool> read = switch_of(value)) {
     on = *read;
   } else {
-    warn(c, name, value, "it must be on or off");
+    warn(c, name, value, "expected on or off");
   }
 }
 
@@ -74,7 +74,7 @@ Config read_config(std::string (*get)(const char*)) {
   }
   if (const std::string text = get("QUADRILLE_INBOX"); !text.empty()) {
     if (!read_number(text, SIZE_MAX, c.inbox_limit)) {
-      warn(c, "QUADRILLE_INBOX", text, "it must be a number of bytes");
+      warn(c, "QUADRILLE_INBOX", text, "expected a number of bytes");
     }
   }
   if (const std::string text = get("QUADRILLE_REACH"); !text.empty()) {
@@ -99,7 +99,7 @@ Config read_config(std::string (*get)(const char*)) {
     if (read_number(text, 1'000'000, calls)) {
       c.setup_after = static_cast<int>(calls);
     } else {
-      warn(c, "QUADRILLE_SETUP_AFTER", text, "it must be a number of calls, 0 to 1000000");
+      warn(c, "QUADRILLE_SETUP_AFTER", text, "expected a number of calls, 0 to 1000000");
     }
   }
   if (const std::string text = get("QUADRILLE_AWAY_STEPS"); !text.empty()) {
@@ -107,7 +107,7 @@ Config read_config(std::string (*get)(const char*)) {
     if (read_number(text, 1'000'000, steps) && steps > 0) {
       c.away_steps = static_cast<int>(steps);
     } else {
-      warn(c, "QUADRILLE_AWAY_STEPS", text, "it must be a number of messages, 1 to 1000000");
+      warn(c, "QUADRILLE_AWAY_STEPS", text, "expected a number of messages, 1 to 1000000");
     }
   }
   if (const std::string text = get("QUADRILLE_NODE_TREE"); !text.empty() && text != "auto") {
@@ -117,7 +117,7 @@ Config read_config(std::string (*get)(const char*)) {
     } else if (read_number(text, 1024, radix) && radix > 0) {
       c.node_tree = static_cast<int>(radix);
     } else {
-      warn(c, "QUADRILLE_NODE_TREE", text, "it must be auto, flat, or a number of children, 1 to 1024");
+      warn(c, "QUADRILLE_NODE_TREE", text, "expected auto, flat, or a number of children, 1 to 1024");
     }
   }
   if (const std::string text = get("QUADRILLE_TRIALS"); !text.empty() && text != "auto") {
@@ -127,18 +127,18 @@ Config read_config(std::string (*get)(const char*)) {
     } else if (on_or_off.has_value()) {
       c.trials = *on_or_off ? Trials::on : Trials::off;
     } else {
-      warn(c, "QUADRILLE_TRIALS", text, "it must be auto, on, learn or off");
+      warn(c, "QUADRILLE_TRIALS", text, "expected auto, on, learn or off");
     }
   }
   if (const std::string text = get("QUADRILLE_MPI_WAITS"); text == "keep") {
     c.keep_mpi_waits = true;
   } else if (!text.empty() && text != "yield") {
-    warn(c, "QUADRILLE_MPI_WAITS", text, "it must be yield or keep");
+    warn(c, "QUADRILLE_MPI_WAITS", text, "expected yield or keep");
   }
   if (const std::string text = get("QUADRILLE_PROGRESS"); text == "thread") {
     c.progress_thread = true;
   } else if (!text.empty() && text != "calls") {
-    warn(c, "QUADRILLE_PROGRESS", text, "it must be calls or thread");
+    warn(c, "QUADRILLE_PROGRESS", text, "expected calls or thread");
   }
   if (const std::string text = get("QUADRILLE_MPI_DEVICE"); !text.empty()) {
     const std::optional<bool> on_or_off = switch_of(text);
@@ -147,7 +147,7 @@ Config read_config(std::string (*get)(const char*)) {
     } else if (on_or_off.has_value()) {
       c.mpi_device = *on_or_off ? DeviceUse::all : DeviceUse::none;
     } else {
-      warn(c, "QUADRILLE_MPI_DEVICE", text, "it must be on, off or messages");
+      warn(c, "QUADRILLE_MPI_DEVICE", text, "expected on, off or messages");
     }
   }
   if (const std::string text = get("QUADRILLE_DEVICE_KERNELS"); !text.empty()) {
@@ -155,7 +155,7 @@ Config read_config(std::string (*get)(const char*)) {
     if (on_or_off.has_value()) {
       c.device_kernels = *on_or_off;
     } else {
-      warn(c, "QUADRILLE_DEVICE_KERNELS", text, "it must be on or off");
+      warn(c, "QUADRILLE_DEVICE_KERNELS", text, "expected on or off");
     }
   }
   for (const std::string& problem : memory::read_heap_settings(get).problems) c.warnings.push_back(problem);
@@ -192,7 +192,7 @@ Config& config() {
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
       const std::string name(*entry, std::strcspn(*entry, "="));
       const std::string guess = guess_variable(name);
-      if (!guess.empty()) made->warnings.push_back(fmt::format("{} means nothing; {} is meant?", name, guess));
+      if (!guess.empty()) made->warnings.push_back(fmt::format("unknown variable {}; did you mean {}?", name, guess));
     }
     return made;
   }();

@@ -241,7 +241,7 @@ TEST(ProofTest, SizesThatAreTold) {
   tell(2);  // more than it need, as SLOAV does
   EXPECT_EQ(verify(schedules, one_node(4), kAlltoallv).what, "");
   tell(0);
-  expect_wrong(verify(schedules, one_node(4), kAlltoallv), "sizes: nobody tells rank");
+  expect_wrong(verify(schedules, one_node(4), kAlltoallv), "sizes: no message");
   tell(3);
   expect_wrong(verify(schedules, one_node(4), kAlltoallv), "the sizes of 3 of 2 blocks; that expects 3");
 }

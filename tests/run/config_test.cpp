@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "text/codes.hpp"
+
 namespace quadrille::team {
 namespace {
 
@@ -122,6 +124,17 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_MPI_WAITS", "keep"}}))) << "each rank waits as it likes";
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_PROGRESS", "thread"}}))) << "each rank goes on as it likes";
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_STREAM", "on"}}))) << "each rank copies as it likes";
+}
+
+TEST(CodesTest, StandAtTheEndOfALine) {
+  const std::string line = text::with_code("not used: no (good) reason", text::code_not_used);
+  EXPECT_EQ(line, "not used: no (good) reason (code=not-used)");
+  EXPECT_EQ(text::code_of(line), text::code_not_used);
+  EXPECT_EQ(text::without_code(line), "not used: no (good) reason");
+  for (const std::string_view other : {"not used", "a (code=x) b", "(good)", ""}) {
+    EXPECT_EQ(text::code_of(other), "") << other;
+    EXPECT_EQ(text::without_code(other), other);
+  }
 }
 
 }  // namespace
