@@ -224,7 +224,8 @@ void explain_not_taken(Team& team, const run::Call& call, bool persistent) {
   const std::string why = fmt::format("{}; {}", form, why_not_taken(team, persistent));
   const bool lacks_progress =
       team.eligible && !team.taken.is_coming && why_not_ready(team, persistent) == team::Passed::no_progress;
-  team::explain(team, call.collective, 0, "mpi", lacks_progress ? text::with_code(why, text::code_no_progress) : why);
+  team::explain(team, call.collective, 0, "mpi",
+                lacks_progress ? text::with_code(why, text::code_lacks_progress) : why);
 }
 
 bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int& error) {

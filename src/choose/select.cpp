@@ -56,6 +56,7 @@ Selection select_by_rules(const GlobalKey& key) {
   const std::string obstacle = why_no_inbox(key);
   Selection selection{plain(key.collective, "mpi"), obstacle.empty() ? too_large(key) : obstacle};
   selection.lacks_inboxes = key.nodes == 1 && !key.inbox;
+  if (selection.lacks_inboxes) selection.why.clear();
   return selection;
 }
 

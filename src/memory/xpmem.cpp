@@ -44,7 +44,7 @@ constinit Offered offered;
 
 std::string load_xpmem(const char* name, XpmemCalls& calls) {
   void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return std::string("not found: ") + name;
+  if (library == nullptr) return std::string(name) + " not found";
   XpmemCalls found;
   if (!look_up(library, "xpmem_version", found.version) || !look_up(library, "xpmem_make", found.make) ||
       !look_up(library, "xpmem_remove", found.remove) || !look_up(library, "xpmem_get", found.get) ||

@@ -13,7 +13,7 @@ inline constexpr std::string_view code_not_used = "not-used";
 inline constexpr std::string_view code_missing = "no-";
 
 // Forwarded, because this MPI makes no progress on nonblocking calls of ours while the program waits in it.
-inline constexpr std::string_view code_no_progress = "no-progress";
+inline constexpr std::string_view code_lacks_progress = "lacks-progress";
 
 inline constexpr std::string_view code_begin = " (code=";
 

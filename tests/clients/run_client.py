@@ -89,7 +89,7 @@ def problems_of_forms(text, arguments):
       lines = re.findall(rf'quadrille: {collective} on .* -> ([^:\s]+): (?:{form}; )?(.*)', text)
       if served and not any(by != 'mpi' for by, _ in lines):
         problems.append(f'{form} {collective} was never served: {lines}')
-      by_the_mpi = all(by == 'mpi' for by, _ in lines) and any('(code=no-progress)' in why for _, why in lines)
+      by_the_mpi = all(by == 'mpi' for by, _ in lines) and any('(code=lacks-progress)' in why for _, why in lines)
       if not served and not by_the_mpi:
         problems.append(f'{form} {collective} was not given to the MPI for the reason that it has no progress: {lines}')
   return problems

@@ -54,7 +54,7 @@ TEST(ProofTest, WrongPeer) {
   schedules[1].messages[0].peer = 3;  // was 2
   expect_wrong(check(schedules), "matching: rank 2 receives from rank 1 more often than that sends");
   schedules[1].messages[0].peer = 1;
-  expect_wrong(check(schedules), "form: rank 1, round 0: send to 1, which is no other rank");
+  expect_wrong(check(schedules), "form: rank 1, round 0: send to 1, which is not another rank");
 }
 
 TEST(ProofTest, MissingReceive) {

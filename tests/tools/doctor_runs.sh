@@ -8,7 +8,7 @@ expect 0 - "quadrille run -- $MPIRUN -n 2 $PROGRAM input" $doctor --no-trial -- 
 expect 1 - "launcher 'mpirun.nowhere' is not found" $doctor -- mpirun.nowhere -n 2 "$PROGRAM"
 expect 1 - "is not an MPI program" $doctor -- "$MPIRUN" -n 2 /bin/ls
 expect 1 - "QUADRILLE=off: nothing is served" env QUADRILLE=off $doctor
-expect 0 - "QUADRILLE_ALGORITM is not known" env QUADRILLE_ALGORITM=alltoall=ring $doctor
+expect 0 - "unknown variable QUADRILLE_ALGORITM" env QUADRILLE_ALGORITM=alltoall=ring $doctor
 expect 2 1 "unknown option or argument: --explode; see 'quadrille doctor --help'" $doctor --explode
 expect 0 - "ranks reach each other's memory by" $doctor --no-trial
 

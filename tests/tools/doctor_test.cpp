@@ -185,7 +185,7 @@ TEST(Doctor, JudgesWhatLaunchersSay) {
   EXPECT_EQ(short_of(judge_trial(told + "quadrille: other words (code=not-used)\n", "", text)),
             "good trial, good measured, good quiet, bad trial");
   for (const std::string line : {"quadrille: cma-read is unavailable, not used", "quadrille: x (code=no-xpmem)",
-                                 "quadrille: x (code=no-progress)", "x (code=not-used)"}) {
+                                 "quadrille: x (code=lacks-progress)", "x (code=not-used)"}) {
     EXPECT_EQ(short_of(judge_trial(told + line + "\n", "", text)), "good trial, good measured, good quiet") << line;
   }
   EXPECT_EQ(short_of(judge_trial(told + told, "", text)), "good trial, good measured, good quiet, bad trial")

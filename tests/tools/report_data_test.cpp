@@ -351,7 +351,7 @@ TEST(ReportCases, WhatCannotBeMadeAgainSaysWhy) {
                   call("alltoall", 2, 64), call("alltoall", 3, 64), call("alltoall", 4, 64), call("alltoallv", 0, 64)});
   const auto all = calls_to_replay(data);
   const std::vector<std::string> words = {"several kinds", "neighbours",  "intercommunicator", "too many ranks",
-                                          "one rank",      "a few calls", "counts of one call"};
+                                          "one rank",      "short-lived", "counts of one call"};
   ASSERT_EQ(all.size(), words.size());
   for (std::size_t c = 0; c < all.size(); ++c) EXPECT_THAT(all[c].why, HasSubstr(words[c]));
 }

@@ -12,7 +12,6 @@
 
 #include "text/bytes.hpp"
 #include "tool/bench/neighborhood_text.hpp"
-#include "tool/line/help.hpp"
 #include "tool/line/progress.hpp"
 
 namespace quadrille::tools {
@@ -374,8 +373,6 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       ->needs(overlap)
       ->default_str("0");
   command.add_option("--csv", options.csv_file, "Write the rows to this file as CSV")->check(not_empty);
-  show_first(command,
-             {"--sizes", "--algorithms", "--distribution", "--memory", "--device", "--overlap", "--json", "--csv"});
   command.parse_complete_callback([&command, &options] {
     if (const std::string problem = understand_nodes(options.layout, options.nodes); !problem.empty()) {
       throw CLI::ParseError(problem, CLI::ExitCodes::ValidationError);
