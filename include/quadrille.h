@@ -86,11 +86,11 @@ QUADRILLE_EXPORT int Quadrille_Allgatherv(const void* sendbuf, int sendcount, MP
  * source are in the order in which it named them. */
 typedef struct {
   int nsources;      /* number of blocks */
-  int* sources;      /* [nsources] rank that sent the block; NULL if there is none */
+  int* sources;      /* [nsources] rank that sent the block; NULL without blocks */
   MPI_Count* counts; /* [nsources] elements of recvtype; may be 0 */
   MPI_Aint* displs;  /* [nsources] start of the block in data, in extents of recvtype */
   void* data;        /* all elements, one block behind the other, aligned to 64 bytes where the lower
-                        bound of recvtype is 0; NULL if there is no element. Gaps are undefined */
+                        bound of recvtype is 0; NULL without elements. Gaps are undefined */
   void* memory;      /* Quadrille's own: what all of this lies in */
 } Quadrille_Received;
 
@@ -104,17 +104,17 @@ typedef struct {
  *                  too: it arrives as an entry with count 0
  *   sdispls        [ndestinations] start of each block, in extents of sendtype
  *   sendtype       ignored if there is no element to send
- *   recvtype       what the blocks become here. The ranks may give different types, if each block is a
+ *   recvtype       what the blocks become here. The ranks may give different types, if each block has a
  *                  whole number of elements of its receiver's type, of the same basic types
  *   received       filled in. What it held is not looked at; free it with Quadrille_Received_free. After
  *                  an error it is empty
  * The arrays may be NULL if ndestinations is 0. The memory needed is about twice what arrives.
  * Errors: MPI_ERR_COMM for the null communicator or an intercommunicator. MPI_ERR_COUNT for a negative
  * ndestinations or count, MPI_ERR_ARG for a null array or `received`, MPI_ERR_RANK for a destination that
- * is no rank of comm (MPI_PROC_NULL is none), MPI_ERR_BUFFER for a null sendbuf with data in it, and
+ * is not a rank of comm (nor is MPI_PROC_NULL), MPI_ERR_BUFFER for a null sendbuf with data in it, and
  * MPI_ERR_TYPE for what the MPI does not take as a committed datatype. If any rank makes one of these
  * mistakes, nothing is delivered and the call fails on all ranks: there with its own error, elsewhere with
- * one of the others'. Of one rank alone are MPI_ERR_TYPE, if a block is no whole number of elements of
+ * one of the others'. Of one rank alone are MPI_ERR_TYPE, if a block is not a whole number of elements of
  * recvtype, and MPI_ERR_NO_MEM.
  * Algorithms: "consensus" (Hoefler, Siebert and Lumsdaine, PPoPP 2010, algorithm 2) and "bruck" (the
  * rounds of Bruck et al., IEEE TPDS 1997). */
@@ -157,7 +157,7 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall(const void* sendbuf, int sendco
                                                  void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 
 /* As Quadrille_Neighbor_alltoall; sizes and places of the blocks differ.
- *   sendcounts, recvcounts  [destinations], [sources] elements of each block; 0 is no message
+ *   sendcounts, recvcounts  [destinations], [sources] elements of each block; 0: no message
  *   sdispls, rdispls        [destinations], [sources] start of each block, in extents of the type
  * Errors: those of MPI_Neighbor_alltoallv. */
 QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
@@ -207,7 +207,7 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw(const void* sendbuf, int send
  * process at +offset i, and block i of its receive blocks comes from the process at -offset i. Since all ranks
  * know each other's neighbours, messages can be combined (Träff et al., section 2, listing 1). Collective over
  * cartcomm.
- *   cartcomm  a Cartesian communicator. Outside of a dimension that is not periodic there is nobody
+ *   cartcomm  a Cartesian communicator. Dimensions that are not periodic have no neighbours beyond their ends
  *   s         number of offsets, 0 or more, the same at all ranks
  *   offsets   [s * d] offset i in dimension j is offsets[i * d + j], in processes; d dimensions. The same list in
  *             the same order at all ranks. Offsets may be zero, negative, larger than the extent of the
@@ -246,15 +246,15 @@ QUADRILLE_EXPORT int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted);
 
 /* ---- Requests: nonblocking and persistent calls ----
  *
- * A request is a call that is started and completed apart. Between start and completion the send buffer may not be
+ * A request is a call whose start and completion are separate. Between start and completion the send buffer may not be
  * written to and the receive buffer not be touched. A request belongs to one rank; its functions but the makers are
  * local. A request outlives its communicator: it can be completed, and a persistent one started, as before; the last
  * one that is freed then frees what is left of the communicator, and errors are raised on MPI_COMM_WORLD. Complete all
  * requests, and free the persistent ones, before MPI_Finalize.
  *
- * Test, Wait and the others below go on with all requests of this process that are under way, and so do blocking calls
- * of Quadrille while they wait for ranks of the node; nothing else does. So a rank that has started a request must come
- * to one of these before it waits for others in another way.
+ * All pending requests of this process make progress in Test, Wait and the others below, and in blocking calls of
+ * Quadrille that wait for ranks of the node; nowhere else. So a rank that has started a request must call one of these
+ * before it waits for other ranks in another way.
  *
  * Inside a node requests run through inboxes and rings, whatever a blocking call would choose: in the other ways a rank
  * would have to wait for others in the middle. Algorithms over messages run as they do in blocking calls.
@@ -264,7 +264,7 @@ typedef struct Quadrille_Request_state* Quadrille_Request;
 
 /* Nonblocking calls: started by the call itself. All ranks of `comm` start their nonblocking calls on it in one order,
  * and in one order with other collectives; they may complete them in any. The first Quadrille call on a communicator
- * waits for the other ranks, and so does the first nonblocking one. Any number may be under way: a few of a
+ * waits for the other ranks, and so does the first nonblocking one. Any number may be pending: a few of a
  * communicator move their data at the same time, and the others follow in the order of their starts. Arguments up to
  * `comm` are those of the blocking function. Buffers are needed until the call is complete; datatypes and arrays of
  * arguments are not needed after it was made. What Quadrille does not serve is started by the MPI's own nonblocking
@@ -362,7 +362,7 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int
                                                         Quadrille_Request* request);
 
 /* Starts a persistent request; all ranks of its communicator start it, as often as each other. Several requests may be
- * under way, on one communicator too, and other calls as well; their order may differ from rank to rank.
+ * pending, on one communicator too, and other calls as well; their order may differ from rank to rank.
  *   request  a request that is not active: after a start Wait, or Test with flag 1, must have completed it, even if its
  *            data have arrived
  * Errors: MPI_ERR_REQUEST for a null request, one that is active, or one of a nonblocking call; those of the messages.
@@ -571,7 +571,7 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init_c(const void* sendbuf, M
  * finds what has come. Nothing waits on the host, and the call may return before the other ranks have come to it. The
  * first call on a communicator waits for them. A program gets MPI_THREAD_MULTIPLE for that; without it, and where else
  * the driver does not serve (docs/gpu.md), the call waits for the stream and the other ranks before it returns,
- * which is no error.
+ * without an error.
  *
  * All ranks enqueue their calls on a communicator in one order, among each other and with its other collectives.
  * Buffers are a device's memory or the host's, and are needed until the stream has passed the call; datatypes and
@@ -582,8 +582,8 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init_c(const void* sendbuf, M
  * those of the blocking function; MPI_IN_PLACE too. stream   a CUstream, cudaStream_t or hipStream_t of this process.
  * NULL is the legacy NULL stream of the current context, and so is 1 (CU_STREAM_LEGACY); 2 (CU_STREAM_PER_THREAD) is
  * that of the calling thread. Of no meaning if the program has loaded no driver Errors: MPI_ERR_ARG for a stream that
- * captures, which is left as it is, for one that is none, and for what Quadrille_Alltoall_init says MPI_ERR_ARG to: the
- * call does not take part then. MPI_ERR_COMM for the null communicator or an intercommunicator; MPI_ERR_NO_MEM.
+ * captures, which is left unchanged, for an invalid stream, and for what Quadrille_Alltoall_init says MPI_ERR_ARG to:
+ * the call does not take part then. MPI_ERR_COMM for the null communicator or an intercommunicator; MPI_ERR_NO_MEM.
  * MPI_ERR_OTHER if the driver refuses in the middle: then the call takes part, and what it sends and receives is
  * undefined. After any other error the call has been enqueued: it is that of an earlier one on the communicator, as
  * Quadrille_Enqueue_status tells it. */

@@ -75,7 +75,7 @@ class Adviser {
       lines.insert(lines.end() - 1, fmt::format("export QUADRILLE_ALGORITHM='{}'", forced));
       const std::string saves = fmt::format(
           "Forced for these collectives, other algorithms were faster than what Quadrille chooses: about {} "
-          "less of a rank's time in the calls that were made again. The choice is for this number of ranks "
+          "less of a rank's time in the replayed calls. The choice is for this number of ranks "
           "and these sizes.",
           seconds_text(saved_by_force()));
       all.push_back({{"text", saves}, {"lines", std::move(lines)}});
@@ -135,7 +135,7 @@ class Adviser {
 
   ReportData about_quadrille() const {
     const std::string times = fmt::format(
-        "The blocking calls that were made again take {} of a rank in the run by the MPI alone, {} by "
+        "The replayed blocking calls take {} of a rank in the run by the MPI alone, {} by "
         "Quadrille",
         seconds_text(quadrille_.before), seconds_text(quadrille_.after));
     if (quadrille_.gains()) {

@@ -45,7 +45,7 @@ ReportData times_of(const RunOptions& run, const std::string& folder, const std:
   const Prepared prepared = prepare_run(run);
   const std::string tool = prepared.status == 0 ? tool_for(prepared.abi) : "";
   if (tool.empty()) {
-    problem = fmt::format("there is no tool for {} here", title_of(prepared.abi));
+    problem = fmt::format("no tool for {} found", title_of(prepared.abi));
     return nullptr;
   }
   const std::string program = prepared.command.programs.empty() ? "" : prepared.command.programs.front().path;
@@ -53,12 +53,12 @@ ReportData times_of(const RunOptions& run, const std::string& folder, const std:
                                     {tool, "report", "--replay-cases", cases, "--replay-times", times,
                                      "--replay-program", std::filesystem::absolute(program).string()});
   if (words.empty()) {
-    problem = "the command does not say where its program stands";
+    problem = "cannot find the program in the command";
     return nullptr;
   }
   Progress progress(true);
   const auto show = [&](int passed) {
-    progress.show(fmt::format("making the calls again, {} s: {}", passed, last_line(output)));
+    progress.show(fmt::format("replaying the calls, {} s: {}", passed, last_line(output)));
   };
   const int most = std::max(least_seconds, static_cast<int>(patience * seconds));
   const int status = run_quietly(with_settings(words, prepared.launcher_abi), output, most, show);
@@ -95,7 +95,7 @@ void add_replay(const RunOptions& run, const std::string& folder, double seconds
   std::string problem;
   const ReportData times = times_of(run, folder, replayed, seconds, problem);
   if (!problem.empty()) {
-    complain("the calls were not made again: " + problem);
+    complain("the calls were not replayed: " + problem);
     data["replay"] = {{"problem", problem}};
     return;
   }

@@ -31,16 +31,16 @@ std::string why_not_again(const ReportData& data, const ReportData& call) {
   Collective collective{};
   if (!choose::collective_from_name(call["collective"].get<std::string>(), collective)) return "an unknown collective";
   if (collective == Collective::exchange) return "Quadrille's own sparse exchange, which no MPI has";
-  if (call["form"] == "persistent") return "a request that is made; its starts are made again";
-  if (call["form"] == "enqueued") return "calls that take their place in a device's stream";
-  if (number < 0) return "calls of several kinds, which had no room of their own";
+  if (call["form"] == "persistent") return "the making of a request; its starts are replayed";
+  if (call["form"] == "enqueued") return "calls enqueued in a device's stream";
+  if (number < 0) return "calls of several kinds, for which the record had no room";
   const ReportData& communicator = data["communicators"][static_cast<std::size_t>(number)];
   if (communicator["inter"].get<bool>()) return "an intercommunicator";
-  if (communicator["world_ranks"].empty()) return "a communicator of so many ranks that they were not recorded";
+  if (communicator["world_ranks"].empty()) return "a communicator with too many ranks to be recorded";
   if (!are_of_the_world(data, communicator["world_ranks"])) return "a communicator with ranks of several programs";
   if (communicator["ranks"] == 1) return "a communicator of one rank";
   if (communicator["made"] > 1 && call["calls"].get<double>() <= first_calls * communicator["made"].get<double>()) {
-    return "communicators that live for a few calls: the first calls on one go to the MPI (QUADRILLE_SETUP_AFTER)";
+    return "short-lived communicators: their first calls are forwarded to the MPI (QUADRILLE_SETUP_AFTER)";
   }
   if (is_neighbor(collective)) {
     if (std::string why = why_no_graph(communicator); !why.empty()) return why;

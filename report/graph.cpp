@@ -44,7 +44,7 @@ std::string why_no_graph(const ReportData& communicator) {
   if (sources.size() != ranks || destinations.size() != ranks) return "not all ranks have left their neighbours";
   const int count = static_cast<int>(ranks);
   if (!are_ranks_below(count, sources) || !are_ranks_below(count, destinations) || !ends_match(sources, destinations)) {
-    return "ranks that do not agree on who sends to whom";
+    return "sources and destinations of the ranks do not match";
   }
   return edges_in(graph) == 0 ? "ranks without neighbours" : "";
 }

@@ -33,7 +33,7 @@ using Json = nlohmann::ordered_json;
 constexpr double seconds_of_screening = 0.06, seconds_of_repeat = 0.25;
 constexpr int repeats = 3;
 constexpr double share_of_screening = 0.4, share_of_trials = 0.3;
-constexpr const char* no_time = "there was no time left for it";
+constexpr const char* no_time = "no time was left";
 // A case takes that many calls before something is measured: by the MPI and Quadrille, twice each.
 constexpr double calls_before_measuring = 4;
 

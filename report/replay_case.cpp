@@ -113,7 +113,7 @@ std::string ReplayCase::prepare() {
   const std::size_t have = available_memory();
   const std::size_t need = is_member() ? 3 * buffer_bytes(case_) * static_cast<std::size_t>(world_.ranks_here) : 0;
   const bool fits = why_too_large(case_).empty() && (have == 0 || need < have / 10 * 9);
-  if (sum_over_ranks(fits ? 0 : 1, world_) > 0) return "there is not enough memory for it";
+  if (sum_over_ranks(fits ? 0 : 1, world_) > 0) return "not enough memory";
   if (is_member()) data_.emplace(case_);
   if (!add("mpi") || !add("default")) {
     return form_ == CallForm::persistent ? "the MPI has no such request, or no communicator left" : no_communicator;

@@ -80,8 +80,9 @@ int report_stored(const ReportOptions& options) {
   }
   const ReportData data = ReportData::parse(text, nullptr, false);
   if (!data.is_object() || !data.contains("format") || data["format"] != format_of_data) {
-    return complain_with(bad_options,
-                         fmt::format("'{}' is no data of this version's 'quadrille report --data'", options.data));
+    return complain_with(
+        bad_options,
+        fmt::format("--data={}: expected a file of this version's 'quadrille report --data'", options.data));
   }
   const std::string problem = why_not_writable(options.output);
   if (!problem.empty()) return complain_with(bad_options, problem);

@@ -1,4 +1,4 @@
-"""Reads what a program says of itself (`quadrille --help`, `quadrille bench --help`, `quadrille-lab --help`): the one source of
+"""Reads what a program prints about itself (`quadrille --help`, `quadrille bench --help`, `quadrille-lab --help`): the one source of
 manual pages and completions."""
 import dataclasses
 import re
@@ -102,7 +102,12 @@ def parse(name, text):
 
 
 def help_of(tool, *words):
-  return subprocess.run([tool, *words, '--help'], check=True, capture_output=True, text=True).stdout
+  """All options: of `--help-all` where there is one."""
+  def said(flag):
+    return subprocess.run([tool, *words, flag], check=True, capture_output=True, text=True).stdout
+
+  text = said('--help')
+  return said('--help-all') if '  --help-all' in text else text
 
 
 def read_all(tool):

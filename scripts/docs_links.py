@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every link between the project's documents leads to a file and a heading that exist.
+"""Checks that every link between the project's documents, and every document named in a comment of the code, exists.
 
   docs_links.py [FOLDER]     FOLDER: the root of the project (default: this one)
 """
@@ -10,6 +10,9 @@ import sys
 
 LINK = re.compile(r'\[[^\]]*\]\(([^)\s]+)\)')
 FENCE = re.compile(r'^```.*?^```', re.MULTILINE | re.DOTALL)
+CODE = {'.cpp', '.hpp', '.c', '.h', '.py', '.sh', '.cmake', '.txt', '.f90', '.html', '.js'}
+# docs/tuning.md#trying behind the start of a comment.
+NAMED = re.compile(r'(?:(?<!:)//|#\s|^[ \t]*\*)[^\n]*?(?<![\w/.-])(docs/[\w/-]+\.md)(?:#([\w-]*\w))?', re.M)
 LEFT_OUT = {'build', '.git', '.venv', 'node_modules'}
 
 
@@ -42,14 +45,29 @@ def broken_links(path, root):
       yield f'{where}: {target}: no such heading'
 
 
+def sources(root):
+  return [path for path in sorted(root.rglob('*')) if path.suffix in CODE and path.is_file()
+          and not LEFT_OUT & set(path.relative_to(root).parts)]
+
+
+def broken_names(path, root):
+  for name, anchor in ((one[1], one[2]) for one in NAMED.finditer(path.read_text(errors='replace'))):
+    file = root / name
+    if not file.exists():
+      yield f'{path.relative_to(root)}: {name}: no such file'
+    elif anchor and anchor not in anchors(file):
+      yield f'{path.relative_to(root)}: {name}#{anchor}: no such heading'
+
+
 def main():
   root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else
                       pathlib.Path(__file__).parent.parent).resolve()
   found = documents(root)
-  broken = [line for path in found for line in broken_links(path, root)]
+  code = sources(root)
+  broken = [line for path in found for line in broken_links(path, root)] + [line for path in code for line in broken_names(path, root)]
   for line in broken:
     print(line, file=sys.stderr)
-  print(f'{len(found)} documents, {len(broken)} broken links')
+  print(f'{len(found)} documents, {len(code)} sources, {len(broken)} broken links')
   return 1 if broken or not found else 0
 
 

@@ -48,7 +48,7 @@ class Totals:
     self.runs += 1
     for name, count in re.findall(r'^fuzz: calls (\S+) (\d+)', output, re.M):
       self.calls[name] += int(count)
-    for served, passed in re.findall(r'summary: (\d+) calls served, (\d+) passed', output):
+    for served, passed in re.findall(r'summary: (\d+) calls served, (\d+) forwarded', output):
       self.explained_runs += 1
       self.served += int(served)
       self.passed += int(passed)
@@ -63,7 +63,7 @@ class Totals:
       lines.append(f'  {call:32} {self.calls[call]:>9}')
     if self.explained_runs:
       lines.append(f'  of {self.served + self.passed} calls that were counted in {self.explained_runs} runs with '
-                   f'QUADRILLE_EXPLAIN {self.served} were served, {self.passed} passed to the MPI')
+                   f'QUADRILLE_EXPLAIN {self.served} were served, {self.passed} forwarded to the MPI')
       kinds = sorted({kind for kind, _ in self.ways})
       lines.append('  kinds of calls that were explained, served and passed: '
                    + ', '.join(f'{k} {self.ways[k, "served"]} {self.ways[k, "passed"]}' for k in kinds))

@@ -82,13 +82,36 @@ def see_also(command):
   return parent + sibling + [('quadrille', 3)]
 
 
+def is_exit_status(paragraph):
+  return paragraph[0].strip().startswith('The exit status')
+
+
+def exit_status_lines(command):
+  """What the help says of it, or the usual."""
+  said = [line.strip() for paragraph in command.description if is_exit_status(paragraph) for line in paragraph]
+  said = said or ['The exit status is 0 on success and 1 on failure.']
+  return ['.SH EXIT STATUS', *map(escape, said), 'A wrong command line gives 2.']
+
+
+def environment_lines(command):
+  """All variables on the page of a program; on that of a subcommand those that its help names."""
+  words = ' '.join([*(line for paragraph in command.description for line in paragraph), *command.examples,
+                    *(line for option in command.options for line in option.text)])
+  named = [one for one in variables() if command.subcommands or re.search(rf'{one[0]}(?!\w)', words)]
+  out = ['.SH ENVIRONMENT']
+  for name, meaning, default in named:
+    out += ['.TP', f'\\fB{escape(name)}\\fR', escape(meaning) + '.', '.br', f'Default: {escape(default)}.']
+  return out + ([] if command.subcommands else ['.PP', '\\fBquadrille\\fR(1) lists all variables.'])
+
+
 def command_page(command, version):
   page = command.name.replace(' ', '-')
   out = header(page, 1, version)
   out += ['.SH NAME', f'{escape(page)} \\- {escape(command.line)}', '.SH SYNOPSIS', *usage_lines(command.usage)]
-  if command.description:
+  description = [paragraph for paragraph in command.description if not is_exit_status(paragraph)]
+  if description:
     out.append('.SH DESCRIPTION')
-    for paragraph in command.description:
+    for paragraph in description:
       out += ['.PP', *[escape(line.strip()) for line in paragraph]]
   if command.arguments:
     out += ['.SH ARGUMENTS', *option_lines(command.arguments)]
@@ -97,9 +120,7 @@ def command_page(command, version):
     out.append('.SH COMMANDS')
     for sub, line in command.subcommands:
       out += ['.TP', f'\\fB{escape(page)}\\-{escape(sub)}\\fR(1)', escape(line)]
-    out.append('.SH ENVIRONMENT')
-    for name, meaning, default in variables():
-      out += ['.TP', f'\\fB{escape(name)}\\fR', escape(meaning) + '.', '.br', f'Default: {escape(default)}.']
+  out += exit_status_lines(command) + environment_lines(command)
   if command.examples:
     out += ['.SH EXAMPLES', *example_lines(command.examples)]
   out += ['.SH SEE ALSO', ', '.join(f'\\fB{escape(other)}\\fR({section})' for other, section in see_also(command.name))]

@@ -36,15 +36,15 @@ void add_run(Line& line, RunOptions& options, std::string& abi) {
   CLI::App* command =
       add_command(line, "run", "Start an MPI program with Quadrille's collectives",
                   "\nUsage: quadrille run [--mpi auto|openmpi|mpich] [--explain] -- mpirun -n 4 ./app ...\n\n"
-                  "The command is written as without Quadrille. The program needs no change; its exit status\n"
-                  "and signals pass through.\n\n"
+                  "The command is the one without Quadrille. The program needs no change.\n\n"
+                  "The exit status and all signals are those of the launcher.\n\n"
                   "Examples:\n"
                   "  quadrille run -- mpirun -n 4 ./app input.txt\n"
                   "  quadrille run --explain -- mpirun -n 4 python3 app.py\n"
                   "  QUADRILLE_ALGORITHM=alltoall=pairwise quadrille run -- srun -n 64 ./app\n");
   add_mpi_option(*command, abi, "MPI of the program; auto reads it from the program's libraries");
   command->add_flag("--explain", options.explain,
-                    "Say once per distinct call what was chosen and why (QUADRILLE_EXPLAIN=1)");
+                    "Print once per distinct call what was chosen and why (QUADRILLE_EXPLAIN=1)");
   command->callback([&line, &options, &abi] {
     line.action = [&options, &abi] {
       abi_from_name(abi, options.abi);
@@ -55,18 +55,15 @@ void add_run(Line& line, RunOptions& options, std::string& abi) {
 
 void add_report(Line& line, ReportOptions& options, std::string& abi) {
   CLI::App* command = add_command(
-      line, "report",
-      "Run an MPI program once, and write a page about its collectives: times, traffic, what would be faster",
+      line, "report", "Run an MPI program once and write a page about its collectives: times, traffic, faster choices",
       "\nUsage: quadrille report [--output FILE] [--data FILE] [--no-replay] [--replay-seconds S] [--progress] [--mpi "
       "auto|openmpi|mpich] -- mpirun -n 8 ./app ...\n"
       "       quadrille report --data FILE [--output FILE]\n\n"
-      "The program runs as under 'quadrille run', and its calls of the all-to-all family are recorded. Then those "
-      "that\n"
-      "took most of the time are made again, by the MPI and by Quadrille's algorithms in turns. The page needs no "
-      "network.\n"
-      "Without a command it is made of what --data kept before. The exit status is the program's; if that is 0, it is "
-      "1 if\n"
-      "nothing was recorded or the page could not be written.\n\n"
+      "The program runs as under 'quadrille run', and its calls of the all-to-all family are recorded. Then the\n"
+      "calls that took most of the time are replayed, by the MPI and by Quadrille's algorithms in turns. The page\n"
+      "needs no network. Without a command the page is made from the file of --data.\n\n"
+      "The exit status is the program's; if that is 0, it is 1 if nothing was recorded or the page could not be\n"
+      "written.\n\n"
       "Examples:\n"
       "  quadrille report -- mpirun -n 8 ./app input.txt\n"
       "  quadrille report --output fft.html --data fft.json -- srun -n 64 ./fft\n"
@@ -74,9 +71,9 @@ void add_report(Line& line, ReportOptions& options, std::string& abi) {
       "  QUADRILLE=off quadrille report --no-replay -- mpirun -n 8 ./app\n");
   command->add_option("--output", options.output, "The page")->default_str(options.output);
   command->add_option("--data", options.data,
-                      "JSON of what was recorded and measured: written, or without a command read");
-  command->add_flag("--no-replay", options.no_replay, "Do not make the calls again");
-  command->add_option("--replay-seconds", options.replay_seconds, "Seconds that making the calls again may take")
+                      "JSON of what was recorded and measured: written, or read if there is no command");
+  command->add_flag("--no-replay", options.no_replay, "Do not replay the calls");
+  command->add_option("--replay-seconds", options.replay_seconds, "Time limit of the replay, in seconds")
       ->check(CLI::Range(0.1, 86400.0))
       ->default_str(fmt::format("{}", usual_seconds_of_replay));
   add_progress(*command);
@@ -95,12 +92,13 @@ void add_report(Line& line, ReportOptions& options, std::string& abi) {
 
 void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
   CLI::App* command = add_command(
-      line, "doctor", "Say whether a command would be served, what is in the way, and what to do",
+      line, "doctor", "Check whether a command would be served; report what is wrong and how to fix it",
       "\nUsage: quadrille doctor [--mpi auto|openmpi|mpich] [--no-trial] [--progress] [--json] [-- mpirun -n 4 ./app "
       "...]\n\n"
-      "Looks at the launcher, the program's MPI, tools in front of it, limits, and the ways between ranks, and\n"
+      "Checks the launcher, the program's MPI, interposed tools, limits, and the memory access between ranks, and\n"
       "measures for some seconds with your launcher, its options and the MPI library of the program. Your program\n"
-      "is not started. The exit status is 0 if nothing is in the way, else 1.\n\n"
+      "is not started.\n\n"
+      "The exit status is 0 if no problem was found, else 1.\n\n"
       "Examples:\n"
       "  quadrille doctor\n"
       "  quadrille doctor -- mpirun -n 4 ./app\n"
@@ -120,7 +118,7 @@ void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
 }
 
 void add_info(Line& line, InfoOptions& options) {
-  CLI::App* command = add_command(line, "info", "Show this machine, its MPIs, and what Quadrille can reach on it",
+  CLI::App* command = add_command(line, "info", "Show this machine, its MPIs, and what Quadrille can use on it",
                                   "\nExamples:\n  quadrille info\n  quadrille info --json\n");
   command->add_flag("--json", options.json, "Print JSON");
   // For the child processes that `info` starts for each MPI library and driver; an empty group hides it.
@@ -146,7 +144,7 @@ void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
   command->add_option("--ranks", ranks, "Numbers of ranks: LEAST:MOST or one number")->default_str("1:64");
   command->add_option("--algorithms,--algorithm", options.algorithms, "Only these algorithms");
   command->add_option("--collective", options.collective, "Only this collective");
-  command->add_option("--threads", options.threads, "Threads; 0 means one a processor")
+  command->add_option("--threads", options.threads, "Threads; 0: one per processor")
       ->check(CLI::Range(0, 1024))
       ->default_str("0");
   command->add_option("--orders", options.orders, "Random orders of execution for each case")
@@ -166,9 +164,9 @@ void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
 
 void add_explain(Line& line, ExplainOptions& options, std::string& algorithms) {
   CLI::App* command = add_command(
-      line, "explain", "Say how long each algorithm would take on many nodes, by the cost model, and why",
-      "\nThe fastest comes first, each with its best parameters. Without --model the table of this machine\n"
-      "counts if it has a model ('quadrille tune --model'), else assumed constants.\n\n"
+      line, "explain", "Estimate the time of each algorithm on many nodes by the cost model, and explain it",
+      "\nThe fastest comes first, each with its best parameters. Without --model, the model in this machine's table\n"
+      "applies ('quadrille tune --model'), else assumed constants.\n\n"
       "Examples:\n"
       "  quadrille explain alltoall --nodes 256 --per-node 128 --sizes 64\n"
       "  quadrille explain alltoallv --nodes 16 --per-node 48 --sizes 1K --distribution uniform\n"
@@ -185,14 +183,15 @@ void add_explain(Line& line, ExplainOptions& options, std::string& algorithms) {
   CLI::Option* distribution =
       command->add_option("--distribution", options.distribution, "Sizes of uneven blocks, as in bench")
           ->default_str("equal");
-  command
-      ->add_option("--skew", options.skew, "The busiest rank's blocks are so many times as large as the mean, --sizes")
+  command->add_option("--skew", options.skew, "Block size of the busiest rank, as a multiple of the mean, --sizes")
       ->default_str("1")
       ->excludes(distribution);
-  command->add_option("--processors", options.processors, "Of a node; by default as in the model, else one a rank")
+  command
+      ->add_option("--processors", options.processors,
+                   "Processors of a node; default: as in the model, else one per rank")
       ->check(CLI::Range(1, 1 << 20));
   command->add_flag("--no-load-store", options.no_load_store,
-                    "Ranks of a node do not reach each other's buffers by load and store");
+                    "Assume that ranks of a node cannot access each other's buffers by load and store");
   command->add_option("--algorithms,--algorithm", algorithms, "Only these, with the parameters given, as in bench");
   add_progress(*command);
   command->add_flag("--json", options.json, "Print JSON");
@@ -206,7 +205,7 @@ void add_explain(Line& line, ExplainOptions& options, std::string& algorithms) {
 
 void add_tune(Line& line, TuneOptions& options) {
   CLI::App* command =
-      add_command(line, "tune", "Measure this machine, and keep what serves to choose",
+      add_command(line, "tune", "Measure this machine and save the results, by which algorithms are chosen",
                   "\nTakes some seconds. The table is used by programs with about as many ranks on this "
                   "machine.\n\n"
                   "Examples:\n"
@@ -214,28 +213,26 @@ void add_tune(Line& line, TuneOptions& options) {
                   "  mpirun -n 8 quadrille tune --file table.json   (then QUADRILLE_TUNING=table.json)\n"
                   "  mpirun -n 8 quadrille tune --algorithms --sizes 64:1M:x4\n"
                   "  mpirun -n 8 quadrille tune --algorithms --device cuda\n"
-                  "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille-lab "
+                  "  mpirun -n 64 quadrille tune --model            (one rank per node; see 'quadrille-lab "
                   "show --map')\n"
                   "  mpirun -n 64 quadrille tune --neighbors --neighborhood moore:3,1\n");
   command->add_option("--file", options.file, "Tuning table; by default where the library looks for it");
-  command->add_option("--batches", options.batches, "Batches of calls of each way and size")
+  command->add_option("--batches", options.batches, "Batches of calls per method and size")
       ->check(CLI::Range(1, 1000))
       ->default_str("15");
   CLI::Option* algorithms =
       command->add_flag("--algorithms", options.algorithms,
-                        "Measure instead which algorithm of Alltoall and Allgather is best at which block size");
+                        "Measure instead the best algorithm of Alltoall and Allgather for each block size");
   command->add_option("--sizes", options.sizes, "With --algorithms: bytes of a block, as in bench")
       ->default_str("from 8 to 1M")
       ->needs(algorithms);
   command->add_flag("--model", options.model, "Fit the cost model of messages between nodes instead");
-  command
-      ->add_option("--device", options.device,
-                   "With --algorithms or --model: data are in the memory of GPUs; cuda or hip")
-      ->default_str("the host's");
+  command->add_option("--device", options.device, "With --algorithms or --model: data in GPU memory; cuda or hip")
+      ->default_str("host memory");
   CLI::Option* neighbors =
       command->add_flag("--neighbors", options.neighbors,
-                        "Measure how neighbours are served best instead: up to which block messages between nodes "
-                        "are better combined, and in which order a node's ranks copy");
+                        "Measure neighbour collectives instead: up to which block size combining messages between "
+                        "nodes pays, and the order of copies inside a node");
   neighbors->excludes(command->get_option("--model"));
   algorithms->excludes(command->get_option("--model"))->excludes(neighbors);
   command
@@ -261,6 +258,8 @@ void add_bench(Line& line, BenchOptions& options) {
                   "  mpirun -n 4 quadrille bench alltoall --node-map roundrobin:2 --cold\n"
                   "  mpirun -n 4 quadrille bench alltoallv --overlap --tests 10 --sizes 4K:1M:x4\n");
   add_bench_options(*command, options);
+  show_first(*command,
+             {"--sizes", "--algorithms", "--distribution", "--memory", "--device", "--overlap", "--json", "--csv"});
   command->callback([&] { line.action = [&] { return bench_command(options); }; });
 }
 
@@ -304,9 +303,9 @@ int run_tool(int argc, char** argv) {
   line.app.footer(
       "\nExamples:\n"
       "  quadrille run -- mpirun -n 4 ./app        # run a program with Quadrille\n"
-      "  quadrille doctor -- mpirun -n 4 ./app     # find out what is in the way, and what to do\n"
+      "  quadrille doctor -- mpirun -n 4 ./app     # find out what is wrong and how to fix it\n"
       "  mpirun -n 2 quadrille bench alltoall      # measure a collective, the MPI's own and Quadrille's\n"
-      "  quadrille bench --help                    # all options of a subcommand\n");
+      "  quadrille bench --help                    # the options of a subcommand\n");
   line.app.set_version_flag("--version",
                             fmt::format("quadrille {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
                                         QUADRILLE_VERSION_PATCH, title_of(own_abi())));

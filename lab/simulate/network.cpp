@@ -87,9 +87,7 @@ double value_at(const NamedConstant& constant, std::string_view end) {
   return end.empty() ? constant.usual : constant.most;
 }
 
-std::string from_file(const std::string& path, Network& network) {
-  std::ifstream file(path);
-  if (!file) return fmt::format("there is no '{}'", path);
+std::string from_file(std::ifstream& file, const std::string& path, Network& network) {
   const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
   if (!json.is_object()) return fmt::format("'{}' is not a JSON object", path);
   network.name = path;
@@ -99,7 +97,7 @@ std::string from_file(const std::string& path, Network& network) {
     const auto& fields = network_fields();
     const auto field =
         std::find_if(fields.begin(), fields.end(), [&](const NetworkField& one) { return one.name == key; });
-    if (field == fields.end()) return fmt::format("{}: '{}' is no constant of a network", path, key);
+    if (field == fields.end()) return fmt::format("{}: '{}' is not a constant of a network", path, key);
     if (!value.is_number()) return fmt::format("{}: {} must be a number", path, key);
     network.*(field->value) = value.get<double>();
   }
@@ -190,8 +188,9 @@ std::string read_network(std::string_view text, Network& network) {
     }
     return check(network, text);
   }
-  const std::string wrong = from_file(std::string(text), network);
-  return wrong.starts_with("there is no") ? fmt::format("{}; known networks are {}", wrong, known) : wrong;
+  const std::string path(text);
+  std::ifstream file(path);
+  return file ? from_file(file, path, network) : fmt::format("there is no '{}'; known networks are {}", path, known);
 }
 
 nlohmann::json to_json(const Network& network) {

@@ -74,7 +74,7 @@ def _needed_by_module(mpi4py):
 
 
 def _mpi_of_mpi4py():
-  """The library that mpi4py is going to use, loaded but seen by nobody, and its ABI."""
+  """The library that mpi4py is going to use, loaded with local symbols, and its ABI."""
   try:
     import mpi4py  # pylint: disable=import-outside-toplevel
   except ImportError as error:

@@ -23,7 +23,7 @@ def _stream(given):
   handle = getattr(handle, "value", handle)
   if isinstance(handle, int):
     return ctypes.c_void_p(handle)
-  raise TypeError(f"quadrille: a {type(given).__name__} is no stream; give its handle as a number")
+  raise TypeError(f"quadrille: a {type(given).__name__} is not a stream; give its handle as a number")
 
 
 def _enqueued(name):

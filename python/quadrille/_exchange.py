@@ -38,7 +38,7 @@ class Received:
 
 
 def _code(kind):
-  """The format of Python's memoryview for a predefined datatype; empty if there is none."""
+  """The format of Python's memoryview for a predefined datatype; else empty."""
   try:
     code = kind.tocode() if hasattr(kind, "tocode") else ""
   except ValueError:

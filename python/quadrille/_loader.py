@@ -101,7 +101,7 @@ def _first(folders, name, machine):
 
 
 def load(name, module, inherited=(), seen=()):
-  """Loads the library `name` that the module in the file `module` needs, seen by nobody.
+  """Loads the library `name` that the module in the file `module` needs, with local symbols.
 
   inherited   folders of the RPATH of what needs the module
   seen        names that are being loaded

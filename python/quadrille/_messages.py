@@ -161,7 +161,7 @@ def simple(MPI, given, blocks, readonly):
       raise ValueError("quadrille: a message at MPI.BOTTOM needs a count")
     items, rest = divmod(max(nbytes - offset, 0), extent) if extent > 0 else (0, 0)
     if rest:
-      raise ValueError(f"quadrille: a buffer of {nbytes} bytes is no whole number of elements of {extent} bytes")
+      raise ValueError(f"quadrille: a buffer of {nbytes} bytes is not a whole number of elements of {extent} bytes")
     count, rest = divmod(items, blocks) if blocks else (0, 0)
     if rest:
       raise ValueError(f"quadrille: {items} elements cannot be divided into {blocks} blocks")

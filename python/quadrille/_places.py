@@ -58,7 +58,7 @@ def abi_of_name(path):
 
 
 def abi_of_launcher(path):
-  """The ABI of a launcher: by its name, the library beside it, or what it says of itself; None if all are silent."""
+  """The ABI of a launcher: by its name, the library beside it, or its output; else None."""
   for name in (path, os.path.realpath(path)):
     base = os.path.basename(name)
     if base.endswith(".openmpi") or base in ("orterun", "prterun"):

@@ -7,11 +7,11 @@ from quadrille._errors import Error
 
 
 class Request:
-  """A call that is started and completed apart.
+  """A nonblocking or persistent call: start and completion are separate.
 
-  A persistent one is started as often as wanted, and freed (or used in a `with`). The buffers are kept as long as it
-  is. Under way it moves in wait(), test() and other calls of Quadrille. If it is dropped while it is under way, it is
-  waited for by nobody: complete it.
+  A persistent request may be started repeatedly, and must be freed (or used in a `with`). A request holds references to
+  its buffers. A pending request makes progress in wait(), test() and other calls of Quadrille. Complete every request:
+  nothing completes a pending one that is dropped.
   """
 
   def __init__(self, library, persistent, keep):
@@ -50,7 +50,7 @@ class Request:
     return bool(flag.value)
 
   def free(self):
-    """Frees a persistent request that is not under way."""
+    """Frees a persistent request that is not pending."""
     self._library.call("Request_free", ctypes.byref(self._handle))
     self._done()
 
@@ -114,13 +114,13 @@ def _any(name, requests, *more):
 
 
 def waitany(requests):
-  """Waits until one is complete, and completes it. Returns its number in the list, or None if none is under way."""
+  """Waits until one is complete, and completes it. Returns its index in the list, or None if none is pending."""
   return _any("Waitany", requests)
 
 
 def testany(requests):
-  """Completes one, without waiting. Returns (its number in the list or None, whether one was completed or none is under
-  way)."""
+  """Completes one, without waiting. Returns (its index in the list or None, whether one was completed or none is
+  pending)."""
   flag = ctypes.c_int(0)
   index = _any("Testany", requests, ctypes.byref(flag))
   return index, bool(flag.value)

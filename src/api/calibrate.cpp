@@ -209,7 +209,7 @@ void calibrate(team::Team& team) {
     const bool whole = calibration.is_whole();
     team::say(fmt::format("switch points {} with {} ranks: {}{}", whole ? "measured" : "not all measured", group.ranks,
                           summary(group.reach().points),
-                          whole ? "" : "; the others are guessed, `quadrille tune` measures all and keeps them"));
+                          whole ? "" : "; the others are guessed; `quadrille tune` measures and saves all"));
   }
 }
 

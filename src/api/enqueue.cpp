@@ -46,9 +46,9 @@ memory::DevicePlace place_for(const State& request, const memory::DeviceDriver& 
 // Nothing: what carries it out can do so in a stream.
 const char* why_its_run_waits(const State& request, const memory::DevicePlace& place) {
   if (const auto* pull = std::get_if<PullRequest>(&request.run)) return pull->why_not_in_stream(place);
-  if (request.on_device) return "the MPI gets its blocks as they lie in the device's memory";
+  if (request.on_device) return "the MPI receives its blocks in device memory";
   if (request.on_host != nullptr && !request.on_host->is_pinned()) {
-    return "there is no pinned memory for its blocks, or they lie far apart";
+    return "no pinned memory is left for its blocks, or they span too much memory";
   }
   if (request.on_host != nullptr && !request.on_host->is_at(place)) return "the stream is not of the buffers' context";
   return nullptr;
@@ -57,12 +57,11 @@ const char* why_its_run_waits(const State& request, const memory::DevicePlace& p
 // Nothing: it goes in the stream, and has words. Else why it does not; a fact of this rank alone.
 const char* why_it_waits(State& request, const memory::DeviceDriver* driver, void* stream,
                          const memory::DevicePlace& place) {
-  if (driver == nullptr) return "the program has loaded no driver of a device";
-  if (!start_progress_thread())
-    return "there is no thread that may call the MPI, for which MPI_THREAD_MULTIPLE is needed";
+  if (driver == nullptr) return "the program has not loaded a device driver";
+  if (!start_progress_thread()) return "no thread may call the MPI; this needs MPI_THREAD_MULTIPLE";
   if (const char* const why = why_its_run_waits(request, place)) return why;
   StreamTurn& turn = *request.turn;
-  if (turn.is_broken) return "the driver has refused to go on";
+  if (turn.is_broken) return "the driver refused an earlier operation";
   if (turn.words != nullptr) return nullptr;
   const memory::AtDevice at(*driver, place);
   thrown_by([&] { turn.words = memory::take_words(*driver, place, stream); });

@@ -375,7 +375,7 @@ int make_leaders(Making& m, team::CachedSelection& selected) {
   team::CachedLeaders* const on = m.never_waits() ? team::leaders_at_hand(m.team, selection.choice)
                                                   : team::leaders_for(m.team, m.call.collective, selection.choice);
   if (on == nullptr && m.never_waits())
-    return make_native(m, "the leaders' memory for nonblocking calls is not there yet");
+    return make_native(m, "the leaders' memory for nonblocking calls is not set up yet");
   if (on == nullptr || !by_leaders(m, *on, selected.bytes)) return make_in_node(m, selected);
   explain_selected(m, selection);
   return MPI_SUCCESS;

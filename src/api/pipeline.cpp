@@ -39,7 +39,8 @@ void tell(Collective collective, const choose::Choice& choice, team::Team& team,
   bool& explained = piped ? team.counted.pipeline_explained : team.counted.no_pipeline_explained;
   if (!team.counted.explains || std::exchange(explained, true)) return;
   constexpr const char* why_not =
-      "not in chunks: a rank cannot, or no data are on a device, or have gaps; they go over the host as a whole";
+      "pipelining disabled (unsupported on some rank, no device data, or non-contiguous type); staging through the "
+      "host";
   team::explain(team, collective, 0, choose::to_string(choice), piped ? how() : std::string(why_not));
 }
 
@@ -70,9 +71,8 @@ InChunks run_in_chunks(const run::Call& call, const choose::Choice& choice, team
 }
 
 std::string how_in_chunks(const InChunks& gone) {
-  return fmt::format(
-      "the device's data go over the host in chunks of {} bytes, both ways at once{}", gone.chunk,
-      gone.by_leaders ? "; of the ranks that share a device, one copies for those whose buffers it has opened" : "");
+  return fmt::format("device data are staged through host memory in chunks of {} bytes, both directions at once{}",
+                     gone.chunk, gone.by_leaders ? "; one rank of each device submits the copies of the others" : "");
 }
 
 // ---- Between nodes ----
@@ -157,7 +157,8 @@ bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const In
 
 std::string how_in_rounds(std::size_t piece) {
   return fmt::format(
-      "the device's data go over the host in rounds of {} bytes of a block, which are exchanged meanwhile", piece);
+      "device data are staged through host memory in rounds of {} bytes per block, while earlier rounds are exchanged",
+      piece);
 }
 
 int run_as_a_whole(const run::Call& call, const Inner& inner, team::Team& team) {

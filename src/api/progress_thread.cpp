@@ -104,11 +104,11 @@ void settle() {
   }
   if (!multiple && team::config().explain) {
     team::say_once(
-        "QUADRILLE_PROGRESS=thread: the program did not ask for MPI_THREAD_MULTIPLE, so the thread goes on only "
+        "QUADRILLE_PROGRESS=thread: the program did not request MPI_THREAD_MULTIPLE, so the thread makes progress only "
         "with calls inside a node whose blocks have no gaps");
   }
   make_thread(multiple ? With::mpi : With::memory_alone);
-  if (progress_thread.load() == nullptr) team::say_once("QUADRILLE_PROGRESS=thread: the system gives no thread");
+  if (progress_thread.load() == nullptr) team::say_once("QUADRILLE_PROGRESS=thread: cannot create a thread");
 }
 
 }  // namespace

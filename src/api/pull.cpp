@@ -14,8 +14,8 @@ void explain_pull(Collective collective, const std::string& choice, team::Team& 
   bool& explained = pulled ? team.counted.pull_explained : team.counted.no_pull_explained;
   if (!team.counted.explains || std::exchange(explained, true)) return;
   team::explain(team, collective, 0, choice,
-                pulled ? "the ranks copy from each other's memory of a device"
-                       : "some rank's data cannot be opened by all others; they go over the host");
+                pulled ? "the ranks copy from each other's device memory"
+                       : "not all ranks can map the data of all others; staging through the host");
 }
 
 run::PullWays ways_of_pull(const choose::Choice& choice) {

@@ -42,9 +42,9 @@ int PullRequest::start() {
 }
 
 const char* PullRequest::why_not_in_stream(const memory::DevicePlace& place) const {
-  if (instead_) return "the ranks could not copy from each other's memory of a device in an earlier start";
+  if (instead_) return "the ranks could not copy from each other's device memory in an earlier start";
   if (!pull_.can_be_in_stream()) {
-    return "the ranks copy from each other's memory of a device, and one launch cannot make all copies";
+    return "the ranks copy from each other's device memory, and one launch cannot make all copies";
   }
   if (pull_.has_place() && !pull_.place().has_stream_of(place)) return "the stream is not of the buffers' context";
   return nullptr;

@@ -289,12 +289,12 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
     Call straight = call;
     StayingAt at;
     if (stays_on_device(straight, used, *driver, at) && at.settle(*driver)) {
-      explain_device(team, call, cached, "messages go straight from and to the device's memory");
+      explain_device(team, call, cached, "messages go directly from and to device memory");
       return with_failed_copies(&team, engine.run(straight, by, team), false, true);
     }
   }
   OnHost on_host(call, used, *driver, by.choice.buffers);
-  if (on_host.is_needed()) explain_device(team, call, cached, "the device's data are brought to the host and back");
+  if (on_host.is_needed()) explain_device(team, call, cached, "device data are staged through the host");
   return run_over_host(on_host, team, false, [&] { return engine.run(on_host.call(), by, team); });
 }
 

@@ -67,7 +67,7 @@ bool comes_early(const team::Team& team, Door door);
 // How many calls on a communicator are forwarded before it has a team. Nobody must want to know about them.
 int uncounted_calls(Door door);
 inline constexpr const char* why_early = "the first calls on a communicator go to the MPI (QUADRILLE_SETUP_AFTER)";
-inline constexpr const char* wrong_argument = "an argument that the MPI must look at";
+inline constexpr const char* wrong_argument = "an argument that the MPI must check";
 
 // Prints why a call goes to the MPI before anything was selected, where the user wants to know.
 void explain_passed(team::Team& team, const run::Call& call, std::string_view why);

@@ -22,6 +22,7 @@
 #include "team/ask.hpp"
 #include "team/config.hpp"
 #include "team/own_rings.hpp"
+#include "text/codes.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -204,23 +205,27 @@ team::Passed why_not_ready(const Team& team, bool persistent) {
 
 const char* why_not_taken(const Team& team, bool persistent) {
   if (!team.eligible) return team.why_not.c_str();
-  if (team.taken.is_coming) return "what later ones need is on its way from rank 0";
+  if (team.taken.is_coming) return "rank 0 is broadcasting what later calls need";
   switch (why_not_ready(team, persistent)) {
     case team::Passed::no_progress:
-      return "this MPI lets nobody go on with calls while the program waits in it (QUADRILLE_PROGRESS=thread does, "
+      return "this MPI lets no call make progress while the program waits in it (QUADRILLE_PROGRESS=thread does, "
              "with "
              "MPI_THREAD_MULTIPLE)";
     case team::Passed::no_memory:
-      return "there is no memory for it";
+      return "no memory is left for it";
     default:
-      return "what nonblocking calls need is made in the next blocking one on the communicator";
+      return "the next blocking call on this communicator sets up nonblocking ones";
   }
 }
 
 void explain_not_taken(Team& team, const run::Call& call, bool persistent) {
   if (!team.counted.explains) return;
   const char* const form = persistent ? "persistent" : "nonblocking";
-  team::explain(team, call.collective, 0, "mpi", fmt::format("{}; {}", form, why_not_taken(team, persistent)));
+  const std::string why = fmt::format("{}; {}", form, why_not_taken(team, persistent));
+  const bool lacks_progress =
+      team.eligible && !team.taken.is_coming && why_not_ready(team, persistent) == team::Passed::no_progress;
+  team::explain(team, call.collective, 0, "mpi",
+                lacks_progress ? text::with_code(why, text::code_lacks_progress) : why);
 }
 
 bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int& error) {

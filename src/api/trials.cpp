@@ -71,7 +71,7 @@ bool settle_by_table(const team::Team& team, team::Try& one) {
   const choose::SizedChoice* found = choose::choice_for(known, choose::bytes_of_load_class(one.of.kind).from);
   const int number = number_of(one.candidates, found == nullptr ? nullptr : &found->choice);
   if (number < 0) return false;
-  settle(one, static_cast<std::size_t>(number), "measured before, says the tuning table");
+  settle(one, static_cast<std::size_t>(number), "measured before, in the tuning table");
   return true;
 }
 
@@ -83,7 +83,7 @@ bool settle_by_verdict(team::Team& team, team::Try& one) {
   double most[2] = {};
   team::largest_of_all(team, both_ways, most);
   if (most[0] != -most[1] || mine < 0) return false;
-  settle(one, static_cast<std::size_t>(mine), kept->why + "; kept from another communicator");
+  settle(one, static_cast<std::size_t>(mine), kept->why + "; measured on another communicator");
   return true;
 }
 
@@ -103,7 +103,7 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   one.trial = choose::make_trial(one.candidates, team.crowded);
   if (is_kept_for_others(one) && (settle_by_table(team, one) || settle_by_verdict(team, one))) return one;
   one.trial = choose::make_trial(team::without_twins(team, call.collective, one.candidates), team.crowded);
-  if (one.trial.candidates.size() == 1) settle(one, 0, "all others do the same");
+  if (one.trial.candidates.size() == 1) settle(one, 0, "all candidates have identical plans");
   return one;
 }
 

@@ -71,8 +71,8 @@ constexpr std::array<EngineRow, engine_count> engines = table;
 
 std::string why_no_inbox(const GlobalKey& key) {
   if (key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
-  if (!key.inbox) return "there are no inboxes";
-  if (is_sized(key.collective) && key.bytes == 0) return "there is nothing to move";
+  if (!key.inbox) return "no inboxes";
+  if (is_sized(key.collective) && key.bytes == 0) return "no data to move";
   return {};
 }
 

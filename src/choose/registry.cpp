@@ -25,8 +25,7 @@ constexpr std::int64_t kStrides[] = {5, 1, 10, 15};
 constexpr ParameterRange kStride = {"stride", 1, kMost, 5, "pairs of messages in flight", {}, {}, kStrides};
 constexpr std::int64_t kBoth[] = {0, 1};
 
-constexpr ParameterRange kEager = {"eager", 0, kMost, 16384,
-                                   "messages of at most so many bytes travel with their sizes"};
+constexpr ParameterRange kEager = {"eager", 0, kMost, 16384, "largest message, in bytes, that carries its sizes"};
 constexpr ParameterRange kMonolithic = {"monolithic", 0, 1, 0,
                                         "1: one working buffer, of the largest block for each that waits on its way"};
 
@@ -57,21 +56,13 @@ constexpr std::string_view kOfTheMpi[] = {"mpi"};
 constexpr ParameterRange kInner = {"inner",  0, 0, 0, "or any other algorithm of the collective; its parameters follow",
                                    kOfTheMpi};
 // What suits: plan/chunks.hpp, plan/chunk_rounds.hpp.
-constexpr ParameterRange kChunk = {"chunk",
-                                   4096,
-                                   std::int64_t{16} << 20,
-                                   0,
-                                   "bytes that are copied at a time, between nodes of each block; 0: as many as suit",
-                                   {},
-                                   {},
-                                   {},
-                                   true};
+constexpr ParameterRange kChunk = {
+    "chunk", 4096, std::int64_t{16} << 20, 0, "pipeline chunk in bytes (per block between nodes); 0: automatic", {}, {},
+    {},      true};
 // Two chunks keep a bus busy, and four also while their takers are late.
-constexpr ParameterRange kDepth = {"depth", 1, 16, 4,
-                                   "chunks of a rank that are under way; between nodes rounds, at least two"};
+constexpr ParameterRange kDepth = {"depth", 1, 16, 4, "chunks of a rank in flight; between nodes rounds, at least two"};
 constexpr ParameterRange kLeader = {
-    "leader", 0,  1,    0, "1: of the ranks that share a device, the first submits the copies of all, in one node",
-    {},       {}, kBoth};
+    "leader", 0, 1, 0, "1: inside a node the first rank of each device submits the copies of all", {}, {}, kBoth};
 constexpr ParameterRange kInnerOfRounds = {
     "inner", 0, 0, 0, "between nodes, or any other algorithm of the collective; its parameters follow", kOfTheMpi};
 constexpr std::string_view kRests[] = {"row", "column", "morton"};
@@ -80,10 +71,10 @@ constexpr ParameterRange kRest = {"rest", 0, 2, 0, "order of the rest of the squ
 constexpr ParameterRange kPorts = {"ports", 0, kMost, 1,
                                    "messages that may share a round if no block needs two of them; 0: any"};
 constexpr ParameterRange kPack = {"pack", 0, kMost, 16384,
-                                  "messages of at most so many bytes are packed; others need no copy, as "
+                                  "largest message, in bytes, that is packed; larger ones are sent as "
                                   "derived types"};
 constexpr ParameterRange kShare = {"share", 0, 1, 1,
-                                   "1: a block stays behind at neighbours on its way; 0: each is sent its own"};
+                                   "1: neighbours on the way keep a copy of the block; 0: each is sent its own"};
 constexpr std::string_view kLiNeighbors = "Li, Zhang and Hoefler, Cache-oblivious MPI, section 3";
 constexpr std::string_view kTraffDirect = "Träff et al., isomorphic collectives, section 3, listing 4";
 constexpr std::string_view kTraffTorus = "Träff et al., isomorphic collectives, sections 3.1 and 3.3, algorithm 1";
@@ -165,10 +156,10 @@ Algorithm through_leaders(const std::vector<Collective>& collectives, plan::Lead
                               64,
                               kMost,
                               65536,
-                              "bytes of a block that move at a time, if there is room for so many",
+                              "bytes of a block that move at a time, as far as memory allows",
                               {},
                               {kTriedPieces, UpToRanks::below_all, true}}};
-  parameters.push_back({"group", 1, kMost, kMost, "at most so many ranks of a node act as a node"});
+  parameters.push_back({"group", 1, kMost, kMost, "ranks, at most, that act as a node"});
   if (kind == plan::LeadersKind::uniform) {
     const auto& orders = plan::leaders_order_names();
     parameters.push_back(
@@ -342,7 +333,7 @@ std::vector<Algorithm> make_table() {
              "blocks padded to the largest, then tuna-hierarchical", plan::tuna_hierarchical),
       from_device(kin(gather("spread-out", {}, "all messages at once, beginning with the next rank",
                              "Fan et al., HPDC 2022, section 1", plan::allgather_spread_out))),
-      from_device(kin(gather("ring", {}, "each rank passes blocks on to the next", kThakur, plan::allgather_ring))),
+      from_device(kin(gather("ring", {}, "each rank forwards blocks to the next", kThakur, plan::allgather_ring))),
       kin(gather("recursive-doubling", {}, "log P rounds of exchanges that double in size", kThakur,
                  plan::allgather_recursive_doubling)),
       up_to(most_passed_on, gather("mn-co", {}, "about sqrt(P) messages to carriers, and about as many from them",
@@ -463,7 +454,7 @@ std::vector<Algorithm> make_table() {
        Engine::pull,
        {.one_node = true},
        {kLeader},
-       "inside one node each rank copies from the other ranks' memory of a device, which it has opened",
+       "inside one node each rank copies from the other ranks' device memory",
        "Quadrille; the inside of CUDA-aware MPIs (Namugwanya et al., section 3.1)",
        nullptr,
        nullptr,
@@ -475,8 +466,8 @@ std::vector<Algorithm> make_table() {
        Engine::pipeline,
        {},
        {kChunk, kDepth, kLeader, kInnerOfRounds},
-       "chunk by chunk over memory of the host that the driver knows, both ways of the bus at once; between nodes in "
-       "rounds, each exchanged by another algorithm",
+       "in chunks through pinned host memory, both directions of the bus at once; between nodes in rounds, each "
+       "exchanged by another algorithm",
        "Quadrille; copy-to-CPU (Namugwanya et al., section 3.2), pipelined",
        nullptr,
        nullptr,
@@ -488,14 +479,14 @@ std::vector<Algorithm> make_table() {
        Engine::mpi,
        kDeviceMpi,
        {},
-       "the MPI's own collective, which moves the data of a device's memory itself",
+       "the MPI's own collective, which moves device data itself",
        kNamugwanya},
       {"copy-to-cpu",
        of_the_mpi(),
        Engine::staged,
        {},
        {kHostBuffers, kInner},
-       "another algorithm, over memory of the host if data are in a device's",
+       "another algorithm; device data are staged through host memory",
        kNamugwanyaOnHost},
       {"mpi", of_the_mpi(), Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use"},
   };

@@ -107,7 +107,7 @@ inline bool sees_to_devices(const Algorithm& algorithm) {
 
 // Why not, of what needs that.
 inline constexpr std::string_view no_device_mpi =
-    "the MPI does not say that its collectives take a device's memory (QUADRILLE_MPI_DEVICE=1 says so)";
+    "the MPI does not report support for device memory in collectives (QUADRILLE_MPI_DEVICE=1 overrides it)";
 
 // May another algorithm have it exchange what is on the host?
 inline bool is_of_the_host(const Algorithm& algorithm) {

@@ -54,7 +54,10 @@ Selection select_by_rules(const GlobalKey& key) {
     return selection;
   }
   const std::string obstacle = why_no_inbox(key);
-  return {plain(key.collective, "mpi"), obstacle.empty() ? too_large(key) : obstacle};
+  Selection selection{plain(key.collective, "mpi"), obstacle.empty() ? too_large(key) : obstacle};
+  selection.lacks_inboxes = key.nodes == 1 && !key.inbox;
+  if (selection.lacks_inboxes) selection.why.clear();
+  return selection;
 }
 
 // ---- What is known of messages between nodes ----
@@ -103,12 +106,12 @@ Selection select_measured(const GlobalKey& key) {
   if (found == nullptr) return {};
   const Algorithm* algorithm = found->choice.algorithm;
   const std::string obstacle = algorithm == nullptr ? "" : why_not(found->choice, key);
-  if (algorithm != nullptr && obstacle.empty()) return {found->choice, "measured before, says the tuning table"};
+  if (algorithm != nullptr && obstacle.empty()) return {found->choice, "measured before, in the tuning table"};
   GlobalKey known = key;
   known.tries = known.tries_between = false;
   Selection selection = select_unmeasured(known);
   selection.why += algorithm == nullptr
-                       ? "; nothing faster was measured before, says the tuning table"
+                       ? "; nothing faster was measured before, in the tuning table"
                        : fmt::format("; the measured {} cannot serve it: {}", algorithm->name, obstacle);
   return selection;
 }

@@ -46,6 +46,8 @@ struct Selection {
   bool by_load = false;
   // To be tried against `choice` by the first calls (choose/trial.hpp); empty: it is settled.
   std::vector<Choice> rivals = {};
+  // The MPI's, because the node has no inboxes; the team knows the reason.
+  bool lacks_inboxes = false;
 };
 
 // Empty if this algorithm can serve the call, else why not.

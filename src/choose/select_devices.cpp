@@ -45,11 +45,11 @@ Selection untried(const Key& key, const Choice& host, bool by_the_mpi, bool may_
   Selection selection;
   if (by_the_mpi) {
     selection.choice = plain(key.collective, "cuda-aware-mpi");
-    selection.why = "the MPI takes the device's memory";
+    selection.why = "the MPI supports device memory";
     if (may_try && !is_of_the_mpi(*host.algorithm)) selection.rivals.push_back(host);
   } else {
     selection.choice = host;
-    selection.why = "over the host, as the MPI's collectives take no device's memory";
+    selection.why = "staged through the host, as the MPI's collectives do not support device memory";
   }
   if (!may_try) return selection;
   for (const Algorithm& one : algorithms()) {
@@ -150,7 +150,7 @@ Selection select_for_devices(const GlobalKey& key, const Choice& host, const Siz
   Selection selection;
   if (const SizedChoice* found = measured_for(key, measured)) {
     selection.choice = found->choice;
-    selection.why = "measured before with a device's memory, says the tuning table";
+    selection.why = "measured before with device memory, in the tuning table";
     return selection;
   }
   const bool may_try = key.nodes == 1 ? key.tries : key.tries_between;

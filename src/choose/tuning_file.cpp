@@ -32,7 +32,7 @@ std::string read_whole(const std::string& path, std::string& text) {
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   if (file.number < 0) return refusal("it cannot be read");
   struct stat status {};
-  if (fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode)) return "it is no file that can be read";
+  if (fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode)) return "it is not a readable file";
   if (status.st_size <= 0) return "it is empty";
   if (static_cast<std::uintmax_t>(status.st_size) > most_file_bytes) return "it is too large";
   text.resize(static_cast<std::size_t>(status.st_size));
@@ -96,7 +96,7 @@ FileState read_tuning_file(const std::string& path, TuningTable& table, std::str
   if (status.type() == std::filesystem::file_type::not_found) return FileState::absent;
   // Reading a pipe could wait for ever.
   if (status.type() != std::filesystem::file_type::regular) {
-    why = "it is no file that can be read";
+    why = "it is not a readable file";
     return FileState::bad;
   }
   std::string text;

@@ -61,8 +61,8 @@ struct KeepErrno {
 // Why `text` cannot be taken as a size; empty if it can, then it is in `bytes`.
 std::string take_size(const std::string& text, std::size_t least, std::size_t& bytes) {
   std::size_t read = 0;
-  if (!text::read_bytes(text, read)) return "it must be a number of bytes, such as 16384, 16K or 1G";
-  if (read < least) return "it is too small, the least is " + std::to_string(least);
+  if (!text::read_bytes(text, read)) return "expected a number of bytes, such as 16384, 16K or 1G";
+  if (read < least) return "expected at least " + std::to_string(least) + " bytes";
   bytes = read;
   return {};
 }
@@ -165,7 +165,7 @@ HeapSettings read_heap_settings(std::string (*get)(const char*)) {
   } else if (mode == "early") {
     s.mode = HeapSettings::Mode::early;
   } else if (!mode.empty() && mode != "on" && mode != "1" && mode != "yes") {
-    s.problems.push_back("QUADRILLE_HEAP=\"" + mode + "\" is ignored: it must be on, off or early");
+    s.problems.push_back("QUADRILLE_HEAP=" + mode + ": expected on, off or early; ignored");
   }
   struct Size {
     const char* name;
@@ -176,7 +176,7 @@ HeapSettings read_heap_settings(std::string (*get)(const char*)) {
        {Size{"QUADRILLE_HEAP_FROM", 1, s.from}, Size{"QUADRILLE_HEAP_BYTES", heap_least_bytes, s.bytes}}) {
     const std::string value = get(size.name);
     const std::string why = value.empty() ? "" : take_size(value, size.least, size.bytes);
-    if (!why.empty()) s.problems.push_back(std::string(size.name) + "=\"" + value + "\" is ignored: " + why);
+    if (!why.empty()) s.problems.push_back(std::string(size.name) + "=" + value + ": " + why + "; ignored");
   }
   return s;
 }
@@ -205,8 +205,8 @@ bool heap_active() { return heap_state().stage.load(std::memory_order_acquire) =
 
 const std::string& heap_why_not() {
   static const std::string& none = *new std::string;
-  static const std::string& off = *new std::string("it is switched off (QUADRILLE_HEAP=off)");
-  static const std::string& idle = *new std::string("it is not started yet");
+  static const std::string& off = *new std::string("switched off by QUADRILLE_HEAP=off");
+  static const std::string& idle = *new std::string("not started yet");
   static const std::string& forked = *new std::string("this process is the child of a fork, which has a private copy");
   const int stage = heap_state().stage.load(std::memory_order_acquire);
   if (stage == HeapState::active) return none;

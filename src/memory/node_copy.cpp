@@ -14,7 +14,7 @@ std::string parse_stream(const std::string& text, StreamWish& wish) {
   std::size_t bytes = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return "it must be auto, off, on or a number of bytes";
+    return "expected auto, off, on or a number of bytes";
   }
   wish = {Mode::from, bytes};
   return {};

@@ -23,7 +23,7 @@ std::string parse_ways(const std::string& text, Ways& ways) {
     } else if (name == "ring") {
       read.ring = true;
     } else {
-      return "\"" + name + "\" is none of heap, xpmem, cma, cma-read, cma-write, ring";
+      return "expected names of heap, xpmem, cma, cma-read, cma-write, ring, not \"" + name + "\"";
     }
     begin = end + 1;
   }

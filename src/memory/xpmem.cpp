@@ -44,7 +44,7 @@ constinit Offered offered;
 
 std::string load_xpmem(const char* name, XpmemCalls& calls) {
   void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return std::string("there is no library ") + name;
+  if (library == nullptr) return std::string(name) + " not found";
   XpmemCalls found;
   if (!look_up(library, "xpmem_version", found.version) || !look_up(library, "xpmem_make", found.make) ||
       !look_up(library, "xpmem_remove", found.remove) || !look_up(library, "xpmem_get", found.get) ||
@@ -68,7 +68,7 @@ XpmemHere start_xpmem(const char* name) {
   here.segment = here.calls.make(nullptr, SIZE_MAX, permit_by_mode, reinterpret_cast<void*>(owner_only));
   if (here.segment == 0 || here.segment == -1) {
     here.segment = -1;
-    here.why_not = "XPMEM makes no segment of this process";
+    here.why_not = "XPMEM cannot create a segment of this process";
   }
   return here;
 }

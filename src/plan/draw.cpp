@@ -50,7 +50,7 @@ class Drawing {
     line("scratch {} block{}{}", schedule_.scratch_blocks, schedule_.scratch_blocks == 1 ? "" : "s", travel());
     for (std::size_t r = 0; r < schedule_.rounds.size(); ++r) {
       const Round& round = schedule_.rounds[r];
-      line("round {}{}{}", r, window(round), round.beside ? ", under way from the start on" : "");
+      line("round {}{}{}", r, window(round), round.beside ? ", in flight from the start" : "");
       copies(round.before);
       for (std::uint32_t i = 0; i < round.sends.count; ++i) {
         message("send  to", schedule_.messages[round.sends.first + i]);

@@ -44,7 +44,7 @@ class Playing {
       meet();
       for (std::size_t r = 0; r < ranks_.size(); ++r) leave(r);
       pass_fences();
-      if (!went_on_) return "no rank can go on";
+      if (!went_on_) return "no rank can proceed";
       if (!step_.empty()) steps.push_back(std::move(step_));
     }
     for (const auto& [ends, channel] : channels_) {

@@ -127,7 +127,7 @@ constexpr std::array<TermRow, terms> term_rows = {{
     {Term::shared_block, "shared_block", &Machine::shared_block, "blocks copied through a node's shared memory"},
     {Term::round, "round", &Machine::rho, "rounds of waiting for peers"},
     {Term::fence, "fence", &Machine::fence, "waits of a node's ranks for each other"},
-    {Term::flight, "flight", &Machine::flight, "doublings of the messages under way together"},
+    {Term::flight, "flight", &Machine::flight, "doublings of the messages in flight"},
     {Term::handshake, "handshake", &Machine::handshake,
      "rounds with messages that wait until their receivers have answered"},
 }};

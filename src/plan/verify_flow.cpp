@@ -164,7 +164,7 @@ class Flow {
   void check_told(const Message& sent, std::uint32_t span, Token t) {
     if (schedule(sent.peer).sizes == Sizes::known || t == kUndefined) return;
     if (span >= sent.spans.count - sent.told || t % subject_.ranks == sent.peer) return;
-    fails(fmt::format("sizes: nobody tells rank {} the size of {}", sent.peer, name(t)));
+    fails(fmt::format("sizes: no message gives rank {} the size of {}", sent.peer, name(t)));
   }
 
   void do_copies(int me, Range range) {

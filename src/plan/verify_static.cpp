@@ -79,7 +79,7 @@ class FormOfRank {
     for (std::uint32_t i = 0; i < range.count; ++i) {
       const Message& message = schedule_.messages[range.first + i];
       if (message.peer < 0 || message.peer >= subject_.ranks || message.peer == me_) {
-        return at_fault(fmt::format("{} {}, which is no other rank", what, message.peer));
+        return at_fault(fmt::format("{} {}, which is not another rank", what, message.peer));
       }
       if (!lies_in(message.spans, schedule_.spans)) {
         return at_fault("points outside the arrays of the schedule");

@@ -15,7 +15,7 @@ namespace quadrille::team {
 namespace {
 
 void warn(Config& config, const char* name, const std::string& value, const std::string& expected) {
-  config.warnings.push_back(fmt::format("{}=\"{}\" is ignored: {}", name, value, expected));
+  config.warnings.push_back(fmt::format("{}={}: {}; ignored", name, value, expected));
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ Config& config() {
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
       const std::string name(*entry, std::strcspn(*entry, "="));
       const std::string guess = guess_variable(name);
-      if (!guess.empty()) made->warnings.push_back(fmt::format("{} means nothing; {} is meant?", name, guess));
+      if (!guess.empty()) made->warnings.push_back(fmt::format("unknown variable {}; did you mean {}?", name, guess));
     }
     return made;
   }();

@@ -12,6 +12,7 @@
 #include "memory/xpmem.hpp"
 #include "sys/process_memory.hpp"
 #include "team/config.hpp"
+#include "text/codes.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -32,7 +33,7 @@ std::string why_no_heap() {
 }
 
 std::string why_no_xpmem(const memory::Ways& ways, bool rings) {
-  if (!ways.ring || !rings) return "it needs ring, for what cannot be attached";
+  if (!ways.ring || !rings) return "it requires ring, for memory that cannot be attached";
   const std::string& why = memory::xpmem_here().why_not;
   return why.empty() ? "the memory of other ranks cannot be attached" : why;
 }
@@ -48,11 +49,11 @@ std::string why_no_cma(const Card& card, bool reads) {
     return fmt::format("process_vm_readv: {}", std::strerror(errno));
   }
   if (word != card.word) return "another process has this rank's number here";
-  if (!reads && card.watched != 0) return "valgrind or a sanitizer watches that rank's memory";
+  if (!reads && card.watched != 0) return "valgrind or a sanitizer checks that rank's memory";
   if (!reads && !sys::write_process(process, card.word_at, bytes, sizeof word)) {
     return fmt::format("process_vm_writev: {}", std::strerror(errno));
   }
-  return "it failed when the ranks met";
+  return "it failed at set-up";
 }
 
 std::string join(const std::vector<std::string>& words) {
@@ -87,11 +88,14 @@ class Peers {
     return words.empty() ? "messages only" : join(words);
   }
 
-  // "xpmem: there is no library libxpmem.so.0", of each way that is allowed and not there.
-  std::vector<std::string> missing() const {
-    std::vector<std::string> lines;
+  // "xpmem is unavailable: ...", of each way that is allowed and missing.
+  std::vector<ReachLine> missing(bool forced) const {
+    std::vector<ReachLine> lines;
     for (const Way& way : all_) {
-      if (ways_.*way.allowed && way.peers < count_) lines.push_back(fmt::format("{}: {}", way.name, way.why_not));
+      if (!(ways_.*way.allowed) || way.peers == count_) continue;
+      const std::string text =
+          fmt::format("{}{} is unavailable: {}", forced ? "QUADRILLE_REACH: " : "", way.name, way.why_not);
+      lines.push_back({"", text::with_code(text, std::string(text::code_missing) + way.name)});
     }
     return lines;
   }
@@ -102,7 +106,7 @@ class Peers {
     count(xpmem_, peer.attaches_me, [&] { return why_no_xpmem(ways_, group_.reach().rings); });
     count(cma_read_, peer.reads_me, [&] { return why_no_cma(card, true); });
     count(cma_write_, peer.i_write, [&] { return why_no_cma(card, false); });
-    count(ring_, group_.reach().rings, [] { return std::string("there are too many ranks for rings"); });
+    count(ring_, group_.reach().rings, [] { return std::string("too many ranks for rings"); });
   }
   template <class Why>
   void count(Way& way, bool there, const Why& why) const {
@@ -131,30 +135,25 @@ bool are_all(const memory::Ways& ways) {
 
 }  // namespace
 
-std::vector<std::string> reach_lines(const Team& team, const Processes& processes, std::span<const int> members,
-                                     const memory::Ways& ways) {
-  const std::string head = fmt::format("{} ranks, {} node{}: large blocks inside a node go by ", team.group.ranks,
-                                       team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s");
-  if (!team.inbox_obstacle.empty()) return {head + "messages only: " + team.inbox_obstacle};
-  if (members.size() == 1) return {};  // there is nobody
+std::vector<ReachLine> reach_lines(const Team& team, const Processes& processes, std::span<const int> members,
+                                   const memory::Ways& ways) {
+  const std::string where =
+      fmt::format("{} ranks, {} node{}: ", team.group.ranks, team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s");
+  const std::string head = "large blocks inside a node go by ";
+  if (!team.inbox_obstacle.empty()) return {{where, head + "messages only: " + team.inbox_obstacle}};
+  if (members.size() == 1) return {};
   const Peers peers(team, processes, members, ways);
-  std::vector<std::string> lines = {head + peers.had()};
-  const bool forced = !are_all(ways);
-  for (const std::string& missing : peers.missing()) {
-    lines.push_back(
-        fmt::format("{} is not to be had: {}", forced ? "a way that QUADRILLE_REACH names" : "a way", missing));
-  }
+  std::vector<ReachLine> lines = peers.missing(!are_all(ways));
+  lines.insert(lines.begin(), {where, head + peers.had()});
   return lines;
 }
 
-void say_reach(const std::vector<std::string>& lines) {
+void say_reach(const std::vector<ReachLine>& lines) {
   static auto* const mutex = new std::mutex;
   static auto* const said = new std::set<std::string>;
   const std::lock_guard lock(*mutex);
-  for (const std::string& line : lines) {
-    // How many ranks and nodes it is about is no news.
-    const std::size_t ways = line.find(": large blocks");
-    if (said->insert(ways == std::string::npos ? line : line.substr(ways)).second) say(line);
+  for (const ReachLine& line : lines) {
+    if (said->insert(line.what).second) say(line.where + line.what);
   }
 }
 

@@ -10,12 +10,16 @@
 
 namespace quadrille::team {
 
+// `what` is said once a process, whichever communicator it is about: `where`.
+struct ReachLine {
+  std::string where, what;
+};
+
 // The lines of a rank of a team that is set up. They are of this rank and its peers on the node, whose numbers in
 // `processes` are `members` with its own. `ways` are those that the user allows. Not collective.
-std::vector<std::string> reach_lines(const Team& team, const Processes& processes, std::span<const int> members,
-                                     const memory::Ways& ways);
+std::vector<ReachLine> reach_lines(const Team& team, const Processes& processes, std::span<const int> members,
+                                   const memory::Ways& ways);
 
-// Says them, but nothing that was said before of other communicators of this process.
-void say_reach(const std::vector<std::string>& lines);
+void say_reach(const std::vector<ReachLine>& lines);
 
 }  // namespace quadrille::team

@@ -14,10 +14,9 @@ void read_hint(Hints& hints, const std::string& key, const std::string& value) {
                                                      : nullptr;
   const std::optional<bool> on = switch_of(value);
   if (meant == nullptr) {
-    hints.problems.push_back(
-        fmt::format("the info key {} means nothing; known are quadrille_check and quadrille_iso_sizes", key));
+    hints.problems.push_back(fmt::format("unknown info key {}; expected quadrille_check or quadrille_iso_sizes", key));
   } else if (!on) {
-    hints.problems.push_back(fmt::format("the info key {}=\"{}\" is ignored: it must be true or false", key, value));
+    hints.problems.push_back(fmt::format("info key {}={}: expected true or false; ignored", key, value));
   } else {
     *meant = *on;
   }

@@ -210,14 +210,15 @@ int numa_domain(int rank_on_node, const std::string& synthetic) {
 
 std::string check_topology(const std::string& synthetic) {
   const Hwloc& h = hwloc();
-  if (!h.usable) return "libhwloc.so.15 is not on this machine";
+  if (!h.usable) return "libhwloc.so.15 not found";
   std::string described = synthetic;
-  if (take_binding(described) == Bound::unknown) return "the last word may be bind:numa, bind:package or bind:none";
+  if (take_binding(described) == Bound::unknown)
+    return "expected bind:numa, bind:package or bind:none as the last word";
   hwloc_topology_t topology;
   if (h.topology_init(&topology) != 0) return {};
   const bool understood = h.topology_set_synthetic(topology, described.c_str()) == 0;
   h.topology_destroy(topology);
-  return understood ? "" : "it must describe a machine in hwloc's words, such as \"package:2 numa:1 core:4 pu:1\"";
+  return understood ? "" : "expected a synthetic topology of hwloc, such as \"package:2 numa:1 core:4 pu:1\"";
 }
 
 std::string describe_domains(const std::vector<int>& labels, const std::vector<int>& members) {

@@ -114,7 +114,7 @@ void apply_node_map(Team& team, const Config& settings, plan::NodeMap real, std:
       say_once(fmt::format("QUADRILLE_NODES=\"{}\": {}", settings.nodes, node_map_line(team.nodes, world_ranks)));
     }
   } else if (team.group.me == 0) {
-    say_once(fmt::format("QUADRILLE_NODES=\"{}\" is ignored: {}", settings.nodes, why));
+    say_once(fmt::format("QUADRILLE_NODES={}: {}; ignored", settings.nodes, why));
   }
 }
 
@@ -265,9 +265,9 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
     processes = std::move(own);
     take_areas(team, processes, members, chunk, settings, telling);
   }
-  if (chunk == too_many_ranks) return "there are too many ranks for inboxes";
+  if (chunk == too_many_ranks) return "too many ranks for inboxes";
   if (chunk < 0) {
-    return processes.obstacle.empty() ? "there is no room for inboxes" : processes.obstacle;
+    return processes.obstacle.empty() ? "no shared memory left for inboxes" : processes.obstacle;
   }
   const int here = static_cast<int>(members.size());
   const memory::InboxLayout layout = memory::inbox_layout(here);
@@ -317,7 +317,7 @@ void share_processors(const Config& settings, bool speaks) {
   static std::atomic<bool> done{false};
   if (settings.keep_mpi_waits || done.exchange(true)) return;
   if (let_waits_give_way() && speaks) {
-    say("more ranks than processors: the MPI's own waits are asked to let other ranks run");
+    say("oversubscribed: the MPI's own waits are asked to let other ranks run");
   }
 }
 

@@ -30,16 +30,16 @@ choose::TuningTable load_table() {
   const bool is_named = !sys::environment("QUADRILLE_TUNING").empty();
   const bool speaks = is_world_leader();
   if (state == choose::FileState::bad && speaks) {
-    say(fmt::format("the tuning table '{}' is ignored: {}", path, why));
+    say(fmt::format("tuning table '{}': {}; ignored", path, why));
   }
   if (state == choose::FileState::absent && is_named && speaks) {
-    say(fmt::format("the tuning table '{}' is not there", path));
+    say(fmt::format("tuning table '{}': file not found", path));
   }
   if (state != choose::FileState::good) return {};
   const choose::Machine here = this_machine();
   if (table.machine != here) {
     if (config().explain && speaks) {
-      say(fmt::format("the tuning table '{}' is of another machine ({}, {} cores) and is ignored", path,
+      say(fmt::format("tuning table '{}': made on another machine ({}, {} cores); ignored", path,
                       table.machine.processor, table.machine.cores));
     }
     return {};
@@ -148,9 +148,9 @@ void learn_verdicts() {
   const std::string why =
       choose::update_tuning_file(path, this_machine(), [&](auto& table) { choose::put_verdicts(table, verdicts); });
   if (!why.empty()) {
-    say("what the trials found is not kept: " + why);
+    say("cannot save what the trials found: " + why);
   } else if (config().explain) {
-    say(fmt::format("what {} trials found is kept in '{}'", verdicts.all().size(), path));
+    say(fmt::format("saved the results of {} trials in '{}'", verdicts.all().size(), path));
   }
 }
 

@@ -21,13 +21,13 @@ constexpr std::array<const char*, passed_kinds> reasons = {
     "on an intercommunicator",
     "among ranks of several worlds",
     "with Quadrille switched off",
-    "with an argument that the MPI must look at",
+    "with an argument that the MPI must check",
     "between nodes, where the MPI was chosen",
     "inside a node, where the MPI was chosen",
     "where the MPI had no communicator left",
     "before the communicator was prepared for them",
     "because this MPI makes no progress on Quadrille's calls while the program waits in it",
-    "for want of memory",
+    "because memory is exhausted",
     "with an MPI that runs with fault tolerance",
     "for another reason",
 };
@@ -35,7 +35,7 @@ constexpr std::array<const char*, passed_kinds> reasons = {
 // A line for each reason.
 void add_lines(const PassedCounts& counts, const char* form, std::vector<std::string>& lines) {
   for (std::size_t kind = 0; kind < passed_kinds; ++kind) {
-    if (counts[kind] > 0) lines.push_back(fmt::format("summary: {} passed {}{}", counts[kind], form, reasons[kind]));
+    if (counts[kind] > 0) lines.push_back(fmt::format("summary: {} forwarded {}{}", counts[kind], form, reasons[kind]));
   }
 }
 
@@ -76,7 +76,7 @@ void keep_first(std::vector<Tally>& tallies) {
 }
 
 std::string line_of(const Tally& tally) {
-  const std::string calls = fmt::format("{} served, {} passed", tally.served, tally.passed);
+  const std::string calls = fmt::format("{} served, {} forwarded", tally.served, tally.passed);
   if (tally.ranks == 0) return fmt::format("summary: {} more communicators: {}", tally.communicators, calls);
   if (tally.communicators > 1) {
     return fmt::format("summary: {} communicators of one rank: {}", tally.communicators, calls);
@@ -176,7 +176,7 @@ std::vector<std::string> summary_lines(const std::vector<Part>& parts, bool alon
   Counters all;
   for (const Part& part : parts) all.add(part.all);
   std::vector<std::string> lines = {
-      fmt::format("summary: {} calls served, {} passed to the MPI, {}", all.served, all.all_passed(),
+      fmt::format("summary: {} calls served, {} forwarded to the MPI, {}", all.served, all.all_passed(),
                   alone ? "by this rank alone" : fmt::format("counted on {} ranks", parts.size()))};
   add_lines(all.passed, "", lines);
   add_lines(all.nonblocking, "nonblocking, ", lines);

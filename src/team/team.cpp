@@ -27,6 +27,7 @@
 #include "team/processes.hpp"
 #include "team/switch_points.hpp"
 #include "team/world.hpp"
+#include "text/codes.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -199,6 +200,10 @@ bool is_fault_tolerant() { return config().fault_tolerant || tolerates_faults();
 constexpr const char* fault_tolerant = "the MPI runs with fault tolerance, so all calls are forwarded to it";
 constexpr const char* switched_off = "Quadrille is switched off";
 
+std::string not_used(std::string_view why) {
+  return text::with_code(fmt::format("not used: {}", why), text::code_not_used);
+}
+
 std::string why_not_eligible(MPI_Comm comm, Team& team) {
   const auto no = [&](Passed short_of, const char* why) { return team.why_passed = short_of, std::string(why); };
   if (is_fault_tolerant()) return no(Passed::fault_tolerant, fault_tolerant);
@@ -216,7 +221,7 @@ std::string why_not_eligible(MPI_Comm comm, Team& team) {
 void explain_fault_tolerance() {
   int rank = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);
-  if (config().explain && rank == 0) say_once(fmt::format("not used: {}", fault_tolerant));
+  if (config().explain && rank == 0) say_once(not_used(fault_tolerant));
 }
 
 // The calls that were forwarded before there was a team: a number, kept without any memory of ours.
@@ -298,9 +303,9 @@ std::vector<int> agree_on_domains(Team& team) {
 // Says where sharing of the program's memory depends on another library.
 void explain_mapping_watch(memory::MappingWatch watch) {
   if (watch == memory::MappingWatch::through_ucx) {
-    say("UCX watches what the program maps, and tells Quadrille: its memory is shared inside a node");
+    say("UCX reports what the program maps: its memory is shared inside a node");
   } else if (watch == memory::MappingWatch::lost) {
-    say("another library took mmap over and tells nothing of what the program maps: its memory is not shared "
+    say("another library replaced mmap and does not report what the program maps: its memory is not shared "
         "inside a node");
   }
 }
@@ -471,7 +476,7 @@ bool after_init() {
   if (std::exchange(done, true)) return false;
   const memory::MappingWatch watch = memory::mapping_watch(true);
   if (!mpi().usable) {
-    if (sys::launched_as_first()) say("not used: " + mpi().problem);
+    if (sys::launched_as_first()) say(not_used(mpi().problem));
     return false;
   }
   int rank = 0;
@@ -509,7 +514,7 @@ bool after_init() {
   // What takes long is done here, where it is lost in the time that MPI_Init takes anyway, and not in a call
   // that the program may time.
   if (!meet_world(settings.ways)) {
-    if (rank == 0) say("not used: the MPI has no communicator left for Quadrille");
+    if (rank == 0) say(not_used(no_communicator));
     settings.off = true;
     return false;
   }

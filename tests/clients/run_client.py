@@ -8,7 +8,7 @@ of QUADRILLE_EXPLAIN must say that calls were served, and that each of the colle
 was given to something other than the MPI.
 
   --form WORD       the calls to look for are "nonblocking" or "persistent" ones; may be repeated, and each collective must
-                    have been served in each form. Where the MPI lets nobody go on with them while the program waits
+                    have been served in each form. Where the MPI makes no progress on them while the program waits
                     in it, as its launcher tells, all must have been given to the MPI instead, for that reason
   --tool ORDER=FILE a library that is preloaded too: "behind" Quadrille, or "before" it
   --unserved TEXT   no call comes to Quadrille, whose summary says why: TEXT
@@ -89,7 +89,7 @@ def problems_of_forms(text, arguments):
       lines = re.findall(rf'quadrille: {collective} on .* -> ([^:\s]+): (?:{form}; )?(.*)', text)
       if served and not any(by != 'mpi' for by, _ in lines):
         problems.append(f'{form} {collective} was never served: {lines}')
-      by_the_mpi = all(by == 'mpi' for by, _ in lines) and any('lets nobody go on' in why for _, why in lines)
+      by_the_mpi = all(by == 'mpi' for by, _ in lines) and any('(code=lacks-progress)' in why for _, why in lines)
       if not served and not by_the_mpi:
         problems.append(f'{form} {collective} was not given to the MPI for the reason that it has no progress: {lines}')
   return problems
@@ -106,7 +106,7 @@ def problems_of_report(text, arguments):
   if arguments.form:
     return problems_of_forms(text, arguments)
   problems = []
-  summary = re.search(r'quadrille: summary: (\d+) calls served, (\d+) passed', text)
+  summary = re.search(r'quadrille: summary: (\d+) calls served, (\d+) forwarded', text)
   if not summary:
     problems.append('there is no summary: was the program under Quadrille at all?')
   elif arguments.forwarded:

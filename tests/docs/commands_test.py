@@ -12,6 +12,8 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / 'scripts'))
+import cli_help  # noqa: E402
 RESULTS = ROOT / 'docs' / 'results'
 PROGRAMS = {}
 # A program of ours, of either ABI, and its subcommand, wherever a launcher puts them. What follows `run` and its like is
@@ -80,7 +82,7 @@ def commands_in_running_text():
 
 
 def help_of(program, *words):
-  return subprocess.run([PROGRAMS[program], *words, '--help'], capture_output=True, text=True, check=True).stdout
+  return cli_help.help_of(PROGRAMS[program], *words)
 
 
 def subcommands(program):

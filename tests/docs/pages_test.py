@@ -26,8 +26,13 @@ def commands():
           for command in re.findall(r'^  ([a-z]+) {5,}', run(file, '--help').split('Subcommands:')[1], re.M)]
 
 
+def options_in(text):
+  return set(re.findall(r'^  (?:-\w,)?(--[a-z][a-z-]*)', text, re.M))
+
+
 def options_of(name, command):
-  return set(re.findall(r'^  (?:-\w,)?(--[a-z][a-z-]*)', run(PROGRAMS[name], command, '--help'), re.M))
+  first = options_in(run(PROGRAMS[name], command, '--help'))
+  return first | (options_in(run(PROGRAMS[name], command, '--help-all')) if '--help-all' in first else set())
 
 
 class Pages(unittest.TestCase):
@@ -87,6 +92,26 @@ class Pages(unittest.TestCase):
     self.assertIn('There is no MPI_IN_PLACE', self.page('Quadrille_Neighbor_alltoallv.3'))
     self.assertNotIn('There is no MPI_IN_PLACE', self.page('Quadrille_Alloc.3'))
     self.assertNotIn('stream', self.page('Quadrille_Set_algorithm.3'))
+
+  def test_the_help_of_a_command_has_at_most_ten_options_first(self):
+    for name, command in commands():
+      first = options_in(run(PROGRAMS[name], command, '--help'))
+      if '--help-all' in first:
+        self.assertLessEqual(len(first), 10, command)
+        self.assertGreater(len(options_of(name, command)), len(first), command)
+    self.assertIn('--help-all', options_of('quadrille', 'bench'))
+    first = re.findall(r'^  ([a-z]+) {5,}', run(TOOL, '--help').split('Subcommands:')[1], re.M)[:4]
+    self.assertEqual(first, ['run', 'doctor', 'report', 'bench'])
+
+  def test_exit_status_and_environment(self):
+    for name, command in [(name, '') for name in PROGRAMS] + commands():
+      text = self.page(f'{name}-{command}.1' if command else f'{name}.1')
+      status = text.split('.SH EXIT STATUS\n')[1].split('.SH')[0]
+      self.assertIn('The exit status', status, command)
+      self.assertNotIn('The exit status', text.replace(status, ''), command)
+      self.assertIn('.SH ENVIRONMENT\n', text, command)
+    self.assertIn('of the launcher', self.page('quadrille-run.1').split('.SH EXIT STATUS')[1].split('.SH')[0])
+    self.assertIn('QUADRILLE_ALGORITHM', self.page('quadrille-run.1').split('.SH ENVIRONMENT')[1].split('.SH')[0])
 
   def test_variables_are_there(self):
     for name in ('QUADRILLE_ALGORITHM', 'QUADRILLE_MPI_DEVICE'):

@@ -28,7 +28,7 @@ constexpr std::size_t bytes = 300'000;
 
 TEST(Heap, OffUntilStarted) {
   EXPECT_FALSE(heap_active());
-  EXPECT_EQ(heap_why_not(), "it is not started yet");
+  EXPECT_EQ(heap_why_not(), "not started yet");
   void* before = malloc(bytes);
   EXPECT_FALSE(heap_contains(before, bytes));
   EXPECT_EQ(heap_allocate(bytes, 64), nullptr);
@@ -277,7 +277,7 @@ TEST(HeapSettings, TooSmallSizesAreSaidToBeSo) {
     const HeapSettings settings = read({{"QUADRILLE_HEAP_BYTES", value}});
     ASSERT_EQ(settings.problems.size(), 1U) << value;
     EXPECT_EQ(settings.problems[0],
-              std::string("QUADRILLE_HEAP_BYTES=\"") + value + "\" is ignored: it is too small, the least is 65536");
+              std::string("QUADRILLE_HEAP_BYTES=") + value + ": expected at least 65536 bytes; ignored");
     EXPECT_EQ(settings.bytes, 0U);
   }
   EXPECT_EQ(read({{"QUADRILLE_HEAP_FROM", "0"}}).problems.size(), 1U);

@@ -11,5 +11,5 @@ export QUADRILLE_TRIALS=learn QUADRILLE_TUNING="$work/tuning.json" QUADRILLE_EXP
 count="$(grep -c '"memory": "device"' "$QUADRILLE_TUNING")"
 [ "$count" -ge 5 ] || { cat "$QUADRILLE_TUNING"; fail "$count entries of a device's memory are kept"; }
 QUADRILLE_TEST_LEARNED=1 "$@" > "$work/second" 2>&1 || { cat "$QUADRILLE_TUNING" "$work/second"; fail "the second program fails"; }
-grep -q "is ignored" "$work/second" && fail "the table is refused"
+grep -q "ignored" "$work/second" && fail "the table is refused"
 exit 0

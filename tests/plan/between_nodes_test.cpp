@@ -82,7 +82,7 @@ TEST(BetweenNodesTest, AllSendTheSame) {
   EXPECT_EQ(messages(alone), messages(beside));
   EXPECT_EQ(alone,
             "scratch 0 blocks\n"
-            "round 0 (2 pairs in flight, waited for together), under way from the start on\n"
+            "round 0 (2 pairs in flight, waited for together), in flight from the start\n"
             "  send  to 5: send[5]\n"
             "  send  to 6: send[6]\n"
             "  send  to 7: send[7]\n"

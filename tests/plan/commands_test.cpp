@@ -203,8 +203,8 @@ TEST(ShowCommandTest, RefusesBadNeighbourhoods) {
     EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1);
     return ran.err;
   };
-  EXPECT_THAT(problem("moor:2,1", "", -1), HasSubstr("is no neighbourhood"));
-  EXPECT_THAT(problem("moore:2,1", "3x", -1), HasSubstr("is no grid"));
+  EXPECT_THAT(problem("moor:2,1", "", -1), HasSubstr("--neighborhood=moor:2,1: expected"));
+  EXPECT_THAT(problem("moore:2,1", "3x", -1), HasSubstr("--grid=3x: expected"));
   EXPECT_THAT(problem("moore:2,1", "3x3x3", -1), HasSubstr("has 3 dimensions"));
   EXPECT_THAT(problem("moore:2,1", "3x3", 9), HasSubstr("rank 9 is not one of the 9 ranks"));
 }
@@ -242,14 +242,14 @@ TEST(ShowCommandTest, RefusesWhatWouldDoNothing) {
   };
   for (const char* neighborhood : {"moore:2,1", "nonsense", "file:/nowhere"}) {
     EXPECT_THAT(problem("alltoall", [&](ShowOptions& o) { o.neighborhood = neighborhood; }),
-                HasSubstr("--neighborhood is for neighbour collectives, and alltoall is none"));
+                HasSubstr("--neighborhood is for neighbour collectives, not for alltoall"));
   }
   EXPECT_THAT(problem("allgatherv", [](ShowOptions& o) { o.grid = "4x3"; }),
-              HasSubstr("--grid is for neighbour collectives, and allgatherv is none"));
+              HasSubstr("--grid is for neighbour collectives, not for allgatherv"));
   EXPECT_THAT(problem("alltoallv", [](ShowOptions& o) { o.grid = "4x3", o.neighborhood = "moore:2,1"; }),
               HasSubstr("--neighborhood and --grid are for neighbour collectives"));
   EXPECT_THAT(problem("neighbor_alltoall", [](ShowOptions& o) { o.nodes = "blocked:2"; }),
-              HasSubstr("--node-map are for collectives of all ranks, and neighbor_alltoall is none"));
+              HasSubstr("--node-map are for collectives of all ranks, not for neighbor_alltoall"));
 }
 
 TEST(ShowCommandTest, RefusesBadOptions) {

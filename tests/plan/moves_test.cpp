@@ -36,7 +36,7 @@ TEST(MovesTest, AWindowBoundsAStep) {
 
 TEST(MovesTest, AMessageNeedsItsReceive) {
   std::vector<Step> steps;
-  EXPECT_THAT(play(one_way(1, {}, false), one_node(2), steps), HasSubstr("no rank can go on"));
+  EXPECT_THAT(play(one_way(1, {}, false), one_node(2), steps), HasSubstr("no rank can proceed"));
 }
 
 // Rank 2 copies what rank 1 has from rank 0 after two steps: the fence keeps it back.

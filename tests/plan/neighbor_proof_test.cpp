@@ -83,7 +83,7 @@ TEST(NeighborProofTest, OneEndForgetsABlock) {
 TEST(NeighborProofTest, AMessageToOneself) {
   Case c(neighbor_straightforward, kTorus, {2, {0, 1}});
   c.of(4).messages[0].peer = 4;
-  c.expect_wrong("which is no other rank");
+  c.expect_wrong("which is not another rank");
 }
 
 TEST(NeighborProofTest, AnotherRanksBuffer) {

@@ -54,7 +54,7 @@ TEST(ProofTest, WrongPeer) {
   schedules[1].messages[0].peer = 3;  // was 2
   expect_wrong(check(schedules), "matching: rank 2 receives from rank 1 more often than that sends");
   schedules[1].messages[0].peer = 1;
-  expect_wrong(check(schedules), "form: rank 1, round 0: send to 1, which is no other rank");
+  expect_wrong(check(schedules), "form: rank 1, round 0: send to 1, which is not another rank");
 }
 
 TEST(ProofTest, MissingReceive) {
@@ -241,7 +241,7 @@ TEST(ProofTest, SizesThatAreTold) {
   tell(2);  // more than it need, as SLOAV does
   EXPECT_EQ(verify(schedules, one_node(4), kAlltoallv).what, "");
   tell(0);
-  expect_wrong(verify(schedules, one_node(4), kAlltoallv), "sizes: nobody tells rank");
+  expect_wrong(verify(schedules, one_node(4), kAlltoallv), "sizes: no message");
   tell(3);
   expect_wrong(verify(schedules, one_node(4), kAlltoallv), "the sizes of 3 of 2 blocks; that expects 3");
 }

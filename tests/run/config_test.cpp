@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "team/settings.hpp"
+#include "text/codes.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -151,6 +152,17 @@ TEST(Config, RanksMayDifferInTheseAlone) {
   }
   EXPECT_EQ(free, (std::set<std::string>{"QUADRILLE_STREAM", "QUADRILLE_MPI_WAITS", "QUADRILLE_PROGRESS",
                                          "QUADRILLE_DEVICE_KERNELS", "QUADRILLE_EXPLAIN"}));
+}
+
+TEST(CodesTest, StandAtTheEndOfALine) {
+  const std::string line = text::with_code("not used: no (good) reason", text::code_not_used);
+  EXPECT_EQ(line, "not used: no (good) reason (code=not-used)");
+  EXPECT_EQ(text::code_of(line), text::code_not_used);
+  EXPECT_EQ(text::without_code(line), "not used: no (good) reason");
+  for (const std::string_view other : {"not used", "a (code=x) b", "(good)", ""}) {
+    EXPECT_EQ(text::code_of(other), "") << other;
+    EXPECT_EQ(text::without_code(other), other);
+  }
 }
 
 }  // namespace

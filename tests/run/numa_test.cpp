@@ -78,7 +78,7 @@ TEST(NumaTest, RanksAreBoundAsTheLastWordSays) {
   EXPECT_THAT(domains(5, "core:4 pu:1 bind:none"), Each(0)) << "a machine of one domain";
   EXPECT_EQ(check_topology(std::string(eight) + " bind:package"), "");
   EXPECT_EQ(check_topology(std::string(eight) + " bind:village"),
-            "the last word may be bind:numa, bind:package or bind:none");
+            "expected bind:numa, bind:package or bind:none as the last word");
   EXPECT_NE(check_topology("bind:none"), "");
 }
 

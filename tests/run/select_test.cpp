@@ -66,8 +66,10 @@ TEST(Select, LeavesSeveralNodesToTheMpi) {
   GlobalKey k = key(Collective::alltoall, 8);
   k.nodes = 2;
   EXPECT_EQ(chosen(k), "mpi");
+  EXPECT_FALSE(select(k, {}).lacks_inboxes);
   k.nodes = 1, k.inbox = false;
   EXPECT_EQ(chosen(k), "mpi");
+  EXPECT_TRUE(select(k, {}).lacks_inboxes);
 }
 
 std::string names(const std::vector<Choice>& choices) {
@@ -280,7 +282,7 @@ TEST(Select, ObeysWhatWasMeasured) {
   EXPECT_EQ(at(100), "inbox");
   EXPECT_NE(why().find("nothing faster was measured before"), std::string::npos) << why();
   EXPECT_EQ(at(101), "hint-hilbert");
-  EXPECT_EQ(why(), "measured before, says the tuning table");
+  EXPECT_TRUE(why().starts_with("measured before")) << why();
   EXPECT_EQ(at(5000), "hint-hilbert");
   EXPECT_EQ(at(5001), "mpi");
   EXPECT_EQ(at(7001), "single-copy") << "above all that was measured";

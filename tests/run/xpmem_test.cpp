@@ -191,7 +191,7 @@ TEST_F(XpmemTest, TheWordTellsTheRightProcess) {
 
 TEST_F(XpmemTest, WhatFailsIsSaidAndUsedNoMore) {
   XpmemCalls calls;
-  EXPECT_NE(load_xpmem("libnosuch.so.0", calls).find("no library"), std::string::npos);
+  EXPECT_NE(load_xpmem("libnosuch.so.0", calls).find("not found"), std::string::npos);
   EXPECT_NE(load_xpmem("libm.so.6", calls).find("lacks"), std::string::npos);
   standin_->version = -1;
   EXPECT_NE(load_xpmem(standin_path(), calls).find("/dev/xpmem"), std::string::npos);

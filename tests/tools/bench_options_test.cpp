@@ -126,7 +126,7 @@ TEST(Understand, OverlapNeedsANonblockingForm) {
   options.overlap = true;
   for (const int tests : {-1, 1000001}) {
     options.tests = tests;
-    EXPECT_THAT(understand(options, plan), HasSubstr("number of tests")) << tests;
+    EXPECT_THAT(understand(options, plan), HasSubstr("--tests: expected")) << tests;
   }
 }
 

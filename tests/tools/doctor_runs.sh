@@ -2,13 +2,13 @@
 . "$(dirname "$0")/common.sh"
 doctor="$TOOL doctor"
 
-expect 0 - "Nothing is in the way on this machine" $doctor
-expect 0 - "the launcher starts ranks, and all data came right" $doctor -- "$MPIRUN" -n 2 "$PROGRAM"
+expect 0 - "No problems found on this machine" $doctor
+expect 0 - "the launcher starts ranks, and all data were correct" $doctor -- "$MPIRUN" -n 2 "$PROGRAM"
 expect 0 - "quadrille run -- $MPIRUN -n 2 $PROGRAM input" $doctor --no-trial -- "$MPIRUN" -n 2 "$PROGRAM" input
 expect 1 - "launcher 'mpirun.nowhere' is not found" $doctor -- mpirun.nowhere -n 2 "$PROGRAM"
 expect 1 - "is not an MPI program" $doctor -- "$MPIRUN" -n 2 /bin/ls
 expect 1 - "QUADRILLE=off: nothing is served" env QUADRILLE=off $doctor
-expect 0 - "QUADRILLE_ALGORITM is not known" env QUADRILLE_ALGORITM=alltoall=ring $doctor
+expect 0 - "unknown variable QUADRILLE_ALGORITM" env QUADRILLE_ALGORITM=alltoall=ring $doctor
 expect 2 1 "unknown option or argument: --explode; see 'quadrille doctor --help'" $doctor --explode
 expect 0 - "ranks reach each other's memory by" $doctor --no-trial
 
@@ -51,7 +51,7 @@ expect 0 - "numba_mpi in $work/app.py takes MPI's functions" $doctor --no-trial 
 if [ "$ABI" = openmpi ] && grep -q MPIX_Comm_shrink "$OWN_MPI/$mpi"; then
   expect 1 - "--with-ft ulfm: Open MPI runs with fault tolerance" $doctor --no-trial -- "$MPIRUN" --with-ft ulfm -n 2 "$PROGRAM"
 else
-  expect 0 - "Nothing is in the way" $doctor --no-trial -- "$MPIRUN" --with-ft ulfm -n 2 "$PROGRAM"
+  expect 0 - "No problems found" $doctor --no-trial -- "$MPIRUN" --with-ft ulfm -n 2 "$PROGRAM"
 fi
 
 # A launcher that cannot start anything.
@@ -67,7 +67,7 @@ expect 1 0 "trying the launcher: 1 s of at most 120" \
   python3 "$(dirname "$0")/on_terminal.py" $doctor -- "$work/mpirun" -n 2 "$PROGRAM"
 
 # All ways closed.
-[ -e /dev/xpmem ] || expect 1 - "all but small blocks go to the MPI" env QUADRILLE_REACH=xpmem $doctor
+[ -e /dev/xpmem ] || expect 1 - "forwarded to the MPI" env QUADRILLE_REACH=xpmem $doctor
 
 $doctor --json >"$work/json" 2>/dev/null
 python3 - "$work/json" <<'PYTHON' || fail "the JSON is not as promised"

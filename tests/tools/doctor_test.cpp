@@ -23,7 +23,7 @@ System system_of(Lines files, Lines variables = {}) {
           [variables](const char* name) { return variables.contains(name) ? variables.at(name) : ""; }};
 }
 
-// "bad node, note cma read"
+// "bad node, note cma-read"
 std::string short_of(const Findings& findings) {
   std::string all;
   for (const Finding& one : findings) {
@@ -64,10 +64,10 @@ TEST(Doctor, JudgesLimits) {
 
 TEST(Doctor, JudgesWays) {
   std::vector<Reach> ways = {
-      {"heap", true, ""}, {"xpmem", false, "no"}, {"cma read", true, ""}, {"cma write", true, ""}, {"ring", true, ""}};
+      {"heap", true, ""}, {"xpmem", false, "no"}, {"cma-read", true, ""}, {"cma-write", true, ""}, {"ring", true, ""}};
   EXPECT_EQ(short_of(judge_ways(ways, {})), "good node");
   ways[2].available = ways[3].available = false;
-  EXPECT_EQ(short_of(judge_ways(ways, {})), "good node, note cma read");
+  EXPECT_EQ(short_of(judge_ways(ways, {})), "good node, note cma-read");
   Limits docker;
   docker.container = "Docker";
   EXPECT_NE(judge_ways(ways, docker).back().advice.find("--cap-add=SYS_PTRACE"), std::string::npos);
@@ -83,7 +83,7 @@ TEST(Doctor, JudgesSettings) {
   EXPECT_EQ(short_of(judge_settings({}, guess, {}, false)), "");
   EXPECT_EQ(short_of(judge_settings({"QUADRILLE_TRIALS"}, guess, {}, false)), "good settings");
   EXPECT_EQ(short_of(judge_settings({"QUADRILLE_ALGORITM"}, guess, {}, false)), "note setting");
-  EXPECT_EQ(short_of(judge_settings({"QUADRILLE_TRIALS"}, guess, {"it must be on"}, false)), "note setting");
+  EXPECT_EQ(short_of(judge_settings({"QUADRILLE_TRIALS"}, guess, {"expected on"}, false)), "note setting");
   EXPECT_EQ(short_of(judge_settings({"QUADRILLE"}, guess, {}, true)), "bad setting");
 }
 
@@ -179,8 +179,15 @@ TEST(Doctor, JudgesWhatLaunchersSay) {
   EXPECT_EQ(short_of(judge_trial(told, "/l/libmpi.so.40", text)), "good trial, good measured, good quiet");
   EXPECT_EQ(short_of(judge_trial(told, "/other/libmpi.so.40", text)),
             "good trial, good measured, note measured, good quiet");
-  EXPECT_EQ(short_of(judge_trial(told + "quadrille: a way is not to be had: cma-read: no\n", "", text)),
+  EXPECT_EQ(short_of(judge_trial(told + "quadrille: cma-read is unavailable: no (code=no-cma-read)\n", "", text)),
             "good trial, good measured, good quiet, note trial");
+  EXPECT_EQ(judge_trial(told + "quadrille: words (code=no-ring)\n", "", text).back().what, "words");
+  EXPECT_EQ(short_of(judge_trial(told + "quadrille: other words (code=not-used)\n", "", text)),
+            "good trial, good measured, good quiet, bad trial");
+  for (const std::string line : {"quadrille: cma-read is unavailable, not used", "quadrille: x (code=no-xpmem)",
+                                 "quadrille: x (code=lacks-progress)", "x (code=not-used)"}) {
+    EXPECT_EQ(short_of(judge_trial(told + line + "\n", "", text)), "good trial, good measured, good quiet") << line;
+  }
   EXPECT_EQ(short_of(judge_trial(told + told, "", text)), "good trial, good measured, good quiet, bad trial")
       << "each is alone";
   const std::string wrong = R"(quadrille-trial {"bytes": 64, "errors": 3})";

@@ -72,8 +72,8 @@ expect 0 0 "leaders" $explain alltoall --nodes 3 --per-node 2 --size 100 --algor
 expect 0 1 "--map 0,0,0,1,1,2 is read as --node-map 0,0,0,1,1,2" $explain alltoall --map 0,0,0,1,1,2
 expect 0 1 "--nodes blocked:2 is read as --node-map blocked:2" $explain alltoall --ranks 6 --nodes blocked:2
 expect 2 2 "a node map is given twice" $explain alltoall --map 0,0,1 --node-map 0,1,1
-expect 2 1 "'three' is no number of nodes" $explain alltoall --nodes three
-expect 2 1 "'0' is no number of nodes" $explain alltoall --nodes 0
+expect 2 1 "--nodes=three: expected" $explain alltoall --nodes three
+expect 2 1 "--nodes=0: expected" $explain alltoall --nodes 0
 # An option that is not known: the nearest is suggested, if there is one.
 expect 2 1 "unknown option or argument: --node-mop 0,1 (did you mean --node-map?); see" $explain alltoall --node-mop 0,1
 expect 2 1 "unknown option or argument: --siezs=8 (did you mean --sizes?); see" $explain alltoall --nodes 2 --siezs=8

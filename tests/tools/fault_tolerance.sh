@@ -6,7 +6,7 @@ why="not used: the MPI runs with fault tolerance"
 # Of this ABI by the environment. Intel MPI's variable: with its own, MPICH 5.0 does not start here.
 if [ "$ABI" = mpich ]; then
   expect 0 - "$why" env I_MPI_FAULT_CONTINUE=1 $TOOL run --explain -- "$MPIRUN" -n 2 "$PROGRAM"
-  grep -q "passed with an MPI that runs with fault tolerance" "$work/err" || fail "no summary: $(cat "$work/err")"
+  grep -q "forwarded with an MPI that runs with fault tolerance" "$work/err" || fail "no summary: $(cat "$work/err")"
   expect 0 - "summary: " env I_MPI_FAULT_CONTINUE=0 $TOOL run --explain -- "$MPIRUN" -n 2 "$PROGRAM"
   grep -q "$why" "$work/err" && fail "it does not run with fault tolerance"
   finish

@@ -82,8 +82,8 @@ TEST(Fit, SaysWhatCannotBeToldApart) {
   }
   const std::vector<std::string> lines = not_told_apart(list);
   EXPECT_TRUE(says(lines, "fence not measured"));
-  EXPECT_TRUE(says(lines, "message and node_message not told apart"));
-  EXPECT_TRUE(says(lines, "round hardly told from a sum of others"));
+  EXPECT_TRUE(says(lines, "message and node_message cannot be distinguished"));
+  EXPECT_TRUE(says(lines, "round hardly distinguishable"));
   EXPECT_FALSE(says(lines, "byte and"));
   // Of the two the first has it all, so what is predicted is right all the same.
   const plan::Machine found = fit(list);

@@ -31,7 +31,7 @@ int next_descriptor() {
 
 TEST(InsideANode, EveryWayIsThereOrHasAReason) {
   const std::vector<Reach> ways = ways_of_node({});
-  EXPECT_EQ(names(ways), (std::vector<std::string>{"heap", "xpmem", "cma read", "cma write", "ring"}));
+  EXPECT_EQ(names(ways), (std::vector<std::string>{"heap", "xpmem", "cma-read", "cma-write", "ring"}));
   for (const Reach& way : ways) EXPECT_NE(way.detail, "") << way.name;
 }
 

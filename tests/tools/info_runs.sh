@@ -12,7 +12,7 @@ assert info["machine"]["cores"] >= 1 and info["machine"]["numa"], info["machine"
 assert all(isinstance(r["available"], bool) and r["detail"] for r in info["reach"]), info["reach"]
 node = info["inside_a_node"]
 ways = {way["name"]: way for way in node["ways"]}
-assert list(ways) == ["heap", "xpmem", "cma read", "cma write", "ring"], ways
+assert list(ways) == ["heap", "xpmem", "cma-read", "cma-write", "ring"], ways
 assert all(isinstance(w["available"], bool) and w["detail"] for w in ways.values()), ways
 assert node["copy_kernels"] in node["all_copy_kernels"] and node["numa_domains"] >= 1, node
 drivers = {driver["driver"]: driver for driver in info["devices"]["drivers"]}
@@ -20,7 +20,7 @@ assert list(drivers) == ["cuda", "hip"] and all(isinstance(d["devices"], list) f
 libraries = [library for library in info["mpi"]["libraries"] if "problem" not in library]
 assert all(isinstance(library["takes_devices"], bool) for library in libraries), libraries
 PYTHON
-for key in "heap " "xpmem " "cma read " "cma write " "ring " "copy kernels " "NUMA domains "; do
+for key in "heap " "xpmem " "cma-read " "cma-write " "ring " "copy kernels " "NUMA domains "; do
   expect 0 0 "  $key" "$TOOL" info
 done
 
@@ -35,7 +35,7 @@ grep -q "heap  *no .*address space" "$work/out" || fail "RLIMIT_AS is no reason:
 expect 0 0 "NUMA domains   3 (QUADRILLE_TOPOLOGY)" env QUADRILLE_TOPOLOGY="numa:3 core:2 pu:1" "$TOOL" info
 expect 0 0 "warning: QUADRILLE_TOPOLOGY" env QUADRILLE_TOPOLOGY="a village" "$TOOL" info
 expect 0 0 "segments of 1024 MiB" env QUADRILLE_HEAP_BYTES=1G "$TOOL" info
-expect 0 0 "warning: QUADRILLE_HEAP_BYTES=\"1\" is ignored: it is too small, the least is 65536" \
+expect 0 0 "warning: QUADRILLE_HEAP_BYTES=1: expected at least 65536 bytes" \
   env QUADRILLE_HEAP_BYTES=1 "$TOOL" info
 
 # Drivers and devices, with stand-ins, and with libraries that are none: so it does not depend on the machine.
@@ -53,7 +53,7 @@ expect 0 0 "libcuda.so.1: it does not start: error 999" \
   env LD_LIBRARY_PATH="$standins" QUADRILLE_STANDIN_FAIL=cuInit:1 QUADRILLE_MPI_DEVICE=0 "$TOOL" info
 grep -q "QUADRILLE_MPI_DEVICE off: " "$work/out" || fail "QUADRILLE_MPI_DEVICE=0: $(cat "$work/out")"
 QUADRILLE_MPI_DEVICE=messages "$TOOL" info >"$work/out" 2>&1 || fail "QUADRILLE_MPI_DEVICE=messages"
-grep -q "QUADRILLE_MPI_DEVICE messages: .*not in its collectives" "$work/out" || fail "messages: $(cat "$work/out")"
+grep -q "QUADRILLE_MPI_DEVICE messages: .*not in collectives" "$work/out" || fail "messages: $(cat "$work/out")"
 # A setting that means nothing ends the stand-in's process, and nothing else.
 expect 0 - "no driver: its library ends the program" \
   env LD_LIBRARY_PATH="$standins" QUADRILLE_STANDIN_STREAMS=never "$TOOL" info
@@ -63,7 +63,7 @@ expect 0 0 "quadrille " "$TOOL" --version
 # `quadrille show` draws for the machine of QUADRILLE_TOPOLOGY.
 expect 0 0 "rank 1 of 4, node 0, NUMA domain 1" \
   env QUADRILLE_TOPOLOGY="numa:2 core:1 pu:1" "$TOOL" show --algorithms sh-numa-co --ranks 4
-expect 2 1 "QUADRILLE_TOPOLOGY=\"a village\": it must describe a machine" \
+expect 2 1 "QUADRILLE_TOPOLOGY=\"a village\": expected a synthetic topology" \
   env QUADRILLE_TOPOLOGY="a village" "$TOOL" show --algorithms sh-numa-co
 
 for command in run bench info list verify show; do

@@ -6,7 +6,7 @@ mkdir "$work/bin" "$work/home"
 ln -s "$TOOL" "$work/bin/quadrille"
 export PATH="$work/bin:$PATH" HOME="$work/home" LAUNCHER="$MPIRUN -n 2" OMPI_MCA_rmaps_base_oversubscribe=1
 expect 0 - "alltoall, 2 ranks" bash "$job"
-expect 0 - "the launcher starts ranks, and all data came right" bash "$job" "$PROGRAM"
+expect 0 - "the launcher starts ranks, and all data were correct" bash "$job" "$PROGRAM"
 grep -q '^quadrille: .* -> ' "$work/out" "$work/err" || fail "the program was not run with --explain: $(cat "$work/out" "$work/err")"
 # Its exit status is the program's.
 expect 7 - "" bash "$job" "$PROGRAM" fail

@@ -17,7 +17,7 @@ expect_line "--seed has no effect on a table of set-up times: leave it out" --fi
 expect_line "co-12 is about several hosts with two ranks or more on each, and all ranks are on one host" --figure co-12
 expect_line "--runs has no effect on a table of set-up times: leave it out" --figure iso-table-2 --runs 2
 expect_line "--runs is for figures of the host, not gpu-6" --figure gpu-6 --runs 2
-expect_line "Value 0 not in range" --figure hint-6 --runs 0
+expect_line "--runs=0: expected 1 to" --figure hint-6 --runs 0
 expect_line "no folder" --figure hint-6 --results "$work/nowhere/below"
 expect_line "no folder" --figure hint-6 --results "$TOOL"
 expect_line "--figure: a name is needed" --figure ""

@@ -88,7 +88,7 @@ TEST(NeighborhoodText, SaysWhichLineOfAFileIsWrong) {
   plan::Neighborhood n;
   EXPECT_EQ(parse_offsets_file("", "wind", n), "wind has no offsets; write one a line, as 1 0");
   EXPECT_EQ(parse_offsets_file("# nothing\n", "wind", n), "wind has no offsets; write one a line, as 1 0");
-  EXPECT_EQ(parse_offsets_file("1 0\n\n1 x", "wind", n), "wind, line 3: 'x' is no coordinate from -1000000 to 1000000");
+  EXPECT_EQ(parse_offsets_file("1 0\n\n1 x", "wind", n), "wind, line 3: coordinate x: expected -1000000 to 1000000");
   EXPECT_EQ(parse_offsets_file("1 0\n1 0 0\n", "wind", n),
             "wind, line 2: the offset '1 0 0' has 3 coordinates, the first one 2");
 }

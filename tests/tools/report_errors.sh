@@ -13,14 +13,14 @@ expect 2 1 "is not an MPI program" $report -- "$MPIRUN" -n 2 /bin/ls
 expect 2 1 "cannot write '/nowhere/page.html'" $report --output /nowhere/page.html -- "$MPIRUN" -n 2 "$REPORT_PROGRAM"
 expect 2 1 "it is a folder" $report --output "$work" -- "$MPIRUN" -n 2 "$REPORT_PROGRAM"
 expect 2 1 "cannot write '/nowhere/data.json'" $report --output "$page" --data /nowhere/data.json -- "$MPIRUN" -n 2 "$REPORT_PROGRAM"
-expect 2 1 "--replay-seconds: Value 0 not in range" $report --replay-seconds 0 -- "$MPIRUN" -n 2 "$REPORT_PROGRAM"
+expect 2 1 "--replay-seconds=0: expected 0.1 to" $report --replay-seconds 0 -- "$MPIRUN" -n 2 "$REPORT_PROGRAM"
 expect 2 1 "cannot read '$work/none.json'" $report --data "$work/none.json"
 echo '{"format": 99}' >"$work/other.json"
-expect 2 1 "is no data of this version's" $report --data "$work/other.json" --output "$page"
+expect 2 1 "expected a file of this version's" $report --data "$work/other.json" --output "$page"
 echo '{"format": "1"}' >"$work/other.json"
-expect 2 1 "is no data of this version's" $report --data "$work/other.json" --output "$page"
+expect 2 1 "expected a file of this version's" $report --data "$work/other.json" --output "$page"
 echo 'no JSON' >"$work/other.json"
-expect 2 1 "is no data of this version's" $report --data "$work/other.json" --output "$page"
+expect 2 1 "expected a file of this version's" $report --data "$work/other.json" --output "$page"
 [ -e "$page" ] && fail "a page is there though nothing was recorded"
 
 # A program without calls; one that fails before and after them; a launcher that fails.

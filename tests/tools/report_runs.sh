@@ -57,7 +57,7 @@ case "\$*" in *--replay-cases*) echo "no more ranks today" >&2; exit 9 ;; esac
 exec "$MPIRUN" "\$@"
 SCRIPT
 chmod +x "$work/mpirun"
-expect 0 - "the calls were not made again: it ended with status 9: no more ranks today" $report --output "$page" --data "$data" -- \
+expect 0 - "the calls were not replayed: it ended with status 9: no more ranks today" $report --output "$page" --data "$data" -- \
   "$work/mpirun" -n 2 "$REPORT_PROGRAM" all
 grep -q '"problem": "it ended with status 9' "$data" || fail "the data do not say why there is no replay"
 

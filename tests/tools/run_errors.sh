@@ -6,13 +6,13 @@ expect 2 1 "/bin/ls is not an MPI program" $run -- "$MPIRUN" -n 2 /bin/ls
 expect 2 1 "is not an MPI program" $run -- /bin/ls
 expect 127 1 "launcher 'mpirun.nowhere' is not found" $run -- mpirun.nowhere -n 2 "$PROGRAM"
 expect 127 1 "is not found; install an MPI" env PATH=/nowhere $run -- mpirun -n 2 "$PROGRAM"
-expect 2 1 "'./nowhere' is no executable file" $run -- "$MPIRUN" -n 2 ./nowhere
-expect 127 1 "'./nowhere' is no executable file" $run -- ./nowhere
+expect 2 1 "'./nowhere' is not an executable file" $run -- "$MPIRUN" -n 2 ./nowhere
+expect 127 1 "'./nowhere' is not an executable file" $run -- ./nowhere
 expect 2 1 "nothing to run" $run
 expect 2 1 "nothing to run" $run --explain --
 expect 2 1 "unknown option or argument: --explode; see 'quadrille run --help'" \
   $run --explode -- "$MPIRUN" -n 2 "$PROGRAM"
-expect 2 1 "--mpi: lam not in" $run --mpi lam -- "$MPIRUN" -n 2 "$PROGRAM"
+expect 2 1 "--mpi=lam: expected one of" $run --mpi lam -- "$MPIRUN" -n 2 "$PROGRAM"
 expect 2 1 "unknown subcommand 'rum'" "$TOOL" rum
 # Who writes nothing sees how to begin; so does who asks for help.
 expect 2 6 "subcommand is required" "$TOOL"

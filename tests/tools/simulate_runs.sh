@@ -65,7 +65,7 @@ expect 2 1 "is not among" $simulate bcast --ranks 4
 expect 2 1 "neighbour" $simulate alltoall --ranks 4 --grid 2x2
 expect 2 1 "--agree" $simulate neighbor_alltoall --ranks 4 --agree
 expect 2 1 "has 6 ranks" $simulate neighbor_alltoall --ranks 4 --grid 3x2
-expect 2 1 "is no neighbourhood" $simulate neighbor_alltoall --ranks 4 --neighborhood nosuch
+expect 2 1 "--neighborhood=nosuch: expected" $simulate neighbor_alltoall --ranks 4 --neighborhood nosuch
 expect 2 1 "nosuch" $simulate alltoall --ranks 4 --algorithms nosuch
 expect 2 1 "radix" $simulate alltoall --ranks 4 --algorithms zero-rotation-bruck:radix=1
 expect 2 1 "it is the MPI's own" $simulate alltoall --ranks 4 --algorithms mpi
@@ -85,7 +85,7 @@ bad() {
 }
 bad "is not a JSON object" '[1]'
 bad "is not a JSON object" '{"latency": '
-bad "'speed' is no constant of a network" '{"latency": 1, "speed": 2}'
+bad "'speed' is not a constant of a network" '{"latency": 1, "speed": 2}'
 bad "overhead must be a number" '{"latency": 1, "overhead": "x"}'
 bad "gap must be from 0" '{"latency": 1, "gap": -1}'
 bad "latency must be 0.001 ns at least" '{"overhead": 1}'

@@ -70,9 +70,9 @@ done
 expect 0 - "" $MPIRUN -n 2 $TOOL bench alltoallv --sizes 1000 $short
 served single-copy
 # Both doors: the preloaded library says what it does with blocks of 4 bytes.
-QUADRILLE_EXPLAIN=1 expect 0 - "blocks of 1000 bytes -> hint-hilbert: measured before, says the tuning table" \
+QUADRILLE_EXPLAIN=1 expect 0 - "blocks of 1000 bytes -> hint-hilbert: measured before, in the tuning table" \
   $MPIRUN -n 2 $TOOL bench alltoall --sizes 1000 $short
-expect 0 - "blocks of 4 bytes -> hint-hilbert: measured before, says the tuning table" \
+expect 0 - "blocks of 4 bytes -> hint-hilbert: measured before, in the tuning table" \
   $TOOL run --explain -- "$MPIRUN" -n 2 "$PROGRAM"
 # What the user set comes before it.
 QUADRILLE_INBOX=500 expect 0 - "blocks of 4 bytes -> inbox" $TOOL run --explain -- "$MPIRUN" -n 2 "$PROGRAM"

@@ -120,7 +120,7 @@ expect 2 1 "one rank" "$TOOL" tune --neighbors
 expect 2 - "excludes" "$TOOL" tune --neighbors --model
 expect 2 - "requires" "$TOOL" tune --neighborhood moore:2,1
 expect 2 - "requires" "$TOOL" tune --algorithms --neighborhood moore:2,1
-expect 2 - "is no neighbourhood" $MPIRUN -n 2 $tune --neighborhood moore:2
+expect 2 - "--neighborhood=moore:2: expected" $MPIRUN -n 2 $tune --neighborhood moore:2
 expect 2 - "cannot read '/no/such/file'" $MPIRUN -n 2 $tune --neighborhood file:/no/such/file
 QUADRILLE_NODES=blocked:1 expect 2 - "nothing to measure" $MPIRUN -n 3 $tune --neighborhood von-neumann:1
 QUADRILLE_REACH=ring expect 2 - "nothing to measure" $MPIRUN -n 3 $tune --neighborhood von-neumann:1

@@ -215,7 +215,7 @@ def enqueued(MPI, comm):
   assert recv.tolist() == wanted
   request.free()
   expect(quadrille.Error, "freed already", request.start_enqueue)
-  expect(TypeError, "a str is no stream", quadrille.alltoall_enqueue, send, recv, comm, "stream")
+  expect(TypeError, "a str is not a stream", quadrille.alltoall_enqueue, send, recv, comm, "stream")
 
 
 def one_of_several(comm):

@@ -91,8 +91,8 @@ std::string parse_row(std::string_view line, const Place& at, std::vector<std::u
     const std::string_view word(line.data() + i, static_cast<std::size_t>(end - line.data()) - i);
     std::uint64_t number = 0;
     if (!parse_number(word, 0, largest_number, number)) {
-      return fmt::format("{}, line {}, column {}: '{}' is no number of bytes from 0 to 2^46", at.name, at.line, i + 1,
-                         word.substr(0, 40));
+      return fmt::format("{}, line {}, column {}: expected a number of bytes from 0 to 2^46, not '{}'", at.name,
+                         at.line, i + 1, word.substr(0, 40));
     }
     numbers.push_back(number);
     i += word.size();
@@ -120,7 +120,7 @@ std::string parse_traffic(std::string_view text, Traffic& traffic) {
   const auto* found =
       std::find_if(std::begin(names), std::end(names), [&](const Name& one) { return one.name == name; });
   if (found == std::end(names)) {
-    return fmt::format("unknown distribution '{}'; known are {}", text, known_distributions());
+    return fmt::format("--distribution={}: expected one of {}", text, known_distributions());
   }
   traffic = Traffic{};
   traffic.kind = found->kind;

@@ -30,10 +30,8 @@ std::string parse_late(std::string_view text, std::optional<Late>& late) {
                      (!has_rank || (read_number(text.substr(colon + 1), rank) && rank <= INT_MAX));
   if (!known) {
     return fmt::format(
-        "'{}' does not say who is late; write microseconds from 1 to {}, as 500, and a rank if it is always the same, "
-        "as "
-        "500:3",
-        text, longest_microseconds);
+        "--late={}: expected microseconds from 1 to {}, for example 500, or 500:3 if it is always rank 3", text,
+        longest_microseconds);
   }
   late = Late{static_cast<double>(microseconds) * 1e-6, has_rank ? static_cast<int>(rank) : -1};
   return "";

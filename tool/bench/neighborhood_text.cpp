@@ -58,7 +58,7 @@ std::string parse_neighborhood(std::string_view text, plan::Neighborhood& neighb
     return "";
   }
   return fmt::format(
-      "'{}' is no neighbourhood; write moore:D,R, positive-moore:D,R, shales:D,R1,R2, "
+      "--neighborhood={}: expected moore:D,R, positive-moore:D,R, shales:D,R1,R2, "
       "von-neumann:D with D up to {} and R up to {}, offsets:1,0/0,1 or file:PATH",
       text, most_dimensions, most_radius);
 }
@@ -78,8 +78,8 @@ std::string parse_grid(std::string_view text, plan::Grid& grid) {
   } while (take(rest, "x"));
   if (!whole || !rest.empty() || static_cast<int>(read.extents.size()) > most_dimensions || ranks > most_grid_ranks) {
     return fmt::format(
-        "'{}' is no grid; write its extents, as 4x3, with an m behind those of dimensions that are "
-        "not periodic, as 4mx3m; up to {} dimensions and {} ranks",
+        "--grid={}: expected extents, for example 4x3, or 4mx3m for dimensions that are not periodic; up to {} "
+        "dimensions and {} ranks",
         text, most_dimensions, most_grid_ranks);
   }
   grid = std::move(read);
@@ -107,7 +107,7 @@ std::string why_no_neighbors(Collective collective, bool has_neighborhood, bool 
   const char* options = !has_grid           ? "--neighborhood is"
                         : !has_neighborhood ? "--grid is"
                                             : "--neighborhood and --grid are";
-  return fmt::format("{} for neighbour collectives, and {} is none", options, name_of(collective));
+  return fmt::format("{} for neighbour collectives, not for {}", options, name_of(collective));
 }
 
 plan::Grid even_torus(int ranks, int dimensions) {

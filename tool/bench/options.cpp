@@ -21,7 +21,7 @@ constexpr std::size_t most_sizes = 10000;
 constexpr int most_tests = 1000000;
 
 std::string wrong_size(std::string_view text) {
-  return fmt::format("'{}' is no size; write bytes as 64, 4K, 1M or 2G", text);
+  return fmt::format("size {}: expected bytes, for example 64, 4K, 1M or 2G", text);
 }
 
 // The parts of `text` between `separator`.
@@ -40,23 +40,23 @@ std::string parse_range(std::string_view text, std::vector<std::size_t>& sizes) 
   const std::vector<std::string_view> parts = split(text, ':');
   std::size_t least = 0, most = 0, step = 2;
   if (parts.size() > 3) {
-    return fmt::format("'{}' is no range of sizes; write 8:1M or 8:1M:x4 or 0:64:+8", text);
+    return fmt::format("sizes {}: expected a range, for example 8:1M, 8:1M:x4 or 0:64:+8", text);
   }
   if (std::string error = parse_size(parts[0], least); !error.empty()) return error;
   if (std::string error = parse_size(parts[1], most); !error.empty()) return error;
-  if (least > most) return fmt::format("in the sizes '{}' the first is larger than the last", text);
+  if (least > most) return fmt::format("sizes {}: expected a first size below the last", text);
   bool times = true;
   if (parts.size() == 3) {
     const bool known = parts[2].starts_with('x') || parts[2].starts_with('+');
     times = !parts[2].starts_with('+');
     if (!known || !parse_size(parts[2].substr(1), step).empty() || step < (times ? 2u : 1u)) {
-      return fmt::format("'{}' is no step between sizes; write x2 (doubling) or +8", parts[2]);
+      return fmt::format("step {}: expected a factor or an increment, for example x2 or +8", parts[2]);
     }
   }
   for (std::size_t size = least; size <= most;) {
     sizes.push_back(size);
     if (sizes.size() > most_sizes) {
-      return fmt::format("the sizes '{}' are more than {}; take a larger step", text, most_sizes);
+      return fmt::format("sizes {}: expected at most {}; use a larger step", text, most_sizes);
     }
     const std::size_t limit = std::numeric_limits<std::size_t>::max();
     if (times ? size > limit / step : size > limit - step) break;
@@ -77,7 +77,7 @@ std::string parse_name(std::string_view what, std::string_view text, std::initia
     }
     ++place;
   }
-  return fmt::format("unknown {} '{}'; known are {}", what, text, fmt::join(names, ", "));
+  return fmt::format("--{}={}: expected one of {}", what, text, fmt::join(names, ", "));
 }
 
 // The benchmark offers these.
@@ -106,7 +106,7 @@ std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) 
     }
     plan.algorithms.push_back(text);
   }
-  return plan.algorithms.empty() ? "no algorithm is given; write 'default', 'all' or names" : "";
+  return plan.algorithms.empty() ? "--algorithms: expected default, all or names" : "";
 }
 
 std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
@@ -140,7 +140,7 @@ std::string understand_neighborhood(const BenchOptions& options, BenchPlan& plan
   plan::Grid grid;
   if (error = parse_grid_of(options.grid, plan.neighborhood, options.neighborhood, grid); !error.empty()) return error;
   if (std::find(grid.periodic.begin(), grid.periodic.end(), false) != grid.periodic.end()) {
-    return fmt::format("the grid '{}' is no torus; leave each 'm' out", options.grid);
+    return fmt::format("--grid={}: expected a torus; remove each 'm'", options.grid);
   }
   plan.extents = grid.extents;
   return "";
@@ -186,7 +186,7 @@ std::string understand_device(const BenchOptions& options, BenchPlan& plan) {
 std::string parse_size(std::string_view text, std::size_t& bytes) {
   std::size_t read = 0;
   if (!text::read_bytes(text, read)) return wrong_size(text);
-  if (read > std::size_t{1} << 46) return fmt::format("the size '{}' is too large", text);
+  if (read > std::size_t{1} << 46) return fmt::format("size {}: too large", text);
   bytes = read;
   return "";
 }
@@ -241,7 +241,7 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
     const char* last = first + options.iterations.size();
     const auto [end, error] = std::from_chars(first, last, plan.iterations);
     if (error != std::errc{} || end != last || plan.iterations < 1) {
-      return fmt::format("'{}' is no number of iterations; write 'auto' or a number from 1", options.iterations);
+      return fmt::format("--iterations={}: expected auto or a number from 1", options.iterations);
     }
   }
   if (std::string error = parse_name("datatype", options.datatype, {"byte", "double", "strided"}, plan.element);
@@ -254,7 +254,7 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
     return fmt::format("{} has no in-place form", options.collective);
   }
   if (options.memory != "shared" && options.memory != "private") {
-    return fmt::format("unknown memory '{}'; known are shared, private", options.memory);
+    return fmt::format("--memory={}: expected shared or private", options.memory);
   }
   plan.shared_memory = options.memory == "shared";
   if (std::string error = understand_device(options, plan); !error.empty()) return error;
@@ -264,13 +264,13 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
            "leave one of the two out";
   }
   if (options.warmup < 0 || options.warmup > 1000000) {
-    return "the number of warm-up calls must be 0 to 1000000";
+    return "--warmup: expected 0 to 1000000";
   }
   if (options.tests < 0 || options.tests > most_tests) {
-    return fmt::format("the number of tests must be 0 to {}", most_tests);
+    return fmt::format("--tests: expected 0 to {}", most_tests);
   }
   if (options.no_node && !options.nodes.empty()) {
-    return "--no-node contradicts --nodes and --node-map; leave it out";
+    return "--no-node contradicts --nodes and --node-map; remove it";
   }
   return "";
 }
@@ -291,18 +291,17 @@ void add_block_options(CLI::App& command, BenchOptions& options) {
       ->each([&options](const std::string&) { options.sizes_given = true; })
       ->default_str("8:64K");
   command.add_flag("--cold", options.cold,
-                   "Before each timed call empty the caches, then bring in this rank's own buffers");
-  command.add_flag(
-      "--counters", options.counters,
-      "Count cache misses and waits for the store buffer of the timed calls, where the machine has counters");
+                   "Flush the caches before each timed call, then load this rank's own buffers");
+  command.add_flag("--counters", options.counters,
+                   "Count cache misses and store-buffer stalls of the timed calls, if the machine has counters");
   command
       .add_option(
           "--neighborhood", options.neighborhood,
           "For neighbour collectives, on a torus of all ranks: moore:D,R (all around in D dimensions, R deep), "
           "positive-moore:D,R (no negative coordinate), shales:D,R1,R2 (at two distances), von-neumann:D (two in "
-          "each dimension), offsets:1,0/0,1/-1,-1 (one's own) or file:PATH (an offset a line, '#' comments)")
+          "each dimension), offsets:1,0/0,1/-1,-1 (custom) or file:PATH (an offset a line, '#' comments)")
       ->default_str("moore:3,1");
-  command.add_option("--grid", options.grid, "For neighbour collectives, the extents of the torus, as 4x2x1 or 8x1x1")
+  command.add_option("--grid", options.grid, "For neighbour collectives: extents of the torus, for example 4x2x1")
       ->default_str("as even as MPI_Dims_create makes it");
   command.add_option("--json", options.json_file, "Write the rows to this file as JSON")->check(not_empty);
 }
@@ -313,27 +312,25 @@ void add_call_options(CLI::App& command, BenchOptions& options) {
       ->default_str("auto");
   command.add_option("--warmup", options.warmup, "Untimed calls before")->default_str("10");
   command
-      .add_option(
-          "--device", options.device,
-          "Buffers in the memory of a GPU, cuda or hip; its driver is loaded, and rank i of a machine takes GPU i "
-          "modulo their number")
+      .add_option("--device", options.device,
+                  "Buffers in GPU memory, cuda or hip; rank i of a machine uses GPU i modulo the number of GPUs")
       ->check(not_empty);
   command.add_flag("--stage-mpi", options.stage_mpi,
-                   "Device: give the MPI's own calls memory of the host in any case, and copy to it and back");
+                   "With --device: give the MPI host buffers and copy to and from them, whatever it supports");
   command
-      .add_option("--late", options.late,
-                  "One rank enters each measured call so many microseconds after the others: 500, another one in each "
-                  "round, or 500:3, always rank 3")
+      .add_option(
+          "--late", options.late,
+          "Microseconds that one rank enters each timed call after the others: 500 (a random rank each round) or "
+          "500:3 (always rank 3)")
       ->check(not_empty);
-  command
-      .add_option("--memory", options.memory, "Buffers shared, as malloc gives them under 'quadrille run', or private")
+  command.add_option("--memory", options.memory, "shared (buffers from malloc under 'quadrille run') or private")
       ->default_str("shared");
   command.add_flag("--in-place", options.in_place, "Send from the receive buffer (MPI_IN_PLACE)");
   command.add_option("--datatype", options.datatype, "byte, double or strided (8 bytes of every 16)")
       ->default_str("byte");
   command.add_option("--seed", options.seed, "Seed of data and sizes")->default_str("1");
   command.add_flag_callback("--progress", show_progress_always,
-                            "Say every three seconds on stderr what is done, also without a terminal");
+                            "Print progress to stderr every three seconds, also without a terminal");
 }
 
 void add_bench_options(CLI::App& command, BenchOptions& options) {
@@ -341,17 +338,16 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   add_block_options(command, options);
   command
       .add_option("--algorithms", options.algorithms,
-                  "Algorithms as in 'quadrille list', such as pairwise,bruck:radix=4; 'default' "
-                  "is what Quadrille chooses, 'all' is every one")
+                  "Algorithms of 'quadrille list', for example pairwise,bruck:radix=4; 'default' is "
+                  "Quadrille's choice, 'all' is every one")
       ->default_str("default");
-  command.add_flag("--no-node", options.no_node,
-                   "Treat each rank as a node of its own: nothing goes through shared memory");
+  command.add_flag("--no-node", options.no_node, "Treat each rank as its own node: no shared memory");
   add_node_options(command, options.layout);
-  command.get_option("--nodes")->description("Pretend that the ranks are on so many nodes");
+  command.get_option("--nodes")->description("Pretend that the ranks are on this number of nodes");
   CLI::Option* const node_map = command.get_option("--node-map");
-  node_map->description("The same with a node map. " + node_map->get_description());
+  node_map->description("Pretend a node map. " + node_map->get_description());
   add_call_options(command, options);
-  command.add_flag("--no-ceiling", options.no_ceiling, "Do not measure what plain copies of the same bytes would take");
+  command.add_flag("--no-ceiling", options.no_ceiling, "Skip the time of plain copies of the same bytes");
   command
       .add_option("--distribution", options.distribution,
                   "Sizes of v and w blocks, N being the size of --sizes:\n"
@@ -368,12 +364,12 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       ->default_str("equal");
   CLI::Option* overlap =
       command.add_flag("--overlap", options.overlap,
-                       "How much of a nonblocking call hides behind a computation that lasts as long as the MPI's own");
+                       "Measure how much of a nonblocking call a computation of the MPI's own duration hides");
   command
       .add_option(
           "--tests", options.tests,
-          "Overlap: calls of Quadrille_Test, or MPI_Test, spread over the computation; without one nothing moves "
-          "meanwhile unless it moves by itself")
+          "With --overlap: calls of Test during the computation; with 0, only hardware or a progress thread makes "
+          "progress")
       ->needs(overlap)
       ->default_str("0");
   command.add_option("--csv", options.csv_file, "Write the rows to this file as CSV")->check(not_empty);

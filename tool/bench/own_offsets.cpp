@@ -22,7 +22,7 @@ std::string add_offset(std::string_view text, std::string_view separators, plan:
     int coordinate = 0;
     const auto [last, error] = std::from_chars(word.data(), word.data() + word.size(), coordinate);
     if (error != std::errc{} || last != word.data() + word.size() || coordinate < -farthest || coordinate > farthest) {
-      return fmt::format("'{}' is no coordinate from -{} to {}", word.substr(0, 40), farthest, farthest);
+      return fmt::format("coordinate {}: expected -{} to {}", word.substr(0, 40), farthest, farthest);
     }
     neighborhood.offsets.push_back(coordinate);
     ++dimensions;

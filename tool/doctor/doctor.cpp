@@ -76,8 +76,7 @@ class Report {
 
 // The MPI that a program loads by itself cannot be known: it takes one of these.
 std::string in_reach(const std::vector<std::string>& files) {
-  return files.empty() ? std::string("no library of it is found here")
-                       : fmt::format("in reach: {}", fmt::join(files, ", "));
+  return files.empty() ? std::string("no library of it found") : fmt::format("in reach: {}", fmt::join(files, ", "));
 }
 
 Finding judge_mpi(const std::string& word, const CommandProgram& program, const Prepared& prepared) {
@@ -94,7 +93,7 @@ Finding judge_mpi(const std::string& word, const CommandProgram& program, const 
       libraries_in_reach(prepared.command.launcher_path, program.path, prepared.abi, paths);
   files.erase(std::unique(files.begin(), files.end()), files.end());
   return {Level::good, "program",
-          fmt::format("{} loads its MPI itself; that of the launcher is taken: {}; {}", word, title_of(prepared.abi),
+          fmt::format("{} loads its MPI itself; assuming that of the launcher: {}; {}", word, title_of(prepared.abi),
                       in_reach(files)),
           ""};
 }
@@ -114,8 +113,8 @@ Findings judge_fault_tolerance(const std::vector<std::string>& words, const Prep
   const std::string by = fault_tolerance_requested(words, prepared.command, sys::environment);
   if (by.empty()) return {};
   return {{Level::bad, "fault tolerance",
-           fmt::format("{}: Open MPI runs with fault tolerance, and all calls go to it", by),
-           "leave it out if the program does not recover from failed ranks"}};
+           fmt::format("{}: Open MPI runs with fault tolerance, and all calls are forwarded to it", by),
+           "remove it if the program does not recover from failed ranks"}};
 }
 
 void append(Findings& findings, Findings more) {
@@ -151,11 +150,11 @@ Findings judge_command(const std::vector<std::string>& words, const Prepared& pr
 Findings try_command(const RunOptions& run, const Prepared& prepared, const Report& report) {
   const std::string tool = tool_for(prepared.abi);
   if (tool.empty()) {
-    return {{Level::note, "trial", fmt::format("not made: there is no tool for {} here", title_of(prepared.abi)),
+    return {{Level::note, "trial", fmt::format("skipped: no tool for {} found", title_of(prepared.abi)),
              fmt::format("build and install it for {} as well", title_of(prepared.abi))}};
   }
   const std::vector<std::string> words = trial_words(run.command, prepared.command, tool);
-  if (words.empty()) return {{Level::note, "trial", "not made: the command does not say where its program stands", ""}};
+  if (words.empty()) return {{Level::note, "trial", "skipped: cannot find the program in the command", ""}};
   report.say(fmt::format("\nTrying, for some seconds: {}\n", fmt::join(words, " ")));
   Progress progress(true);
   const std::string output = output_of(words, seconds_of_trial, [&](int passed) {
@@ -170,14 +169,14 @@ Findings try_command(const RunOptions& run, const Prepared& prepared, const Repo
 
 void say_end(const Report& report, const RunOptions& run) {
   if (report.has(Level::bad)) {
-    report.say("\nSomething is in the way; see the lines with BAD.\n");
+    report.say("\nProblems found; see the lines with BAD.\n");
   } else if (run.command.empty()) {
-    report.say("\nNothing is in the way on this machine. With your command: quadrille doctor -- mpirun -n 4 ./app\n");
+    report.say("\nNo problems found on this machine. With your command: quadrille doctor -- mpirun -n 4 ./app\n");
   } else {
-    report.say(
-        fmt::format("\nNothing is in the way. Your program:\n\n    quadrille run -- {}\n\nand with --explain what "
-                    "serves its calls.\n",
-                    fmt::join(run.command, " ")));
+    report.say(fmt::format(
+        "\nNo problems found. Run your program:\n\n    quadrille run -- {}\n\nWith --explain it prints what "
+        "serves its calls.\n",
+        fmt::join(run.command, " ")));
   }
 }
 

@@ -77,10 +77,10 @@ Findings judge_limits(const Limits& limits) {
          "ask the batch system for more memory (Slurm: --mem): the shared heap counts like any memory");
   }
   if (limits.overcommit == "2") {
-    note("memory", "the system promises no more memory than it has (vm.overcommit_memory 2)",
+    note("memory", "the system does not overcommit memory (vm.overcommit_memory 2)",
          "QUADRILLE_HEAP_BYTES=1G keeps the shared heap's segments small");
   }
-  if (findings.empty()) findings.push_back({Level::good, "limits", "none of this process is in the way", ""});
+  if (findings.empty()) findings.push_back({Level::good, "limits", "sufficient", ""});
   if (!limits.container.empty()) {
     findings.push_back({Level::good, "container",
                         fmt::format("{}: all ranks of a node must be in one container, or share its "
@@ -101,9 +101,10 @@ Findings judge_ways(const std::vector<Reach>& ways, const Limits& limits) {
     if (way.available) names += (names.empty() ? "" : ", ") + way.name;
   }
   if (names.empty()) {
-    findings.push_back({Level::bad, "node",
-                        "ranks of this machine have no way to each other's memory: all but small blocks go to the MPI",
-                        "look at 'quadrille info' for the reason of each"});
+    findings.push_back(
+        {Level::bad, "node",
+         "ranks of this machine cannot access each other's memory: all but small blocks are forwarded to the MPI",
+         "'quadrille info' shows the reasons"});
     return findings;
   }
   findings.push_back({Level::good, "node", fmt::format("ranks reach each other's memory by {}", names), ""});
@@ -113,7 +114,7 @@ Findings judge_ways(const std::vector<Reach>& ways, const Limits& limits) {
     // With the heap and rings there is a way for all blocks; the kernel's copy is one faster for memory that is not in
     // the heap.
     findings.push_back({Level::note, way.name, way.detail, copies ? how_to_allow_copies(limits.container) : ""});
-    if (way.name == "cma write" && !is_there("cma read")) findings.pop_back();  // for the same reason
+    if (way.name == "cma-write" && !is_there("cma-read")) findings.pop_back();  // for the same reason
   }
   return findings;
 }
@@ -127,7 +128,7 @@ Findings judge_settings(const std::vector<std::string>& names,
     all += (all.empty() ? "" : ", ") + name;
     if (const std::string meant = guess(name); !meant.empty()) {
       findings.push_back(
-          {Level::note, "setting", fmt::format("{} is not known", name), fmt::format("{} is meant?", meant)});
+          {Level::note, "setting", fmt::format("unknown variable {}", name), fmt::format("did you mean {}?", meant)});
     }
   }
   for (const std::string& warning : warnings) findings.push_back({Level::note, "setting", warning, ""});

@@ -102,9 +102,9 @@ bool takes_from_handle(const std::string& program) {
 // alone, where Quadrille defines these names as well.
 Finding judge_own_tool(const std::string& program, const std::vector<std::string>& functions, Abi abi) {
   const std::string what = fmt::format("{} defines {} itself", program, short_list(functions));
-  if (abi == Abi::openmpi) return {Level::good, "tool", what + ": Quadrille serves what it passes on", ""};
-  return {Level::bad, "tool", what + ": its calls of them do not reach Quadrille",
-          "link the tool as a shared library, or leave it out"};
+  if (abi == Abi::openmpi) return {Level::good, "tool", what + ": Quadrille serves the calls that it forwards", ""};
+  return {Level::bad, "tool", what + ": its calls do not reach Quadrille",
+          "link the tool as a shared library, or remove it"};
 }
 
 // As Open MPI reads its parameters.

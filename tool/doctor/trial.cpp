@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "text/codes.hpp"
 #include "tool/launch/process.hpp"
 
 namespace quadrille::tools {
@@ -24,7 +25,7 @@ struct KnownFailure {
 constexpr KnownFailure known_failures[] = {
     {"not enough slots", "Open MPI has fewer slots than ranks",
      "give it more hosts or fewer ranks, or allow it: mpirun --map-by :OVERSUBSCRIBE"},
-    {"as root", "Open MPI does not start programs of root",
+    {"as root", "Open MPI does not start programs as root",
      "run as another user, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"},
     {"more processes than available", "there are fewer processors than ranks to bind",
      "mpirun --bind-to none, or fewer ranks"},
@@ -32,12 +33,12 @@ constexpr KnownFailure known_failures[] = {
      "mpirun --bind-to none, or fewer ranks"},
     {"Unable to allocate resources", "the batch system gives no resources", "ask for a job first: salloc, sbatch"},
     {"Could not resolve hostname", "a host of the command is not known", "look at the list of hosts"},
-    {"Permission denied", "a host does not let this user in", "ssh to the hosts must work without a password"},
+    {"Permission denied", "a host refused this user", "ssh to the hosts must work without a password"},
     {"error while loading shared libraries", "a library is missing where the ranks run",
      "install Quadrille in a folder that all hosts see"},
-    {"No such file or directory", "the tool is not there where the ranks run",
+    {"No such file or directory", "the tool is missing where the ranks run",
      "install Quadrille in a folder that all hosts see"},
-    {"pmi", "the launcher and the MPI do not understand each other",
+    {"pmi", "the launcher and the MPI use different PMI versions",
      "srun --mpi=list shows what it has; try --mpi=pmix or pmi2"},
 };
 
@@ -90,7 +91,7 @@ Finding measured(const Told& told) {
           fmt::format("Alltoall on {} rank{} with {}, {}; buffers in {}", ranks, ranks == 1 ? "" : "s",
                       run.value("mpi", "?"), run.value("library", "?"),
                       shared ? "the shared heap, where malloc puts blocks from 16 KiB on"
-                             : "private memory: there is no shared heap"),
+                             : "private memory, without the shared heap"),
           "",
           {{"measured", run}, {"rows", told.rows}}};
 }
@@ -100,7 +101,7 @@ Finding judge_data(const std::vector<Json>& rows) {
   if (wrong)
     return {Level::bad, "trial", "wrong bytes were delivered",
             "run 'quadrille bench alltoall' with this launcher, and report it"};
-  return {Level::good, "trial", "the launcher starts ranks, and all data came right", ""};
+  return {Level::good, "trial", "the launcher starts ranks, and all data were correct", ""};
 }
 
 bool is_another(const std::string& measured, const std::string& expected) {
@@ -115,15 +116,16 @@ Finding failed(const std::string& output, std::string what) {
   return {Level::bad, "trial", std::move(what), "make 'mpirun -n 2 hostname' work first, with the same options"};
 }
 
-// What was passed on, or which way is missing, in the words of QUADRILLE_EXPLAIN.
+// By the codes of the lines that QUADRILLE_EXPLAIN prints.
 void add_ways(const std::vector<std::string>& lines, Findings& findings) {
+  constexpr std::string_view ours = "quadrille: ";
   for (const std::string& line : lines) {
-    if (line.starts_with("quadrille: ") && contains(line, "a way is not to be had") && !contains(line, "xpmem")) {
-      findings.push_back({Level::note, "trial", line.substr(11), ""});
-    }
-    if (line.starts_with("quadrille: ") && contains(line, "not used")) {
-      findings.push_back({Level::bad, "trial", line.substr(11), ""});
-    }
+    if (!line.starts_with(ours)) continue;
+    const std::string_view code = text::code_of(line);
+    const bool is_missing = code.starts_with(text::code_missing) && !code.ends_with("xpmem");  // few machines have it
+    if (!is_missing && code != text::code_not_used) continue;
+    findings.push_back({is_missing ? Level::note : Level::bad, "trial",
+                        std::string(text::without_code(line).substr(ours.size())), ""});
   }
 }
 
@@ -171,7 +173,7 @@ Findings judge_trial(const std::string& output, const std::string& expected, std
   if (told.rows.empty() || told.runs.empty()) {
     findings.push_back(failed(output, !told.problem.empty() ? told.problem
                                       : output.empty()
-                                          ? "the launcher said nothing for two minutes, or could not be started"
+                                          ? "the launcher printed nothing for two minutes, or could not be started"
                                           : "the launcher did not start it"));
     for (std::size_t i = lines.size() > lines_of_failure ? lines.size() - lines_of_failure : 0; i < lines.size(); ++i) {
       text += lines[i] + "\n";
@@ -193,11 +195,10 @@ Findings judge_trial(const std::string& output, const std::string& expected, std
   findings.push_back(judge_quiet(quietness_from(run.value("quiet", Json()))));
   add_ways(lines, findings);
   if (told.runs.size() > 1) {
-    findings.push_back({Level::bad, "trial", "each rank believes to be alone",
+    findings.push_back({Level::bad, "trial", "each rank runs alone",
                         "use the launcher of the program's MPI; srun needs --mpi=pmix or pmi2"});
   } else if (run.value("ranks", 0) == 1) {
-    findings.push_back(
-        {Level::note, "trial", "one rank has nobody to exchange with", "mpirun -n 4 ..., or srun -n 4 ..."});
+    findings.push_back({Level::note, "trial", "a single rank has no peers", "mpirun -n 4 ..., or srun -n 4 ..."});
   }
   return findings;
 }

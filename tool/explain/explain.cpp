@@ -309,7 +309,7 @@ void print_text(const Answer& result, const Question& question) {
              question.map.ranks(), question.map.nodes, question.map.ranks_on_fullest_node(), question.map_text,
              question.load_text);
   fmt::print("by our model, {}; {}\n", question.model_text, looked_at(result, question));
-  if (!question.reservation.empty()) fmt::print("keep in mind: {}\n", question.reservation);
+  if (!question.reservation.empty()) fmt::print("note: {}\n", question.reservation);
   fmt::print("{:>12}  {}\n", "us", "algorithm: what its time is made of");
   for (const choose::Priced& one : result.ranking) {
     std::string name = to_string(one.choice);

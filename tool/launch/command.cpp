@@ -334,7 +334,7 @@ class Reader {
       const std::string path = resolve_(words_[at], directory);
       if (wrapper == nullptr || path.empty()) {
         if (path.empty()) {
-          command_.problem = fmt::format("'{}' is no executable file here or in PATH", words_[at]);
+          command_.problem = fmt::format("'{}' is not an executable file, here or in PATH", words_[at]);
         } else {
           command_.programs.push_back({at, path});
         }

@@ -138,13 +138,13 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
   launcher_abi = command.launcher >= 0 ? abi_of_launcher(command.launcher_path) : Abi::none;
   if (abi == Abi::none) abi = launcher_abi;
   if (abi == Abi::none) {
-    problem = fmt::format("cannot tell which MPI this command uses; {}", how_to_force());
+    problem = fmt::format("cannot find out which MPI this command uses; {}", how_to_force());
     return bad_command;
   }
   if (launcher_abi != Abi::none && launcher_abi != abi && options.abi != Abi::none) {
     problem = fmt::format(
         "--mpi says {}, but the launcher '{}' belongs to {}; leave --mpi out, or use the launcher "
-        "of that MPI, such as mpirun.{}",
+        "of that MPI, for example mpirun.{}",
         name_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi));
     return bad_command;
   }
@@ -153,7 +153,7 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
         command.programs.empty() ? std::string("the program") : words[command.programs.front().word];
     problem = fmt::format(
         "{} uses {}, but the launcher '{}' belongs to {}; use the launcher of the "
-        "program's MPI, such as mpirun.{}",
+        "program's MPI, for example mpirun.{}",
         what, title_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi));
     return bad_command;
   }

@@ -61,11 +61,24 @@ std::string block(const char* title, const std::vector<const CLI::Option*>& opti
 
 }  // namespace
 
-std::string help_text(const CLI::App* app, std::string name, CLI::AppFormatMode) {
+void show_first(CLI::App& command, std::initializer_list<std::string_view> names) {
+  command.set_help_all_flag("--help-all", "Print all options and exit");
+  for (CLI::Option* option : command.get_options()) {
+    const bool is_first = option->get_positional() || option == command.get_help_ptr() ||
+                          option == command.get_help_all_ptr() ||
+                          std::find(names.begin(), names.end(), option->get_name()) != names.end();
+    if (!is_first && !option->get_group().empty()) option->group(more_options);
+  }
+}
+
+std::string help_text(const CLI::App* app, std::string name, CLI::AppFormatMode mode) {
   const auto shown = [&](bool positional) {
     // Those without a group are for our own processes.
-    return app->get_options(
-        [&](const CLI::Option* one) { return !one->get_group().empty() && one->get_positional() == positional; });
+    return app->get_options([&](const CLI::Option* one) {
+      const bool is_hidden =
+          one->get_group().empty() || (mode != CLI::AppFormatMode::All && one->get_group() == more_options);
+      return !is_hidden && one->get_positional() == positional;
+    });
   };
   const std::vector<const CLI::Option*> positionals = shown(true);
   const std::vector<const CLI::App*> commands = app->get_subcommands([](const CLI::App*) { return true; });

@@ -49,19 +49,57 @@ std::string guess_option(const CLI::App& app, const std::vector<std::string>& wo
   return "";
 }
 
+// What stands between `before` and `end`; empty if they are missing.
+std::string between(const std::string& text, std::string_view before, std::string_view end) {
+  const std::size_t at = text.find(before);
+  const std::size_t to = at == std::string::npos ? at : text.find(end, at + before.size());
+  return to == std::string::npos ? "" : text.substr(at + before.size(), to - at - before.size());
+}
+
+// "a,b" as "a, b".
+std::string with_blanks(const std::string& names) {
+  std::string text;
+  for (const char letter : names) text += letter == ',' ? std::string(", ") : std::string(1, letter);
+  return text;
+}
+
+// "0.100000" as "0.1".
+std::string short_number(std::string text) {
+  if (text.find('.') == std::string::npos) return text;
+  while (text.ends_with('0')) text.pop_back();
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+// CLI11's messages about values as "--seed=x: expected a number"; other messages stay.
+std::string as_expected(const CLI::App& command, const std::string& text) {
+  if (const std::string name = between(text, "Could not convert: ", " = "); !name.empty()) {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    const bool real = option != nullptr && option->get_type_name().starts_with("FLOAT");
+    return fmt::format("{}={}: expected a {}number", name, text.substr(text.find(" = ") + 3), real ? "" : "whole ");
+  }
+  const std::string name = text.substr(0, text.find(": "));
+  if (const std::string value = between(text, ": Value ", " not in range"); !value.empty()) {
+    // "[1 - 9]" or "1 to 9", depending on the version of CLI11.
+    std::string range = between(text, "not in range [", "]");
+    const std::string_view middle = range.empty() ? " to " : " - ";
+    if (range.empty()) range = text.substr(text.find("not in range ") + std::string_view("not in range ").size());
+    const std::size_t at = range.find(middle);
+    if (at == std::string::npos) return text;
+    return fmt::format("{}={}: expected {} to {}", name, value, short_number(range.substr(0, at)),
+                       short_number(range.substr(at + middle.size())));
+  }
+  if (const std::string names = between(text, " not in {", "}"); !names.empty()) {
+    return fmt::format("{}={}: expected one of {}", name, between(text, ": ", " not in {"), with_blanks(names));
+  }
+  return text;
+}
+
 // CLI11's messages, as one line that also says where to read on.
 std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   const std::string where = app.get_name() + (chosen.empty() ? "" : " " + chosen.front()->get_name()) + " --help";
-  std::string text = error.what();
-  // CLI11 says "Could not convert: --seed = x".
-  if (const std::string before = "Could not convert: "; text.starts_with(before)) {
-    const std::size_t equals = text.find(" = ");
-    if (equals != std::string::npos) {
-      text = fmt::format("'{}' is no value for {}", text.substr(equals + 3),
-                         text.substr(before.size(), equals - before.size()));
-    }
-  }
+  std::string text = as_expected(chosen.empty() ? app : *chosen.front(), error.what());
   for (char& letter : text) {
     if (letter == '\n') letter = ' ';
   }
@@ -98,12 +136,12 @@ CLI::App* add_command(Line& line, const char* name, const char* what, const char
 
 void add_progress(CLI::App& command) {
   command.add_flag_callback("--progress", show_progress_always,
-                            "Say every three seconds on stderr what is done, also without a terminal");
+                            "Print progress to stderr every three seconds, also without a terminal");
 }
 
 void add_schedule_options(CLI::App& command, ShowOptions& options) {
   command.add_option("--collective", options.collective, "Collective")->default_str("alltoall");
-  command.add_option("--algorithms,--algorithm", options.algorithm, "One algorithm, with parameters if wanted")
+  command.add_option("--algorithms,--algorithm", options.algorithm, "One algorithm, optionally with parameters")
       ->default_str("zero-rotation-bruck; allgather: bruck; neighbour collectives: torus");
   command.add_option("--ranks", options.ranks, "Number of ranks")->check(CLI::Range(1, 1 << 20))->default_str("8");
   add_node_options(command, options.layout);

@@ -220,8 +220,8 @@ void print_mpi(const ordered_json& mpi) {
       fmt::print("{}, MPI {}, {}, nonblocking calls {}, {}\n", library.value("version", "unknown"),
                  library.value("standard", "unknown"),
                  library["large_counts"].get<bool>() ? "large counts" : "no large counts",
-                 library.contains("progress_by") ? "go on by " + library["progress_by"].get<std::string>()
-                                                 : "go on in its own functions alone",
+                 library.contains("progress_by") ? "make progress by " + library["progress_by"].get<std::string>()
+                                                 : "make progress in its own functions only",
                  support_text(library));
     }
   }

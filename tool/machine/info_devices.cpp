@@ -57,7 +57,7 @@ std::string ask_driver(void* library, const std::string& kind, ordered_json& jso
   auto* const version = find<int(int*)>(library, prefix + "DriverGetVersion");
   auto* const count = find<int(int*)>(library, cuda ? "cuDeviceGetCount" : "hipGetDeviceCount");
   auto* const name = find<int(char*, int, int)>(library, prefix + "DeviceGetName");
-  if (start == nullptr || count == nullptr || name == nullptr) return "the library is no driver";
+  if (start == nullptr || count == nullptr || name == nullptr) return "not a driver";
   if (Dl_info info{}; dladdr(reinterpret_cast<void*>(start), &info) != 0) json["library"] = info.dli_fname;
   if (const int error = start(0); error != 0) return fmt::format("it does not start: error {}", error);
   int number = 0;
@@ -177,12 +177,12 @@ std::string devices_text(const ordered_json& devices) {
   const ordered_json& set = devices["QUADRILLE_MPI_DEVICE"];
   text += "  QUADRILLE_MPI_DEVICE ";
   if (set.is_null()) {
-    text += "is not set: what the MPI says of itself holds\n";
+    text += "is not set: the support that the MPI reports applies\n";
   } else if (set == name_of(DeviceUse::messages)) {
-    text += "messages: the MPI is given a device's memory to send and to receive, not in its collectives\n";
+    text += "messages: the MPI receives device memory in messages, not in collectives\n";
   } else {
-    text += fmt::format("{}: the MPI is given {}device's memory\n", set.get<std::string>(),
-                        set == name_of(DeviceUse::all) ? "a " : "no ");
+    text += fmt::format("{}: the MPI receives {}device memory\n", set.get<std::string>(),
+                        set == name_of(DeviceUse::all) ? "" : "no ");
   }
   return text;
 }
@@ -193,10 +193,9 @@ ordered_json support_of(const std::string& library) {
 }
 
 std::string support_text(const ordered_json& library) {
-  if (!library.contains("takes_devices"))
-    return "does not start alone, so nobody knows whether it takes a device's memory";
-  if (!library["takes_devices"].get<bool>()) return "does not say that it takes a device's memory";
-  return "takes a device's memory, says " + library["takes_devices_said_by"].get<std::string>();
+  if (!library.contains("takes_devices")) return "does not start alone; support for device memory unknown";
+  if (!library["takes_devices"].get<bool>()) return "reports no support for device memory";
+  return "supports device memory, reported by " + library["takes_devices_said_by"].get<std::string>();
 }
 
 }  // namespace quadrille::tools

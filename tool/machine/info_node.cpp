@@ -96,7 +96,7 @@ std::string try_siblings(Trial& trial, Access access, int ready[2], int end[2]) 
 
 Reach cma(Access access) {
   const bool reads = access == Access::read;
-  const char* name = reads ? "cma read" : "cma write";
+  const char* name = reads ? "cma-read" : "cma-write";
   const char* function = reads ? "process_vm_readv" : "process_vm_writev";
   const std::string problem = why_no_sibling_access(access);
   if (problem.empty()) return {name, true, fmt::format("{} works between ranks", function)};
@@ -246,8 +246,8 @@ std::string xpmem_obstacle(const std::string& library, const std::string& device
 
 std::vector<Reach> ways_of_node(const memory::Ways& allowed) {
   // The trials that fork come before the heap is started.
-  const Reach reads = allowed.cma_read ? cma(Access::read) : left_out("cma read");
-  const Reach writes = allowed.cma_write ? cma(Access::write) : left_out("cma write");
+  const Reach reads = allowed.cma_read ? cma(Access::read) : left_out("cma-read");
+  const Reach writes = allowed.cma_write ? cma(Access::write) : left_out("cma-write");
   return {allowed.heap ? heap() : left_out("heap"), allowed.xpmem ? xpmem() : left_out("xpmem"), reads, writes,
           allowed.ring ? ring() : left_out("ring")};
 }

@@ -11,7 +11,7 @@
 
 namespace quadrille::tools {
 
-// The ways heap, xpmem, cma read, cma write and ring, each tried between two processes that are
+// The ways heap, xpmem, cma-read, cma-write and ring, each tried between two processes that are
 // siblings, as ranks are. Call it before this process has threads: it forks. A way that `allowed`
 // leaves out is not available, whatever the machine can do.
 std::vector<Reach> ways_of_node(const memory::Ways& allowed);

@@ -38,9 +38,8 @@ void take_nodes(const std::string& text, NodeOptions& options) {
   int number = 0;
   if (looks_like_a_map(text)) return take_map("--nodes", text, options);
   if (!read_count(text, number) || number < 1 || number > most_ranks_of_layout) {
-    throw CLI::ValidationError(
-        "--nodes", fmt::format("'{}' is no number of nodes from 1 to {}; for a node map there is --node-map", text,
-                               most_ranks_of_layout));
+    throw CLI::ValidationError("--nodes", fmt::format("--nodes={}: expected 1 to {}; a node map is given by --node-map",
+                                                      text, most_ranks_of_layout));
   }
   options.nodes = number;
 }

@@ -33,7 +33,7 @@ std::string standard_algorithm(Collective collective) {
 std::string why_useless(Collective collective, const ShowOptions& options) {
   // The page also shows other collectives, on these nodes.
   if (is_neighbor(collective) && !options.nodes.empty() && options.html.empty()) {
-    return fmt::format("--nodes and --node-map are for collectives of all ranks, and {} is none", name_of(collective));
+    return fmt::format("--nodes and --node-map are for collectives of all ranks, not for {}", name_of(collective));
   }
   return why_no_neighbors(collective, !options.neighborhood.empty(), !options.grid.empty());
 }

@@ -132,9 +132,9 @@ std::vector<std::string> not_told_apart(std::span<const Sample> samples) {
     }
     if (twin && *twin > i) continue;  // said of the other
     if (twin) {
-      lines.push_back(fmt::format("{} and {} not told apart", name_of_term(*twin), name_of_term(i)));
+      lines.push_back(fmt::format("{} and {} cannot be distinguished", name_of_term(*twin), name_of_term(i)));
     } else if (rest_of_column(e, i) < little) {
-      lines.push_back(fmt::format("{} hardly told from a sum of others", name_of_term(i)));
+      lines.push_back(fmt::format("{} hardly distinguishable from a sum of others", name_of_term(i)));
     }
   }
   return lines;

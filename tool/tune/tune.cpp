@@ -255,7 +255,7 @@ std::string measure_neighbors(const TuneOptions& options, const std::vector<Name
   for (const choose::InsideEntry& entry : inside) put_inside(table, entry);
   for (const choose::NeighborEntry& entry : between) put_neighbors(table, entry);
   if (!inside.empty() || !between.empty()) return "";
-  return "with so many ranks there is nothing to measure in these neighbourhoods";
+  return "these neighbourhoods have nothing to measure with this number of ranks";
 }
 
 // Collective: measures what the options say, and adds it to the table. Returns an empty string, or what is wrong.
@@ -266,7 +266,7 @@ std::string measure(const TuneOptions& options, const std::vector<NamedNeighborh
     if (!options.sizes.empty()) parse_sizes(options.sizes, wanted.sizes);  // checked before
     const std::vector<choose::AlgorithmEntry> entries = tune_algorithms(team, wanted);
     for (const choose::AlgorithmEntry& entry : entries) put_algorithms(table, entry);
-    if (entries.empty()) return "with so many ranks there is no memory for blocks of these sizes";
+    if (entries.empty()) return "not enough memory for blocks of these sizes with this number of ranks";
   } else if (options.model) {
     put_model(table, tune_model(team, options.batches, gpu));
   } else if (options.neighbors) {
@@ -291,7 +291,7 @@ int tune(const TuneOptions& options, const std::shared_ptr<Gpu>& gpu) {
   std::string problem = neighborhoods_to_tune(options.neighborhoods, ranks, neighborhoods);
   if (problem.empty() && options.algorithms) problem = why_no_sizes(options.sizes);
   if (rank == 0 && problem.empty() && !options.dry) {
-    problem = path.empty() ? "there is no place for a table; name one with --file" : look_at_old_table(path);
+    problem = path.empty() ? "no place for a table; give one with --file" : look_at_old_table(path);
   }
   if (!agree(problem, rank)) return bad_options;
 

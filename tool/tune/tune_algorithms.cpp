@@ -268,7 +268,7 @@ std::vector<choose::AlgorithmEntry> tune_algorithms(team::Team& team, const Algo
   }
   if (speaks && options.gpu != nullptr) {
     fmt::print("data in the memory of {}{}\n", options.gpu->name(),
-               options.gpu->is_standin() ? "; this is no GPU, and its times say nothing" : "");
+               options.gpu->is_standin() ? "; a stand-in, not a GPU: the times are meaningless" : "");
   }
   std::vector<choose::AlgorithmEntry> entries;
   for (const Collective collective : those([](Collective c) { return is_dense(c) && is_regular(c); })) {

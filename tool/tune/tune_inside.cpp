@@ -145,7 +145,7 @@ std::vector<choose::InsideEntry> tune_inside(team::Team& world, int batches,
       const bool sends = tuner.run(collective, entry);
       if (sends) entries.push_back(entry);
       if (!speaks) continue;
-      fmt::print("  {}\n", sends ? said(entry) : fmt::format("{}: nobody to send to", name_of(collective)));
+      fmt::print("  {}\n", sends ? said(entry) : fmt::format("{}: no neighbours", name_of(collective)));
       std::fflush(stdout);
     }
   }

@@ -287,8 +287,8 @@ choose::ModelEntry tune_on_devices(team::Team& team, int batches, const std::sha
   const bool straight = team.agreed().mpi_device != DeviceUse::none, speaks = team.group.me == 0;
   if (speaks) {
     fmt::print("data in the memory of {}{}\n{}", gpu->name(),
-               gpu->is_standin() ? "; this is no GPU, and its times say nothing" : "",
-               straight ? "" : "the MPI does not say that it takes such memory: only the bus is measured\n");
+               gpu->is_standin() ? "; a stand-in, not a GPU: the times are meaningless" : "",
+               straight ? "" : "the MPI reports no support for device memory: only the bus is measured\n");
   }
   if (straight) entry.model = ModelTuner(team, batches, gpu).run();
   entry.bus = measure_bus(team, batches, gpu);

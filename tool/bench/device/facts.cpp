@@ -67,12 +67,11 @@ DeviceFacts find_facts(const Gpu& gpu, bool stages_mpi, const GpuRates& rates, c
 namespace {
 
 std::string mpi_text(const DeviceFacts& facts) {
-  if (!facts.stages_mpi)
-    return fmt::format("mpi is given the device's memory ({} says that it takes it)", facts.said_by);
-  const std::string why = facts.mpi_device == DeviceUse::all        ? "it was asked for so"
-                          : facts.mpi_device == DeviceUse::messages ? "it takes a device's memory in messages alone"
-                                                                    : "it does not say that it takes a device's memory";
-  return fmt::format("mpi is given memory of the host, and the benchmark copies to it and back: {}", why);
+  if (!facts.stages_mpi) return fmt::format("mpi receives device memory (support reported by {})", facts.said_by);
+  const std::string why = facts.mpi_device == DeviceUse::all        ? "by --stage-mpi"
+                          : facts.mpi_device == DeviceUse::messages ? "it supports device memory in messages only"
+                                                                    : "it reports no support for device memory";
+  return fmt::format("mpi receives host memory, and the benchmark copies to and from it: {}", why);
 }
 
 }  // namespace
@@ -81,7 +80,7 @@ std::string facts_text(const DeviceFacts& facts) {
   std::string text = fmt::format("# {}: {}, driver {}, {} GPU{}, {} rank{} a GPU; {}\n", name_of(facts.kind),
                                  facts.name, facts.driver_version, facts.gpus, facts.gpus == 1 ? "" : "s",
                                  facts.ranks_a_gpu, facts.ranks_a_gpu == 1 ? "" : "s", mpi_text(facts));
-  if (facts.standin) text += "# this is a stand-in of a driver: its times say nothing\n";
+  if (facts.standin) text += "# stand-in driver: the times are meaningless\n";
   if (!facts.rates.are_measured()) return text;
   return text +
          fmt::format(
