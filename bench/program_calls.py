@@ -10,7 +10,7 @@ program's writing and reading of the buffers), and their ratios, below 1 where Q
 itself in the same turns: how far a ratio goes by chance. --out writes one line of JSON a row.
 """
 import argparse
-import json
+import datetime
 import math
 import os
 import pathlib
@@ -19,6 +19,10 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / 'lab'))
+from programs.stored import load, store  # noqa: E402
+
+SETTINGS = ('mpi', 'ranks', 'collective', 'form', 'memory', 'touch', 'bytes')
 SIZES = [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1048576, 4194304]
 
 
@@ -65,12 +69,11 @@ def measure(arguments, collective, form, memory, touch):
     what = 1 if touch == 'touched' else 0
     ratios = [ours[size][what] / native[size][what] for ours, native in zip(runs['quadrille'], runs['native'])]
     noise = [again[size][what] / native[size][what] for again, native in zip(runs['again'], runs['native'])]
-    row = {'mpi': arguments.mpi, 'ranks': arguments.ranks, 'collective': collective, 'form': form, 'memory': memory,
-           'touch': touch, 'bytes': size}
+    row = dict(zip(SETTINGS, (arguments.mpi, arguments.ranks, collective, form, memory, touch, size)))
     for way, name in (('native', 'mpi'), ('quadrille', 'quadrille')):
-      row |= {f'{name}_call_us': four(statistics.median(run[size][0] for run in runs[way])),
-              f'{name}_step_us': four(statistics.median(run[size][1] for run in runs[way]))}
-    row |= {'ratios': [four(r) for r in ratios], 'native': [four(r) for r in noise]}
+      row |= {f'{name}_call_us': statistics.median(run[size][0] for run in runs[way]),
+              f'{name}_step_us': statistics.median(run[size][1] for run in runs[way])}
+    row |= {'ratios': ratios, 'native': noise}
     rows.append(row)
     print(f'{arguments.mpi:9} {arguments.ranks:3} {collective:12} {form:11} {memory:6} {touch:9} {size:8} '
           f'{row["mpi_step_us"]:10.4g} {row["quadrille_step_us"]:10.4g}   {statistics.median(ratios):.2f} '
@@ -81,14 +84,10 @@ def measure(arguments, collective, form, memory, touch):
   return rows
 
 
-def four(number):
-  return float(f'{number:.4g}')
-
-
 def facts():
   cpu = next((line.partition(':')[2].strip() for line in open('/proc/cpuinfo') if line.startswith('model name')), 'unknown')
   commit = subprocess.run(['git', '-C', str(ROOT), 'rev-parse', '--short=12', 'HEAD'], capture_output=True, text=True)
-  return {'cpu': cpu, 'processors': os.cpu_count(), 'commit': commit.stdout.strip(), 'command': ' '.join(['bench/program_calls.py', *sys.argv[1:]])}
+  return {'cpu': cpu, 'processors': os.cpu_count(), 'date': datetime.date.today().isoformat(), 'commit': commit.stdout.strip()}
 
 
 def main():
@@ -107,19 +106,19 @@ def main():
   rows = [row for collective in arguments.collective for form in arguments.form for memory in arguments.memory
           for touch in arguments.touch for row in measure(arguments, collective, form, memory, touch)]
   if arguments.out:
-    there = json.loads(arguments.out.read_text()) if arguments.out.exists() else {'runs': []}
-    there['runs'].append({**facts(), 'rows': rows})
-    arguments.out.write_text(as_lines(there))
+    add(arguments.out, rows)
 
 
-def as_lines(data):
-  """JSON with a line a row, as all stored data."""
-  runs = []
-  for one in data['runs']:
-    head = {key: value for key, value in one.items() if key != 'rows'}
-    lines = ',\n  '.join(json.dumps(row) for row in one['rows'])
-    runs.append(json.dumps(head)[:-1] + ', "rows": [\n  ' + lines + ']}')
-  return '{"runs": [\n' + ',\n'.join(runs) + ']}\n'
+def add(path, rows):
+  """Adds rows to what the file has; those of the same settings are replaced."""
+  there = load(path) if path.exists() else {'commands': [], 'rows': []}
+
+  def key(row):
+    return [row[name] for name in SETTINGS]
+  new = [key(row) for row in rows]
+  kept = [row for row in there['rows'] if key(row) not in new]
+  command = ' '.join(['bench/program_calls.py', *sys.argv[1:]])
+  store(path, facts() | {'commands': list(dict.fromkeys([*there['commands'], command]))}, kept + rows)
 
 
 if __name__ == '__main__':

@@ -1,12 +1,79 @@
-"""docs/results/as-programs-call.md: nonblocking and persistent calls, by the C API and under MPI's own names, and two builds beside
+"""docs/results/as-programs-call.md: calls of a program that touches its buffers, nonblocking and persistent calls, by the C API and under MPI's own names, and two builds beside
 each other."""
 
 import statistics
 
-from page import RESULTS, UNTOLD, Page, load, mean, ratios_text, reached, size_text, span, table
+from page import RESULTS, UNTOLD, Page, load, mean, measured_on, middle, ratios_text, reached, size_text, span, table
+from picture import ratios_by_size
 
 STORED = RESULTS / 'as-programs-call'
 MPIS = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
+
+# ---- Calls of a program ----
+
+PROGRAM_MPIS = {'openmpi': 'Open MPI 4.1', 'openmpi-5': 'Open MPI 5', 'mpich': 'MPICH 5', 'intel': 'Intel MPI'}
+MEMORIES = {'heap': 'heap', 'static': 'private', 'stack': 'stack', 'mmap': 'mapped'}
+WORST = 8  # cells that are shown
+BEHIND = 1.03
+
+
+def ratio_of(row):
+  return statistics.median(row['ratios'])
+
+
+def behind(row):
+  """Is Quadrille slower, by more than the MPI differs from itself in the same turns?"""
+  return ratio_of(row) > max(BEHIND, statistics.median(row['native'])) and min(row['ratios']) > 1
+
+
+def settings_of(row):
+  return [PROGRAM_MPIS[row['mpi']], MEMORIES[row['memory']], row['touch']]
+
+
+def programs_rows(rows):
+  for some in groups(rows):
+    worst = max(some, key=ratio_of)
+    yield [*settings_of(worst), f'{mean([ratio_of(row) for row in some]):.2f}',
+           f'{ratio_of(worst):.2f} ({size_text(worst["bytes"])})', f'{mean([statistics.median(row["native"]) for row in some]):.2f}',
+           sum(map(behind, some))]
+
+
+def groups(rows):
+  found = {}
+  for row in rows:
+    found.setdefault((row['mpi'], row['memory'], row['touch']), []).append(row)
+  return found.values()
+
+
+def worst_rows(rows):
+  for row in sorted(rows, key=ratio_of, reverse=True)[:WORST]:
+    yield [*settings_of(row), size_text(row['bytes']), middle(row['ratios']), middle(row['native'])]
+
+
+def programs_picture(rows):
+  panels = {}
+  for some in groups(row for row in rows if row['touch'] == 'touched'):
+    panels.setdefault(PROGRAM_MPIS[some[0]['mpi']], {})[MEMORIES[some[0]['memory']]] = [(row['bytes'], ratio_of(row)) for row in some]
+  return ratios_by_size("Quadrille's time over the MPI's, a step of a program", panels, [512, 8192, 131072, 4194304],
+                        [0.25, 0.5, 1, 2])
+
+
+def fill_programs(it):
+  data = load(STORED / 'program-calls.json')
+  rows = data['rows']
+  it.numbers(
+    programs_cpu=data['cpu'],
+    programs_commands='\n    '.join(data['commands']),
+    programs_measured=measured_on([data]),
+    programs_turns=len(rows[0]['ratios']),
+    programs_cells=len(rows),
+    behind_above=BEHIND,
+    programs_behind=sum(map(behind, rows)),
+    programs_table=table(['MPI', 'memory', 'buffers', 'mean', 'worst', 'the MPI beside itself', 'cells behind'], programs_rows(rows)),
+    worst_table=table(['MPI', 'memory', 'buffers', 'block', 'ratio', 'the MPI beside itself'], worst_rows(rows)),
+  )
+  it.pictures['as-programs-call.svg'] = programs_picture(rows)
+
 
 # ---- Nonblocking and persistent calls ----
 
@@ -179,6 +246,7 @@ def fill_builds(it):
 
 def page():
   it = Page('as-programs-call')
+  fill_programs(it)
   fill_requests(it)
   fill_builds(it)
   return it
