@@ -6,7 +6,7 @@ what Quadrille takes, the quickest and the median of the turns. The MPI's own, w
     bench/before_after.py BEFORE AFTER --pinned --mixed 2048,4096,8192 --json rows.json   # calls of these sizes in turn
 
 BEFORE and AFTER are folders of builds for the same MPI, such as ../old/build/openmpi and build/openmpi. With --json,
-rows are added to those that the file has, such as docs/results/as-programs-call/builds.json, of which bench/pages makes a page.
+rows are added to those that the file has.
 """
 import argparse
 import json

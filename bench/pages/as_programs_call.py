@@ -1,9 +1,9 @@
-"""docs/results/as-programs-call.md: calls of a program that touches its buffers, nonblocking and persistent calls, by the C API and under MPI's own names, and two builds beside
-each other."""
+"""docs/results/as-programs-call.md: calls of a program that touches its buffers; nonblocking and persistent calls, by the C API and
+under MPI's own names."""
 
 import statistics
 
-from page import RESULTS, UNTOLD, Page, load, mean, measured_on, middle, ratios_text, reached, size_text, span, table
+from page import RESULTS, UNTOLD, Page, load, mean, measured_on, middle, reached, size_text, table
 from picture import ratios_by_size
 
 STORED = RESULTS / 'as-programs-call'
@@ -23,7 +23,7 @@ def ratio_of(row):
 
 def behind(row):
   """Is Quadrille slower, by more than the MPI differs from itself in the same turns?"""
-  return ratio_of(row) > max(BEHIND, statistics.median(row['native'])) and min(row['ratios']) > 1
+  return ratio_of(row) > max(BEHIND, statistics.median(row['native']))
 
 
 def settings_of(row):
@@ -204,51 +204,10 @@ def fill_requests(it):
   )
 
 
-# ---- Two builds beside each other ----
-
-SLOWER = 1.03
-
-
-def median_of(row, whose=''):
-  return statistics.median(row[f'after_{whose}us']) / statistics.median(row[f'before_{whose}us'])
-
-
-def fill_builds(it):
-  data = load(STORED / 'builds.json')
-  rows = data['rows']
-  cases = list(dict.fromkeys((row['ranks'], row['collective']) for row in rows))
-  lines = []
-  for ranks, collective in cases:
-    some = [row for row in rows if (row['ranks'], row['collective']) == (ranks, collective)]
-    slower = '; '.join(
-      f'{size_text(row["bytes"])}: {median_of(row):.2f}, the MPI itself {median_of(row, "mpi_"):.2f}'
-      for row in some
-      if median_of(row) > SLOWER
-    )
-    lines.append([collective, ranks, len(some[0]['before_us']), ratios_text([median_of(row) for row in some]),
-                  ratios_text([median_of(row, 'mpi_') for row in some]), f'not reached: {slower}' if slower else 'reached'])
-  mixed = data['mixed'][0]
-  it.numbers(
-    before=data['before'],
-    after=data['after'],
-    builds_mpi=data['mpi'],
-    builds_command=data['commands'][0],
-    slower=f'{100 * SLOWER - 100:.0f}',
-    builds_table=table(['call', 'ranks', 'runs', 'after over before', 'the MPI itself', 'aim'], lines),
-    mixed_sizes=', '.join(mixed['sizes'].split(',')),
-    mixed_command=data['mixed_command'],
-    mixed_runs=len(mixed['before_ns']),
-    mixed_before=span(mixed['before_ns']),
-    mixed_after=span(mixed['after_ns']),
-    mixed_part=f'{min(mixed["after_ns"]) / min(mixed["before_ns"]):.2f}',
-  )
-
-
 def page():
   it = Page('as-programs-call')
   fill_programs(it)
   fill_requests(it)
-  fill_builds(it)
   return it
 
 
