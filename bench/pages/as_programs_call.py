@@ -55,7 +55,7 @@ def programs_picture(rows):
   for some in groups(row for row in rows if row['touch'] == 'touched'):
     panels.setdefault(PROGRAM_MPIS[some[0]['mpi']], {})[MEMORIES[some[0]['memory']]] = [(row['bytes'], ratio_of(row)) for row in some]
   return ratios_by_size("Quadrille's time over the MPI's, a step of a program", panels, [512, 8192, 131072, 4194304],
-                        [0.25, 0.5, 1, 2])
+                        [0.125, 0.25, 0.5, 1, 2])
 
 
 def fill_programs(it):

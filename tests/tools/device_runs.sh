@@ -88,7 +88,7 @@ ldconfig -p 2>/dev/null | grep -q 'libamdhip64\.so' ||
 expect_line 2 "finds no GPU" $cuda CUDA_VISIBLE_DEVICES= $bench alltoall --device cuda --sizes 8
 expect 1 - "the driver of the GPU refuses" $cuda QUADRILLE_STANDIN_FAIL=cuMemAlloc_v2:1+ \
   $bench alltoall --device cuda --sizes 8 $short
-expect_line 2 "unknown device 'tpu'; known are cuda, hip" $bench alltoall --device tpu
+expect_line 2 "--device=tpu: expected one of cuda, hip" $bench alltoall --device tpu
 expect_line 2 "--memory is about memory of the host" $bench alltoall --device cuda --memory private
 expect_line 2 "--stage-mpi is for --device" $bench alltoall --stage-mpi
 expect_line 2 "--device has no effect with --overlap" $bench alltoall --device cuda --overlap
@@ -143,7 +143,7 @@ PYTHON
 QUADRILLE_TUNING=$work/model.json expect 0 - "alltoall" $cuda QUADRILLE_NODES=blocked:1 $MPIRUN -n 2 "$TOOL" bench alltoall \
   --device cuda --sizes 100 $short
 grep -q "ignored" "$work/err" && fail "the table is refused: $(cat "$work/err")"
-expect_line 2 "unknown device 'tpu'; known are cuda, hip" $MPIRUN -n 2 $tune --device tpu
+expect_line 2 "--device=tpu: expected one of cuda, hip" $MPIRUN -n 2 $tune --device tpu
 expect_line 2 "--device requires --algorithms or --model" "$TOOL" tune --device cuda
 ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' ||
   expect_line 2 "no driver libcuda.so.1 found" $MPIRUN -n 2 $tune --device cuda
