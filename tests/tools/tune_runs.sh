@@ -42,7 +42,7 @@ cmp -s "$file" "$work/before" || fail "a bad table was written over"
 sed -i 's/"quadrille_tuning": 9/"quadrille_tuning": 1/; s/"processor": "/&Another /' "$file"
 QUADRILLE_TUNING=$file expect 0 0 "" $MPIRUN -n 2 $TOOL bench alltoall --sizes 200 $short --json "$work/b.json"
 served inbox "with another machine's table"
-QUADRILLE_EXPLAIN=1 QUADRILLE_TUNING=$file expect 0 - "of another machine" \
+QUADRILLE_EXPLAIN=1 QUADRILLE_TUNING=$file expect 0 - "made on another machine" \
   $MPIRUN -n 2 $TOOL bench alltoall --sizes 200 $short
 expect 2 - "of another machine" $MPIRUN -n 2 $tune --file "$file"
 
