@@ -38,8 +38,8 @@ ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|nei
                     r'|refused-(dropin|api|api-nodes)\.3|refused-trials\.4)$')
 # More ranks than this take a rank that never leaves its processor, as a waiting one of MPICH, half a minute.
 MOST_SPINNING = 4
-# Scripts that look at the output of all cases.
-WHOLE = re.compile(r'(?<!/hosts)\.(py|sh)$')
+# Words of a command whose program runs all its cases: scripts that look at all output, and a filter that leaves one case.
+WHOLE = re.compile(r'(?<!/hosts)\.(py|sh)$|^--gtest_filter=Grids\*$')
 # What `make test-all` alone runs: (tests, why).
 LONG = [
     (r'^wheel\.', 'builds both ABIs once more, and installs wheels of the package index: five minutes'),
