@@ -12,6 +12,7 @@
 #include <mpi.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -102,11 +103,12 @@ void take_part() {
   if (const char* const text = std::getenv("QUADRILLE_TEST_PART"); text != nullptr)
     std::snprintf(part, sizeof part, "%s", text);
   MPI_Bcast(part, sizeof part, MPI_CHAR, 0, MPI_COMM_WORLD);
-  char* const slash = std::strchr(part, '/');
-  if (slash == nullptr) return;
-  *slash = 0;
-  setenv("GTEST_SHARD_INDEX", part, 1);
-  setenv("GTEST_TOTAL_SHARDS", slash + 1, 1);
+  int index = 0, parts = 0;
+  if (std::sscanf(part, "%d/%d", &index, &parts) != 2) return;
+  // A part has some cases at least.
+  parts = std::clamp(testing::UnitTest::GetInstance()->total_test_count() / 4, 1, parts);
+  setenv("GTEST_SHARD_INDEX", std::to_string(index % parts).c_str(), 1);
+  setenv("GTEST_TOTAL_SHARDS", std::to_string(parts).c_str(), 1);
 }
 
 // The first that a process may have at all, whatever the launcher bound this one to.
