@@ -24,7 +24,7 @@ unset QUADRILLE_EXPLAIN
 for place in /proc/no/tuning.json "$work/first"; do
   cp "$work/first" "$work/before"
   QUADRILLE_TUNING=$place "$@" > "$work/third" 2>&1 || { cat "$work/third"; fail "it fails with $place"; }
-  [ "$(grep -c "quadrille: what the trials found is not kept: .*$place" "$work/third")" = 1 ] || {
+  [ "$(grep -c "quadrille: cannot save what the trials found: .*$place" "$work/third")" = 1 ] || {
     cat "$work/third"
     fail "it does not say once that $place cannot be written"
   }
