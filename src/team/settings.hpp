@@ -1,8 +1,7 @@
 // The settings: one table, with a row for each variable of the environment.
 //
-// A new setting is one row in settings.cpp, a member of Config, and its use. Reading, the comparison of the ranks'
-// settings, the guess at a misspelt name, `quadrille list --settings`, the manual pages and docs/tuning.md follow the
-// table.
+// A new setting is one row in settings.cpp, a member of Config, its use, and a row in docs/tuning.md, which a test
+// compares. Reading, the comparison of the ranks' settings and the guess at a misspelt name follow the table.
 #pragma once
 
 #include <span>
