@@ -45,7 +45,7 @@ quadrille_mpi_program(quadrille_huge_check huge_check.cpp)
 add_dependencies(quadrille_huge_check quadrille_preload quadrille_preload_large)
 function(quadrille_huge_test name mode)
   quadrille_mpi_test(mpi.huge.${name}.2 RANKS 2 PROGRAM quadrille_huge_check PRELOAD LARGE ARGUMENTS ${mode}
-                     WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh "summary: [1-9][0-9]* calls served, 0 passed" --
+                     WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh "summary: [1-9][0-9]* calls served, 0 forwarded" --
                      SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_EXPLAIN=1 ${ARGN})
 endfunction()
 quadrille_huge_test(default dense)
@@ -87,5 +87,5 @@ quadrille_mpi_test(mpi.explained-large.3 RANKS 3 PROGRAM quadrille_explain_large
                    WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
                    "allgather on 3 ranks, 1 node, blocks of 64 bytes -> inbox"
                    "alltoall on 3 ranks, 1 node, blocks of 64 bytes -> inbox"
-                   "summary: 18 calls served, 9 passed" --
+                   "summary: 18 calls served, 9 forwarded" --
                    SETTINGS QUADRILLE_EXPLAIN=1 CORE)
