@@ -2,15 +2,15 @@
 """Writes docs/algorithms.md from the registry, as `quadrille list --json` prints it.
 
   docs_algorithms.py build/openmpi/bin/quadrille docs/algorithms.md            write the page
-  docs_algorithms.py --check build/openmpi/bin/quadrille docs/algorithms.md    is it up to date?
+  docs_algorithms.py --check build/openmpi/bin/quadrille docs/algorithms.md    fail if the page is out of date
 """
 
-import argparse
 import json
-import pathlib
 import re
 import subprocess
 import sys
+
+import generated_page
 
 SECTIONS = {
     'Messages among all ranks': ('schedule',),
@@ -147,7 +147,8 @@ def parameters(algorithms, names):
   return f'## Parameters\n\n{table(rows)}'
 
 
-def page(algorithms):
+def page(tool):
+  algorithms = json.loads(subprocess.run([tool, 'list', '--json'], check=True, capture_output=True, text=True).stdout)
   names = {entry['name']: entry for entry in reversed(algorithms)}
   left = {entry['engine'] for entry in algorithms} - {engine for engines in SECTIONS.values() for engine in engines}
   assert not left, f'give these engines a section: {left}'
@@ -158,22 +159,5 @@ def page(algorithms):
   return '\n\n'.join([*parts, parameters(algorithms, names), papers]) + '\n'
 
 
-def main():
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument('--check', action='store_true')
-  parser.add_argument('tool')
-  parser.add_argument('page', type=pathlib.Path)
-  arguments = parser.parse_args()
-  answer = subprocess.run([arguments.tool, 'list', '--json'], check=True, capture_output=True, text=True)
-  new = page(json.loads(answer.stdout))
-  if not arguments.check:
-    arguments.page.write_text(new)
-    return 0
-  if arguments.page.exists() and arguments.page.read_text() == new:
-    return 0
-  print(f'{arguments.page} does not show what the registry holds; run make docs', file=sys.stderr)
-  return 1
-
-
 if __name__ == '__main__':
-  sys.exit(main())
+  sys.exit(generated_page.main(__doc__.splitlines()[0], page, 'the registry'))

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Writes docs/cli.md from what the tool prints for --help, below what its help has no place for.
+"""Writes docs/cli.md from the output of --help, below a head that is written here.
 
   docs_cli.py TOOL docs/cli.md            write the page
-  docs_cli.py --check TOOL docs/cli.md    is it up to date?
+  docs_cli.py --check TOOL docs/cli.md    fail if the page is out of date
 """
 
-import argparse
-import pathlib
 import re
 import sys
 
 import cli_help
+import generated_page
 
 HEAD = """# The command line
 
@@ -101,21 +100,5 @@ def page(tool):
   return '\n\n'.join([HEAD.rstrip(), *(section(command, seen) for command in commands)]) + '\n'
 
 
-def main():
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument('--check', action='store_true')
-  parser.add_argument('tool')
-  parser.add_argument('page', type=pathlib.Path)
-  arguments = parser.parse_args()
-  new = page(arguments.tool)
-  if not arguments.check:
-    arguments.page.write_text(new)
-    return 0
-  if arguments.page.exists() and arguments.page.read_text() == new:
-    return 0
-  print(f'{arguments.page} does not show what --help says; run make docs', file=sys.stderr)
-  return 1
-
-
 if __name__ == '__main__':
-  sys.exit(main())
+  sys.exit(generated_page.main(__doc__.splitlines()[0], page, 'the output of --help'))
