@@ -1,6 +1,6 @@
 """Quadrille: MPI's all-to-all family, fast on any MPI.
 
-Serve a program that uses mpi4py as it is, from its first line on:
+Serve mpi4py's own methods; enable() must precede the import:
 
   import quadrille
   quadrille.enable()
@@ -13,14 +13,14 @@ Call by name, with the arguments of mpi4py's own methods:
     request.start()
     request.wait()
 
-Measure: quadrille.bench("alltoall", ranks=4), and quadrille.plot() of what it gives.
+Measure: quadrille.plot(quadrille.bench("alltoall", ranks=4)).
 """
 
 import importlib
 
 __version__ = "0.1.0"
 
-# Where each name is. They are loaded when they are used: the command `quadrille` and enable() need next to nothing.
+# The modules of the names. Modules load on first use, so that the command `quadrille` and enable() start quickly.
 _MODULES = {
     "_errors": ("Error", "TooLate"),
     "_enable": ("enable", "enabled"),

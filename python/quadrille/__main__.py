@@ -1,4 +1,4 @@
-"""python -m quadrille prefix: where bin, lib, include and share are. With other words: the command `quadrille`."""
+"""`python -m quadrille prefix` prints the folder of bin, lib, include and share; other arguments go to `quadrille`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The benchmark from Python: a table, and a plot of it."""
+"""The benchmark as a table and as a plot."""
 
 import json
 import os
@@ -12,21 +12,20 @@ from quadrille._errors import Error
 
 
 def _rows(report):
-  """The rows of the tool, each with the MPI's name and how many times as fast as the MPI Quadrille is."""
+  """The rows of `quadrille bench --json`, with the columns `speedup` (over the MPI) and `mpi`."""
   mpi = report["header"]["mpi"]
   return [{**row, "speedup": row["mpi_us"] / row["quadrille_us"] if row["quadrille_us"] else None, "mpi": mpi}
           for row in report["rows"]]
 
 
 def bench(collective="alltoall", ranks=2, sizes="8:64K", launcher=None, options=(), launcher_options=(), timeout=None):
-  """Measures a collective, the MPI's own and Quadrille's in turns, as `quadrille bench` does.
+  """Measures a collective with `quadrille bench`: the MPI's own and Quadrille's in turns.
 
-    sizes             bytes of a block: "8:1M" doubles, "8,64,100" is a list; or a list of numbers
-    launcher          the launcher of the MPI to measure; mpirun or mpiexec from PATH, or beside Python
-    options           more options of `quadrille bench`, such as ["--algorithms", "pairwise"]
-    launcher_options  more options of the launcher, such as ["--bind-to", "core"]
-  Returns a pandas.DataFrame where pandas is installed, else a list of dicts. May not be called by a program that itself
-  runs under MPI.
+    sizes             block sizes in bytes: "8:1M" (doubling), "8,64,100", or a list of numbers
+    launcher          the launcher of the MPI to measure; default: mpirun or mpiexec in PATH or beside Python
+    options           more options of `quadrille bench`, for example ["--algorithms", "pairwise"]
+    launcher_options  more options of the launcher, for example ["--bind-to", "core"]
+  Returns a pandas.DataFrame, or a list of dicts without pandas. Programs that run under MPI must not call it.
   """
   if launcher is None:
     beside = [os.path.join(os.path.dirname(sys.executable), name) for name in ("mpirun", "mpiexec")]
@@ -62,10 +61,9 @@ def bench(collective="alltoall", ranks=2, sizes="8:64K", launcher=None, options=
 
 
 def plot(table, axes=None):
-  """Draws what bench() gave: for each collective how many times as fast as the MPI Quadrille is, by the bytes of a
-  block.
+  """Plots a result of bench(): the speedup over the MPI by block size, a line for each collective.
 
-  Needs matplotlib. Returns the axes; in a notebook they are shown."""
+  Needs matplotlib. Returns the axes, which a notebook shows."""
   try:
     import matplotlib.pyplot as pyplot  # pylint: disable=import-outside-toplevel
   except ImportError as error:

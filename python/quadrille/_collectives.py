@@ -1,28 +1,27 @@
 """The collectives by name, in three forms: blocking, nonblocking (i...) and persistent (..._init).
 
-All take what mpi4py's upper-case methods take: send buffer, receive buffer, communicator. The others of a rank's node
-reach memory of `quadrille run`'s heap directly; other memory works as well.
+All take the arguments of mpi4py's upper-case methods: send buffer, receive buffer, communicator.
 """
 
 import ctypes
 
 from quadrille import _library, _messages, _requests
 
-# How each side gives its blocks.
+# The form of the blocks on the send side and on the receive side.
 _SIDES = {
     "alltoall": (_messages.simple, _messages.simple),
     "alltoallv": (_messages.vector, _messages.vector),
     "alltoallw": (_messages.wide, _messages.wide),
     "allgather": (_messages.simple, _messages.simple),
     "allgatherv": (_messages.simple, _messages.vector),
-    "allgatherw": (_messages.simple, _messages.wide),  # of neighbours alone
+    "allgatherw": (_messages.simple, _messages.wide),  # only for neighbours
 }
 
 
 def _neighbors(MPI, comm):
   """(number of destinations, number of sources)"""
   topology = comm.Get_topology()
-  # First by the class: Open MPI says "Cartesian" of a distributed graph that was made of a Cartesian communicator.
+  # The class first: Open MPI reports MPI_CART for a distributed graph that was created from a Cartesian communicator.
   if isinstance(comm, MPI.Distgraphcomm):
     sources, destinations, _ = comm.Get_dist_neighbors_count()
     return destinations, sources
@@ -40,11 +39,11 @@ def _neighbors(MPI, comm):
 
 
 def _takes_large(forms, messages, comm):
-  """Whether a call is one of the functions with large counts.
+  """Whether to call the function with large counts.
 
-  Where each block has a count of its own all ranks must call the same function, and none knows the counts of the
-  others: so these always are, but between groups, where some MPIs have none of them. Where there is one count each rank
-  may call either.
+  In the v and w forms all ranks must call the same function, and no rank knows the counts of the others. These forms
+  always use large counts, except on intercommunicators, where some MPIs lack the functions. In the other forms each
+  rank may call either function.
   """
   if any(form is not _messages.simple for form in forms):
     return not comm.Is_inter()
@@ -52,7 +51,7 @@ def _takes_large(forms, messages, comm):
 
 
 def _side(library, form, message, other, far, large):
-  """The arguments of one side in the order of the C functions, and the arrays behind them."""
+  """The arguments of one side, in the order of the C functions."""
   source = other if message.in_place else message
   pointer = ctypes.c_void_p(message.address)
   if form is _messages.simple:
@@ -66,7 +65,7 @@ def _side(library, form, message, other, far, large):
 
 
 def _arguments(name, send, recv, comm, may_be_large=True):
-  """(library, what ends the function's name: "_c" or nothing, arguments, what must be kept)"""
+  """(library, suffix of the function's name: "_c" or "", arguments, objects to keep alive)"""
   library = _library.library()
   MPI = library.MPI
   if not isinstance(comm, MPI.Comm):
@@ -120,7 +119,7 @@ def _persistent(name):
     info = library.MPI.INFO_NULL if info is None else info
     library.call(_c_name(name) + "_init" + ending, *arguments, library.of(info), ctypes.byref(request._handle))
     return request
-  call.__doc__ = f"Makes a persistent {name}. Returns a Request to start(), wait() for and free(). Collective."
+  call.__doc__ = f"Creates a persistent {name}. Returns a Request to start(), wait() for and free(). Collective."
   return call
 
 

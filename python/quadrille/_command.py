@@ -1,4 +1,4 @@
-"""The commands `quadrille` and `quadrille-lab`: each becomes the program of the right ABI."""
+"""The commands `quadrille` and `quadrille-lab`: each replaces itself by the program for the ABI of the MPI."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import sys
 
 from quadrille import _places
 
-# These know no MPI, or find out by themselves which one: the program of either ABI works.
+# These subcommands need no MPI, or find the program's MPI by themselves: the program of either ABI works.
 ANY = ("run", "list", "verify", "show", "simulate", "pages", "--help", "-h", "--version")
 
 
@@ -21,7 +21,7 @@ def lab():
 def become(name):
   words = sys.argv[1:]
   abi = "openmpi" if not words or words[0] in ANY else _places.abi_here()
-  # Python ignores these, and what is ignored stays so in the program that follows.
+  # Python ignores these signals, and a program inherits ignored signals across exec.
   for number in (signal.SIGPIPE, signal.SIGXFSZ):
     signal.signal(number, signal.SIG_DFL)
   program = _places.program(name, abi)

@@ -1,6 +1,6 @@
-"""The type of the data of an array that shows itself by DLPack alone, as one of PyTorch in memory of the host does.
+"""The element type of an array that has only DLPack, for example PyTorch's in host memory.
 
-Where the data are mpi4py reads by itself, from the same header. Nothing is copied.
+mpi4py itself reads the address from the same header. Nothing is copied.
 """
 
 import ctypes
@@ -20,29 +20,29 @@ class _Versioned(ctypes.Structure):
 
 
 _CPU = 1
-# Integers, without sign, floating point, complex, logical; not handles and floating point that C has not (bfloat16).
+# Signed, unsigned, floating point, complex, logical. Handles, and types that C lacks (bfloat16), are left out.
 _LETTERS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
 def _capsule(data):
-  """(capsule, name). On a device nothing waits for a stream: the types alone are read."""
+  """(capsule, name). Stream -1 avoids a synchronisation on a device: only the type is read."""
   stream = {} if data.__dlpack_device__()[0] == _CPU else {"stream": -1}
   try:
     return data.__dlpack__(max_version=(1, 0), copy=False, **stream), b"dltensor_versioned"
-  except TypeError:  # of before DLPack 1.0
+  except TypeError:  # older than DLPack 1.0
     return data.__dlpack__(**stream), b"dltensor"
 
 
 def code_of(data):
-  """The code of the type, such as "f8"; None if there is no DLPack, or no code for the type."""
+  """The code of the type, for example "f8"; None without DLPack, or if the type has no code."""
   if not hasattr(data, "__dlpack__") or not hasattr(data, "__dlpack_device__"):
     return None
   capsule, name = _capsule(data)
   try:
     address = _pointer(capsule, name)
   except ValueError:
-    # It knows the parameter, and gives the older form.
+    # The producer accepts max_version, but returns the older structure.
     name = b"dltensor"
     address = _pointer(capsule, name)
   tensor = _Tensor.from_address(address) if name == b"dltensor" else _Versioned.from_address(address).tensor

@@ -1,9 +1,9 @@
-"""Serving a program that uses mpi4py without `quadrille run`.
+"""Serves an mpi4py program without `quadrille run`.
 
-What LD_PRELOAD does cannot be done once a process runs. But mpi4py loads its MPI late. A library that is loaded
-before that for all to see is found first when mpi4py's module looks for MPI_Alltoall, so calls go to Quadrille and
-from there to the MPI, as under `quadrille run`. What this way lacks is the shared heap: the program has found its
-malloc already. Large blocks then take another way inside a node.
+LD_PRELOAD has no effect on a running process, but mpi4py loads its MPI late. If Quadrille's library is loaded before
+with global symbols, mpi4py's module finds MPI_Alltoall there first. Calls then reach Quadrille, as under
+`quadrille run`. The shared heap is unavailable, because the program has already bound its malloc: large blocks use
+another path inside a node.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ from quadrille import _loader, _places
 from quadrille._errors import Error, TooLate
 
 PRELOAD = "libquadrille_mpi.so"
-# Doors for names that not every MPI has: the library, and a function that tells whether the MPI has them.
+# Preload libraries for functions that not every MPI has. Each is loaded if the MPI has the function beside it.
 DOORS = {
     "mpich": (("libquadrille_mpi_large.so", "MPI_Alltoall_c"),
               ("libquadrille_mpi_persistent.so", "MPI_Alltoall_init_c")),
@@ -27,23 +27,23 @@ _kept = []
 
 
 def mapped():
-  """Paths of the files that this process has mapped."""
+  """The paths of the files that are mapped into this process."""
   with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
     return {line.split(None, 5)[5].strip() for line in file if line.count("/")}
 
 
 def loaded_preload():
-  """Path of the preload library that is in this process, or None."""
+  """The path of the preload library in this process, or None."""
   return next((path for path in mapped() if os.path.basename(path) == PRELOAD), None)
 
 
 def enabled():
-  """Whether MPI's own functions are served here: under `quadrille run`, or after enable()."""
+  """Whether Quadrille serves MPI's own functions in this process: under `quadrille run`, or after enable()."""
   return loaded_preload() is not None
 
 
 def _found_by_mpi4py(mpiabi):
-  """The MPI that a wheel of mpi4py 4 finds, by its own way."""
+  """The MPI that a wheel of mpi4py 4 finds, by the search of mpi4py itself."""
   named = mpiabi.LIBMPI or os.environ.get("MPI4PY_LIBMPI")
   try:
     return mpiabi._dlopen_libmpi(named)  # pylint: disable=protected-access
@@ -52,7 +52,7 @@ def _found_by_mpi4py(mpiabi):
 
 
 def _needed_by_module(mpi4py):
-  """The MPI that the module of an mpi4py was built for; it is loaded without the module."""
+  """The MPI that mpi4py's module was built for, loaded without the module."""
   spec = importlib.util.find_spec("mpi4py.MPI")
   if spec is None or not spec.origin:
     raise Error(f"quadrille.enable: {os.path.dirname(mpi4py.__file__)} has no module MPI")
@@ -62,7 +62,7 @@ def _needed_by_module(mpi4py):
     raise Error(f"quadrille.enable: mpi4py's module cannot be read: {error}") from error
   if any(os.path.basename(name).startswith("libmpi_abi.so") for name in needed):
     raise Error(STANDARD)
-  # The library itself before its parts for other languages.
+  # The C library first, then those of other languages.
   names = sorted(filter(_places.abi_of_name, needed), key=lambda name: not name.startswith(("libmpi.so", "libmpich.so")))
   if not names:
     raise Error(f"quadrille.enable: cannot tell which MPI {os.path.basename(spec.origin)} was built for; start the program "
@@ -74,7 +74,7 @@ def _needed_by_module(mpi4py):
 
 
 def _mpi_of_mpi4py():
-  """The library that mpi4py is going to use, loaded with local symbols, and its ABI."""
+  """The MPI library that mpi4py will use, loaded with local symbols, and its ABI."""
   try:
     import mpi4py  # pylint: disable=import-outside-toplevel
   except ImportError as error:
@@ -93,11 +93,10 @@ def _mpi_of_mpi4py():
 
 
 def enable():
-  """Leads this program's calls of MPI's all-to-all family to Quadrille. Call it before `from mpi4py import MPI`.
+  """Makes Quadrille serve mpi4py's all-to-all methods. Call it before `from mpi4py import MPI`, on all ranks or none.
 
-  Returns True if it did so, and False if they are served already (under `quadrille run`, or after an earlier call).
-  Raises TooLate, with the reason, if mpi4py has found its functions already: MPI then works as it is. All ranks call
-  it, or none.
+  Returns True, or False if they are served already (`quadrille run`, an earlier call) or QUADRILLE=off is set. Raises
+  TooLate, with the reason, if mpi4py has already found its functions; the MPI is then unchanged.
   """
   if os.environ.get("QUADRILLE", "").lower() == "off":
     return False

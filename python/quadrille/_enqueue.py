@@ -1,4 +1,4 @@
-"""Calls in the order of a stream of CUDA or HIP."""
+"""Calls in the order of a CUDA or HIP stream."""
 
 import ctypes
 
@@ -32,8 +32,8 @@ def _enqueued(name):
     library, _, arguments, _ = _collectives._arguments(name, send, recv, comm, may_be_large=False)
     library.call(_collectives._c_name(name) + "_enqueue",  # pylint: disable=protected-access
                  *arguments[:-1], _stream(stream), arguments[-1])
-  call.__doc__ = (f"Puts an {name} into a stream, as a kernel: what the stream did before is sent. Keep the buffers until the "
-                  "stream has passed the call.")
+  call.__doc__ = (f"Enqueues an {name} into a stream, like a kernel: it sends the data that earlier work in the stream "
+                  "produced. Keep the buffers until the stream has passed the call.")
   call.__name__ = call.__qualname__ = name + "_enqueue"
   return call
 
@@ -44,6 +44,6 @@ alltoallw_enqueue = _enqueued("alltoallw")
 
 
 def enqueue_status(comm):
-  """Raises the first error of calls on the communicator that their streams have passed, and forgets it. Does not wait."""
+  """Raises, and clears, the first error of the calls on comm that their streams have passed. Does not wait."""
   library = _library.library()
   library.call("Enqueue_status", library.of(comm))

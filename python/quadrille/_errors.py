@@ -1,8 +1,8 @@
-"""What goes wrong, as exceptions."""
+"""The exceptions of the package."""
 
 
 class Error(RuntimeError):
-  """A call failed. `code` is the MPI's error code, or None if the call did not come to the MPI."""
+  """A call failed. `code` is the MPI's error code, or None if the call did not reach the C API."""
 
   def __init__(self, text, code=None):
     super().__init__(text)
@@ -10,4 +10,4 @@ class Error(RuntimeError):
 
 
 class TooLate(Error):
-  """enable() was called when calls of MPI could no longer be led to Quadrille."""
+  """enable() was called too late: mpi4py has found its functions, or MPI is initialised."""

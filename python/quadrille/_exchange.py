@@ -1,4 +1,4 @@
-"""The sparse exchange: every rank names those to which it sends, and finds out who sent to it."""
+"""The sparse exchange: each rank names its destinations and learns its sources."""
 
 import ctypes
 
@@ -13,15 +13,15 @@ class _Received(ctypes.Structure):
 
 
 class Received:
-  """What a rank got: sources[i] sent counts[i] elements, sorted by source. `data` has all of them in a row as bytes, and
-  block(i) those of one block. It is a sequence of (source, block)."""
+  """The received blocks, sorted by source: sources[i] sent counts[i] elements, which block(i) returns. `data` has all
+  bytes in this order. Also a sequence of (source, block)."""
 
   def __init__(self, sources, counts, starts, extent, data, code):
     self.sources, self.counts, self.data = sources, counts, data
     self._starts, self._extent, self._code = starts, extent, code
 
   def block(self, i):
-    """A memoryview of block i, with the elements' type where Python knows it (else bytes); numpy.asarray takes it."""
+    """A memoryview of block i. Elements whose type Python lacks are bytes. numpy.asarray accepts the view."""
     begin = self._starts[i] * self._extent
     view = memoryview(self.data)[begin:begin + self.counts[i] * self._extent]
     return view.cast(self._code) if self._code else view
@@ -38,7 +38,7 @@ class Received:
 
 
 def _code(kind):
-  """The format of Python's memoryview for a predefined datatype; else empty."""
+  """The memoryview format of a predefined datatype; empty for other datatypes."""
   try:
     code = kind.tocode() if hasattr(kind, "tocode") else ""
   except ValueError:
@@ -61,14 +61,12 @@ def _from_dict(given):
 
 
 def exchange(send, destinations=None, comm=None, recvtype=None):
-  """Quadrille_Exchange: sends a block to each of the destinations. Collective, also for ranks that send nothing.
+  """Quadrille_Exchange: sends a block to each destination. Collective: ranks that send nothing call it, too.
 
-  send          {rank: array with the buffer protocol}; or a message as of alltoallv, with one block for each of
-                `destinations`
-  destinations  ranks, in the order of the blocks; not with a dict
+  send          {rank: array with the buffer protocol}, or a message as for alltoallv with a block for each destination
+  destinations  the ranks, in the order of the blocks; not with a dict
   comm          a communicator of mpi4py
-  recvtype      a datatype of mpi4py or its code; as of the data sent if it is left out, which a rank that sends nothing must
-                not do
+  recvtype      a datatype of mpi4py or its code; default: the type of `send`. Required if this rank sends nothing
   Returns a Received.
   """
   library = _library.library()
@@ -95,7 +93,7 @@ def exchange(send, destinations=None, comm=None, recvtype=None):
 
 
 def _taken(received, kind):
-  """Copies it into memory of Python."""
+  """Copies the received data into Python's memory."""
   number, extent = received.nsources, kind.Get_extent()[1]
   sources, counts = received.sources[:number], received.counts[:number]
   size = sum(counts) * extent

@@ -1,4 +1,4 @@
-"""The C API by ctypes, for the ABI of the MPI that mpi4py uses."""
+"""The C API through ctypes, for the ABI of mpi4py's MPI."""
 
 import ctypes
 import os
@@ -11,7 +11,7 @@ _loaded = None
 
 
 def mpi():
-  """mpi4py's module MPI, while MPI can be used."""
+  """mpi4py's module MPI; an Error unless MPI is initialised and not finalised."""
   try:
     from mpi4py import MPI  # pylint: disable=import-outside-toplevel
   except ImportError as error:
@@ -36,7 +36,7 @@ def _load(path):
 
 
 class Library:
-  """Functions of quadrille.h, and how mpi4py's handles are passed to them."""
+  """The functions of quadrille.h, called with mpi4py's handles."""
 
   def __init__(self):
     self.MPI = MPI = mpi()
@@ -48,12 +48,12 @@ class Library:
       raise Error(f"quadrille: mpi4py uses the MPI standard ABI of {name.splitlines()[0]}, which is not served; "
                   "use the mpi4py that is built for Open MPI or for MPICH")
     self.handle = ctypes.c_void_p if self.abi == "openmpi" else ctypes.c_int
-    # Under `quadrille run` or after enable() the library that serves MPI's own functions has these as well.
+    # The preload library of `quadrille run` and enable() has these functions, too.
     self.path = _enable.loaded_preload() or _places.library(self.abi, NAME)
     self.functions = _load(self.path)
 
   def of(self, thing):
-    """The MPI handle in an object of mpi4py."""
+    """The MPI handle of an mpi4py object."""
     return self.handle.from_address(self.MPI._addressof(thing))  # pylint: disable=protected-access
 
   def handles(self, things):
@@ -70,7 +70,7 @@ class Library:
 
 
 def library():
-  """The library; loaded when MPI is ready."""
+  """The library, loaded on the first call after MPI is initialised."""
   global _loaded  # pylint: disable=global-statement
   if _loaded is None:
     _loaded = Library()
@@ -80,7 +80,7 @@ def library():
 
 
 def _path_without_mpi():
-  """The library in use; before MPI is loaded, that of either ABI: those of one installation have one version."""
+  """The library in use. Before MPI is loaded, that of either ABI: both in an installation have the same version."""
   preload = _enable.loaded_preload()
   if preload is not None:
     return preload
@@ -90,7 +90,7 @@ def _path_without_mpi():
 
 
 def version():
-  """Version of the C library in use, as (major, minor, patch). It starts no MPI."""
+  """The version of the C library in use, as (major, minor, patch). Does not start MPI."""
   functions = _loaded.functions if _loaded is not None else _load(_path_without_mpi())
   number = functions.Quadrille_Version()
   return number // 10000, number // 100 % 100, number % 100

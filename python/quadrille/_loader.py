@@ -1,7 +1,7 @@
-"""Loads the library that another module is going to get, before that module is loaded.
+"""Loads the library that a module needs before the module itself is loaded.
 
-The dynamic loader looks for what a module needs in folders that the module itself names, RPATH or RUNPATH. dlopen() by
-name alone does not look there, so they are read from the module's file.
+The dynamic loader searches a module's libraries in the folders of the module's RPATH or RUNPATH. dlopen() by name does
+not search there, so this module reads these folders from the module's file.
 """
 
 import ctypes
@@ -12,20 +12,19 @@ import struct
 
 # Of elf.h.
 _PT_LOAD, _PT_DYNAMIC = 1, 2
-_MACHINE = 18  # where a file says for which kind of machine it is
+_MACHINE = 18  # offset of e_machine
 _DT_NEEDED, _DT_STRTAB, _DT_RPATH, _DT_RUNPATH = 1, 5, 15, 29
 
 
 class Dynamic:
-  """What the dynamic section of a file says: names of the libraries it needs, and folders to look for them, in its words; and for
-  which kind of machine it is."""
+  """The dynamic section of a file: needed libraries, RPATH and RUNPATH as written; and the machine of the file."""
 
   def __init__(self, entries, text, machine):
     self.machine = machine
     self.needed = [text(value) for tag, value in entries if tag == _DT_NEEDED]
     paths = {tag: text(value).split(":") for tag, value in entries if tag in (_DT_RPATH, _DT_RUNPATH)}
     self.runpath = paths.get(_DT_RUNPATH)
-    # As if it were not there beside the newer one.
+    # The loader ignores RPATH beside RUNPATH.
     self.rpath = None if self.runpath else paths.get(_DT_RPATH)
 
 
@@ -45,7 +44,7 @@ def _parse(data):
     raise ValueError("not a 64-bit little-endian ELF file")
   table, = struct.unpack_from("<Q", data, 32)
   size, number = struct.unpack_from("<HH", data, 54)
-  # Type, flags, offset, address, address, bytes in the file.
+  # Type, flags, offset, virtual address, physical address, bytes in the file.
   segments = [struct.unpack_from("<IIQQQQ", data, table + i * size) for i in range(number)]
   entries = list(_entries(data, segments))
   strings = next((value for tag, value in entries if tag == _DT_STRTAB), None)
@@ -58,7 +57,7 @@ def _parse(data):
 
 
 def read(path):
-  """The dynamic section of a file; ValueError if it has none that can be read."""
+  """The dynamic section of a file; ValueError if the file has no readable one."""
   try:
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
       return _parse(data)
@@ -67,7 +66,7 @@ def read(path):
 
 
 def _folders(entries, path):
-  """The folders that entries of RPATH or RUNPATH mean. The loader does not follow links for $ORIGIN."""
+  """The folders of RPATH or RUNPATH, expanded. The loader does not resolve links for $ORIGIN."""
   origin = os.path.dirname(os.path.abspath(path))
   lib = ("lib64", "lib", f"lib/{os.uname().machine}-linux-gnu")
   for entry in entries or ():
@@ -77,7 +76,7 @@ def _folders(entries, path):
 
 
 def _library_path():
-  """The folders of LD_LIBRARY_PATH when the process began: later the loader does not look at it."""
+  """The folders of LD_LIBRARY_PATH at the start of the process: the loader ignores later changes."""
   try:
     with open("/proc/self/environ", "rb") as file:
       variables = file.read().split(b"\0")
@@ -88,7 +87,7 @@ def _library_path():
 
 
 def _first(folders, name, machine):
-  """The file of this name in the first folder that has one of this kind of machine, as the dynamic loader skips all others."""
+  """The first file of this name for this machine. The dynamic loader, too, skips files for other machines."""
   for folder in folders:
     path = os.path.join(folder, name)
     try:
@@ -103,11 +102,11 @@ def _first(folders, name, machine):
 def load(name, module, inherited=(), seen=()):
   """Loads the library `name` that the module in the file `module` needs, with local symbols.
 
-  inherited   folders of the RPATH of what needs the module
-  seen        names that are being loaded
+  inherited   RPATH folders of the module that needs this one
+  seen        libraries whose load is in progress
   """
   try:
-    # Whoever needs this name gets the one that is in the process already.
+    # A library of this name that is in the process already is used again.
     return ctypes.CDLL(name, os.RTLD_LAZY | os.RTLD_LOCAL | os.RTLD_NOLOAD)
   except OSError:
     pass
@@ -118,7 +117,7 @@ def load(name, module, inherited=(), seen=()):
   if found is None:
     return ctypes.CDLL(name, os.RTLD_LAZY | os.RTLD_LOCAL)
   path, dynamic = found
-  # An RPATH, unlike a RUNPATH, holds for all that the library needs in its turn.
+  # An RPATH, unlike a RUNPATH, also applies to the libraries that this library needs.
   for other in dynamic.needed if rpath else ():
     if other not in (name, *seen):
       load(other, path, rpath, (name, *seen))

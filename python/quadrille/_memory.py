@@ -1,4 +1,4 @@
-"""Memory that the other ranks of a node reach directly."""
+"""Memory in the shared heap, which the other ranks of a node access directly."""
 
 import ctypes
 import weakref
@@ -7,23 +7,23 @@ from quadrille import _exchange, _library, _messages
 
 
 def _block(library, nbytes):
-  """Memory of Quadrille_Alloc with the buffer protocol. It is freed when the last view of it is gone."""
+  """Memory of Quadrille_Alloc with the buffer protocol, freed with its last view."""
   if nbytes == 0:
     return (ctypes.c_ubyte * 0)()
   base = ctypes.c_void_p()
   library.call("Alloc", ctypes.c_ssize_t(nbytes), ctypes.byref(base))
   block = (ctypes.c_ubyte * nbytes).from_address(base.value)
-  # Not when Python ends: others may have views then, and the memory goes with the process.
+  # Not freed at exit: views may still exist then, and the process frees the memory.
   weakref.finalize(block, library.functions.Quadrille_Free, ctypes.c_void_p(base.value)).atexit = False
   return block
 
 
 def alloc(count, dtype="B"):
-  """A buffer of `count` elements in the shared heap (Quadrille_Alloc). What it holds is undefined.
+  """A buffer of `count` elements in the shared heap (Quadrille_Alloc), with undefined contents.
 
-  dtype  the code of a type ("d", "i8"), a datatype of mpi4py, or what numpy.dtype takes
-  Exchanges between such buffers of a node need one copy. Returns a numpy.ndarray where numpy is installed, else a
-  memoryview; the memory is freed when it and all views of it are gone.
+  dtype  the code of a type ("d", "i8"), a datatype of mpi4py, or an argument of numpy.dtype
+  Large blocks between such buffers on a node take one copy. Returns a numpy.ndarray, or a memoryview without numpy. The
+  memory is freed with its last view.
   """
   library = _library.library()
   MPI = library.MPI

@@ -1,4 +1,4 @@
-"""mpi4py's message specifications: what a buffer argument of its upper-case methods may be.
+"""mpi4py's message specifications: the buffer arguments of its upper-case methods.
 
   array            anything with the buffer protocol, or an array on a device (CUDA array interface, DLPack)
   [data, type]  [data, count]  [data, count, type]
@@ -7,8 +7,8 @@
   for the w calls: [data, types]  [data, (counts, displacements), types]  [data, counts, displacements, types]
   MPI.IN_PLACE, None
 
-`type` is a datatype of mpi4py or its code ("d", "i8"). Counts are those of a block. Displacements are in extents of the
-type, and in bytes for the w calls.
+`type` is a datatype of mpi4py or its code ("d", "i8"). Counts are for each block. Displacements are in extents of the
+type, or in bytes for the w calls.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ COUNT_MAX = 2**63 - 1  # of MPI_Count
 
 
 class Message:
-  """One side of a call: address, counts, displacements (None for calls with one count), types (one, or one a block)."""
+  """One side of a call: address, counts, displacements (None if there is one count), types (one, or one per block)."""
 
   def __init__(self, address, counts, displs, types, keep):
     self.address, self.counts, self.displs, self.types, self.keep = address, counts, displs, types, keep
@@ -64,7 +64,7 @@ def _code_of(data):
 
 
 def _data(MPI, data, readonly):
-  """(address, bytes or None where that is not known, what must be kept)"""
+  """(address, size in bytes or None if unknown, objects to keep alive)"""
   if data is None:
     return 0, 0, None
   if isinstance(data, type(MPI.BOTTOM)) and data == MPI.BOTTOM:
@@ -79,7 +79,7 @@ def _data(MPI, data, readonly):
 
 
 def _numbers(given, blocks, what):
-  """A list of one number a block."""
+  """A list with one number per block."""
   numbers = [int(given)] * blocks if not hasattr(given, "__len__") else [int(number) for number in given]
   if len(numbers) != blocks:
     raise ValueError(f"quadrille: {len(numbers)} {what} are given for {blocks} blocks")
@@ -95,7 +95,7 @@ def _check(numbers, what, least):
 
 
 def _fits(nbytes, counts, starts, types):
-  """Whether all blocks lie in the buffer; its size is not known for MPI.BOTTOM."""
+  """Raises ValueError if a block ends behind the buffer. MPI.BOTTOM has no known size."""
   if nbytes is None:
     return
   for count, start, kind in zip(counts, starts, types):
@@ -109,7 +109,7 @@ def _fits(nbytes, counts, starts, types):
 
 
 def _unpack(MPI, given, wide):
-  """(data, counts, displacements, type or types), of which all but the first may be None"""
+  """(data, counts, displacements, type or types); all but the first may be None"""
   if not isinstance(given, (list, tuple)):
     return given, None, None, None
   parts = list(given)
@@ -141,7 +141,7 @@ def _placed(MPI):
 
 
 def _of_one_type(MPI, given, readonly):
-  """(buffer, counts, displacements, datatype, extent); a buffer is (data, address, bytes, what keeps it alive)"""
+  """(buffer, counts, displacements, datatype, extent); a buffer is (data, address, bytes, objects to keep alive)"""
   data, counts, displs, kind = _unpack(MPI, given, False)
   buffer = (data, *_data(MPI, data, readonly))
   if kind is None:
@@ -151,7 +151,7 @@ def _of_one_type(MPI, given, readonly):
 
 
 def simple(MPI, given, blocks, readonly):
-  """A side with blocks of one size, one behind the other."""
+  """A side with contiguous blocks of one size."""
   if _in_place(MPI, given):
     return _placed(MPI)
   (_, address, nbytes, keep), count, displ, kind, extent = _of_one_type(MPI, given, readonly)
@@ -192,7 +192,7 @@ def vector(MPI, given, blocks, readonly):
 
 
 def wide(MPI, given, blocks, readonly):
-  """A side whose blocks differ in datatype, too."""
+  """A side with a datatype for each block."""
   if _in_place(MPI, given):
     return _placed(MPI)
   data, counts, displs, types = _unpack(MPI, given, True)

@@ -1,4 +1,4 @@
-"""Isomorphic neighbourhoods, and what is said of a communicator."""
+"""Isomorphic neighbourhoods, and settings of a communicator."""
 
 import ctypes
 
@@ -6,14 +6,14 @@ from quadrille import _library
 
 
 def iso_neighborhood(comm, offsets, check=False, iso_sizes=False):
-  """A communicator in which every rank has the same neighbours around it (Quadrille_Iso_neighborhood_create).
+  """Creates a communicator whose ranks all have neighbours at the same offsets (Quadrille_Iso_neighborhood_create).
 
     comm       a Cartesian communicator of mpi4py
-    offsets    a list of offsets, each with an entry for each dimension: block i goes to the process at +offsets[i] and
-               comes from that at -offsets[i]. The same list at all ranks
-    check      find out whether all ranks gave the same list
-    iso_sizes  assert that in v and w calls block i has one size at all ranks, so that these may be combined, too
-  Returns an MPI.Distgraphcomm, for the neighbour collectives here and for mpi4py's own. Free it with its Free().
+    offsets    offsets, with an entry for each dimension: block i goes to the process at +offsets[i] and comes from the
+               process at -offsets[i]. The same list on all ranks
+    check      verify that all ranks gave the same list
+    iso_sizes  assert that block i has the same size on all ranks in v and w calls, which may then be combined, too
+  Returns an MPI.Distgraphcomm, for the neighbour collectives here and mpi4py's own. Free it with Free().
   """
   library = _library.library()
   MPI = library.MPI
@@ -38,13 +38,13 @@ def iso_neighborhood(comm, offsets, check=False, iso_sizes=False):
 
 
 def set_iso_sizes(comm, asserted=True):
-  """Asserts that in v and w calls on comm block i has one size at all ranks, or takes it back."""
+  """Asserts that block i has the same size on all ranks in v and w calls on comm; False withdraws the assertion."""
   library = _library.library()
   library.call("Set_iso_sizes", library.of(comm), ctypes.c_int(bool(asserted)))
 
 
 def set_algorithm(comm, collective, algorithm):
-  """Forces an algorithm, as `quadrille list` prints them, for a collective on comm; None: choose again. Collective."""
+  """Forces an algorithm of `quadrille list` for a collective on comm; None: automatic. Collective."""
   library = _library.library()
   library.call("Set_algorithm", library.of(comm), collective.encode(),
                None if algorithm is None else algorithm.encode())

@@ -1,4 +1,4 @@
-"""Where the parts of Quadrille are, and of which ABI an MPI is."""
+"""The folders of Quadrille, and the ABI of an MPI."""
 
 import os
 import re
@@ -6,17 +6,17 @@ import shutil
 import sys
 
 ABIS = ("openmpi", "mpich")
-# The library of each ABI, as an MPI installs it.
+# The MPI library of each ABI.
 MPI_LIBRARY = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12"}
 
 
 def prefix():
-  """The folder with bin, lib, include and share: this package's own, or QUADRILLE_PREFIX."""
+  """The folder with bin, lib, include and share: QUADRILLE_PREFIX, or this package's folder."""
   return os.environ.get("QUADRILLE_PREFIX") or os.path.dirname(os.path.abspath(__file__))
 
 
 def program(name, abi):
-  """`quadrille` or `quadrille-lab` for an ABI. `run` serves both; a benchmark must be of the ABI of its MPI."""
+  """The path of `quadrille` or `quadrille-lab` for an ABI. `run` of either serves both; `bench` needs its MPI's ABI."""
   return os.path.join(prefix(), "bin", f"{name}-{abi}")
 
 
@@ -34,7 +34,7 @@ def abi_beside(program):
 
 
 def abi_of_ancestors():
-  """The ABI of the launcher that started this process, a few generations up."""
+  """The ABI of the launcher among this process's ancestors, or None."""
   process = os.getppid()
   for _ in range(6):
     if process <= 1:
@@ -51,21 +51,21 @@ def abi_of_ancestors():
 
 
 def abi_of_name(path):
-  """The ABI that the name of an MPI library, or of its part for a language, tells; or None."""
-  # Not libmpifr or libmpir; and the standard ABI, libmpi_abi.so.0, is none of the two.
+  """The ABI of an MPI library (C, C++ or Fortran) by its file name, or None."""
+  # libmpifr and libmpir are other libraries, and libmpi_abi.so.0 has the standard ABI.
   found = re.match(r"lib(?:mpi|mpi_\w+|mpifort|mpicxx|mpich\w*|fmpich\w*)\.so\.(40|12)(?:\.|$)", os.path.basename(path))
   return {"40": "openmpi", "12": "mpich"}[found[1]] if found else None
 
 
 def abi_of_launcher(path):
-  """The ABI of a launcher: by its name, the library beside it, or its output; else None."""
+  """The ABI of a launcher by its name, the library beside it, or its output; else None."""
   for name in (path, os.path.realpath(path)):
     base = os.path.basename(name)
     if base.endswith(".openmpi") or base in ("orterun", "prterun"):
       return "openmpi"
     if base.endswith(".mpich") or base in ("mpiexec.hydra", "mpiexec.gforker"):
       return "mpich"
-    # Debian keeps both in one folder, which then tells nothing.
+    # Debian installs both MPIs in one folder, so the library there does not reveal the ABI.
     if os.path.dirname(name) not in ("/usr/bin", "/bin") and abi_beside(name):
       return abi_beside(name)
   import subprocess  # pylint: disable=import-outside-toplevel
@@ -82,7 +82,7 @@ def abi_of_launcher(path):
 
 
 def abi_here():
-  """The ABI of the MPI that a program started here and now would use; "openmpi" if nothing tells."""
+  """The ABI of the MPI that a program started now would use; "openmpi" if unknown."""
   abi = abi_of_name(os.environ.get("QUADRILLE_LIBMPI", "")) or abi_of_ancestors()
   if abi:
     return abi

@@ -11,7 +11,7 @@ class Request:
 
   A persistent request may be started repeatedly, and must be freed (or used in a `with`). A request holds references to
   its buffers. A pending request makes progress in wait(), test() and other calls of Quadrille. Complete every request:
-  nothing completes a pending one that is dropped.
+  Python does not complete a dropped one.
   """
 
   def __init__(self, library, persistent, keep):
@@ -31,18 +31,18 @@ class Request:
     self._library.call("Start", ctypes.byref(self._handle))
 
   def start_enqueue(self, stream=None):
-    """Starts a persistent request in the order of a stream, which completes it: no wait() or test() does."""
+    """Starts a persistent request in the order of a stream. The stream completes it; wait() and test() do not."""
     from quadrille import _enqueue  # pylint: disable=import-outside-toplevel
     self._live("start_enqueue")
     self._library.call("Start_enqueue", ctypes.byref(self._handle), _enqueue._stream(stream))  # pylint: disable=protected-access
 
   def wait(self):
-    """Waits until it is complete."""
+    """Waits until the request is complete."""
     self._library.call("Wait", ctypes.byref(self._handle))
     self._done()
 
   def test(self):
-    """Whether it is complete, without waiting."""
+    """Whether the request is complete. Does not wait."""
     flag = ctypes.c_int(0)
     self._library.call("Test", ctypes.byref(self._handle), ctypes.byref(flag))
     if flag.value:
@@ -87,7 +87,7 @@ def startall(requests):
 
 
 def waitall(requests):
-  """Waits until all are complete."""
+  """Waits until all requests are complete."""
   array = _array(requests)
   try:
     _library.library().call("Waitall", ctypes.c_int(len(requests)), array)
@@ -96,7 +96,7 @@ def waitall(requests):
 
 
 def testall(requests):
-  """Whether all are complete, without waiting. If not, none of them is completed."""
+  """Completes all requests and returns True, or completes none and returns False. Does not wait."""
   array, flag = _array(requests), ctypes.c_int(0)
   _library.library().call("Testall", ctypes.c_int(len(requests)), array, ctypes.byref(flag))
   _back(requests, array)
@@ -104,7 +104,7 @@ def testall(requests):
 
 
 def _any(name, requests, *more):
-  """The number of the request that was completed, or None."""
+  """The index of the completed request, or None."""
   library, array, index = _library.library(), _array(requests), ctypes.c_int(0)
   try:
     library.call(name, ctypes.c_int(len(requests)), array, ctypes.byref(index), *more)
@@ -114,13 +114,13 @@ def _any(name, requests, *more):
 
 
 def waitany(requests):
-  """Waits until one is complete, and completes it. Returns its index in the list, or None if none is pending."""
+  """Waits for one request and completes it. Returns its index in the list, or None if no request is active."""
   return _any("Waitany", requests)
 
 
 def testany(requests):
-  """Completes one, without waiting. Returns (its index in the list or None, whether one was completed or none is
-  pending)."""
+  """Completes one request if possible. Does not wait. Returns (its index in the list or None, flag): the flag is true
+  if a request was completed, or if none is active."""
   flag = ctypes.c_int(0)
   index = _any("Testany", requests, ctypes.byref(flag))
   return index, bool(flag.value)
