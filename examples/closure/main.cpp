@@ -168,16 +168,16 @@ int run(const Options& options, const World& world) {
 
 void add_options(examples::CommandLine& line, Options& options) {
   line.text("--graph", options.graph,
-            "Edge list: two vertex numbers a line; or a sparse matrix of the Matrix Market. "
-            "Default: packages of Debian",
+            "Edge list (two vertex numbers per line), or sparse matrix in Matrix Market form. "
+            "Default: dependencies of Debian packages",
             {.hides_default = true});
   line.text("--generate", options.generate,
-            "Make the graph: chains:COUNT,LONGEST, so many chains, of which the longest has LONGEST edges",
+            "Generate the graph: chains:COUNT,LONGEST, COUNT chains, the longest with LONGEST edges",
             {.excludes = {"--graph"}});
-  line.text("--debian", options.debian, "Packages index of Debian, or a folder with such files",
+  line.text("--debian", options.debian, "Packages index of Debian, or a folder of indexes",
             {.excludes = {"--graph", "--generate"}});
   line.texts("--section", options.sections,
-             "With --debian: only packages of this section, and what they need; may be repeated",
+             "With --debian: only packages of this section and their dependencies; may be repeated",
              {.needs = "--debian"});
   line.text("--algorithm", options.algorithm,
             "mpi: MPI_Alltoallv; auto: Quadrille's choice; else a name from `quadrille list`");
@@ -185,9 +185,8 @@ void add_options(examples::CommandLine& line, Options& options) {
               "Ranks over which the tuples that end at one vertex are spread, against hot keys");
   line.flag("--check", options.check, "Compare all tuples with a search from every vertex");
   line.flag("--check-sum", options.check_sum,
-            "Compare only how many they are, and a checksum of them; needs little memory", {.excludes = {"--check"}});
-  line.text("--trace", options.trace,
-            "Write a table: of each exchange the largest block, the mean block, and its seconds");
+            "Compare only the number of tuples and their checksum; needs little memory", {.excludes = {"--check"}});
+  line.text("--trace", options.trace, "Write a table with largest block, mean block and seconds of each exchange");
   line.text("--write-graph", options.write, "Write the graph as an edge list (.gz: compressed) and end");
 }
 

@@ -75,8 +75,8 @@ std::string exchanged_by(const EngineOptions& options) {
   if (options.direct) return "direct";
   if (mpi_takes(options.device)) return "mpi";
   throw std::runtime_error(
-      "the MPI does not say that it takes a device's memory, and may crash on it: start the program under `quadrille "
-      "run`, or with --staged, or with --direct if the MPI takes it all the same");
+      "the MPI does not report support for device memory, and may crash: start the program under `quadrille run` or "
+      "with --staged, or with --direct if the MPI supports it nevertheless");
 }
 
 void check_options(const EngineOptions& options) {
@@ -131,13 +131,13 @@ void compare(double each, double all, int ranks, double left, const std::string&
 
 void add_engine_options(CommandLine& line, EngineOptions& options) {
   line.choice("--device", options.device, {"host", "cuda", "hip"},
-              "Where the data of the exchanges lie: host, or the memory of a GPU, by the driver of cuda or hip");
+              "Memory of the exchanged data: host, or a GPU with the driver of cuda or hip");
   line.choice("--fft", options.fft, {"auto", "fftw", "cufft"},
-              "Who transforms lines: fftw, on the host; cufft, on the device; auto: cufft with --device cuda where "
-              "it is found");
+              "Library that transforms lines: fftw, on the host; cufft, on the device; auto: cufft with --device cuda "
+              "if cuFFT is found");
   line.flag("--staged", options.staged,
-            "Bring a device's data to pinned memory of the host around each MPI call, and back");
-  line.flag("--direct", options.direct, "Give a device's memory to the MPI even if it does not say that it takes it",
+            "Copy device data to pinned host memory before each MPI call, and back after it");
+  line.flag("--direct", options.direct, "Pass device memory to the MPI even if the MPI does not report support for it",
             {.excludes = {"--staged"}});
 }
 

@@ -214,7 +214,7 @@ Report run(const Options& options, const World& world) {
 void add_options(examples::CommandLine& line, Options& options) {
   line.number("--mesh", options.mesh, 1, INT_MAX, "Points along each side of the mesh");
   line.flag("--weak", options.weak,
-            "As many points for each rank: sides of sqrt(ranks) x --base points (this is the default)",
+            "A constant number of points per rank: sides of sqrt(ranks) x --base points (the default)",
             {.excludes = {"--mesh"}});
   line.flag("--strong", options.strong, "12288 x 12288 points", {.excludes = {"--mesh", "--weak"}});
   line.number("--base", options.base, 1, 1'000'000, "With --weak: points along a side for one rank",

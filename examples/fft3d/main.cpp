@@ -264,8 +264,8 @@ Report run(const Options& options, const World& world) {
 void add_options(examples::CommandLine& line, Options& options) {
   line.text("--input", options.input, "The scan, a NIfTI-1 file (.nii or .nii.gz)", {.required = true});
   line.choice("--decomposition", options.decomposition, {"slab", "pencil"}, "slab or pencil");
-  line.text("--grid", options.grid, "Process grid of pencils, RxC; default: as MPI advises");
-  line.text("--size", options.size, "NxNxN to resample the scan to; default: its own size");
+  line.text("--grid", options.grid, "Process grid of pencils, RxC; default: from MPI_Dims_create");
+  line.text("--size", options.size, "Size after resampling, NxNxN; default: the size of the scan");
   line.number("--repeat", options.repeat, 1, 1'000'000, "Round trips to time");
   line.number("--warmup", options.warmup, 0, 1'000'000, "Round trips before the timed ones");
   line.positive("--max-seconds", options.max_seconds, "Time fewer round trips than --repeat if they would last longer");

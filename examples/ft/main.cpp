@@ -151,10 +151,10 @@ int verify(const Problem& problem, const std::vector<Complex>& found) {
 void add_options(examples::CommandLine& line, Options& options) {
   line.choice("--class", options.name, {"S", "W", "A", "B"}, "Size of the problem: S, W, A or B");
   line.number("--iterations", options.iterations, 1, 1'000'000,
-              "Steps; only so many checksums are checked. Default: all of the class");
-  line.text("--size", options.size, "Instead of a class: XxYxZ points, whose checksums rank 0 computes alone as well",
+              "Steps to run, each with a checksum; default: all of the class");
+  line.text("--size", options.size, "Instead of a class: XxYxZ points; rank 0 also computes the checksums alone",
             {.excludes = {"--class"}});
-  line.flag("!--no-check", options.check, "With --size: do not compute them", {.needs = "--size"});
+  line.flag("!--no-check", options.check, "With --size: skip this check of the checksums", {.needs = "--size"});
 }
 
 int program(const Options& options, const World& world) {

@@ -282,22 +282,23 @@ void add_options(examples::CommandLine& line, const Kind& kind, Options& options
   const std::string picture = kind.dimensions == 2 ? "the last field" : "the middle plane of the last field";
   line.text("--input", options.input, kind.input);
   if (kind.dimensions == 2) line.not_negative("--slice", options.slice, "Plane of a scan; default: the middle one");
-  line.text("--size", options.size, "Points to sample the input with, " + numbers + "; default: as many as it has");
+  line.text("--size", options.size, "Points, " + numbers + ", sampled from the input; default: those of the input");
   line.number("--iterations", options.iterations, 0, 1'000'000'000, "Steps in time");
   line.choice("--stencil", options.stencil, kind.stencils, "Points of the stencil");
-  line.choice("--boundary", options.boundary, {"periodic", "fixed"}, "periodic, or fixed: the outermost points stay");
-  line.text("--grid", options.grid, "Process grid, " + numbers + "; default: as MPI advises");
+  line.choice("--boundary", options.boundary, {"periodic", "fixed"},
+              "periodic, or fixed: the outermost points keep their values");
+  line.text("--grid", options.grid, "Process grid, " + numbers + "; default: from MPI_Dims_create");
   line.choice("--exchange", options.exchange,
               {"alltoallw", "persistent", "sendrecv", "quadrille", "quadrille-persistent", "alltoallv", "alltoall",
                "quadrille-alltoallv", "quadrille-alltoall"},
               "alltoallw: MPI_Neighbor_alltoallw; persistent: MPI_Neighbor_alltoallw_init; "
               "sendrecv: one MPI_Sendrecv for each neighbour; quadrille, quadrille-persistent: "
               "Quadrille_Neighbor_alltoallw and its persistent form on an isomorphic neighbourhood; alltoallv, "
-              "alltoall: the program packs, for MPI_Neighbor_alltoallv, or for MPI_Neighbor_alltoall where all blocks "
-              "have one size; quadrille-alltoallv, quadrille-alltoall: the same by Quadrille's functions");
+              "alltoall: MPI_Neighbor_alltoallv with packed blocks, or MPI_Neighbor_alltoall with packed blocks of one "
+              "size; quadrille-alltoallv, quadrille-alltoall: the same with Quadrille's functions");
   line.text("--algorithm", options.algorithm,
-            "With an --exchange of Quadrille: an algorithm of its collective (neighbor_alltoallw, with packed data "
-            "neighbor_alltoallv or neighbor_alltoall) that `quadrille list` names; default: as Quadrille chooses");
+            "With an --exchange of Quadrille: an algorithm of `quadrille list` for its collective (neighbor_alltoallw; "
+            "with packed data neighbor_alltoallv or neighbor_alltoall); default: automatic");
   line.text("--output", options.output, "Write " + picture + " as a PGM image");
   line.flag("--check", options.check, "Compare every bit with the sequential program on rank 0");
   line.flag("--json", options.json, "Print one line of JSON");

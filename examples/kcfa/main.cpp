@@ -194,13 +194,12 @@ int run(const Options& options, const World& world) {
 }
 
 void add_options(examples::CommandLine& line, Options& options) {
-  line.number("--k", options.k, 0, kMostK, "Call sites that tell contexts apart");
-  line.number("--terms", options.terms, 1, kMostTerms, "Levels of the worst case that is analysed");
+  line.number("--k", options.k, 0, kMostK, "Number of call sites in a context");
+  line.number("--terms", options.terms, 1, kMostTerms, "Levels of the analysed worst case");
   line.text("--program", options.file, "Analyse the program in this file", {.excludes = {"--terms"}});
   line.text("--algorithm", options.algorithm,
             "mpi: MPI_Alltoallv; auto: Quadrille's choice; or one of `quadrille list`");
-  line.text("--trace", options.trace,
-            "Write a table: of each exchange the largest block, the mean block, and its seconds");
+  line.text("--trace", options.trace, "Write a table with largest block, mean block and seconds of each exchange");
   line.flag("--check", options.check, "Compare with a sequential analysis");
   line.flag("--show", options.show, "Print the program and end");
 }
