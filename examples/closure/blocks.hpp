@@ -1,4 +1,4 @@
-// What one rank sends to the others: a block for each of them. No MPI here.
+// The blocks that one rank sends, one for each rank. Without MPI.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@ namespace closure {
 
 using Blocks = std::vector<std::vector<Pair>>;
 
-// How many tuples each has.
+// The number of tuples in each block.
 std::vector<std::int64_t> sizes_of(const Blocks& blocks);
 
-// All in one piece. Takes the blocks, to free each as soon as it is copied.
+// Joins the blocks. Takes them by value, to free each as soon as it is copied.
 std::vector<Pair> joined(Blocks blocks);
 
-// What MPI_Alltoallv wants to know of one side of an exchange, in tuples.
+// The arguments of MPI_Alltoallv for one side, in tuples.
 struct Layout {
   std::vector<int> counts;
   std::vector<int> displacements;
   std::size_t total = 0;
 };
 
-// The blocks one after the other. Throws std::length_error if that needs a number above INT_MAX.
+// The layout of contiguous blocks. Throws std::length_error if a displacement exceeds INT_MAX.
 Layout layout_of(std::span<const std::int64_t> counts);
 
 }  // namespace closure

@@ -27,7 +27,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// The names of a list such as "libc6 (>= 2.34), python3:any | perl [amd64]".
+// The names in a list, for example "libc6 (>= 2.34), python3:any | perl [amd64]".
 void append_names(std::string_view list, Names& names) {
   while (!list.empty()) {
     const std::string_view item = list.substr(0, list.find_first_of(",|"));
@@ -66,7 +66,7 @@ void take_field(std::string_view field, Paragraph& paragraph) {
   if (name == "provides") append_names(value, package.provides);
 }
 
-// A field goes on over all following lines that begin with a blank.
+// A field includes all following lines that begin with a blank.
 std::size_t end_of_field(std::string_view text) {
   std::size_t end = text.find('\n');
   while (end != text.npos && end + 1 < text.size() && (text[end + 1] == ' ' || text[end + 1] == '\t')) {
@@ -97,7 +97,7 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-// What apt keeps compressed apt's own helper writes out.
+// apt's own helper decompresses all formats that apt uses.
 std::string read_by_apt(const std::string& path) {
   if (access(path.c_str(), R_OK) != 0) throw std::runtime_error(path + ": " + std::strerror(errno));
   if (access(kAptHelper, X_OK) != 0) {
@@ -121,7 +121,7 @@ std::string read_index(const std::string& path) {
 
 // ---- The graph ----
 
-// The names of all packages, sorted: the place of a name is its vertex.
+// The sorted names of all packages: the index of a name is its vertex.
 Names numbered_names(const std::vector<Package>& packages) {
   Names names;
   for (const Package& package : packages) names.push_back(package.name);
@@ -134,7 +134,7 @@ Vertex number_of(const std::string& name, const Names& names) {
   return static_cast<Vertex>(std::lower_bound(names.begin(), names.end(), name) - names.begin());
 }
 
-// Which packages a name in a dependency may stand for: itself, and those that provide it.
+// The packages that satisfy a name in a dependency: the package of this name, and those that provide the name.
 using Meanings = std::unordered_map<std::string, std::vector<Vertex>>;
 
 Meanings meanings_of(const std::vector<Package>& packages, const Names& names) {
@@ -164,7 +164,7 @@ std::vector<Pair> edges_of(const std::vector<Package>& packages, const Names& na
   return edges;
 }
 
-// The packages of some sections and what they need.
+// The packages of some sections and all their dependencies.
 std::set<std::string> needed_names(const std::vector<Package>& packages, const Names& names, const Names& sections) {
   std::set<std::string> kept;
   Names open;

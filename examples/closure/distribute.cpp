@@ -32,8 +32,7 @@ std::vector<Pair> gather_tuples(const PairSet& tuples, const World& world) {
   const TupleType type;
   MPI_Gatherv(mine.data(), out.counts.front(), type.get(), all.data(), in.counts.data(), in.displacements.data(),
               type.get(), 0, world.comm);
-  // A tuple has one home, so none has come from two ranks unless something is wrong; then it must
-  // stay visible.
+  // Duplicates stay: a tuple has one owner, so a duplicate is an error that the check must see.
   sort_pairs(all);
   return all;
 }

@@ -1,4 +1,4 @@
-// From one rank to all, and back. The exchange that is measured has no part in it.
+// Scatters edges and gathers tuples, outside of the measured exchange.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,7 @@
 
 namespace closure {
 
-// Rank 0 has the graph. Returns the edges of this rank: those that begin at its vertices.
-// Collective.
+// Rank 0 has the graph. Returns this rank's edges, those that begin at its vertices. Collective.
 std::vector<Pair> scatter_edges(const Graph& graph, const Placement& placement, const World& world);
 
 // The tuples of all ranks, sorted, on rank 0; nothing on the others. Collective.

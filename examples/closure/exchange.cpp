@@ -51,7 +51,7 @@ void Exchange::exchange_tuples(const std::vector<Pair>& out, const Layout& out_l
 
 bool force_algorithm(const World& world, const std::string& algorithm) {
   if (algorithm == "mpi" || algorithm == "auto") return true;
-  // An unknown name shall end the program with one line, not with the MPI's report of an abort.
+  // An unknown name must end the program with one line, not with the MPI's report of an abort.
   MPI_Comm_set_errhandler(world.comm, MPI_ERRORS_RETURN);
   const int error = Quadrille_Set_algorithm(world.comm, "alltoallv", algorithm.c_str());
   MPI_Comm_set_errhandler(world.comm, MPI_ERRORS_ARE_FATAL);

@@ -1,4 +1,4 @@
-// The all-to-all exchange of tuples: first how many, then the tuples themselves.
+// The all-to-all exchange of tuples: first the counts, then the tuples.
 #pragma once
 
 #include <mpi.h>
@@ -30,7 +30,7 @@ class TupleType {
   MPI_Datatype type_;
 };
 
-// Of one rank, since the beginning.
+// Totals of one rank.
 struct Traffic {
   double count_seconds = 0;  // in MPI_Alltoall, which exchanges the counts
   double data_seconds = 0;   // in the all-to-all exchange of tuples
@@ -40,12 +40,11 @@ struct Traffic {
 
 class Exchange {
  public:
-  // `algorithm` is who exchanges the tuples: "mpi" for MPI_Alltoallv, "auto" for
-  // Quadrille_Alltoallv, else the algorithm that Quadrille shall use, as `quadrille list` prints
-  // it.
+  // `algorithm`: "mpi" for MPI_Alltoallv, "auto" for Quadrille_Alltoallv, else an algorithm of
+  // `quadrille list`.
   Exchange(const World& world, std::string algorithm);
 
-  // Sends blocks[r] to rank r. Returns what all ranks sent here, in the order of the ranks.
+  // Sends blocks[r] to rank r. Returns the received tuples, in the order of the ranks.
   std::vector<Pair> operator()(Blocks blocks);
 
   Traffic traffic;
@@ -61,8 +60,8 @@ class Exchange {
   TupleType tuple_;
 };
 
-// Tells Quadrille which algorithm to use for the exchanges of tuples. Returns false if it knows
-// none of that name; it has said so on standard error then.
+// Forces Quadrille's algorithm for the exchanges of tuples. Returns false for an unknown name, which
+// Quadrille has reported on standard error.
 bool force_algorithm(const World& world, const std::string& algorithm);
 
 }  // namespace closure

@@ -7,7 +7,7 @@
 namespace closure {
 namespace {
 
-// The first rule: every edge is a path. It goes to the rank that will own it. Several ranks may have an edge: the first
+// The first rule: every edge is a path, and is sent to the owner of this path. If several ranks have an edge, the first
 // of them sends it.
 Blocks paths_of_edges(const std::vector<Pair>& edges, const Placement& placement, int rank) {
   Blocks blocks(placement.ranks);
@@ -17,8 +17,8 @@ Blocks paths_of_edges(const std::vector<Pair>& edges, const Placement& placement
   return blocks;
 }
 
-// The second rule: the new paths, longer by one edge. The same one may come
-// about over several middles; it is sent once.
+// The second rule extends the new paths by one edge. A path that results from several middles is
+// sent once.
 Blocks extended(const std::vector<Pair>& delta, const EdgeIndex& edges, const Placement& placement) {
   Blocks blocks(placement.ranks);
   for (std::size_t begin = 0, end = 0; begin < delta.size(); begin = end) {
@@ -35,7 +35,7 @@ Blocks extended(const std::vector<Pair>& delta, const EdgeIndex& edges, const Pl
   return blocks;
 }
 
-// Adds what came in to the relation. Returns what was new, sorted.
+// Adds the received tuples to the relation. Returns the new ones, sorted.
 std::vector<Pair> insert_new(const std::vector<Pair>& received, PairSet& tuples) {
   std::vector<Pair> delta;
   for (const Pair pair : received) {

@@ -3,14 +3,13 @@
 //     T(x, z) :- G(x, z)
 //     T(x, z) :- T(x, y), G(y, z)
 //
-// Both relations are spread over the ranks by a hash: G by where an edge begins, T by where a path
-// ends. So the tuples to join lie on one rank, and only the results travel. Only tuples that were
-// new in the last iteration are joined again (semi-naive evaluation): what the others give is
-// known.
+// Both relations are distributed over the ranks by a hash: G by the start of an edge, T by the end
+// of a path. So the tuples to join are on one rank, and only the results are sent. An iteration joins
+// only the tuples that were new in the last one (semi-naive evaluation).
 //
-// A vertex that many reach, a hot key, makes one rank's part large. With several sub-buckets the tuples that end there
-// are spread over as many ranks by where they begin, and each of these has the edges that begin there, as in the
-// library that the paper's program is written with.
+// A vertex that many others reach, a hot key, makes one rank's part large. With several sub-buckets the tuples that
+// end there are spread over as many ranks, by their start. Each of these ranks has the vertex's outgoing edges, as in
+// the library of the paper's program.
 //
 // Example: G = {(1,2), (2,3)}. The first exchange brings (1,2) and (2,3) to the owners of 2 and 3.
 // The owner of 2 joins (1,2) with the edge (2,3) to (1,3) and sends it to the owner of 3; the owner
@@ -30,7 +29,7 @@ namespace closure {
 
 struct Result {
   PairSet tuples;           // of this rank
-  int iterations = 0;       // exchanges, with the last one, which brings nothing new
+  int iterations = 0;       // exchanges, including the last one, which brings no new tuple
   double test_seconds = 0;  // of this rank, in MPI_Allreduce, which asks whether anything was new
 };
 

@@ -1,4 +1,4 @@
-// Graphs that are made, not read. No MPI here.
+// Generated graphs. Without MPI.
 #pragma once
 
 #include <string>
@@ -7,11 +7,10 @@
 
 namespace closure {
 
-// "chains:COUNT,LONGEST": so many chains of vertices, the i-th (from 1) with LONGEST * i / COUNT edges, rounded up. The
-// longest way decides how many iterations a closure takes, so this one takes LONGEST + 1, and few tuples are new in
-// each: a graph of high diameter, as one of the two that section 5.1 of Fan et al. (HPDC 2022) compares (2,933
-// iterations against 89). Errors are std::runtime_error of one line: another word, numbers that are no numbers or 0,
-// too many vertices.
+// "chains:COUNT,LONGEST": COUNT chains of vertices, the i-th (from 1) with LONGEST * i / COUNT edges, rounded up. The
+// longest path determines the number of iterations of a closure, here LONGEST + 1, and few tuples are new in each.
+// Section 5.1 of Fan et al. (HPDC 2022) compares such a graph of high diameter with another (2,933 iterations against
+// 89). Throws std::runtime_error of one line for another word, malformed or zero numbers, and too many vertices.
 Graph generate_graph(const std::string& what);
 
 }  // namespace closure

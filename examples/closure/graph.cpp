@@ -20,7 +20,7 @@ struct GzClose {
 };
 using GzFile = std::unique_ptr<gzFile_s, GzClose>;
 
-// zlib reads files that are not compressed as they are.
+// zlib reads uncompressed files unchanged.
 GzFile open_file(const std::string& path, const char* mode) {
   errno = 0;
   GzFile file(gzopen(path.c_str(), mode));
@@ -30,7 +30,7 @@ GzFile open_file(const std::string& path, const char* mode) {
   return file;
 }
 
-// An edge that a line holds, if it is neither empty nor a comment. False if the line is malformed.
+// Reads the edge of a line, if the line is neither empty nor a comment. False if the line is malformed.
 bool parse_line(std::string_view line, std::vector<Pair>& edges) {
   skip_blanks(line);
   if (line.empty() || line.front() == '#') return true;
@@ -93,13 +93,13 @@ std::string read_text(const std::string& path) {
 void write_graph(const Graph& graph, const std::string& path, const std::string& comment) {
   std::string text = "# " + comment + "\n";
   std::vector<Pair> edges = graph.edges;
-  // By their start: it reads better, and compresses better.
+  // Sorted by start, which compresses better.
   std::stable_sort(edges.begin(), edges.end(), [](Pair a, Pair b) { return a.from < b.from; });
   for (const Pair edge : edges) {
     text += std::to_string(edge.from) + ' ' + std::to_string(edge.to) + '\n';
   }
   GzFile file = open_file(path, path.ends_with(".gz") ? "wb9" : "wbT");
-  // Twice, because zlib writes the last part when the file is closed.
+  // Checked twice, because zlib writes the last part when the file is closed.
   const bool written = gzfwrite(text.data(), 1, text.size(), file.get()) == text.size();
   if (gzclose(file.release()) != Z_OK || !written) {
     throw std::runtime_error(path + ": could not be written");

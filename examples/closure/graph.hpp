@@ -1,4 +1,4 @@
-// A directed graph, and its form as a text: an edge list. No MPI here.
+// A directed graph, and its text form: an edge list. Without MPI.
 //
 //     # a comment
 //     0 1
@@ -23,17 +23,16 @@ struct Graph {
 // The vertices that have an edge, sorted.
 std::vector<Vertex> vertices_of(const Graph& graph);
 
-// `name` is what errors call the text, with the number of the line.
+// Errors contain `name` and the line number.
 Graph parse_edge_list(std::string_view text, const std::string& name);
 
-// An edge list, or what a Matrix Market file says (matrix_market.hpp).
+// Reads an edge list or a Matrix Market file (matrix_market.hpp).
 Graph parse_graph(std::string_view text, const std::string& name);
 
-// The whole file, decompressed if it was made by gzip.
+// The whole file, decompressed if it is a gzip file.
 std::string read_text(const std::string& path);
 
-// Writes an edge list with `comment`, the text of one line, above it; compressed if the name of the
-// file ends in .gz.
+// Writes an edge list below the one-line `comment`; compressed if the name of the file ends in .gz.
 void write_graph(const Graph& graph, const std::string& path, const std::string& comment);
 
 }  // namespace closure

@@ -1,7 +1,7 @@
-// The transitive closure of a graph, by all ranks together. An ordinary MPI program; it can also
-// call Quadrille by name, to try its algorithms. See fixpoint.hpp for the method.
+// The distributed transitive closure of a graph. An ordinary MPI program, which can also call
+// Quadrille's algorithms by name. fixpoint.hpp describes the method.
 //
-// Exit status: 0 all well, 1 the closure is wrong, 2 wrong arguments or input.
+// Exit status: 0 success, 1 the closure is wrong, 2 wrong arguments or input.
 #include <mpi.h>
 
 #include <cinttypes>
@@ -39,16 +39,16 @@ struct Options {
   bool check_sum = false;
 };
 
-// What was found, over all ranks.
+// The result over all ranks.
 struct Summary {
   Digest closure;
   std::int64_t moved = 0, moved_to_others = 0;
   std::int64_t largest_part = 0;  // of a rank, in tuples
-  // Each the largest of the ranks.
+  // Maxima over the ranks.
   double total = 0, communication = 0, counts = 0, data = 0, test = 0;
 };
 
-// Where the graph comes from, for the comment in a file.
+// The origin of the graph, for the comment in a written file.
 std::string origin(const Options& options) {
   const std::filesystem::path path = options.debian.empty() ? options.graph : options.debian;
   std::string text =
@@ -101,7 +101,7 @@ void print(const Options& options, const Graph& graph, const Result& result, con
 
 // ---- Check ----
 
-// What is wrong with the tuples, or nothing.
+// An error in the tuples, or an empty text.
 std::string difference(const std::vector<Pair>& found, const std::vector<Pair>& expected) {
   const auto name = [](Pair pair) { return "(" + std::to_string(pair.from) + ", " + std::to_string(pair.to) + ")"; };
   for (std::size_t i = 0; i < found.size() || i < expected.size(); ++i) {
@@ -152,7 +152,7 @@ int run(const Options& options, const World& world) {
   const Placement placement{world.ranks, options.sub_buckets};
   std::vector<Pair> edges = scatter_edges(graph, placement, world);
   Exchange exchange(world, options.algorithm);
-  // Unmeasured: the first call on a communicator sets it up.
+  // Untimed: the first calls on a communicator set it up.
   exchange(Blocks(world.ranks));
   exchange.traffic = {};
   exchange.trace.clear();

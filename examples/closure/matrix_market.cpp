@@ -26,7 +26,7 @@ class Reader {
     read_banner();
     read_sizes();
     Graph graph;
-    // What a file says may be wrong, and memory is not taken on its word.
+    // The file's count may be wrong: no memory is reserved for it.
     graph.edges.reserve(std::min<std::uint64_t>(entries_, text_.size() / 4) * (goes_both_ways_ ? 2 : 1));
     std::uint64_t found = 0;
     while (next_line()) {

@@ -1,4 +1,4 @@
-// The closure by another method: a search from every vertex, by one process. No MPI here.
+// The sequential reference: a search from every vertex. Without MPI.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace closure {
 // All pairs of vertices with a path of one edge or more between them, sorted.
 std::vector<Pair> reference_closure(const Graph& graph);
 
-// Only their digest, which needs little memory.
+// The digest of these pairs, which needs little memory.
 Digest reference_digest(const Graph& graph);
 
 }  // namespace closure

@@ -1,4 +1,4 @@
-// Binary relations as sets of pairs, and who owns which part of them. No MPI here.
+// Binary relations as sets of pairs, and the owners of their parts. Without MPI.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace closure {
 
 using Vertex = std::uint32_t;
 
-// One number less than 32 bits can hold, so that a set has a key left that means "empty".
+// 2^32 - 1 is excluded, so that sets can use its key for "empty".
 constexpr Vertex kLargestVertex = 0xfffffffe;
 
 // An edge of the graph, or a tuple of its closure: there is a path from `from` to `to`.
@@ -20,22 +20,22 @@ struct Pair {
   bool operator==(const Pair&) const = default;
 };
 
-// The order of tuples throughout: by their end, then by their start. Tuples that are extended by
-// the same edges lie side by side then.
+// The order of all tuples: by end, then by start. Tuples that are extended by the same edges are then
+// adjacent.
 inline std::uint64_t key_of(Pair pair) { return static_cast<std::uint64_t>(pair.to) << 32 | pair.from; }
 inline Pair pair_of(std::uint64_t key) { return {static_cast<Vertex>(key), static_cast<Vertex>(key >> 32)}; }
 
 void sort_pairs(std::vector<Pair>& pairs);
 
-// Sorts and removes what is there twice.
+// Sorts and removes duplicates.
 void sort_unique(std::vector<Pair>& pairs);
 
 // Mixes all bits of a number (the finaliser of SplitMix64).
 std::uint64_t hash(std::uint64_t value);
 
-// Which ranks keep what. Tuples that end at a vertex are spread over its `sub_buckets` by where they begin, so that a
-// vertex which many reach makes no rank's part large; each of these ranks has the edges that begin at the vertex, so
-// the two can be joined without a message.
+// The owners of tuples and edges. Tuples that end at a vertex are spread over its `sub_buckets` by their start, so that
+// a vertex that many others reach makes no rank's part large. Each of these ranks has the vertex's outgoing edges, so
+// that the join needs no message.
 struct Placement {
   int ranks = 1;
   int sub_buckets = 1;
@@ -51,8 +51,8 @@ struct Placement {
   std::vector<int> homes_of(Vertex vertex) const;
 };
 
-// What can be told of a relation without its tuples: how many they are, and the sum of their hashes
-// modulo 2^64. The order does not matter, and the digests of two parts add up to that of the whole.
+// A digest of a relation: the number of tuples, and the sum of their hashes modulo 2^64. It does not
+// depend on the order, and the digests of disjoint parts add up.
 struct Digest {
   std::uint64_t tuples = 0;
   std::uint64_t sum = 0;
@@ -81,7 +81,7 @@ class PairSet {
   std::size_t size_ = 0;
 };
 
-// The edges of a graph, found by the vertex where they begin.
+// The edges of a graph, indexed by their start.
 class EdgeIndex {
  public:
   explicit EdgeIndex(std::vector<Pair> edges);

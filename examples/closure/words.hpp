@@ -34,7 +34,7 @@ bool take_number(std::string_view& text, Number& number, Number largest) {
   return true;
 }
 
-// Takes what stands before the next blank.
+// Takes the text before the next blank.
 inline std::string_view take_word(std::string_view& text) {
   skip_blanks(text);
   std::size_t length = 0;
@@ -45,7 +45,7 @@ inline std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-// What can be shown of a line that may be anything.
+// The printable form of an arbitrary line.
 inline std::string shown(std::string_view line) {
   std::string text(line.substr(0, 40));
   for (char& c : text) {

@@ -1,4 +1,4 @@
-// The exchanges of the transforms, and the time inside of them.
+// The exchanges of the transforms, and the time inside them.
 #pragma once
 
 #include <mpi.h>
@@ -18,21 +18,20 @@ struct Blocks {
 
 class AllToAll {
  public:
-  // `staged`: the data are brought from `device` to the host, and back, around each call.
+  // `staged`: the data are copied from `device` to the host before each call, and back after it.
   AllToAll(MPI_Comm comm, Device* device, bool staged) : comm_(comm), device_(staged ? device : nullptr) {}
   ~AllToAll();
   AllToAll(const AllToAll&) = delete;
   AllToAll& operator=(const AllToAll&) = delete;
 
-  // Takes the pinned memory that calls with up to so many bytes a side need.
+  // Allocates the pinned memory for calls with up to this number of bytes on each side.
   void reserve(std::size_t bytes);
 
-  // Of complex numbers. The data must be there: a device must have been waited for.
+  // Exchanges complex numbers. The caller has waited for the device.
   void alltoall(const void* from, int count, void* to);
   void alltoallv(const void* from, const Blocks& out, void* to, const Blocks& in);
 
-  // Seconds spent in the calls, with the copies to and from the host of staged ones, since the last call of this
-  // function.
+  // Seconds in the calls since the last call of this function, including the copies of staged calls.
   double take_seconds() { return std::exchange(seconds_, 0.0); }
 
  private:

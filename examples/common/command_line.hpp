@@ -1,4 +1,4 @@
-// The command line of a program of several ranks. Its unit alone includes CLI11, which takes seconds to compile.
+// The command line of an MPI program. Only its unit includes CLI11, which takes seconds to compile.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class App;
 
 namespace examples {
 
-// Conditions of an option. Those that it names are added before it.
+// Conditions of an option. The options that they name must have been added before.
 struct Rules {
   std::vector<const char*> excludes = {};
   const char* needs = nullptr;

@@ -12,7 +12,7 @@
 namespace examples {
 namespace {
 
-// The library of a driver. It stays loaded, as all drivers want it.
+// The library of a driver. Drivers require that their library stays loaded.
 class Library {
  public:
   Library(const char* what, std::initializer_list<const char*> names) {
@@ -53,7 +53,7 @@ class CudaDevice : public Device {
     char name[256] = {};
     check(cuDeviceGetName(name, sizeof name, device), "cuDeviceGetName");
     name_ = name;
-    // It is never given back: who serves the exchanges may have memory in it until the program ends.
+    // Never released: Quadrille or the MPI may have memory in this context until the program ends.
     CudaHandle context = nullptr;
     check(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
     check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
@@ -203,7 +203,7 @@ Memory::Memory(std::size_t bytes, Device* device) : device_(device) {
     data_ = static_cast<char*>(device->allocate(bytes));
     return;
   }
-  // As the vector code of FFTW wants it.
+  // The alignment that FFTW's vector code requires.
   constexpr std::size_t alignment = 64;
   data_ = static_cast<char*>(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
   if (data_ == nullptr) throw std::bad_alloc();

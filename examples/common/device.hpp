@@ -1,5 +1,5 @@
-// One GPU, by the driver of CUDA or HIP. The driver's library is found when the program runs: neither a toolkit nor a
-// driver is needed to build.
+// One GPU, with the driver of CUDA or HIP. The driver's library is loaded at run time, so that the build needs neither
+// a toolkit nor a driver.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace examples {
 
-// No std::runtime_error: it may be one rank's alone, and the others know nothing of it (run_program).
+// Not a std::runtime_error, because it may occur on one rank only, unknown to the others (run_program).
 class DeviceError : public std::exception {
  public:
   explicit DeviceError(std::string what) : what_(std::move(what)) {}
@@ -27,11 +27,11 @@ class Device {
   virtual ~Device() = default;
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void free(void* memory) = 0;
-  // Of the host, where the device reads and writes it fastest.
+  // Allocates pinned host memory.
   virtual void* allocate_pinned(std::size_t bytes) = 0;
   virtual void free_pinned(void* memory) = 0;
   virtual std::size_t free_bytes() = 0;
-  // Copies are done one after the other, and after what else is in the NULL stream; wait() says when they have been.
+  // Copies run in the order of the NULL stream; wait() waits for them.
   virtual void copy(void* to, const void* from, std::size_t bytes, Direction direction) = 0;
   // `rows` times `width` bytes; the rows begin `pitch` bytes after each other.
   virtual void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
@@ -46,11 +46,11 @@ class Device {
   int number_ = 0;
 };
 
-// `kind` is "cuda" or "hip". Of several GPUs rank n of a node takes the n-th, or begins again with the first one. Its
-// context is the one that libraries such as cuFFT use, and is current then. Throws DeviceError.
+// `kind` is "cuda" or "hip". The ranks of a node use its GPUs in turn. The context of libraries like cuFFT is made
+// current. Throws DeviceError.
 std::unique_ptr<Device> open_device(const std::string& kind, int rank_of_node);
 
-// Memory of a device, or of the host where there is none. Null where it would have no bytes.
+// Memory of a device, or of the host without a device. Null for zero bytes.
 class Memory {
  public:
   Memory() = default;
@@ -78,14 +78,14 @@ class Memory {
   Device* device_ = nullptr;
 };
 
-// Where rows of bytes lie. No device: in the host's memory.
+// A place of rows of bytes. Without a device: in host memory.
 struct Rows {
   Device* device;
   char* data;
   std::size_t pitch;
 };
 
-// Copies between any two of these; what takes part of a device has to be waited for.
+// Copies between any two of these. The caller waits for a device that takes part.
 void copy_rows(const Rows& to, const Rows& from, std::size_t width, std::size_t rows);
 
 inline void wait_for(Device* device) {

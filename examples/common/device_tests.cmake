@@ -1,7 +1,7 @@
 # Tests of examples with the memory of a device, over the stand-ins of tests/device.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# A library that is there and is none: what a program says then does not depend on what the machine has.
+# Empty files in place of libraries, so that the messages do not depend on the libraries of the machine.
 set(example_no_library ${CMAKE_BINARY_DIR}/lib/no-library)
 foreach(name libcuda.so.1 libcuda.so libamdhip64.so.7 libamdhip64.so.6 libamdhip64.so.5 libamdhip64.so libcufft.so.12
              libcufft.so.11 libcufft.so.10 libcufft.so)
@@ -10,7 +10,7 @@ endforeach()
 
 # example_device_test(NAME RANKS PROGRAM [FOLDERS folders...] [WRAPPER words...] [PRELOAD words...] [SETTINGS settings...]
 #                     ARGUMENTS words...)
-# FOLDERS: where libraries are looked for first: cuda, hip, cufft, or a path.
+# FOLDERS: folders that are searched first for libraries: cuda, hip, cufft, or a path.
 function(example_device_test name ranks program)
   cmake_parse_arguments(PARSE_ARGV 3 T "" "" "FOLDERS;WRAPPER;PRELOAD;SETTINGS;ARGUMENTS")
   add_test(NAME ${name} COMMAND ${T_WRAPPER} ${QUADRILLE_MPIRUN} -n ${ranks} ${T_PRELOAD} $<TARGET_FILE:${program}>
@@ -33,6 +33,6 @@ function(example_says variable)
       $<TARGET_FILE:quadrille_tool> run --explain -- PARENT_SCOPE)
 endfunction()
 
-# Under Quadrille, whose copies would be in order with work that was not waited for; so somebody looks before.
+# Under Quadrille, which would order its copies after pending work: waited_alltoall checks before.
 set(example_waited ${QUADRILLE_ENV}
     "LD_PRELOAD=$<TARGET_FILE:example_waited_alltoall>:$<TARGET_FILE:quadrille_preload>")

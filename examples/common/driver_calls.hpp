@@ -1,5 +1,5 @@
-// What the examples use of the drivers and of cuFFT, in types of our own: X(name, parameters...). All return an error,
-// 0 if there is none.
+// The functions of the drivers and of cuFFT that the examples use, with our own types: X(name, parameters...). All
+// return an error, or 0.
 #pragma once
 
 #include <cstddef>

@@ -29,8 +29,8 @@ class Node {
   int ranks = 1;
 };
 
-// Whether exchanges go to Quadrille, which takes any memory: the first MPI_Alltoallv is in the library of its own
-// names.
+// Whether Quadrille serves the exchanges, with any memory: the first MPI_Alltoallv is in the library that has
+// Quadrille's own names.
 bool is_under_quadrille() {
   Dl_info called{}, own{};
   void* const call = dlsym(RTLD_DEFAULT, "MPI_Alltoallv");
@@ -50,7 +50,7 @@ bool has_kind(std::string_view kinds, std::string_view kind) {
   return false;
 }
 
-// MPI 4.1 says by an info key which kinds of memory it takes, others by a function of their own.
+// MPI 4.1 reports the supported kinds of memory by an info key, other MPIs by a function of their own.
 bool mpi_takes(const std::string& device) {
   const std::string kind = device == "cuda" ? "cuda" : "rocm";
   char kinds[MPI_MAX_INFO_VAL + 1] = {};
@@ -88,8 +88,8 @@ void check_options(const EngineOptions& options) {
   }
 }
 
-// Where all ranks have it; some may lie on nodes without. A library that is there may still fail: it may be too new for
-// the driver. Collective.
+// cuFFT, if all ranks have it; some nodes may lack it. An installed library may still fail, if it is too new for the
+// driver. Collective.
 std::unique_ptr<Cufft> try_cufft(const World& world) {
   std::unique_ptr<Cufft> cufft;
   try {
@@ -148,7 +148,7 @@ Engines open_engines(const EngineOptions& options, const World& world) {
     const Node node(world);
     on_every_rank(world, [&] { engines.device = open_device(options.device, node.rank); });
   }
-  // After the driver is there: what is wrong with the machine comes first.
+  // After the driver is loaded, because errors of the machine come first.
   on_every_rank(world, [&] { engines.exchanged_by = exchanged_by(options); });
   engines.staged = engines.exchanged_by == "staged";
   if (options.fft == "cufft") on_every_rank(world, [&] { engines.cufft = std::make_unique<Cufft>(); });

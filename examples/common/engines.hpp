@@ -1,4 +1,4 @@
-// What a transform is done with: which memory its exchanges work on, who takes that, and who transforms lines.
+// The engines of a transform: the memory of its exchanges, the way to exchange it, and the library for the lines.
 #pragma once
 
 #include <cstddef>
@@ -24,25 +24,25 @@ void add_engine_options(CommandLine& line, EngineOptions& options);
 struct Engines {
   std::unique_ptr<Device> device;  // null: exchanges work on the host's memory
   std::unique_ptr<Cufft> cufft;    // null: FFTW transforms lines, on the host
-  bool staged = false;             // the program itself brings data to the host around each exchange
-  std::string exchanged_by;        // of a device's memory: "quadrille", "mpi", "staged", "direct"; else "host"
+  bool staged = false;             // the program itself copies data to the host around each exchange
+  std::string exchanged_by;        // device memory: "quadrille", "mpi", "staged", "direct"; else "host"
 
   const char* fft() const { return cufft ? "cufft" : "fftw"; }
   std::string device_name() const { return device ? device->name() : "host"; }
 };
 
-// Collective. Throws std::runtime_error on all ranks alike: no driver, no cuFFT where it is asked for, or nobody who
-// takes a device's memory in an exchange.
+// Collective. Throws std::runtime_error on all ranks if the driver or a requested cuFFT is missing, or if the MPI does
+// not report support for device memory.
 Engines open_engines(const EngineOptions& options, const World& world);
 
-// Bytes that a rank is going to take.
+// Bytes that a rank will allocate.
 struct Room {
   double host = 0;
   double device = 0;
 };
 
-// Collective. Throws std::runtime_error on all ranks alike if that is more than the nodes and devices of the ranks have
-// left. `what` begins the message: "a mesh of 8 x 8 on 2 ranks".
+// Collective. Throws std::runtime_error on all ranks if a node or device has less memory left. `what` begins the
+// message, for example "a mesh of 8 x 8 on 2 ranks".
 void check_room(const Room& room, Device* device, const std::string& what, const World& world);
 
 }  // namespace examples

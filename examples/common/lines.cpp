@@ -88,7 +88,7 @@ std::unique_ptr<LineTransform> plan_with_fftw(const Lines& lines, Complex* data)
 Cufft::Cufft() {
   void* library = nullptr;
   std::string why;
-  // The names that it has had, the newest first.
+  // The names of all versions, the newest first.
   for (const char* name : {"libcufft.so.12", "libcufft.so.11", "libcufft.so.10", "libcufft.so"}) {
     library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) break;

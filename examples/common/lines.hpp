@@ -1,5 +1,5 @@
-// Many one-dimensional transforms of complex numbers of double precision at a time: by FFTW on the host, or by cuFFT,
-// whose library is found when the program runs.
+// Batches of one-dimensional transforms of double-precision complex numbers, by FFTW on the host or by cuFFT, which is
+// loaded at run time.
 #pragma once
 
 #include <complex>
@@ -17,8 +17,8 @@ struct Lines {
   int distance;
 };
 
-// In place, and not normalised: backward of forward is the data times the length. By cuFFT the work is in the NULL
-// stream when a function returns.
+// In place, and not normalised: backward of forward is the data times the length. With cuFFT a function returns when
+// its work is in the NULL stream.
 class LineTransform {
  public:
   virtual ~LineTransform() = default;
@@ -26,15 +26,15 @@ class LineTransform {
   virtual void backward(Complex* data) = 0;
 };
 
-// `data` is where, or aligned as, what will be transformed; it may be written to.
+// `data` has the address, or the alignment, of the data to transform; it may be overwritten.
 std::unique_ptr<LineTransform> plan_with_fftw(const Lines& lines, Complex* data);
 
 struct CufftCalls;
 class Cufft {
  public:
-  // Throws DeviceError if there is no such library.
+  // Throws DeviceError if cuFFT is unavailable.
   Cufft();
-  // In the context that is current. Throws DeviceError.
+  // Uses the current context. Throws DeviceError.
   std::unique_ptr<LineTransform> plan(const Lines& lines) const;
 
  private:

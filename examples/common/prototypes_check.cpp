@@ -1,4 +1,4 @@
-// Where the headers of CUDA and cuFFT are: holds driver_calls.hpp to them. It has nothing to run.
+// Compares driver_calls.hpp with the headers of CUDA and cuFFT, if these are installed. There is nothing to run.
 #define __CUDA_API_VERSION_INTERNAL  // all forms of all functions
 #include <cuda.h>
 #include <cufft.h>

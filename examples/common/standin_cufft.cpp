@@ -1,6 +1,6 @@
 // A stand-in for cuFFT over the stand-in for CUDA's driver (tests/device/standin.hpp), for tests: FFTW transforms the
-// data where the driver touches them, in the order of the NULL stream. As much of it as the examples use, one
-// dimension, in place. What is not all of one allocation is refused.
+// data in the order of the NULL stream. It has only what the examples use: one dimension, in place. Data that are not
+// within one allocation are an error.
 #include <dlfcn.h>
 #include <fftw3.h>
 

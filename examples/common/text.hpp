@@ -1,4 +1,4 @@
-// How the example programs write numbers.
+// Numbers as text.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline std::string bytes_text(double bytes) {
   return format(unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
 }
 
-// Of an even number of values the upper one of the two in the middle.
+// The median; for an even number of values the upper one of the two in the middle.
 inline double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

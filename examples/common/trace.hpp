@@ -1,4 +1,4 @@
-// What each exchange of an iterative program moved and took, as a table in a file: `--trace FILE`.
+// Sizes and times of each exchange of an iterative program, as a table in a file: `--trace FILE`.
 // Source: Fan et al., "Optimizing the Bruck Algorithm for Non-uniform All-to-all Communication", HPDC 2022, figure 12.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace examples {
 
 class Trace {
  public:
-  // An exchange of this rank: the bytes of its largest block and of all of them, and its seconds for counts and for
+  // Adds an exchange of this rank: the bytes of its largest block and of all blocks, and its seconds for counts and
   // data.
   void add(std::uint64_t largest, std::uint64_t bytes, double counts, double data) {
     largest_.push_back(largest);
@@ -27,8 +27,9 @@ class Trace {
   }
   void clear() { *this = {}; }
 
-  // Collective; every rank has the same number of exchanges. A line for each, with the largest block of all ranks, the
-  // mean block, and the seconds of the rank that took longest. Nothing is sent before: the exchanges are undisturbed.
+  // Writes a line for each exchange, with the largest block of all ranks, the mean block, and the seconds of the
+  // slowest rank. Collective; every rank has the same number of exchanges. No message is sent before, so as not to
+  // disturb them.
   void write(const std::string& file, const World& world) const {
     Trace all = *this;
     const int exchanges = static_cast<int>(bytes_.size());
@@ -54,7 +55,7 @@ class Trace {
   std::vector<double> seconds_;                 // for counts and data, in turn
 };
 
-// Before hours are spent: whether the file can be written. It is emptied. Collective.
+// Checks before a long run whether the file can be written. Empties the file. Collective.
 inline void open_trace(const std::string& file, const World& world) {
   if (file.empty()) return;
   on_first_rank(world, [&] {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The table of --trace is what the program says of itself: as many exchanges, as many bytes, whoever exchanges.
+"""The table of --trace agrees with the program's own output: the number of exchanges and of bytes, with any algorithm.
 
-  trace_test.py RANKS COMMAND...    COMMAND runs the program on RANKS ranks; --algorithm and --trace are put behind it
+  trace_test.py RANKS COMMAND...    COMMAND runs the program on RANKS ranks; the test appends --algorithm and --trace
 """
 
 import csv

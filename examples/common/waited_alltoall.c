@@ -1,6 +1,5 @@
-/* A preload library that stands before Quadrille's: an all-to-all finds all work of the device done, or the job ends.
-   The tests use it to see that the programs wait for what they send, on whose order Quadrille would be, but not an MPI.
- */
+/* A preload library in front of Quadrille's: aborts the job if an all-to-all finds pending work on the device.
+   Quadrille would order the exchange after that work, but an MPI would not, so the programs must wait. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// What the example programs share: the ranks they run on, and errors that all ranks throw alike.
+// The ranks of a program, and errors that all ranks throw together.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,7 @@ struct World {
   int ranks;
 };
 
-// Throws what is wrong on rank `from` on all ranks, if there is anything.
+// Throws the error of rank `from`, if any, on all ranks.
 inline void throw_alike(const World& world, std::string error, int from) {
   int length = static_cast<int>(error.size());
   MPI_Bcast(&length, 1, MPI_INT, from, world.comm);
@@ -24,7 +24,7 @@ inline void throw_alike(const World& world, std::string error, int from) {
   if (length > 0) throw std::runtime_error(error);
 }
 
-// Rank 0 works, and its error is everybody's.
+// Rank 0 works; all ranks throw its error.
 template <typename Work>
 void on_first_rank(const World& world, Work work) {
   std::string error;
@@ -38,7 +38,7 @@ void on_first_rank(const World& world, Work work) {
   throw_alike(world, error, 0);
 }
 
-// Every rank works, without messages. The error of the first rank that has one is everybody's.
+// Every rank works, without messages. All ranks throw the error of the first rank that has one.
 template <typename Work>
 void on_every_rank(const World& world, Work work) {
   std::string error;
