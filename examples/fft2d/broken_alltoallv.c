@@ -1,6 +1,5 @@
-/* A preload library whose MPI_Alltoallv is wrong on rank 0. The tests use it to see that the program notices.
-   FFT2D_BROKEN=number: one number of what comes is another one. FFT2D_BROKEN=order: the first two blocks come in each
-   other's place. */
+/* A preload library whose MPI_Alltoallv is wrong on rank 0, for tests of the program's own check. FFT2D_BROKEN=number
+   changes one received number, FFT2D_BROKEN=order swaps the first two blocks. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

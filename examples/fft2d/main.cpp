@@ -1,4 +1,4 @@
-// A distributed 2D FFT of a square mesh, forward and back: the meshes of Namugwanya et al. It is an ordinary MPI
+// A distributed 2D FFT of a square mesh, forward and back, on the meshes of Namugwanya et al. It is an ordinary MPI
 // program, linked to the MPI alone. See transform.hpp for the method.
 #include <mpi.h>
 
@@ -50,7 +50,7 @@ const char* scaling_of(const Options& options) {
 
 std::string mesh_text(int mesh) { return examples::format("a mesh of %d x %d", mesh, mesh); }
 
-// What can be said of a mesh without memory for it.
+// Checks that need no memory for the mesh.
 void check_mesh(int mesh, const Options& options, const World& world) {
   if (mesh < world.ranks) {
     throw std::runtime_error(mesh_text(mesh) + " has fewer rows than there are ranks (" + std::to_string(world.ranks) +
@@ -83,7 +83,7 @@ void fill(Transform& transform, const Wave& wave, int mesh) {
 // Collective. `squares` and `max` are this rank's sum and maximum.
 Errors over_all(const Difference& mine, double expected, int mesh, const World& world) {
   double max = mine.max, squares = mine.squares;
-  // A maximum over the ranks may lose what is not a number.
+  // MPI_MAX may lose NaN.
   if (!(max <= 1e300)) max = INFINITY;
   MPI_Allreduce(MPI_IN_PLACE, &max, 1, MPI_DOUBLE, MPI_MAX, world.comm);
   MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, world.comm);
@@ -116,7 +116,7 @@ Errors check_round_trip(Transform& transform, const Wave& wave, int mesh, const 
 }
 
 void keep_larger(Errors& kept, const Errors& found) {
-  // Written so that what is not a number stays.
+  // This form keeps NaN.
   if (!(found.max <= kept.max)) kept.max = found.max;
   if (!(found.rms <= kept.rms)) kept.rms = found.rms;
 }
@@ -136,8 +136,7 @@ Seconds round_trip(Transform& transform, const World& world) {
   return {total, transform.take_alltoall_seconds()};
 }
 
-// How many round trips to time: fewer than asked for if, at the pace of the warm-up, they would last longer than
-// --max-seconds.
+// The number of timed round trips: fewer than --repeat if, at the pace of the warm-up, they would exceed --max-seconds.
 int affordable(const Options& options, double warm_up_seconds, const World& world) {
   const double each = warm_up_seconds / std::max(options.warmup, 1);
   int repeat = options.repeat;
@@ -148,7 +147,7 @@ int affordable(const Options& options, double warm_up_seconds, const World& worl
   return repeat;
 }
 
-// The spectrum is looked at before the timed round trips and after them: exchanges may change their ways in between.
+// Checks the spectrum before and after the timed round trips, because exchanges may change their algorithm in between.
 void measure(Transform& transform, const Wave& wave, const Options& options, const World& world, Report& report) {
   const auto check_forward = [&] {
     fill(transform, wave, report.mesh);

@@ -44,7 +44,7 @@ Chirp chirp(int length, int shift) {
 
 void Difference::add(Complex found, Complex expected) {
   const double difference = std::abs(found - expected);
-  // Written so that a difference that is not a number stays and is seen at the end.
+  // This form keeps NaN, so that the final check sees it.
   if (!(difference <= max)) max = difference;
   squares += difference * difference;
 }

@@ -1,4 +1,4 @@
-// The mesh, its parts, and numbers on it whose spectrum is known. No MPI here.
+// The mesh, its parts, and test data with a known spectrum. Without MPI.
 #pragma once
 
 #include <string>
@@ -16,21 +16,21 @@ struct Part {
   int count;
 };
 
-// Part `rank` of `mesh` rows, or columns, over the ranks: all parts are of one size, or of two that differ by one.
+// Part `rank` of the `mesh` rows or columns. The sizes of the parts differ by at most one.
 Part part_of(int mesh, int ranks, int rank);
 
-// The side of the mesh in weak scaling: `base` on one rank, and as many points for each rank as there.
+// The side of the mesh in weak scaling: `base` on one rank, with a constant number of points per rank.
 int weak_mesh(int base, int ranks);
 
-// A line of numbers of absolute value 1, no two parts of which are alike, and its transform, the numbers of which all
-// have one absolute value as well: a number at a wrong place, of either of them, shows.
+// A line of numbers of absolute value 1, and its transform, whose numbers also have one absolute value. No two parts
+// are alike, so that a number at a wrong place shows.
 //
 //   u(n) = exp(i pi n^2 / N)      its transform for even N: sqrt(N) exp(i pi / 4) exp(-i pi k^2 / N)
 //   u(n) = exp(2 i pi n^2 / N)    for odd N: exp(-2 i pi (h k)^2 / N) times sqrt(N), or i sqrt(N) if N = 3 modulo 4,
 //   where
 //                                 h = (N + 1) / 2, the half of 1 modulo N. Both by completing the square.
 //
-// u(n) = u(-n), so a factor exp(2 i pi s n / N) tells them apart; it moves the transform by s.
+// u(n) = u(-n), so a factor exp(2 i pi s n / N) distinguishes them; it moves the transform by s.
 struct Chirp {
   std::vector<Complex> line;
   std::vector<Complex> transform;

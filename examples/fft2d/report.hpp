@@ -1,4 +1,4 @@
-// What a run found out, and how it is printed.
+// The results of a run, and their output.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace fft2d {
 
-// Relative to the absolute value of the expected numbers, which is the same for all of them.
+// Relative to the absolute value of the expected numbers, which is the same for all numbers.
 struct Errors {
   double max = 0;
   double rms = 0;
@@ -30,7 +30,7 @@ struct Report {
   Errors round_trip;
 };
 
-// True if every error is below `limit`. A value that is not a number is not.
+// True if every error is below `limit`; false for NaN.
 bool within(const Report& report, double limit);
 
 std::string as_text(const Report& report);

@@ -23,8 +23,7 @@ std::unique_ptr<examples::LineTransform> plan(const Engines& engines, const Line
 examples::Room room_for(int mesh, const World& world, const Engines& engines) {
   const double part = static_cast<double>(count_of(mesh, part_of(mesh, world.ranks, world.rank))) * sizeof(Complex);
   if (!engines.device) return {2 * part, 0};
-  // Whoever exchanges memory of a device may bring all of it to the host, both sides. cuFFT may take as much as it
-  // transforms.
+  // An exchange of device memory may copy both sides to the host. cuFFT may allocate as much as it transforms.
   return {3 * part, (engines.cufft ? 3 : 2) * part};
 }
 

@@ -4,16 +4,16 @@
 //   rows      a rank has some rows, [y][x], complete along x
 //   columns   a rank has some columns, [y][x], complete along y
 //
-// Forward: the lines along x are transformed; the rows of each peer's columns are put together, one block for each
-// peer; the blocks that come, one below the other, are the rank's columns, as they lie. So nothing is unpacked, and the
-// lines along y are transformed with a stride. Backward is the same in reverse.
+// Forward: the lines along x are transformed, and the rows of each peer's columns are packed into a block. The received
+// blocks, one below the other, are the rank's columns in place. So nothing is unpacked, and the lines along y are
+// transformed with a stride. Backward is the reverse.
 //
 // Example: 5 x 5 on 2 ranks. Rank 0 has rows 0, 1 and later columns 0, 1; rank 1 has 2, 3, 4. Rank 0 sends rank 1 a
 // block of 2 x 3 numbers and gets one of 3 x 2.
 //
-// Where the data lie:   --device host   matrix and blocks on the host
-//                       FFTW            matrix on the host, blocks on the device: packing brings them there
-//                       cuFFT           matrix and blocks on the device
+// Memory:   --device host   matrix and blocks on the host
+//           FFTW            matrix on the host, blocks on the device: packing copies them to the device
+//           cuFFT           matrix and blocks on the device
 #pragma once
 
 #include <cstddef>
@@ -32,21 +32,20 @@ using examples::Engines;
 using examples::Memory;
 using examples::World;
 
-// What a rank needs for the transform itself.
+// The memory that a rank needs for the transform.
 examples::Room room_for(int mesh, const World& world, const Engines& engines);
 
 // Not normalised: backward of forward is the data times the number of points.
 class Transform {
  public:
-  // `same_size`: by MPI_Alltoall, for which the ranks must divide the mesh.
-  // Throws what is wrong on this rank.
+  // `same_size`: with MPI_Alltoall, for which the ranks must divide the mesh. Throws this rank's errors.
   Transform(int mesh, bool same_size, const World& world, const Engines& engines);
 
   void forward();
   void backward();
 
-  // The data on the host: [y][x] with the rank's rows before forward, with its columns after it. What is written to
-  // host() counts after load(), what is read there is what was there at the last store().
+  // The data on the host: [y][x] with the rank's rows before forward, with its columns after it. load() takes the data
+  // from host(), store() writes them to host().
   Complex* host() { return reinterpret_cast<Complex*>(on_host().data()); }
   void load();
   void store();
@@ -76,8 +75,8 @@ class Transform {
   Device* device_;
   std::size_t bytes_;
   Memory matrix_, packed_;
-  Memory arrived_;  // where blocks come, if the matrix is not there
-  Memory host_;     // the matrix for who looks at it, if it is on the device
+  Memory arrived_;  // received blocks, if the matrix is in other memory
+  Memory host_;     // the host's copy of the matrix, if it is on the device
   std::unique_ptr<examples::LineTransform> along_x_, along_y_;
 };
 

@@ -1,6 +1,6 @@
-// By cuFFT on the device. All stages have the layout [z][y][x], each with its own parts: cuFFT works on lines with any
-// stride, so nothing is transposed. Blocks are put together and taken apart by copies of rows; a block holds its
-// numbers in the same order, one after the other, and what is left of the padding at its end.
+// The transform by cuFFT on the device. All stages have the layout [z][y][x], each with its own parts: cuFFT works on
+// lines with any stride, so nothing is transposed. Row copies pack and unpack the blocks. A block holds its numbers
+// contiguously, in the same order, with the padding at its end.
 #include <algorithm>
 #include <vector>
 
@@ -18,7 +18,7 @@ using examples::LineTransform;
 using examples::Memory;
 using examples::Rows;
 
-// What a block holds of an array, in numbers: rows that begin `pitch` after each other.
+// The part of an array that a block holds, in numbers: rows that begin `pitch` after each other.
 struct Piece {
   std::size_t begin, pitch, width, rows;
 };
@@ -33,7 +33,7 @@ class Exchange {
         after_(std::move(after)),
         device_(engines.device.get()),
         exchange_(group, engines.device.get(), engines.staged) {
-    // Among one rank, all stays as it is.
+    // With one rank, the data stay in place.
     if (before_.size() == 1) return;
     const std::size_t bytes = block_ * before_.size() * sizeof(Complex);
     out_ = Memory(bytes, device_);
@@ -95,7 +95,7 @@ class DeviceTransform : public Transform {
   double take_alltoall_seconds() override { return x_to_y_->take_seconds() + y_to_z_->take_seconds(); }
 
  private:
-  // Lines of one stage: all at once, or in `planes` that lie `plane` numbers apart.
+  // Lines of one stage: all at once, or in `planes` with a distance of `plane` numbers.
   struct Stage {
     std::unique_ptr<LineTransform> lines;  // null: this rank has none
     int planes = 1;
@@ -165,7 +165,7 @@ void DeviceTransform::transform(const Stage& stage, bool forward) {
   }
 }
 
-// All of it is in the NULL stream, in this order; the exchanges wait for what they send.
+// All steps run in the NULL stream, in this order; the exchanges wait for the data that they send.
 void DeviceTransform::forward() {
   transform(stages_[0], true);
   x_to_y_->forward(data_.data());

@@ -1,11 +1,11 @@
-// By FFTW on the host. The layouts of the stages are
+// The transform by FFTW on the host. The layouts of the stages are
 //
 //   stage X   [z][y][x]
 //   stage Y   [x][z][y]
 //   stage Z   [y][x][z]
 //
-// The last index of a layout is contiguous, so FFTW always works on contiguous lines. With a device the blocks of the
-// exchanges are copied to its memory and from there, so that the exchanges work on that.
+// The last index of a layout is contiguous, so FFTW always works on contiguous lines. With a device, the blocks are
+// copied to device memory before an exchange, and back after it.
 #include <fftw3.h>
 
 #include <algorithm>
@@ -207,8 +207,7 @@ HostTransform::~HostTransform() {
   }
 }
 
-// FFTW_ESTIMATE, because a measured plan may differ from run to run, and with it the last bits of
-// the result. Two runs of this program can so be compared bit for bit.
+// FFTW_ESTIMATE makes two runs equal in all bits: measured plans, and with them the last bits, may differ between runs.
 HostTransform::Lines HostTransform::plan_lines(Complex* data, int length, std::size_t lines) {
   if (lines == 0) return {};
   const auto plan = [&](int sign) {

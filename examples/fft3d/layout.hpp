@@ -1,4 +1,4 @@
-// Who has which part of a volume. No MPI here.
+// The parts of a volume on the ranks. Without MPI.
 #pragma once
 
 #include <fftw3.h>
@@ -23,7 +23,7 @@ struct Part {
 int part_length(int extent, int parts);
 Part part_of(int extent, int parts, int index);
 
-// FFTW's own allocation is aligned as its vector code wants it.
+// FFTW's own allocation has the alignment that its vector code requires.
 struct FftwFree {
   void operator()(Complex* numbers) const { fftw_free(numbers); }
 };
@@ -41,7 +41,7 @@ struct Layout {
 // The layout of a rank before the forward transform: [z][y][x], x complete, y over the rows and z over the columns of
 // the process grid.
 Layout input_layout(const Extents& extents, int rows, int columns, int rank);
-// What a rank has of the spectrum after it: z complete, x over the rows, y over the columns. The order is `axes`.
+// The part of the spectrum on a rank: z complete, x over the rows, y over the columns. The order is `axes`.
 Layout spectrum_layout(const Extents& extents, int rows, int columns, int rank, const std::array<int, 3>& axes);
 
 }  // namespace fft3d

@@ -1,5 +1,5 @@
-// A distributed 3D FFT of a real scan, forward and back. It is an ordinary MPI program: it sends with MPI_Alltoall and
-// is linked to the MPI alone. See transform.hpp for the method.
+// A distributed 3D FFT of a real scan, forward and back. It is an ordinary MPI program, linked to the MPI alone, and
+// sends with MPI_Alltoall. See transform.hpp for the method.
 #include <fftw3.h>
 #include <mpi.h>
 
@@ -40,7 +40,7 @@ struct Options {
 
 using examples::World;
 
-// Reads numbers joined by 'x', such as 64x64x64.
+// Reads numbers joined by 'x', for example 64x64x64.
 bool parse_product(const std::string& text, int* numbers, int count) {
   const std::string pattern = count == 3 ? "%dx%dx%d%n" : "%dx%d%n";
   int end = 0;
@@ -72,8 +72,8 @@ std::array<int, 2> choose_grid(const Options& options, int ranks) {
   return grid;
 }
 
-// MPI_Alltoall and MPI_Send count with int. Rank 0 has the largest part, so every rank looks at its
-// part and comes to the same answer.
+// MPI_Alltoall and MPI_Send count with int. Every rank checks rank 0's part, the largest, and so comes to the same
+// result.
 void check_counts(const Extents& extents, int rows, int columns) {
   const std::size_t largest = std::max(input_layout(extents, rows, columns, 0).count(),
                                        spectrum_layout(extents, rows, columns, 0, {2, 1, 0}).count());
@@ -83,7 +83,7 @@ void check_counts(const Extents& extents, int rows, int columns) {
   }
 }
 
-// Reads the scan and brings it to the wanted size. On rank 0 only.
+// Reads the scan and resamples it to the requested size. On rank 0 only.
 Volume load_volume(const Options& options) {
   Extents wanted{};
   if (!options.size.empty() && !parse_product(options.size, wanted.data(), 3)) {
@@ -98,8 +98,7 @@ Volume load_volume(const Options& options) {
   return volume;
 }
 
-// Rank 0 does something that can fail; all ranks learn whether it did. Throws on every rank, with
-// the message on rank 0 only.
+// Rank 0 does work that can fail. Its failure throws on every rank, with the message on rank 0 only.
 template <class Work>
 void on_rank_0(const World& world, Work work) {
   std::string trouble;
@@ -137,8 +136,7 @@ void distribute(const Volume& volume, const Extents& extents, int rows, int colu
   }
 }
 
-// Rank 0 transforms the whole volume with FFTW alone and sends every rank the part of the spectrum
-// that it should have found.
+// Rank 0 transforms the whole volume with FFTW alone and sends every rank the expected part of the spectrum.
 Difference verify(const Volume& volume, const Extents& extents, const Transform& transform, const World& world,
                   const Complex* spectrum) {
   const std::size_t count = transform.spectrum_layout(world.rank).count();
@@ -181,8 +179,8 @@ Seconds round_trip(Transform& transform, const std::vector<Complex>& input, cons
   return {total, transform.take_alltoall_seconds()};
 }
 
-// Warms up. Returns how many round trips to time: fewer than asked for if, at the pace of the
-// warm-up, they would last longer than --max-seconds.
+// Warms up. Returns the number of timed round trips: fewer than --repeat if, at the pace of the warm-up, they would
+// exceed --max-seconds.
 int warm_up(Transform& transform, const std::vector<Complex>& input, const Options& options, const World& world) {
   const double start = MPI_Wtime();
   for (int i = 0; i < options.warmup; ++i) round_trip(transform, input, world);
@@ -195,7 +193,7 @@ int warm_up(Transform& transform, const std::vector<Complex>& input, const Optio
   return repeat;
 }
 
-// Repeats the round trip and keeps, for each repetition, the maximum over the ranks.
+// Repeats the round trip and records, for each repetition, the maximum over the ranks.
 void measure(Transform& transform, const std::vector<Complex>& input, const Options& options, const World& world,
              Report& report) {
   const int repeat = warm_up(transform, input, options, world);

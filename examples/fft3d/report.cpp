@@ -33,7 +33,7 @@ Difference compare(const Complex* found, const Complex* expected, std::size_t co
   double squares[2] = {0, 0};
   for (std::size_t i = 0; i < count; ++i) {
     const double difference = std::abs(found[i] - expected[i]);
-    // Written so that a difference that is not a number stays and is seen at the end.
+    // This form keeps NaN, so that the final check sees it.
     if (!(difference <= largest[0])) largest[0] = difference;
     largest[1] = std::max(largest[1], std::abs(expected[i]));
     squares[0] += difference * difference;
@@ -45,7 +45,7 @@ Difference compare(const Complex* found, const Complex* expected, std::size_t co
 }
 
 double energy(const Complex* numbers, std::size_t count, MPI_Comm world) {
-  // Sums of sums: a single running sum of millions of terms would lose three digits.
+  // Partial sums, because a running sum of millions of terms would lose three digits.
   constexpr std::size_t kChunk = 1024;
   double sum = 0;
   for (std::size_t begin = 0; begin < count; begin += kChunk) {

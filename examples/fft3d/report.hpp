@@ -1,4 +1,4 @@
-// What a run found out: errors, times, a checksum of the spectrum; and how they are printed.
+// The results of a run (errors, times, a checksum of the spectrum), and their output.
 #pragma once
 
 #include <mpi.h>
@@ -25,7 +25,7 @@ struct Report {
   int rows = 0;
   int columns = 0;
   std::string decomposition;
-  std::string device = "host";  // where the data of the exchanges lie
+  std::string device = "host";  // the memory of the exchanged data
   std::string fft;
   std::string exchanged_by;
   Extents extents{};
@@ -67,7 +67,7 @@ void for_each_number(const Layout& layout, const Extents& extents, Visit visit) 
   }
 }
 
-// True if every error is below `limit`. A value that is not a number is not.
+// True if every error is below `limit`; false for NaN.
 bool within(const Report& report, double limit);
 
 std::string as_text(const Report& report);

@@ -53,21 +53,20 @@ class Transform {
  public:
   virtual ~Transform() = default;
 
-  // Between the host's memory and where the data are transformed: `count` numbers, in the input layout before forward
-  // and after backward, in that of the spectrum in between.
+  // Copy `count` numbers from and to host memory, in the input layout before forward and after backward, in the layout
+  // of the spectrum in between.
   virtual void load(const Complex* data, std::size_t count) = 0;
   virtual void store(Complex* data, std::size_t count) = 0;
   virtual void forward() = 0;
   virtual void backward() = 0;
 
-  // Of a rank: where the spectrum is.
+  // The layout of the spectrum on a rank.
   virtual Layout spectrum_layout(int rank) const = 0;
   virtual std::array<std::size_t, 2> block_bytes() const = 0;
   virtual double take_alltoall_seconds() = 0;
 };
 
-// By FFTW on the host (host_transform.cpp), or by cuFFT on the device (device_transform.cpp). What is wrong on this
-// rank is thrown on this rank.
+// By FFTW on the host (host_transform.cpp), or by cuFFT on the device (device_transform.cpp). Throw this rank's errors.
 std::unique_ptr<Transform> transform_on_host(const Extents& extents, const Grid& grid,
                                              const examples::Engines& engines);
 std::unique_ptr<Transform> transform_on_device(const Extents& extents, const Grid& grid,

@@ -1,4 +1,4 @@
-// Volumes: reading a scan from a NIfTI-1 file and bringing it to another size.
+// Volumes: reading a scan from a NIfTI-1 file, and resampling.
 #pragma once
 
 #include <array>
@@ -21,9 +21,8 @@ struct Volume {
   std::vector<double> voxels;
 };
 
-// Reads a NIfTI-1 file (.nii or .nii.gz, either byte order, real voxel types). Of a series of
-// volumes the first is read. Voxels that are not numbers become zero. Throws std::runtime_error
-// with one line that names the file.
+// Reads a NIfTI-1 file (.nii or .nii.gz, either byte order, real voxel types). Reads the
+// first volume of a series. NaN becomes zero. Throws std::runtime_error with one line that names the file.
 Volume read_nifti(const std::string& path);
 
 // Samples the volume on a grid of another size by trilinear interpolation.

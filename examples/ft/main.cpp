@@ -1,8 +1,8 @@
-// The FT problem of the NAS Parallel Benchmarks. It is an ordinary MPI program: it sends with
-// MPI_Alltoall and knows of no other library for it. See problem.hpp for the problem and
-// transform.hpp for the method.
+// The FT problem of the NAS Parallel Benchmarks, as an ordinary MPI program: all communication is MPI_Alltoall. See
+// problem.hpp for the problem and transform.hpp for the method.
 //
-// Exit status: 0 the checksums are the published ones, or those of one process, 1 they are not, 2 wrong arguments.
+// Exit status: 0 the checksums are the published ones, or those of one process, 1 a checksum is wrong, 2 wrong
+// arguments.
 #include <mpi.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace {
 struct Options {
   std::string name = "S";
   std::string size;    // if not empty, instead of the class
-  int iterations = 0;  // 0: as many as the class has
-  bool check = true;   // of a size of one's own
+  int iterations = 0;  // 0: those of the class
+  bool check = true;   // of a custom size
 };
 
 using examples::World;
@@ -116,7 +116,7 @@ Result run(const Problem& problem, int iterations, const World& world) {
   return result;
 }
 
-// The checksums that one process alone finds.
+// The checksums of one process.
 std::vector<Complex> serial_checksums(const Problem& problem, int iterations) {
   return run(problem, iterations, {MPI_COMM_SELF, 0, 1}).checksums;
 }
@@ -134,7 +134,7 @@ void print(const Problem& problem, const Result& result, const World& world) {
               result.part.fft, operations / result.total);
 }
 
-// Says whether the checksums are the published ones, or those of one process alone. Returns the exit status.
+// Compares the checksums with the published ones, or with those of one process. Returns the exit status.
 int verify(const Problem& problem, const std::vector<Complex>& found) {
   const int wrong = first_wrong_step(problem, found);
   if (wrong == 0) {

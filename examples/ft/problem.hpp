@@ -1,5 +1,5 @@
 // The FT problem of the NAS Parallel Benchmarks (NPB): its sizes, its initial data, its time step
-// and the checksums that NASA published for it. No MPI here.
+// and the checksums that NASA published for it. Without MPI.
 //
 // Source: D. Bailey and others, "The NAS Parallel Benchmarks", RNR-94-007, sections 2.2 (the
 // generator) and 2.7 (the 3D FFT benchmark); the checksums are those of NPB 3.
@@ -25,15 +25,15 @@ using Complex = std::complex<double>;
 constexpr char kOwn = '-';
 
 struct Problem {
-  char name;                           // S, W, A or B; kOwn: a size of one's own
+  char name;                           // S, W, A or B; kOwn: a custom size
   std::array<int, 3> extents;          // x, y, z
   std::span<const Complex> checksums;  // the published ones, one a step
 };
 
-// The problem of a class, or nothing if `name` is none.
+// The problem of a class; empty for an unknown class.
 std::optional<Problem> problem_of(const std::string& name);
 
-// Of "XxYxZ" points, each from 1 to 65,536; without checksums. Throws std::runtime_error of one line.
+// A problem of "XxYxZ" points, each from 1 to 65,536, without checksums. Throws std::runtime_error of one line.
 Problem own_problem(const std::string& size);
 
 std::size_t point_count(const Problem& problem);
@@ -47,7 +47,7 @@ std::size_t point_count(const Problem& problem);
 // number n needs no other rank: it raises 5^13 to the power n by squaring.
 class Generator {
  public:
-  // So that the next number is number `skipped` of the sequence, counted from 0.
+  // Starts at number `skipped` of the sequence, counted from 0.
   explicit Generator(std::uint64_t skipped);
   double next();
 
@@ -71,14 +71,14 @@ std::vector<double> step_factors(int extent);
 constexpr int kChecksumPoints = 1024;
 std::array<int, 3> checksum_point(const Problem& problem, int j);
 
-// How far a checksum may be off, relative to its magnitude. NPB's own limit.
+// The relative tolerance of a checksum: NPB's own.
 constexpr double kTolerance = 1e-12;
 
-// The first step, counted from 1, whose checksum is not the published one; 0 if all are. There may
-// be fewer checksums than published ones. A value that is not a number is wrong.
+// The first step, counted from 1, with a wrong checksum; 0 if all are right. NaN is wrong. There may be fewer checksums
+// than published ones.
 int first_wrong_step(const Problem& problem, std::span<const Complex> found);
 
-// Million operations that NPB counts for so many steps.
+// Millions of operations that NPB counts for this number of steps.
 double million_operations(const Problem& problem, int steps);
 
 }  // namespace ft

@@ -1,4 +1,4 @@
-// The verifier must notice what is wrong, and the parts of the problem must fit together.
+// The verifier must find errors, and the parts of the problem must fit together.
 #include "problem.hpp"
 
 #include <gtest/gtest.h>

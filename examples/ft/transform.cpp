@@ -8,8 +8,8 @@ namespace {
 
 fftw_complex* fftw(Complex* numbers) { return reinterpret_cast<fftw_complex*>(numbers); }
 
-// FFTW_ESTIMATE, because a measured plan may differ from run to run, and with it the last bits of
-// the result. Two runs of this program can so be compared digit for digit.
+// FFTW_ESTIMATE makes two runs equal in all digits: measured plans, and with them the last bits, may differ between
+// runs.
 fftw_plan plan_planes(Complex* data, int nx, int ny, int planes, int sign) {
   const int extents[] = {ny, nx};
   return fftw_plan_many_dft(2, extents, planes, fftw(data), nullptr, 1, ny * nx, fftw(data), nullptr, 1, ny * nx, sign,
@@ -65,7 +65,7 @@ void Transform::backward() {
   execute(plane_backward_);
 }
 
-// The rows of a peer in one plane lie side by side, in a plane and in a block.
+// The rows of a peer in one plane are adjacent, both in the plane and in the block.
 void Transform::pack() {
   const std::size_t run = static_cast<std::size_t>(rows_) * extents_[0];
   for (int peer = 0; peer < ranks_; ++peer) {

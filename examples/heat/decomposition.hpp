@@ -1,7 +1,7 @@
-// How a field is cut into blocks, and which parts of a block its neighbours need. Without MPI.
+// The blocks of a field, and the parts of a block that its neighbours need. Without MPI.
 //
-// All is in three dimensions, x first and fastest in memory. A field of two dimensions has one
-// point along z, and its blocks have no ghost points there.
+// Everything has three dimensions, x first and contiguous in memory. A two-dimensional field has one
+// point along z, and its blocks have no ghost points along z.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 namespace heat {
 
 using Extents = std::array<int, 3>;
-// Where a neighbour lies: -1, 0 or 1 along each dimension.
+// The offset of a neighbour: -1, 0 or 1 along each dimension.
 using Offset = std::array<int, 3>;
 
-// The stencils reach one point far.
+// The reach of the stencils: one point.
 constexpr int kGhostWidth = 1;
 
 inline std::size_t point_count(const Extents& extents) {
@@ -28,7 +28,7 @@ struct Field {
   std::vector<double> values;
 };
 
-// A part of some array.
+// A part of an array.
 struct Box {
   Extents begin{};
   Extents extents{};
@@ -53,15 +53,15 @@ Box own_points(const Layout& layout);
 Box edge_points(const Layout& layout, const Offset& side);
 Box ghost_points(const Layout& layout, const Offset& side);
 
-// Where the neighbours lie whose points a stencil reads: for 5 and 7 points in the order in which
+// The offsets of the neighbours whose points a stencil reads: for 5 and 7 points in the order in which
 // MPI lists the neighbours of a Cartesian communicator.
 std::vector<Offset> neighbor_offsets(int dimensions, int stencil);
 
 // The stencil reads the points across corners too.
 inline bool reads_corners(int stencil) { return stencil == 9 || stencil == 27; }
 
-// Numbers joined by 'x', such as 4x2; beyond `dimensions` they are 1. Throws std::runtime_error;
-// `what` is the word for the message.
+// Numbers joined by 'x', for example 4x2; beyond `dimensions` they are 1. Throws std::runtime_error
+// with `what` in its message.
 Extents parse_product(const std::string& text, int dimensions, const std::string& what);
 std::string product_text(const Extents& numbers, int dimensions, const char* between = "x");
 
@@ -69,7 +69,7 @@ std::string product_text(const Extents& numbers, int dimensions, const char* bet
 // the ghost points that others need of it.
 void check_grid(const Extents& field, const Extents& grid, int dimensions, int ranks);
 
-// Throws std::runtime_error if so many arrays of so many points do not fit into `memory` bytes.
+// Throws std::runtime_error if the arrays do not fit into `memory` bytes.
 void check_memory(const Extents& field, int dimensions, double arrays, double memory);
 
 // All blocks have the same extents.

@@ -17,7 +17,7 @@ void free_neighborhood(const ProcessGrid& grid, Neighborhood& neighborhood) {
 Neighborhood neighborhood_of(const ProcessGrid& grid, const ExchangeKind& kind) {
   const std::vector<Offset> offsets = neighbor_offsets(grid.dimensions, kind.stencil);
   if (kind.how == "sendrecv") return shift_neighborhood(grid, offsets);
-  // Quadrille keeps to the standard, so there is nothing to find out.
+  // Quadrille follows the standard's order, so no probe is needed.
   if (calls_quadrille(kind.how)) {
     return isomorphic_neighborhood(grid, offsets, kind.equal_blocks, collective_of(kind.how), kind.algorithm);
   }
@@ -46,7 +46,7 @@ Blocks blocks_of(const std::vector<Offset>& sides, const Layout& layout, int dim
 
 MPI_Datatype part_type(const Extents& array, const Box& part, int dimensions) {
   MPI_Datatype type;
-  // In Fortran's order the first dimension is the fastest.
+  // In Fortran's order the first dimension is contiguous.
   MPI_Type_create_subarray(dimensions, array.data(), part.extents.data(), part.begin.data(), MPI_ORDER_FORTRAN,
                            MPI_DOUBLE, &type);
   MPI_Type_commit(&type);

@@ -1,5 +1,5 @@
-// The parts that need no MPI: the blocks must fit together, the stencils must be what they say, and
-// images must be read as they were written.
+// The code without MPI: the blocks must fit together, the stencils must be consistent, and images must
+// survive a write and a read.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -164,7 +164,7 @@ TEST_P(EachStencil, IsTheLaplacianOfAParabola) {
   with_formula(stencil, [&](const auto& formula) { EXPECT_NEAR(formula(at), kFactor * laplacian, 1e-13); });
 }
 
-// A neighbour read twice, and another not at all, would be noticed.
+// Finds a neighbour that is read twice or never.
 TEST_P(EachStencil, GivesHeatToTheNeighborsThatItNames) {
   Field field{extents(5, 5, 5), {}};
   field.values.assign(point_count(field.extents), 0);
@@ -253,7 +253,7 @@ struct Parts {
     for_each({{}, grid}, [&](int x, int y, int z) {
       Part part{{x, y, z}, block_of(field.extents, grid, {x, y, z}), {}, {}, {}};
       part.layout = layout_of(part.place.extents, dimensions);
-      // What is not filled must not be read.
+      // Ghost points without a neighbour must not be read.
       part.values.assign(point_count(part.layout.padded()), std::nan(""));
       copy_field(part, [](double& own, double& whole) { own = whole; });
       part.next = part.values;

@@ -1,4 +1,4 @@
-// Where a field comes from, and where it goes. Every function throws std::runtime_error with one
+// Fields read from files and written to images. Every function throws std::runtime_error with one
 // line that names the file.
 #pragma once
 

@@ -11,8 +11,8 @@ namespace {
 using Init = int (*)(const void*, const int[], const MPI_Aint[], const MPI_Datatype[], void*, const int[],
                      const MPI_Aint[], const MPI_Datatype[], MPI_Comm, MPI_Info, MPI_Request*);
 
-// Looked up when the program runs: a program made for one MPI can run on another of its ABI, older
-// or newer. Open MPI 4 has the function under the second name.
+// Looked up at run time: a program built for one MPI can run on another of its ABI, older or newer. Open MPI 4 has the
+// function under the second name.
 Init find_init() {
   for (const char* name : {"MPI_Neighbor_alltoallw_init", "MPIX_Neighbor_alltoallw_init"}) {
     if (void* found = dlsym(RTLD_DEFAULT, name)) return reinterpret_cast<Init>(found);
@@ -66,7 +66,7 @@ void NeighborCall::operator()() {
                                  ones_.data(), receives_.displacements.data(), receives_.types.data(), comm_);
     return;
   }
-  if (ones_.empty()) return;  // one process and no neighbour: nobody waits for this rank
+  if (ones_.empty()) return;  // one process and no neighbour: no rank waits for this one
   if (request_ != MPI_REQUEST_NULL) {
     MPI_Start(&request_);
     MPI_Wait(&request_, MPI_STATUS_IGNORE);
@@ -90,7 +90,7 @@ std::vector<Offset> sides_of(const std::vector<int>& arrived) {
 
 std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, Caller caller) {
   const std::vector<int> sent = codes_of(neighborhood.sends);
-  // A Cartesian communicator lists neighbours that do not exist too; of those nothing arrives.
+  // A Cartesian communicator also lists missing neighbours, from which nothing arrives.
   std::vector<int> arrived = codes_of(neighborhood.receives, true);
   NeighborCall call(neighborhood.comm, caller, sent.data(), one_after_another(sent.size()), arrived.data(),
                     one_after_another(arrived.size()));

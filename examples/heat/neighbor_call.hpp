@@ -1,4 +1,4 @@
-// A neighbour collective with a datatype for each block, ready to be called again and again.
+// A prepared neighbour collective with a datatype for each block.
 #pragma once
 
 #include <mpi.h>
@@ -25,7 +25,7 @@ enum class Caller {
 
 class NeighborCall {
  public:
-  // Throws std::runtime_error, on all ranks alike, if the MPI has no persistent one.
+  // Throws std::runtime_error on all ranks if the MPI lacks the persistent function.
   NeighborCall(MPI_Comm comm, Caller caller, const void* send, const Blocks& sends, void* receive,
                const Blocks& receives);
   ~NeighborCall();
@@ -45,16 +45,15 @@ class NeighborCall {
   Quadrille_Request own_request_ = QUADRILLE_REQUEST_NULL;
 };
 
-// Offsets as numbers, to be sent; with `turned` those of the opposite offsets.
+// Offsets as numbers, to be sent; with `turned` the opposite offsets.
 std::vector<int> codes_of(const std::vector<Offset>& sides, bool turned = false);
-// What arrives with such numbers: from where.
+// The offsets of the senders of such numbers.
 std::vector<Offset> sides_of(const std::vector<int>& arrived);
 
-// The receives of a neighbourhood as this MPI really orders them. Where one process is the
-// neighbour on several sides, as in a periodic dimension of one or two processes, the standard says
-// which of its blocks arrives where; but MPIs before MPI 4.0, and the persistent calls of some
-// later ones, match such blocks in other orders. So every process sends the side that it
-// sends to, and sees which arrives where.
+// The receives of a neighbourhood in the order of this MPI. In a periodic dimension of one or two
+// processes one process is the neighbour on several sides. The standard defines which of its blocks
+// arrives where, but MPIs before MPI 4.0, and the persistent calls of some later ones, match such blocks
+// in other orders. So every process sends the side to which it sends, and sees which side arrives where.
 std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, Caller caller);
 
 }  // namespace heat

@@ -37,8 +37,8 @@ Neighborhood cartesian_neighborhood(const ProcessGrid& grid) {
   return {grid.comm, sides, sides};
 }
 
-// All processes have the same relative neighbours: this is an isomorphic neighbourhood, given by
-// `offsets` alone. Only this function knows how a communicator is made of it.
+// All processes have the same relative neighbours: an isomorphic neighbourhood, defined by `offsets`
+// alone. Only this function creates a communicator for it.
 Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets) {
   Neighborhood result;
   std::vector<int> sources, destinations;
@@ -54,7 +54,7 @@ Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offse
       sources.push_back(from);
     }
   }
-  // Not from the Cartesian communicator: Open MPI 5.0 takes a graph made from it for a grid too.
+  // Not from the Cartesian communicator: Open MPI 5.0 treats a graph created from it as a grid.
   MPI_Dist_graph_create_adjacent(grid.base, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
                                  static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
                                  MPI_INFO_NULL, 0, &result.comm);
@@ -62,7 +62,7 @@ Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offse
 }
 
 bool force_algorithm(MPI_Comm comm, const std::string& collective, const std::string& algorithm) {
-  // An unknown name shall end the program with one line, not with the MPI's report of an abort.
+  // An unknown name must end the program with one line, not with the MPI's report of an abort.
   MPI_Errhandler handler;
   MPI_Comm_get_errhandler(comm, &handler);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);

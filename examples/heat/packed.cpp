@@ -125,7 +125,7 @@ void check_one_size(const Layout& layout, const std::vector<Offset>& offsets, bo
 
 std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, PackedCaller caller) {
   const std::vector<int> sent = codes_of(neighborhood.sends);
-  // A Cartesian communicator lists neighbours that do not exist too; of those nothing arrives.
+  // A Cartesian communicator also lists missing neighbours, from which nothing arrives.
   std::vector<int> arrived = codes_of(neighborhood.receives, true);
   const std::vector<int> sends(sent.size(), 1), receives(arrived.size(), 1);
   call(caller, sent.data(), arrived.data(), MPI_INT, {sends, places_of(sends), receives, places_of(receives)},

@@ -1,6 +1,5 @@
-// The exchange of ghost points with one buffer for all that is sent and one for all that arrives, in the order of the
-// neighbours: the calls of the heat programs of Li, Zhang and Hoefler, section 5.4 ("ordered buffers" are their figure
-// 8).
+// The exchange of ghost points with one send buffer and one receive buffer, in the order of the neighbours: the calls
+// of the heat programs of Li, Zhang and Hoefler, section 5.4 ("ordered buffers", figure 8).
 #pragma once
 
 #include <mpi.h>
@@ -20,7 +19,7 @@ enum class PackedCaller {
   quadrille_alltoallv,
 };
 
-// Is `how` an exchange of this kind, and which?
+// Whether `how` is a packed exchange, and its kind.
 bool is_packed(const std::string& how);
 PackedCaller packed_caller(const std::string& how);
 // "neighbor_alltoall" or "neighbor_alltoallv".
@@ -51,11 +50,11 @@ class PackedCall {
   Side sends_, receives_;
 };
 
-// Throws std::runtime_error, on all ranks alike, unless all blocks have one size: `evenly` says that all ranks' fields
-// have.
+// Throws std::runtime_error on all ranks unless all blocks have one size. `evenly`: the fields of all ranks have one
+// size.
 void check_one_size(const Layout& layout, const std::vector<Offset>& offsets, bool evenly);
 
-// As receives_as_matched (neighbor_call.hpp), by the call that will be made.
+// Like receives_as_matched (neighbor_call.hpp), with the function of the exchange.
 std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, PackedCaller caller);
 
 }  // namespace heat

@@ -26,7 +26,7 @@ namespace {
 
 using examples::World;
 
-// A block and its place in the field. Two arrays take turns: one is read, the other written.
+// A block and its place in the field. Two arrays alternate: one is read, the other written.
 struct Block {
   Box place;
   Layout layout;
@@ -49,8 +49,8 @@ double memory_here() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-// How many arrays of the size of the field lie on the machine of rank 0: the field, the two of each block that is here,
-// and what is made in the end. Collective.
+// The memory on the machine of rank 0, in arrays of the size of the field: the field, two arrays for each block on this
+// machine, and the arrays of the final check and output. Collective.
 double count_arrays_here(const Options& options, const World& world) {
   MPI_Comm here;
   int ranks_here = 1;
@@ -88,9 +88,9 @@ Box place_of(const Extents& field, const ProcessGrid& grid, int rank) {
   return block_of(field, grid.grid, grid.coordinates(rank));
 }
 
-// For moving each rank's block between the field on rank 0 and the rank's own array. A datatype on
-// each side says where the points lie, so nothing is packed. `on_block` must not wait, because rank
-// 0 has both ends of its own block.
+// Moves each rank's block between the field on rank 0 and the rank's own array. A datatype on each side
+// describes the points, so nothing is packed. `on_block` must not wait, because rank 0 has both ends of
+// its own block.
 template <typename Send, typename Receive>
 void with_blocks(const Extents& extents, const ProcessGrid& grid, int ranks, Send on_field, Receive on_block,
                  const Layout& layout) {
@@ -171,7 +171,7 @@ Seconds iterate(const Options& options, const Extents& extents, const ProcessGri
   Exchange exchange(grid, block.layout, kind, {block.arrays[0].data(), block.arrays[1].data()});
   const Boundary boundary = grid.periodic ? Boundary::periodic : Boundary::fixed;
   const Box changing = changing_points(extents, block.place, block.layout, boundary);
-  // Unmeasured: the first exchange on a communicator sets it up.
+  // Untimed: the first exchanges on a communicator set it up.
   exchange(0);
   exchange(1);
   Seconds seconds;
@@ -223,14 +223,14 @@ Report describe(const Kind& kind, const Options& options, const Extents& extents
   return report;
 }
 
-// Grey values are those of the first field, so that pictures of a series can be compared.
+// The grey scale is that of the first field, so that the pictures of a series are comparable.
 void write_picture(const Options& options, const Field& start, const Field& field) {
   if (options.output.empty()) return;
   const auto [low, high] = std::minmax_element(start.values.begin(), start.values.end());
   write_pgm(options.output, plane_of(field, field.extents[2] / 2), *low, *high);
 }
 
-// On rank 0. What is wrong with the field, or "passed".
+// On rank 0: the error in the field, or "passed".
 std::string check(const Kind& kind, const Options& options, const Field& start, const Field& found) {
   const Boundary boundary = options.boundary == "fixed" ? Boundary::fixed : Boundary::periodic;
   const Field expected = reference(start, kind.dimensions, options.stencil, boundary, options.iterations);
@@ -243,7 +243,7 @@ int run(const Kind& kind, const Options& options, const World& world) {
     throw std::runtime_error("--algorithm has no effect on --exchange " + options.exchange +
                              ": only those whose names begin with quadrille call Quadrille by name");
   }
-  // Here, so that a wrong name is known before the work; it counts on the communicator of the exchange.
+  // Rejects a wrong name before the work. The algorithm itself is forced on the communicator of the exchange.
   if (!options.algorithm.empty() && !force_algorithm(world.comm, collective_of(options.exchange), options.algorithm))
     return 2;
   Field start;  // on rank 0
@@ -253,7 +253,7 @@ int run(const Kind& kind, const Options& options, const World& world) {
   MPI_Bcast(extents.data(), 3, MPI_INT, 0, world.comm);
   const Extents shape = choose_grid(kind, options, world.ranks);
   check_grid(extents, shape, kind.dimensions, world.ranks);
-  // Written twice, so that a path that cannot be written is known before the work.
+  // Also written here, so that an unwritable path fails before the work.
   examples::on_first_rank(world, [&] { write_picture(options, start, start); });
 
   const ProcessGrid grid(world.comm, shape, kind.dimensions, options.boundary == "periodic");

@@ -1,6 +1,6 @@
-// What heat2d and heat3d have in common: all but where the field comes from.
+// The common part of heat2d and heat3d, which differ in the input only.
 //
-// Exit status: 0 all well, 1 the field is not that of the sequential program, 2 wrong arguments or
+// Exit status: 0 success, 1 the field differs from that of the sequential program, 2 wrong arguments or
 // input.
 #pragma once
 

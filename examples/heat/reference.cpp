@@ -6,7 +6,7 @@
 namespace heat {
 namespace {
 
-// For -1 to `extent`: how far into the field the point lies, counted in numbers.
+// For -1 to `extent`: the offset of the point in the field, in numbers.
 std::vector<std::size_t> wrapped(int extent, std::size_t stride) {
   std::vector<std::size_t> places;
   for (int i = -1; i <= extent; ++i) places.push_back((i + extent) % extent * stride);

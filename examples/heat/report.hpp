@@ -1,4 +1,4 @@
-// What a run found, as text and as JSON.
+// The results of a run, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ struct Report {
   std::string exchange;
   std::uint64_t checksum = 0;
   double min = 0, max = 0, mean = 0;
-  // Each the largest of the ranks.
+  // Maxima over the ranks.
   double total_seconds = 0, communication_seconds = 0;
-  std::string check;  // empty: not asked for; "passed", or what is wrong
+  std::string check;  // empty: not requested; "passed", or the error
 };
 
 std::string as_text(const Report& report);
 std::string as_json(const Report& report);
 
-// The share of one point in the checksum, which is the sum over all points: it depends on every bit
-// and on the place, but not on how the field is cut.
+// The share of one point in the checksum, which is the sum over all points. It depends on every bit and
+// on the position, but not on the division into blocks.
 std::uint64_t checksum_of(std::uint64_t place, double value);
 
-// Where two fields first differ in a bit, in words, or nothing.
+// The first difference of two fields in any bit, as text; empty if they are equal.
 std::string difference(const Field& found, const Field& expected, int dimensions);
 
 }  // namespace heat

@@ -25,7 +25,7 @@ Box changing_points(const Extents& field, const Box& block, const Layout& layout
   Box box = own_points(layout);
   if (boundary == Boundary::periodic) return box;
   for (int d = 0; d < 3; ++d) {
-    if (layout.ghosts[d] == 0) continue;  // the missing dimension has no boundary
+    if (layout.ghosts[d] == 0) continue;  // the third dimension of heat2d has no boundary
     const int low = block.begin[d] == 0 ? 1 : 0;
     const int high = block.begin[d] + block.extents[d] == field[d] ? 1 : 0;
     box.begin[d] += low;

@@ -1,8 +1,8 @@
 // One step of the heat equation, u' = u + dt / h^2 * L(u), where L is a discrete Laplacian.
 //
-// The formulas are written once, for any way to reach a point's neighbours, so that the block of a
-// rank and the sequential program do the same operations in the same order. Both are compiled
-// without contraction to fused operations. That makes the results equal bit for bit.
+// The formulas are templates over the access to a point's neighbours, so that the parallel and the
+// sequential program do the same operations in the same order. Both are compiled without contraction to
+// fused operations, so that all bits of the results are equal.
 #pragma once
 
 #include <cstddef>
@@ -62,7 +62,7 @@ struct TwentySevenPoints {
   }
 };
 
-// Calls use(formula) with the formula of so many points.
+// Calls use(formula) with the formula for this number of points.
 template <class Use>
 void with_formula(int stencil, Use use) {
   switch (stencil) {

@@ -1,5 +1,4 @@
-// The heat equation on a scan, by all ranks together. An ordinary MPI program: it knows of no
-// other library for its communication. See ../heat/README.md.
+// The heat equation on a scan. See ../heat/README.md.
 #include "../heat/image.hpp"
 #include "../heat/program.hpp"
 

@@ -1,6 +1,5 @@
-// The parts without MPI: the parser, the conversion, the generator, the tuples, the reference on
-// terms that are small enough for a hand, and the distributed analysis on ranks that are only
-// played.
+// The code without MPI: the parser, the conversion, the generator, the tuples, the reference on small terms with
+// results by hand, and the distributed analysis on simulated ranks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +38,7 @@ int variable(const Program& program, const std::string& name) {
   return static_cast<int>(found - program.variables.begin());
 }
 
-// What the store has for a variable, one set of values a contour.
+// The entries of the store for a variable: a set of values for each contour.
 std::vector<std::set<reference::Value>> values(const std::string& source, int k, const std::string& name) {
   const Program program = program_of(source);
   std::vector<std::set<reference::Value>> result;
@@ -260,7 +259,7 @@ TEST(Reference, IdentityApplied) {
   }
 }
 
-// It runs for ever; its analysis does not. (y y) is called from (x x) and from itself: for k = 0
+// The program does not end; its analysis does. (y y) is called from (x x) and from itself: for k = 0
 // that is one state; for k = 1 two; each has a y and a continuation.
 TEST(Reference, OmegaEnds) {
   const Program program = program_of(kOmega);

@@ -9,7 +9,7 @@
 namespace kcfa {
 namespace {
 
-// A count as MPI takes it.
+// A count for MPI.
 int count_of(std::size_t facts) {
   if (facts > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw std::length_error("more than 2^31 - 1 facts in one exchange of a rank");
@@ -17,7 +17,7 @@ int count_of(std::size_t facts) {
   return static_cast<int>(facts);
 }
 
-// The starts of blocks that lie one after the other. Returns the length of all.
+// The starts of contiguous blocks. Returns their total length.
 std::size_t starts_of(const std::vector<int>& counts, std::vector<int>& starts) {
   std::size_t total = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -27,7 +27,7 @@ std::size_t starts_of(const std::vector<int>& counts, std::vector<int>& starts) 
   return total;
 }
 
-// Whether Quadrille knows the algorithm. By default an error of MPI ends the program.
+// Whether Quadrille knows the algorithm. With MPI's default error handler an unknown one would end the program.
 bool force(MPI_Comm comm, const std::string& algorithm) {
   MPI_Errhandler handler;
   MPI_Comm_get_errhandler(comm, &handler);

@@ -1,4 +1,4 @@
-// The all-to-all exchange of an iteration, over the MPI or over Quadrille, and the times of it.
+// The all-to-all exchange of an iteration, by the MPI or by Quadrille, and its times.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,7 @@
 
 namespace kcfa {
 
-// Of one rank, over all iterations. Blocks that a rank keeps for itself count as the others do.
+// Totals of one rank over all iterations, including the blocks that it keeps.
 struct Traffic {
   double counts = 0;     // seconds in MPI_Alltoall of the counts
   double data = 0;       // seconds in the exchange of the tuples
@@ -24,9 +24,8 @@ struct Traffic {
 
 class Exchange {
  public:
-  // Collective. `algorithm`: "mpi" for MPI_Alltoallv, "auto" for Quadrille's choice, or the name of
-  // an algorithm of Quadrille's; valid() is false if it has none of that name, and then Quadrille
-  // has said so.
+  // Collective. `algorithm`: "mpi" for MPI_Alltoallv, "auto" for Quadrille's choice, or the name of an algorithm of
+  // Quadrille. valid() is false for an unknown name, which Quadrille has reported.
   Exchange(MPI_Comm comm, const std::string& algorithm, std::size_t width);
   ~Exchange();
   Exchange(const Exchange&) = delete;
@@ -34,8 +33,8 @@ class Exchange {
 
   bool valid() const { return valid_; }
 
-  // Sends each rank its tuples and empties the outbox. Returns the tuples that came, one after the
-  // other; they are there until the next call.
+  // Sends each rank its tuples and empties the outbox. Returns the received tuples, which stay valid until the next
+  // call.
   std::span<const Word> operator()(Outbox& outbox);
 
   // Sums over the ranks.

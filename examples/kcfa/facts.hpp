@@ -1,10 +1,9 @@
-// The facts of the analysis as tuples of words, all of one width. No MPI here.
+// The facts of the analysis as tuples of words, all of one width. Without MPI.
 //
-// k-CFA after Shivers, on CPS: the contour of a call is the string of the last k call sites that
-// were passed on the way to it. A variable is bound in the contour of its binding, so an
-// environment maps variables to contours, and the store maps (variable, contour) to the values that
-// may be there. Environments hold the free variables of their call or lambda only, in ascending
-// order.
+// k-CFA after Shivers, on CPS: the contour of a call is the string of the last k call sites on the path
+// to it. A variable is bound in the contour of its binding, so an environment maps variables to contours,
+// and the store maps (variable, contour) to possible values. An environment holds only the free variables
+// of its call or lambda, in ascending order.
 //
 //   state   state | call, contour, environment ...
 //             the call is reached in that contour and environment
@@ -16,12 +15,12 @@
 // The words after a tuple's own are 0. `code` is a lambda, or the number of lambdas plus a
 // Constant.
 //
-// The rules. t' is the last k of (t, call); the value of a lambda is it with its environment.
+// The rules. t' is the last k of (t, call); the value of a lambda is the lambda with its environment.
 //   1. state (call f a ...) in t, and f has the value (lambda (p ...) body): the state body in t',
 //      and for each a and its p: a flow from a to (p, t') if a is a variable, else a's value there
 //   2. a flow from s to d, and s has a value: d has it, too
-// Both join a fact with the values of one address: that of the variable f, or s. That address is
-// the fact's key, and the owner of a key has all facts that meet.
+// Both join a fact with the values of one address: that of the variable f, or s. This address is the
+// fact's key, and the owner of a key has all facts to join.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +42,7 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-// A program and k, with what follows from them. It must not outlive the program.
+// A program and k, with derived sizes. Must not outlive the program.
 struct Machine {
   const Program* program;
   int k;
@@ -56,7 +55,7 @@ constexpr int kMostK = 8;
 // Throws std::runtime_error if k call sites do not fit into a word.
 Machine make_machine(const Program& program, int k);
 
-// The contour after `call`. The latest call site is in the lowest bits; 0 stands for none.
+// The contour after `call`. The latest call site is in the lowest bits; 0 is no call site.
 Word push(const Machine& machine, int call, Word contour);
 
 inline Word head(Kind kind, int id) { return static_cast<Word>(kind) << 32 | static_cast<Word>(id); }
@@ -74,7 +73,7 @@ bool is_lambda(const Program& program, Word code);
 // The contour of `variable` in an environment of the variables `free`, of which it must be one.
 Word lookup(std::span<const int> free, const Word* environment, int variable);
 
-// Whether the tuple can be a fact at all; after an exchange that went wrong it may not be.
+// Whether the tuple can be a fact; false only after a wrong exchange.
 bool is_fact(const Machine& machine, const Word* tuple);
 
 // Whether the fact has a key, and the key. A state whose function is a lambda needs no join.
@@ -82,12 +81,12 @@ bool key_of(const Machine& machine, const Word* fact, Address& key);
 
 Word hash_of(std::span<const Word> words);
 
-// The rank that has the fact: by the key, or by the whole fact if it has none.
+// The owner of the fact: by its key, or by the whole fact without a key.
 int owner_of(const Machine& machine, const Word* fact, int ranks);
 
-// What an analysis found. The hash is the sum of the hashes of all states and values: it depends
-// neither on their order nor on who has them, so every rank can add its own. Flows are a means of
-// this formulation and no result.
+// The result of an analysis. The hash is the sum of the hashes of all states and values. It depends neither
+// on their order nor on their owners, so every rank can add its own. Flows belong to this formulation, not
+// to the result.
 struct Summary {
   std::uint64_t states = 0;
   std::uint64_t values = 0;

@@ -1,9 +1,9 @@
-// k-CFA, distributed: the fixed point of the rules in facts.hpp, whose facts are spread over the
-// ranks. Each iteration sends the facts that followed from new ones to their owners, by one
-// all-to-all of the counts and one of the tuples; the ranks agree on the end by MPI_Allreduce.
+// Distributed k-CFA: the fixed point of the rules in facts.hpp. Each iteration sends the consequences of
+// new facts to their owners, by one all-to-all of the counts and one of the tuples. The ranks agree on the
+// end by MPI_Allreduce.
 //
-// Exit status: 0 all went well, 1 the result is not the reference's or an exchange went wrong,
-// 2 wrong arguments.
+// Exit status: 0 success, 1 the result differs from the reference or an exchange was wrong, 2 wrong
+// arguments.
 #include <mpi.h>
 
 #include <cinttypes>
@@ -44,11 +44,11 @@ struct Result {
   bool sound = true;  // whether all facts arrived
 };
 
-// What an iteration tells about itself, summed over the ranks.
+// The figures of an iteration, summed over the ranks.
 enum Tally { kNew, kLost, kStray, kTallies };
 
-// One iteration. The hashes of what was sent and of what came must have the same sum over the
-// ranks, and every fact must be at its owner: so a fault of the exchange cannot pass for a result.
+// One iteration. The hashes of the sent and of the received facts must have the same sum over the ranks,
+// and every fact must be at its owner, so that an error of the exchange is found.
 void iterate(Partition& partition, Exchange& exchange, std::size_t width, std::uint64_t* tally) {
   tally[kLost] = partition.outbox().hash_sum();
   const std::span<const Word> came = exchange(partition.outbox());
@@ -64,7 +64,7 @@ void iterate(Partition& partition, Exchange& exchange, std::size_t width, std::u
   }
 }
 
-// Iterates until nothing new is found. Every tally is the same on all ranks, so they end together.
+// Iterates until no fact is new. Every tally is equal on all ranks, so they end together.
 void find_fixed_point(Partition& partition, Exchange& exchange, std::size_t width, Result& result) {
   for (bool more = true; more; ++result.iterations) {
     std::uint64_t tally[kTallies] = {};
@@ -75,7 +75,7 @@ void find_fixed_point(Partition& partition, Exchange& exchange, std::size_t widt
   }
 }
 
-// Puts together what the ranks have found and measured.
+// Combines the results and times of the ranks.
 void collect(const Summary& mine, const Traffic& traffic, const World& world, Result& result) {
   std::uint64_t sums[] = {mine.states, mine.values, mine.flows, mine.hash, traffic.bytes};
   MPI_Allreduce(MPI_IN_PLACE, sums, 5, MPI_UINT64_T, MPI_SUM, world.comm);
@@ -146,10 +146,10 @@ std::string read_file(const std::string& name, const World& world) {
     std::ifstream file(name, std::ios::binary);
     try {
       text.assign(std::istreambuf_iterator<char>(file), {});
-    } catch (const std::ios_base::failure&) {  // a folder; the others wait to hear of it
+    } catch (const std::ios_base::failure&) {  // a folder; the other ranks wait for the result
       file.setstate(std::ios::failbit);
     }
-    // More could not be a program: the parser would refuse it.
+    // The parser would refuse longer texts.
     if (file && text.size() <= 1'000'000) length = static_cast<int>(text.size());
   }
   MPI_Bcast(&length, 1, MPI_INT, 0, world.comm);
@@ -161,7 +161,7 @@ std::string read_file(const std::string& name, const World& world) {
   return text;
 }
 
-// What is wrong with a program is said with the name of its file.
+// Adds the name of the file to the errors of a program.
 Program compile(const std::string& source, const std::string& file) {
   try {
     return to_cps(parse(source));

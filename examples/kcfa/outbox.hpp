@@ -1,4 +1,4 @@
-// What a rank sends in one iteration. No MPI here.
+// The facts that a rank sends in one iteration. Without MPI.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ class Outbox {
  public:
   Outbox(std::size_t width, int ranks) : width_(width), boxes_(ranks), sent_(width) {}
 
-  // Adds a fact, unless it is there: the same often follows from many facts of an iteration.
+  // Adds a fact unless the outbox has it: a fact often follows from many facts of an iteration.
   void add(const Word* fact, int owner) {
     const Word hash = hash_of({fact, width_});
     if (!sent_.insert(fact, hash).second) return;

@@ -65,7 +65,7 @@ void Partition::count(Kind kind, Word hash) {
   summary_.hash += hash;
 }
 
-// Adds the new fact to its group and lets it meet the others.
+// Adds the new fact to its group and joins it with the others.
 void Partition::join(std::uint32_t number, Group& group) {
   const Word* fact = facts_[number];
   switch (kind_of(fact)) {
@@ -85,7 +85,7 @@ void Partition::join(std::uint32_t number, Group& group) {
   }
 }
 
-// A constant cannot be called. The program would end there, rightly or by a mistake.
+// A constant cannot be called: the path ends here.
 void Partition::state_meets_value(const Word* state, const Word* value) {
   if (!is_lambda(*machine_.program, value[2])) return;
   call_lambda(state, machine_.program->lambdas[value[2]], value + kValueEnvironment);
@@ -101,7 +101,7 @@ void Partition::flow_meets_value(const Word* flow, const Word* value) {
 void Partition::call_lambda(const Word* state, const Lambda& lambda, const Word* environment) {
   const Program& program = *machine_.program;
   const Call& call = program.calls[id_of(state)];
-  if (call.arguments.size() != lambda.parameters.size()) return;  // a mistake of the program
+  if (call.arguments.size() != lambda.parameters.size()) return;  // an error of the analysed program
   const Word contour = push(machine_, id_of(state), state[1]);
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     bind(state, call.arguments[i], lambda.parameters[i], contour);
@@ -109,7 +109,7 @@ void Partition::call_lambda(const Word* state, const Lambda& lambda, const Word*
   Word* next = blank();
   next[0] = head(Kind::state, lambda.body);
   next[1] = contour;
-  // What is free in the body and not in the lambda is a parameter.
+  // A variable that is free in the body but not in the lambda is a parameter.
   select(program.calls[lambda.body].free, lambda.free, environment, contour, next + kStateEnvironment);
   send();
 }
@@ -134,7 +134,7 @@ void Partition::bind(const Word* state, const Atom& argument, int parameter, Wor
   send();
 }
 
-// The environment of a lambda that stands in the state's call.
+// The environment of a lambda inside the state's call.
 void Partition::capture(const Word* state, const std::vector<int>& free, Word* environment) const {
   const Call& call = machine_.program->calls[id_of(state)];
   select(free, call.free, state + kStateEnvironment, 0, environment);

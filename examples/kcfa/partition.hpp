@@ -1,8 +1,8 @@
-// The facts of one rank, and the work that a new fact causes there. No MPI here.
+// The facts of one rank, and the consequences of a new fact. Without MPI.
 //
-// Semi-naive evaluation: a fact that is already there causes nothing. A new one is joined with the
-// facts of the same key that came before it, so every pair meets exactly once. What follows goes to
-// the outbox, even what this rank itself will own: it is new only if its owner does not have it.
+// Semi-naive evaluation: a known fact has no consequences. A new fact is joined with all earlier facts of the
+// same key, so that every pair is joined exactly once. All consequences go to the outbox, even those that this
+// rank owns: the owner decides whether a fact is new.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ class Partition {
  public:
   Partition(const Machine& machine, int rank, int ranks);
 
-  // Puts the first state of the program into the outbox of whoever owns it. One rank does that.
+  // Puts the first state of the program into the outbox. One rank calls this.
   void begin();
 
-  // Whether this is a fact, and one that belongs here. Anything else would be the exchange's fault.
+  // Whether this is a fact that this rank owns. If not, the exchange was wrong.
   bool accepts(const Word* tuple) const;
 
-  // Adds a fact. Returns whether it is new; if so, its consequences are in the outbox now.
+  // Adds a fact. Returns whether it is new; if so, the outbox has its consequences.
   bool add(const Word* fact, Word hash);
 
   Outbox& outbox() { return outbox_; }
@@ -60,7 +60,7 @@ class Partition {
   std::unordered_map<Address, Group, AddressHash> groups_;
   Outbox outbox_;
   std::vector<Word> draft_;     // the tuple being made
-  std::vector<Word> captured_;  // the environment of a lambda that is called where it stands
+  std::vector<Word> captured_;  // the environment of a lambda that is called in place
   Summary summary_;
 };
 

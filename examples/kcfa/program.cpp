@@ -9,7 +9,7 @@
 namespace kcfa {
 namespace {
 
-using Scope = std::map<std::string, int>;  // the variable that a name stands for
+using Scope = std::map<std::string, int>;  // the variable of a name
 
 bool is_atom(const Expression& expression) {
   return expression.kind == Expression::Kind::variable || expression.kind == Expression::Kind::constant ||
@@ -34,7 +34,7 @@ class Converter {
     return static_cast<int>(program_.variables.size()) - 1;
   }
 
-  // Inner calls and lambdas are made before the outer ones, so their free variables are known.
+  // Inner calls and lambdas are created before the outer ones, so their free variables are known.
   void add_free(const Atom& atom, std::vector<int>& free) const {
     if (atom.kind == Atom::Kind::variable) free.push_back(atom.id);
     if (atom.kind != Atom::Kind::lambda) return;

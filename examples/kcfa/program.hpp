@@ -1,8 +1,8 @@
-// A program in continuation-passing style (CPS), and how one is made. No MPI here.
+// A program in continuation-passing style (CPS), and the conversion to it. Without MPI.
 //
-// In CPS no call returns: every function gets one more argument, the continuation, which it calls
-// with its value. So a program is nothing but calls, and all operators and operands are atoms: a
-// variable, a lambda or a constant. The analysis needs no other rule than that of a call.
+// In CPS no call returns: every function has one more argument, the continuation, which it calls with its
+// value. So a program consists of calls, and all operators and operands are atoms: variables, lambdas or
+// constants. The analysis needs only the rule of a call.
 //
 // Example: ((lambda (x) x) #t) becomes ((lambda (x k) (k x)) #t halt), which is two call sites.
 #pragma once

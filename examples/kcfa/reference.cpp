@@ -36,7 +36,7 @@ class Worklist {
     if (waiting_.insert(state).second) work_.push_back(state);
   }
 
-  // What the atom may be in the state. The state is looked at again when that grows.
+  // The possible values of the atom in the state. When the set grows, the state is visited again.
   std::set<Value> values_of(const Atom& atom, const State& state) {
     if (atom.kind == Atom::Kind::constant) return {{atom.kind, atom.id, {}}};
     if (atom.kind == Atom::Kind::lambda) {
@@ -94,7 +94,7 @@ Word to_word(const Machine& machine, const Contour& contour) {
   return word;
 }
 
-// The hash of the tuple that begins with `words` and goes on with the environment.
+// The hash of the tuple that consists of `words` and the environment.
 Word tuple_hash(const Machine& machine, std::vector<Word> words, const Environment& environment) {
   for (const auto& [variable, contour] : environment) words.push_back(to_word(machine, contour));
   words.resize(machine.width, 0);

@@ -1,6 +1,5 @@
-// The same analysis by other means: sequential, with a worklist of states, one global store, sets
-// and maps, and neither tuples nor flows. It shares the program and the form of the results only,
-// so it is what the distributed analysis is checked against. No MPI here.
+// The reference for the distributed analysis: sequential, with a worklist of states, one global store, sets
+// and maps, without tuples or flows. It shares only the program and the form of the results. Without MPI.
 #pragma once
 
 #include <compare>

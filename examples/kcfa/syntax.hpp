@@ -1,4 +1,4 @@
-// The source language: a small Scheme of lambda terms, and the parser of it. No MPI here.
+// The source language, a small Scheme of lambda terms, and its parser. Without MPI.
 //
 //   expression = name | #t | #f
 //              | (lambda (name ...) expression)
@@ -22,10 +22,10 @@ struct Expression {
   bool truth = false;                   // constant: #t or #f
 };
 
-// Parsing and conversion recurse over the program; this keeps them inside any usual stack.
+// A limit, because parsing and conversion recurse over the program.
 constexpr int kMostExpressions = 2000;
 
-// Throws std::runtime_error with one line that names the line of the trouble.
+// Throws std::runtime_error with one line, which has the number of the wrong line.
 Expression parse(std::string_view text);
 
 }  // namespace kcfa

@@ -1,7 +1,7 @@
-// A set of tuples of one width, which numbers them in the order of their coming. No MPI here.
+// A set of tuples of one width, which numbers them in the order of insertion. Without MPI.
 //
-// The tuples lie one after the other in one array; a hash table with open addressing holds their
-// numbers. So a tuple costs its words and about eight bytes.
+// One array holds the tuples; a hash table with open addressing holds their numbers. So a tuple costs its
+// words and about eight bytes.
 #pragma once
 
 #include <algorithm>
