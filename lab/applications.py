@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The papers' figures of whole programs, and those of several MPIs: measures them. lab/papers judges the papers' claims by the data, and
-writes the pages.
+"""Measures the papers' figures of whole programs and of several MPIs. lab/papers judges the papers' claims by the data and writes the
+pages.
 
-  lab/applications.py run --build build/openmpi --out FOLDER [--only NAME] [--runs 3]   into FOLDER/NAME.json, a row a line
-  lab/applications.py list                                                              the names, and what they are
+  lab/applications.py run --build build/openmpi --out FOLDER [--only NAME] [--runs 3]   writes FOLDER/NAME.json, one row per line
+  lab/applications.py list                                                              lists names and titles
 """
 
 import argparse
@@ -17,7 +17,7 @@ from programs.common import Options, facts  # noqa: E402  pylint: disable=wrong-
 from programs.stored import nested_text  # noqa: E402  pylint: disable=wrong-import-position
 
 APPLICATIONS = {one.name: one for room in (bruck, cache_oblivious, hint) for one in room.APPLICATIONS}
-# Numbers of ranks that each is measured with.
+# Numbers of ranks of each figure.
 RANKS = {'bruck-11': '4,8,16', 'bruck-12': '16', 'co-copies': '60,64,72', 'co-14': '2,8,60,72', 'co-15': '2,8,60,72',
          'hint-3': '1,2', 'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32', 'hint-18': '2,8,16,32'}
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Measures what docs/results/inside-a-node.md shows beside the papers' figures; bench/pages writes that page.
+"""Measures the data of docs/results/inside-a-node.md that belong to no paper's figure. bench/pages writes the page from the data in
+docs/results/inside-a-node.
 
-  lab/beside.py run --build build/openmpi --out FOLDER [--only NAME] [--runs 3]   into FOLDER/NAME.json, a row a line
-  lab/beside.py list                                                              the names, and what they are
-
-The page is of docs/results/inside-a-node.
+  lab/beside.py run --build build/openmpi --out FOLDER [--only NAME] [--runs 3]   writes FOLDER/NAME.json, one row per line
+  lab/beside.py list                                                              lists names and titles
 """
 
 import argparse
@@ -20,9 +19,9 @@ from programs.stored import store  # noqa: E402  pylint: disable=wrong-import-po
 
 class Measurement(typing.NamedTuple):
   about: str
-  ranks: str  # those that it is measured with, with commas
-  measure: object  # (Options) -> (what the head says, rows)
-  bindings: object = common.bindings  # (Options) -> {which ranks: their processors}
+  ranks: str  # numbers of ranks, with commas
+  measure: object  # (Options) -> (head, rows)
+  bindings: object = common.bindings  # (Options) -> {ranks: their processors}
 
 
 def unbound(_):

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Draws the stored figures of the papers: no picture is stored, `make site` and `make pictures` draw them.
+"""Draws the stored figures of the papers. Pictures are not stored: `make site` and `make pictures` draw them.
 
-  lab/pictures.py FOLDER [--results RESULTS]   an SVG in FOLDER for each file of data below RESULTS (docs/results), at the same place
-                                               below it. Needs matplotlib: `make pictures` installs it into build/venv-pictures
+  lab/pictures.py FOLDER [--results RESULTS]   writes an SVG into FOLDER for each file of data below RESULTS (docs/results), at the same
+                                               relative path. Needs matplotlib: `make pictures` installs it into build/venv-pictures
 
 Forms of data with a picture:
   figures    (`quadrille-lab bench --figure`)  each panel as curves with the spread of the runs, and as a map of ours over the MPI's
-  maps       (`quadrille-lab show --map --map-json`) which algorithm is the fastest, N by P
+  maps       (`quadrille-lab show --map --map-json`) the fastest algorithm, N by P
   panels     (`quadrille-lab bench --figure bruck-6-simulated`, lab/applications.py) curves over ranks, sizes, or iterations, with the
-             spread of the runs, or of what the networks' constants may be
-  counted    (`quadrille-lab bench --figure co-table-1`) curves of cache misses, and the paper's beside them
+             spread of the runs, or of the networks' constants
+  counted    (`quadrille-lab bench --figure co-table-1`) curves of cache misses, with the paper's
 
-A picture names its data by their hash; one that is there already of the same data is not drawn again.
+A picture contains the hash of its data; an existing picture of the same data is not drawn again.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / 'docs' / 'results'
-# Counted up when pictures of a form change, so that all of it are drawn anew.
+# Incremented when the pictures of a form change, so that all of them are drawn again.
 DRAWING = {'figure': 2, 'map': 1, 'panels': 3, 'counted': 2}
 FOUND = re.compile(r'data sha256 ([0-9a-f]{64})')
 
@@ -52,7 +52,7 @@ def files_with_pictures(results=RESULTS):
   return [path for path in sorted(results.rglob('*.json')) if kind_of(json.loads(path.read_text()))]
 
 
-# ---- What is drawn, without matplotlib ----
+# ---- The drawn data, without matplotlib ----
 
 def bytes_text(size):
   for unit, letter in ((1 << 20, 'M'), (1 << 10, 'K')):
@@ -66,7 +66,7 @@ def point_of(x, us):
 
 
 def curves_of(plot):
-  """{line: [(bytes, median, least, most)]}, 'mpi' first. What is identical to another line is left out."""
+  """{line: [(bytes, median, least, most)]}, 'mpi' first. Lines that are identical to others are left out."""
   curves = {'mpi': []}
   for row in plot['rows']:
     if not any(point[0] == row['bytes'] for point in curves['mpi']):
@@ -77,7 +77,7 @@ def curves_of(plot):
 
 
 def panel_curves(panel):
-  """{line: [(x, us, least, most)]}: of several runs, or of the least and the most that the constants of a network may be."""
+  """{line: [(x, us, least, most)]}: the spread of several runs, or of the constants of a network."""
   curves = {}
   for row in panel['rows']:
     if 'us' in row:
@@ -88,7 +88,7 @@ def panel_curves(panel):
 
 
 def counted_panels(data):
-  """{title: {line: [(bytes, misses)]}}, the paper's as lines of their own."""
+  """{title: {line: [(bytes, misses)]}}; the paper's numbers are separate lines."""
   panels = {}
   for row in data['counts']:
     title = f'{row["cache"]}, {row["start"]} at the start, lines of {row["line_bytes"]} bytes'
@@ -101,7 +101,7 @@ def counted_panels(data):
 
 
 def ratios_of(rows):
-  """(names, sizes, {(name, size): ours over the MPI's, of the medians of the runs})"""
+  """(names, sizes, {(name, size): our time over the MPI's, by the medians of the runs})"""
   ours = [row for row in rows if not row['line'].endswith(' again')]
   ratios = {(row['line'], row['bytes']): statistics.median(row['us']) / statistics.median(row['mpi_us']) for row in ours}
   return list(dict.fromkeys(row['line'] for row in ours)), sorted({row['bytes'] for row in ours}), ratios
@@ -111,7 +111,7 @@ COLORS, MARKERS, STROKES = 10, 'o^svDPX*', ('-', '--', '-.', ':')
 
 
 def style_of(number, line):
-  """A colour, a marker and a stroke; neighbours in the list differ in all of them, so that they differ without colours, too."""
+  """A colour, a marker and a stroke. Neighbours in the list differ in all of them, so that they are distinct without colours."""
   color = 'black' if line in ('mpi', 'MPI') else f'C{number % COLORS}'
   return {'color': color, 'marker': MARKERS[number % len(MARKERS)], 'linestyle': STROKES[number % len(STROKES)]}
 
@@ -119,7 +119,7 @@ def style_of(number, line):
 # ---- Drawing ----
 
 class Drawing:
-  """Everything that needs matplotlib."""
+  """The code that needs matplotlib."""
 
   def __init__(self):
     import matplotlib  # pylint: disable=import-outside-toplevel
@@ -152,7 +152,7 @@ class Drawing:
     axes.legend(fontsize=6, loc='upper left', bbox_to_anchor=(1.01, 1))
 
   def ratios(self, axes, names, xs, ratios, title):
-    """Blue: ours is faster; red: the MPI's is. A factor of four is the full colour."""
+    """Blue: ours is faster; red: the MPI's is faster. A factor of four has the full colour."""
     cells = [[math.log2(ratios[name, x]) if (name, x) in ratios else math.nan for x in xs] for name in names]
     axes.imshow(cells, cmap='RdBu_r', vmin=-2, vmax=2, aspect='auto')
     for i, name in enumerate(names):
@@ -174,7 +174,7 @@ class Drawing:
     self.save(figure, path, source)
 
   def map(self, data, path, source):
-    """Who is the fastest; the colour is how many times as fast as each block straight to its place."""
+    """The fastest algorithm; the colour is its speedup over direct messages."""
     cells = {(cell['bytes'], cell['ranks']): cell for cell in data['cells']}
     sizes, ranks = sorted({n for n, _ in cells}), sorted({p for _, p in cells})
     gains = [[math.log2(cells[n, p]['direct_us'] / cells[n, p]['us']) for p in ranks] for n in sizes]
@@ -218,7 +218,7 @@ class Drawing:
 
 
 def is_drawn(source, picture):
-  """Whether the picture is there, and of these data."""
+  """Whether the picture exists and shows these data."""
   found = FOUND.search(picture.read_text()) if picture.is_file() else None
   return bool(found) and found[1] == hash_of(source)
 

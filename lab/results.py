@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Repeats the figures of the papers that a machine of two cores can repeat, one after the other, with their maps, and what
-is measured beside the papers.
+"""Repeats the papers' figures that a machine with two cores can repeat, with their maps, and makes the other measurements of docs/results.
 
   lab/results.py --build build/openmpi --out FOLDER [--runs N] [--only REGEX] [--long]
 
-The first line says how long all is estimated to take, and one before each figure how long the rest takes. A figure that is done
-already, in FOLDER and by the same program, is not measured again, so what was interrupted goes on. FOLDER/times.txt gets what each
-took. `make results` calls this, then draws; with --long, `make results-long`, what takes longer: programs with all their numbers of
-ranks, and what is measured over hosts that this machine plays.
+The first line estimates the total time, a line before each figure the remaining time. Figures that FOLDER already has from the same
+sources are skipped, so an interrupted run resumes. FOLDER/times.txt records the time of each figure. `make results` calls this
+script, then draws. With --long (`make results-long`) it also measures programs with all their numbers of ranks, and hosts that this
+machine plays.
 """
 
 import argparse
@@ -26,40 +25,40 @@ from programs.common import ROOT, commit_of
 
 sys.path.insert(0, str(ROOT / 'bench'))
 
-# A paper's figures have a folder of their own, which has the name of its page, and in it one for what was measured over hosts that
-# this machine plays.
+# A paper's figures have a folder with the name of the paper's page. A folder inside has the measurements over hosts that this
+# machine plays.
 PAPERS = {'hint-': 'hint', 'iso-': 'isomorphic', 'bruck-': 'bruck', 'co-': 'cache-oblivious', 'map-': 'bruck'}
 PLAYED = 'hosts'
 
-# (figure, ranks, options of the launcher, about how many seconds a run takes). Copies that caches decide on are measured with
-# a core for each rank; where an order needs more ranks than cores, and where messages count, with eight.
+# (figure, ranks, options of the launcher, estimated seconds of a run). Copies that depend on caches are measured with a core for
+# each rank. Orders that need more ranks than cores, and messages, are measured with eight ranks.
 FIGURES = [
     ('hint-6', 8, '', 40), ('hint-8', 2, '--bind-to core', 35), ('hint-10', 2, '--bind-to core', 20), ('co-10', 8, '', 20),
     ('co-11', 8, '', 35), ('co-10-neighbors', 8, '', 40), ('co-11-neighbors', 8, '', 85), ('iso-2', 8, '', 55),
     ('iso-3', 8, '', 15), ('iso-4', 8, '', 70), ('iso-5', 8, '', 85), ('iso-6', 8, '', 15),
     ('iso-7', 8, '', 25), ('iso-8', 8, '', 20), ('iso-basis', 8, '', 30), ('iso-table-2', 8, '', 20),
     *((f'bruck-{number}', 16, '', seconds) for number, seconds in ((2, 50), (6, 60), (7, 10), (8, 50), (9, 50), (10, 30)))]
-# A table of set-ups repeats by itself.
+# A table of set-ups repeats itself.
 WITHOUT_RUNS = {'iso-table-2'}
-# By counting and simulation, without a launcher: (figure, about how many seconds).
+# Counted or simulated, without a launcher: (figure, estimated seconds).
 COMPUTED = [('co-table-1', 5), ('co-table-2', 5)] + [
     (f'bruck-{number}-simulated', seconds) for number, seconds in ((2, 5), (6, 100), (7, 15), (8, 10), (9, 40), (10, 10))] + [
     ('co-12-simulated', 15), ('co-13-simulated', 10)]
-# By lab/applications.py: whole programs; numbers of ranks ('': the usual ones), and about how many seconds a run takes. With all ranks
-# those of several MPIs take too long beside the others: --long has them.
+# By lab/applications.py: whole programs, with numbers of ranks ('': the usual ones) and estimated seconds of a run. --long measures
+# several MPIs with all ranks, which takes too long otherwise.
 PROGRAMS = [('bruck-11', '', 25), ('bruck-12', '', 10), ('hint-3', '', 10), ('hint-12', '2,8', 40), ('hint-15', '2,8', 40),
             ('co-14', '', 225), ('co-15', '', 215), ('co-copies', '', 65)]
-# By lab/beside.py, beside the papers: about how many seconds a run takes.
+# By lab/beside.py, other measurements: estimated seconds of a run.
 BESIDE = [('small', 10), ('calls', 50), ('neighbours', 65), ('copy-phase', 30), ('uneven', 55), ('heap-cost', 2), ('setup-cost', 3),
           ('recording-cost', 4)]
 LONG_PROGRAMS = [('hint-12', '', 120), ('hint-15', '', 200), ('hint-18', '', 950)]
-# (figure, hosts, ranks, about how many seconds a run takes). Two ranks a host, which take turns, where leaders are compared.
+# (figure, hosts, ranks, estimated seconds of a run). Comparisons of leaders have two ranks per host, which share a processor.
 ON_HOSTS = [('iso-2', 8, 8, 100), ('iso-3', 8, 8, 60), ('iso-4', 8, 8, 150), ('iso-5', 8, 8, 100),
             *((f'bruck-{number}', 16, 16, seconds) for number, seconds in ((2, 90), (6, 120), (7, 35), (8, 80), (9, 110), (10, 60))),
             ('co-12', 16, 32, 130), ('co-13', 16, 32, 40)]
-# By bench/hosts.py over such hosts: (what, about how many seconds a run takes).
+# By bench/hosts.py over such hosts: (what, estimated seconds of a run).
 HOSTS = [('chosen', 450), ('tuna', 500)]
-# fft2d: (build, ranks, its options, turns, about how many seconds all turns take).
+# fft2d: (build, ranks, its options, turns, estimated seconds of all turns).
 FFT2D = [(mpi, ranks, options, 5, seconds) for mpi in ('openmpi', 'mpich')
          for ranks, options, seconds in ((2, ['--weak', '--repeat', '3'], 150), (8, ['--weak', '--repeat', '1', '--warmup', '1'], 400))]
 MAPS = [('map-paper', 'paper'), ('map-aries', 'aries')]
@@ -67,16 +66,16 @@ MAPS = [('map-paper', 'paper'), ('map-aries', 'aries')]
 
 @dataclasses.dataclass
 class Job:
-  name: str      # as --only has it
-  what: str      # for whoever waits
-  seconds: int   # about, of all runs
+  name: str      # the name for --only
+  what: str      # for the progress line
+  seconds: int   # estimated, of all runs
   commands: list
   is_done: object = lambda: False
   after: object = lambda: None
 
 
 def environment():
-  """Open MPI asks root twice, and counts cores."""
+  """Open MPI needs two settings to run as root, and one to exceed the cores."""
   return os.environ | {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1',
                        'OMPI_MCA_rmaps_base_oversubscribe': '1'}
 
@@ -86,7 +85,7 @@ def minutes(seconds):
 
 
 def is_done(path, commit, ranks=''):
-  """Measured by the same sources, as far as these are known, and with these ranks if some are named."""
+  """Whether the data are from the same sources, if these are known, and with these ranks if ranks are named."""
   if not path.is_file():
     return False
   data = json.loads(path.read_text())
@@ -95,7 +94,7 @@ def is_done(path, commit, ranks=''):
 
 
 def folder_of(name):
-  """Of a figure of a paper; '' for what is measured beside the papers."""
+  """The folder of a paper's figure; '' for other measurements."""
   return next((folder for prefix, folder in PAPERS.items() if name.startswith(prefix)), '')
 
 
@@ -130,7 +129,7 @@ def usual_ranks(name):
 
 
 def hosts_job(options, commit, figure, hosts, ranks, seconds):
-  """Played by tests/cluster/hosts.py; rank 0 is on this machine's own files."""
+  """A figure over hosts that tests/cluster/hosts.py plays; rank 0 writes to this machine's own files."""
   folder = options.out / folder_of(figure) / PLAYED
   path = folder / f'{figure}.json'
   command = [sys.executable, str(ROOT / 'tests' / 'cluster' / 'hosts.py'), '--hosts', str(hosts), '--ranks', str(ranks), '--mpirun',
@@ -182,7 +181,7 @@ def long_jobs(options, commit):
 
 
 def do(job, out):
-  """Whether all its commands went well; what they say is in the log, and how long they took in times.txt."""
+  """Whether all commands succeeded; the log has their output, and times.txt their times."""
   began = time.time()
   with open(out / 'log.txt', 'a', encoding='utf-8') as log:
     good = all(subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, env=environment(), check=False).returncode == 0

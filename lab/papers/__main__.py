@@ -1,8 +1,8 @@
-"""The papers' figures: what becomes of each claim by the stored data, the page of each paper, and the index of all.
+"""The papers' figures: the verdict on each claim by the stored data, a page for each paper, and an index.
 
   lab/papers write --lab LAB           writes docs/results/{hint,isomorphic,bruck,cache-oblivious,README}.md from the data
-  lab/papers check --lab LAB           are the pages what the data say? has each number in their words its data?
-  lab/papers judge --lab LAB [--results FOLDER]   each claim with its verdict, of the data below FOLDER (docs/results)
+  lab/papers check --lab LAB           fails unless the pages match the data and each number in their text has data
+  lab/papers judge --lab LAB [--results FOLDER]   prints each claim with its verdict, by the data below FOLDER (docs/results)
 
 LAB is quadrille-lab.
 """

@@ -1,4 +1,4 @@
-"""The numbers of the words on the papers' pages, and what the words say that has no number."""
+"""The numbers in the text of the papers' pages, and the checks of its sentences without numbers."""
 
 import json
 import statistics
@@ -10,7 +10,7 @@ CHOSEN, ORDER = 'Quadrille on ', 'hint-hilbert on '
 
 
 def span(values):
-  """The least and the largest."""
+  """The smallest and the largest."""
   least, largest = f'{min(values):.2f}', f'{max(values):.2f}'
   return least if least == largest else f'{least} to {largest}'
 
@@ -20,7 +20,7 @@ def mpis_of(panel):
 
 
 def order_over_chosen(stored, ranks, size):
-  """Of each MPI the median time in HINT's order over that of the median of what Quadrille takes."""
+  """{MPI: the median time in HINT's order over the median time of Quadrille}."""
   panel = f'{ranks} ranks'
   mpis = mpis_of(next(one for one in stored.data['panels'] if one['title'] == panel))
   return [statistics.median(stored.runs(panel, ORDER + mpi, size)) / statistics.median(stored.runs(panel, CHOSEN + mpi, size)) for mpi in mpis]
@@ -35,7 +35,7 @@ def sizes(stored, plot=0):
 
 
 def first_ahead(stored, fast, slow):
-  """The least size from which on a line is ahead in all runs."""
+  """The smallest size from which on a line is faster in all runs."""
   ahead = [size for size in sizes(stored) if min(stored.ratios(0, slow, fast, size)) > 1]
   behind = [size for size in sizes(stored) if size not in ahead]
   return next(size for size in ahead if size > max(behind, default=0))
@@ -46,12 +46,12 @@ def mib(size):
   return f'{size // MIB} MiB'
 
 
-# Up to which N two-phase is ahead of spread-out, as the paper measured it (its figures 6 and 9).
+# The largest N at which two-phase is faster than spread-out, as measured in the paper (figures 6 and 9).
 MEASURED_BORDERS = {256: 1024, 512: 1024, 1024: 1024, 2048: 1024, 4096: 1024, 8192: 512, 16384: 256, 32768: 128}
 
 
 def bruck_ends(data):
-  """{ranks: the largest N up to which Bruck is ahead, from the smallest on}; 0 if it never is."""
+  """{ranks: the largest N up to which Bruck is faster at all sizes}; 0 if it is slower at the smallest."""
   cells, ends = sorted(data['cells'], key=lambda cell: cell['bytes']), {}
   for cell in cells:
     before = ends.setdefault(cell['ranks'], (0, True))
@@ -61,7 +61,7 @@ def bruck_ends(data):
 
 
 def borders(data):
-  """Where the formulas leave what the paper measured."""
+  """The numbers of ranks at which the formulas deviate from the paper's measurements."""
   ends = bruck_ends(data)
   same = [ranks for ranks, end in MEASURED_BORDERS.items() if ends[ranks] == end]
   further = [ranks for ranks, end in MEASURED_BORDERS.items() if ends[ranks] > end]
@@ -71,14 +71,14 @@ def borders(data):
 
 
 def gains(stored, rival, chosen, ranks):
-  """Of each order of the paper the whole time over that of what Quadrille chooses, in the mean of the grids."""
+  """{order of the paper: total time over that of Quadrille's choice, mean of the grids}."""
   panel = next(one for one in stored.data['panels'] if one['ranks'] == ranks)
   orders = [line for line in lines_of(panel) if line.startswith('hint-') and line.endswith(rival)]
   return [statistics.median(speedups(panel, f'{chosen}{rival}', order, 'total_')) for order in orders]
 
 
 def means(stored, slow, fast):
-  """Of each panel and run the geometric mean over the sizes."""
+  """The geometric mean over the sizes, for each panel and run."""
   return [statistics.geometric_mean(run) for plot in range(len(stored.data['plots']))
           for run in zip(*(stored.ratios(plot, slow, fast, size) for size in sizes(stored, plot)))]
 
@@ -107,13 +107,13 @@ def fields_of(found, map_of):
           'bruck': {'borders': borders(json.loads(map_of('map-paper')))}, 'cache-oblivious': {}}
 
 
-# ---- Sentences that have no number ----
+# ---- Sentences without numbers ----
 
-FEW = 8  # ranks, up to which the paper's order gains nothing
+FEW = 8  # the largest number of ranks at which the paper's order gains nothing
 
 
 def is_behind(stored):
-  """Two-phase, in each panel, run and size."""
+  """Whether two-phase is slower than the MPI in all runs, for each panel and size."""
   return [max(stored.ratios(plot, 'mpi', 'two-phase', size)) < 1 for plot in range(len(stored.data['plots'])) for size in sizes(stored, plot)]
 
 
@@ -123,12 +123,12 @@ def is_never_faster(stored):
 
 
 def ends_of(stored, what):
-  """The least and the most of the runs, of the rows that are about `what`."""
+  """The smallest and the largest of the runs, in the rows about `what`."""
   return [tuple(map(float, row.here.rstrip(')').partition('(')[2].split('..'))) for row in stored.rows if what in row.text]
 
 
 def sayings(found, played):
-  """[(page, sentence, whether the data say so)]"""
+  """[(page, sentence, whether the data confirm it)]"""
   bruck = [f'bruck-{number}' for number in (6, 7, 8, 9, 10)]
   basis, eight, copies = found['iso-basis'], found['hint-8'], found['co-copies']
   below = [size for size in sizes(eight) if size < first_ahead(eight, 'streaming', 'temporal')]

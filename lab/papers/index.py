@@ -1,4 +1,4 @@
-"""docs/results/README.md: each figure and table of the papers, with what becomes of its claims, and totals on top."""
+"""docs/results/README.md: each figure and table of the papers with the verdicts on its claims, below totals."""
 
 import collections
 import pathlib
@@ -15,7 +15,7 @@ NO_COUNTERS = f'{NO_MACHINE}: no counters'
 
 
 class Part(typing.NamedTuple):
-  """A figure or a table of a paper: `what` is the names of its data, or why there are none."""
+  """A figure or a table of a paper: `what` names its data, or says why there are none."""
   name: str   # 'figures 12 to 14'
   shows: str
   what: object = ''
@@ -82,7 +82,7 @@ PAPERS = [
 
 
 def counted(rows):
-  """('2', '1', '3 the runs differ, 1 no machine'): those that agree, that disagree, and the others by their reasons."""
+  """('2', '1', '3 the runs differ, 1 no machine'): the numbers of claims that agree, that disagree, and of the others by reason."""
   words = collections.Counter(row.verdict for row in rows if row.is_judged())
   why = collections.Counter(row.reason.partition(':')[0] for row in rows if row.verdict == UNTOLD)
   return str(words['agrees'] or ''), str(words['disagrees'] or ''), ', '.join(f'{why[one]} {one}' for one in REASONS if why[one])
@@ -99,7 +99,7 @@ def where_of(stored):
 
 
 def anchor_of(page, name):
-  """The heading of the page that is about a part, as a link has it."""
+  """The anchor of the heading about a part."""
   text = (HERE / f'{page}.md.in').read_text(encoding='utf-8')
   heading = next(line for line in text.splitlines() if line.startswith('## ') and line[3:].lower().startswith(name))
   return re.sub(r'[^\w\- ]', '', heading[3:].lower()).strip().replace(' ', '-')
@@ -127,7 +127,7 @@ def paper_text(paper, found):
 
 
 def totals(rows):
-  """Verdicts by how they were found."""
+  """The numbers of verdicts by how they were found."""
   judged = [row for row in rows if row.is_judged()]
   kinds = [('agrees', ''), ('disagrees', ''), *((UNTOLD, reason) for reason in REASONS)]
   hows = list(dict.fromkeys([*HOWS, *(row.how for row in judged)]))
@@ -141,13 +141,13 @@ def totals(rows):
 
 
 def more_papers():
-  """Claims on pages that are none of a paper."""
+  """Claims on the pages that belong to no single paper."""
   rows = [[f'[{source}]({page}.md)', how_of(rows), *counted(rows)] for (page, source), rows in rows_elsewhere().items() if page != 'gpu']
   return '### Between nodes\n\n' + pages.table(['', 'how', 'agree', 'disagree', 'cannot be told'], rows)
 
 
 def other_pages():
-  """Pages that are none of a paper, by their headings."""
+  """The pages that belong to no single paper, by their headings."""
   own = {f'{name}.md' for name in (*pages.PAGES, 'README', 'gpu')}
   found = [path for path in sorted(RESULTS.glob('*.md')) if path.name not in own]
   return ''.join(f'- [{path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")}]({path.name})\n' for path in found)
@@ -182,7 +182,7 @@ def problems_of(paper):
 
 
 def without_row(names):
-  """Figures that can be repeated, and have no row; those on GPUs are on a page of their own."""
+  """Repeatable figures without a row, except those on GPUs, which have their own page."""
   used = {name for paper in PAPERS for part in paper.parts if isinstance(part.what, list) for name in part.what}
   return [f'no row of the index has {name}' for name in names if not name.startswith('gpu-') and name.removesuffix('-simulated') not in used]
 

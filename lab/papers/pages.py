@@ -1,10 +1,10 @@
-"""A page of each paper: a template (NAME.md.in) with what the data say in it.
+"""The page of a paper: a template (NAME.md.in), filled from the data.
 
   @data NAME          the files of a figure (simulated, of one machine, over hosts), each with its claims
   @map NAME           a map as text, which `quadrille-lab show --map` draws
-  {field}             a number of the words, which fields.py computes
+  {field}             a number in the text, which fields.py computes
 
-What the words say beside that has no numbers of ours: a line that begins with `Paper:` has the paper's, and `typed` finds others.
+Other text must not have numbers of ours. Lines that begin with `Paper:` have the paper's numbers; `typed` finds other numbers.
 """
 
 import pathlib
@@ -36,7 +36,7 @@ def several(count, what):
 
 
 def where_of(stored):
-  """'simulated', or how many ranks there were, and on what."""
+  """'simulated', or the number of ranks and the machine."""
   data = stored.data
   if 'counts' in data:
     return 'Counted'
@@ -77,7 +77,7 @@ class Page:
   def __init__(self, name, found, lab, fields, sayings=()):
     self.name, self.found, self.lab, self.fields, self.sayings = name, found, lab, fields, sayings
     self.words = (HERE / f'{name}.md.in').read_text(encoding='utf-8')
-    self.used = []  # the files that it shows
+    self.used = []  # the files that the page shows
 
   def expanded(self, line):
     what, _, name = line.partition(' ')
@@ -105,7 +105,7 @@ class Page:
     return wrong
 
 
-# What has digits and is no result.
+# Texts with digits that are not results.
 NO_RESULT = [r'`[^`]*`', r'\]\([^)]*\)', r'\{\w+\}', r'^#.*$', r'^@.*$', r'^Paper: .*$', r'^    .*$', r'(?i:figures?|tables?|equations?|sections?) \d[\d., and to]*',
              r'HPDC \d{4}', r'\b[LXE]\d\b', r'\b[23]D\b', r'P3DFFT', r'MVAPICH2', r'Open MPI \d', r'd = \d', r'\d ranks? on each']
 

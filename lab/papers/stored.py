@@ -1,4 +1,4 @@
-"""The stored figures of the papers, and what becomes of the papers' claims by them."""
+"""The stored figures of the papers, and the verdicts on the papers' claims."""
 
 import json
 import pathlib
@@ -15,13 +15,13 @@ from results import PLAYED, folder_of  # noqa: E402  pylint: disable=wrong-impor
 
 
 class Row(typing.NamedTuple):
-  """A claim of a paper, and what becomes of it by one file."""
+  """A claim of a paper, and the verdict on it by one file."""
   text: str
-  compared: str  # 'torus over mpi'; '' where the text says it
+  compared: str  # 'torus over mpi'; '' if the text names it
   paper: str
-  here: str      # '1.11 (1.05..1.20)': the median, the least and the most of the runs, or of the networks
-  verdict: str   # 'agrees', 'disagrees', 'cannot be told', or that there is no number to compare with
-  reason: str    # why it cannot be told
+  here: str      # '1.11 (1.05..1.20)': median, minimum and maximum of the runs, or of the networks
+  verdict: str   # 'agrees', 'disagrees', 'cannot be told', or the note that there is no number to compare with
+  reason: str    # the reason of 'cannot be told'
   note: str
   how: str
 
@@ -36,7 +36,7 @@ class Row(typing.NamedTuple):
 
 
 class Stored:
-  """A file of data: `place` is where it is below the folder of results."""
+  """A file of data: `place` is its path below the folder of results."""
 
   def __init__(self, path, rows=()):
     self.path, self.name = path, path.stem
@@ -46,7 +46,7 @@ class Stored:
     self.rows = list(rows)
 
   def runs(self, plot, line, size):
-    """The microseconds of each run; of the MPI by the row of any line. `plot` is a part of its title, or its number."""
+    """The microseconds of each run; those of the MPI are in the row of any line. `plot` is the number or a part of the title."""
     plots = self.data.get('plots') or self.data['panels']
     found = plots[plot] if isinstance(plot, int) else next(one for one in plots if plot in one['title'])
     key, us = ('line', 'mpi_us') if line == 'mpi' else ('line', 'us')
@@ -58,7 +58,7 @@ class Stored:
 
 
 def here_of(claim):
-  """As C++ has claims: `here` is the median, between `least` and `most`."""
+  """A claim from the C++ form: `here` is the median, between `least` and `most`."""
   if claim['here'] is None:
     return '-'
   text = f'{claim["here"]:.2f}'
@@ -90,7 +90,7 @@ def rows_elsewhere():
 
 
 def judge_figures(lab, files):
-  """{file: [claim]}, by the program that knows the figures."""
+  """{file: [claim]}, from `quadrille-lab judge`."""
   said = subprocess.run([lab, 'judge', '--json', *map(str, files)], capture_output=True, text=True, check=False)
   if said.returncode:
     raise SystemExit(said.stderr)
@@ -98,7 +98,7 @@ def judge_figures(lab, files):
 
 
 def known_figures(lab):
-  """The names that `bench --figure` knows."""
+  """The names of `quadrille-lab bench --figure`."""
   said = subprocess.run([lab, 'bench', '--figure', '?'], capture_output=True, text=True, check=False).stderr
   return said.partition('known are ')[2].strip().split(', ')
 
@@ -111,7 +111,7 @@ def is_of_a_paper(data):
 
 
 def files_of(results=RESULTS):
-  """Figures and programs of the papers; figures on GPUs have a page of their own."""
+  """Figures and programs of the papers, except figures on GPUs, which have their own page."""
   return [path for path in sorted(results.rglob('*.json')) if is_of_a_paper(json.loads(path.read_text(encoding='utf-8')))]
 
 

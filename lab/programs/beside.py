@@ -1,7 +1,7 @@
-"""Beside the papers: what Quadrille does by itself, or by an algorithm that is asked for, against the MPI, by `quadrille bench`: small
-all-to-alls, all calls inside a node, neighbours, blocks of different sizes over messages; and the copies alone at 64 ranks.
+"""Measurements that repeat no figure of a paper: Quadrille's choice, or a forced algorithm, against the MPI, by `quadrille bench`. They cover small
+all-to-alls, all calls inside a node, neighbours, uneven blocks as messages, and the copies alone at 64 ranks.
 
-A measurement gives what its head says, and its rows."""
+A measurement returns its head and its rows."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from programs.common import in_turns, launch, processors
 from programs.hint import bindings_of_mpis, mpis_at_hand
 
 MPIS = ('Open MPI 4.1', 'MPICH')
-# What a table of this machine says must not count.
+# Ignore a tuning table of this machine.
 SETTINGS = {'QUADRILLE_TUNING': 'none'}
 ASKED_FOR_NOTHING = 'default'
 
@@ -39,7 +39,7 @@ class Case(typing.NamedTuple):
 
 
 def rows_of_run(case, mpi):
-  """What the benchmark keeps of one run."""
+  """The rows of one run of the benchmark."""
   _, launcher, settings, tool = mpi
   with tempfile.NamedTemporaryFile(suffix='.json') as file:
     words = [tool, 'bench', *case.command(), '--json', file.name]
@@ -50,7 +50,7 @@ def rows_of_run(case, mpi):
 
 
 def rows_of_runs(case, mpi, runs):
-  """One of each algorithm and size, of the rows of several runs, which have the same order. `by` has one name if all runs have it."""
+  """One row for each algorithm and size, from the rows of several runs in the same order. `by` has one name if all runs agree."""
   found = []
   for same in zip(*runs):
     by = [row['served_by'] for row in same]
@@ -66,7 +66,7 @@ def name_of(case):
 
 
 def shown(case):
-  """The command line, for a page."""
+  """The command line that the page shows."""
   bound = ' --bind-to core' if case.ranks <= processors() else ''
   settings = ' '.join(f'{name}={value}' for name, value in SETTINGS.items())
   return f'{settings} mpirun -n {case.ranks}{bound} quadrille bench {" ".join(case.command())}'
@@ -82,7 +82,7 @@ def measure_cases(options, cases):
   return {'commands': {name_of(case): shown(case) for case in cases}}, rows
 
 
-# ---- What is measured ----
+# ---- The measurements ----
 
 UNIFORM = ['--distribution', 'uniform']
 

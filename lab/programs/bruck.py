@@ -79,34 +79,34 @@ def claims_11(data):
 
 
 def growth(panel):
-  """Of each run what two-phase gains with the most ranks over what it gains with the fewest."""
+  """For each run, the gain of two-phase with the most ranks over its gain with the fewest."""
   counts = sorted(times(panel, 'MPI'))
   gains = [speedups(panel, 'two-phase', 'MPI', where=lambda ranks, count=count: ranks == count) for count in counts]
   return [most / fewest for fewest, most in zip(gains[0], gains[-1])] if len(counts) > 1 else []
 
 
 def all_ranks(panel):
-  """Ahead or behind, with each number of ranks."""
+  """Faster or slower, for each number of ranks."""
   return [beyond(f'{panel["title"]}, {ranks} ranks: the MPI\'s time {what} over that of two-phase',
                  speedups(panel, 'two-phase', 'MPI', of, lambda count, ranks=ranks: count == ranks))
           for ranks in sorted(times(panel, 'MPI')) for of, what in (('', 'in the exchanges'), ('total_', 'in all'))]
 
 
 def ranked(values):
-  """Their places in order; those of equal ones are the middle of theirs."""
+  """The ranks of the values; equal values share their mean rank."""
   order = sorted(values)
   return [bisect.bisect_left(order, value) + bisect.bisect_right(order, value) for value in values]
 
 
 def rank_correlation(some, others):
-  """Spearman's; 0 where all of one are equal."""
+  """Spearman's correlation; 0 if one side is constant."""
   if len(set(some)) < 2 or len(set(others)) < 2:
     return 0.0
   return statistics.correlation(ranked(some), ranked(others))
 
 
 def each_exchange(panel, line):
-  """[{iteration: us}], one for each run."""
+  """[{iteration: us}], one dictionary for each run."""
   runs = runs_of(panel, line)
   return [{x: us[i] for x, us in runs.items()} for i in range(min(map(len, runs.values())))]
 
@@ -133,7 +133,7 @@ def claims_12(data):
 
 
 def free(options):
-  """Ranks that are taken for nodes of their own run where the launcher lets them."""
+  """Ranks that count as nodes of their own run on any processor that the launcher allows."""
   return bindings(options, fits=False)
 
 

@@ -1,5 +1,5 @@
 """Figures 14 and 15 of the cache-oblivious paper: the FT problem of NPB (examples/ft) and heat transfer (examples/heat2d and
-heat3d), with the MPI's own calls and with the orders of copies; and the copies alone, of which its tables count the misses."""
+heat3d), with the MPI's own calls and with the orders of copies. Also the copies alone, whose misses the paper's tables count."""
 
 import json
 import pathlib
@@ -10,19 +10,19 @@ import tempfile
 from programs.common import NO_MACHINE, NOT_MEASURED, Application, beyond, crowded, each_run, in_turns, judged, launch, processors, speedups, times
 
 LINES = {'MPI': None, 'SH-Naive': 'sh-naive', 'SH-CO': 'sh-co', 'Quadrille': ''}
-# With so many ranks the blocks have these sizes (the paper's): nx * ny * nz * 16 / P^2 bytes.
+# The paper's block sizes for these numbers of ranks: nx * ny * nz * 16 / P^2 bytes.
 CLASSES = {'S': 1 << 10, 'W': 2 << 10, 'A': 32 << 10, 'B': 128 << 10}
 
 
 def run_line(options, ranks, line, collective, words):
-  """What the program printed, natively or under Quadrille; two ranks have a processor each."""
+  """The output of the program, natively or under Quadrille; two ranks have a processor each."""
   algorithm = LINES[line]
   settings = {'QUADRILLE_ALGORITHM': f'{collective}={algorithm}'} if algorithm else {}
   return launch(options.build, ranks, words, settings, bound=ranks <= processors(), under=algorithm is not None)
 
 
 def extents(ranks, block):
-  """Points of a volume that so many ranks divide, whose blocks have so many bytes; x is what is left."""
+  """The points of a volume that the ranks divide, with blocks of this size; x is the remaining factor."""
   y = z = ranks
   x = block // 16
   while x > 256 and y < 8 * ranks:
@@ -38,7 +38,7 @@ def measure_14(options):
     rows = []
     for name, block in CLASSES.items():
       size = 'x'.join(map(str, extents(ranks, block)))
-      # The largest in fewer steps, and without the check of one process, which takes longer than all else.
+      # The largest runs fewer steps, without the check by one process, which would dominate the time.
       words = ['ft', '--size', size, '--iterations', '3' if name == 'B' else '6'] + (['--no-check'] if name in 'AB' else [])
       options.say(f'ft {size}, {ranks} ranks')
       turns = in_turns(LINES, options.runs, lambda line: run_line(options, ranks, line, 'alltoall', words))  # pylint: disable=cell-var-from-loop
@@ -54,11 +54,11 @@ def measure_14(options):
 
 HEATS = (('heat2d', 'alltoallv', (300, 600, 1200)), ('heat3d', 'alltoall', (8, 16, 32)))
 STEPS = 1024  # as in the paper
-CROWDED_STEPS = 64  # with far more ranks than processors, whose steps take a hundred times as long
+CROWDED_STEPS = 64  # for far more ranks than processors, with steps that take a hundred times as long
 
 
 def grid_of(program, ranks):
-  """The paper's grids, 6 x 10 and 3 x 4 x 6, or as even a one."""
+  """The paper's grids, 6 x 10 and 3 x 4 x 6, or the most even one."""
   known = {('heat2d', 60): (6, 10), ('heat3d', 72): (3, 4, 6), ('heat2d', 72): (6, 12), ('heat3d', 60): (3, 4, 5),
            ('heat2d', 2): (1, 2), ('heat3d', 2): (1, 1, 2), ('heat2d', 8): (2, 4), ('heat3d', 8): (2, 2, 2)}
   if (program, ranks) not in known:
@@ -101,7 +101,7 @@ def why_not(ranks, wanted, cores):
 
 
 def claim_of(panels, cores, mpi, beginning, wanted, line, rival, words, number):
-  """Of the panel with the paper's number of ranks, or with the most. What it says of its MPIs is compared with the one at hand."""
+  """Claims about the panel with the paper's number of ranks, or with the most. The installed MPI stands for the paper's MPIs."""
   panel = next((one for one in panels if one['ranks'] == wanted), max(panels, key=lambda one: one['ranks'], default=None))
   if panel is None:
     return judged(words, number, [], reason=f'{NOT_MEASURED}: {beginning}')

@@ -1,4 +1,4 @@
-"""What the figures of whole programs share: how programs are started, rows of times, what was measured where, and verdicts."""
+"""The common parts of the figures of whole programs: starting programs, rows of times, the machine, and verdicts."""
 
 import dataclasses
 import datetime
@@ -15,31 +15,31 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def bindings(options, fits=True):
-  """{which ranks: the processors that each may run on}; with `fits`, those that have a processor each are bound to it."""
+  """{ranks: the processors of each}; with `fits`, ranks that have a processor each are bound to it."""
   return {f'{ranks} ranks': processors_of(options.build, ranks, fits and ranks <= processors()) for ranks in options.counts}
 
 
 @dataclasses.dataclass
 class Application:
-  """One figure. Its data have `panels`, each with `x` (the name of a number of each row), `y`, and `rows` with `line` and, of each run, `us`."""
+  """One figure. Its data have `panels`, each with `x` (a column), `y`, and `rows` with `line` and a `us` for each run."""
   name: str
   title: str
   measure: object  # (Options) -> (how, panels)
   claims: object   # (data) -> [Claim]
-  alone: str = ''  # one process without the MPI: what it is
-  bindings: object = bindings  # (Options) -> {which ranks: their processors}
+  alone: str = ''  # a description, if it is one process without the MPI
+  bindings: object = bindings  # (Options) -> {ranks: their processors}
 
 
 @dataclasses.dataclass
 class Options:
   build: pathlib.Path
-  counts: list  # of ranks
+  counts: list  # numbers of ranks
   runs: int
   say: object = print  # progress
 
 
 def launch(build, ranks, words, settings=None, mpirun=None, bound=False, under=False):
-  """What a program of `build` printed; with `bound`, each rank has a processor of its own, and `under` means under Quadrille."""
+  """The output of a program of `build`. `bound`: each rank has its own processor. `under`: under Quadrille."""
   environment = os.environ | {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1',
                               'OMPI_MCA_rmaps_base_oversubscribe': '1'} | (settings or {})
   mpirun = mpirun or [shutil.which('mpirun.openmpi') or 'mpirun']
@@ -55,7 +55,7 @@ def launch(build, ranks, words, settings=None, mpirun=None, bound=False, under=F
 
 
 def in_turns(lines, runs, run):
-  """{line: what each of its runs gave}; the lines take turns, so that what slows the machine for a while meets all of them."""
+  """{line: the result of each run}. The lines alternate, so that a slow phase of the machine affects all of them."""
   said = {line: [] for line in lines}
   for _ in range(runs):
     for line in lines:
@@ -68,8 +68,8 @@ def processors():
 
 
 def processors_of(build, ranks, bound, mpirun=None, settings=None):
-  """'0-1' if each rank may run on both, '0, 1' if each has one of them. More ranks than there are processors are not bound, and
-  launchers have hung when so many processes ended at once."""
+  """'0-1' if each rank may run on both, '0, 1' if each has one of them. Oversubscribed ranks are not bound, because launchers
+  have hung when many bound processes ended at once."""
   ranks = min(ranks, processors() + 1)
   said = launch(build, ranks, ['/bin/grep', 'Cpus_allowed_list', '/proc/self/status'], settings, mpirun, bound)
   return ', '.join(sorted({line.split()[-1] for line in said.splitlines() if line.startswith('Cpus_allowed_list')}))
@@ -79,12 +79,12 @@ def processors_of(build, ranks, bound, mpirun=None, settings=None):
 
 
 def each_run(seconds, of=''):
-  """The microseconds of each run; `of` is '' or 'total_', for the time of the whole program."""
+  """The microseconds of each run. `of` is '', or 'total_' for the time of the whole program."""
   return {f'{of}us': [one * 1e6 for one in seconds]}
 
 
 def number_of(here, digits=2):
-  """'1.11 (1.05..1.20)': the median of the runs, their least and their most."""
+  """'1.11 (1.05..1.20)': median, minimum and maximum of the runs."""
   if not here:
     return '-'
   text = f'{statistics.median(here):.{digits}f}'
@@ -105,7 +105,7 @@ def lines_of(panel):
 
 
 def speedup(of, against):
-  """By the geometric mean over what both have; None if that is nothing."""
+  """The ratio, by the geometric mean over the common keys; None without a common key."""
   ratios = [against[x] / of[x] for x in of if x in against]
   return statistics.geometric_mean(ratios) if ratios else None
 
@@ -115,7 +115,7 @@ def of_run(runs, number):
 
 
 def speedups(panel, line, rival, of='', where=lambda x: True):
-  """What a rival's time is over that of a line, in each run; [] if one of them is missing."""
+  """The rival's time over the line's time in each run; [] if one of them is missing."""
   ours, theirs = ({x: us for x, us in runs_of(panel, one, of).items() if where(x)} for one in (line, rival))
   count = min((len(us) for us in [*ours.values(), *theirs.values()]), default=0)
   found = [speedup(of_run(ours, i), of_run(theirs, i)) for i in range(count)]
@@ -124,11 +124,11 @@ def speedups(panel, line, rival, of='', where=lambda x: True):
 
 # ---- Verdicts ----
 
-# As in lab/figure/verdict.hpp: a claim cannot be told for one of six reasons, behind which may stand which machine, or why not.
+# As in lab/figure/verdict.hpp: 'cannot be told' has one of six reasons, and details may follow the reason.
 UNTOLD = 'cannot be told'
 RUNS_DIFFER, NETWORKS_DIFFER, NO_OTHER_WAY = 'the runs differ', 'the networks differ', 'could not have come out otherwise'
 NO_MACHINE, NOT_MEASURED, NOT_BUILT = 'no machine', 'not measured', 'not built'
-# How a verdict was found: at the paper's scale, at another one, by simulation.
+# The origin of a verdict: the paper's scale, another scale, or simulation.
 MEASURED, AT_THIS_SCALE, SIMULATED = 'measured', 'at this scale', 'simulated'
 REASONS = (RUNS_DIFFER, NETWORKS_DIFFER, NO_OTHER_WAY, NO_MACHINE, NOT_MEASURED, NOT_BUILT)
 NO_NUMBER = 'no number to compare with'
@@ -141,15 +141,15 @@ A_DIFFERENCE, JUST_ABOVE = 1.1, 1.01
 class Claim(typing.NamedTuple):
   text: str
   paper: str
-  here: list  # a number for each run, or none
+  here: list  # a number for each run, or empty
   verdict: str
-  reason: str = ''  # why it cannot be told; begins with one of REASONS
-  note: str = ''    # on what else the verdict rests
-  scale: str = ''   # where the paper had other numbers of ranks
+  reason: str = ''  # the reason of 'cannot be told'; begins with one of REASONS
+  note: str = ''    # further grounds of the verdict
+  scale: str = ''   # if the paper had other numbers of ranks
 
 
 def bounds_of(paper):
-  """Between which numbers ours agrees; None if the paper has no number."""
+  """The range in which our number agrees; None if the paper has no number."""
   numbers = [float(number) for number in re.findall(r'[0-9]+(?:[.][0-9]+)?', paper)]
   if not numbers:
     return None
@@ -160,7 +160,7 @@ def bounds_of(paper):
   if len(numbers) > 1:
     return numbers[0], numbers[1]
   least, most = numbers[0] / A_QUARTER, numbers[0] * A_QUARTER
-  # No difference here is none of what the paper saw.
+  # No difference here disagrees with a difference in the paper.
   if numbers[0] >= A_DIFFERENCE:
     return max(least, JUST_ABOVE), most
   return (least, min(most, 1 / JUST_ABOVE)) if 0 < numbers[0] <= 1 / A_DIFFERENCE else (least, most)
@@ -174,7 +174,7 @@ def word_of(bounds, here):
 
 
 def judged(text, paper, here, ranks=None, about=None, reason=''):
-  """A claim with its verdict: `about` is the paper's number of ranks, and a `reason` is why it cannot be told."""
+  """A claim with its verdict. `about` is the paper's number of ranks, `reason` the reason of 'cannot be told'."""
   bounds = bounds_of(paper)
   if bounds is None:
     return Claim(text, paper, here, NO_NUMBER)
@@ -186,7 +186,7 @@ def judged(text, paper, here, ranks=None, about=None, reason=''):
 
 
 def with_near_side(claim, near, where):
-  """Falling behind is a crossover only where the same line is ahead on the near side, in each run."""
+  """A line that becomes slower has a crossover only if the same line is faster on the near side in each run."""
   if claim.verdict != 'agrees' or not near or min(near) > 1:
     return claim
   note = f'no crossover: {number_of(near)} {where}'
@@ -194,20 +194,20 @@ def with_near_side(claim, near, where):
 
 
 def beyond(text, here):
-  """A row that the paper does not have."""
+  """A row without a claim of the paper."""
   return judged(BEYOND + text, '-', here)
 
 
 def crowded(ranks, cores):
-  """Why claims about caches and cores cannot be told with more ranks than processors; '' otherwise."""
+  """The reason why oversubscribed runs cannot decide claims about caches and cores; '' otherwise."""
   return f'{NO_MACHINE}: {ranks} ranks shared {cores} processors' if ranks > cores else ''
 
 
-# ---- Where it was measured ----
+# ---- Machine and sources ----
 
 
 def commit_of(build):
-  """That of the sources of a build, with + behind it if they were changed; '' if it is not known."""
+  """The commit of the sources of a build, with a + if they were changed; '' if unknown."""
   header = pathlib.Path(build) / 'lab' / 'generated' / 'lab' / 'commit.hpp'
   found = re.search(r'"([0-9a-f]*\+?)"', header.read_text()) if header.is_file() else None
   return found[1] if found else ''
@@ -219,7 +219,7 @@ def first_line(path):
 
 
 def caches():
-  """['32K', '1024K', '32768K'], without those of instructions."""
+  """['32K', '1024K', '32768K'], without instruction caches."""
   found = sorted(pathlib.Path('/sys/devices/system/cpu/cpu0/cache').glob('index*'))
   return [first_line(one / 'size') for one in found if first_line(one / 'type') != 'Instruction']
 

@@ -1,5 +1,5 @@
-"""What Quadrille costs beside the calls themselves: `malloc` and `free` of a program under it, set-up, and what `quadrille report`
-takes to record."""
+"""The costs of Quadrille outside of the calls: the program's `malloc` and `free`, set-up, and the recording for
+`quadrille report`."""
 
 import json
 import os
@@ -46,8 +46,8 @@ def measure_heap(options):
 # ---- Set-up ----
 
 UNDER = {'MPI': False, 'Quadrille': True}
-# The calls of a new communicator that go to the MPI, the one that sets it up, and some of those after it. The first one pays
-# what the MPI does once.
+# The calls of a new communicator that are forwarded to the MPI, the call that sets it up, and some later ones. The first call
+# pays for the MPI's own set-up.
 FIRST, BEFORE, AT, NEXT, AFTER = 1, range(2, 11), 11, 12, range(13, 21)
 
 
@@ -101,7 +101,7 @@ PROGRAMS = [
 
 
 def recorded(options, ranks, program):
-  """Of one run, on the rank that recorded longest: (seconds it ran, seconds recording took, calls it made)."""
+  """(seconds of the run, seconds of recording, number of calls) of one run, on the rank with the longest recording."""
   with tempfile.TemporaryDirectory() as folder:
     data, page = pathlib.Path(folder) / 'data.json', pathlib.Path(folder) / 'page.html'
     mpirun = [f'{options.build}/bin/quadrille', 'report', '--no-replay', '--data', str(data), '--output', str(page), '--',

@@ -1,5 +1,5 @@
-"""Figure 3 of the HINT paper, STREAM's copy by streaming and ordinary stores, and figures 12 to 18: Alltoall against the MPIs that are
-at hand, at 8, 16 and 32 ranks, and a transform by pencils like P3DFFT's (examples/fft3d) on the paper's grids."""
+"""Figure 3 of the HINT paper, STREAM's copy by streaming and ordinary stores, and figures 12 to 18: Alltoall against the installed
+MPIs, at 8, 16 and 32 ranks, and a pencil transform like P3DFFT's (examples/fft3d) on the paper's grids."""
 
 import json
 import math
@@ -18,7 +18,7 @@ INPUT = ROOT / 'examples' / 'data' / 'anatomical.nii.gz'
 
 
 def mpis_at_hand(build):
-  """(name, launcher, settings, the tool of its ABI) of the MPIs that `make setup` has installed."""
+  """(name, launcher, settings, the tool of its ABI) for each MPI that `make setup` has installed."""
   folder = build.parent
   both = {'openmpi': build / 'bin' / 'quadrille', 'mpich': folder / 'mpich' / 'bin' / 'quadrille'}
   oversubscribed = {'PRTE_MCA_rmaps_default_mapping_policy': ':oversubscribe'}
@@ -42,7 +42,7 @@ LINE_OF = {'default': 'Quadrille', ORDER: ORDER}
 
 
 def bench(ranks, mpi, sizes):
-  """{(line, bytes): seconds} of one run."""
+  """{(line, bytes): seconds} for one run."""
   name, launcher, settings, tool = mpi
   with tempfile.NamedTemporaryFile(suffix='.json') as file:
     words = [tool, 'bench', 'alltoall', '--sizes', sizes, '--algorithms', ','.join(LINE_OF), '--no-ceiling', '--json', file.name]
@@ -66,31 +66,31 @@ def measure_alltoall(options, sizes):
 
 
 def bindings_of_mpis(options, names=None):
-  """Of each MPI, as their launchers bind differently."""
+  """The processors for each MPI, because their launchers bind differently."""
   return {f'{ranks} ranks of {name}': processors_of(options.build, ranks, ranks <= processors(), launcher, settings)
           for name, launcher, settings, _ in mpis_at_hand(options.build) if names is None or name.startswith(names)
           for ranks in options.counts}
 
 
 def ours_on(panel, rival):
-  """The line that the paper's claims are about: HINT's order, or Quadrille's choice where that was not measured."""
+  """The line of the paper's claims: HINT's order, or Quadrille's choice if HINT's order was not measured."""
   return next(line for line in (f'{ORDER} on {rival}', f'Quadrille on {rival}', 'Quadrille') if line in lines_of(panel))
 
 
 def percent_less(panel, line, rival, x, of=''):
-  """By how much less time, in each run."""
+  """The saved part of the time in each run."""
   return [100 * (1 - ours / theirs) for ours, theirs in zip(runs_of(panel, line, of)[x], runs_of(panel, rival, of)[x])]
 
 
 def best_of(panel, line, rival, of=''):
-  """(x, percent in each run) where the median of the gain is the largest."""
+  """(x, percent in each run) at the largest median gain."""
   gains = {x: percent_less(panel, line, rival, x, of) for x in runs_of(panel, line, of)}
   return max(gains.items(), key=lambda gain: statistics.median(gain[1]))
 
 
-# MPIs of the paper, and what stands for them here: HPC-X is an Open MPI, MVAPICH2-X descends from MPICH.
+# The paper's MPIs, and their substitutes here: HPC-X is an Open MPI, MVAPICH2-X descends from MPICH.
 STANDS_FOR = {'Intel MPI': 'Intel MPI', 'MVAPICH2-X': 'MPICH', 'HPC-X': 'Open MPI'}
-# figure, machine, rivals, {ranks: percent by which HINT takes less time at the best size}. "At least" is above.
+# figure, machine, rivals, {ranks: percent of time that HINT saves at the best size}. "At least" is "above" here.
 SMALL_CLAIMS = [(12, 'Cascade Lake', ('Intel MPI', 'MVAPICH2-X'), {8: 'above 67 %', 16: 'above 75 %', 32: 'above 76 %'}),
                 (13, 'Skylake', ('HPC-X', 'MVAPICH2-X'), {8: 'above 78 %', 16: 'above 81 %', 32: 'above 81 %'}),
                 (14, 'AMD', ('HPC-X', 'MVAPICH2-X'), {8: '90 %', 16: '90 %', 32: '90 %', 64: 'above 90 %'})]
@@ -108,7 +108,7 @@ def rivals_here(panel, rival):
 
 
 def claims_against(data, words, ranks, rival, paper):
-  """One for each MPI that stands for a rival."""
+  """A claim for each substitute of a rival."""
   panel = panel_of(data, ranks)
   here = rivals_here(panel, rival) if panel else []
   if not here:
@@ -136,7 +136,7 @@ def claims_alltoall(data, wanted):
 # ---- P3DFFT ----
 
 GRIDS = ('128x256x256', '256x256x512', '256x512x512')
-# (ranks, grid): percent by which the whole takes less time than with a rival; with 32 ranks the best of all grids.
+# (ranks, grid): percent of the total time saved over a rival; with 32 ranks the best of all grids.
 PAPER_18 = {(8, GRIDS[0]): {'Intel MPI': '4.8 %', 'MVAPICH2-X': '3.7 %'}, (8, GRIDS[1]): {'Intel MPI': '15.1 %', 'MVAPICH2-X': '12.2 %'},
             (16, GRIDS[1]): {'Intel MPI': '11.2 %', 'MVAPICH2-X': '13.2 %'}, (16, GRIDS[2]): {'Intel MPI': '22.2 %', 'MVAPICH2-X': '21.9 %'},
             (32, ''): {'Intel MPI': '11 %', 'MVAPICH2-X': '11 %'}}
@@ -145,7 +145,7 @@ ROUND_TRIPS = 4  # timed in each run
 
 
 def grids_of(ranks):
-  """Those that the paper names for so many ranks; the largest takes long."""
+  """The paper's grids for this number of ranks; the largest takes long."""
   return GRIDS[1:] if ranks >= 16 else GRIDS[:2]
 
 
@@ -153,12 +153,12 @@ def points_of(grid):
   return math.prod(map(int, grid.split('x')))
 
 
-# Forced beside what Quadrille chooses: HINT's order everywhere, the two orders that it is compared with on one MPI.
+# Forced in addition to Quadrille's choice: HINT's order on all MPIs, and on one MPI the two orders of the comparison.
 OTHER_ORDERS = ('hint-row', 'hint-column')
 
 
 def lines_18(build):
-  """{line: (MPI, None without Quadrille, else the algorithm that is forced, or '')}"""
+  """{line: (MPI, forced algorithm; '' without one, None without Quadrille)}"""
   lines = {}
   for mpi in mpis_at_hand(build):
     if mpi[0].startswith(MPIS_18):
@@ -168,7 +168,7 @@ def lines_18(build):
 
 
 def transform(mpi, algorithm, ranks, grid):
-  """What a run of fft3d says of its times."""
+  """The times that a run of fft3d printed."""
   _, launcher, settings, tool = mpi
   under = algorithm is not None
   settings = settings | ({'QUADRILLE_ALGORITHM': f'alltoall={algorithm}'} if algorithm else {})
@@ -199,7 +199,7 @@ def measure_18(options):
 
 
 def where_18(panel, grid):
-  """The points of a grid, or None; of any grid with '', those of all."""
+  """The points of a grid, or None; with '' those of all grids."""
   return [points for points in dict.fromkeys(row['points'] for row in panel['rows']) if not grid or points == points_of(grid)]
 
 
@@ -230,7 +230,7 @@ def claims_18(data):
 
 
 def pairs_on(panel, rival):
-  """(ours, its rival): Quadrille's choice against the MPI, and against what is forced on it."""
+  """(ours, its rival): Quadrille's choice against the MPI, and against forced algorithms."""
   chosen = next(line for line in (f'Quadrille on {rival}', 'Quadrille') if line in lines_of(panel))
   forced = [line for line in lines_of(panel) if line.endswith(f' on {rival}') and line != chosen]
   return [(chosen, rival), *((chosen, line) for line in forced)]
@@ -262,7 +262,7 @@ def measure_3(options):
           [{'title': 'STREAM\'s copy', 'x': 'threads', 'y': 'µs of a copy of all', 'rows': rows}])
 
 
-FEW = 4  # threads, up to which streaming stores were behind
+FEW = 4  # the largest number of threads at which streaming stores were slower
 
 
 def claims_3(data):

@@ -1,4 +1,4 @@
-"""Stored results: JSON with a head, and one row a line. What was measured has four significant digits."""
+"""Stored results: JSON with a head, and one row per line. Measured values have four significant digits."""
 
 import json
 import math
@@ -8,7 +8,7 @@ DIGITS = 4
 
 
 def short(value, digits=DIGITS):
-  """The same value with so many digits; lists and objects in depth. Integers stay."""
+  """The value rounded to this number of digits, also inside lists and objects. Integers stay."""
   if isinstance(value, float):
     if not math.isfinite(value) or value == 0:
       return value
@@ -34,7 +34,7 @@ def text_of(head, rows, digits=DIGITS):
 
 
 def nested_text(head, name, parts):
-  """The same of several parts under a name, each with a head and rows of its own."""
+  """The same for several named parts, each with its own head and rows."""
   texts = [text_of({key: value for key, value in part.items() if key != 'rows'}, part['rows']).strip() for part in parts]
   return text_of(head, []).replace('"rows": []', f'{line_of(name)}: [' + ',\n '.join(texts) + ']')
 

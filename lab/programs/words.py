@@ -1,4 +1,4 @@
-"""The words of pages of results, which templates hold: tables, fields, and what words say that the data do not. For lab/papers and
+"""The text of the pages of results, from templates: tables, fields, and the check of the text against the data. For lab/papers and
 bench/pages."""
 
 import re
@@ -10,14 +10,14 @@ def table(head, rows):
 
 
 def typed(words, no_results):
-  """Numbers that somebody typed into a template; `no_results` are patterns of what has digits and is no result."""
+  """Numbers typed into a template; `no_results` are patterns of texts with digits that are not results."""
   left = re.sub('|'.join(no_results), '_', words, flags=re.M)
   return re.findall(r'(?:\S+ ){0,3}\S*\d\S*', ' '.join(left.split()))
 
 
 def problems_of(words, text, fields, sayings, numbers):
-  """Of a template and the page that is made of it. `sayings`: (sentence or its beginning, whether the data say so); `numbers`: what
-  typed() found."""
+  """The errors of a template and its page. `sayings`: (sentence or its beginning, whether the data confirm it); `numbers`: the
+  result of typed()."""
   page = ' '.join(text.split())
   wrong = [f'nobody computes what is typed here: {one}' for one in numbers]
   wrong += [f'no words use {name}' for name in fields if f'{{{name}}}' not in words]
