@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Are Quadrille's calls as quick as before? Runs `quadrille bench` of two builds by turns and compares, row for row,
-what Quadrille takes, the quickest and the median of the turns. The MPI's own, which is the same in both, is the noise.
+"""Compares the times of Quadrille's calls in two builds. Runs `quadrille bench` of both builds in turns and compares
+Quadrille's times row by row, by the minimum and the median of the turns. The times of the MPI's own collective, which
+is the same in both, are the noise floor.
 
     bench/before_after.py BEFORE AFTER --ranks 2 --collective alltoall --sizes 8,2K,128K --json rows.json
     bench/before_after.py BEFORE AFTER --pinned --mixed 2048,4096,8192 --json rows.json   # calls of these sizes in turn
 
-BEFORE and AFTER are folders of builds for the same MPI, such as ../old/build/openmpi and build/openmpi. With --json,
-rows are added to those that the file has.
+BEFORE and AFTER are folders of builds for the same MPI, for example ../old/build/openmpi and build/openmpi. --json
+adds the rows to the file.
 """
 import argparse
 import json
@@ -80,7 +81,7 @@ def mixed_command_of(build, arguments, sizes):
 
 
 def nanoseconds(build, arguments, sizes):
-  """Of a call; the least of the batches of one run."""
+  """The time of a call: the minimum over the batches of one run."""
   environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
                      OMPI_MCA_rmaps_base_oversubscribe='1', QUADRILLE_TUNING='none')
   command = mixed_command_of(build.resolve(), arguments, sizes)
@@ -116,7 +117,7 @@ def median(row, whose=''):
 
 
 def add(path, arguments, rows):
-  """To what the file has of these two builds."""
+  """Adds the rows to the file's rows for these two builds."""
   commits = {name: commit_of(build)[:7] for name, build in (('before', arguments.before), ('after', arguments.after))}
   known = load(path) if path.exists() else {}
   if {name: known.get(name) for name in commits} != commits:
@@ -139,7 +140,7 @@ def main():
   parser.add_argument('after', type=pathlib.Path, nargs='?')
   parser.add_argument('--collective', default='alltoall')
   parser.add_argument('--ranks', type=int, default=2)
-  parser.add_argument('--pinned', action='store_true', help='each rank to a core')
+  parser.add_argument('--pinned', action='store_true', help='bind each rank to a core')
   parser.add_argument('--sizes', default='8,128,2K,8K,32K,128K,512K,2M')
   parser.add_argument('--mixed', help='sizes in bytes with commas: calls of these sizes in turn, and of each size alone')
   parser.add_argument('--turns', type=int, default=3)

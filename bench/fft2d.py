@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures fft2d natively and under Quadrille, by turns; docs/results/inside-a-node.md (bench/pages) shows it.
+"""Measures fft2d natively and under Quadrille, in turns, for docs/results/inside-a-node.md (bench/pages).
 
   fft2d.py --build build/openmpi --ranks 2 --turns 5 --to docs/results/inside-a-node/fft2d-openmpi-2.json -- --weak --repeat 3
 
-Words after `--` are options of fft2d.
+Arguments after `--` are options of fft2d.
 """
 
 import argparse
@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'lab'))
 from programs.common import commit_of, cpu_name  # noqa: E402  pylint: disable=wrong-import-position
 from programs.stored import store  # noqa: E402  pylint: disable=wrong-import-position
 
-# Open MPI asks twice as root, and wants to know that there may be more ranks than processors.
+# Open MPI needs two settings to run as root, and one to exceed the processors.
 FOR_OPEN_MPI = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1',
                 'OMPI_MCA_rmaps_base_oversubscribe': '1'}
 
@@ -37,7 +37,7 @@ def version_of(launcher):
   return f'MPICH {hydra[1]}' if hydra else 'Open MPI ' + re.search(r'(\d+\.\d+\.\d+)', said)[1]
 
 
-# A row has what the ranks waited in the exchange, by the rank that waited least, in the middle, and most.
+# A row has the ranks' time in the exchange: minimum, median and maximum over the ranks.
 WAITS = {'least_s': 'min', 'median_s': 'median', 'most_s': 'max'}
 
 
@@ -55,7 +55,7 @@ def measure(arguments):
   ways = {'mpi': command, 'quadrille': [str(arguments.build / 'bin/quadrille'), 'run', '--', *command]}
   runs = {way: [] for way in ways}
   for turn in range(arguments.turns):
-    # Who comes first changes, in case the one behind is better off.
+    # The order alternates, in case the second run has an advantage.
     for way in sorted(ways, reverse=turn % 2 == 1):
       said = subprocess.run(ways[way], env=dict(os.environ, **FOR_OPEN_MPI), capture_output=True, text=True, check=True)
       runs[way].append(json.loads(said.stdout.splitlines()[-1]))

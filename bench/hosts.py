@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures over hosts that this machine plays (tests/cluster/hosts.py), into docs/results/between-nodes; the page is bench/pages'.
+"""Measures over hosts that this machine plays (tests/cluster/hosts.py), into docs/results/between-nodes; bench/pages writes the page.
 
-    bench/hosts.py measure chosen 3    # what is chosen by itself, beside the MPI's own: so many runs of all layouts with each build
+    bench/hosts.py measure chosen 3    # Quadrille's choice and the MPI's own: 3 runs of all layouts with each build
     bench/hosts.py measure tuna 3      # Bruck of any radix, and its hierarchical form
-    bench/hosts.py measure tuna 3 2x8  # only layouts whose names have this in them
+    bench/hosts.py measure tuna 3 2x8  # only layouts whose names contain 2x8
 
---stored FOLDER names another folder. A file has all runs of a layout. Runs of the same sources are not made again; the first run of
-other sources replaces what the file had.
+--stored FOLDER names another folder. A file has all runs of a layout. Existing runs of the same sources are skipped; the first run of
+other sources replaces those in the file.
 """
 
 import argparse
@@ -26,14 +26,14 @@ from programs.stored import load, store  # noqa: E402  pylint: disable=wrong-imp
 STORED = ROOT / 'docs' / 'results' / 'between-nodes'
 MPIS = ('openmpi', 'mpich')
 
-# ---- What is measured ----
+# ---- The layouts ----
 
 CHOSEN = {'4x4': (4, 4), '2x8': (2, 8), '4x8': (4, 8), '16x1': (16, 1)}  # hosts, ranks on each
 UNIFORM = ['--distribution', 'uniform']
 
 
 def commands_of_chosen(name):
-  """The words of `quadrille bench`, one for each collective. With one rank a host two algorithms are forced, too."""
+  """The arguments of `quadrille bench` for each collective. With one rank per host two algorithms are also forced."""
   if CHOSEN[name][1] == 1:
     what, collectives = (
       ['--sizes', '8,64,128,200,256,512,1K', '--algorithms', 'default,mn-co,spread-out'],
@@ -67,7 +67,7 @@ TUNA = {'openmpi-4x4': (4, 4, FOUR), 'mpich-4x4': (4, 4, FOUR),
 
 
 def layouts(kind):
-  """{name: (MPI, hosts, ranks on each, [words of `quadrille bench`])}; the name is that of the file."""
+  """{name of the file: (MPI, hosts, ranks on each, [arguments of `quadrille bench`])}."""
   if kind == 'chosen':
     return {f'chosen-{mpi}-{name}': (mpi, *CHOSEN[name], commands_of_chosen(name)) for mpi in MPIS for name in CHOSEN}
   return {f'tuna-{name}': (name.split('-')[0], hosts, here,
@@ -91,7 +91,7 @@ def shown(mpi, hosts, here, words):
 
 
 def results_of(mpi, hosts, here, words):
-  """What the benchmark says; without a table, but as if there might be one: so the first calls try."""
+  """The benchmark's rows. No tuning table exists, but one could, so the first calls try candidates."""
   build = ROOT / 'build' / mpi
   launcher = re.search(r'^QUADRILLE_MPIRUN:\w+=(.*)$', (build / 'CMakeCache.txt').read_text(), re.M)[1]
   environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
@@ -124,7 +124,7 @@ def results_of(mpi, hosts, here, words):
 
 
 def runs_in(path, commit):
-  """How many runs of these sources a file has; those of changed sources do not count."""
+  """The number of runs of these sources in a file; runs of changed sources do not count."""
   if not commit or commit.endswith('+') or not path.is_file():
     return 0
   data = load(path)
@@ -132,7 +132,7 @@ def runs_in(path, commit):
 
 
 def with_run(rows, measured):
-  """The rows of a file with one more run, `measured` by the benchmark. `by` has one name if all runs have the same."""
+  """The rows of a file with one more run, `measured` by the benchmark. `by` has one name if all runs agree."""
   found = {
     (row['collective'], row['algorithm'], row['bytes']): {
       **row,
@@ -168,7 +168,7 @@ def with_run(rows, measured):
 
 
 class Layouts:
-  """The files of a folder, and which of them were begun by this program."""
+  """The files of a folder, and those that this program began."""
 
   def __init__(self, folder):
     self.folder, self.begun = pathlib.Path(folder), set()
@@ -181,7 +181,7 @@ class Layouts:
 
 
 def lacking(kind, folder, runs, only=''):
-  """(name, layout) of each run that is not measured yet, run by run: what slows the machine for a while meets all layouts."""
+  """(name, layout) of each missing run. Layouts alternate, so that a slow phase of the machine affects all of them."""
   wanted = {name: layout for name, layout in layouts(kind).items() if only in name and is_built(layout[0])}
   done = {
     name: runs_in(pathlib.Path(folder) / f'{name}.json', commit_of(ROOT / 'build' / layout[0]))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Stores in docs/results/between-nodes/model.json how well the cost model predicts calls that it was not fitted to; the page is
-bench/pages'.
+"""Stores in docs/results/between-nodes/model.json how well the cost model predicts calls to which it was not fitted. bench/pages
+writes the page.
 
     quadrille tune --model ... --output table.json >fit.txt                      # over hosts: tests/cluster/hosts.py
     QUADRILLE_TUNING=table.json quadrille bench alltoall ... --json alltoall.json # other sizes, other algorithms
     bench/model.py TOOL table.json fit.txt alltoall.json alltoallv.json ...
 
-TOOL is `quadrille`: `TOOL explain` is asked about each measured row.
+TOOL is `quadrille`: `TOOL explain` predicts each measured row.
 """
 
 import json
@@ -24,7 +24,7 @@ FITTED = re.compile(r'^\s+(\w+)\s+(\d+)\s+(\S+)\s+([\d.]+)\s+([\d.]+)$')
 
 
 def predicted(tool, table, row, algorithm):
-  """Microseconds; None if the model says nothing of that algorithm."""
+  """The predicted microseconds; None if the model has no prediction for this algorithm."""
   words = [
     tool,
     'explain',
@@ -62,7 +62,7 @@ def row_of(tool, table, row):
 
 
 def fit_of(text):
-  """The rows of what `quadrille tune --model` printed, and its other lines."""
+  """The rows in the output of `quadrille tune --model`, and its other lines."""
   rows, said = [], []
   for line in text.splitlines():
     found = FITTED.match(line)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures collectives as programs call them: whole processes natively and under `quadrille run` by turns.
+"""Measures collectives as programs call them: whole processes, natively and under `quadrille run` in turns.
 
     bench/program_calls.py                                       # heap and private memory, touched, two ranks
     bench/program_calls.py --mpi intel --ranks 8 --memory heap static --touch untouched touched
     bench/program_calls.py --collective alltoallv neighbors-6 --form nonblocking --out build/program_calls.json
 
-Each size has the median over the turns of the MPI's and Quadrille's microseconds for a call and for a step (the call, and the
-program's writing and reading of the buffers), and their ratios, below 1 where Quadrille is faster. `native` is the MPI beside
-itself in the same turns: how far a ratio goes by chance. --out writes one line of JSON a row.
+A row for each size has the microseconds of the MPI and of Quadrille, as medians over the turns, for a call and for a step (the call,
+and the program's writing and reading of the buffers). A ratio below 1 means that Quadrille is faster. `native` compares the MPI with
+itself in the same turns: the noise floor. --out writes JSON, one line per row.
 """
 import argparse
 import datetime
@@ -27,7 +27,7 @@ SIZES = [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 10485
 
 
 def command_of(mpi, ranks):
-  """(build, launcher, environment) for an MPI of this machine. Two ranks have a processor each."""
+  """(build, launcher, environment) for an installed MPI. Two ranks have a processor each."""
   environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', PRTE_ALLOW_RUN_AS_ROOT='1',
                      PRTE_ALLOW_RUN_AS_ROOT_CONFIRM='1')
   two = ranks <= 2
@@ -44,7 +44,7 @@ def command_of(mpi, ranks):
 
 
 def run(command, environment):
-  """{bytes: (microseconds of a call, of a step)}"""
+  """{bytes: (microseconds of a call, microseconds of a step)}"""
   answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
   if answer.returncode != 0:
     sys.exit(f'{" ".join(command)}: exit status {answer.returncode}\n{answer.stderr}')
@@ -53,7 +53,7 @@ def run(command, environment):
 
 
 def measure(arguments, collective, form, memory, touch):
-  """Rows of one setting: a dictionary a size."""
+  """The rows of one setting: a dictionary for each size."""
   build, launcher, environment = command_of(arguments.mpi, arguments.ranks)
   folder = ROOT / 'build' / build / 'bin'
   program = [*launcher, str(folder / 'quadrille_program_calls'), collective, form, memory, touch, str(arguments.seconds),
@@ -100,8 +100,8 @@ def main():
   parser.add_argument('--touch', nargs='+', default=['touched'])
   parser.add_argument('--sizes', nargs='+', type=int, default=SIZES)
   parser.add_argument('--turns', type=int, default=5)
-  parser.add_argument('--seconds', type=float, default=0.05, help='for each size')
-  parser.add_argument('--out', type=pathlib.Path, help='rows are added to those that the file has')
+  parser.add_argument('--seconds', type=float, default=0.05, help='seconds for each size')
+  parser.add_argument('--out', type=pathlib.Path, help='file to which the rows are added')
   arguments = parser.parse_args()
   rows = [row for collective in arguments.collective for form in arguments.form for memory in arguments.memory
           for touch in arguments.touch for row in measure(arguments, collective, form, memory, touch)]
@@ -110,7 +110,7 @@ def main():
 
 
 def add(path, rows):
-  """Adds rows to what the file has; those of the same settings are replaced."""
+  """Adds rows to the file; rows of the same settings are replaced."""
   there = load(path) if path.exists() else {'commands': [], 'rows': []}
 
   def key(row):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures nonblocking and persistent calls beside the MPI's own: those of the C API (bench/requests.cpp), and those under MPI's own
-names (bench/taken.cpp). Into docs/results/as-programs-call/requests.json; the page is bench/pages'.
+"""Compares nonblocking and persistent calls with the MPI's own: those of the C API (bench/requests.cpp), and those under MPI's own
+names (bench/taken.cpp). Writes docs/results/as-programs-call/requests.json; bench/pages writes the page.
 
-    bench/request_calls.py        # 2, 4 and 8 ranks with each build that is there
+    bench/request_calls.py        # 2, 4 and 8 ranks with each existing build
 """
 import os
 import pathlib
@@ -24,7 +24,7 @@ TRIPLE = rf'{NUMBER} \({NUMBER}\.\.{NUMBER}\)'
 
 
 def run(mpi, ranks, program, *before):
-  """What a program of build/MPI/bin printed behind the words `before`, and the command line."""
+  """The output of a program of build/MPI/bin, and the command line; `before` precedes the launcher."""
   launcher = re.search(r'^QUADRILLE_MPIRUN:\w+=(.*)$', (ROOT / 'build' / mpi / 'CMakeCache.txt').read_text(), re.M)[1]
   pinned = ['--bind-to', 'core'] if ranks <= os.cpu_count() else []
   last = ['-n', str(ranks), *pinned, f'build/{mpi}/bin/{program}', str(BATCHES[ranks])]
@@ -53,7 +53,7 @@ def times(text):
 
 
 def api_rows(text):
-  """Of each block size the times, and the ratios with their quartiles."""
+  """The times and the ratios with their quartiles, for each block size."""
   found = re.findall(r'^(\d+) bytes:(.*)\n   ratios:(.*)$', text, re.M)
   return [
     {'bytes': int(size), 'us': times(us), 'ratios': triples(r"\S+/MPI's nonblocking|\S+/\S+", ratios)}
@@ -65,7 +65,7 @@ SHOWN_OF_NAMES = ('nonblocking', 'persistent', 'both', 'MPI both')
 
 
 def names_rows(text):
-  """The same under MPI's names, with what a call takes longer than by the C API, and what a computation hides of it."""
+  """The same under MPI's names, with the extra time of a call over the C API, and the part that a computation hides."""
   found = re.findall(r'^(\d+) bytes:(.*)\n   ratios:(.*)\n   overlap:(.*)$', text, re.M)
   return [
     {
@@ -78,7 +78,7 @@ def names_rows(text):
 
 
 def completion_rows(text):
-  """Nanoseconds that a function takes longer that completes the MPI's own requests."""
+  """The extra nanoseconds of functions that complete the MPI's own requests."""
   return [
     {'call': name, 'more_ns': more}
     for name, more in (

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Simulates 256 nodes of 128 ranks, and judges the simulation by times that were measured. Into docs/results/between-nodes; the page
-is bench/pages'.
+"""Simulates 256 nodes of 128 ranks, and judges the simulation by measured times. Writes into docs/results/between-nodes; bench/pages
+writes the page.
 
-    bench/scale.py fit         # scale-fit.json: constants of the test bed, and what was not fitted
-    bench/scale.py simulate    # scale-NETWORK-COLLECTIVE.json, by build/openmpi/bin/quadrille-lab; or some of them, by their names:
+    bench/scale.py fit         # scale-fit.json: constants of the test bed, and the times that were not fitted
+    bench/scale.py simulate    # scale-NETWORK-COLLECTIVE.json, by build/openmpi/bin/quadrille-lab; names select some of them:
                                # simulate scale-hdr-alltoall
 """
 import json
@@ -23,16 +23,16 @@ LAB = ROOT / 'build' / 'openmpi' / 'bin' / 'quadrille-lab'
 
 # ---- The judgement ----
 
-# Layouts that were measured (hosts, ranks on each), and the algorithms whose times are fitted. The others are judged.
+# The measured layouts (hosts, ranks on each), and the algorithms to whose times the constants are fitted. The others judge the fit.
 BEDS = {'openmpi-16x1': (16, 1), 'openmpi-4x4': (4, 4)}
 FITTED = {'two-phase-bruck:radix=2', 'spread-out', 'two-phase-bruck:radix=16', 'leaders:leaders=1', 'tuna-hierarchical:radix=2'}
-# What may be fitted, from where on, in nanoseconds. One machine with two processors plays all hosts.
+# The fitted constants and their initial values, in nanoseconds. One machine with two processors plays all hosts.
 START = {'latency': 20000, 'overhead': 8000, 'overhead_byte': 0.3, 'near_latency': 500, 'near_overhead': 5000, 'near_byte': 0.3,
          'copied_block': 300, 'copied_byte': 0.2, 'shared_block': 300, 'shared_byte': 0.3, 'fence': 5000, 'turn': 3000,
          'eager': 65536, 'near_eager': 4096}
-# Between hosts there is a bridge in the kernel of one machine: what takes longer is a wait for processors.
+# A bridge in the kernel of one machine connects the hosts: longer times are waits for processors.
 MOST = {'latency': 30000}
-# Other places to start from: where waits cost more, and messages less.
+# Other initial values: more expensive waits, and cheaper messages.
 STARTS = [{}, {'turn': 20000, 'overhead': 3000}, {'turn': 10000, 'overhead': 5000, 'latency': 1000, 'near_overhead': 2000},
           {'turn': 15000, 'overhead': 8000, 'latency': 30000}]
 KEPT_FIXED = {'eager', 'near_eager'}
@@ -49,7 +49,7 @@ def measured():
 
 
 def as_it_was(algorithm):
-  """When these times were measured, data of up to 1024 bytes travelled with their sizes; now more do."""
+  """At the time of these measurements data of up to 1024 bytes were sent with their sizes; today the limit is larger."""
   carried = algorithm.split(':')[0] in ('two-phase-bruck', 'mn-co', 'tuna-hierarchical')
   return f'{algorithm}{"," if ":" in algorithm else ":"}eager=1024' if carried else algorithm
 
@@ -75,13 +75,13 @@ def all_simulated(network, data, only, folder):
 
 
 def distance(data, there):
-  """The mean of squares of logarithms of simulated over measured."""
+  """The mean square of the logarithms of simulated over measured."""
   errors = [math.log(us / data[layout][key]) ** 2 for layout, times in there.items() for key, us in times.items()]
   return sum(errors) / len(errors)
 
 
 def climb(network, data, folder):
-  """One constant after the other, up and down, by smaller and smaller factors."""
+  """Varies one constant after the other, up and down, by decreasing factors."""
   best, step = distance(data, all_simulated(network, data, FITTED, folder)), 4.0
   while step > 1.05:
     better = False
@@ -129,7 +129,7 @@ OURS = {
                   'recursive-doubling', 'ring'],
 }
 SIZES = {'alltoall': '8,64,256,512,1K,4K', 'alltoallv': '8,64,256,512,1K,4K', 'allgather': '8,64,512,4K'}
-# All collectives on the first, the all-to-all on the others.
+# All collectives on the first network, the all-to-all on the others.
 NETWORKS = ['slingshot', 'slingshot:fast', 'slingshot:slow', 'hdr']
 CASES = [(NETWORKS[0], collective) for collective in OURS] + [(network, 'alltoall') for network in NETWORKS[1:]]
 
@@ -139,7 +139,7 @@ def path_of(network, collective):
 
 
 def words_of(network, collective):
-  # What takes longest, and on any network as long as what Open MPI sends at once, is left out of the ranges.
+  # Only the first network has `single-copy`: it is the slowest, and takes as long as Open MPI's concurrent messages on any network.
   ours = [one for one in OURS[collective] if network == NETWORKS[0] or one != 'single-copy']
   uneven = ['--distribution', 'uniform'] if collective == 'alltoallv' else []
   return ['simulate', collective, *uneven, '--ranks', str(RANKS), '--per-node', str(HERE), '--sizes', SIZES[collective], '--network',
@@ -147,7 +147,7 @@ def words_of(network, collective):
 
 
 KEPT = ['name', 'bytes', 'us', 'turns', 'rival_says', 'why_not', 'bytes_between_nodes', 'messages_between_nodes', 'copied_bytes']
-DIGITS = 7  # of what is simulated: it is the same on every machine
+DIGITS = 7  # of simulated times, which are equal on every machine
 
 
 def simulate():

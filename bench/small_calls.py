@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What a call costs that goes to the MPI, or that makes a communicator: natively, with QUADRILLE=off and under
-Quadrille, by turns. Prints the least time of a call, CPU time and context switches, and what they are of native.
+"""Measures calls that are forwarded to the MPI or that create a communicator: natively, with QUADRILLE=off and under
+Quadrille, in turns. Prints the minimum time of a call, CPU time and context switches, and their ratios to native.
 
-    bench/small_calls.py graph -n 4               # make a graph of neighbours, call once, free it
-    bench/small_calls.py self pass ialltoall -n 2 # a communicator of one rank; a call that is passed on
+    bench/small_calls.py graph -n 4               # create a graph of neighbours, call once, free it
+    bench/small_calls.py self pass ialltoall -n 2 # a communicator of one rank; forwarded calls
     bench/small_calls.py 4096 8192 -n 2           # buffers at the start of a page
     bench/small_calls.py 8 ask --driver build/openmpi/lib/standin-cuda/libcuda.so.1
-                                                  # also with a driver of a device loaded; what it costs by itself
+                                                  # also with a GPU driver loaded; `ask` is the driver's own cost
 
-small_calls.cpp lists the calls. `pass` and `ialltoall` go to the MPI.
+small_calls.cpp lists the calls. `pass` and `ialltoall` are forwarded to the MPI.
 """
 import argparse
 import os
@@ -20,7 +20,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WAYS = ['native', 'off', 'quadrille']
-DRIVER = 'driver'  # as 'quadrille', and the program has loaded one
+DRIVER = 'driver'  # like 'quadrille', and the program has loaded a driver
 
 
 def launcher_of(build):
@@ -29,7 +29,7 @@ def launcher_of(build):
 
 
 def run(way, call, arguments, build):
-  """One run's numbers: nanoseconds, CPU microseconds, context switches; each of a call."""
+  """The numbers of one run, per call: nanoseconds, CPU microseconds, context switches."""
   command = [launcher_of(build), '-n', str(arguments.n), str(build / 'bin' / 'quadrille_small_calls'), call,
              str(arguments.batches), str(arguments.calls)]
   if way == DRIVER or call == 'ask':
@@ -55,8 +55,8 @@ def main():
   parser.add_argument('--build', default='build/openmpi')
   parser.add_argument('--turns', type=int, default=9)
   parser.add_argument('--batches', type=int, default=50)
-  parser.add_argument('--calls', type=int, default=1000, help='in a batch')
-  parser.add_argument('--driver', help="CUDA's, or a stand-in of it")
+  parser.add_argument('--calls', type=int, default=1000, help='calls in a batch')
+  parser.add_argument('--driver', help="library of CUDA's driver, or of a stand-in")
   arguments = parser.parse_args()
   build = ROOT / arguments.build
   ways = WAYS + [DRIVER] if arguments.driver else WAYS

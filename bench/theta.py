@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fits constants of the network `theta` to some of the numbers that Fan et al. (HPDC 2022) publish of Theta, and judges it by the others.
-The page docs/results/between-nodes.md (bench/pages) has both.
+"""Fits constants of the network `theta` to some of the numbers that Fan et al. (HPDC 2022) publish for Theta, and judges the network by
+the others. docs/results/between-nodes.md (bench/pages) shows both.
 
     bench/theta.py fit LAB     # docs/results/between-nodes/theta.json, by build/openmpi/bin/quadrille-lab; some minutes
-    bench/theta.py judge LAB   # what NUMBERS has and the stored data lack, on what is fitted there already; seconds
+    bench/theta.py judge LAB   # adds the NUMBERS that the stored data lack, with the stored fit; seconds
 
-What is fitted stands in lab/simulate/network.cpp, too; tests/lab/bruck_simulated_test.cpp holds both together.
+lab/simulate/network.cpp has the same constants; tests/lab/bruck_simulated_test.cpp compares both.
 """
 import concurrent.futures
 import json
@@ -21,11 +21,11 @@ sys.path.insert(0, str(ROOT / 'lab'))
 from programs.stored import nested_text  # noqa: E402  pylint: disable=wrong-import-position
 
 STORED = ROOT / 'docs' / 'results' / 'between-nodes' / 'theta.json'
-HERE = 64  # ranks a node, as the paper's
+HERE = 64  # ranks per node, as in the paper
 
-# ---- What the paper says ----
+# ---- The paper's numbers ----
 
-# Our schedules for the paper's lines; its Cray MPI descends from MPICH, which takes this for an Alltoallv.
+# Our schedules for the paper's lines; its Cray MPI descends from MPICH, which uses this one for Alltoallv.
 LINES = {'two-phase': 'two-phase-bruck:radix=2,eager=0', 'padded': 'padded-bruck:radix=2', 'MPI': 'waitall-stride:stride=32'}
 
 
@@ -35,7 +35,7 @@ def milliseconds(line, ranks, size, ms, fitted=False):
 
 
 def faster(fast, slow, ranks, size, percent, fitted=False):
-  """Both readings of "x% faster": it gets done x% more, or takes x% less time."""
+  """Both readings of "x% faster": x% more work in the same time, or x% less time."""
   return {'what': f'{slow} over {fast}, {ranks:,} ranks, N = {size}', 'lines': [fast, slow], 'ranks': ranks, 'bytes': size,
           'paper': [round(1 + percent / 100, 4), round(1 / (1 - percent / 100), 4)], 'fitted': fitted}
 
@@ -45,14 +45,13 @@ def as_fast(fast, slow, ranks, size, fitted=False):
 
 
 def border(fast, slow, ranks, size):
-  """One is ahead of the other up to this size, and not at twice it."""
+  """One line is faster than the other up to this size, but not at twice the size."""
   return [{**faster(fast, slow, ranks, bytes, 0), 'paper': paper} for bytes, paper in ((size, [1, None]), (2 * size, [None, 1]))]
 
 
-# (ranks, up to which N two-phase is ahead of the MPI): figure 9.
+# (ranks, largest N at which two-phase is faster than the MPI): figure 9.
 BORDERS = [(256, 1024), (512, 1024), (1024, 1024), (2048, 1024), (4096, 1024), (8192, 512), (16384, 256), (32768, 128)]
-# The times of an Alltoallv that the paper gives, and what it says in percent (its section 4.1), that both are as fast with N = 1,024
-
+# The paper's times of an Alltoallv, and its comparisons (section 4.1): in percent, and that both are equal at N = 1,024.
 NUMBERS = [milliseconds('two-phase', 128, 64, 0.47, True), milliseconds('two-phase', 4096, 512, 91.6, True),
            faster('two-phase', 'MPI', 512, 256, 50.1, True), faster('two-phase', 'MPI', 8192, 64, 39.8, True),
            as_fast('two-phase', 'MPI', 4096, 1024, True),
@@ -60,13 +59,14 @@ NUMBERS = [milliseconds('two-phase', 128, 64, 0.47, True), milliseconds('two-pha
            faster('two-phase', 'MPI', 1024, 256, 38.5), faster('two-phase', 'MPI', 2048, 256, 35.8),
            faster('two-phase', 'MPI', 4096, 256, 30.8), faster('padded', 'two-phase', 1024, 16, 28.7),
            faster('padded', 'MPI', 1024, 16, 60.0),
-           # Of 4,096 ranks N = 1,024 is fitted.
+           # With 4,096 ranks, N = 1,024 is fitted.
            *(one for ranks, size in BORDERS for one in border('two-phase', 'MPI', ranks, size) if (ranks, one['bytes']) != (4096, 1024)),
            *(one for ranks in (128, 256) for one in border('padded', 'two-phase', ranks, 128))]
 
 # ---- The fit ----
 
-# What is fitted, from where on, in nanoseconds; and what is fixed. A message inside a node costs a core as much as one outside.
+# The fitted constants with their initial values in nanoseconds, and the fixed ones. A message costs a core the same inside and outside
+# of a node.
 WAYS = {
     'one price for a byte': {
         'start': {'overhead': 3500, 'gap_byte': 0.3, 'copied_block': 150, 'copied_byte': 2},
@@ -75,7 +75,7 @@ WAYS = {
         'start': {'overhead': 1600, 'overhead_byte': 40, 'copied_block': 90, 'copied_byte': 5.5},
         'fixed': {'gap_byte': 0.1, 'eager': 1024}},
 }
-# Not farther from the start than by this: what copies and messages cost a core is known as far as that.
+# The largest factor from the initial values: the costs of copies and messages on a core are known within this factor.
 FARTHEST = 3
 CHOSEN = 'a price for bytes of short messages'
 
@@ -101,9 +101,9 @@ class Simulation:
     return json.loads((folder / 'out.json').read_text())
 
   def numbers(self, network, wanted):
-    """What comes out for each of the paper's numbers."""
+    """The simulated value for each of the paper's numbers."""
     points = {(line, one['ranks'], one['bytes']) for one in wanted for line in one['lines']}
-    # The longest first.
+    # The longest simulations first.
     points = sorted(points, key=lambda point: (point[0] != 'MPI', -point[1], point[0], point[2]))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
       us = dict(zip(points, pool.map(lambda point: self.run(network, *point)['rows'][0]['us'], points)))
@@ -112,7 +112,7 @@ class Simulation:
 
 
 def factor_of(paper, number):
-  """How far a number is from the nearest reading: 1 if between both."""
+  """The distance of a number from the nearest reading; 1 between both."""
   low, high = paper
   if low is not None and number < low:
     return low / number
@@ -120,12 +120,12 @@ def factor_of(paper, number):
 
 
 def distance(wanted, found):
-  """The mean of squares of logarithms."""
+  """The mean square of the logarithms."""
   return sum(math.log(factor_of(one['paper'], number)) ** 2 for one, number in zip(wanted, found)) / len(wanted)
 
 
 def climb(simulation, way):
-  """One constant after the other, up and down, by smaller and smaller factors."""
+  """Varies one constant after the other, up and down, by decreasing factors."""
   fitted = [one for one in NUMBERS if one['fitted']]
   network = {key: value for key, value in {**simulation.assumed, **way['fixed'], **way['start']}.items() if key != 'name'}
   best, step = distance(fitted, simulation.numbers(whole(network), fitted)), 1.3

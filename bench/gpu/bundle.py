@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gathers all that `gpu_report` needs on a bare machine: Quadrille as in its wheel, an MPI that takes a device's memory, and
-the programs of this folder. Only Python 3 and glibc must be there.
+"""Collects everything that `gpu_report` needs on a bare machine: Quadrille from its wheel, an MPI that supports device memory,
+and the programs of this folder. The machine needs only Python 3 and glibc.
 
   bundle.py --wheel FILE.whl --venvs build --mpi openmpi --out build/device-bundle        Open MPI 5 with UCX
   bundle.py --wheel FILE.whl --venvs build --mpi intel --out build/device-bundle-intel    Intel MPI
@@ -15,12 +15,12 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 MOST_MIB = 55
 PROGRAMS = ('gpu_report.py', 'probe.py', 'driver.py', 'steps.py', 'verdicts.py')
-# Of an MPI's folder; links of libraries are followed, so only the names that loaders ask for are taken.
+# Files of an MPI's folder. Links are followed, so only the library names that loaders request are copied.
 OPENMPI = ('bin/mpirun', 'bin/mpiexec', 'bin/prte*', 'bin/ompirun_wrapper', 'bin/ompi_info', 'etc/*', 'lib/*.so.*', 'lib/openmpi/**/*.so*',
            'share/openmpi/**/*', 'share/pmix/**/*', 'share/prte/**/*')
-# For networks that are not used: messages go by UCX.
+# Left out: other networks, because messages use UCX.
 NEEDLESS = ('libfabric',)
-# In one folder with what its wheel brings along, which its libraries look for beside them.
+# In one folder with the other files of its wheel, which its libraries search beside themselves.
 UCX = ('libucx/lib/libuc?.so.0', 'libucx/lib/ucx/libuct_cuda.so.0', 'libucx/lib/ucx/libucm_cuda.so.0', 'libucx/lib/ucx/libuct_cma.so.0',
        'libucx*.libs/*')
 INTEL = ('bin/mpirun', 'bin/mpiexec.hydra', 'bin/hydra_*', 'lib/libmpi.so.12', 'lib/libfabric.so.1', 'lib/libshm-fi.so',
@@ -28,7 +28,7 @@ INTEL = ('bin/mpirun', 'bin/mpiexec.hydra', 'bin/hydra_*', 'lib/libmpi.so.12', '
          'opt/mpi/etc/tuning_emr_shm.dat', 'opt/mpi/etc/tuning_skx_shm.dat', 'opt/mpi/etc/tuning_icx_shm.dat',
          'opt/mpi/libfabric/lib/libfabric.so.1', 'share/doc/mpi/licensing/**/*')
 
-# $HERE is the bundle's folder. Several processes share a GPU, and there may be fewer processors than ranks.
+# $HERE is the bundle's folder. Several processes share a GPU, and ranks may exceed processors.
 SETTINGS = {
     'openmpi': '''export PATH="$HERE/mpi/bin:$PATH"
 export LD_LIBRARY_PATH="$HERE/ucx/libucx/lib:$HERE/mpi/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -36,7 +36,7 @@ export UCX_MODULE_DIR="$HERE/ucx/libucx/lib/ucx" UCX_TLS=sm,self,cuda UCX_WARN_U
 export OMPI_MCA_pml=ucx OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-# It does not say that it takes such memory, though with UCX it does.
+# Open MPI does not report support for device memory, although it has it with UCX.
 export QUADRILLE_MPI_DEVICE="${QUADRILLE_MPI_DEVICE:-1}"
 ''',
     'intel': '''export PATH="$HERE/mpi/bin:$PATH" I_MPI_ROOT="$HERE/mpi" I_MPI_FABRICS=shm
@@ -45,7 +45,7 @@ export I_MPI_OFFLOAD=1 I_MPI_OFFLOAD_MODE=cuda I_MPI_OFFLOAD_CUDA_LIBRARY=libcud
 export QUADRILLE_MPI_DEVICE="${QUADRILLE_MPI_DEVICE:-1}"
 '''}
 START = '''#!/bin/sh
-# Starts gpu_report with the programs of this folder: see ./gpu_report --help.
+# Starts gpu_report with the programs of this folder; see ./gpu_report --help.
 HERE="$(cd "$(dirname "$0")" && pwd)"
 {settings}export GPU_REPORT_QUADRILLE="$HERE/quadrille/bin/quadrille-{abi}" GPU_REPORT_LAB="$HERE/quadrille/bin/quadrille-lab-{abi}"
 exec python3 "$HERE/gpu/gpu_report.py" "$@"
@@ -53,7 +53,7 @@ exec python3 "$HERE/gpu/gpu_report.py" "$@"
 
 
 def take(source, patterns, target, needless=()):
-  """Copies files, but for those in folders that are needless; what a link leads to is copied once for each name."""
+  """Copies files, except those in unneeded folders. The target of a link is copied for each name."""
   taken = []
   for pattern in patterns:
     for file in sorted(source.glob(pattern)):
@@ -67,7 +67,7 @@ def take(source, patterns, target, needless=()):
 
 
 def unpack(wheel, abi, target):
-  """Of the wheel what one ABI needs."""
+  """Extracts the files for one ABI from the wheel."""
   other = 'mpich' if abi == 'openmpi' else 'openmpi'
   with zipfile.ZipFile(wheel) as archive:
     for entry in archive.infolist():
@@ -87,7 +87,7 @@ def mib(folder):
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('--wheel', type=pathlib.Path, required=True)
-  parser.add_argument('--venvs', type=pathlib.Path, required=True, help='the folder that `make setup` puts the MPIs into')
+  parser.add_argument('--venvs', type=pathlib.Path, required=True, help='folder into which `make setup` installs the MPIs')
   parser.add_argument('--mpi', choices=sorted(SETTINGS), default='openmpi')
   parser.add_argument('--out', type=pathlib.Path, required=True)
   options = parser.parse_args()

@@ -1,5 +1,5 @@
-"""CUDA's driver by ctypes: as much of it as the probe needs. No toolkit, and nothing of Quadrille, so what it finds does
-not depend on what it is found for."""
+"""The part of CUDA's driver that the probe needs, through ctypes. It uses neither a toolkit nor Quadrille, so that its results
+are independent of Quadrille."""
 
 import ctypes
 import time
@@ -10,7 +10,7 @@ OPEN_LAZILY = 1    # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
 
 class Refused(Exception):
-  """The driver has refused a call."""
+  """The driver refused a call."""
 
 
 class IpcHandle(ctypes.Structure):
@@ -18,7 +18,7 @@ class IpcHandle(ctypes.Structure):
 
 
 class Driver:
-  """One device, in its primary context. All calls are for the thread that has made it."""
+  """One device, in its primary context. All calls belong to the thread that created the object."""
 
   def __init__(self, device=0):
     try:
@@ -49,7 +49,7 @@ class Driver:
       self.library.cuGetErrorName(error, ctypes.byref(text))
       raise Refused(f'{name}: {(text.value or b"?").decode()} ({error})')
 
-  # ---- What there is ----
+  # ---- Properties ----
 
   def name(self):
     text = ctypes.create_string_buffer(256)
@@ -62,7 +62,7 @@ class Driver:
     return f'{number.value // 1000}.{number.value % 1000 // 10}'
 
   def memory(self):
-    """Free and all bytes of the device."""
+    """(free bytes, total bytes) of the device."""
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     self.call('cuMemGetInfo_v2', ctypes.byref(free), ctypes.byref(total))
     return free.value, total.value
@@ -78,7 +78,7 @@ class Driver:
     self.call('cuMemFree_v2', ctypes.c_uint64(address))
 
   def pin(self, size):
-    """Memory of the host that the device's engines reach."""
+    """Pinned host memory, which the device's engines access."""
     address = ctypes.c_void_p()
     self.call('cuMemHostAlloc', ctypes.byref(address), ctypes.c_size_t(size), SHARED_BY_ALL)
     ctypes.memset(address.value, 1, size)
@@ -126,11 +126,11 @@ class Driver:
     self.call('cuStreamSynchronize', stream)
 
   def copy(self, to, of, size, stream):
-    """Whatever the two addresses are of."""
+    """A copy between any two kinds of memory."""
     self.call('cuMemcpyAsync', ctypes.c_uint64(to), ctypes.c_uint64(of), ctypes.c_size_t(size), stream)
 
   def graph(self, copies):
-    """A graph of copies inside the device, (to, from, size) each, none of which waits for another."""
+    """A graph of independent copies (to, from, size) inside the device."""
     graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
     self.call('cuGraphCreate', ctypes.byref(graph), 0)
     context = ctypes.c_void_p()
@@ -147,7 +147,7 @@ class Driver:
     self.call('cuGraphLaunch', executable, stream)
 
   def seconds(self, work, streams, batches=7, least=5e-3):
-    """The median time of `work`, which puts something into the streams; as often in a batch as takes `least` seconds."""
+    """The median time of `work`, which enqueues operations into the streams; a batch takes at least `least` seconds."""
     def batch(times):
       begin = time.perf_counter()
       for _ in range(times):

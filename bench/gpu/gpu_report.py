@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Finds out what a machine with GPUs can do, and measures Quadrille there beside the MPI.
+"""Probes a machine with GPUs, and measures Quadrille and the MPI on it.
 
-  gpu_report --probe              what the machine can do and what it refuses; less than 3 minutes
-  gpu_report                      the same, then all that is measured; an hour and more
-  gpu_report --steps check,small  of what is measured that whose name begins so
-  gpu_report --list               the names
+  gpu_report --probe              what the machine supports and what it refuses; less than 3 minutes
+  gpu_report                      the same, then all measurements; an hour or more
+  gpu_report --steps check,small  only the steps whose names begin with these words
+  gpu_report --list               the names of the steps
 
-Each step ends after --minutes at most. What was found is in --out after each step: report.json has all, log.txt what was
-printed, report.md the figures that are to be reached, with verdicts. With --resume what is already there is not done
-again, so a run that was cut off goes on.
+Each step ends after --minutes at most. --out has the results after each step: report.json has all data, log.txt the output,
+report.md the aims with verdicts. --resume skips finished steps, so that an interrupted run continues.
 """
 
 import argparse
@@ -30,8 +29,8 @@ import verdicts
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-# What is kept of a row, where it says something; `served_by` if that is not the algorithm itself, and what bounds a call where the step
-# is about that.
+# The stored columns of a row, if they have a value; `served_by` if another algorithm served the call, and the bounds of a call in steps
+# about them.
 KEPT = ('bytes', 'algorithm', 'served_by', 'path', 'errors', 'mpi_us', 'quadrille_us', 'ratio', 'quadrille_p99_us', 'batches', 'ceiling_us',
         'ceiling_part', 'ceiling_by')
 
@@ -50,7 +49,7 @@ def kept_row(row, bounded):
 
 
 def kept_data(name, data):
-  """Of the data of a step; figures have a form of their own."""
+  """The rows in the data of a step; figures have their own form."""
   if 'rows' not in data:
     return data
   rows, header = data['rows'], data['header']
@@ -59,7 +58,7 @@ def kept_data(name, data):
 
 
 def text_of(found):
-  """A step's facts in a line, and each of its rows."""
+  """A step as text: its facts in a line, and a line for each row."""
   def line(value):
     return json.dumps(value, ensure_ascii=False, separators=(',', ':'))
   steps = []
@@ -72,7 +71,7 @@ def text_of(found):
 
 
 class Report:
-  """What was found so far, on disk after each step."""
+  """The results so far, on disk after each step."""
 
   def __init__(self, folder, resume):
     self.folder = folder
@@ -103,23 +102,23 @@ def signal_all(process, number):
     pass
 
 
-PATIENCE = ((signal.SIGTERM, 10), (signal.SIGKILL, 5))  # seconds that the launcher has to end its ranks, then they themselves
+PATIENCE = ((signal.SIGTERM, 10), (signal.SIGKILL, 5))  # seconds for the launcher to end its ranks, then for the ranks
 
 
 def end(process):
-  """Ends a launcher with its ranks. What it printed, if all that hold its output have ended."""
+  """Ends a launcher with its ranks. Returns its output, if all holders of the pipe have ended."""
   for number, patience in PATIENCE:
     signal_all(process, number)
     try:
       return process.communicate(timeout=patience)[0]
     except subprocess.TimeoutExpired:
       pass
-  process.stdout.close()  # a rank of a process group of its own may hold the other end
+  process.stdout.close()  # a rank in another process group may hold the other end
   return ''
 
 
 def run(command, settings, seconds):
-  """(exit status, what was printed, seconds). What it has started ends with it."""
+  """(exit status, output, seconds). Processes that the command has started end with it."""
   begin = time.monotonic()
   with subprocess.Popen(command, env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                         errors='replace', start_new_session=True) as process:
@@ -134,7 +133,7 @@ def run(command, settings, seconds):
 
 
 def read_data(file):
-  """What a step wrote; nothing of one that died on the way."""
+  """The data that a step wrote; empty if the step died."""
   try:
     return json.loads(file.read_text())
   except json.JSONDecodeError:
@@ -152,7 +151,7 @@ class Runner:
       if way is not None:
         settings.update(plan.openmpi_way(step.against, way))
       elif verdicts.were_ways_tried(self.report.found['steps'], step.against, step.ranks):
-        # None took such memory: the MPI gets memory of the host, and its messages may still go straight.
+        # No way supports device memory: the MPI's collectives get host memory; its messages may still support device memory.
         settings['QUADRILLE_MPI_DEVICE'] = 'messages'
     return settings
 
@@ -183,7 +182,7 @@ class Runner:
 
 
 def is_hydra(mpirun):
-  """Is it the launcher of MPICH or Intel MPI, which know nothing of Open MPI's settings?"""
+  """Whether this is the launcher of MPICH or Intel MPI, which lack Open MPI's settings."""
   try:
     said = subprocess.run([mpirun, '--version'], capture_output=True, text=True, timeout=60, check=False).stdout
   except (OSError, subprocess.TimeoutExpired):
@@ -197,16 +196,16 @@ def wanted(step, options):
 
 def arguments():
   parser = argparse.ArgumentParser(prog='gpu_report', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument('--probe', action='store_true', help='what the machine can do, and nothing else')
-  parser.add_argument('--list', action='store_true', help='names of the steps')
-  parser.add_argument('--steps', default='', help='beginnings of the names of those to take, with commas')
+  parser.add_argument('--probe', action='store_true', help='only probe the machine')
+  parser.add_argument('--list', action='store_true', help='print the names of the steps')
+  parser.add_argument('--steps', default='', help='only the steps whose names begin with these words, with commas')
   parser.add_argument('--ranks', default='2,4,8', help='numbers of ranks (2,4,8)')
-  parser.add_argument('--out', default='gpu_report.out', help='folder for what is found (gpu_report.out)')
-  parser.add_argument('--resume', action='store_true', help='leave what is already there')
-  parser.add_argument('--minutes', type=float, default=8.5, help='after which a step is ended (8.5)')
+  parser.add_argument('--out', default='gpu_report.out', help='folder of the results (gpu_report.out)')
+  parser.add_argument('--resume', action='store_true', help='skip finished steps')
+  parser.add_argument('--minutes', type=float, default=8.5, help='limit of a step (8.5)')
   parser.add_argument('--budget', type=float, default=0, help='minutes after which no step begins; 0: no limit')
   parser.add_argument('--device', default='cuda', choices=['cuda', 'hip'])
-  parser.add_argument('--quick', action='store_true', help='few and small sizes, to try it')
+  parser.add_argument('--quick', action='store_true', help='few and small sizes, for a trial run')
   parser.add_argument('--mpirun', default=os.environ.get('GPU_REPORT_MPIRUN', 'mpirun'), help='the launcher, with its options')
   parser.add_argument('--quadrille', default=os.environ.get('GPU_REPORT_QUADRILLE', 'quadrille'))
   parser.add_argument('--lab', default=os.environ.get('GPU_REPORT_LAB', 'quadrille-lab'))
@@ -237,7 +236,7 @@ def measure(options, report):
       break
     print(f'[{number}/{len(steps)}, {minutes:.0f} min]', file=sys.stderr, flush=True)
     found = runner.run(step)
-    # An MPI that dies with such memory says something of the MPI.
+    # An MPI that crashes with device memory is a result about the MPI.
     bad += found['status'] != 0 and not step.name.startswith('way-')
   return bad
 

@@ -1,7 +1,7 @@
-"""What a machine with GPUs can do and what it refuses, before anything is measured there: `gpu_report --probe`.
+"""What a machine with GPUs supports and refuses, checked before measurements: `gpu_report --probe`.
 
-Each check runs in a process of its own, for half a minute at most, so one that hangs or crashes hides none of the
-others. Memory is allocated plainly: no pools, nothing managed.
+Each check runs in its own process, for half a minute at most, so that a hang or crash does not affect the others.
+Memory is allocated without pools, and is not managed memory.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ MIB = 1 << 20
 
 
 def first_line(command):
-  """What a program says of itself; empty if it is not there."""
+  """The output of a program; empty if it is not installed."""
   if shutil.which(command[0]) is None:
     return ''
   try:
@@ -36,7 +36,7 @@ def first_line(command):
   return next((line for line in lines if 'version' in line.lower() or 'release' in line.lower()), lines[0] if lines else '')
 
 
-# ---- The checks: each returns what is written down ----
+# ---- The checks: each returns its results ----
 
 
 def check_machine(_):
@@ -48,7 +48,7 @@ def check_machine(_):
 
 
 def check_shm(_):
-  """How much of /dev/shm there is, and whether that much can be had: a container may promise more."""
+  """The size of /dev/shm, and whether it can be allocated: a container may report more than it provides."""
   state = os.statvfs('/dev/shm')
   free = state.f_bavail * state.f_frsize
   with tempfile.TemporaryFile(dir='/dev/shm') as file:
@@ -64,7 +64,7 @@ def check_device(_):
 
 
 def check_links(_):
-  """As nvidia-smi draws them."""
+  """The topology, as printed by nvidia-smi."""
   if shutil.which('nvidia-smi') is None:
     raise cuda.Refused('there is no nvidia-smi')
   answer = subprocess.run(['nvidia-smi', 'topo', '-m'], capture_output=True, text=True, timeout=20, check=False)
@@ -75,7 +75,7 @@ def check_links(_):
 
 
 def check_bus(size):
-  """10^9 bytes a second: inside the device, to it, to the host, both ways at once; and with memory that is not pinned."""
+  """GB/s of copies inside the device, to the device, to the host, and both ways at once; also with pageable memory."""
   gpu = cuda.Driver()
   first, second = gpu.stream(), gpu.stream()
   device, other = gpu.allocate(size), gpu.allocate(size)
@@ -95,8 +95,8 @@ def check_bus(size):
 
 
 def check_blocks(size):
-  """The bare copies of an exchange of N ranks on one device, N*N blocks of one process: what `ipc-pull` is held to.
-  10^9 bytes a second, each byte once."""
+  """GB/s of the bare copies of an exchange of N ranks on one device, N*N blocks in one process: the bound of `ipc-pull`.
+  Each byte counts once."""
   gpu = cuda.Driver()
   stream = gpu.stream()
   send, receive = gpu.allocate(size), gpu.allocate(size)
@@ -111,19 +111,19 @@ def check_blocks(size):
 
 
 def check_registration(size):
-  """Two processes register one segment: does what one copies there from its device come to the other's?"""
+  """Two processes register one segment: whether data that one copies there from its device reach the other's device."""
   with tempfile.NamedTemporaryFile(dir='/dev/shm') as file:
     file.truncate(size)
     return two_processes(put_into_segment, take_from_segment, file.name, size)
 
 
 def check_ipc(size):
-  """One process opens the memory of another: does it read the right bytes, and how fast?"""
+  """One process opens the memory of another: whether it reads the right bytes, and how fast."""
   return two_processes(export_memory, open_memory, size)
 
 
 def check_values(_):
-  """Can a stream wait for a word of the host, and write one?"""
+  """Whether a stream can wait for a word in host memory, and write one."""
   gpu = cuda.Driver()
   stream, word = gpu.stream(), gpu.pin(4096)
   address = ctypes.c_uint64()
@@ -146,7 +146,7 @@ def check_tools(_):
   return {name: said for name, said in found.items() if said} or {'none': True}
 
 
-# ---- What takes two processes ----
+# ---- Checks with two processes ----
 
 PATTERN = bytes(range(251))
 
@@ -157,8 +157,8 @@ def pattern(size, shift):
 
 
 def two_processes(first, second, *arguments):
-  """Runs `first` in a process of its own and `second` in this one; each is given its end of a pipe. What `second`
-  returns. A failure of the other side is this one's."""
+  """Runs `first` in another process and `second` in this one, each with its end of a pipe. Returns the result of `second`.
+  A failure of the other process is raised here."""
   context = multiprocessing.get_context('spawn')
   here, there = context.Pipe()
   other = context.Process(target=say_failure, args=(first, there, *arguments), daemon=True)
@@ -178,7 +178,7 @@ def two_processes(first, second, *arguments):
 def say_failure(work, pipe, *arguments):
   try:
     work(pipe, *arguments)
-  except Exception as error:  # whatever it is, the other side says it  # pylint: disable=broad-except
+  except Exception as error:  # any error is reported by the other process  # pylint: disable=broad-except
     pipe.send(f'failed: {error}')
 
 
@@ -204,7 +204,7 @@ def put_into_segment(pipe, path, size):
   gpu.copy(address, device, size, stream)
   gpu.wait(stream)
   pipe.send('put')
-  # While the other takes out of one half, this one goes on to put into the other half.
+  # While the other process reads one half, this one writes the other half.
   while answer_of(pipe) == 'again':
     pipe.send(size / 2 / gpu.seconds(lambda: gpu.copy(address, device, size // 2, stream), [stream]) * 1e-9)
   gpu.unregister(address)
@@ -280,8 +280,8 @@ def sizes(quick):
 
 
 def run_one(name, size):
-  """In a process of its own: prints what was found as JSON."""
-  threading.Timer(SECONDS_A_CHECK + 5, lambda: os._exit(3)).start()  # nobody waits for it any longer
+  """Runs in its own process: prints the results as JSON."""
+  threading.Timer(SECONDS_A_CHECK + 5, lambda: os._exit(3)).start()  # the report no longer waits for this process
   try:
     found = CHECKS[name][0](size)
   except (cuda.Refused, OSError, EOFError) as error:
@@ -304,7 +304,7 @@ def ask(name, size):
 
 
 def probe(quick, say, keep):
-  """Asks everything; `say` is given lines of text, `keep` what each check found, as it comes."""
+  """Runs all checks; `say` gets lines of text, `keep` the results of each check."""
   for name, (_, about) in CHECKS.items():
     found = ask(name, sizes(quick).get(name, 0))
     keep(name, found)

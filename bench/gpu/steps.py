@@ -1,5 +1,5 @@
-"""What is measured on a machine with GPUs, step by step. A step is one run of `quadrille bench`, or a few; none should
-take longer than some minutes, and what it found stands on its own."""
+"""The measurements on a machine with GPUs, in steps. A step is one run of `quadrille bench`, or a few, takes some minutes at
+most, and has results of its own."""
 
 import dataclasses
 
@@ -7,14 +7,14 @@ MIB = 1 << 20
 RANKS = (2, 4, 8)
 SMALL = '64:4K:x4'
 PAPER = '2K:8M:x4'  # figure 2 of Namugwanya et al.
-# Ways of Open MPI's alltoallv: its default crashes with a device's memory on 4 to 63 ranks. And of its alltoall.
+# Open MPI's algorithms of alltoallv, whose default crashes with device memory on 4 to 63 ranks, and of alltoall.
 WAYS_OF_OPENMPI = {'alltoallv': {1: 'linear', 2: 'pairwise'}, 'alltoall': {1: 'linear', 2: 'pairwise', 4: 'linear sync'}}
 PULL = 'ipc-pull,ipc-pull:leader=1'
 OVER_HOST = 'copy-to-cpu:inner=single-copy,buffers=kept,copy-to-cpu:inner=waitany-stride,buffers=kept'
 PIPED, PIPED_BY_LEADERS = 'pipelined-copy-to-cpu', 'pipelined-copy-to-cpu:leader=1'
-# The MPI's own collectives may crash on such memory, which the steps about them find out.
+# The MPI's own collectives may crash with device memory; only the steps about them use them.
 MESSAGES = {'QUADRILLE_MPI_DEVICE': 'messages'}
-# Inside a node its standard values are 2 MiB and 4.
+# Inside a node its defaults are 2 MiB and 4.
 CHUNKS = [f'{PIPED}:chunk={size},depth={depth}' for size, depth in
           ((128 << 10, 4), (512 << 10, 2), (512 << 10, 4), (512 << 10, 8), (2 << 20, 4), (8 << 20, 4))]
 
@@ -24,19 +24,19 @@ class Step:
   name: str
   about: str
   ranks: int
-  bench: list  # of words after `quadrille bench`, or after `quadrille-lab bench` for a figure
-  # Of Open MPI's ways the one that was fastest is forced; without, its own choice is.
+  bench: list  # arguments of `quadrille bench`, or of `quadrille-lab bench` for a figure
+  # The collective whose fastest algorithm of Open MPI is forced; empty: Open MPI's own choice.
   against: str = ''
   settings: dict = dataclasses.field(default_factory=dict)
 
 
 def openmpi_way(collective, way):
-  """Settings that force one of Open MPI's ways."""
+  """Settings that force one of Open MPI's algorithms."""
   return {'OMPI_MCA_coll_tuned_use_dynamic_rules': '1', f'OMPI_MCA_coll_tuned_{collective}_algorithm': str(way)}
 
 
 def block_of(total, ranks):
-  """Bytes of a block where all ranks together exchange `total`, in words."""
+  """The bytes of a block if all ranks together exchange `total`, as arguments."""
   return str(total // (ranks * ranks))
 
 
@@ -44,7 +44,7 @@ LARGE, LARGEST = 256 * MIB, 1024 * MIB
 
 
 def right_bytes(ranks, quick):
-  """Everything that may serve a device's memory, at sizes on both sides of its switches."""
+  """All algorithms for device memory, at sizes on both sides of their thresholds."""
   sizes = '64,4K' if quick else '8,64,1000,4K,32K,100000,1M'
   for collective in ('alltoall', 'alltoallv', 'allgather', 'alltoallw', 'allgatherv'):
     yield Step(f'check-{collective}-{ranks}', 'every algorithm for such memory moves the right bytes', ranks,
@@ -58,7 +58,7 @@ def large_step(name, ranks, total):
 
 
 def steps(quick=False, ranks=RANKS):
-  """In the order in which they are worth most if the time runs out."""
+  """The steps, the most valuable first, in case the time runs out."""
   for step in all_steps(quick, ranks):
     if quick and '--iterations' not in step.bench:
       step.bench += ['--iterations', '2', '--warmup', '0']

@@ -1,4 +1,4 @@
-"""The page of a report: what was to be reached on a GPU, and what was found, from the stored data alone."""
+"""The page of a report: the aims on a GPU and the verdicts on them, from the stored data alone."""
 
 import math
 import re
@@ -11,18 +11,18 @@ def geometric_mean(values):
 
 
 def is_what_it_says(row):
-  """A machine may refuse the way in chunks: then these are times of the way as a whole."""
+  """False if the machine refused pipelining: the times are then those of staging as a whole."""
   return not row['algorithm'].startswith('pipelined') or row.get('path', 'in chunks') == 'in chunks'
 
 
 def rows_of(steps, name):
-  """Rows of a step that has ended well and whose bytes were right."""
+  """The rows of a step that succeeded with right bytes."""
   step = steps.get(name, {})
   return [row for row in step.get('rows', []) if step.get('status') == 0 and row['errors'] == 0 and is_what_it_says(row)]
 
 
 def fastest_way(steps, collective, ranks):
-  """Number of the fastest of the MPI's ways that took a device's memory; None: none was tried, or none did."""
+  """The number of the MPI's fastest algorithm with device memory; None if none was tried, or none succeeded."""
   times = {}
   for name in steps:
     found = re.fullmatch(rf'way-{collective}-(\d+)-{ranks}', name)
@@ -43,23 +43,23 @@ def is_standin(found):
 
 
 def counts_own_blocks(row):
-  """Older data take each rank's own block to cross the bus in any case. In chunks it does not: it is copied in the device."""
+  """Corrects older data, which assume that each rank's own block crosses the bus. With pipelining it is copied in the device."""
   return row.get('ceiling_by') != 'bus, without own blocks'
 
 
 def part_of_bus(row, ranks):
-  """What a call used of the bus as it was measured before its step."""
+  """The part of the bus rate, measured before the step, that a call used."""
   stays = row['algorithm'].startswith('pipelined') and counts_own_blocks(row)
   return row['ceiling_part'] * ((ranks - 1) / ranks if stays else 1)
 
 
 def bus_rate(row, ranks):
-  """Bytes in a microsecond, both ways together, that the bus did before the step."""
+  """The bus rate before the step, in bytes per microsecond, both ways together."""
   return 2 * row['bytes'] * ranks * (ranks if counts_own_blocks(row) else ranks - 1) / row['ceiling_us']
 
 
 def are_one(name, other, ranks):
-  """Whether two algorithms differ in their strides alone, and by both a rank has messages with all its partners under way."""
+  """Whether two algorithms differ in their strides alone, and in both a rank has messages with all partners in flight."""
   found = [re.fullmatch(r'(.*stride=)(\d+)', one) for one in (name, other)]
   return all(found) and found[0][1] == found[1][1] and min(int(one[2]) for one in found) >= ranks - 1
 
@@ -82,7 +82,7 @@ class Page:
   def names(self, beginning):
     return [name for name in self.steps if name.startswith(beginning)]
 
-  # ---- What is to be reached: lines of a table ----
+  # ---- The aims: lines of a table ----
 
   def right_bytes(self):
     names = self.names('check-')
@@ -113,7 +113,7 @@ class Page:
                  f'{rate:.0f} GB/s, {rate / copy:.2f} of it{of_bare}', self.verdict(rate >= 0.85 * copy)]
 
   def staged(self):
-    """Held to the best that the bus did before any of these steps: it is measured in a few copies, at times disturbed ones."""
+    """Compared with the best bus rate before any of these steps: each is measured by a few copies, which may be disturbed."""
     rows = [(name, self.steps[name]['ranks'], row) for name in self.names('staged-') for row in rows_of(self.steps, name)
             if row.get('ceiling_part') is not None]
     best = max((bus_rate(row, ranks) for _, ranks, row in rows), default=0)
@@ -131,7 +131,7 @@ class Page:
         yield [f'{name}: as fast as the MPI, default', 'at least 1.5', f'{gain:.2f} times', self.verdict(gain >= 1.5)]
 
   def compared(self, beginning, expected, is_best):
-    """How much longer the others take than what the paper says is best, by the geometric mean."""
+    """The time of the other variants over that of the paper's best, by the geometric mean."""
     for name in self.names(beginning):
       times = {}
       for row in rows_of(self.steps, name):
@@ -194,7 +194,7 @@ class Page:
 
 
 def page(found):
-  """Markdown."""
+  """The page as Markdown."""
   one = Page(found)
   one.lines += ['# Report on GPUs', '']
   for part in (one.machine, one.goals, one.ways, one.probe, one.failures, one.commands):

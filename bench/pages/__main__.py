@@ -1,8 +1,8 @@
-"""Writes the pages of results that are no figures of a paper, from what is stored in docs/results.
+"""Writes the pages of results that repeat no figure of a paper, from the data in docs/results.
 
-bench/pages write [PAGE...]    docs/results/PAGE.md, by the template bench/pages/PAGE.md.in
-bench/pages check [PAGE...]    are the pages what is stored? has each number in their words its data?
-bench/pages claims             the claims of the papers on these pages: page, source, claim, paper, here, verdict, how it was found
+bench/pages write [PAGE...]    writes docs/results/PAGE.md from the template bench/pages/PAGE.md.in
+bench/pages check [PAGE...]    fails unless the pages match the data and each number in their text has data
+bench/pages claims             prints the claims of the papers on these pages: page, source, claim, paper, here, verdict, origin
 """
 
 import pathlib

@@ -1,4 +1,4 @@
-"""docs/results/as-programs-call.md: calls of a program that touches its buffers; nonblocking and persistent calls, by the C API and
+"""docs/results/as-programs-call.md: calls of a program that touches its buffers; nonblocking and persistent calls, with the C API and
 under MPI's own names."""
 
 import statistics
@@ -13,7 +13,7 @@ MPIS = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
 
 PROGRAM_MPIS = {'openmpi': 'Open MPI 4.1', 'openmpi-5': 'Open MPI 5', 'mpich': 'MPICH 5', 'intel': 'Intel MPI'}
 MEMORIES = {'heap': 'heap', 'static': 'private', 'stack': 'stack', 'mmap': 'mapped'}
-WORST = 8  # cells that are shown
+WORST = 8  # number of listed cells
 BEHIND = 1.03
 
 
@@ -22,7 +22,7 @@ def ratio_of(row):
 
 
 def behind(row):
-  """Is Quadrille slower, by more than the MPI differs from itself in the same turns?"""
+  """Whether Quadrille is slower by more than the MPI differs from itself in the same turns."""
   return ratio_of(row) > max(BEHIND, statistics.median(row['native']))
 
 
@@ -90,7 +90,7 @@ def runs_of(rows):
 
 
 def rival_of(row):
-  """What a persistent call is compared with: Open MPI 4.1 has none of its own."""
+  """The baseline of a persistent call: Open MPI 4.1 has no persistent calls under MPI's own names."""
   return next(name for name in row['ratios'] if name.startswith('persistent/MPI'))
 
 
@@ -105,7 +105,7 @@ def api_rows(rows):
     nonblocking = mean([row['ratios'][NONBLOCKING][0] for row in some])
     persistent = mean([row['ratios'][rival][0] for row in some])
     aims = [said(small[rival][0], MOST['small']), said(small['persistent/blocking'][0], MOST['blocking'])]
-    # With more ranks than processors the aims are none.
+    # There are no aims with more ranks than processors.
     aims = aims if ranks == 2 else [f'{small[rival][0]:.2f}', f'{small["persistent/blocking"][0]:.2f}']
     yield [MPIS[mpi], ranks, said(nonblocking, MOST['nonblocking']), f'{persistent:.2f}', *aims]
 
@@ -141,7 +141,7 @@ def overlap_rows(rows):
     return '{:.0f} % ({:.0f}..{:.0f})'.format(*of)
   for row in (row for row in rows if row['ranks'] == 2):
     ours, theirs = row['values']['hidden'], row['values']['hidden by the MPI']
-    # The quartiles say whether they differ.
+    # They differ if their quartiles do not overlap.
     verdict = 'yes' if ours[0] >= theirs[0] else 'no' if ours[2] < theirs[1] else f'{UNTOLD}: the quartiles overlap'
     yield [
       MPIS[row['mpi']],

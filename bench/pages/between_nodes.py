@@ -1,4 +1,4 @@
-"""docs/results/between-nodes.md: what is chosen between hosts that one machine plays, and TuNA; simulated.py has the rest."""
+"""docs/results/between-nodes.md: Quadrille's choice between hosts that one machine plays, and TuNA; simulated.py has the rest."""
 
 import math
 import re
@@ -43,7 +43,7 @@ def ratios(row):
 
 
 class Layout:
-  """The runs of one layout with one MPI: what is chosen, and on hosts of one rank also two algorithms that are forced."""
+  """The runs of one layout with one MPI: Quadrille's choice, and on hosts of one rank also two forced algorithms."""
 
   def __init__(self, mpi, name):
     self.mpi, self.name = mpi, name
@@ -60,7 +60,7 @@ class Layout:
 
 
 def is_noise(row):
-  """The MPI makes both calls, and the runs do not agree on which took longer."""
+  """Whether the MPI serves both calls and the runs disagree on the slower one."""
   here = ratios(row)
   return row['by'] == ['mpi'] and (len(here) == 1 or min(here) <= 1 <= max(here))
 
@@ -77,7 +77,7 @@ AIMS = [(['alltoall'], 8, KIB, {'openmpi': 0.25, 'mpich': 0.5}), (['alltoall'], 
         (['alltoallv'], 8, KIB, {'openmpi': 0.3, 'mpich': 0.55}),
         (['allgather', 'allgatherv'], 8, KIB, {'openmpi': 0.5, 'mpich': 0.5})]
 MOST = 1.05
-# With one rank a host: at every size up to this one, Open MPI; and up to where mn-co is to be ahead of spread-out.
+# With one rank per host: the largest size of the aim for Open MPI, and the largest size at which mn-co must be faster than spread-out.
 FLAT_AIMS, FLAT_MN_CO = [('alltoallv', 256, 0.7), ('alltoall', 512, 1.0)], 200
 
 
@@ -131,12 +131,12 @@ FAN = 'Fan et al. (HPDC 2022), figure 6'
 
 
 def gains(rows):
-  """The MPI's time over ours, by the geometric mean over the rows; of each run."""
+  """The MPI's time over ours in each run, by the geometric mean over the rows."""
   return [mean([row['mpi_us'][run] / row['us'][run] for row in rows]) for run in range(len(rows[0]['us']))] if rows else []
 
 
 def straight_leaders(layouts):
-  """Of each run: the gain where leaders that send straight were chosen, below 64 bytes."""
+  """The gain in each run below 64 bytes, in rows with leaders that send directly."""
   rows = [row for layout in layouts for row in layout.chosen(['alltoall'], most=63)]
   rows = [row for row in rows if all(re.match(r'leaders:.*exchange=spread-out', by) for by in row['by'])]
   return gains(rows)
@@ -192,7 +192,7 @@ FAN_TUNA = 'TuNA (HPDC 2025)'
 
 
 class TunaRuns:
-  """Our time over the MPI's own in the same run, by size and algorithm."""
+  """Our time over the MPI's in the same run, by size and algorithm."""
 
   def __init__(self, name):
     self.data = load(STORED / f'tuna-{name}.json')
@@ -209,13 +209,13 @@ class TunaRuns:
     return [one for one in self.algorithms if one.startswith(beginning) and without not in one]
 
   def best(self, size, algorithms):
-    """The algorithm with the least ratio, and all whose runs overlap with its."""
+    """The algorithm with the smallest ratio, and all whose runs overlap with its runs."""
     first = min(algorithms, key=lambda one: self.ratio(size, one))
     most = max(self.of[size, first])
     return first, [one for one in algorithms if min(self.of[size, one]) <= most]
 
   def beside(self, some, others):
-    """By size: the best of some over the best of others."""
+    """{size: the best of some over the best of others}."""
     return [
       (size, min(self.ratio(size, one) for one in some) / min(self.ratio(size, one) for one in others))
       for size in self.sizes
@@ -230,7 +230,7 @@ def radix_of(algorithm):
 
 
 def flat_radices(layout):
-  """The best radix by size, and in brackets those whose runs overlap with the best one's; with what to say of it."""
+  """The best radix by size, with those in brackets whose runs overlap with the best one's, and a verdict."""
   flat = sorted(layout.named('two-phase'), key=radix_of)
   root = math.isqrt(layout.hosts * layout.here)
   said, radices = [], []
@@ -252,7 +252,7 @@ def flat_radices(layout):
 
 
 def hierarchical(layout):
-  """The best of the coalesced ones beside the best flat one."""
+  """The best coalesced algorithm compared with the best flat one."""
   coalesced = layout.named('tuna', without='staggered')
   first = min(coalesced, key=lambda one: math.prod(layout.ratio(size, one) for size in layout.sizes))
   pairs = layout.beside([first], layout.named('two-phase'))
@@ -300,7 +300,7 @@ def claims_of_tuna(layouts):
 
 
 def summary(layouts, flat):
-  """Geometric means over the layouts, and over the sizes of a column."""
+  """The geometric means over the layouts, and over the sizes of a column."""
   columns = [(8, KIB), (8 * KIB, 8 * KIB), (64 * KIB, 64 * KIB), (256 * KIB, 256 * KIB)]
   rows = []
   for collective in COLLECTIVES:

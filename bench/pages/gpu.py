@@ -1,4 +1,4 @@
-"""docs/results/gpu.md: one GPU that its ranks share (h100-*.json), and figure 6 of Namugwanya et al. (gpu-6-*.json)."""
+"""docs/results/gpu.md: one GPU that all ranks share (h100-*.json), and figure 6 of Namugwanya et al. (gpu-6-*.json)."""
 
 import sys
 
@@ -18,7 +18,7 @@ def stored(name):
 
 
 class Report:
-  """What bench/gpu/gpu_report.py wrote."""
+  """The data from bench/gpu/gpu_report.py."""
 
   def __init__(self, name):
     self.found = stored(name)
@@ -355,7 +355,7 @@ def figure_claims(runs):
   for c, claim in enumerate(runs[0]['claims']):
     assert claim['compare'] == 'mean'
     here = [number for number in (here_of(data, data['claims'][c]) for data in runs) if number is not None]
-    # What a run measured it has said itself, too.
+    # Every run has also stored its own verdicts.
     said = [data['claims'][c]['here'] for data in runs if data['claims'][c]['here'] is not None]
     assert len(here) == len(said) and all(abs(one / other - 1) < 0.002 for one, other in zip(here, said)), claim['text']
     words = {claim['agrees_from'] <= one <= (claim['agrees_to'] or float('inf')) for one in here}

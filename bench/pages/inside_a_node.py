@@ -1,5 +1,5 @@
-"""docs/results/inside-a-node.md: calls, neighbours and uneven data beside the MPI, orders of copies alone, what set-up, memory and
-recording cost, and programs."""
+"""docs/results/inside-a-node.md: calls, neighbours and uneven data compared with the MPI, orders of copies alone, the costs of set-up,
+memory and recording, and programs."""
 
 import re
 import statistics
@@ -14,7 +14,7 @@ def stored(name):
   return load(STORED / f'{name}.json')
 
 
-# ---- Calls beside the MPI ----
+# ---- Calls compared with the MPI ----
 
 
 def ratios(row):
@@ -26,7 +26,7 @@ def ratio(row):
 
 
 def means(rows):
-  """Over the sizes, of each run."""
+  """The geometric mean over the sizes in each run."""
   return [mean([ratios(row)[run] for row in rows]) for run in range(len(rows[0]['us']))]
 
 
@@ -47,7 +47,7 @@ def served(rows):
 
 
 def chosen_table(*files):
-  """What is chosen by itself: a row for each call, number of ranks and MPI."""
+  """Quadrille's choice: a row for each call, number of ranks and MPI."""
   lines = []
   for rows in (data['rows'] for data in files):
     for (case, mpi, algorithm), some in groups(rows, 'case', 'mpi', 'algorithm').items():
@@ -57,7 +57,7 @@ def chosen_table(*files):
 
 
 def forced_table(data):
-  """Algorithms that are asked for: the mean ratio and the largest with each MPI."""
+  """Forced algorithms: the mean and the largest ratio with each MPI."""
   found = groups([row for row in data['rows'] if row['algorithm'] != 'default'], 'case', 'algorithm')
   mpis = list(dict.fromkeys(row['mpi'] for row in data['rows']))
   lines = []
@@ -68,7 +68,7 @@ def forced_table(data):
 
 
 def front_rows(data):
-  """Some columns of the benchmark's table, as README may have them: the medians of the runs of Open MPI."""
+  """Some columns of the benchmark's table, as in README: the medians of the runs with Open MPI."""
   for row in data['rows']:
     if row['mpi'].startswith('Open MPI') and row['bytes'] in (8, 64, 512):
       yield (f'{row["bytes"]:>10} {"default":<12} {row["by"][0]:<15} {statistics.median(row["mpi_us"]):>8.2f} '
@@ -76,7 +76,7 @@ def front_rows(data):
 
 
 def drawn(data):
-  """Of the calls of 2 and 8 ranks, by block size."""
+  """The ratios of the calls on 2 and 8 ranks, by block size."""
   panels = {}
   for (case, mpi), rows in groups(
     [row for row in data['rows'] if not row['case'].startswith('alltoall,')], 'case', 'mpi'
@@ -147,7 +147,7 @@ def fill_copies(it):
       ['heaps, caches', *(f'{order}, {part}' for order in ('column', 'morton', 'hilbert') for part in parts)], lines))
 
 
-# ---- What Quadrille costs ----
+# ---- The costs of Quadrille ----
 
 
 def us_of(values):

@@ -1,8 +1,7 @@
-"""What the pages of results share: fields of a template, tables, claims with verdicts, and the check that each number has data.
+"""The common parts of the pages of results: fields of a template, tables, claims with verdicts, and the check that each number has data.
 
-A template (NAME.md.in) is the page with fields, as `{mean}`. A part of a page computes the fields, says which sentences hold, and
-makes tables and claims. A number that somebody typed into a template is an error (typed()), and so is a sentence of which the data
-say otherwise.
+A template (NAME.md.in) is the page with fields, for example `{mean}`. A part of a page computes the fields, checks sentences, and
+creates tables and claims. A number typed into a template is an error (typed()), and so is a sentence that the data contradict.
 """
 
 import pathlib
@@ -46,7 +45,7 @@ def us_text(us):
 
 
 def span(values, text=us_text):
-  """The least and the largest; one of them where they read the same."""
+  """The smallest and the largest; one number if both read the same."""
   if not values:
     return '-'
   least, largest = text(min(values)), text(max(values))
@@ -58,7 +57,7 @@ def ratios_text(values, digits=2):
 
 
 def middle(values, digits=2):
-  """'0.33 (0.25..0.37)': the median, the least and the largest."""
+  """'0.33 (0.25..0.37)': median, minimum and maximum."""
   values = list(values)
   text = f'{statistics.median(values):.{digits}f}'
   return f'{text} ({min(values):.{digits}f}..{max(values):.{digits}f})' if len(values) > 1 else text
@@ -69,7 +68,7 @@ def percent(value, digits=0):
 
 
 def near(number, aim):
-  """With a third digit, where two would read as the aim itself."""
+  """The ratio with a third digit, if two digits would read as the aim itself."""
   return f'{number:.3f}' if f'{number:.2f}' == f'{aim:.2f}' and f'{number:.3f}' != f'{aim:.3f}' else f'{number:.2f}'
 
 
@@ -87,7 +86,7 @@ def names(words):
 
 
 def measured_on(heads):
-  """'Measured on 2026-11-27 with Quadrille at 0123456789ab'; of several, all that they say."""
+  """'Measured on 2026-11-27 with Quadrille at 0123456789ab'; for several heads, all dates and commits."""
   dates = sorted({one['date'][:10] for one in heads})
   commits = dict.fromkeys(f'`{one["commit"]}`' for one in heads if one.get('commit'))
   return f'Measured on {names(dates)} with Quadrille at {names(commits)}'
@@ -116,7 +115,7 @@ def untold(reason, more=''):
 
 
 def judged(paper, here):
-  """The verdict on a number of the paper by those of our runs."""
+  """The verdict on a number of the paper by the numbers of our runs."""
   word = word_of(bounds_of(paper), here)
   return word if word in ('agrees', 'disagrees') else untold(word)
 
@@ -132,7 +131,7 @@ def reached(holds):
 # ---- The page ----
 
 SEVERAL = r'\d[\d,]*(?:(?:,| and| to) \d+)*'
-# What is no result: names, numbers of ranks, hosts and runs, sizes, figures of papers.
+# Texts that are not results: names, numbers of ranks, hosts and runs, sizes, figures of papers.
 KNOWN = [
   r'`[^`]*`',
   r'\]\([^)]*\)',
@@ -168,7 +167,7 @@ WIDTH = 128
 
 
 def wrapped(part):
-  """A paragraph or a list, whose fields have made its lines longer; all else as it is."""
+  """Wraps a paragraph or a list again, because fields have made its lines longer. Other text is unchanged."""
   if part.startswith(('|', '#', '    ', '<!--')):
     return part
   items = re.split(r'\n(?=- )', part)
@@ -185,12 +184,12 @@ def wrapped(part):
 
 
 class Page:
-  """What a template needs, and what its sentences claim."""
+  """The fields, tables and sentences of a template."""
 
   def __init__(self, name, template=None):
     self.name, self.fields, self.sentences, self.claims = name, {}, [], []
     self.pictures = {}  # {file name: SVG}
-    self.of_code = []  # (words, file, text): a number of the words that this text of a source file has
+    self.of_code = []  # (words, file, text): a number in the words must match this text of a source file
     self.words = (pathlib.Path(__file__).with_name(f'{name}.md.in')).read_text(encoding='utf-8') if template is None else template
 
   def numbers(self, **fields):
@@ -202,7 +201,7 @@ class Page:
     self.numbers(**{name: claims_table(claims)})
 
   def holds(self, words, is_so):
-    """A sentence of the page, or its beginning, and whether the data say so."""
+    """Adds a sentence of the page, or its beginning, and whether the data confirm it."""
     self.sentences.append((words, bool(is_so)))
 
   def code(self, words, file, text):

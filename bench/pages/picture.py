@@ -1,12 +1,12 @@
-"""A picture of ratios by block size, as SVG: a panel for each MPI, lines that differ in colour, dashes and marks, and their names at
-their ends."""
+"""A picture of ratios by block size, as SVG: a panel for each MPI, with lines that differ in colour, dashes and marks, and a name at
+the end of each line."""
 
 import math
 
 from page import size_text
 
-WIDTH, HEIGHT, LEFT, TOP, NAMES = 340, 240, 36, 30, 126  # of a panel; NAMES is the room right of it
-COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#7a5c00', '#5e4fa2')  # that colour-blind readers can distinguish, dark on white
+WIDTH, HEIGHT, LEFT, TOP, NAMES = 340, 240, 36, 30, 126  # of a panel; NAMES is the space to the right of it
+COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#7a5c00', '#5e4fa2')  # distinct for colour-blind readers, dark on white
 DASHES = ('', '6 3', '2 3', '8 3 2 3', '', '6 3')
 STYLE = ('text{font:11px sans-serif;fill:#222}.title{font-weight:bold}.grid{stroke:#ddd}.one{stroke:#222}'
          'polyline{fill:none;stroke-width:2}')
@@ -36,7 +36,7 @@ def mark(number, x, y, colour):
 
 
 def apart(places, least=13):
-  """The same heights, moved so that names do not lie on each other."""
+  """The heights, moved so that names do not overlap."""
   moved = {}
   for name, y in sorted(places.items(), key=lambda one: one[1]):
     moved[name] = max([y, *(other + least for other in moved.values())])
@@ -63,7 +63,7 @@ def panel(left, title, lines, sizes, ratios):
 
 
 def ratios_by_size(title, panels, sizes, ratios):
-  """`panels`: {MPI: {line: [(size, ratio)]}}; `sizes` and `ratios` are what the axes name."""
+  """`panels`: {MPI: {line: [(size, ratio)]}}; `sizes` and `ratios` are the marks of the axes."""
   whole = (WIDTH + LEFT + NAMES) * len(panels), TOP + HEIGHT + 40
   parts = [
     f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole[0]} {whole[1]}" role="img">',

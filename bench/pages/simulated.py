@@ -1,5 +1,5 @@
-"""Parts of docs/results/between-nodes.md: the cost model beside calls that it has not seen, 256 nodes of 128 ranks by simulation, and
-the network `theta`."""
+"""Parts of docs/results/between-nodes.md: the cost model compared with calls to which it was not fitted, 256 simulated nodes of 128
+ranks, and the network `theta`."""
 
 import math
 import re
@@ -13,7 +13,7 @@ STORED = RESULTS / 'between-nodes'
 
 # ---- The cost model ----
 
-MARGIN = 1.1  # the model takes another than the MPI's own only if it expects so much
+MARGIN = 1.1  # the gain that the model must expect to replace the MPI's own algorithm
 
 
 def ranks_of(values):
@@ -22,7 +22,7 @@ def ranks_of(values):
 
 
 def correlation(a, b):
-  """Spearman's."""
+  """Spearman's correlation."""
   x, y = ranks_of(a), ranks_of(b)
   middle_rank = (len(x) - 1) / 2
   spread = sum((v - middle_rank) ** 2 for v in x)
@@ -94,12 +94,12 @@ RIVALS = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
 CASES = [('slingshot', 'alltoall'), ('slingshot', 'alltoallv'), ('slingshot', 'allgather'), ('slingshot:fast', 'alltoall'),
          ('slingshot:slow', 'alltoall'), ('hdr', 'alltoall')]
 TARGET, SMALL = 3, KIB
-# Of these blocks the simulation prices little but copies, and nothing supports that price.
+# For these blocks the simulation mainly prices copies, and no measurement supports this price.
 UNSUPPORTED, UNPRICED = 8, 'the price of a copied block is assumed'
 
 
 class Case:
-  """What was simulated of a collective on a network."""
+  """The simulated times of a collective on a network."""
 
   def __init__(self, network, collective):
     self.network, self.collective = network, collective
@@ -118,7 +118,7 @@ class Case:
     return self.best(list(RIVALS), size)
 
   def gain(self, some, size):
-    """How many times as fast as the faster rival the best of these is."""
+    """The speedup of the best of these over the faster rival."""
     return self.us(self.rival(size), size) / self.us(self.best(some, size), size)
 
 
@@ -199,7 +199,7 @@ def rank_correlation(one, other):
 
 
 def fill_bed(it):
-  """How good the simulation is: beside the times of hosts that one machine plays."""
+  """The accuracy of the simulation: compared with the times of hosts that one machine plays."""
   data = load(STORED / 'scale-fit.json')
   rows = data['rows']
   for name, fitted in (('fitted', True), ('judged', False)):
@@ -227,7 +227,7 @@ def fill_scale(it):
   alltoall, uneven = cases[0], cases[1]
   direct, packed = alltoall.rows['mpich', KIB], alltoall.rows['leaders:leaders=1', KIB]
   assumed = {case.data['network']['copied_block'] for case in cases if ':' not in case.network}
-  # One node was simulated, which stands for all.
+  # One node was simulated and represents all nodes.
   bytes_us = direct['bytes_between_nodes'] * alltoall.data['network']['gap_byte'] / 1000
   theta = next(way for way in load(STORED / 'theta.json')['ways'] if way['way'] == load(STORED / 'theta.json')['chosen'])
   it.numbers(
@@ -252,7 +252,7 @@ def fill_scale(it):
 
 # ---- The network `theta` ----
 
-RANGE = 1.25  # of what is fitted: so many times smaller or larger
+RANGE = 1.25  # factor within which a simulated value counts as near the paper's
 
 
 def factor(row):

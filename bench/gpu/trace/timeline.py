@@ -1,4 +1,4 @@
-"""A picture of a trace: each rank is a row, with its calls of the driver above and its work on the device below."""
+"""A picture of a trace: a row for each rank, with its driver calls above and its work on the device below."""
 
 from xml.sax.saxutils import escape
 
@@ -8,13 +8,13 @@ OTHERS = '#bab0ac'
 
 
 def colors_of(names):
-  """A color for each name, by how often it is there; the rarest share one."""
+  """A color for each name, by frequency; the rarest share one."""
   often = sorted(set(names), key=lambda name: (-names.count(name), name))
   return {name: COLORS[n] if n < len(COLORS) else OTHERS for n, name in enumerate(often)}
 
 
 def step_of(span):
-  """Between two marks of the axis: 1, 2 or 5 times a power of 10, such that there are about 10."""
+  """The distance of two marks of the axis: 1, 2 or 5 times a power of 10, for about 10 marks."""
   power = 1
   while power * 10 < span / 10:
     power *= 10
@@ -31,7 +31,7 @@ def text(x, y, words, more=''):
 
 
 def axis(begin, end, place, bottom):
-  """Marks in microseconds after the left edge."""
+  """The marks of the axis, in microseconds after the left edge."""
   parts, step = [], step_of((end - begin) / 1000)
   for n in range(int((end - begin) / 1000 / step) + 1):
     x = place(begin + n * step * 1000)

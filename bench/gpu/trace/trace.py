@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Says what a device waited for, from the traces that libgpu_trace.so (trace.cpp) has written for the ranks of a program.
+"""Reports what a device waited for, from the traces that libgpu_trace.so (trace.cpp) wrote for the ranks of a program.
 
   trace.py FOLDER                              a page of tables
   trace.py FOLDER --md PAGE.md --svg FILE.svg  into files, with a picture of a few calls in the middle
-  trace.py FOLDER --from 1000 --to 5000        of a part; microseconds after the begin of the stretch
+  trace.py FOLDER --from 1000 --to 5000        only a part, in microseconds after the begin of the stretch
 
-Work is what the device does: copies, kernels, and the like. A stretch is a time in which no pause between two works is longer
-than --pause; that with the most work is looked at, or that of --stretch. All ranks are taken to share one device.
+A work is an operation of the device, for example a copy or a kernel. A stretch is a time in which no pause between two works
+exceeds --pause. The report is about the stretch with the most work, or that of --stretch. All ranks must share one device.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class Work:
   what: str
   bytes: int = 0
   stream: int = 0
-  id: int = 0  # that of the call that launched it
+  id: int = 0  # the id of the call that launched the work
 
 
 @dataclasses.dataclass
@@ -68,7 +68,7 @@ class Trace:
 # ---- Reading ----
 
 def what_of(record):
-  """The kind of a work, in words."""
+  """The kind of a work, as text."""
   if record['kind'] == 'memcpy':
     copy = f"memcpy {record['copy']}"
     return copy + ' (pageable)' if 'pageable' in (record.get('from'), record.get('to')) else copy
@@ -76,7 +76,7 @@ def what_of(record):
 
 
 def records_of(file):
-  """What the lines of a file say. The last line of a process that was killed may be cut off."""
+  """The records of a file. The last line of a killed process may be cut off."""
   with (gzip.open if file.suffix == '.gz' else open)(file, 'rt', encoding='utf-8', errors='replace') as lines:
     for line in lines:
       try:
@@ -86,7 +86,7 @@ def records_of(file):
 
 
 def read_file(file, otherwise):
-  """(rank, works, calls, notes) of one process; `otherwise` is the rank of one that knows none."""
+  """(rank, works, calls, notes) of one process; `otherwise` is the rank if the file has none."""
   rank, works, calls, notes, ended = otherwise, [], [], [], False
   for record in records_of(file):
     kind = record['kind']
@@ -97,7 +97,7 @@ def read_file(file, otherwise):
     elif kind == 'end':
       ended = True
       notes += [f'{record[name]} records {name}' for name in ('dropped', 'lost') if record[name]]
-    elif not (record['begin'] and record['end']):  # it was under way when the program ended, or CUPTI has no time of it
+    elif not (record['begin'] and record['end']):  # the work was pending at the end of the program, or CUPTI has no time for it
       continue
     elif kind == 'api':
       calls.append(Call(record['begin'], record['end'], rank, record['name'], record['thread'], record['id']))
@@ -122,7 +122,7 @@ def read(folder):
 # ---- Arithmetic ----
 
 def union(intervals):
-  """Intervals that do not touch each other, from any (begin, end)."""
+  """Disjoint intervals with the same union as the given (begin, end)."""
   merged = []
   for begin, end in sorted(intervals):
     if merged and begin <= merged[-1][1]:
@@ -137,7 +137,7 @@ def length(intervals):
 
 
 def cut(items, begin, end):
-  """What of works or calls lies in a window, cut at its edges."""
+  """The works or calls in a window, cut at its edges."""
   return [dataclasses.replace(item, begin=max(item.begin, begin), end=min(item.end, end))
           for item in items if item.begin < end and item.end > begin]
 
@@ -155,7 +155,7 @@ def stretches(works, pause):
 
 
 def window_of(trace, options):
-  """(begin, end, all stretches). The stretch with the most work, unless another is asked for."""
+  """(begin, end, all stretches) for the stretch with the most work, or the requested one."""
   all_of_them = stretches(trace.works, options.pause * 1e6)
   begin, end, _ = (max(all_of_them, key=lambda stretch: stretch[2]) if options.stretch is None
                    else all_of_them[options.stretch])
@@ -164,8 +164,8 @@ def window_of(trace, options):
 
 
 def busy_by_kind(works, wall):
-  """[(kind, number, share of the wall time, median us, bytes, GB/s)], the largest share first. Works that lie over each other
-  count once in a share; rates are those of the single works."""
+  """[(kind, number, share of the wall time, median us, bytes, GB/s)], the largest share first. Overlapping works
+  count once in a share; rates are those of single works."""
   kinds = collections.defaultdict(list)
   for work in works:
     kinds[work.what].append(work)
@@ -179,7 +179,7 @@ def busy_by_kind(works, wall):
 
 
 def doing(trace, thread, begin, end):
-  """{name: ns} of what a thread did between two times, with NO_CALL for the rest."""
+  """{name: ns} of a thread's calls between two times, with NO_CALL for the rest."""
   parts, calls = collections.Counter(), trace.threads[thread]
   begins = trace.begins.get(thread, [])
   for at in range(max(0, bisect.bisect_right(begins, begin) - 1), bisect.bisect_left(begins, end)):
@@ -194,8 +194,8 @@ class Gap:
   begin: int
   end: int
   next: Work
-  other_rank: bool  # the work before it was that of another rank
-  parts: dict  # what the rank of `next` did: {words: ns}
+  other_rank: bool  # the work before was that of another rank
+  parts: dict  # the activity of the rank of `next`: {text: ns}
 
   @property
   def most(self):
@@ -203,7 +203,7 @@ class Gap:
 
 
 def parts_of(trace, last, work):
-  """What the rank of a work did while the device was idle since the last one: first its host, then the launch, then the device."""
+  """The activity of a work's rank since the device became idle: first its host, then the launch, then the device."""
   begin, end, launch = last.end, work.begin, trace.launches.get((work.rank, work.id))
   if work.id and (last.rank, last.id) == (work.rank, work.id):
     return {WITHIN: end - begin}
@@ -217,7 +217,7 @@ def parts_of(trace, last, work):
 
 
 def gaps(trace, works):
-  """Times between two works in which the device did nothing."""
+  """The gaps between works, in which the device was idle."""
   found, last = [], None
   for work in works:
     if last is not None and work.begin > last.end:
@@ -228,7 +228,7 @@ def gaps(trace, works):
 
 
 def kinds_of_gaps(found):
-  """[(what the host did for most of it, the work before, next work, number, total, median, largest)] in ns, by total."""
+  """[(the host's main activity, previous work, next work, number, total, median, largest)] in ns, by total."""
   kinds = collections.defaultdict(list)
   for gap in found:
     kinds[gap.most, 'another rank' if gap.other_rank else 'the same rank', gap.next.what].append(gap.end - gap.begin)
@@ -253,7 +253,7 @@ def functions(calls):
 
 
 def delays(trace, works):
-  """[(function, kind of work, number, median ns from the begin of the call, from its end)]. Of a graph its first work counts."""
+  """[(function, kind of work, number, median ns from the begin of the call, from its end)]. For a graph the first work counts."""
   first = {}
   for work in works:
     first.setdefault((work.rank, work.id), work)
@@ -340,11 +340,11 @@ def middle(works, ranks, number):
 
 def arguments():
   parser = argparse.ArgumentParser(prog='trace.py', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument('folder', help="that of GPU_TRACE_OUT, with files trace-*.jsonl of one program's ranks")
+  parser.add_argument('folder', help="the folder of GPU_TRACE_OUT, with files trace-*.jsonl of one program's ranks")
   parser.add_argument('--md', help='file for the page, instead of printing it')
   parser.add_argument('--svg', help='file for a picture of the middle')
   parser.add_argument('--pause', type=float, default=5, help='ms without work that end a stretch (5)')
-  parser.add_argument('--stretch', type=int, help='its number; otherwise that with the most work')
+  parser.add_argument('--stretch', type=int, help='number of the stretch; default: the one with the most work')
   parser.add_argument('--from', dest='first', type=float, default=0, help='us after the begin of the stretch')
   parser.add_argument('--to', type=float, help='us after the begin of the stretch')
   parser.add_argument('--works', type=int, default=12, help='works of each rank in the picture (12)')
