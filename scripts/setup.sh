@@ -7,7 +7,7 @@
 #   setup.sh browser    everything, and a browser for the tests of pages
 #   setup.sh pictures   only what draws pictures: matplotlib
 #   setup.sh site       only what makes a site of the documents: mkdocs
-# A wheel that cannot be had is an error only where CI is set.
+# A missing wheel is an error only if CI is set.
 set -euo pipefail
 
 what="${1:-all}"

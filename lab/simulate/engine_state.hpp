@@ -67,7 +67,7 @@ struct State {
   Phase phase = Phase::enter;
   std::uint8_t part = 0, note_part = 0;
   bool waiting = false;
-  bool ahead = false;  // the first messages of the stage beside the others are under way
+  bool ahead = false;  // the first messages of the stage beside the others are in flight
 };
 
 enum class What : std::uint8_t { step, adapter_free, link, arrive, deliver, near, answer, seen };

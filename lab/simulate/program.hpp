@@ -34,7 +34,7 @@ struct Stage {
   plan::Window window;
   Copies after;
   bool fence = false;   // at its end the ranks of a node wait for each other
-  bool beside = false;  // its messages may be under way from the start on
+  bool beside = false;  // its messages may be in flight from the start on
   // Only for blocks of at most so many bytes.
   double up_to = std::numeric_limits<double>::infinity();
   friend bool operator==(const Stage&, const Stage&) = default;

@@ -114,8 +114,7 @@ RivalChoice openmpi(Collective collective, int ranks, double bytes) {
     }
     return {};
   }
-  // Without a setting linear_sync has all messages under way at once (coll_tuned_alltoall_max_requests is 0), as
-  // linear.
+  // By default linear_sync has all messages in flight at once (coll_tuned_alltoall_max_requests is 0), like linear.
   switch (look_up(is_sized(collective) ? openmpi_alltoall() : openmpi_alltoallv(), ranks, bytes)) {
     case 'l':
       return {"spread-out", "linear"};

@@ -172,7 +172,7 @@ void Making::bring_to_host_or_stay() {
   made.staying_at.prepare_steps(*driver);
 }
 
-// That so many requests lie between two that are under way together is not to be expected.
+// Tags repeat, but never for two requests in flight together: too many requests lie between them.
 void Making::take_tag() {
   constexpr unsigned turns = tags::count - tags::first_request;
   tag = static_cast<int>(tags::first_request + team.group.turns.persistent++ % turns);

@@ -1,9 +1,8 @@
-// The thread that goes on with what is under way while the program computes (QUADRILLE_PROGRESS=thread).
+// The thread that makes progress on pending calls while the program computes (QUADRILLE_PROGRESS=thread).
 //
-// Idea    It sleeps while nothing is under way, and a start wakes it. Where each rank has a processor to spare it looks
-// all
-//         the time, else every 10 to 100 us, less and less often while nothing comes to its end. A thread of the
-//         program that waits goes on by itself, and the thread leaves it alone then. What needs the MPI it may do only
+// Idea    It sleeps while no call is pending, and a start wakes it. If each rank has a spare processor, it polls
+//         all the time, else every 10 to 100 us, less and less often while nothing completes. A waiting thread of the
+//         program makes progress itself, and this thread leaves it alone then. What needs the MPI it may do only
 //         if the program asked for MPI_THREAD_MULTIPLE. Without that it goes on with calls inside a node whose blocks
 //         have no gaps, for which memory alone is touched.
 // Cost    None where it is not asked for.

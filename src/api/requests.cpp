@@ -260,20 +260,20 @@ const sys::Waiter* waiter_of(std::span<Quadrille_Request> requests) {
   return nullptr;
 }
 
-// A peer may be stuck in a message to this rank, of the program's own, before it comes to what is waited for: so the
-// MPI is driven now and then. Its own progress goes on in each look where there are messages under way.
+// A peer may be blocked in a message of the program to this rank before it reaches the awaited call, so the MPI must
+// make progress now and then. With messages in flight each look drives the MPI's progress anyway.
 void drive_mpi(const sys::Waiter* waiter) {
   static thread_local std::uint32_t looks = 0;
   if (waiter == nullptr || waiter->progress == nullptr) return;
   if (++looks % waiter->looks_between_progress == 0) waiter->progress(waiter->progress_data);
 }
 
-// Waits until `done()`, going on with all that is under way; gives the core away where peers need it.
+// Waits until `done()`, and makes progress on all pending calls. Yields the core if peers need it.
 template <class Done>
 void wait_until(std::span<Quadrille_Request> requests, Done done) {
   const sys::Waiter* waiter = waiter_of(requests);
   if (waiter != nullptr && all_alone(requests)) {
-    // As a blocking call does, but for those that are under way beside it.
+    // As a blocking call waits, but with progress of the other pending calls.
     return waiter->until([&] { return done() || (run::UnderWay::here().help(), false); });
   }
   if (done()) return;

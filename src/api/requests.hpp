@@ -77,7 +77,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool fetching = false;                 // of the last start: what comes before anything moves is not done
   MPI_Request handle{};
   int handle_tag = 0;
-  // The how manieth on its communicator, from 1 on, if some rank may have data on a device (team/failed_copies.hpp).
+  // The sequence number on its communicator, from 1 on, if some rank may have data on a device
+  // (team/failed_copies.hpp).
   unsigned number = 0;
   std::uint64_t starts = 0;
   int error = MPI_SUCCESS;
@@ -141,14 +142,14 @@ int make_request(const run::Call& call, bool persistent, Quadrille_Request* requ
 
 // Starts a request that is not active.
 int start(Quadrille_Request_state& request);
-// The same; what fails is kept for who asks for it when it is complete. True if it is under way now.
+// The same; an error is stored and reported at completion. True if the request is in flight now.
 bool begin(Quadrille_Request_state& request);
 
-// Writes down, where calls are recorded, that a request is started from `site`: in a stream, or by the host. Not one
-// that has nothing to be written down, or is under way.
+// If calls are recorded, records the start of a request from `site`, in a stream or by the host. A request that is in
+// flight, or has nothing to record, is left out.
 void record_start(record::Recorded& recorded, const Quadrille_Request* handle, record::Form form, const void* site);
 
-// Goes on with all that is under way.
+// Makes progress on all pending calls.
 void go_on_with_all();
 // Waits until these are complete. A null one is.
 void wait_until_complete(std::span<Quadrille_Request> requests);

@@ -14,7 +14,7 @@ struct StreamTurn {
   memory::StreamWords* words = nullptr;
   const memory::DeviceDriver* driver = nullptr;
   memory::DevicePlace place;  // of the stream of the last turn
-  // Under the lock of run::UnderWay: the turn that is waited for or under way, and the last one that was enqueued.
+  // Under the lock of run::UnderWay: the turn that is awaited or in flight, and the last enqueued one.
   std::uint32_t now = 0, last = 0;
   bool is_listed = false;  // among those that are not over
   // The driver has refused something in the middle: the request goes through all its turns without its streams, and its

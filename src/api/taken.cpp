@@ -290,7 +290,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   return true;
 }
 
-// What calls on the communicator need that may not wait. False if it cannot be had, on all ranks alike.
+// Prepares what calls on the communicator need that may not wait. False, on all ranks, if it is unavailable.
 bool make_ready_to_take(Team& team) {
   if (!team.ready && team::setup(team) != MPI_SUCCESS) return false;
   if (!team::true_on_all(team, progress_is_sure())) return false;

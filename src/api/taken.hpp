@@ -47,7 +47,7 @@ int hand_in(ByHost made, MPI_Comm comm, MPI_Request native, int error, MPI_Reque
 void tell_the_mpi(Quadrille_Request_state& request);
 
 // Collective, and waits: in MPI_Init, in blocking calls on communicators that want it, when persistent requests are
-// made. From then on nonblocking calls on the communicator can be served, if that can be had.
+// made. From then on nonblocking calls on the communicator can be served, if all resources are available.
 void get_ready_to_take(team::Team& team);
 void get_world_ready_to_take();
 // After a nonblocking call that all ranks forwarded for want of what it needs: that is to be made, or is begun.

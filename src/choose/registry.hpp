@@ -72,7 +72,7 @@ std::string value_text(const ParameterRange& range, std::int64_t value);
 // What the first calls of a program go by (choose/candidates.hpp).
 struct TrialFacts {
   std::size_t up_to = SIZE_MAX;  // larger blocks are not worth trying it
-  bool kin = false;              // another of its kind is tried in its place
+  bool kin = false;              // a variant: a similar algorithm is tried instead
   bool kin_on_devices = false;   // likewise where messages go straight from and to a device's memory
 };
 

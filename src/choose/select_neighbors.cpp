@@ -11,8 +11,8 @@
 namespace quadrille::choose {
 namespace {
 
-// Where nothing was fitted: the start of a message costs as much as sending so many bytes (alpha / beta of the paper).
-// Rather small: the messages of the direct exchange are under way together, those of the rounds are not.
+// Without a fit: the start of a message costs as much as sending this number of bytes (alpha / beta of the paper).
+// Rather small, because the messages of the direct exchange are in flight together, those of the rounds are not.
 constexpr plan::Machine unknown_machine = {1024, 1, 0};
 
 // Larger blocks are not combined unless the model says so, not even if that sends no more of them: the MPI would pack
@@ -26,7 +26,7 @@ bool is_fitted(const NeighborKey& key) { return key.machine != plan::Machine{}; 
 
 // Blocks of fewer bytes are better combined by this algorithm than sent directly.
 double combined_below(const NeighborKey& key, const CombiningCost& one) {
-  // The paper's cut-off is for one message at a time. But those of the direct exchange are under way together, and
+  // The paper's cut-off is for one message at a time. But those of the direct exchange are in flight together, and
   // rounds wait for each other, which only a fitted model knows: 3 rounds for the 4 nearest neighbours on a torus are
   // no gain.
   if (!is_fitted(key) && 2 * one.rounds > key.costs->neighbors) return 0;

@@ -41,7 +41,8 @@ class ChunkRings {
   // So many chunks of `rank` are published; `by` has taken all before this one of `from`.
   Count& published(int rank) const;
   Count& taken(int by, int from) const;
-  // Of the call that is under way, for who copies in a rank's place: send blocks by destination, recv blocks by source.
+  // Of the call in flight, for the rank that copies in another's place: send blocks by destination, recv blocks by
+  // source.
   BlockPlace* blocks(Owned side, int rank) const;
 
   // Makes the rings known to the driver, for all its contexts, unless they are. False if it refuses.
@@ -75,7 +76,7 @@ class CopyLane {
   // These two while AtDevice of its place lives. Behind all that was put into the stream; false: that is done, and the
   // driver has refused.
   bool mark(std::size_t number);
-  // Is all before the mark done? After a failure nothing is under way.
+  // Whether all copies before the mark are done. After a failure none is in flight.
   Look look(std::size_t number) const;
   // Of all that was put into the stream.
   Look look_at_all() const { return look_at_stream(*driver_, place_, stream_); }

@@ -24,7 +24,7 @@ class CopyGraph {
   bool is_there() const { return ready_ != nullptr; }
   // The context that it was made in is still there.
   bool is_good() const { return token_.is_alive(); }
-  // Once or many times; one after the other is done. False if the driver refuses: then nothing is under way.
+  // Once or many times; launches are done one after the other. False if the driver refuses: then none is in flight.
   bool launch(const DeviceDriver& driver, void* stream) const;
   void forget();
 

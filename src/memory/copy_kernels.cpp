@@ -40,7 +40,7 @@ void streaming(std::byte* to, const std::byte* from, std::size_t bytes) { __buil
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t line = sys::cache_line;
-// Lines that one turn of the main loops copies, so that several loads are under way.
+// Lines that one turn of the main loops copies, so that several loads are in flight.
 constexpr std::size_t lines_a_turn = 4;
 // Loads are prefetched so far ahead of the streaming stores.
 constexpr std::size_t prefetch_bytes = 16 * line;

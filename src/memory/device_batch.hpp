@@ -45,15 +45,15 @@ class DeviceBatch {
   bool is_good(const DeviceDriver& driver, const DevicePlace& place) const {
     return (!pieces_.are_there() || pieces_.are_good(driver, place)) && (!graph_.is_there() || graph_.is_good());
   }
-  // Puts all into the stream, once or many times. The function for batches serves only streams that the program's NULL
-  // stream goes along with, or nobody does, and not the NULL stream itself, which drivers refuse. False if one was
-  // refused; then some may be under way. While AtDevice lives.
+  // Puts all into the stream, once or many times. The function for batches serves only streams that are in order with
+  // the program's NULL stream, or that no other stream is in order with, and not the NULL stream itself, which drivers
+  // refuse. False if a copy was refused; then some may be in flight. While AtDevice lives.
   //   one_too  a single copy goes by that function as well
   bool submit(const DeviceDriver& driver, void* stream, bool one_too = false);
   // Can they be put there by one launch of a kernel or a graph, if by anything? A launch waits for nothing, where a
   // copy of memory that other processes have open may wait for the stream to come to it.
   bool is_one_launch() const { return size() == 0 || pieces_.are_there() || graph_.is_there(); }
-  // False if it was refused; then nothing is under way. While AtDevice lives.
+  // False if the driver refused; then no copy is in flight. While AtDevice lives.
   bool launch(const DeviceDriver& driver, void* stream) const;
 
  private:

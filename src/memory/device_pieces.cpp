@@ -59,7 +59,7 @@ void add_row(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, s
 struct Loaded {
   DevicePlace place;
   void* module = nullptr;
-  void* function = nullptr;  // null: it cannot be had, or did not do what it should
+  void* function = nullptr;  // null: unavailable, or its check failed
   void* memory = nullptr;
   std::uint64_t id = 0;
 };

@@ -59,7 +59,7 @@ class DevicePieces {
     if_there  // nothing waits: it is used if another call has loaded it
   };
   // Keeps the list of what moves these regions, to or from `moved` bytes further on the host, if there are many and the
-  // kernel can be had. While AtDevice of the place lives. Throws std::bad_alloc.
+  // kernel is available. While AtDevice of the place lives. Throws std::bad_alloc.
   void take(const DeviceDriver& driver, const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved,
             bool to_host, When when);
   // The same of any pieces, without asking whether they are many.

@@ -39,8 +39,7 @@ struct SharingLine {
     std::uint64_t serial;  // 0: nothing
     IpcHandle handle;
   };
-  // Of the call that is under way: the serial number of the memory in which this rank's blocks are; 0: it sends
-  // nothing.
+  // Of the call in flight: the serial number of the memory in which this rank's blocks are; 0: the rank sends nothing.
   std::uint64_t sends;
   // And the driver's number of memory in the context in which it copies; 0: it copies nothing.
   std::uint64_t copies_in;

@@ -138,7 +138,7 @@ void start() noexcept {
   state.stage.store(HeapState::active, std::memory_order_release);
 }
 
-// True if this call may go on to start(). Allocations by start() itself find it under way, and go to
+// True if this call may continue with start(). Allocations by start() itself find the start in progress, and go to
 // libc.
 bool claim_start() {
   int expected = HeapState::idle;

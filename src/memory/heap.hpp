@@ -136,7 +136,7 @@ inline bool heap_touches(const void* address, std::size_t bytes) {
 // False if the system has no memory for that.
 bool heap_watch_forks();
 // Runs `fork_only`, a fork that runs no handlers, and does the same around it. Returns its result, or -1
-// with errno EAGAIN while another fork is under way.
+// with errno EAGAIN while another fork is in progress.
 pid_t heap_fork_without_handlers(pid_t (*fork_only)());
 
 }  // namespace quadrille::memory

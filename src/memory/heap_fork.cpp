@@ -32,7 +32,7 @@ using detail::ForeignRanges;
 using detail::heap_state;
 using detail::HeapState;
 
-// The copy of the fork under way. There is one at a time.
+// The copy of the fork in progress. There is one at a time.
 struct Snapshot {
   bool wanted = false;  // the heap was active before the fork
   std::byte* copy = nullptr;

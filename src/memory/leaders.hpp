@@ -33,8 +33,8 @@ class Leaders {
   static std::size_t bytes(int ranks, const Parts& parts = usual_parts) {
     return head_bytes(ranks) + before(parts, parts.size(), ranks);
   }
-  // How many areas of so many bytes are to be had, at most `wanted`, where a process may take `left` bytes of addresses
-  // more: the program needs them for other things.
+  // The number of areas of `one` bytes, at most `wanted`, if a process may take `left` more bytes of addresses: the
+  // program needs some of these.
   static std::size_t areas_within(std::size_t left, std::size_t one, std::size_t wanted) {
     constexpr std::size_t part = 16;
     return std::min(wanted, left / part / one);

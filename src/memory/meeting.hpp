@@ -216,7 +216,7 @@ class Meeting {
   std::byte* base_ = nullptr;
   int ranks_ = 0, me_ = 0, radix_ = flat;
   Sequence number_ = 0;
-  // Of the call that is under way.
+  // Of the call in flight.
   std::size_t moment_ = 0;
   Step step_ = Step::over;
   int next_ = 0;  // rank, or child, that has not been heard

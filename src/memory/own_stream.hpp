@@ -32,7 +32,7 @@ class OwnStream {
   // Of what is in the NULL stream now: to be asked for later.
   void mark();
   Look look_at_mark() const;
-  // Of all that was put into the stream. After a failure nothing is under way there.
+  // Of all operations in the stream. After a failure none is in flight.
   Look look() const;
 
  private:

@@ -4,7 +4,7 @@
 
 namespace quadrille::memory {
 
-// What was taken last may be under way.
+// The copies that were taken last may be in flight.
 DeviceBatch& RepeatedCopies::fresh() {
   Kept& one = kept_[fresh_];
   one.batch.clear();

@@ -12,8 +12,8 @@
 
 namespace quadrille {
 
-// A committed type, to be freed by the caller. `type` may then be freed, too. False where it cannot be had: of
-// distributed arrays (MPI_Type_create_darray), and of types whose construction the MPI does not tell.
+// A committed type, to be freed by the caller. `type` may then be freed, too. False for distributed arrays
+// (MPI_Type_create_darray), and for types whose construction the MPI does not reveal.
 bool make_byte_type(MPI_Datatype type, MPI_Datatype& made);
 
 // Byte types that are made once each, and freed together. The types they are of must stay meanwhile.

@@ -20,8 +20,8 @@ inline bool has_progress_hook() { return progress_hook_name() != nullptr; }
 // False also where MPI_Finalize has ended it: there calls make progress in our own functions alone.
 bool progress_hook_works();
 
-// `work` is called from now on until it is ended, or until it has said so often that there is nothing to do that the
-// hook ends by itself. It returns whether there is something under way. One `work` a process. Any thread may come here.
+// Calls `work` from now on until the hook is ended. `work` returns whether a call is pending; after many calls without
+// a pending one the hook ends itself. One `work` per process. Any thread may call this.
 void begin_progress_hook(bool (*work)());
 // Not from `work`.
 void end_progress_hook();

@@ -1,5 +1,5 @@
-// The tags of Quadrille's own messages, all in one list: no two that are under way together may meet. They are used on
-// communicators of our own, but for `pack`, with which a rank sends to itself alone.
+// The tags of Quadrille's own messages, all in one list: two messages in flight together must have different tags. They
+// are used on communicators of our own, except `pack`, with which a rank sends only to itself.
 #pragma once
 
 namespace quadrille::tags {

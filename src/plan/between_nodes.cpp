@@ -1,13 +1,12 @@
-// What is between nodes of an all-to-all or an allgather: a message for each block. The rest of single-copy, whose
+// The internode part of an all-to-all or an allgather: a message for each block. This is the rest of single-copy, whose
 // blocks inside a node go pair by pair (run/run_node.cpp).
 //
-// Idea    Spread-out: in step i a rank sends to the i-th rank after it and receives from the i-th before it. So many
-//         steps are under way at a time, and waited for together. A step whose peer is on the own node has no message,
+// Idea    Spread-out: in step i a rank sends to the i-th rank after it and receives from the i-th before it. A batch of
+//         steps is in flight at a time, and waited for together. A step whose peer is on the own node has no message,
 //         but keeps its place: so a batch is the same steps on all ranks, and each message meets its other half in it.
 // Cost    On a node of p of P ranks P - p messages of one block, in at most ceil((P - 1) / steps) batches.
-// Source  Ramesh et al., HINT, section V.F, algorithm 5. There they follow what is done inside the nodes, one step
-// after
-//         the other (hint_network.cpp); here they may be under way meanwhile.
+// Source  Ramesh et al., HINT, section V.F, algorithm 5. There the messages follow the copies inside the nodes, one
+//         step after the other (hint_network.cpp); here they may be in flight during the copies.
 //
 // Example, P = 4, ranks 0 and 2 on one node, rank 2:
 //   send  to 3: send[3]     to 1: send[1]

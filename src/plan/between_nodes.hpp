@@ -6,7 +6,7 @@
 
 namespace quadrille::plan {
 
-// When they are under way: beside the rounds before theirs, or when these are done.
+// When the messages are in flight: during the rounds before theirs, or after these.
 enum class Away : std::uint8_t { beside, after };
 
 // Ends the schedule with a round of them, if there are any. `blocks`: send buffers have a block for each destination;

@@ -41,7 +41,7 @@ Counts count_bruck(int ranks, std::int64_t radix) {
   return counts;
 }
 
-// Slots for blocks under way.
+// Slots for blocks in flight.
 std::uint64_t slots(int ranks) { return ranks > 1 ? static_cast<std::uint64_t>(ranks) : 0; }
 
 double blocks_of_fan(int ranks) { return static_cast<double>(bruck::positions(ranks, 2)) * (ranks + 1) / 2; }

@@ -39,7 +39,7 @@ struct Machine {
   double shared_byte = 0;   // a byte copied from or to memory that a node's ranks share
   double shared_block = 0;  // likewise a block, beside its bytes
   double fence = 0;         // all ranks of a node wait for each other
-  double flight = 0;        // a message, for each doubling of those under way with it
+  double flight = 0;        // a message, for each doubling of those in flight with it
   double handshake = 0;     // a round with a message that the MPI does not send before the receiver has answered
   friend bool operator==(const Machine&, const Machine&) = default;
 };
@@ -56,8 +56,8 @@ Machine flat(const Machine& machine, int per_node);
 double doublings(double number);
 
 // Seconds that one rank needs, with blocks of `block_bytes` bytes; in the mean, if sizes differ. A size takes
-// 4 bytes. Each of `size_messages` costs alpha. All messages are between nodes of one rank, and of a round are under
-// way together.
+// 4 bytes. Each of `size_messages` costs alpha. All messages are between nodes of one rank, and those of a round are
+// in flight together.
 double time(const Counts& counts, const Machine& machine, double block_bytes);
 
 }  // namespace quadrille::plan

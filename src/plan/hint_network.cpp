@@ -6,11 +6,10 @@
 //         and receives from the i-th before, and goes on when both are done. A step whose peer is on the own node has
 //         no message that way.
 // Source  Ramesh et al., HINT, section V.F, algorithm 5. The step between nodes "or any other inter-node algorithm":
-// all
-//         that exchange each block once, straight from its source to its destination, by their windows
+//         all that exchange each block once, straight from its source to its destination, by their windows
 //         (direct_exchange.cpp); and those that pass blocks on in few rounds: Bruck, two-phase Bruck, and of allgathers
-//         all that there are among ranks (rounds_between_nodes.cpp). That messages may be under way during the copies
-//         (messages=beside) is what the paper leaves to others, and what the orders of copies themselves do.
+//         all that there are among ranks (rounds_between_nodes.cpp). Messages may be in flight during the copies
+//         (messages=beside), which the paper leaves open, and which the orders of copies themselves do.
 //
 //         As printed the conditions of algorithm 5 are exchanged: it sends to dst if src is on another node, and
 //         receives from src if dst is. Then a rank sends what nobody receives, or what was copied before, and leaves
@@ -54,7 +53,7 @@ constexpr std::array<NetworkOrder, 9> network_orders = {{{"hilbert", Order::hilb
                                                          {"square-column", Order::square_and_column},
                                                          {"square-morton", Order::square_and_morton}}};
 
-// How many steps are under way at a time; `stride` where it is the parameter.
+// The number of steps in flight at a time; `stride` where it is the parameter.
 struct NetworkExchange {
   std::string_view name;
   Window::Wait wait;

@@ -4,7 +4,7 @@
 // halving
 //         ranks and the longer side together: pieces of the Z curve. Each rank carries one. A source sends all its
 //         blocks of a rectangle to the carrier, in one message; the carrier sends all that it has for a destination
-//         there, in one message. So a rank sends about sqrt(P) messages, twice, and all of a phase are under way
+//         there, in one message. So a rank sends about sqrt(P) messages, twice, and all of a phase are in flight
 //         together; Bruck's log P rounds wait for each other.
 // Source  Li, Zhang and Hoefler, section 2.5 (MN-CO), for powers of two; for other P the halving shares the sides in
 //         proportion to the ranks. ("Phase (2)" of its last count means phase 3.)

@@ -80,7 +80,7 @@ class Playing {
     rank.inside = went_on_ = true;
   }
 
-  // How many more pairs may be under way.
+  // The number of further pairs that may be in flight.
   std::size_t room(const Progress& rank, const Window& window) const {
     const std::size_t left = rank.open.size() - rank.posted;
     if (window.pairs == 0) return left;

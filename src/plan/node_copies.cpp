@@ -22,7 +22,7 @@
 //                         (section V.F)
 //         HINT is about the all-to-all; its orders serve the allgather too.
 //         On several nodes: HINT, section V.F, algorithm 5. There the messages follow the copies (hint_network.cpp);
-//         here they may be under way meanwhile (between_nodes.cpp).
+//         here they may be in flight during the copies (between_nodes.cpp).
 // Cost    On one node no messages, P copies a rank, no scratch, two fences of the node. On a node of p of P ranks p
 //         copies and P - p messages of one block.
 //

@@ -23,7 +23,7 @@ bool is_one_run(const Schedule& schedule, const Message& message) {
   return true;
 }
 
-// Of `pairs` messages under way together.
+// Of `pairs` messages in flight together.
 double flight_of(double pairs) { return pairs > 1 ? pairs * doublings(pairs) : 0; }
 
 // Reads a schedule of rank `me`. blocks_of(message, sends) tells how many blocks a message has.

@@ -47,7 +47,7 @@ using Parameters = std::vector<Parameter>;
 // Value of `name`, or `otherwise` when it is not given.
 std::int64_t value_of(const Parameters& parameters, std::string_view name, std::int64_t otherwise);
 
-// Pairs of messages between nodes that are under way at a time, where blocks inside a node go through its memory.
+// Pairs of messages between nodes that are in flight at a time, where blocks inside a node go through its memory.
 inline constexpr int standard_away_steps = 32;
 
 struct Problem {

@@ -81,7 +81,7 @@ struct Round {
   Window window;
   Range after;              // into Schedule::copies; done when all messages are complete, in order
   bool node_fence = false;  // all ranks of the node pass here together, at the end of the round
-  // Its messages are the only ones, and may be under way from the start on, beside the rounds before it.
+  // Its messages are the only ones, and may be in flight from the start on, during the rounds before it.
   bool beside = false;
   friend bool operator==(const Round&, const Round&) = default;
 };

@@ -4,7 +4,7 @@
 //   form       every span exists, messages stay with their rank, copies stay inside a node, the
 //              send buffer is never written; where sizes travel, messages move scratch alone
 //   race       operations that may be in flight together never touch one span if one of them writes
-//   beside     messages that may be under way beside other rounds share no span with these, if one writes
+//   beside     messages that may be in flight during other rounds share no span with these, if one writes
 //   matching   the k-th send from s to d meets the k-th receive at d from s, with as many blocks
 //   order      where ranks copy from or to each other's buffers: two accesses to one span, one of
 //              them a write, are always ordered by messages or fences; nobody touches my buffers

@@ -186,7 +186,7 @@ class RacesOfRank {
   std::vector<Touch> sent_, received_;
 };
 
-// Messages that may be under way beside the rounds before theirs, and what is done in these.
+// Messages that may be in flight during the rounds before theirs, and the operations of these rounds.
 class Beside {
  public:
   explicit Beside(const Subject& subject) : subject_(subject), uses_(subject.places(), Use::none) {}

@@ -5,7 +5,7 @@
 // Cost    ceil(log2 P) rounds of one message of 8 bytes.
 // Source  Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988.
 //
-// It runs on the messages of one call, before those of its data, so that calls that are under way together need not
+// It runs on the messages of one call, before those of its data, so that calls in flight together need not
 // agree in one order, as a collective of the MPI would have to.
 //
 // Example, 3 ranks with 5, 9, 2: after the first round they know 5, 9, 9; after the second 9, 9, 9.

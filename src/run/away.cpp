@@ -49,7 +49,7 @@ AwayMessages::AwayMessages(const Call& call, const plan::Schedule& schedule, Gro
   run_.begin(schedule.rounds.size());
 }
 
-// Nothing may be under way to memory that the caller frees.
+// No message may be in flight to memory that the caller frees.
 AwayMessages::~AwayMessages() {
   advance(true);
   if (!passed_on_) return;

@@ -39,7 +39,7 @@ struct Moving {
   bool operator==(const Moving&) const = default;
 };
 
-// Where the messages of a call go: `comm` is private, and no other call under way uses `tag` on it. MPI packs on
+// The place of the messages of a call: `comm` is private, and no other call in flight uses `tag` on it. MPI packs on
 // `quiet`.
 struct Traffic {
   MPI_Comm comm;
@@ -59,7 +59,7 @@ struct BetweenNodes {
   std::size_t first_round = 0;
 };
 
-// Memory for blocks that are packed or pass through. Not shared by calls that are under way together.
+// Memory for blocks that are packed or pass through. Not shared by calls in flight together.
 struct RunMemory {
   SureRoom& sure;
   memory::Pool& send;  // of calls whose sizes a rank alone knows

@@ -26,7 +26,7 @@
 
 namespace quadrille::run {
 
-// Calls that are under way together must not share these. Blocking calls use those of the group.
+// Calls in flight together must not share these. Blocking calls use those of the group.
 struct CopyMeans {
   memory::Pairs& pairs;
   memory::Pool& send;

@@ -274,7 +274,7 @@ bool DevicePipeline::move() {
   return true;
 }
 
-// Nothing may be under way when the others are told that this rank is done, also after an error.
+// No copy may be in flight when this rank reports completion to the others, also after an error.
 bool DevicePipeline::has_settled() {
   if (means_.room.seats.empty()) {
     finish(true);

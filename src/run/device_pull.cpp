@@ -262,12 +262,12 @@ void DevicePull::agreed(bool may) {
   if (!may) return finish(false);
   const bool listed = is_prepared_ || unless_out_of_memory([&] { return list(); });
   if (prepares_ || !copies_here()) return finish(listed);
-  // Some may be under way when others are refused.
+  // Some copies may be in flight when others are refused.
   submitted_ = submit() && listed;
   phase_ = Phase::copying;
 }
 
-// Nothing may be under way when the others are told that this rank is done, also after an error.
+// No copy may be in flight when this rank reports completion to the others, also after an error.
 bool DevicePull::advance_copying() {
   const Look look = look_at_copies();
   if (look == Look::not_yet) return false;

@@ -54,7 +54,7 @@
 
 namespace quadrille::run {
 
-// What calls that are under way together must not share. Without a stream a call waits in its steps.
+// Not shared by calls in flight together. Without a stream a call waits in its steps.
 struct PullMeans {
   memory::Pairs& pairs;
   memory::DeviceSharing& sharing;
@@ -219,7 +219,7 @@ class DevicePull {
   bool is_bounced_ = false;
   bool has_opened_ = false;
   bool pulled_ = false;
-  PullTurn turn_;  // of the start that is under way
+  PullTurn turn_;  // of the start in flight
   bool was_in_streams_ = false;
   int error_ = MPI_SUCCESS;
 };

@@ -63,7 +63,7 @@ class DeviceRounds {
                const memory::DeviceDriver* driver, const RoundWays& ways);
   DeviceRounds(const DeviceRounds&) = delete;
   DeviceRounds& operator=(const DeviceRounds&) = delete;
-  // Nothing is under way then.
+  // No operation is in flight then.
   ~DeviceRounds();
 
   // What it needs is there when it returns, or it says that it cannot.

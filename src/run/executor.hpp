@@ -47,7 +47,7 @@ class Execution {
 
   // A place of the window.
   struct Flight {
-    std::uint32_t pair;  // that is under way in it
+    std::uint32_t pair;  // the pair in flight in this slot
     std::uint8_t open;   // requests of it that are not complete
     bool receives;       // one of them, if sizes travel
   };

@@ -50,7 +50,7 @@ class InboxRun {
   bool gather_;
   bool plain_ = false;  // plain bytes of one size: `bytes_` each
   std::size_t bytes_ = 0;
-  int next_ = 0;  // how manieth rank before this one is read next; 0: none
+  int next_ = 0;  // distance to the rank before this one that is read next; 0: none
   int error_ = 0;
 };
 

@@ -34,7 +34,7 @@ bool LaneCopies::submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std:
   const AtDevice at(*driver_, lane.place());
   const BesideCapture beside(*driver_);
   failed_ = !batch.submit(*driver_, lane.stream(), takes_batches_);
-  // Some of it may be under way after a refusal, too.
+  // Some copies may be in flight after a refusal, too.
   const bool marked = lane.mark(mark);
   failed_ = failed_ || !marked;
   return marked;

@@ -39,7 +39,7 @@ class LaneCopies {
   void copy(const memory::CopyLane& lane, void* to, const void* from, std::size_t bytes);
   // Is what lies before a mark done?
   bool is_done(const memory::CopyLane& lane, std::uint64_t mark, bool is_marked);
-  // Nothing is under way there, also after a failure.
+  // No copy is in flight there, also after a failure.
   bool is_at_rest(const memory::CopyLane& lane);
 
  private:

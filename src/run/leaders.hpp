@@ -41,7 +41,7 @@ class LeadersWork {
   memory::Pool own_block;             // to copy it
 };
 
-// Where a call packs. Not shared by calls that are under way together.
+// Memory in which a call packs. Not shared by calls in flight together.
 struct LeadersRooms {
   memory::Pool &send, &recv;
 };

@@ -101,7 +101,7 @@ int MpiTransport::scattered(std::span<const Place> places, Argument& argument) {
 }
 
 void MpiTransport::release(Argument& argument) {
-  // A type may be freed while a message that uses it is under way.
+  // A type may be freed while a message that uses it is in flight.
   if (argument.made) mpi().Type_free(&argument.type);
 }
 
@@ -239,7 +239,7 @@ int MpiTransport::all_done(std::size_t slots, bool block, bool& done) {
   return error_of(error);
 }
 
-// After an error others may be under way still.
+// After an error other messages may still be in flight.
 void MpiTransport::wait_for_pending() {
   for (std::size_t slot = 0; slot < statuses_.size(); ++slot) {
     MPI_Status& status = statuses_[slot];

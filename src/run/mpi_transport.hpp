@@ -59,7 +59,7 @@ class MpiTransport final : public Transport {
   int start_dropping(std::size_t slot, int peer, std::size_t bytes);
 
  private:
-  // One piece for the places of a message under way.
+  // One piece for the places of a message in flight.
   struct Piece {
     std::vector<std::byte> memory;
     std::vector<Place> places;  // to be filled from it; empty if there is nothing to do

@@ -1,9 +1,9 @@
 // A dense collective inside a node, by an order of copies, as a call that can be started (copies.hpp). It has control
 // memory of its own, so that ranks may start several in different orders.
 //
-// To start means to say where this rank's blocks are; to go on, to copy when all have, and to leave when all have
-// copied. Blocks that do not lie in the shared heap are copied once more by their owner. If even that cannot be had on
-// some rank, all ranks take the rings instead.
+// A start publishes where this rank's blocks are. Progress copies when all ranks have published, and leaves when all
+// have copied. The owner copies blocks outside of the shared heap once more. If the memory for that is unavailable on
+// some rank, all ranks use the rings instead.
 #pragma once
 
 #include <optional>
@@ -56,7 +56,7 @@ class NodeCopiesRun {
   const NodeEdges& edges_;
   std::span<PairRings> rings_;
   const SharedBlocks::By by_;
-  std::optional<Now> now_;  // the start that is under way
+  std::optional<Now> now_;  // the start in flight
   std::optional<NodeDenseRun> instead_;
   Phase phase_ = Phase::over;
 };

@@ -55,7 +55,7 @@ struct PairRings {
   std::uint64_t seen = 0;  // see memory::Ring::Writer
 };
 
-// What a call does not share with another that is under way.
+// Not shared by calls in flight together.
 struct NodeMeans {
   memory::Pool& send;
   memory::Pool& recv;
@@ -106,7 +106,7 @@ class NodeNeighborRun {
   memory::Pool packed_send_, packed_recv_, packed_own_;
   std::vector<NeighborProgress> progress_;
   bool under_way_ = false;
-  struct Now;  // the start that is under way
+  struct Now;  // the start in flight
   std::unique_ptr<Now> now_;
 };
 

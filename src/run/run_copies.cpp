@@ -1,5 +1,5 @@
-// Runs a schedule that consists of copies between the buffers of a node's ranks (copies.hpp). The messages of the
-// schedule, between nodes, are under way meanwhile, or afterwards, as it says (away.hpp).
+// Runs a schedule that consists of copies between the buffers of a node's ranks (copies.hpp). Its messages between
+// nodes are in flight during or after the copies, depending on the schedule (away.hpp).
 #include <optional>
 
 #include "run/away.hpp"

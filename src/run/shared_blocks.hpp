@@ -22,8 +22,8 @@ using Owned = memory::Pairs::Owned;
 
 class SharedBlocks {
  public:
-  // `pairs`: by which the ranks of this call tell each other. A call under way beside others shares by heaps alone:
-  // what is attached of a peer is kept for one call at a time.
+  // `pairs`: by which the ranks of this call tell each other. A call in flight beside others shares by heaps alone:
+  // a peer's memory is attached for one call at a time.
   enum class By : std::uint8_t { all, heaps };
   SharedBlocks(Group& group, const memory::Pairs& pairs, By by = By::all)
       : group_(group), pairs_(pairs), attaches_(by == By::all && group.reach().all_attach_me) {}

@@ -48,7 +48,7 @@ class Consensus {
       idle = found ? 0 : idle + 1;
       if (idle > group_.spins) sys::yield();
     }
-    // Each is matched, so each will end; large ones may still be under way.
+    // Each is matched, so each will complete; large ones may still be in flight.
     keep(error_, wait_for_all(receives_));
     mail_.reported = reported;
     for (const Parcel& note : notes_) read(note);

@@ -56,8 +56,9 @@ class UnderWay {
   void add(Pending& call);
   void advance();
 
-  // For who waits for something else: goes on unless another thread does so at this moment. What was done: nothing
-  // could be, calls are still under way that such a thread can go on with, or some have come to their end.
+  // For a thread that waits for something else: makes progress unless another thread does so at this moment. The
+  // result: nothing could be done, calls are still pending on which such a thread can make progress, or some have
+  // completed.
   enum class Helped : std::uint8_t { nothing, some, ended };
   Helped help(With with = With::mpi);
 

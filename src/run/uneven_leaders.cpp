@@ -70,7 +70,7 @@ UnevenLeaders::UnevenLeaders(const Call& call, const plan::LeadersPlan& plan, me
   has_room_ = send_room_.reserve(staged);
 }
 
-// Nothing may be under way to memory that the caller frees.
+// No message may be in flight to memory that the caller frees.
 UnevenLeaders::~UnevenLeaders() {
   bool done = true;
   if (messages_ > 0) work_.beside.all_done(messages_, true, done);

@@ -64,7 +64,7 @@ void go_through(Team& team, Telling& telling) {
     telling.tell(lanes.data(), sizeof lanes);
     make_lanes(team, lanes);
   }
-  // What blocking calls need may still be had where ranks may wait.
+  // The resources of blocking calls may still become available where ranks may wait.
   if (!team.area.is_there()) team.ready = false;
   if (team.lanes == nullptr || team.lanes->lanes.empty()) {
     team.taken.numbers = ranks_in_world(team.user);

@@ -30,14 +30,14 @@ bool may_be_told(Team& team);
 void decide_apart(Team& team, std::span<std::byte> told);
 void learn_apart(Team& team, std::span<const std::byte> told);
 
-// If that is under way, waits until it has arrived; where ranks may wait for each other.
+// If the broadcast is in flight, waits until it has arrived. Called where ranks may wait for each other.
 void await_told(Team& team);
 // The same where the communicator loses its attributes. Open MPI does that in MPI_Comm_free, where all ranks have begun
-// the broadcast. MPICH does it when nothing is under way on the communicator any more, so that it has arrived; but that
-// may be in any function, also in one that we look at it by.
+// the broadcast. MPICH does it when nothing is pending on the communicator any more, so that the broadcast has arrived;
+// but that may be in any function, also in one by which we look at it.
 void end_told(Team& team);
 
-// The tag of a call: one of some, in turn. That so many are under way together is not to be expected.
+// The tags of calls, used in turn: more than the calls that are in flight together.
 inline constexpr int tags_apart = 256;
 inline int tag_apart(const Team& team, int request_tag) { return team.taken.first_tag + request_tag % tags_apart; }
 

@@ -11,7 +11,7 @@ struct Team;
 // The number of the call that is being made, before it is counted or after: the same on all ranks, of which each makes
 // its collective calls on a communicator in the same order.
 std::uint64_t number_of_call(const Team& team, bool is_counted);
-// Of a start of a request, by the how manieth it is on its communicator.
+// The number of a start of a request, from the request's sequence number on its communicator.
 std::uint64_t number_of_start(unsigned request, std::uint64_t start);
 
 // Before the call moves anything. The ranks of this node find it in shared memory; those of other nodes get a message,

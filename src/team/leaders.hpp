@@ -33,7 +33,7 @@ struct LeadersLane {
 // What all calls share whose groups, or nodes, are the same. All of it is the same on all ranks but for where it lies.
 struct LeadersMemory {
   plan::NodeMap groups;
-  std::optional<LeadersArea> blocking;  // what is not there when it was asked for could not be had
+  std::optional<LeadersArea> blocking;  // empty after a request: unavailable
   std::deque<LeadersLane> lanes;
   bool asked_for_blocking = false, asked_for_lanes = false;
   unsigned calls = 0;  // on lanes
@@ -50,8 +50,8 @@ struct CachedLeaders {
   bool asked_for_lanes = false;
 };
 
-// All of these are collective, at least when they are first called for what they are asked for, come after
-// prepare_messages(), and say the same on all ranks. What could not be had is not tried again.
+// All of these are collective, at least on the first call for a kind of area, come after prepare_messages(), and return
+// the same on all ranks. An unavailable area is not tried again.
 
 // Before a blocking call. False: there is no memory for it.
 bool prepare_leaders(Team& team, Collective collective, const choose::Choice& choice);

@@ -50,8 +50,8 @@ struct Counters {
   void add(const Counters& other);
 };
 
-// Of one communicator. `group` and `turn` name it on all of its ranks: who is in it, and the how manieth of these
-// ranks it is. Plain bytes: ranks send it to each other.
+// Of one communicator. `group` and `turn` name it on all of its ranks: its members, and its sequence number among the
+// communicators with these members. Plain bytes: ranks send it to each other.
 struct Tally {
   std::uint64_t group = 0;
   std::int32_t turn = 0;

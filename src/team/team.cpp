@@ -135,8 +135,8 @@ Part own_part() {
   return make_part(all, std::move(tallies));
 }
 
-// Collective over MPI_COMM_WORLD if all ranks want it. On a communicator of our own, where nothing of the program can
-// be under way; there is none where Quadrille is switched off.
+// Collective over MPI_COMM_WORLD if all ranks want it. Uses a communicator of our own, on which no call of the program
+// is pending; if Quadrille is switched off, there is no such communicator.
 void print_summary(int rank) {
   const Part mine = own_part();
   int ranks = 1;

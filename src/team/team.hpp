@@ -137,9 +137,9 @@ struct Team {
   struct Taken {
     bool wanted = false;                // some went to the MPI for want of what they need
     bool asked = false, ready = false;  // that was made, or could not be
-    // Of what rank 0 tells the others in one broadcast (team/apart.hpp): it was begun, on all ranks at one call, and
-    // from the next on no nonblocking call goes to the MPI; it is under way, and `coming` (under the lock of
-    // run::UnderWay) goes on with it; this rank has not been told yet.
+    // The broadcast by rank 0 (team/apart.hpp). `apart`: all ranks have started it, at the same call, and forward no
+    // nonblocking call after that. `is_coming`: it is in flight, and `coming` (under the lock of run::UnderWay) makes
+    // progress on it. `awaits_told`: this rank has not received it yet.
     bool apart = false;
     std::shared_ptr<run::Pending> coming;
     std::atomic<bool> is_coming = false, awaits_told = false;
@@ -227,7 +227,7 @@ bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want = nullptr);
 // The same: is it true on all ranks? False if the MPI cannot tell.
 bool all_true(MPI_Comm comm, bool mine);
 
-// Why nothing is served where a communicator of our own cannot be had.
+// Why nothing is served without a communicator of our own.
 inline constexpr const char* no_communicator = "the MPI has no communicator left for Quadrille";
 
 inline constexpr const char* no_memory_for_leaders = "there is no shared memory left for leaders";

@@ -142,7 +142,7 @@ static int made, kept; /* in this turn */
   } while (0)
 #endif
 
-/* What started by BEGIN is under way from here on. */
+/* The calls that BEGIN started are in flight from here on. */
 static void start_all(void) {
 #if defined(PERSISTENT)
   if (listed == 1) {

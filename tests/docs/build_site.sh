@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# build_site.sh SOURCE TOOL: what `make site` does, into a folder of its own, and whether its pages are there. 77: mkdocs cannot be
-# had from the Python package index.
+# build_site.sh SOURCE TOOL: runs `make site` into its own folder, and checks its pages. 77: mkdocs is unavailable from the Python
+# package index.
 set -euo pipefail
 source="$1" tool="$2"
 "$source/scripts/setup.sh" site || exit 77

@@ -50,7 +50,7 @@ class Call {
   // MPI refuses: no other rank knows of that.
   void start();
   void finish();
-  // For who completes several calls in one. Null where nothing is under way.
+  // For the completion of several calls in one. Null if none is in flight.
   MPI_Request& request() { return request_; }
   // Throws a Finding.
   void verify();

@@ -40,8 +40,8 @@ struct Skips {
   bool in_place_lower = false;    // in place with bounds below zero
   bool gaps = false;              // types with gaps
   bool absolute = false;          // MPI_BOTTOM
-  bool overlap = false;           // several collectives under way
-  bool topology_overlap = false;  // collectives of both kinds under way on one communicator with a topology
+  bool overlap = false;           // several collectives in flight
+  bool topology_overlap = false;  // collectives of both kinds in flight on one communicator with a topology
   bool started_in_place = false;  // nonblocking and persistent calls in place
   bool lone_started = false;      // nonblocking and persistent calls of one rank
   bool dropped = false;           // MADV_DONTNEED

@@ -121,7 +121,7 @@ void Steps::complete_all(Draw& draw, const std::vector<std::unique_ptr<Call>>& c
   succeed(completed.error, std::string(completed.by) + " of all");
 }
 
-// Several calls under way at once: all are started in one order, and completed in an order of each rank's own.
+// Several calls in flight at once: all are started in one order, and each rank completes them in its own order.
 void Steps::overlap(std::uint64_t seed, const Communicator& where) {
   Draw draw(seed);
   Draw own(seed_of({seed, 6, static_cast<std::uint64_t>(rank_)}));

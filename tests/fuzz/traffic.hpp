@@ -1,4 +1,4 @@
-// What a program has under way beside our calls, on the same communicator: messages and nonblocking collectives.
+// A program's own traffic beside our calls, on the same communicator: messages and nonblocking collectives.
 #pragma once
 
 #include <mpi.h>

@@ -1,7 +1,7 @@
 // Buffers in memory of every kind, in every call of the family and all of its forms: in a device's memory on some
 // ranks, in the host's on others, and nowhere where a rank has no data. Which algorithm serves them, and whether the
 // MPI takes such memory itself, is set from outside (device.cmake, scripts/other_mpis.py). What the processor may not
-// touch crashes if it does; every byte of each buffer is checked, and gaps change while a call is under way.
+// touch crashes if it does; every byte of each buffer is checked, and gaps change while a call is in flight.
 #include <algorithm>
 #include <cstdlib>
 #include <string>

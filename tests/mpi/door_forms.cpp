@@ -1,4 +1,4 @@
-// The explicit door in all forms. While a call is under way, what belongs to no block changes (placed.hpp).
+// The explicit door in all forms. While a call is in flight, bytes that belong to no block change (placed.hpp).
 #include <quadrille.h>
 
 #include "forms_door.hpp"

@@ -229,7 +229,7 @@ void check_opposite_orders(MPI_Comm comm) {
   check(one.looked() == 4 && other.looked() == 4, "opposite orders");
 }
 
-// Freed while its streams are still under way, with another one behind it.
+// Freed while its streams still have pending calls, with another communicator after it.
 void check_communicator(MPI_Comm comm) {
   MPI_Comm own;
   MPI_Comm_dup(comm, &own);

@@ -1,5 +1,5 @@
 // Persistent neighbour collectives: the same checks as for the blocking ones, through a door that makes a request,
-// starts it twice and frees it; then several requests under way at once.
+// starts it twice and frees it; then several requests in flight at once.
 #include <quadrille.h>
 
 #include <chrono>
@@ -328,8 +328,8 @@ TEST_F(Persistent, UnderWayUntilItIsCompleted) {
   }
 }
 
-// Freed before its requests are started or while they are under way; other communicators, which may get the handle of
-// the one that is gone, are made meanwhile.
+// Freed before its requests are started or while they are in flight. Other communicators, which may get the handle of
+// the freed one, are created meanwhile.
 TEST_F(Persistent, OutlivesItsCommunicator) {
   for (const char* const algorithm : {"rings", "direct", "torus"}) {
     for (int moment = 0; moment < 4; ++moment) {

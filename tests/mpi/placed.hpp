@@ -17,7 +17,7 @@ class Memory {
   virtual unsigned char* address() = 0;  // what MPI is given
   virtual void put(const unsigned char* bytes) = 0;
   virtual void get(unsigned char* bytes) = 0;
-  // The same bytes, where the processor may touch them, also while a call is under way; null if it may nowhere.
+  // The same bytes, where the processor may touch them, also while a call is in flight; null if it may nowhere.
   virtual unsigned char* view() = 0;
 };
 
@@ -37,8 +37,8 @@ class Placed {
   void* address();
   // Puts the image there once more, with all of its bytes as they are, or inverted.
   void put(bool inverted);
-  // Changes what belongs to no block, as a program may while a call is under way. Not in the image's own memory,
-  // nor where the processor may not touch it.
+  // Changes the bytes that belong to no block, as a program may while a call is in flight. Not in the image's own
+  // memory, nor where the processor may not touch it.
   void change_gaps();
   void bring_back();
   // Those of this thread that live.

@@ -1,4 +1,4 @@
-// Time and order: slow ranks, messages under way, threads, several communicators, long runs.
+// Time and order: slow ranks, messages in flight, threads, several communicators, long runs.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

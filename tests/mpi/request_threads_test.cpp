@@ -1,5 +1,5 @@
 // Requests and threads: of the program, several in Quadrille at a time (MPI_THREAD_MULTIPLE), and of Quadrille, which
-// goes on with what is under way while the program computes.
+// makes progress on pending calls while the program computes.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Requests among each other and beside other calls: many under way, completed in any order, over the end of their
+// Requests among each other and beside other calls: many in flight, completed in any order, over the end of their
 // communicator, started again and again. What memory they take is counted.
 #include <dlfcn.h>
 #include <sched.h>

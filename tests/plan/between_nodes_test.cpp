@@ -192,7 +192,7 @@ TEST(BrokenBetweenNodesTest, AMessageWithoutBlocksOrdersNothing) {
   }
 }
 
-// Copies of `sh_co` on two nodes, changed so that a message may be under way beside them that must not.
+// Copies of `sh_co` on two nodes, changed so that a message may be in flight during copies that it must follow.
 TEST(BrokenBetweenNodesTest, ACopyTouchesWhatAMessageMay) {
   const NodeMap nodes = map_of("blocked:2", 4);
   const Goal goal = {Pattern::alltoall, true};

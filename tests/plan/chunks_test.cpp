@@ -135,10 +135,10 @@ class Play {
     ChunkExchange exchange;
     std::vector<std::vector<Token>> send, recv;
     std::vector<Token> ring;
-    std::vector<int> readers;  // [place] copies out of it that are under way
+    std::vector<int> readers;  // [place] copies out of it that are in flight
     std::uint64_t first, published;
     std::vector<std::uint64_t> taken;           // [source]
-    std::deque<std::function<void()>> out, in;  // copies under way: two streams
+    std::deque<std::function<void()>> out, in;  // copies in flight: two streams
   };
   Rank& at(int rank) { return *ranks_[index(rank)]; }
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }

@@ -92,7 +92,7 @@ TEST(HintNetworkTest, IsAlgorithm5) {
         const Schedule built = hint_network(problem), literal = as_meant(problem);
         EXPECT_EQ(steps_of(built, me), steps_of(literal, me)) << text << " " << ranks;
         EXPECT_EQ(count(built), count(literal)) << text << " " << ranks;
-        // One pair is under way at a time, and none before the node is done.
+        // One pair is in flight at a time, and none before the node is done.
         for (std::size_t r = 0; r < built.rounds.size(); ++r) {
           const Round& round = built.rounds[r];
           EXPECT_EQ(round.node_fence, r < 2);
@@ -132,7 +132,7 @@ TEST(HintNetworkTest, CostsWhatThePageSays) {
   }
 }
 
-// Every exchange with every order, when it follows and when it is under way meanwhile.
+// Every exchange with every order, after the copies and during the copies.
 struct Kind {
   NetworkKind kind;
   Collective collective;

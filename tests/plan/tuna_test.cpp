@@ -1,4 +1,4 @@
-// Bruck of any radix for uneven blocks (Fan, Domke, Ba and Kumar, HPDC 2025): what is under way, and what it takes.
+// Bruck of any radix for uneven blocks (Fan, Domke, Ba and Kumar, HPDC 2025): messages in flight, and memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Calls through leaders with ranks as threads: blocking ones, and requests that are under way together with others, in
-// a drawn order of steps, and freely.
+// Calls through leaders with ranks as threads: blocking ones, and requests in flight together with others, in a random
+// order of steps, and freely.
 #include "run/leaders.hpp"
 
 #include <gtest/gtest.h>
@@ -138,8 +138,8 @@ class RankByLeaders {
     return std::make_unique<StartedLeaders>(drawn, plan, me_, group_, lane, own, tag_);
   }
 
-  // Two requests that are started twice, and blocking calls while they are under way. One is on the lane, where the
-  // starts follow each other at once. Each rank looks at them when it likes.
+  // Two requests that are started twice, and blocking calls while they are in flight. One is on the lane, where the
+  // starts follow each other at once. Each rank polls them at its own times.
   std::size_t started(std::uint32_t number) {
     const std::unique_ptr<StartedLeaders> both[] = {make(number, true), make(number + 1'000'000, false)};
     std::size_t wrong = 0;

@@ -113,7 +113,7 @@ class OneRank {
     return checked(drawn, [&](const run::Call& call) { return run::run_inbox(call, group_); });
   }
 
-  // A request that is started twice, with a blocking call while it is under way. Ranks look at it at different times.
+  // A request that is started twice, with a blocking call while it is in flight. Ranks poll it at different times.
   std::size_t started(std::uint32_t number, Collective collective) {
     const bool by_inbox = random_() % 2 == 0 && is_sized(collective);
     const bool by_rings = group_.reach().rings && !by_inbox;

