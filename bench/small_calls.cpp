@@ -5,7 +5,7 @@
 //   cart       the same with a Cartesian communicator
 //   self       MPI_Alltoall on MPI_COMM_SELF
 //   selfv      MPI_Alltoallv on it
-//   pass       MPI_Alltoall on MPI_COMM_WORLD; with QUADRILLE_ALGORITHM=alltoall=mpi it is passed on
+//   pass       MPI_Alltoall on MPI_COMM_WORLD; with QUADRILLE_ALGORITHM=alltoall=mpi it is forwarded
 //   ialltoall  MPI_Ialltoall and MPI_Wait on it
 //   barrier    MPI_Barrier
 //   BYTES      MPI_Alltoall with blocks of so many bytes, in buffers at the start of a page

@@ -96,7 +96,7 @@ class Replay {
   static bool has_time(const Json& work, const Budget& budget) {
     return budget.left() > calls_before_measuring * work.value("seconds_of_call", 0.0);
   }
-  // What carries out a request is not chosen among algorithms.
+  // The engine of a request is not chosen among algorithms.
   static bool has_rivals(const Json& work) { return work.value("form", "blocking") == "blocking"; }
   static bool end_trials(ReplayCase& replayed, const Budget& budget) {
     return budget.left() > 0 && replayed.end_trials(budget.part(share_of_trials));

@@ -177,7 +177,7 @@ void ReplayCase::add_contenders(const BudgetOfCase& budget, double batch) {
   }
 }
 
-// What carries out a request is not chosen among algorithms.
+// The engine of a request is not chosen among algorithms.
 std::vector<std::string> ReplayCase::contenders() {
   if (form_ != CallForm::blocking) return {};
   if (is_neighbor(collective_)) return around_contenders();
@@ -203,7 +203,7 @@ std::vector<std::string> ReplayCase::around_contenders() const {
   return names;
 }
 
-// Makes a call. Is it carried out by the algorithm that was forced?
+// Makes a call. Returns whether the forced algorithm served it.
 bool ReplayCase::last_goes_by_its_name() {
   bool does = true;
   if (is_member()) {

@@ -56,7 +56,7 @@ bool has_block(const plan::Schedule& schedule, const plan::Message& message, int
   return std::any_of(spans.begin(), spans.end(), [&](const plan::Span& span) { return span.block == block; });
 }
 
-// All ranks do the same: what rank 0 passes on of a block in some round is what every rank does with its own.
+// All ranks do the same: every rank forwards its blocks in the same rounds as rank 0.
 plan::Way way_of(const plan::Schedule& schedule, const plan::Grid& grid, int reach, int block) {
   plan::Way way{block, {{0, 0}}};
   for (const plan::Round& round : schedule.rounds) {

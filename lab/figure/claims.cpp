@@ -38,7 +38,7 @@ const Variant* find_line(const Plot& plot, const std::string& label) {
   return found == plot.variants.end() ? nullptr : &*found;
 }
 
-// A line that something else carried out, or with wrong bytes.
+// A line that another algorithm served, or with wrong bytes.
 std::string why_not_as_named(const Plot& plot, const PlotRows& measured, const Claim& claim) {
   for (const BenchRow& row : measured.rows) {
     if (claim.fast != switching && row.algorithm != claim.fast && row.algorithm != claim.slow) continue;

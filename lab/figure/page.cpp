@@ -100,7 +100,7 @@ std::string table(const Plot& plot, const PlotRows& measured) {
   return text;
 }
 
-// Variants that something else carried out, and wrong bytes.
+// Lines that another algorithm served, and wrong bytes.
 std::string warnings(const Figure& figure, const std::vector<PlotRows>& plots) {
   std::string text;
   std::set<std::string> others;

@@ -1,6 +1,5 @@
-// The explicit door of the sparse exchange. No MPI has it, so here nothing can be handed on:
-// communicators that Quadrille leaves alone otherwise (one rank, ranks of several worlds,
-// QUADRILLE=off) are served too.
+// The explicit door of the sparse exchange. No MPI has it, so no call can be forwarded: communicators on which
+// Quadrille serves no other call (one rank, ranks of several worlds, QUADRILLE=off) are served, too.
 //
 // A mistake of one rank must not leave the others waiting for its messages. So a rank with a
 // mistake takes part in the exchange, sends no block, and tells its error along the way

@@ -22,7 +22,7 @@ int by_request(const run::Call& call) {
   Quadrille_Request request = QUADRILLE_REQUEST_NULL;
   const int error = api::make_request(call, false, &request, nullptr);
   if (error != MPI_SUCCESS) return error;
-  // The call is counted as passed on already, and ranks tell each other of failed copies by that number.
+  // The call is already counted as forwarded, and ranks identify failed copies by that number.
   --request->team->counted.counters.served;
   return api::wait_for(&request);
 }

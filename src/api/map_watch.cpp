@@ -1,5 +1,5 @@
 // The drop-in door of mappings and forks: what a program does to addresses of the shared heap, and of
-// memory that peers may have attached, by other ways than malloc. Each call is passed on to the next function in the
+// memory that peers may have attached, by other ways than malloc. Each call is forwarded to the next function in the
 // loader's order, so that the MPI, which may watch these calls too, still sees them. Calls by syscall() go past this.
 #include <dlfcn.h>
 #include <sys/mman.h>

@@ -100,7 +100,7 @@ const std::vector<Collective>& gathers() {
   return list;
 }
 
-// Blocks that are small enough to be passed on.
+// Blocks that are small enough to be forwarded by other ranks.
 constexpr std::size_t most_passed_on = 1024;
 // Above this leaders would send blocks in many pieces.
 constexpr std::size_t most_for_leaders = std::size_t{64} << 10;
@@ -250,7 +250,7 @@ Algorithm padded(std::string_view name, Needs needs, std::vector<ParameterRange>
   return {name, uneven_all_to_alls(), Engine::padded, needs, std::move(parameters), line, kFanPadded, build};
 }
 
-// The MPI carries out what it has not by what it has.
+// The MPI serves collectives that it lacks by those that it has.
 std::vector<Collective> of_the_mpi() {
   return those([](Collective c) { return is_dense(c) || is_neighbor(c); });
 }

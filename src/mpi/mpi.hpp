@@ -86,7 +86,7 @@ struct Mpi {
   // may be used then.
   bool usable = false;
   // The handles of the library that was found do not fit into those of this build: not even the program's own
-  // calls can be passed on.
+  // calls can be forwarded.
   bool foreign = false;
   // This MPI cuts what is longer than its receive block, and reports no error: in allgathers, among neighbours.
   bool cuts_long_gathers = false, cuts_long_neighbors = false;

@@ -67,7 +67,7 @@ constexpr std::array<NetworkExchange, 6> network_exchanges = {{{"pairwise", Wind
                                                                {"waitany-stride", Window::Wait::any, by_stride},
                                                                {"testany-stride", Window::Wait::test, by_stride}}};
 
-// By way of other ranks, always after the copies: an allgather passes on what they brought.
+// By way of other ranks, always after the copies, whose blocks an allgather forwards.
 struct NetworkRounds {
   std::string_view name;
   void (*add)(const Problem&, Builder&);

@@ -7,8 +7,8 @@
 
 namespace quadrille::plan {
 
-// Which exchanges between nodes there are. Blocks of one size may also be passed on by other ranks; those of
-// allgathers, whose sizes all ranks know, too.
+// The kinds of exchanges between nodes. Other ranks may also forward blocks of one size, and those of allgathers, whose
+// sizes all ranks know.
 enum class NetworkKind : std::uint8_t { uniform, uneven, gather };
 
 std::span<const std::string_view> network_order_names();

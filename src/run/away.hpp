@@ -1,9 +1,9 @@
 // The blocks of a dense call between this rank and those of other nodes: the messages of a plan
 // (plan/between_nodes.cpp), which the executor runs, while the caller does what is inside the node, or afterwards.
 //
-// If a plan has scratch, ranks pass blocks on: then the messages are a call bound to a schedule, but for the
-// blocks of the node, and take memory as all such calls do (run/bound_run.hpp). In an allgather blocks are passed on
-// from where they were received, also those of the node.
+// If a plan has scratch, ranks forward blocks: then the messages are a call bound to a schedule, except for the
+// blocks of the node, and take memory as all such calls do (run/bound_run.hpp). In an allgather blocks are forwarded
+// from the receive buffer, also those of the node.
 //
 // A block with gaps goes from and to where it lies. In place it is received over, so all blocks are copied before the
 // first arrives, and received packed: MPICH cuts a large packed message anywhere and then refuses to unpack part of an
@@ -25,7 +25,7 @@ namespace quadrille::run {
 class AwayMessages {
  public:
   // `schedule`: its rounds from the first with messages on. There are other nodes. All of these must outlive it.
-  // `eager`: where blocks of different sizes are passed on, see CarriedLimits.
+  // `eager`: if blocks of different sizes are forwarded, see CarriedLimits.
   AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group, std::size_t eager = 0);
   AwayMessages(const AwayMessages&) = delete;
   AwayMessages& operator=(const AwayMessages&) = delete;
@@ -33,7 +33,7 @@ class AwayMessages {
 
   // May it be begun before what is done inside the node?
   bool is_beside() const { return beside_; }
-  // Starts the first batch. If blocks are passed on, the ranks ask each other first whether all have memory.
+  // Starts the first batch. If blocks are forwarded, the ranks first agree whether all have memory.
   void begin();
 
   // Waits for all messages, batch by batch. Returns an MPI error code. `meanwhile` does what ranks of this node may

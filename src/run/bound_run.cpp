@@ -117,7 +117,7 @@ BoundRun::BoundRun(const Binding& places, const plan::Schedule& schedule, const 
   has_room_ = take_room();
 }
 
-// What a round passes on it may not send before it is there.
+// A round must not send a forwarded block before the block has arrived.
 void BoundRun::use_device(const Call& call) {
   if (call.device == nullptr) return;
   const auto& spans = schedule_.spans;

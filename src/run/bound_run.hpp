@@ -70,7 +70,7 @@ struct RunMemory {
 
 // A rank that finds no memory does not leave the others alone. Where all ranks know how much is needed, they ask each
 // other, and all return MPI_ERR_NO_MEM. Else a rank takes part without what it cannot keep, and returns that error
-// alone, or together with those whose blocks it should have passed on.
+// alone, or together with the ranks whose blocks it should have forwarded.
 class BoundRun {
  public:
   // Of a dense collective, or of a neighbour collective with these slots. Schedule and memory must outlive the run; the

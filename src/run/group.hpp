@@ -84,7 +84,7 @@ struct Turns {
 // What the engines keep between calls, mostly for its memory. Written by them alone.
 struct Scratch {
   NodeWork node_work;
-  std::vector<NeighborProgress> neighbor_progress;  // [pair] of the call that is being carried out
+  std::vector<NeighborProgress> neighbor_progress;  // [pair] of the call in flight
   std::vector<std::uint64_t> popped_seen;           // [rank]: see Ring::Writer
   memory::Pool neighbor_places[2];                  // see neighbor_copies.cpp
   unsigned neighbor_calls = 0;

@@ -1,5 +1,5 @@
-// A call that the MPI carries out, by its own function with int counts. One count for all blocks may be more than that:
-// then the MPI gets larger elements.
+// A call that the MPI serves, with its own function with int counts. If one count for all blocks exceeds an int, the
+// MPI gets larger elements.
 #pragma once
 
 #include <memory>

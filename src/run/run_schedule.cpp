@@ -1,4 +1,4 @@
-// Blocking calls that the executor carries out.
+// Blocking calls of the executor.
 #include "run/bound_run.hpp"
 #include "run/engines.hpp"
 #include "run/padded_run.hpp"

@@ -76,7 +76,7 @@ class Rounds {
       message = std::make_unique_for_overwrite<std::byte[]>(bytes);
       write_message(parcels, mail_.reported, message.get());
     } catch (const std::bad_alloc&) {
-      // What was to be passed on is lost, so every rank must learn of it that can still be told.
+      // The blocks to forward are lost, so every rank that can still be reached must learn of the error.
       keep(error_, MPI_ERR_NO_MEM);
       mail_.reported = std::max(mail_.reported, MPI_ERR_NO_MEM);
       bytes = message_bytes({});

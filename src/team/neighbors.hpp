@@ -74,7 +74,8 @@ struct Neighbors {
   bool asked = false;        // whether it is asserted; see ask_assertion()
   std::optional<bool> wish;  // what Quadrille_Set_iso_sizes was given
 
-  // Do all ranks know the size of block i in a v or w call? One that passes it on may have no such block itself.
+  // Whether all ranks know the size of block i in a v or w call. A rank that forwards the block may itself have no
+  // block i.
   bool sizes_known() const { return asserted && isomorphic != nullptr && isomorphic->whole; }
   bool checks_sizes() const { return checked && sizes_known(); }
 };

@@ -63,7 +63,7 @@ struct Times {
   double sampled_squares = 0;                          // the sum of the squares of these nanoseconds
 };
 
-// Calls that one algorithm carried out.
+// Calls that one algorithm served.
 struct Way {
   std::int32_t name = 0;
   std::uint32_t unused = 0;

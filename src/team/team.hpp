@@ -99,9 +99,9 @@ struct Counted {
   bool explains = false;                                           // the user wants to know
   bool explained = false;                                          // that it is not eligible
   bool pull_explained = false, no_pull_explained = false;          // api/pull.hpp
-  bool pulled = false;                                             // the last call by ipc-pull was carried out by it
+  bool pulled = false;                                             // ipc-pull itself served its last call
   bool pipeline_explained = false, no_pipeline_explained = false;  // api/pipeline.cpp
-  bool piped = false;  // the last call by pipelined-copy-to-cpu was carried out by it, and not as a whole
+  bool piped = false;  // pipelined-copy-to-cpu itself served its last call, in chunks
   Counters counters;
   std::uint64_t* last_passed = nullptr;  // that of `counters` which counted the last forwarded call
   Tally tally;                           // where the user wants to know
@@ -149,8 +149,7 @@ struct Team {
     int first_tag = -1;
     std::vector<int> numbers;  // of the ranks there
   } taken;
-  // What carries out the request that was made last: "inbox", "rings", "pull", "messages", "mpi", or "nothing" if no
-  // data move.
+  // The engine of the last created request: "inbox", "rings", "pull", "messages", "mpi", or "nothing" if no data move.
   const char* request_by = "nothing";
 
   Chosen chosen;
@@ -251,7 +250,7 @@ void explain(Team& team, Collective collective, std::size_t bytes, const std::st
 // Calls that no team counted (no communicator state).
 void count_passed();
 
-// Called by the drop-in door right before MPI_Init: ends a program whose calls cannot even be passed on.
+// Called by the drop-in door right before MPI_Init: ends a program whose calls cannot even be forwarded.
 void before_init();
 // Why no call is served in this process; null if calls are. Where the MPI runs with fault tolerance, survivors of a
 // failure must get errors, which only the MPI gives: a rank that waits in shared memory would wait for ever.

@@ -49,7 +49,7 @@ struct Instruction {
   Op op = Op::end;
   unsigned bytes = 0;
   unsigned elements = 1;  // of a vector
-  int guard = -1;         // the register that says whether it is carried out
+  int guard = -1;         // the register that predicates the instruction
   bool guard_is_not = false;
   std::vector<Operand> operands;
 };

@@ -69,7 +69,7 @@ static int is_there(const void* caller, size_t bytes) {
   return 0;
 }
 
-/* What Quadrille's own malloc passes on is a program's request, and comes by its address, not by its name. */
+/* Requests that Quadrille's own malloc forwards are the program's, and come by address, not by name. */
 #define NEXT(name, type) ((type)dlsym(RTLD_NEXT, name))
 static __thread int looking;
 

@@ -8,7 +8,7 @@ foreach(program quadrille_large_tests quadrille_neighbor_large_tests)
   add_dependencies(${program} quadrille_preload quadrille_preload_large)
 endforeach()
 
-# With large counts: each test, each engine, and the MPI's functions for what is passed on.
+# With large counts: each test, each engine, and the MPI's functions for forwarded calls.
 # Blocks that do not match end as with the MPI where the MPI, or its messages, serve them.
 set(served_by_the_mpi ARGUMENTS --gtest_filter=-Mismatch*)
 set(large_data "--gtest_filter=All/*:UniformDefault.*:Progress.Interleaved*:Progress.Other*")

@@ -1,4 +1,4 @@
-// Nonblocking calls like one before take over a request that has ended, and are carried out as the others are.
+// Nonblocking calls like one before reuse a completed request, and are served like the others.
 #include "api/made_again.hpp"
 
 #include <vector>

@@ -115,7 +115,7 @@ TEST(ModelRanking, LeadersAreAheadForSmallBlocksWithSeveralRanksANode) {
   }
 }
 
-// Large blocks go straight to their ranks: nothing that passes them on is ahead of all that does not.
+// Large blocks go directly to their ranks: no algorithm that forwards them is faster than all direct ones.
 TEST(ModelRanking, DirectAlgorithmsWinForLargeBlocks) {
   for (const auto& [nodes, per_node] : {std::pair(16, 1), std::pair(64, 1), std::pair(8, 8)}) {
     for (const Collective collective : {Collective::alltoall, Collective::alltoallv}) {

@@ -1,4 +1,4 @@
-// The list of pieces that a kernel moves, carried out on the host, against the regions that it stands for.
+// The list of pieces that a kernel moves, executed on the host, against the regions that it represents.
 #include "memory/device_pieces.hpp"
 
 #include <gtest/gtest.h>

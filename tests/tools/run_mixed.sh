@@ -9,7 +9,7 @@ expect 2 1 "belongs to" "$TOOL" run -- "$OTHER_MPIRUN" -n 1 sh -c true : -n 1 "$
 expect 2 1 "--mpi says" "$TOOL" run --mpi "$ABI" -- "$OTHER_MPIRUN" -n 2 "$PROGRAM"
 
 # The library of the other build, if it is there, in a program of this MPI. Open MPI's handles do not fit into those of
-# MPICH: the program ends before it starts. The other way round its calls are passed on.
+# MPICH: the program ends before it starts. In the reverse case its calls are forwarded.
 if [ -e "$OTHER_PRELOAD" ]; then
   if [ "$ABI" = openmpi ]; then
     expect 1 - "is Open MPI; this Quadrille is built for the ABI of MPICH; start the program with" \

@@ -138,7 +138,7 @@ std::vector<std::string> trial_words(const std::vector<std::string>& words, cons
   // What stands between, such as numactl, stays.
   std::vector<std::string> trial(words.begin(), words.begin() + program.word);
   const std::string path = std::filesystem::absolute(program.path).lexically_normal().string();
-  // Each rank says the same whatever the launcher passes on.
+  // Each rank prints the same, whatever environment the launcher forwards.
   for (const std::string& word : {std::string("env"), std::string("QUADRILLE_EXPLAIN=1"), tool, std::string("doctor"),
                                   std::string("--measure-for"), path}) {
     trial.push_back(word);

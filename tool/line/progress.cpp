@@ -23,7 +23,7 @@ Progress::Progress(bool wanted) : wanted_(wanted) {
 
 void Progress::show(const std::string& text) {
   if (terminal_ != nullptr) {
-    // Back to the start of the line: a row that a launcher passes on late is written over it.
+    // Back to the start of the line, so that a row that the launcher forwards late overwrites it.
     std::fprintf(terminal_, "\r\033[K%s\r", text.c_str());
     std::fflush(terminal_);
   } else if (wanted_ && always) {
