@@ -72,7 +72,7 @@ def all_steps(quick, ranks):
   for n in ranks:
     for collective, ways in WAYS_OF_OPENMPI.items():
       for way, name in ways.items():
-        yield Step(f'way-{collective}-{way}-{n}', f"does the MPI's {name} {collective} take a device's memory, how fast?", n,
+        yield Step(f'way-{collective}-{way}-{n}', f"whether the MPI's {name} {collective} supports device memory, and how fast", n,
                    [collective, '--sizes', '4K' if quick else '64,4K,1M', '--algorithms', 'default'],
                    settings=openmpi_way(collective, way))
   for n in ranks:
@@ -86,18 +86,18 @@ def all_steps(quick, ranks):
     yield Step(f'paper-alltoallv-{n}', "the paper's sizes: at least 1.5 times as fast as the MPI, by the geometric mean", n,
                ['alltoallv', '--sizes', paper, '--algorithms', 'default,' + PULL], against='alltoallv')
   for n in ranks:
-    yield Step(f'staged-alltoallv-{n}', 'over the host: at least 0.85 of the bus, both ways at once', n,
+    yield Step(f'staged-alltoallv-{n}', 'through host memory: at least 0.85 of the bus, both ways at once', n,
                ['alltoallv', '--sizes', block_of(large, n), '--algorithms', f'{OVER_HOST},{PIPED},{PIPED_BY_LEADERS}', '--stage-mpi'])
   for n in ranks:
-    yield Step(f'led-alltoallv-{n}', 'over the host in chunks, which each rank copies for itself, or one for all', n,
+    yield Step(f'led-alltoallv-{n}', 'through host memory in chunks: each rank copies its own, or one rank copies all', n,
                ['alltoallv', '--sizes', f'{small},{paper}', '--algorithms', f'{PIPED},{PIPED_BY_LEADERS}', '--stage-mpi'],
                settings=MESSAGES)
   for n in ranks:
-    yield Step(f'chunks-{n}', 'over the host in chunks: which sizes of chunks, how many under way, and from which blocks on', n,
+    yield Step(f'chunks-{n}', 'through host memory in chunks: sizes of chunks, chunks in flight, and the smallest block', n,
                ['alltoallv', '--sizes', paper + ',' + block_of(large, n), '--algorithms', ','.join([*CHUNKS, 'copy-to-cpu'])],
                settings=MESSAGES)
   for n in ranks:
-    yield Step(f'buffers-{n}', "the paper's claim: memory of the host that is kept, against fresh and pageable", n,
+    yield Step(f'buffers-{n}', "the paper's claim: reused host memory, against fresh and pageable memory", n,
                ['alltoallv', '--sizes', paper, '--algorithms',
                 ','.join(f'copy-to-cpu:inner=waitany-stride,stride=5,buffers={b}' for b in ('kept', 'fresh', 'pageable'))],
                against='alltoallv')
