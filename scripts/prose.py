@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the words that users read: the documents, and the help texts and errors in the sources.
+"""Checks the words that users read: the documents, the help texts and errors in the sources, and the comments of examples.
 
   prose.py             print every match of PATTERNS, every long sentence, and the words of each reader; fails if there is any, or
                        if a reader has more words than the limit
@@ -24,14 +24,17 @@ PAGES = [
     'CONTRIBUTING.md',
     'python/README.md',
     'docs/*.md',
+    'examples/*/README.md',
 ]
 SOURCES = [  # folders; the string literals that contain a blank
     'tool',
     'src',
     'report',
     'python/quadrille',
+    'examples',
+    'include',
 ]
-HEADERS = ['include/*.h']  # the comments, of which the manual pages of section 3 are made
+COMMENTS = {'python', 'examples', 'include'}  # the comments, too; those of include become the manual pages of section 3
 
 LONGEST_SENTENCE = 28
 GENERATED = re.compile(r'^docs/(algorithms|cli)\.md$|^docs/results/')  # reference; not among the words of a reader
@@ -192,8 +195,11 @@ def literals_of_python(text):
           if isinstance(node, ast.Constant) and isinstance(node.value, str) and ' ' in node.value.strip()]
 
 
-def comments_of_header(text):
-  return [(text.count('\n', 0, one.start()) + 1, re.sub(r'\n \* ?', '\n', one[1])) for one in re.finditer(r'/\*(.*?)\*/', text, re.S)]
+def comments_of(text, mark):
+  """[(line, text)]: lines that follow each other are one. `mark` begins a comment."""
+  comment = re.compile(rf'(?m)(?:^[ \t]*{mark}(?: .*)?\n)+|(?<=\S)[ \t]+{mark} .*$|/\*[\s\S]*?\*/')
+  return [(text.count('\n', 0, one.start()) + 1, re.sub(rf'(?m)^\s*({mark}|/\*|\*(?!/)) ?|\s*\*/', '', one[0]))
+          for one in comment.finditer(text)]
 
 
 def texts_of_page(text):
@@ -208,7 +214,7 @@ def texts_of_page(text):
   return [(line, one) for line, one in found if ' ' in one.strip()]
 
 
-READ = {'.html': texts_of_page, '.js': texts_of_page, '.cpp': literals_of_cpp, '.hpp': literals_of_cpp, '.py': literals_of_python, '.h': comments_of_header}
+READ = {'.html': texts_of_page, '.js': texts_of_page, '.py': literals_of_python, **dict.fromkeys(('.cpp', '.hpp', '.c', '.h'), literals_of_cpp)}
 
 
 # ---- All ----
@@ -218,19 +224,21 @@ def pages(root):
 
 
 def sources(root):
-  return [path for folder in SOURCES for path in sorted((root / folder).rglob('*')) if path.suffix in READ] + [
-      path for pattern in HEADERS for path in sorted(root.glob(pattern))]
+  return [path for folder in SOURCES for path in sorted((root / folder).rglob('*')) if path.suffix in READ]
 
 
-def pieces_of(path):
+def pieces_of(path, root):
   text = path.read_text()
-  return prose_of(text) if path.suffix == '.md' else READ[path.suffix](text)
+  if path.suffix == '.md':
+    return prose_of(text)
+  with_comments = path.relative_to(root).parts[0] in COMMENTS
+  return READ[path.suffix](text) + (comments_of(text, '#' if path.suffix == '.py' else '//') if with_comments else [])
 
 
 def bad_words(root):
   found = []
   for path in pages(root) + sources(root):
-    for line, text in pieces_of(path):
+    for line, text in pieces_of(path, root):
       found += [f"{path.relative_to(root)}:{line}: '{words}': {pattern.instead}" for pattern, words in matches(' '.join(text.split()))]
   return found
 

@@ -336,7 +336,7 @@ const char kIndex[] =
     "Section: editors\n"
     "Depends: libc6 (>= 2.34), python3:any | perl, mail-agent, missing | gone\n"
     "Description: an editor\n"
-    " Depends: is no field here\n"
+    " Depends: part of the description\n"
     "Pre-Depends: dpkg (>= 1.15.6) [amd64] <!nocheck>\n"
     "\n"
     "Package: exim\n"
@@ -385,7 +385,7 @@ TEST(Debian, EdgesGoToAllThatCouldServe) {
                                                                               {6, 4}}));  // python3
 }
 
-// Of python3, perl and libc6, sorted: libc6 0, perl 1, python3 2.
+// The packages python3, perl and libc6, sorted: libc6 0, perl 1, python3 2.
 TEST(Debian, ASectionBringsWhatItNeeds) {
   EXPECT_EQ(package_graph(parse_packages(kIndex, "index"), {"python"}).edges, sorted({{2, 1}, {1, 0}}));
   EXPECT_EQ(error_of([] { package_graph(parse_packages(kIndex, "index"), {"games"}); }),

@@ -43,11 +43,11 @@ struct Placement {
   int home_of(Vertex vertex, std::uint64_t sub_bucket) const {
     return static_cast<int>(hash(vertex | sub_bucket << 32) % static_cast<std::uint64_t>(ranks));
   }
-  // Of a tuple.
+  // The owner of a tuple.
   int home_of(Pair tuple) const {
     return home_of(tuple.to, hash(tuple.from) % static_cast<std::uint64_t>(sub_buckets));
   }
-  // Of the edges that begin at a vertex: each rank once, the order is that of the sub-buckets.
+  // The owners of the edges that begin at a vertex: each rank once, in the order of the sub-buckets.
   std::vector<int> homes_of(Vertex vertex) const;
 };
 

@@ -31,7 +31,7 @@ constexpr unsigned cuda_device_memory = 2;
 
 enum HipKind : int { hip_to_device = 1, hip_to_host = 2, hip_on_device = 3 };  // hipMemcpyKind
 
-// Of cuFFT.
+// Constants of cuFFT.
 constexpr int cufft_double_to_double = 0x69;  // CUFFT_Z2Z
 constexpr int cufft_forward = -1;
 constexpr int cufft_inverse = 1;

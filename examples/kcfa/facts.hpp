@@ -55,7 +55,7 @@ constexpr int kMostK = 8;
 // Throws std::runtime_error if k call sites do not fit into a word.
 Machine make_machine(const Program& program, int k);
 
-// The contour after `call`. The latest call site is in the lowest bits; 0 is no call site.
+// The contour after `call`. The latest call site is in the lowest bits; 0 means none.
 Word push(const Machine& machine, int call, Word contour);
 
 inline Word head(Kind kind, int id) { return static_cast<Word>(kind) << 32 | static_cast<Word>(id); }

@@ -10,7 +10,7 @@ import os
 import re
 import struct
 
-# Of elf.h.
+# Constants of elf.h.
 _PT_LOAD, _PT_DYNAMIC = 1, 2
 _MACHINE = 18  # offset of e_machine
 _DT_NEEDED, _DT_STRTAB, _DT_RPATH, _DT_RUNPATH = 1, 5, 15, 29

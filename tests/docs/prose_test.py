@@ -54,11 +54,13 @@ class Texts(unittest.TestCase):
   def test_words_are_seen_wherever_they_are_read(self):
     files = {'README.md': 'Calls under way.\n', 'CONTRIBUTING.md': 'x\n', 'docs/a.md': 'It is not to be had.\n',
              'tool/a.cpp': 'say("calls under way"); // under way\n', 'python/quadrille/a.py': 'X = "is under way"  # under way\n',
-             'include/a.h': '/* pending, under way */ int a;\n', 'src/a.hpp': 'int under_way;\n'}
+             'include/a.h': '/* pending, under way */ int a;\n', 'src/a.hpp': 'int under_way;\n',
+             'examples/a/a.cpp': 'int a;  // pending\n\n// calls under\n// way\nint b;\n', 'examples/a/README.md': 'Calls under way.\n'}
     with tree(files) as folder:
       found = prose.bad_words(pathlib.Path(folder))
     self.assertEqual([line.split(':')[0] for line in found],
-                     ['README.md', 'docs/a.md', 'tool/a.cpp', 'python/quadrille/a.py', 'include/a.h'])
+                     ['README.md', 'docs/a.md', 'examples/a/README.md', 'tool/a.cpp', 'python/quadrille/a.py', 'python/quadrille/a.py',
+                      'examples/a/a.cpp', 'include/a.h'])
 
   def test_readers_follow_the_links_of_their_page(self):
     files = {'README.md': 'one two [c](docs/c.md)\n', 'docs/a.md': 'three [b](b.md#x) [web](https://b.md)\n', 'docs/b.md': 'four\n',
