@@ -46,7 +46,7 @@ std::string why_not_as_named(const Plot& plot, const PlotRows& measured, const C
     if (row.errors > 0) return because(not_measured, "wrong bytes were delivered");
     const Variant* line = find_line(plot, row.algorithm);
     if (line != nullptr && line->algorithm != "default" && !row.served_by.starts_with(line->algorithm)) {
-      return because(not_measured, fmt::format("{} was carried out by {}", row.algorithm, row.served_by));
+      return because(not_measured, fmt::format("{} served {}", row.served_by, row.algorithm));
     }
   }
   return "";

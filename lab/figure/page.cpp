@@ -110,7 +110,7 @@ std::string warnings(const Figure& figure, const std::vector<PlotRows>& plots) {
       errors += row.errors;
       for (const Variant& variant : figure.plots[p].variants) {
         if (variant.label == row.algorithm && !row.served_by.starts_with(variant.algorithm)) {
-          others.insert(fmt::format("`{}` was carried out by `{}`", row.algorithm, row.served_by));
+          others.insert(fmt::format("`{}` served `{}`", row.served_by, row.algorithm));
         }
       }
     }

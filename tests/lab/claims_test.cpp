@@ -329,8 +329,7 @@ TEST(Claims, MayBeAboutALineThatSwitches) {
   EXPECT_DOUBLE_EQ(result.most, 1);
   EXPECT_DOUBLE_EQ(result_of(f, f.claims[0], run_of(4, 4), {two_lines}).here, 1) << "one run has no others";
   plot.rows[1].served_by = "mpi";
-  EXPECT_EQ(verdict_with(f, run_of(4, 4), plot).reason, "not measured: b was carried out by mpi")
-      << "it may have been taken";
+  EXPECT_EQ(verdict_with(f, run_of(4, 4), plot).reason, "not measured: mpi served b") << "it may have been taken";
 }
 
 TEST(Claims, SayWhichMpiWasThereForThePapers) {
@@ -428,7 +427,7 @@ TEST(Claims, BelowTheNoiseSayNothing) {
 TEST(Claims, OfLinesThatSomethingElseCarriedOutSayNothing) {
   PlotRows plot = two_lines;
   plot.rows[1].served_by = "mpi";
-  EXPECT_EQ(verdict_with(small_figure(), run_of(4, 4), plot).reason, "not measured: b was carried out by mpi");
+  EXPECT_EQ(verdict_with(small_figure(), run_of(4, 4), plot).reason, "not measured: mpi served b");
 }
 
 TEST(Runs, BecomeMediansWithTheirEnds) {

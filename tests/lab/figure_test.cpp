@@ -273,7 +273,7 @@ TEST(Figures, ThePageWarns) {
   odd.rows[0].served_by = "mpi";
   odd.rows[1].errors = 3;
   const std::string page = figure_page(figure(), run, {odd});
-  EXPECT_THAT(page, HasSubstr("`a` was carried out by `mpi`"));
+  EXPECT_THAT(page, HasSubstr("`mpi` served `a`"));
   EXPECT_THAT(page, HasSubstr("3 wrong bytes"));
   EXPECT_THAT(page, HasSubstr("4 ranks on 2 processors"));
   run.hosts = 2;

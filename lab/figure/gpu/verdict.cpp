@@ -93,7 +93,7 @@ std::string why_not_as_named(const GpuFigure& figure, const GpuPlotRows& measure
     for (const Variant& line : figure.plots[claim.plot].lines) {
       if (line.label != one.row.algorithm || !is_compared(line.label) || line.algorithm == "default") continue;
       if (!one.row.served_by.starts_with(line.algorithm)) {
-        return fmt::format("{} was carried out by {}", line.label, one.row.served_by);
+        return fmt::format("{} served {}", one.row.served_by, line.label);
       }
       if (figure.needs_device && !line.algorithm.starts_with("copy-to-cpu") && one.row.path != "straight") {
         return fmt::format("{} went over the host: the MPI does not take the memory of GPUs", line.label);
