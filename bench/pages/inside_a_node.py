@@ -68,7 +68,7 @@ def forced_table(data):
 
 
 def front_rows(data):
-  """Some columns of the benchmark's table, as in README: the medians of the runs with Open MPI."""
+  """Columns of the benchmark that README may quote: the medians of the runs with Open MPI."""
   for row in data['rows']:
     if row['mpi'].startswith('Open MPI') and row['bytes'] in (8, 64, 512):
       yield (f'{row["bytes"]:>10} {"default":<12} {row["by"][0]:<15} {statistics.median(row["mpi_us"]):>8.2f} '
