@@ -1,7 +1,7 @@
 // Which algorithms may be the fastest for a call: read from the registry, so a new entry is one of them by itself.
 //
 // Two ask. `quadrille tune --algorithms` has time for all that its engine says is worth measuring. The first calls of a
-// program have not, so what the entry calls a kin of others stays behind there.
+// program have not, so what the entry marks as untried is left out there.
 #pragma once
 
 #include <vector>
