@@ -352,7 +352,6 @@ ByHost take_by_host(const run::Call& call, bool persistent, int& error) {
     made->team = team::keep(*team);
     made->persistent = persistent;
     made->taken = true;
-    made->crowded = made->team->crowded;
     made->on_host = std::move(staged);
     if (!persistent) made->fetch();  // else at each start
     made->on_host->prepare_steps();
