@@ -69,7 +69,7 @@ class Types : public testing::Test {
   static void free_type() {
     attributes_of_freed_types.push_back(type_here.attribute);
     type_here.attribute = nullptr;
-    types_freed.fetch_add(1);
+    forget_remembered();
   }
   static bool finds_runs(std::size_t size, std::ptrdiff_t extent, decltype(TypeOfTheTest::order) order,
                          std::vector<TypeRun>& runs) {
