@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "mpi/generation.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"
 #include "world.hpp"

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "fake_mpi.hpp"
+#include "mpi/generation.hpp"
 #include "team/record_tables.hpp"
 
 #if !defined(OPEN_MPI)

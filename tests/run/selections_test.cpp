@@ -5,6 +5,7 @@
 
 #include "api/remembered.hpp"
 #include "changed_mpi.hpp"
+#include "mpi/generation.hpp"
 
 namespace quadrille::test {
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "changed_mpi.hpp"
+#include "mpi/generation.hpp"
 #include "mpi/type_runs.hpp"
 
 namespace quadrille::test {
