@@ -112,10 +112,8 @@ run::Side blocks_of(const MPI_Count* counts, const MPI_Aint* displacements) {
 }
 
 struct Passing {
-  std::uint64_t generation = 0, types_freed = 0;
-  MPI_Comm comm{};
+  RememberedFor when;
   bool whatever = false;  // the type and the count do not matter
-  MPI_Datatype type{};
   MPI_Count count = 0;
   std::uint64_t* counter = nullptr;
   team::Team* team = nullptr;
@@ -163,11 +161,8 @@ void remember_passed(const run::Call& call, team::Team& team, team::Passed why, 
   // Of the others the size is that of all blocks.
   const bool uniform = is_regular(call.collective), sizeless = !is_sized(call.collective);
   if (!whatever && !uniform && !sizeless) return;
-  passing[static_cast<std::size_t>(call.collective)] = {team::generation.load(std::memory_order_acquire),
-                                                        types_freed.load(std::memory_order_acquire),
-                                                        call.comm,
+  passing[static_cast<std::size_t>(call.collective)] = {RememberedFor::now(call.comm, call.recv.type),
                                                         whatever || sizeless,
-                                                        call.recv.type,
                                                         static_cast<MPI_Count>(call.recv.count),
                                                         &team.counted.counters.passed[static_cast<std::size_t>(why)],
                                                         &team,
@@ -176,11 +171,8 @@ void remember_passed(const run::Call& call, team::Team& team, team::Passed why, 
 
 bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count, CountedAhead* ahead) {
   const Passing& last = passing[static_cast<std::size_t>(collective)];
-  if (comm != last.comm || last.generation != team::generation.load(std::memory_order_acquire)) return false;
-  if (!last.whatever &&
-      (type != last.type || count != last.count || last.types_freed != types_freed.load(std::memory_order_acquire))) {
-    return false;
-  }
+  const bool is_alike = last.whatever ? last.when.is_for(comm) : last.when.is_for(comm, type) && count == last.count;
+  if (!is_alike) return false;
   if (last.kept != nullptr && !is_kept(*last.kept)) return false;
   ++*last.counter;
   if (ahead == nullptr) return true;

@@ -137,8 +137,8 @@ void begin_to_tell(Team& team) {
 bool make_to_put_off(Team& team, const run::Call& call, State& request, run::Call& kept, int& error) {
   if (is_neighbor(call.collective) && !why_no_neighbors(team).empty()) return false;
   request.team = team::keep(team);
-  request.taken = request.put_off = true;
-  request.crowded = team.crowded;
+  request.taken = true;
+  request.put_off();
   const BlockNumbers blocks = blocks_of(call, team);
   kept = call;
   const bool there = request.types.keep(kept, call.in_place ? 0 : blocks.send, blocks.recv) == MPI_SUCCESS;

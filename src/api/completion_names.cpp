@@ -68,7 +68,7 @@ class Ours {
   std::vector<State*> may_fail() {
     std::vector<State*> found;
     for (State* const request : all()) {
-      const bool is_good = request->complete.load(std::memory_order_acquire) && request->error == MPI_SUCCESS;
+      const bool is_good = request->is_complete() && request->error == MPI_SUCCESS;
       if (request->persistent && !is_good) found.push_back(request);
     }
     return found;
@@ -136,7 +136,7 @@ class Completion {
   void free_failed() {
     for (State* const request : may_fail_) {
       const bool is_there = std::find(handles_.begin(), handles_.end(), request->handle) != handles_.end();
-      if (!is_there && request->complete.load(std::memory_order_acquire)) api::free_taken(*request);
+      if (!is_there && request->is_complete()) api::free_taken(*request);
     }
   }
   template <class Work>
@@ -230,7 +230,7 @@ int start_one(MPI_Request* handle, const void* site) {
   }
   State* const request = handle != nullptr ? api::taken_behind(*handle) : nullptr;
   if (request == nullptr || !request->persistent) return Behind::Start(handle);
-  if (!request->complete.load(std::memory_order_acquire)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
+  if (!request->is_complete()) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   if (const int error = mpi().Start(handle); error != MPI_SUCCESS) return error;
   return api::guarded(mpi().comm_world, [&] {
     api::start_taken(*request);
@@ -256,7 +256,7 @@ int free_one(MPI_Request* handle, const void*) {
   if (record::on && handle != nullptr) record::forget_made(*handle);
   State* const request = handle != nullptr ? api::taken_behind(*handle) : nullptr;
   if (request == nullptr) return Behind::Request_free(handle);
-  if (!request->persistent || !request->complete.load(std::memory_order_acquire)) {
+  if (!request->persistent || !request->is_complete()) {
     return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   }
   if (const int error = mpi().Request_free(handle); error != MPI_SUCCESS) return error;
@@ -304,7 +304,7 @@ int test_some(int count, MPI_Request* requests, int* completed, int* indices, MP
 // It must not see ours.
 int get_status_of_kept(State& request, int* flag, MPI_Status* status) {
   api::go_on_with_all();
-  const bool complete = request.complete.load(std::memory_order_acquire);
+  const bool complete = request.is_complete();
   if (flag != nullptr) *flag = complete ? 1 : 0;
   if (!complete) {
     Quadrille_Request one = &request;

@@ -46,7 +46,7 @@ memory::DevicePlace place_for(const State& request, const memory::DeviceDriver& 
 // Nothing: what carries it out can do so in a stream.
 const char* why_its_run_waits(const State& request, const memory::DevicePlace& place) {
   if (const auto* pull = std::get_if<PullRequest>(&request.run)) return pull->why_not_in_stream(place);
-  if (request.on_device) return "the MPI receives its blocks in device memory";
+  if (request.staying_at) return "the MPI receives its blocks in device memory";
   if (request.on_host != nullptr && !request.on_host->is_pinned()) {
     return "no pinned memory is left for its blocks, or they span too much memory";
   }
@@ -90,13 +90,11 @@ void take_turn(State& request) {
   const run::UnderWay::Held held(under_way);
   under_way.make_room();
   ++turn.last;
-  if (!request.complete.load(std::memory_order_relaxed)) return;  // it goes on with this one when those before are done
+  if (!request.is_complete()) return;  // it goes on with this one when those before are done
   turn.now = turn.last;
-  if (request.persistent) ++request.starts;
-  request.begun = request.is_over = request.has_moved = false;
-  request.in_stream = true;
   request.error = MPI_SUCCESS;
-  request.complete.store(false, std::memory_order_relaxed);
+  request.in_stream = true;
+  request.begin_turn();
   if (request.queue != nullptr) request.queue->push_back(&request);
   under_way.add(request);
 }
@@ -172,13 +170,13 @@ int wait_on_host(State& request, const memory::DeviceDriver* driver, void* strea
     refused = !memory::wait_for_stream(*driver, stream);
   }
   // Earlier turns come first.
-  while (!request.complete.load(std::memory_order_acquire) || (has_turn(request) && !request.turn->is_broken)) {
+  while (!request.is_complete() || (has_turn(request) && !request.turn->is_broken)) {
     go_on_with_all();
     sys::yield();
   }
   State* waited = &request;
   if (begin(request)) wait_until_complete({&waited, 1});
-  request.active = false;
+  request.set_idle();
   const int error = std::exchange(request.error, MPI_SUCCESS);
   return error == MPI_SUCCESS && refused ? MPI_ERR_OTHER : error;
 }
@@ -255,7 +253,8 @@ int try_to_enqueue(const run::Call& call, void* stream) {
 int try_to_start(Quadrille_Request* handle, void* stream) {
   if (handle == nullptr || *handle == nullptr) return raise(mpi().comm_world, MPI_ERR_REQUEST);
   State& request = **handle;
-  if (request.active || !request.persistent) return told(*request.team, MPI_ERR_REQUEST, earlier_error(*request.team));
+  if (request.is_active() || !request.persistent)
+    return told(*request.team, MPI_ERR_REQUEST, earlier_error(*request.team));
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (const int error = wrong_with(driver, stream); error != MPI_SUCCESS)
     return told(*request.team, error, earlier_error(*request.team));
@@ -263,8 +262,7 @@ int try_to_start(Quadrille_Request* handle, void* stream) {
   sweep_turns();
   const int earlier = earlier_error(*request.team);
   prepare_turns(request);
-  request.alone = false;
-  request.short_way = nullptr;
+  request.be_listed();
   std::unique_ptr<State> nobody;
   return told(*request.team, carry_out_in_order(nobody, request, driver, stream), earlier);
 }
@@ -279,8 +277,7 @@ bool end_turn(State& request) {
   turn.words->done.store(turn.now, std::memory_order_release);
   if (turn.now == turn.last) return true;
   ++turn.now;
-  if (request.persistent) ++request.starts;
-  request.begun = request.is_over = request.has_moved = false;
+  request.begin_turn();
   return false;
 }
 

@@ -26,9 +26,7 @@ Turns& turns() {
   return *made;
 }
 
-bool is_over(const State& request) {
-  return request.complete.load(std::memory_order_acquire) && request.turn->is_over();
-}
+bool is_over(const State& request) { return request.is_complete() && request.turn->is_over(); }
 
 // Nobody can ask for it any more.
 void keep_error_of_gone(team::Team& team) {
@@ -72,7 +70,7 @@ bool has_broken_under_way() {
   Turns& all = turns();
   const std::lock_guard lock(all.mutex);
   return std::any_of(all.broken.begin(), all.broken.end(),
-                     [](const State* request) { return !request->complete.load(std::memory_order_acquire); });
+                     [](const State* request) { return !request->is_complete(); });
 }
 
 }  // namespace

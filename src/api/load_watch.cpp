@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "memory/device.hpp"
+#include "mpi/generation.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"
 
@@ -17,7 +18,7 @@ std::atomic<DlopenFunction*> next_dlopen{nullptr};
 [[gnu::noinline]] DlopenFunction* note_and_find(int mode) {
   if ((mode & RTLD_NOLOAD) == 0) {
     quadrille::memory::note_loading();
-    quadrille::team::generation.fetch_add(1, std::memory_order_acq_rel);
+    quadrille::forget_remembered();
   }
   DlopenFunction* function = next_dlopen.load(std::memory_order_relaxed);
   if (function == nullptr) {

@@ -61,7 +61,7 @@ bool is_kept(State& request) {
   request.team.reset();
   request.queue = nullptr;
   request.error = MPI_SUCCESS;
-  request.active = false;
+  request.set_idle();
   const run::UnderWay::Held held(run::UnderWay::here());
   std::vector<State*>& list = kept().requests;
   if (list.capacity() == 0) list.reserve(Kept::most);
@@ -105,7 +105,6 @@ State* made_again(const run::Call& call, Door door) {
   if (made == nullptr) return nullptr;
   made->team = team::keep(*team);
   made->taken = door == Door::drop_in;
-  made->crowded = team->crowded;
   made->number = 0;                // nothing is remembered where a driver is loaded
   ++team->group.turns.persistent;  // all ranks count all requests
   made->take_turn(*team->lanes);

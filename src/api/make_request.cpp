@@ -134,7 +134,6 @@ int find_carrier(Making& m) {
   m.made.persistent = m.persistent;
   m.made.taken = m.is_drop_in();
   const int error = make(m);
-  m.made.crowded = m.team.crowded;  // known now, if this was the first call on the communicator
   m.made.look_what_it_needs();
   m.team.request_by = carrier_of(m.made.run);
   if (m.passes_on) give_tag_back(m);

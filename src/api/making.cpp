@@ -167,9 +167,11 @@ void Making::bring_to_host_or_stay() {
   if (driver == nullptr || made.on_host != nullptr) return;
   // What a thread goes on with for a stream calls no driver.
   const bool may_stay = !enqueued && choice != nullptr && team::may_stay_on_device(team, *choice);
-  made.on_device = may_stay && stays_on_device(call, used_blocks(call, team), *driver, made.staying_at);
-  if (!made.on_device) return bring_to_host();
-  made.staying_at.prepare_steps(*driver);
+  if (!may_stay || !stays_on_device(call, used_blocks(call, team), *driver, made.staying_at.emplace())) {
+    made.staying_at.reset();
+    return bring_to_host();
+  }
+  made.staying_at->prepare_steps(*driver);
 }
 
 // Tags repeat, but never for two requests in flight together: too many requests lie between them.

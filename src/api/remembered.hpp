@@ -3,26 +3,19 @@
 
 #include <cstdint>
 
+#include "mpi/generation.hpp"
 #include "mpi/mpi.hpp"
-#include "mpi/types.hpp"
-#include "team/team.hpp"
 
 namespace quadrille::api {
 
 struct RememberedFor {
-  std::uint64_t generation = 0;   // of team::generation; 0: nothing is remembered
-  std::uint64_t types_freed = 0;  // a freed type's handle may become another type's
+  std::uint64_t generation = 0;  // 0: nothing is remembered
   MPI_Comm comm{};
   MPI_Datatype type{};
 
-  static RememberedFor now(MPI_Comm comm, MPI_Datatype type) {
-    return {team::generation.load(std::memory_order_acquire), quadrille::types_freed.load(std::memory_order_acquire),
-            comm, type};
-  }
-  bool is_for(MPI_Comm of_comm, MPI_Datatype of_type) const {
-    return of_comm == comm && of_type == type && generation == team::generation.load(std::memory_order_acquire) &&
-           types_freed == quadrille::types_freed.load(std::memory_order_acquire);
-  }
+  static RememberedFor now(MPI_Comm comm, MPI_Datatype type) { return {generation_now(), comm, type}; }
+  bool is_for(MPI_Comm of_comm) const { return of_comm == comm && generation == generation_now(); }
+  bool is_for(MPI_Comm of_comm, MPI_Datatype of_type) const { return of_type == type && is_for(of_comm); }
   bool operator==(const RememberedFor&) const = default;
 };
 

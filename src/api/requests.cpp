@@ -30,7 +30,8 @@ State::Quadrille_Request_state() = default;
 
 // Begins what was started, or goes on with it.
 int State::step() {
-  const bool begins = !std::exchange(begun, true);
+  const bool begins = stage() == Stage::queued;
+  set(Stage::running);
   return std::visit(
       [begins](auto& what) {
         if constexpr (std::is_same_v<std::decay_t<decltype(what)>, std::monostate>) {
@@ -56,8 +57,8 @@ bool State::is_run_done() const {
       run);
 }
 
-void State::look_what_it_needs() {
-  needs_mpi = std::visit(
+bool State::calls_mpi() const {
+  return std::visit(
       [](const auto& what) {
         if constexpr (std::is_same_v<std::decay_t<decltype(what)>, std::monostate>) {
           return false;
@@ -68,9 +69,13 @@ void State::look_what_it_needs() {
         }
       },
       run);
-  alone = queue == nullptr && !taken && std::holds_alternative<run::InboxRun>(run) && !api::has_progress_thread();
+}
+
+void State::look_what_it_needs() {
   auto* const inbox_run = std::get_if<run::InboxRun>(&run);
-  short_way = alone && persistent && !needs_mpi && on_host == nullptr ? inbox_run : nullptr;
+  const bool alone = inbox_run != nullptr && queue == nullptr && !taken && !api::has_progress_thread();
+  needs = alone ? Needs::asking : calls_mpi() ? Needs::mpi : Needs::memory;
+  short_way = alone && persistent && !calls_mpi() && on_host == nullptr ? inbox_run : nullptr;
 }
 
 void State::tell_failed_fetch() {
@@ -85,7 +90,7 @@ void State::begin_fetch(bool settled) {
   fetching = true;
   const int thrown = quadrille::thrown_by([&] {
     if (on_host != nullptr) on_host->begin_fetch(settled);
-    if (on_device) staying_at.begin_to_settle();
+    if (staying_at) staying_at->begin_to_settle();
   });
   if (thrown == MPI_SUCCESS) return;
   tell_failed_fetch();
@@ -98,8 +103,8 @@ bool State::has_fetched() {
     if (!on_host->has_fetched()) return false;
     if (on_host->has_failed()) tell_failed_fetch();
   }
-  if (on_device) {
-    const auto look = staying_at.look();
+  if (staying_at) {
+    const auto look = staying_at->look();
     if (look == quadrille::memory::OwnStream::Look::not_yet) return false;
     if (look == quadrille::memory::OwnStream::Look::failed && error == MPI_SUCCESS) error = MPI_ERR_OTHER;
   }
@@ -115,13 +120,12 @@ int State::with_failed_copies(bool may_look) const {
 
 void State::begin_fetch_if_needed() {
   const bool fetches = on_host != nullptr && (persistent || !on_host->is_fetched());
-  if (fetches || on_device) begin_fetch(false);
+  if (fetches || staying_at) begin_fetch(false);
 }
 
 void State::start() {
-  active = true;
-  begun = is_over = has_moved = in_stream = false;
-  complete.store(false, std::memory_order_relaxed);
+  if (stage() != Stage::put_off) set(Stage::queued);
+  in_stream = false;
   error = MPI_SUCCESS;
   if (persistent) ++starts;
   begin_fetch_if_needed();
@@ -129,17 +133,28 @@ void State::start() {
   go_on(run::With::mpi);
 }
 
+void State::begin_turn() {
+  set(Stage::queued);
+  if (persistent) ++starts;
+}
+
+void State::start_shortly() {
+  set(Stage::running);
+  in_stream = false;
+  short_way->start();
+}
+
 bool State::go_on(run::With with) {
-  if (complete.load(std::memory_order_relaxed)) return true;
-  if (put_off) return false;
-  if (has_moved) return tell(with);
+  if (stage() >= Stage::complete) return true;
+  if (stage() == Stage::put_off) return false;
+  if (stage() == Stage::moved) return tell(with);
   if (in_stream && !turn->has_come()) return false;
-  if (!is_over && !moves(with)) return false;
+  if (stage() < Stage::returning && !moves(with)) return false;
   if (on_host != nullptr && !in_stream) {
     if (!on_host->has_finished()) return false;
     error = on_host->error();
   }
-  has_moved = true;
+  set(Stage::moved);
   return tell(with);
 }
 
@@ -156,7 +171,7 @@ bool State::moves(run::With with) {
   if (!over) return false;
   if (queue != nullptr) queue->pop_front();
   if (!in_stream) error = with_failed_copies(on_host != nullptr && with == run::With::mpi);
-  is_over = true;
+  set(Stage::returning);
   if (on_host != nullptr && !in_stream) begin_finish();
   return true;
 }
@@ -171,52 +186,11 @@ bool State::tell(run::With with) {
   const bool of_the_mpi = taken;
   if (of_the_mpi && with != run::With::mpi) return false;
   if (in_stream && !api::end_turn(*this)) return false;
-  complete.store(true, std::memory_order_release);
+  stage_.store(Stage::complete, std::memory_order_release);
   // The last that is done with it: another thread, which waits in the MPI, may start it again or free it as soon as the
-  // MPI knows. One that waits for `complete` waits in the MPI as well, after that.
+  // MPI knows. One that waits for the end waits in the MPI as well, after that.
   if (of_the_mpi) api::tell_the_mpi(*this);
   return true;
-}
-
-// ---- Their memory ----
-
-namespace {
-
-struct FreeRequests {
-  static constexpr std::size_t most = 64;
-  std::vector<void*> kept;
-};
-FreeRequests& free_requests() {
-  static auto* list = new FreeRequests;  // outlives all destructors
-  return *list;
-}
-
-}  // namespace
-
-void* State::operator new(std::size_t bytes) {
-  {
-    const run::UnderWay::Held held(run::UnderWay::here());
-    FreeRequests& list = free_requests();
-    if (!list.kept.empty()) {
-      void* const memory = list.kept.back();
-      list.kept.pop_back();
-      return memory;
-    }
-    list.kept.reserve(FreeRequests::most);
-  }
-  return ::operator new(bytes);
-}
-
-void State::operator delete(void* memory) {
-  {
-    const run::UnderWay::Held held(run::UnderWay::here());
-    FreeRequests& list = free_requests();
-    if (list.kept.size() < FreeRequests::most) {
-      list.kept.push_back(memory);
-      return;
-    }
-  }
-  ::operator delete(memory);
 }
 
 namespace {
@@ -233,21 +207,20 @@ int raise(const State& request, int error) {
 int raise(int error) { return api::raise(mpi().comm_world, error); }
 
 // A null request, as what has been completed leaves it, is complete.
-bool is_active(const State* request) { return request != nullptr && request->active; }
+bool is_active(const State* request) { return request != nullptr && request->is_active(); }
 
 bool is_complete(State& request) {
-  if (request.complete.load(std::memory_order_acquire)) return true;
-  return request.alone && request.go_on(run::With::mpi);
+  return request.is_complete() || (request.is_alone() && request.go_on(run::With::mpi));
 }
 
 bool all_alone(std::span<Quadrille_Request> requests) {
   return std::all_of(requests.begin(), requests.end(),
-                     [](const State* request) { return !is_active(request) || request->alone; });
+                     [](const State* request) { return !is_active(request) || request->is_alone(); });
 }
 
 bool is_crowded(std::span<Quadrille_Request> requests) {
   for (const State* request : requests) {
-    if (request != nullptr && request->crowded) return true;
+    if (request != nullptr && request->team && request->team->crowded) return true;
   }
   return false;
 }
@@ -293,7 +266,7 @@ void wait_until(std::span<Quadrille_Request> requests, Done done) {
 // Tells the user that a request is complete, and what became of it. One of a nonblocking call is gone then.
 int finish(Quadrille_Request& request) {
   if (!is_active(request)) return MPI_SUCCESS;
-  request->active = false;
+  request->set_idle();
   api::sweep_turns();
   const int error = std::exchange(request->error, MPI_SUCCESS);
   const int raised = error == MPI_SUCCESS ? error : raise(*request, error);
@@ -336,7 +309,7 @@ bool is_list(int count, const Quadrille_Request* requests) { return count == 0 |
 int start_one(Quadrille_Request* handle) {
   if (handle == nullptr || *handle == nullptr) return raise(MPI_ERR_REQUEST);
   State& request = **handle;
-  if (request.active || !request.persistent || api::has_turn(request)) return raise(request, MPI_ERR_REQUEST);
+  if (request.is_active() || !request.persistent || api::has_turn(request)) return raise(request, MPI_ERR_REQUEST);
   return api::start(request);
 }
 
@@ -402,7 +375,7 @@ int free_one(Quadrille_Request* request) {
   State* const state = *request;
   // Some stream may still use what the driver has refused to go on with.
   const bool is_broken = state->turn != nullptr && state->turn->is_broken;
-  if (state->active || (api::has_turn(*state) && !is_broken)) return raise(*state, MPI_ERR_REQUEST);
+  if (state->is_active() || (api::has_turn(*state) && !is_broken)) return raise(*state, MPI_ERR_REQUEST);
   *request = QUADRILLE_REQUEST_NULL;
   if (is_broken) return MPI_SUCCESS;
   api::forget_turns(*state);
@@ -416,11 +389,8 @@ int free_one(Quadrille_Request* request) {
 bool starts_shortly(const Quadrille_Request* handle) {
   if (handle == nullptr || *handle == nullptr) return false;
   State& request = **handle;
-  if (request.short_way == nullptr || request.active) return false;
-  request.active = request.begun = true;
-  request.is_over = request.has_moved = false;
-  request.complete.store(false, std::memory_order_relaxed);
-  request.short_way->start();
+  if (request.short_way == nullptr || request.is_active()) return false;
+  request.start_shortly();
   return true;
 }
 
@@ -428,18 +398,15 @@ bool starts_shortly(const Quadrille_Request* handle) {
 bool waits_shortly(const Quadrille_Request* handle) {
   if (handle == nullptr || *handle == nullptr) return false;
   State& request = **handle;
-  if (request.short_way == nullptr || !request.active || request.error != MPI_SUCCESS) return false;
+  if (request.short_way == nullptr || !request.is_active() || request.error != MPI_SUCCESS) return false;
   run::InboxRun& exchange = *request.short_way;
   int error = MPI_SUCCESS;
   request.team->group.waiter.until([&] {
     error = exchange.advance();
     return exchange.done() || (run::UnderWay::here().help(), false);
   });
-  request.complete.store(true, std::memory_order_relaxed);
-  request.error = error;
-  if (error != MPI_SUCCESS) return false;
-  request.active = false;
-  return true;
+  request.end_shortly(error);
+  return error == MPI_SUCCESS;
 }
 
 int start(Quadrille_Request* handle, const void* site) {
@@ -465,7 +432,7 @@ template <class Work>
 
 void api::record_start(record::Recorded& recorded, const Quadrille_Request* handle, record::Form form,
                        const void* site) {
-  if (handle == nullptr || *handle == nullptr || (*handle)->recorded == nullptr || (*handle)->active) return;
+  if (handle == nullptr || *handle == nullptr || (*handle)->recorded == nullptr || (*handle)->is_active()) return;
   record::begin_start(recorded, *(*handle)->recorded, form, site);
 }
 
@@ -486,15 +453,15 @@ void api::let_others_run(std::span<Quadrille_Request> requests) {
 }
 
 bool api::begin(State& request) {
-  if (request.alone) {
+  if (request.is_alone()) {
     request.start();
-    return !request.complete;
+    return !request.is_complete();
   }
   run::UnderWay& under_way = run::UnderWay::here();
   const run::UnderWay::Held held(under_way);
   under_way.make_room();  // what is started must be gone on with
   request.start();
-  if (request.complete) return false;
+  if (request.is_complete()) return false;
   under_way.add(request);
   api::wake_progress_thread();
   return true;
@@ -502,7 +469,7 @@ bool api::begin(State& request) {
 
 int api::start(Quadrille_Request_state& request) {
   if (begin(request) || request.error == MPI_SUCCESS) return MPI_SUCCESS;
-  request.active = false;
+  request.set_idle();
   return ::raise(request, std::exchange(request.error, MPI_SUCCESS));
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 
@@ -54,27 +55,32 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   std::unique_ptr<quadrille::record::Sent> recorded;  // of a persistent one of our names, if calls are recorded
   Run run;
   bool persistent = false;
-  bool crowded = false;   // ranks share processors: who looks in vain must let others run
-  bool begun = false;     // since the last start
-  bool is_over = false;   // what carries it out is done; the data may be on their way back to a device
-  bool needs_mpi = true;  // to go on with what has begun
-  // Peers need no more of this rank than its start, and no thread goes on with it: so it is in no list, and goes on
-  // when it is asked for.
-  bool alone = false;
-  // Its run, if it is a persistent one that is alone, calls no MPI and cannot fail: then it takes the short way.
+  // Where the last start is. From `complete` on a request may be started again or freed.
+  enum class Stage : std::uint8_t {
+    put_off,    // started, but nothing carries it out yet (api/coming.hpp)
+    queued,     // its run has not begun: calls before it come first, or its data are fetched
+    running,    // its run has begun
+    returning,  // its run is done; the data may return to a device
+    moved,      // all has moved on this rank
+    complete,   // all is done; the program may not have asked yet
+    idle,       // the program knows it, or nothing was started
+  };
+  // Who must help one that has begun, so that it goes on.
+  enum class Needs : std::uint8_t {
+    mpi,
+    memory,  // any thread may go on with it
+    asking,  // who asks for it: peers need no more of this rank than its start, so it is in no list
+  };
+  Needs needs = Needs::mpi;
+  // Its run, if it is a persistent one that needs nothing but asking and cannot fail: then it takes the short way.
   quadrille::run::InboxRun* short_way = nullptr;
-  // All of the last start is done; it may be so long before somebody asks. Then it may be freed.
-  std::atomic<bool> complete = true;
-  bool active = false;     // from a start until the user was told that it is complete
-  bool has_moved = false;  // all of the last start, on this rank
-  // What the program holds, if it called a function of the MPI's own name (api/taken.hpp): when `complete` is set the
-  // MPI is about to be told, and the program knows by the MPI alone.
+  // The program called a function of the MPI's own name (api/taken.hpp): when this is complete the MPI is about to be
+  // told, and the program knows by the MPI alone.
   bool taken = false;
-  bool on_device = false;                // its blocks are, and the MPI gets them as they are
-  quadrille::api::StayingAt staying_at;  // if so
-  bool in_stream = false;                // the last start is one of its turns, and nobody is told but the stream
-  bool put_off = false;                  // nothing carries it out yet (api/coming.hpp)
-  bool fetching = false;                 // of the last start: what comes before anything moves is not done
+  std::optional<quadrille::api::StayingAt>
+      staying_at;          // if its blocks are on a device, and the MPI gets them as they are
+  bool in_stream = false;  // the last start is one of its turns, and nobody is told but the stream
+  bool fetching = false;   // of the last start: what comes before anything moves is not done
   MPI_Request handle{};
   int handle_tag = 0;
   // The sequence number on its communicator, from 1 on, if some rank may have data on a device
@@ -87,11 +93,30 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // call.
   Quadrille_Request_state();
 
+  bool is_complete() const { return stage_.load(std::memory_order_acquire) >= Stage::complete; }
+  // From a start until the program was told that it is complete. A start in a stream tells the stream alone.
+  bool is_active() const { return stage() != Stage::idle && !in_stream; }
+  bool is_alone() const { return needs == Needs::asking; }
+  // What is to be started is put off, until carry().
+  void put_off() { set(Stage::put_off); }
+  // What the program was told of, or never learns.
+  void set_idle() { set(Stage::idle); }
+
   // Where run::UnderWay is held, unless it is alone.
   void start();
+  // The same of its next turn in a stream.
+  void begin_turn();
+  // The short way.
+  void start_shortly();
+  void end_shortly(int now) {
+    error = now;
+    set(now == MPI_SUCCESS ? Stage::idle : Stage::complete);
+  }
   bool go_on(quadrille::run::With with) override;
   bool can_go_on(quadrille::run::With with) const override {
-    return !put_off && (with == quadrille::run::With::mpi || (begun && !needs_mpi && !has_moved));
+    const Stage now = stage();
+    return now != Stage::put_off && (with == quadrille::run::With::mpi ||
+                                     (needs != Needs::mpi && (now == Stage::running || now == Stage::returning)));
   }
   // Brings the data to the host before the MPI's own function is called, and tells the others if that fails. Waits: not
   // where run::UnderWay is held.
@@ -106,23 +131,27 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
     lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
     queue = &lane->queue;
   }
+  // In a stream it cannot be alone.
+  void be_listed() {
+    if (is_alone()) needs = calls_mpi() ? Needs::mpi : Needs::memory;
+    short_way = nullptr;
+  }
   // When it is known what carries it out.
   void look_what_it_needs();
   // One that was put off, when that is known: it was started before its data could be fetched.
   void carry() {
-    put_off = false;
+    set(Stage::queued);
     if (error == MPI_SUCCESS) begin_fetch_if_needed();
     if (queue != nullptr) queue->push_back(this);
   }
 
-  // Nonblocking calls come and go by the thousand: what one leaves the next takes.
-  static void* operator new(std::size_t bytes);
-  static void operator delete(void* memory);
-
   quadrille::run::RunMemory memory() { return {sure, send, recv, carried}; }
 
  private:
+  Stage stage() const { return stage_.load(std::memory_order_relaxed); }
+  void set(Stage stage) { stage_.store(stage, std::memory_order_relaxed); }
   int step();
+  bool calls_mpi() const;
   void begin_fetch_if_needed();
   void tell_failed_fetch();
   bool moves(quadrille::run::With with);
@@ -132,6 +161,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool is_run_done() const;
   // That all has moved. True if nothing is left to be done.
   bool tell(quadrille::run::With with);
+
+  std::atomic<Stage> stage_ = Stage::idle;
 };
 
 namespace quadrille::api {

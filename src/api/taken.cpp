@@ -17,6 +17,7 @@
 #include "api/serve_neighbors.hpp"
 #include "api/taken_table.hpp"
 #include "mpi/errors.hpp"
+#include "mpi/generation.hpp"
 #include "mpi/progress_hook.hpp"
 #include "team/apart.hpp"
 #include "team/ask.hpp"
@@ -192,7 +193,7 @@ void want_to_be_ready(Team& team) {
   if (!team.eligible || team.taken.asked || std::exchange(team.taken.wanted, true)) return;
   if (team::may_be_told(team)) return begin_to_tell(team);
   some_wanted.store(true, std::memory_order_relaxed);
-  team::generation.fetch_add(1, std::memory_order_acq_rel);  // no blocking call on it takes the short way
+  forget_remembered();  // no blocking call on it takes the short way
 }
 
 // Of a communicator that is not ready for such calls.
@@ -352,7 +353,6 @@ ByHost take_by_host(const run::Call& call, bool persistent, int& error) {
     made->team = team::keep(*team);
     made->persistent = persistent;
     made->taken = true;
-    made->crowded = made->team->crowded;
     made->on_host = std::move(staged);
     if (!persistent) made->fetch();  // else at each start
     made->on_host->prepare_steps();

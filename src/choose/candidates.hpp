@@ -1,7 +1,7 @@
 // Which algorithms may be the fastest for a call: read from the registry, so a new entry is one of them by itself.
 //
 // Two ask. `quadrille tune --algorithms` has time for all that its engine says is worth measuring. The first calls of a
-// program have not, so they skip entries that are marked as a variant of others (`kin`).
+// program have not, so they leave out entries that are marked as untried.
 #pragma once
 
 #include <vector>

@@ -71,9 +71,9 @@ std::string value_text(const ParameterRange& range, std::int64_t value);
 
 // What the first calls of a program go by (choose/candidates.hpp).
 struct TrialFacts {
-  std::size_t up_to = SIZE_MAX;  // larger blocks are not worth trying it
-  bool kin = false;              // a variant: a similar algorithm is tried instead
-  bool kin_on_devices = false;   // likewise where messages go straight from and to a device's memory
+  std::size_t up_to = SIZE_MAX;     // larger blocks are not worth trying it
+  bool is_tried = true;             // else a similar one is, or the MPI's own
+  bool is_tried_on_devices = true;  // likewise where messages go straight from and to a device's memory
 };
 
 // How data that are in a device's memory are moved.
@@ -85,13 +85,13 @@ enum class FromDevice : std::uint8_t {
 };
 
 struct Algorithm {
-  std::string_view name;  // "zero-rotation-bruck"
-  std::vector<Collective> collectives;
-  Engine engine;
-  Needs needs;
-  std::vector<ParameterRange> parameters;
-  std::string_view line;    // one-line description
-  std::string_view source;  // paper and section
+  std::string name = {};  // "zero-rotation-bruck"
+  std::vector<Collective> collectives = {};
+  Engine engine = Engine::schedule;
+  Needs needs = {};
+  std::vector<ParameterRange> parameters = {};
+  std::string line = {};         // one-line description
+  std::string_view source = {};  // paper and section
   // Of these the one that the plans of its engine come from (choose/engines.hpp), or, of some engines, none.
   plan::Build build = nullptr;
   plan::BuildNeighbors build_neighbors = nullptr;

@@ -1,4 +1,4 @@
-// Text forms of choices: "zero-rotation-bruck:radix=4", "alltoall=pairwise;allgather=bruck".
+// Text forms of collectives and choices: "zero-rotation-bruck:radix=4", "alltoall=pairwise;allgather=bruck".
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -209,6 +209,24 @@ std::string parameters_text(const Choice& choice, char separator) {
 }
 
 }  // namespace
+
+std::string collective_names(bool (*wanted)(Collective)) {
+  std::string names;
+  for (const CollectiveRow& row : collectives) {
+    if (!wanted(row.collective)) continue;
+    if (!names.empty()) names += ", ";
+    names += row.name;
+  }
+  return names;
+}
+
+bool collective_from_name(std::string_view name, Collective& collective) {
+  const auto found = std::find_if(collectives.begin(), collectives.end(),
+                                  [name](const CollectiveRow& row) { return row.name == name; });
+  if (found == collectives.end()) return false;
+  collective = found->collective;
+  return true;
+}
 
 std::string value_text(const ParameterRange& range, std::int64_t value) {
   return range.names.empty() ? std::to_string(value) : std::string(range.names[static_cast<std::size_t>(value)]);

@@ -6,25 +6,23 @@
 namespace quadrille {
 
 // While it lives, errors on `comm` are returned: the user's error handler, which may end the program, is not for what
-// Quadrille tries and can do without.
+// Quadrille tries and can do without. Several threads may hold one of the same communicator: the last one gives the
+// handler back, unless the program has set another one meanwhile.
 class ErrorsReturned {
  public:
-  explicit ErrorsReturned(MPI_Comm comm) : comm_(comm) {
-    set_ = mpi().Comm_get_errhandler(comm, &before_) == MPI_SUCCESS &&
-           mpi().Comm_set_errhandler(comm, mpi().errors_return) == MPI_SUCCESS;
-  }
+  explicit ErrorsReturned(MPI_Comm comm);
   ErrorsReturned(const ErrorsReturned&) = delete;
   ErrorsReturned& operator=(const ErrorsReturned&) = delete;
-  ~ErrorsReturned() {
-    if (!set_) return;
-    mpi().Comm_set_errhandler(comm_, before_);
-    mpi().Errhandler_free(&before_);
-  }
+  ~ErrorsReturned();
 
  private:
+  ErrorsReturned* other() const;
+  void give_back();
+
   MPI_Comm comm_;
   MPI_Errhandler before_{};
-  bool set_ = false;
+  bool has_before_ = false;
+  ErrorsReturned* next_;  // of all that live
 };
 
 // Whether an error handler of the program, not one of the MPI's own, is set on `comm`.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "mpi/generation.hpp"
 #include "mpi/tags.hpp"
 #include "mpi/type_runs.hpp"
 
@@ -99,7 +100,7 @@ TypeInfo examine(MPI_Datatype type, std::vector<TypeRun>& runs) {
 }
 
 int forget_info(MPI_Datatype, int, void* value, void*) {
-  types_freed.fetch_add(1, std::memory_order_acq_rel);
+  forget_remembered();
   delete static_cast<Remembered*>(value);
   return MPI_SUCCESS;
 }
@@ -244,21 +245,21 @@ TypeInfo remembered_info(MPI_Datatype type) {
 }  // namespace detail
 
 std::optional<std::size_t> size_if_committed(MPI_Datatype type) {
-  // Types that are committed, and were when the last type was freed of which something was known.
+  // Types that were committed in this generation.
   constexpr std::size_t places = 16;
   struct Seen {
-    std::uint64_t freed = 0;
+    std::uint64_t generation = 0;
     MPI_Datatype type{};
     std::size_t size = 0;
   };
   static thread_local Seen seen[places];
   const auto handle = static_cast<std::uint64_t>((std::uintptr_t)type);  // int or pointer
   Seen& place = seen[handle * 0x9e3779b97f4a7c15ULL >> 60];
-  const std::uint64_t freed = types_freed.load(std::memory_order_acquire);
-  if (place.freed == freed && place.type == type) return place.size;
+  const std::uint64_t now = generation_now();
+  if (place.generation == now && place.type == type) return place.size;
   const TypeInfo info = type_info(type);
   if (!info.committed) return std::nullopt;
-  place = {freed, type, info.size};
+  place = {now, type, info.size};
   return info.size;
 }
 

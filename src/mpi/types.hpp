@@ -31,9 +31,6 @@ struct TypeInfo {
   const std::vector<TypeRun>* runs = nullptr;
 };
 
-// Grows whenever a type is freed of which something was found out: its handle may come back as another.
-inline std::atomic<std::uint64_t> types_freed{1};
-
 namespace detail {
 // The types that nearly all programs use, found without asking the MPI. They are never freed, so a
 // handle stays what it is.

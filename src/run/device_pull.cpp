@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <new>
-#include <vector>
 
 #include "memory/device_streams.hpp"
+#include "run/device_elements.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -12,87 +12,6 @@ namespace {
 using memory::AtDevice;
 using memory::DeviceCopies;
 using memory::Owned;
-
-std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
-std::byte* pointer(std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); }
-
-bool is_laid_out(const Block& block) { return block.info.dense || block.info.runs != nullptr; }
-
-std::ptrdiff_t first_byte(const Block& block) { return block.info.dense ? 0 : block.info.runs->front().at; }
-
-// Equal runs of an element at equal distances.
-struct Rows {
-  std::ptrdiff_t at = 0, pitch = 0;
-  std::size_t bytes = 0, rows = 0;
-};
-
-std::vector<Rows> rows_of(const std::vector<TypeRun>& runs) {
-  std::vector<Rows> all;
-  for (const TypeRun& run : runs) {
-    if (!all.empty() && all.back().bytes == run.bytes) {
-      Rows& last = all.back();
-      const std::ptrdiff_t from_first = run.at - last.at;
-      if (last.rows == 1 || from_first == last.pitch * static_cast<std::ptrdiff_t>(last.rows)) {
-        if (last.rows == 1) last.pitch = from_first;
-        ++last.rows;
-        continue;
-      }
-    }
-    all.push_back({run.at, 0, run.bytes, 1});
-  }
-  return all;
-}
-
-// Rows of a block, to or from consecutive bytes.
-void copy_rows(std::byte* at, const Rows& rows, std::uintptr_t packed, std::ptrdiff_t packed_pitch, bool packs,
-               DeviceCopies& copies) {
-  if (packs) {
-    copies.copy(memory::DeviceRows{pointer(packed), at, rows.bytes, rows.rows, packed_pitch, rows.pitch});
-  } else {
-    copies.copy(memory::DeviceRows{at, pointer(packed), rows.bytes, rows.rows, rows.pitch, packed_pitch});
-  }
-}
-
-// The first elements of a block with gaps, to or from consecutive bytes: element by element, or the same run of all
-// elements at once, whichever is less.
-void copy_elements(const Block& block, std::size_t count, std::uintptr_t packed, bool packs, DeviceCopies& copies) {
-  const std::vector<TypeRun>& runs = *block.info.runs;
-  const std::vector<Rows> element = rows_of(runs);
-  std::uintptr_t at = packed;
-  if (element.size() * count > runs.size()) {
-    for (const TypeRun& run : runs) {
-      copy_rows(block.address + run.at, {0, block.info.extent, run.bytes, count}, at,
-                static_cast<std::ptrdiff_t>(block.info.size), packs, copies);
-      at += run.bytes;
-    }
-    return;
-  }
-  for (std::size_t e = 0; e < count; ++e) {
-    std::byte* const begin = block.address + static_cast<std::ptrdiff_t>(e) * block.info.extent;
-    for (const Rows& rows : element) {
-      copy_rows(begin + rows.at, rows, at, static_cast<std::ptrdiff_t>(rows.bytes), packs, copies);
-      at += rows.bytes * rows.rows;
-    }
-  }
-}
-
-// The same, piece by piece, so that a kernel or a graph can make all.
-void add_elements(const Block& block, std::size_t count, std::uintptr_t packed, bool packs,
-                  memory::DeviceBatch& batch) {
-  for (std::size_t e = 0; e < count; ++e) {
-    const std::uintptr_t element =
-        number(block.address) + static_cast<std::uintptr_t>(static_cast<std::ptrdiff_t>(e) * block.info.extent);
-    for (const TypeRun& run : *block.info.runs) {
-      const std::uintptr_t at = element + static_cast<std::uintptr_t>(run.at);
-      batch.add(packs ? packed : at, packs ? at : packed, run.bytes);
-      packed += run.bytes;
-    }
-  }
-}
-std::size_t pieces_of(const Block& block, std::size_t count) {
-  return block.info.dense ? 1 : block.info.runs->size() * count;
-}
-constexpr std::size_t most_pieces = std::size_t{1} << 16;  // of a launch: what tells a kernel of them takes 3 MiB
 
 // A rank without memory says no where the others wait for what it says.
 template <class Work>
@@ -289,144 +208,7 @@ void DevicePull::end(bool all) {
   if (may_ && !all && !prepares_ && !is_in_stream()) put_back();
 }
 
-// ---- What this rank offers ----
-
-DevicePull::End DevicePull::look_at(const Blocks& blocks, int count) const {
-  End end;
-  for (int b = 0; b < count && !end.has_bytes; ++b) {
-    const Block block = blocks[b];
-    if (block.bytes() == 0) continue;
-    end.has_bytes = true;
-    if (!is_laid_out(block)) break;  // offer() finds it
-    end.address = number(block.address + first_byte(block));
-    end.on_device = driver_ != nullptr && memory::find_device(*driver_, pointer(end.address), end.place);
-  }
-  return end;
-}
-
-void DevicePull::look_at_ends() {
-  received_ = look_at(recv_, group_.ranks);
-  sent_ = call_.in_place ? received_ : look_at(send_, sends());
-  place_ = received_.on_device ? received_.place : sent_.place;
-}
-
-// What this rank sends is where the others can copy it from, and written down.
-bool DevicePull::offer() {
-  is_bounced_ = false;
-  if (!sent_.has_bytes && !received_.has_bytes) return true;
-  if (!sent_.on_device && !received_.on_device) return false;
-  for (int r = 0; r < group_.ranks; ++r) {
-    if (recv_[r].bytes() > 0 && !is_laid_out(recv_[r])) return false;
-  }
-  if (received_.has_bytes) {
-    const End& there = received_.on_device ? received_ : sent_;
-    const std::uint64_t id = memory::memory_id(*driver_, pointer(there.address));
-    if (id == 0) return false;
-    sharing_.copy_in(id);
-    if (ways_.by_leaders && received_.on_device && !let_be_led()) return false;
-  }
-  if (!sent_.has_bytes) return true;
-  return offer_where_it_is() || offer_copies();
-}
-
-// Another rank may write to the receive buffer, if it is such that it can. False if the driver says that something went
-// wrong.
-bool DevicePull::let_be_led() {
-  std::uintptr_t first = UINTPTR_MAX, last = 0;
-  for (int from = 0; from < group_.ranks; ++from) {
-    const Block block = recv_[from];
-    if (block.bytes() == 0) continue;
-    if (!block.info.dense) return true;
-    first = std::min(first, number(block.address));
-    last = std::max(last, number(block.address) + block.bytes());
-  }
-  if (!sharing_.receive_in(*driver_, received_.place, first, last, recv_base_)) return true;
-  for (int from = 0; from < group_.ranks; ++from) {
-    write_down(Owned::recv, from, number(recv_[from].address) - recv_base_, recv_[from].bytes());
-  }
-  return settle(received_.place);  // what is written over may be in use until then
-}
-
-// What the program has put into the NULL stream there is done, before other ranks touch the memory.
-bool DevicePull::settle(const memory::DevicePlace& place) {
-  if (!waits() || prepares_ || settled_ == place) return true;
-  const AtDevice at(*driver_, place);
-  if (!memory::wait_for_stream(*driver_, nullptr)) return false;
-  settled_ = place;
-  return true;
-}
-
-bool DevicePull::offer_where_it_is() {
-  if (overwrites() || !sent_.on_device) return false;
-  std::uintptr_t first = UINTPTR_MAX, last = 0;
-  for (int to = 0; to < sends(); ++to) {
-    const Block block = send_at(to);
-    if (block.bytes() == 0) continue;
-    if (!block.info.dense) return false;
-    first = std::min(first, number(block.address));
-    last = std::max(last, number(block.address) + block.bytes());
-  }
-  if (last == 0) return true;
-  if (!sharing_.send_from(*driver_, sent_.place, first, last, base_)) return false;
-  for (int to = 0; to < sends(); ++to)
-    write_down(Owned::send, to, number(send_at(to).address) - base_, send_at(to).bytes());
-  return settle(sent_.place);
-}
-
-bool DevicePull::offer_copies() {
-  std::size_t total = 0;
-  for (int to = 0; to < sends(); ++to) {
-    if (send_at(to).bytes() > 0 && !is_laid_out(send_at(to))) return false;
-    total += send_at(to).bytes();
-  }
-  std::byte* const bounce = sharing_.bounce(*driver_, place_, total);
-  if (bounce == nullptr || !sharing_.send_from(*driver_, place_, number(bounce), number(bounce) + total, base_))
-    return false;
-  is_bounced_ = true;
-  std::uintptr_t next = number(bounce);
-  for (int to = 0; to < sends(); ++to) {
-    write_down(Owned::send, to, next - base_, send_at(to).bytes());
-    next += send_at(to).bytes();
-  }
-  list_packing();
-  return prepares_ || pack();
-}
-
-// Those blocks that have no gaps.
-void DevicePull::list_packing() {
-  memory::DeviceBatch& packing = sharing_.packing();
-  packing.clear();
-  std::uintptr_t next = base_;
-  for (int to = 0; to < sends(); ++to) {
-    const Block block = send_at(to);
-    if (block.bytes() > 0 && block.info.dense) packing.add(next, number(block.address), block.bytes());
-    next += block.bytes();
-  }
-  // Of memory of the host, which may be sent as well, a kernel reads only what is pinned.
-  const AtDevice at(*driver_, place_);
-  packs_gapped_ = true;
-  if (!sent_.on_device || !(sent_.place == place_)) return;
-  if (prepares_) list_gapped_packing();
-  if (!packing.is_one_launch()) take_launch(packing, 0, true);
-}
-
-// Of a persistent request also those with gaps, if one launch can make all.
-void DevicePull::list_gapped_packing() {
-  memory::DeviceBatch& packing = sharing_.packing();
-  const std::size_t dense = packing.size();
-  std::size_t pieces = 0;
-  for (int to = 0; to < sends(); ++to)
-    pieces += send_at(to).bytes() > 0 ? pieces_of(send_at(to), send_at(to).count) : 0;
-  if (pieces > most_pieces) return;
-  std::uintptr_t next = base_;
-  for (int to = 0; to < sends(); ++to) {
-    const Block block = send_at(to);
-    if (block.bytes() > 0 && !block.info.dense) add_elements(block, block.count, next, true, packing);
-    next += block.bytes();
-  }
-  packs_gapped_ = packing.size() > dense && !take_launch(packing, packing.size() - dense, true);
-  if (packs_gapped_) packing.keep(dense);
-}
+// ---- What this rank copies ----
 
 // True if there is nothing, or one launch makes all of it. `gapped`: so many are pieces of blocks with gaps. Of few of
 // those a graph is made, as each is a node of it, and else they are rows of few copies: an estimate.
@@ -436,35 +218,6 @@ bool DevicePull::take_launch(memory::DeviceBatch& batch, std::size_t gapped, boo
   if (prepares_ && gapped <= most_nodes) batch.make_graph(*driver_, place_);
   return batch.is_one_launch();
 }
-
-// Into memory of ours. A call that waits goes along with the NULL stream, of one place alone.
-bool DevicePull::pack() {
-  if (waits() && sent_.on_device && sent_.place != place_ && !settle(sent_.place)) return false;
-  const AtDevice at(*driver_, place_);
-  packs_ = true;
-  void* const stream = waits() ? nullptr : own_->stream();
-  DeviceCopies copies(*driver_, stream);
-  std::uintptr_t next = base_;
-  for (int to = 0; to < sends(); ++to) {
-    const Block block = send_at(to);
-    if (packs_gapped_ && block.bytes() > 0 && !block.info.dense) copy_elements(block, block.count, next, true, copies);
-    next += block.bytes();
-  }
-  const bool submitted = sharing_.packing().submit(*driver_, stream);
-  if (!waits()) return copies.leave() && submitted;
-  packs_ = false;
-  const bool waited = memory::wait_for_stream(*driver_, stream);
-  return copies.leave() && waited && submitted;
-}
-
-void DevicePull::write_down(Owned side, int block, std::uintptr_t at, std::size_t bytes) {
-  const memory::BlockPlace now{bytes > 0 ? at : 0, bytes, 0};
-  memory::BlockPlace& place = pairs_.places(side, group_.me)[block];
-  // What is as it was is not written: it may stay in the caches of the others.
-  if (place.at != now.at || place.bytes != now.bytes || place.by_address != now.by_address) place = now;
-}
-
-// ---- What this rank copies ----
 
 // Where a rank's block for another is.
 DevicePull::Placed DevicePull::sent(int from, int to) const {

@@ -3,13 +3,14 @@
 #include <stdexcept>
 
 #include "mpi/errors.hpp"
+#include "mpi/generation.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::team {
 
 void lose(Team& team) {
   team.lost = true;
-  generation.fetch_add(1, std::memory_order_acq_rel);  // no call goes the short way
+  forget_remembered();  // no call goes the short way
   throw std::runtime_error("the MPI failed in a collective of Quadrille");
 }
 

@@ -10,6 +10,7 @@
 #include <new>
 #include <optional>
 
+#include "mpi/generation.hpp"
 #include "mpi/thrown.hpp"
 #include "mpi/types.hpp"
 #include "run/under_way.hpp"
@@ -47,7 +48,7 @@ std::uint64_t clock_takes = 0;  // nanoseconds
 
 // The entry of a call that is like an earlier one of this thread, found without a search.
 struct Known {
-  std::uint64_t communicators = 0, types = 0;
+  std::uint64_t generation = 0;
   MPI_Comm comm{};
   MPI_Datatype type{};
   std::size_t count = 0;
@@ -72,8 +73,7 @@ Known& place_of(const Key& key) {
 bool is_for(const Known& last, const Key& key) {
   return last.entry != nullptr && last.comm == key.comm && last.site == key.site && last.collective == key.collective &&
          last.form == key.form && last.count == key.count && last.type == key.type &&
-         last.communicators == communicators_changed.load(std::memory_order_acquire) &&
-         last.types == types_freed.load(std::memory_order_acquire);
+         last.generation == generation_now();
 }
 
 Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
@@ -84,14 +84,13 @@ Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   Known& last = place_of(key);
   if (is_for(last, key)) return last;
   own.note_new();
-  const std::uint64_t communicators = communicators_changed.load(std::memory_order_acquire);
-  const std::uint64_t types = types_freed.load(std::memory_order_acquire);
+  const std::uint64_t generation = generation_now();
   Tables& tables = Tables::here();
   CommunicatorHere* const communicator = tables.communicator_of(call.comm);
   const std::size_t size = side.types == nullptr ? type_info(side.type).size : 0;
   const auto size_class = static_cast<std::uint8_t>(sized ? std::bit_width(count * size) : 0);
   Entry* const entry = tables.entry_of(call.collective, form, communicator, tables.site_of(site), size_class);
-  last = {communicators, types, call.comm, side.type, count, site, call.collective, form, entry, communicator, size};
+  last = {generation, call.comm, side.type, count, site, call.collective, form, entry, communicator, size};
   return last;
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "mpi/generation.hpp"
 #include "sys/code.hpp"
 #include "sys/python.hpp"
 #include "team/neighbors.hpp"
@@ -91,7 +92,7 @@ int Tables::keyval() {
 }
 
 int Tables::forget(MPI_Comm, int, void* value, void*) {
-  communicators_changed.fetch_add(1, std::memory_order_acq_rel);
+  forget_remembered();
   auto* const communicator = static_cast<CommunicatorHere*>(value);
   if (communicator->number >= 0) here().is_there_[communicator->number] = false;
   *communicator->there = mpi().comm_null;

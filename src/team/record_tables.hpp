@@ -15,9 +15,6 @@
 
 namespace quadrille::record {
 
-// Grows whenever a communicator that was seen is freed: its handle may come back as another.
-inline std::atomic<std::uint64_t> communicators_changed{1};
-
 // A communicator that is there.
 struct CommunicatorHere {
   struct Neighbors {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "mpi/generation.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 #include "team/team.hpp"
@@ -160,7 +161,7 @@ bool let_try(Team& team, bool tries) { return std::exchange(team.change_agreed()
 void forget_selections(Team& team) {
   for (Selections& selections : team.chosen.selections) selections.forget();
   std::fill(std::begin(team.asked.kept), std::end(team.asked.kept), nullptr);
-  generation.fetch_add(1, std::memory_order_acq_rel);
+  forget_remembered();
 }
 
 }  // namespace quadrille::team

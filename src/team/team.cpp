@@ -14,6 +14,7 @@
 #include "memory/mapping_watch.hpp"
 #include "mpi/device_support.hpp"
 #include "mpi/fault_tolerance.hpp"
+#include "mpi/generation.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/phase.hpp"
 #include "mpi/thrown.hpp"
@@ -99,7 +100,7 @@ void free_after(Team* team, Change change) {
 
 int forget_team(MPI_Comm, int, void* value, void*) {
   auto* team = static_cast<Team*>(value);
-  generation.fetch_add(1, std::memory_order_acq_rel);
+  forget_remembered();
   return thrown_by([team] {
     end_told(*team);
     free_after(team, [team] {
@@ -169,7 +170,7 @@ int at_finalize(MPI_Comm, int, void*, void*) {
   static_cast<void>(thrown_by([&] {
     if (all_explain || (config().explain && rank == 0)) print_summary(rank);
   }));
-  generation.fetch_add(1, std::memory_order_acq_rel);
+  forget_remembered();
   return thrown_by([] {
     for (Team* team : teams().all) release(*team);
     forget_world();
@@ -339,7 +340,7 @@ bool is_there(const Team& team, MPI_Comm comm) {
 
 Team* team_after(MPI_Comm comm, int calls, bool& early) {
   early = false;
-  const std::uint64_t now = generation.load(std::memory_order_acquire);
+  const std::uint64_t now = generation_now();
   if (last_team.team != nullptr && last_team.comm == comm && last_team.generation == now) {
     return last_team.team;
   }

@@ -215,10 +215,6 @@ struct LetGo {
 using KeptTeam = std::unique_ptr<Team, LetGo>;
 KeptTeam keep(Team& team);
 
-// Grows whenever something that a thread may remember of a team is no longer true: a team was freed (the
-// MPI may give its handle to another communicator), or other algorithms were forced.
-inline std::atomic<std::uint64_t> generation{1};
-
 // Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error. `all_want`, on all
 // ranks or none, becomes whether it is true on all of them.
 bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want = nullptr);

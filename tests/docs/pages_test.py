@@ -195,7 +195,7 @@ class Pages(unittest.TestCase):
              ('quadrille bench alltoall', 'quadrille bench alltoall'), ('quadrille-lab simu', 'quadrille-lab simulate'),
              ('quadrille-lab-mpich bench --datat', 'quadrille-lab-mpich bench --datatype'), ('quadrille run --mpi m', 'quadrille run --mpi mpich'))
     found = run('zsh', '-f', ROOT / 'tests' / 'docs' / 'zsh_completes.zsh', self.folder / 'zsh' / 'site-functions',
-                *(typed for typed, _ in cases), cwd=self.folder, timeout=50).splitlines()
+                *(typed for typed, _ in cases), cwd=self.folder, timeout=250).splitlines()
     self.assertEqual([line.strip().replace('\\:', ':') for line in found], [whole for _, whole in cases])
 
 

@@ -47,7 +47,7 @@ esac
 tries=0
 while [ -n "$(our_processes)" ]; do
   tries=$((tries + 1))
-  [ $tries -lt 100 ] || { echo "still running: $(our_processes)"; exit 1; }
+  [ $tries -lt 600 ] || { echo "still running: $(our_processes)"; exit 1; }
   sleep 0.1
 done
 after=$(our_files)

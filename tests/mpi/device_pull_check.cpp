@@ -122,6 +122,31 @@ void check_freed(const On& on) {
   check(driver.count("stale", nullptr) == 0, "freed memory is used");
 }
 
+// Peers hold what its owner has freed, and with it the device's memory, until they open other memory; no longer.
+void check_closed(const On& on) {
+  const auto open = [] { return opens() - closes(); };
+  Buffers kept({Form::alltoall, 100}, on);
+  kept.check_calls(1, "memory that is kept");  // what was freed earlier is closed
+  const unsigned long before = open();
+  unsigned long with_freed = 0;
+  {
+    Buffers freed({Form::alltoall, 6000}, on);
+    freed.check_calls(2, "memory that is freed then");
+    with_freed = open();
+    MPI_Barrier(on.comm);
+  }
+  kept.check_calls(5, "after other memory was freed");
+  const unsigned long after = open();
+  Buffers other({Form::alltoall, 6000}, on);
+  other.check_calls(1, "memory in the place of what was freed");
+  const unsigned long with_other = open();
+  MPI_Barrier(on.comm);
+  if (name != "plain" || !leads()) return;
+  check(with_freed > before, "the test: nothing was opened");
+  check(after <= with_freed, "known memory is opened again");
+  check(with_other == with_freed, "what was freed is not closed, or other memory too");
+}
+
 // More buffers than are kept open.
 void check_many(const On& on) {
   std::vector<std::unique_ptr<Buffers>> all;
@@ -301,6 +326,7 @@ int main(int argc, char** argv) {
   check_repeated(world);
   check_graphs(world);
   check_freed(world);
+  check_closed(world);
   check_many(world);
   check_null_stream(world, 500);
   check_contexts(world);

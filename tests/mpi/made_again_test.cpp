@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "mpi/generation.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"
 #include "world.hpp"
@@ -124,7 +125,7 @@ TEST_F(MadeAgain, SomeRanksMakeThemAtLength) {
     for (int other = 0; other < 2; ++other) {
       Started one(round, 3 + other, other == 1, comm_);
       // Each rank forgets what it remembers at other times.
-      if (round % (world().rank + 2) == 0) team::generation.fetch_add(1);
+      if (round % (world().rank + 2) == 0) forget_remembered();
       complete(one);
     }
   }

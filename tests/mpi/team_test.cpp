@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "choices.hpp"
+#include "mpi/errors.hpp"
 #include "quadrille.h"
 #include "team/apart.hpp"
 #include "team/same_plans.hpp"
@@ -71,6 +73,44 @@ TEST_F(TeamTest, RanksGiveDifferentTags) {
   std::sort(tags.begin(), tags.end());
   EXPECT_GE(tags[0], 0);
   for (std::size_t r = 1; r < tags.size(); ++r) EXPECT_GE(tags[r] - tags[r - 1], team::tags_apart);
+}
+
+// ---- The program's error handler ----
+
+int handled = 0;
+void count_error(MPI_Comm*, int*, ...) { ++handled; }
+
+// Makes a mistake on `comm`. Whether the handler was called.
+bool is_handled(MPI_Comm comm) {
+  const int before = handled;
+  MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
+  return handled != before;
+}
+
+// As two threads may do on one communicator: the second begins before the first ends, in either order.
+TEST(ErrorsReturned, TheHandlerComesBackWithTheLast) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(count_error, &handler);
+  MPI_Comm_set_errhandler(comm, handler);
+  ASSERT_TRUE(is_handled(comm));
+  for (const bool first_ends_first : {true, false}) {
+    std::optional<ErrorsReturned> first(comm), second(comm);
+    EXPECT_FALSE(is_handled(comm));
+    (first_ends_first ? first : second).reset();
+    EXPECT_FALSE(is_handled(comm));
+    (first_ends_first ? second : first).reset();
+    EXPECT_TRUE(is_handled(comm));
+  }
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+  {
+    const ErrorsReturned guard(comm);
+    MPI_Comm_set_errhandler(comm, handler);  // as another thread of the program may
+  }
+  EXPECT_TRUE(is_handled(comm));
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_free(&comm);
 }
 
 }  // namespace

@@ -102,7 +102,11 @@ TEST(RegistryTest, HoldsTheUnevenFamily) {
       ASSERT_NE(padded, nullptr) << name;
       EXPECT_EQ(padded->engine, Engine::padded) << name;
       EXPECT_EQ(padded->build, a.build) << name;
-      EXPECT_EQ(padded->parameters.size(), a.parameters.size()) << name;
+      EXPECT_EQ(padded->line, "blocks padded to the largest, then " + a.name);
+      EXPECT_TRUE(padded->needs.contiguous && padded->needs.derived_types == a.needs.derived_types) << name;
+      ASSERT_EQ(padded->parameters.size(), a.parameters.size()) << name;
+      for (std::size_t i = 0; i < a.parameters.size(); ++i)
+        EXPECT_EQ(padded->parameters[i].name, a.parameters[i].name) << name;
     }
   }
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "fake_mpi.hpp"
+#include "mpi/generation.hpp"
 #include "team/record_tables.hpp"
 
 #if !defined(OPEN_MPI)
@@ -100,7 +101,7 @@ class RecordTest : public testing::Test {
     Tables& tables = Tables::here();
     tables.~Tables();
     new (&tables) Tables;
-    communicators_changed.fetch_add(1);
+    forget_remembered();
     ASSERT_EQ(tables.make(folder_, 0, 16, 0), 0);
   }
   void TearDown() override {

@@ -114,7 +114,7 @@ TEST(Select, CandidatesComeFromTheRegistry) {
                                 measured = measured_candidates(c, ranks, nodes, ranks / nodes);
       for (const Choice& one : tried) {
         EXPECT_TRUE(why_not(*one.algorithm, k).empty());
-        EXPECT_TRUE(serves(*one.algorithm, c) && !one.algorithm->trial.kin);
+        EXPECT_TRUE(serves(*one.algorithm, c) && one.algorithm->trial.is_tried);
         EXPECT_EQ(one.parameters.size(), one.algorithm->parameters.size());
         Choice read;
         EXPECT_EQ(parse_choice(c, to_string(one), read), "");

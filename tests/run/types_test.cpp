@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "changed_mpi.hpp"
+#include "mpi/generation.hpp"
 #include "mpi/type_runs.hpp"
 
 namespace quadrille::test {
@@ -69,7 +70,7 @@ class Types : public testing::Test {
   static void free_type() {
     attributes_of_freed_types.push_back(type_here.attribute);
     type_here.attribute = nullptr;
-    types_freed.fetch_add(1);
+    forget_remembered();
   }
   static bool finds_runs(std::size_t size, std::ptrdiff_t extent, decltype(TypeOfTheTest::order) order,
                          std::vector<TypeRun>& runs) {

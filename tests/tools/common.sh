@@ -39,10 +39,10 @@ expect_line() {
   grep '^quadrille: ' "$work/out" | grep -qF -- "$text" || fail "$*: no '$text' in: $(cat "$work/out")"
 }
 
-# expect_no_ranks PATTERN: within ten seconds after a signal no process of this command line is left.
+# expect_no_ranks PATTERN: within a minute after a signal no process of this command line is left.
 expect_no_ranks() {
   local tries=0
-  while pgrep -f "$1" >/dev/null && [ $tries -lt 100 ]; do
+  while pgrep -f "$1" >/dev/null && [ $tries -lt 600 ]; do
     sleep 0.1
     tries=$((tries + 1))
   done

@@ -21,9 +21,9 @@ for row, line in zip(drawn, csv.DictReader(open(sys.argv[2])), strict=True):
 for row in drawn + named:
     assert row["late_us"] == 20000 and row["errors"] == 0, row
     assert row["batches"] == 8 and row["calls_per_batch"] == row["mpi_calls_per_batch"] == 1, row
-    # They waited: it is not said for how long at most, because others may take the processors away.
+    # They waited, for a time that depends on other programs; a call without a wait takes less than 1 ms.
     for side in "mpi", "quadrille":
-        assert row[f"{side}_others_us"] > 10000 and row[f"{side}_us"] > 0, row
+        assert row[f"{side}_others_us"] > 1000 and row[f"{side}_us"] > 0, row
         assert row[f"{side}_others_p99_us"] >= row[f"{side}_others_us"], row
 assert all(row["late_rank"] is None for row in drawn) and named[0]["late_rank"] == 1
 assert not any("late" in name or "others" in name for name in nobody[0]), nobody

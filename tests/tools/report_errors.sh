@@ -44,11 +44,11 @@ rm -f "$page"
 : >"$work/ready"
 $report --no-replay --output "$page" -- "$MPIRUN" -n 2 "$REPORT_PROGRAM" wait >"$work/ready" 2>"$work/err" &
 pid=$! tries=0
-until [ "$(grep -o ready "$work/ready" | wc -l)" = 2 ] || [ $tries = 300 ]; do
+until [ "$(grep -o ready "$work/ready" | wc -l)" = 2 ] || [ $tries = 1000 ]; do
   sleep 0.1
   tries=$((tries + 1))
 done
-[ $tries = 300 ] && fail "the ranks did not start: $(cat "$work/err")"
+[ $tries = 1000 ] && fail "the ranks did not start: $(cat "$work/err")"
 kill -TERM $pid
 wait $pid
 [ $? != 0 ] || fail "SIGTERM: status 0"

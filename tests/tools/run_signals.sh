@@ -9,11 +9,11 @@ signalled() {
   "$@" "$MPIRUN" -n 2 "$PROGRAM" wait >"$work/ready" 2>/dev/null &
   local pid=$! tries=0
   # A launcher may write what two ranks say on one line.
-  until [ "$(grep -o ready "$work/ready" | wc -l)" = 2 ] || [ $tries = 300 ]; do
+  until [ "$(grep -o ready "$work/ready" | wc -l)" = 2 ] || [ $tries = 1000 ]; do
     sleep 0.1
     tries=$((tries + 1))
   done
-  [ $tries = 300 ] && echo "the ranks did not start,"  # this is a subshell: fail would be forgotten
+  [ $tries = 1000 ] && echo "the ranks did not start,"  # this is a subshell: fail would be forgotten
   kill -TERM $pid
   wait $pid
   echo $?

@@ -1,9 +1,10 @@
 /* An MPI whose Alltoallv delivers a wrong byte in call number WRONG_CALL, for tests of what looks for wrong bytes;
-   whose Alltoall takes WRONG_SLEEP seconds more; and which has no communicator for rank 1 of the world from call number
-   WRONG_SPLIT of Comm_split on, WRONG_CREATE of Comm_create, or WRONG_GRAPH of Dist_graph_create_adjacent. This library
-   stands before the real one, to which it is linked. */
+   whose Alltoall takes WRONG_SLEEP seconds more and adds a byte to the file WRONG_SLEPT; and which has no communicator
+   for rank 1 of the world from call number WRONG_SPLIT of Comm_split on, WRONG_CREATE of Comm_create, or WRONG_GRAPH of
+   Dist_graph_create_adjacent. This library stands before the real one, to which it is linked. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,7 +14,12 @@ int PMPI_Alltoall(const void* send, int send_count, MPI_Datatype send_type, void
   int (*const next)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm) =
       (int (*)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm))dlsym(RTLD_NEXT, "PMPI_Alltoall");
   const char* wrong = getenv("WRONG_SLEEP");
-  if (wrong != NULL) sleep((unsigned)atoi(wrong));
+  if (wrong != NULL) {
+    const int file = open(getenv("WRONG_SLEPT"), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (file < 0 || write(file, "x", 1) != 1) abort();
+    close(file);
+    sleep((unsigned)atoi(wrong));
+  }
   return next(send, send_count, send_type, receive, receive_count, receive_type, comm);
 }
 

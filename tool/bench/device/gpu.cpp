@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mpi/generation.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::tools {
@@ -101,7 +102,7 @@ std::shared_ptr<Gpu> Gpu::open(DeviceKind kind, std::string& problem) {
   }
   // The tool does not watch what is loaded, as the libraries of Quadrille do.
   memory::note_loading();
-  team::generation.fetch_add(1, std::memory_order_acq_rel);
+  forget_remembered();
   if (memory::device_driver() == nullptr) {
     problem = fmt::format("Quadrille cannot use the driver for --device {}: it is too old", name_of(kind));
     return nullptr;

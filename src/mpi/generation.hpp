@@ -1,0 +1,16 @@
+// Whether what a thread remembers of earlier calls still holds.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace quadrille {
+
+// Grows whenever something that is remembered may be wrong: a datatype or communicator was freed, whose handle the MPI
+// may give to another one, or calls are served by other algorithms from now on.
+inline std::atomic<std::uint64_t> generation{1};
+
+inline std::uint64_t generation_now() { return generation.load(std::memory_order_acquire); }
+inline void forget_remembered() { generation.fetch_add(1, std::memory_order_acq_rel); }
+
+}  // namespace quadrille

@@ -1,0 +1,35 @@
+// Copies of blocks with gaps between device memory and consecutive bytes.
+//
+// Idea    Equal runs at equal distances are one copy of rows. Where a kernel or a graph makes the copies, each run is a
+//         piece of its batch instead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/device_batch.hpp"
+#include "memory/device_streams.hpp"
+#include "run/blocks.hpp"
+
+namespace quadrille::run {
+
+inline std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+inline std::byte* pointer(std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); }
+
+inline bool is_laid_out(const Block& block) { return block.info.dense || block.info.runs != nullptr; }
+
+inline std::ptrdiff_t first_byte(const Block& block) { return block.info.dense ? 0 : block.info.runs->front().at; }
+
+// The first elements of a block with gaps, to or from consecutive bytes: element by element, or the same run of all
+// elements at once, whichever is less.
+void copy_elements(const Block& block, std::size_t count, std::uintptr_t packed, bool packs,
+                   memory::DeviceCopies& copies);
+
+// The same, piece by piece, so that a kernel or a graph can make all.
+void add_elements(const Block& block, std::size_t count, std::uintptr_t packed, bool packs, memory::DeviceBatch& batch);
+inline std::size_t pieces_of(const Block& block, std::size_t count) {
+  return block.info.dense ? 1 : block.info.runs->size() * count;
+}
+constexpr std::size_t most_pieces = std::size_t{1} << 16;  // of a launch: what tells a kernel of them takes 3 MiB
+
+}  // namespace quadrille::run

@@ -1,0 +1,179 @@
+// What a rank offers the others in a pull (run/device_pull.hpp): its blocks where they are, or packed into memory of
+// ours that is exported.
+#include <algorithm>
+
+#include "memory/device_streams.hpp"
+#include "run/device_elements.hpp"
+#include "run/device_pull.hpp"
+
+namespace quadrille::run {
+
+using memory::AtDevice;
+using memory::DeviceCopies;
+using memory::Owned;
+
+DevicePull::End DevicePull::look_at(const Blocks& blocks, int count) const {
+  End end;
+  for (int b = 0; b < count && !end.has_bytes; ++b) {
+    const Block block = blocks[b];
+    if (block.bytes() == 0) continue;
+    end.has_bytes = true;
+    if (!is_laid_out(block)) break;  // offer() finds it
+    end.address = number(block.address + first_byte(block));
+    end.on_device = driver_ != nullptr && memory::find_device(*driver_, pointer(end.address), end.place);
+  }
+  return end;
+}
+
+void DevicePull::look_at_ends() {
+  received_ = look_at(recv_, group_.ranks);
+  sent_ = call_.in_place ? received_ : look_at(send_, sends());
+  place_ = received_.on_device ? received_.place : sent_.place;
+}
+
+// What this rank sends is where the others can copy it from, and written down.
+bool DevicePull::offer() {
+  is_bounced_ = false;
+  if (!sent_.has_bytes && !received_.has_bytes) return true;
+  if (!sent_.on_device && !received_.on_device) return false;
+  for (int r = 0; r < group_.ranks; ++r) {
+    if (recv_[r].bytes() > 0 && !is_laid_out(recv_[r])) return false;
+  }
+  if (received_.has_bytes) {
+    const End& there = received_.on_device ? received_ : sent_;
+    const std::uint64_t id = memory::memory_id(*driver_, pointer(there.address));
+    if (id == 0) return false;
+    sharing_.copy_in(id);
+    if (ways_.by_leaders && received_.on_device && !let_be_led()) return false;
+  }
+  if (!sent_.has_bytes) return true;
+  return offer_where_it_is() || offer_copies();
+}
+
+// Another rank may write to the receive buffer, if it is such that it can. False if the driver says that something went
+// wrong.
+bool DevicePull::let_be_led() {
+  std::uintptr_t first = UINTPTR_MAX, last = 0;
+  for (int from = 0; from < group_.ranks; ++from) {
+    const Block block = recv_[from];
+    if (block.bytes() == 0) continue;
+    if (!block.info.dense) return true;
+    first = std::min(first, number(block.address));
+    last = std::max(last, number(block.address) + block.bytes());
+  }
+  if (!sharing_.receive_in(*driver_, received_.place, first, last, recv_base_)) return true;
+  for (int from = 0; from < group_.ranks; ++from) {
+    write_down(Owned::recv, from, number(recv_[from].address) - recv_base_, recv_[from].bytes());
+  }
+  return settle(received_.place);  // what is written over may be in use until then
+}
+
+// What the program has put into the NULL stream there is done, before other ranks touch the memory.
+bool DevicePull::settle(const memory::DevicePlace& place) {
+  if (!waits() || prepares_ || settled_ == place) return true;
+  const AtDevice at(*driver_, place);
+  if (!memory::wait_for_stream(*driver_, nullptr)) return false;
+  settled_ = place;
+  return true;
+}
+
+bool DevicePull::offer_where_it_is() {
+  if (overwrites() || !sent_.on_device) return false;
+  std::uintptr_t first = UINTPTR_MAX, last = 0;
+  for (int to = 0; to < sends(); ++to) {
+    const Block block = send_at(to);
+    if (block.bytes() == 0) continue;
+    if (!block.info.dense) return false;
+    first = std::min(first, number(block.address));
+    last = std::max(last, number(block.address) + block.bytes());
+  }
+  if (last == 0) return true;
+  if (!sharing_.send_from(*driver_, sent_.place, first, last, base_)) return false;
+  for (int to = 0; to < sends(); ++to)
+    write_down(Owned::send, to, number(send_at(to).address) - base_, send_at(to).bytes());
+  return settle(sent_.place);
+}
+
+bool DevicePull::offer_copies() {
+  std::size_t total = 0;
+  for (int to = 0; to < sends(); ++to) {
+    if (send_at(to).bytes() > 0 && !is_laid_out(send_at(to))) return false;
+    total += send_at(to).bytes();
+  }
+  std::byte* const bounce = sharing_.bounce(*driver_, place_, total);
+  if (bounce == nullptr || !sharing_.send_from(*driver_, place_, number(bounce), number(bounce) + total, base_))
+    return false;
+  is_bounced_ = true;
+  std::uintptr_t next = number(bounce);
+  for (int to = 0; to < sends(); ++to) {
+    write_down(Owned::send, to, next - base_, send_at(to).bytes());
+    next += send_at(to).bytes();
+  }
+  list_packing();
+  return prepares_ || pack();
+}
+
+// Those blocks that have no gaps.
+void DevicePull::list_packing() {
+  memory::DeviceBatch& packing = sharing_.packing();
+  packing.clear();
+  std::uintptr_t next = base_;
+  for (int to = 0; to < sends(); ++to) {
+    const Block block = send_at(to);
+    if (block.bytes() > 0 && block.info.dense) packing.add(next, number(block.address), block.bytes());
+    next += block.bytes();
+  }
+  // Of memory of the host, which may be sent as well, a kernel reads only what is pinned.
+  const AtDevice at(*driver_, place_);
+  packs_gapped_ = true;
+  if (!sent_.on_device || !(sent_.place == place_)) return;
+  if (prepares_) list_gapped_packing();
+  if (!packing.is_one_launch()) take_launch(packing, 0, true);
+}
+
+// Of a persistent request also those with gaps, if one launch can make all.
+void DevicePull::list_gapped_packing() {
+  memory::DeviceBatch& packing = sharing_.packing();
+  const std::size_t dense = packing.size();
+  std::size_t pieces = 0;
+  for (int to = 0; to < sends(); ++to)
+    pieces += send_at(to).bytes() > 0 ? pieces_of(send_at(to), send_at(to).count) : 0;
+  if (pieces > most_pieces) return;
+  std::uintptr_t next = base_;
+  for (int to = 0; to < sends(); ++to) {
+    const Block block = send_at(to);
+    if (block.bytes() > 0 && !block.info.dense) add_elements(block, block.count, next, true, packing);
+    next += block.bytes();
+  }
+  packs_gapped_ = packing.size() > dense && !take_launch(packing, packing.size() - dense, true);
+  if (packs_gapped_) packing.keep(dense);
+}
+
+// Into memory of ours. A call that waits goes along with the NULL stream, of one place alone.
+bool DevicePull::pack() {
+  if (waits() && sent_.on_device && sent_.place != place_ && !settle(sent_.place)) return false;
+  const AtDevice at(*driver_, place_);
+  packs_ = true;
+  void* const stream = waits() ? nullptr : own_->stream();
+  DeviceCopies copies(*driver_, stream);
+  std::uintptr_t next = base_;
+  for (int to = 0; to < sends(); ++to) {
+    const Block block = send_at(to);
+    if (packs_gapped_ && block.bytes() > 0 && !block.info.dense) copy_elements(block, block.count, next, true, copies);
+    next += block.bytes();
+  }
+  const bool submitted = sharing_.packing().submit(*driver_, stream);
+  if (!waits()) return copies.leave() && submitted;
+  packs_ = false;
+  const bool waited = memory::wait_for_stream(*driver_, stream);
+  return copies.leave() && waited && submitted;
+}
+
+void DevicePull::write_down(Owned side, int block, std::uintptr_t at, std::size_t bytes) {
+  const memory::BlockPlace now{bytes > 0 ? at : 0, bytes, 0};
+  memory::BlockPlace& place = pairs_.places(side, group_.me)[block];
+  // What is as it was is not written: it may stay in the caches of the others.
+  if (place.at != now.at || place.bytes != now.bytes || place.by_address != now.by_address) place = now;
+}
+
+}  // namespace quadrille::run
