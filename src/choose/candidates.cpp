@@ -108,7 +108,8 @@ bool makes_a_difference(const Choice& choice, std::size_t bytes) {
 std::vector<Choice> tried_candidates(const GlobalKey& key) {
   std::vector<Choice> all;
   for (const Algorithm& algorithm : algorithms()) {
-    const bool is_worth_it = algorithm.trial.is_tried && (!is_sized(key.collective) || key.bytes <= algorithm.trial.up_to);
+    const bool is_worth_it =
+        algorithm.trial.is_tried && (!is_sized(key.collective) || key.bytes <= algorithm.trial.up_to);
     if (!is_worth_it || !serves(algorithm, key.collective) || !is_tried(row_of(algorithm.engine), key)) continue;
     if (algorithm.needs.device_mpi) continue;  // on the host the MPI's own
     if (key.nodes == 1 && is_another_on_one_node(algorithm, key.ranks)) continue;

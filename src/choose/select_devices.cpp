@@ -17,8 +17,8 @@ namespace {
 // Also for a NeighborKey.
 template <class Key>
 bool may_serve_devices(const Algorithm& one, const Key& key) {
-  const bool may_move = sees_to_devices(one) ||
-                        (one.from_device == FromDevice::straight && key.mpi_sends_devices && one.trial.is_tried_on_devices);
+  const bool may_move = sees_to_devices(one) || (one.from_device == FromDevice::straight && key.mpi_sends_devices &&
+                                                 one.trial.is_tried_on_devices);
   return may_move && serves(one, key.collective) && why_not(one, key).empty();
 }
 
