@@ -17,9 +17,26 @@ void UnderWay::add(Pending& call) {
   any_.store(true, std::memory_order_release);
 }
 
+template <class HasEnded>
+void UnderWay::look_at_all(HasEnded has_ended) {
+  if (looks_) return;
+  // Also if an error handler of the program throws.
+  struct Looking {
+    explicit Looking(UnderWay& all) : all(all) { all.looks_ = true; }
+    ~Looking() {
+      std::erase(all.calls_, nullptr);
+      if (all.calls_.empty()) all.any_.store(false, std::memory_order_relaxed);
+      all.looks_ = false;
+    }
+    UnderWay& all;
+  } const looking(*this);
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    if (has_ended(*calls_[i])) calls_[i] = nullptr;
+  }
+}
+
 void UnderWay::advance() {
-  std::erase_if(calls_, [](Pending* call) { return call->go_on(With::mpi); });
-  if (calls_.empty()) any_.store(false, std::memory_order_relaxed);
+  look_at_all([](Pending& call) { return call.go_on(With::mpi); });
 }
 
 UnderWay::Helped UnderWay::help(With with) {
@@ -33,16 +50,15 @@ UnderWay::Helped UnderWay::help(With with) {
     int& number;
   } const holding(holds());
   Helped helped = Helped::nothing;
-  std::erase_if(calls_, [&](Pending* call) {
-    const bool ended = call->go_on(with);
+  look_at_all([&](Pending& call) {
+    const bool ended = call.go_on(with);
     if (ended) {
       helped = Helped::ended;
-    } else if (helped == Helped::nothing && call->can_go_on(with)) {
+    } else if (helped == Helped::nothing && call.can_go_on(with)) {
       helped = Helped::some;
     }
     return ended;
   });
-  if (calls_.empty()) any_.store(false, std::memory_order_relaxed);
   return helped;
 }
 

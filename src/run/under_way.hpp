@@ -27,11 +27,12 @@ class UnderWay {
   static UnderWay& here();
 
   // Held over whatever starts a call or goes on with one. What is done under it never waits. The MPI may call us back
-  // in its functions (mpi/progress_hook.hpp): then help() does nothing on this thread.
+  // in its functions (mpi/progress_hook.hpp), and an error handler of the program may call our doors: then this thread
+  // holds it already, and neither help() nor advance() does anything.
   class Held {
    public:
     explicit Held(UnderWay& calls) : lock_(calls.mutex_, std::defer_lock), holds_(calls.holds()) {
-      if (calls.threads_) lock_.lock();
+      if (calls.threads_ && holds_ == 0) lock_.lock();
       ++holds_;
     }
     Held(const Held&) = delete;
@@ -63,6 +64,9 @@ class UnderWay {
   Helped help(With with = With::mpi);
 
  private:
+  // Looks at each call, also at those that are added meanwhile, and forgets those of which `has_ended` is true.
+  template <class HasEnded>
+  void look_at_all(HasEnded has_ended);
   // How often this thread holds it.
   int& holds() { return threads_ ? holds_of_thread() : holds_; }
   static int& holds_of_thread();
@@ -71,6 +75,7 @@ class UnderWay {
   bool threads_ = true;
   int holds_ = 0;  // of the only thread
   std::vector<Pending*> calls_;
+  bool looks_ = false;  // somebody goes through them
   std::atomic<bool> any_ = false;
 };
 

@@ -1,0 +1,79 @@
+// The list of calls that were started and are not complete: an error handler of the program may call our doors while a
+// thread goes through it.
+#include "run/under_way.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace quadrille::test {
+namespace {
+
+using run::UnderWay;
+using run::With;
+
+// Ends after so many looks; in each it does what an error handler might.
+struct Call final : run::Pending {
+  int looks_left;
+  std::function<void()> handler;
+  explicit Call(
+      int looks, std::function<void()> does = [] {})
+      : looks_left(looks), handler(std::move(does)) {}
+  bool go_on(With) override {
+    handler();
+    return --looks_left <= 0;
+  }
+  bool can_go_on(With) const override { return true; }
+};
+
+void add(UnderWay& calls, Call& call) {
+  const UnderWay::Held held(calls);
+  calls.make_room();
+  calls.add(call);
+}
+
+TEST(CallsUnderWay, AHandlerMayStartCallsAndGoOnWithAll) {
+  UnderWay& calls = UnderWay::here();
+  std::vector<Call> others(40, Call(1));
+  int handled = 0;
+  Call calling(2, [&] {
+    if (handled++ != 0) return;
+    for (Call& other : others) add(calls, other);  // more than there is room for
+    const UnderWay::Held held(calls);
+    calls.advance();
+    EXPECT_EQ(calls.help(), UnderWay::Helped::some);
+  });
+  add(calls, calling);
+  {
+    const UnderWay::Held held(calls);
+    calls.advance();
+    EXPECT_TRUE(calls.any());
+    calls.advance();
+  }
+  EXPECT_FALSE(calls.any());
+  EXPECT_EQ(handled, 2);
+  for (const Call& other : others) EXPECT_EQ(other.looks_left, 0) << "each is looked at once";
+}
+
+TEST(CallsUnderWay, AHandlerMayThrow) {
+  UnderWay& calls = UnderWay::here();
+  Call before(1), after(1);
+  bool throws = true;
+  Call throwing(1, [&] {
+    if (std::exchange(throws, false)) throw std::runtime_error("of the program");
+  });
+  for (Call* call : {&before, &throwing, &after}) add(calls, *call);
+  EXPECT_THROW(calls.help(), std::runtime_error);
+  EXPECT_FALSE(UnderWay::is_held_here());
+  EXPECT_EQ(after.looks_left, 1);
+  EXPECT_EQ(calls.help(), UnderWay::Helped::ended);
+  EXPECT_EQ(before.looks_left, 0) << "what has ended is not looked at again";
+  EXPECT_EQ(after.looks_left, 0);
+  EXPECT_FALSE(calls.any());
+}
+
+}  // namespace
+}  // namespace quadrille::test
