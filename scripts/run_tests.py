@@ -53,7 +53,7 @@ def environment_of(build, with_mpi, part):
   if part is not None:
     environment['QUADRILLE_TEST_PART'] = part
   if build.name.endswith(rows.SANITIZED):  # proofs of more ranks take the same ways through the code
-    environment['QUADRILLE_TEST_PROOF_RANKS'] = '9'
+    environment['QUADRILLE_TEST_PROOF_RANKS'] = '7'
   # The preload library is loaded before the sanitizer's; that is harmless here.
   asan = 'detect_leaks=1:verify_asan_link_order=0'
   # Full stacks are needed to tell the MPI's leaks from ours: Open MPI unloads its components at the
