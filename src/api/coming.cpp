@@ -72,10 +72,7 @@ bool Coming::go_on(With with) {
   if (with != With::mpi) return false;
   int there = 0;
   MPI_Status status;
-  const int error = [&] {
-    const ErrorsReturned guard(team_.user);
-    return test_all(1, &broadcast, &there, &status);
-  }();
+  const int error = test_all(1, &broadcast, &there, &status);
   if (error == MPI_SUCCESS && there == 0) return false;
   if (self_ == nullptr) arrive(error);
   const std::shared_ptr<run::Pending> self = std::move(self_);

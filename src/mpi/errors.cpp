@@ -1,56 +1,60 @@
 #include "mpi/errors.hpp"
 
+#include <array>
 #include <mutex>
 
 namespace quadrille {
 namespace {
 
-std::mutex guards_mutex;
-ErrorsReturned* guards = nullptr;
+// The handler of a communicator, while errors are returned.
+struct Lent {
+  MPI_Comm comm{};
+  MPI_Errhandler handler{};
+  int guards = 0;
+  bool is_lent = false;
+};
+// What a program leaves by longjmp() stays for ever: more than these are not counted.
+std::array<Lent, 64> all_lent;
+std::mutex lent_mutex;
 
-}  // namespace
-
-ErrorsReturned::ErrorsReturned(MPI_Comm comm) : comm_(comm) {
-  const std::lock_guard lock(guards_mutex);
-  if (other() == nullptr) {
-    has_before_ = mpi().Comm_get_errhandler(comm, &before_) == MPI_SUCCESS &&
-                  mpi().Comm_set_errhandler(comm, mpi().errors_return) == MPI_SUCCESS;
+Lent* place_of(MPI_Comm comm) {
+  Lent* unused = nullptr;
+  for (Lent& one : all_lent) {
+    if (one.guards > 0 && one.comm == comm) return &one;
+    if (one.guards == 0) unused = &one;
   }
-  next_ = guards;
-  guards = this;
+  return unused;
 }
 
-ErrorsReturned::~ErrorsReturned() {
-  const std::lock_guard lock(guards_mutex);
-  ErrorsReturned** place = &guards;
-  while (*place != this) place = &(*place)->next_;
-  *place = next_;
-  if (!has_before_) return;
-  if (ErrorsReturned* const heir = other()) {
-    heir->before_ = before_;
-    heir->has_before_ = true;
-  } else {
-    give_back();
-  }
-}
-
-// Another one of the same communicator.
-ErrorsReturned* ErrorsReturned::other() const {
-  for (ErrorsReturned* one = guards; one != nullptr; one = one->next_) {
-    if (one->comm_ == comm_) return one;
-  }
-  return nullptr;
-}
-
-void ErrorsReturned::give_back() {
+void give_back(Lent& lent) {
   MPI_Errhandler now;
   bool is_ours = true;
-  if (mpi().Comm_get_errhandler(comm_, &now) == MPI_SUCCESS) {
+  if (mpi().Comm_get_errhandler(lent.comm, &now) == MPI_SUCCESS) {
     is_ours = now == mpi().errors_return;
     mpi().Errhandler_free(&now);
   }
-  if (is_ours) mpi().Comm_set_errhandler(comm_, before_);
-  mpi().Errhandler_free(&before_);
+  if (is_ours) mpi().Comm_set_errhandler(lent.comm, lent.handler);
+  mpi().Errhandler_free(&lent.handler);
+}
+
+}  // namespace
+
+ErrorsReturned::ErrorsReturned(MPI_Comm comm) {
+  const std::lock_guard lock(lent_mutex);
+  Lent* const lent = place_of(comm);
+  if (lent == nullptr) return;
+  place_ = static_cast<int>(lent - all_lent.data());
+  if (lent->guards++ > 0) return;
+  lent->comm = comm;
+  lent->is_lent = mpi().Comm_get_errhandler(comm, &lent->handler) == MPI_SUCCESS &&
+                  mpi().Comm_set_errhandler(comm, mpi().errors_return) == MPI_SUCCESS;
+}
+
+ErrorsReturned::~ErrorsReturned() {
+  if (place_ < 0) return;
+  const std::lock_guard lock(lent_mutex);
+  Lent& lent = all_lent[static_cast<std::size_t>(place_)];
+  if (--lent.guards == 0 && lent.is_lent) give_back(lent);
 }
 
 bool has_own_handler(MPI_Comm comm) {

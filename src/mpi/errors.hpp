@@ -16,13 +16,7 @@ class ErrorsReturned {
   ~ErrorsReturned();
 
  private:
-  ErrorsReturned* other() const;
-  void give_back();
-
-  MPI_Comm comm_;
-  MPI_Errhandler before_{};
-  bool has_before_ = false;
-  ErrorsReturned* next_;  // of all that live
+  int place_ = -1;  // among those whose handlers are kept
 };
 
 // Whether an error handler of the program, not one of the MPI's own, is set on `comm`.

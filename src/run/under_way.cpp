@@ -1,5 +1,7 @@
 #include "run/under_way.hpp"
 
+#include <utility>
+
 namespace quadrille::run {
 
 UnderWay& UnderWay::here() {
@@ -19,19 +21,25 @@ void UnderWay::add(Pending& call) {
 
 template <class HasEnded>
 void UnderWay::look_at_all(HasEnded has_ended) {
-  if (looks_) return;
-  // Also if an error handler of the program throws.
   struct Looking {
-    explicit Looking(UnderWay& all) : all(all) { all.looks_ = true; }
+    UnderWay& all;
+    explicit Looking(UnderWay& all) : all(all) { ++all.looks_; }
     ~Looking() {
+      if (--all.looks_ > 0) return;
       std::erase(all.calls_, nullptr);
       if (all.calls_.empty()) all.any_.store(false, std::memory_order_relaxed);
-      all.looks_ = false;
     }
-    UnderWay& all;
   } const looking(*this);
+  // Back in its place unless it has ended, also if an error handler of the program throws.
+  struct Taken {
+    UnderWay& all;
+    std::size_t place;
+    Pending* call;
+    ~Taken() { all.calls_[place] = call; }
+  };
   for (std::size_t i = 0; i < calls_.size(); ++i) {
-    if (has_ended(*calls_[i])) calls_[i] = nullptr;
+    Taken taken{*this, i, std::exchange(calls_[i], nullptr)};
+    if (taken.call != nullptr && has_ended(*taken.call)) taken.call = nullptr;
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -28,7 +29,7 @@ class UnderWay {
 
   // Held over whatever starts a call or goes on with one. What is done under it never waits. The MPI may call us back
   // in its functions (mpi/progress_hook.hpp), and an error handler of the program may call our doors: then this thread
-  // holds it already, and neither help() nor advance() does anything.
+  // holds it already, help() does nothing, and advance() goes on with all others.
   class Held {
    public:
     explicit Held(UnderWay& calls) : lock_(calls.mutex_, std::defer_lock), holds_(calls.holds()) {
@@ -53,7 +54,10 @@ class UnderWay {
   bool any() const { return any_.load(std::memory_order_acquire); }
 
   // All where it is held. add() does not throw where there is room.
-  void make_room() { calls_.reserve(calls_.size() + 1); }
+  void make_room() {
+    constexpr std::size_t started_by_a_handler = 8;
+    calls_.reserve(calls_.size() + 1 + started_by_a_handler);
+  }
   void add(Pending& call);
   void advance();
 
@@ -64,7 +68,8 @@ class UnderWay {
   Helped help(With with = With::mpi);
 
  private:
-  // Looks at each call, also at those that are added meanwhile, and forgets those of which `has_ended` is true.
+  // Looks at each call, also at those that are added meanwhile, and forgets those of which `has_ended` is true. Not at
+  // one that is just looked at further out.
   template <class HasEnded>
   void look_at_all(HasEnded has_ended);
   // How often this thread holds it.
@@ -73,9 +78,9 @@ class UnderWay {
 
   std::mutex mutex_;
   bool threads_ = true;
-  int holds_ = 0;  // of the only thread
-  std::vector<Pending*> calls_;
-  bool looks_ = false;  // somebody goes through them
+  int holds_ = 0;                // of the only thread
+  std::vector<Pending*> calls_;  // null: it is looked at
+  int looks_ = 0;                // loops through them, one within the other; only the outermost removes any
   std::atomic<bool> any_ = false;
 };
 

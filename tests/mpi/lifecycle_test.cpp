@@ -19,20 +19,20 @@ constexpr int quarantine_kib = 0;
 namespace quadrille::test {
 namespace {
 
-int entries(const char* folder, std::string_view prefix = "") {
+int entries(const char* folder) {
   DIR* const list = opendir(folder);
   if (list == nullptr) return 0;
   int found = 0;
-  while (const dirent* entry = readdir(list)) found += std::string_view(entry->d_name).starts_with(prefix) ? 1 : 0;
+  while (readdir(list) != nullptr) ++found;
   closedir(list);
   return found;
 }
 
-int lines(const char* path) {
+int lines(const char* path, std::string_view with = "") {
   std::ifstream file(path);
   std::string line;
   int found = 0;
-  while (std::getline(file, line)) ++found;
+  while (std::getline(file, line)) found += line.find(with) != std::string::npos ? 1 : 0;
   return found;
 }
 
@@ -48,7 +48,7 @@ int memory_kib() {
 struct Holdings {
   int files = entries("/proc/self/fd");
   int mappings = lines("/proc/self/maps");
-  int shared = entries("/dev/shm", "quadrille");  // other programs add and remove files there, too
+  int shared = lines("/proc/self/maps", "/dev/shm/");  // of the MPI: ours have no names
   int kib = memory_kib();
 };
 
@@ -82,7 +82,7 @@ TEST_F(Lifecycle, ThousandDuplicatesLeaveNothing) {
   // Every duplicate leaving one thing behind would be far above these.
   EXPECT_LE(after.files, before.files + 8);
   EXPECT_LE(after.mappings, before.mappings + turns / 4 + 8);
-  EXPECT_LE(after.shared, before.shared);
+  EXPECT_LE(after.shared, before.shared + 8);
   EXPECT_LE(after.kib, before.kib + 16 * turns + 4096 + quarantine_kib);
 }
 

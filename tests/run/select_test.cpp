@@ -184,6 +184,10 @@ TEST(Select, TriesFewerMessagesWithOneRankANode) {
   EXPECT_EQ(select(k, {}).rivals.size(), 4U);
   k.ranks = k.nodes = 4;
   EXPECT_EQ(select(k, {}).rivals.size(), 2U) << "with four ranks radix 4 and 8 are one";
+  k.ranks = k.nodes = 16, k.collective = Collective::allgather, k.bytes = 8;
+  EXPECT_EQ(names(select(k, {}).rivals), "mn-co bruck:radix=2 bruck:radix=4 bruck:radix=8 ");
+  k.bytes = 2000;
+  EXPECT_TRUE(select(k, {}).rivals.empty());
 }
 
 plan::NodeMap blocked(int ranks, int per_node) {
