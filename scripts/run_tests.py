@@ -79,6 +79,11 @@ def numbers_of(names, tests, with_mpi):
   return [str(number) for number, name in enumerate(among, 1) if name in names]
 
 
+def failed_cases(output):
+  """The names of the cases of googletest that failed."""
+  return list(dict.fromkeys(re.findall(r'\[ +FAILED +\] ([\w/]+\.[\w/]+)', output)))
+
+
 def read_report(report, build, totals):
   """Adds ctest's report to `totals`. Returns the names of all tests in it, and the failures."""
   names, failures = set(), []
@@ -94,7 +99,7 @@ def read_report(report, build, totals):
     elif case.get('status') == 'notrun':
       totals.skipped.append(name)
     elif case.get('status') == 'fail':
-      failures.append(name)
+      failures.append(' '.join([name, *failed_cases(case.findtext('system-out') or '')]))
   return names, failures
 
 

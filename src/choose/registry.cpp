@@ -89,11 +89,13 @@ Algorithm from_device(Algorithm row) {
   return row;
 }
 
+// Each block goes in one message straight to its destination: of any size and datatype, also from device memory.
 Algorithm direct(Algorithm row) {
   row.collectives = all_to_alls();
   return from_device(untried(std::move(row)));
 }
 
+// Small blocks of one size that other ranks forward in log P rounds.
 Algorithm bruck(Algorithm row) {
   row.collectives = {alltoall};
   row.parameters = {kRadix};
@@ -101,6 +103,7 @@ Algorithm bruck(Algorithm row) {
   return up_to(most_passed_on, std::move(row));
 }
 
+// Blocks of different sizes that other ranks forward: sizes travel along, as packed bytes do.
 Algorithm uneven(Algorithm row) {
   row.collectives = uneven_all_to_alls();
   row.needs = kPacked;
