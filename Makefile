@@ -27,7 +27,7 @@ CONFIGURE := cmake -S . -G Ninja
 RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') $(if $(ALL),--all)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo check format rows tests test test-sanitize test-tsan test-device-all fuzz test-all bench results \
+.PHONY: help setup setup-demo build demo check format rows tests test test-sanitize test-tsan test-device-all fuzz tidy test-all bench results \
   results-long pictures docs site install \
   wheel device-bundle deb clean
 
@@ -43,6 +43,7 @@ help:
 	@echo 'make test-tsan      run the tests of the executor with ThreadSanitizer'
 	@echo "make test-device-all  all tests on a device's memory, also on MPIs that take it; needs no GPU"
 	@echo 'make format         format all sources'
+	@echo 'make tidy           static analysis of the library, the tool and the report by clang-tidy; ten minutes on two cores'
 	@echo 'make rows           add rows of the large matrices for what none covers (tests/rows.txt)'
 	@echo 'make fuzz           random programs under all MPIs (SECONDS=3600)'
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
@@ -96,6 +97,11 @@ check: build/openmpi/build.ninja
 
 format:
 	@scripts/format.py
+
+tidy:
+	@scripts/setup.sh tidy
+	@$(MAKE) --no-print-directory build/openmpi/build.ninja
+	@scripts/tidy.py
 
 rows: tests build/openmpi-asan/build.ninja
 	@python3 scripts/rows.py write

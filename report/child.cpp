@@ -99,6 +99,7 @@ int wait_for(const std::function<int()>& work) {
 int run_quietly(const std::vector<std::string>& words, const std::string& output, int seconds,
                 const std::function<void(int)>& watch) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const pid_t made = fork();

@@ -248,6 +248,7 @@ bool ReplayCase::end_trials(const Budget& budget) {
 
 Timing ReplayCase::time(const std::vector<std::size_t>& who, double seconds, const Budget& budget) {
   std::vector<Timed> things;
+  things.reserve(who.size());
   for (const std::size_t one : who) {
     things.push_back({[this, one](long calls) {
       if (is_member()) call(one, calls);

@@ -5,6 +5,7 @@
 #   setup.sh demo       for `make demo`: the packages that it needs, and no wheels
 #   setup.sh deb        everything, and what makes Debian packages
 #   setup.sh browser    everything, and a browser for the tests of pages
+#   setup.sh tidy       everything, and clang-tidy
 #   setup.sh pictures   only what draws pictures: matplotlib
 #   setup.sh site       only what makes a site of the documents: mkdocs
 # A missing wheel is an error only if CI is set.
@@ -25,7 +26,7 @@ installed() { [[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" ==
 missing_packages() {
   local pin use
   while read -r pin use; do
-    [[ -z "$use" || "$use" == "$what" || ("$use" == test && "$what" =~ ^(all|deb|browser)$) ]] || continue
+    [[ -z "$use" || "$use" == "$what" || ("$use" == test && "$what" =~ ^(all|deb|browser|tidy)$) ]] || continue
     installed "${pin%%=*}" || echo "$pin"
   done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$scripts/packages.txt")
 }
@@ -145,8 +146,8 @@ setup_wheels() {
   done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$scripts/wheels.txt")
 }
 
-[[ "$what" == all || "$what" == demo || "$what" == deb || "$what" == browser || "$what" == pictures || "$what" == site ]] ||
-  fail "unknown argument '$what'; use: setup.sh [demo|deb|browser|pictures|site]"
+[[ "$what" =~ ^(all|demo|deb|browser|tidy|pictures|site)$ ]] ||
+  fail "unknown argument '$what'; use: setup.sh [demo|deb|browser|tidy|pictures|site]"
 mkdir -p "$build"
 if [[ "$what" == pictures || "$what" == site ]]; then
   setup_wheels

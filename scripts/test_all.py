@@ -41,7 +41,8 @@ def parts():
               f'{build}-device': tests_of(build, '^mpi-device$', '--without', '^clients$'),
               f'{build}-examples': tests_of(build, '^examples$'),
               f'{build}-cluster': tests_of(build, '^cluster$')}
-  return found | {'other-mpis': [sys.executable, 'scripts/other_mpis.py'],
+  return found | {'tidy': [sys.executable, 'scripts/tidy.py'],
+                  'other-mpis': [sys.executable, 'scripts/other_mpis.py'],
                   'asan': ['make', '--no-print-directory', 'test-sanitize', 'ALL=1'],
                   'tsan': ['make', '--no-print-directory', 'test-tsan', 'ALL=1']}
 
@@ -81,7 +82,7 @@ def says(record):
 
 
 def prepare():
-  for what in ('', 'browser', 'deb'):
+  for what in ('', 'browser', 'deb', 'tidy'):
     if subprocess.call(['scripts/setup.sh', *filter(None, [what])], cwd=ROOT) != 0 and not what:
       return False
   return subprocess.call(['make', '--no-print-directory', 'tests'], cwd=ROOT) == 0

@@ -190,7 +190,7 @@ int carry_out_in_order(std::unique_ptr<State>& owned, State& request, const memo
   const char* const why = why_it_waits(request, driver, stream, place);
   if (why == nullptr) {
     const int error = put_into_stream(request, stream, place);
-    owned.release();  // it is listed
+    static_cast<void>(owned.release());  // it is listed
     return error;
   }
   if (request.team->counted.explains) team::say_once(fmt::format("enqueued calls wait on the host: {}", why));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -170,7 +171,7 @@ plan::PlacedCost Costs::count(const Choice& choice) const {
   const auto size_of = [&](const plan::SampledNode& node) {
     double all = 0;
     for (const plan::SampledRank& one : node) all += one.weight;
-    return static_cast<int>(all + 0.5);
+    return static_cast<int>(std::lround(all));
   };
   std::vector<std::vector<std::pair<plan::RankWork, double>>> nodes;
   for (const plan::SampledNode& node : sampled_) {

@@ -89,6 +89,7 @@ class Crews {
   static std::vector<int> chosen(std::vector<int> members, std::span<const int> domains, int count) {
     by_domains(members, domains);
     std::vector<int> leaders;
+    leaders.reserve(static_cast<std::size_t>(count));
     for (int j = 0; j < count; ++j) {
       leaders.push_back(members[static_cast<std::size_t>(share_of(static_cast<int>(members.size()), count, j).first)]);
     }

@@ -141,7 +141,7 @@ int rank_modulo(int prime, std::vector<std::vector<int>> rows) {
 // n vectors need n different sums of at least one element. And all sums of k elements, modulo a prime that divides the
 // sizes of the rings looked at, are in a space of k dimensions.
 int fewest_that_may_do(const Grid& grid, const Lanes& lanes, std::span<const std::vector<int>> vectors) {
-  int fewest = std::bit_width(vectors.size());
+  int fewest = static_cast<int>(std::bit_width(vectors.size()));
   const auto divides = [&grid](int prime) {
     return
         [&grid, prime](const Lane& lane) { return lane.direction == 0 && grid.extents[lane.dimension] % prime == 0; };
@@ -185,6 +185,7 @@ std::vector<Word> by_length(const Lanes& lanes, std::size_t dimensions, const st
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   std::vector<Word> sorted;
+  sorted.reserve(keys.size());
   for (const auto& [hops, down, word] : keys) sorted.push_back(word);
   return sorted;
 }

@@ -34,6 +34,7 @@ int edge_of(int me, std::size_t k, const std::vector<int>& sources, const std::v
 std::vector<Schedule> build_all(BuildNeighbors build, const Grid& grid, const Neighborhood& neighborhood,
                                 const Parameters& parameters) {
   std::vector<Schedule> schedules;
+  schedules.reserve(static_cast<std::size_t>(grid.ranks()));
   for (int me = 0; me < grid.ranks(); ++me) {
     schedules.push_back(build({&grid, &neighborhood, me, parameters}));
   }

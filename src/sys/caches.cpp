@@ -50,7 +50,7 @@ int name_of_level(int level) {
 // The folder of the data or unified cache of a level; one that does not exist if there is no such cache.
 std::string cache_folder(const std::string& caches, int level) {
   for (int index = 0; index < most_caches; ++index) {
-    const std::string cache = caches + "/index" + std::to_string(index);
+    std::string cache = caches + "/index" + std::to_string(index);
     if (first_word(cache + "/level") != std::to_string(level)) continue;
     if (first_word(cache + "/type") != "Instruction") return cache;
   }

@@ -31,7 +31,7 @@ int gather(const run::Group& group, const std::vector<int>& mine, std::vector<in
   int error = mpi().Allgather(&count, 1, mpi().int_type, counts.data(), 1, mpi().int_type, group.messages().comm);
   if (error != MPI_SUCCESS) return error;
   std::exclusive_scan(counts.begin(), counts.end(), at.begin(), 0);
-  all.resize(static_cast<std::size_t>(at.back() + counts.back()));
+  all.resize(static_cast<std::size_t>(at.back()) + static_cast<std::size_t>(counts.back()));
   return mpi().Allgatherv(mine.data(), count, mpi().int_type, all.data(), counts.data(), at.data(), mpi().int_type,
                           group.messages().comm);
 }

@@ -44,6 +44,7 @@ int agree(MPI_Comm comm, const std::vector<std::uint64_t>& numbers, std::vector<
 // In user blocks, whose numbers the edges have; -1 where there is no edge.
 std::vector<int> blocks_at(const std::vector<int>& edges, const std::vector<int>& block) {
   std::vector<int> blocks;
+  blocks.reserve(edges.size());
   for (const int edge : edges) blocks.push_back(edge < 0 ? -1 : block[static_cast<std::size_t>(edge)]);
   return blocks;
 }

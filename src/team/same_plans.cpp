@@ -44,6 +44,7 @@ std::vector<choose::Choice> without_twins(Team& team, Collective collective,
   const std::vector<Twins> pairs = possible_twins(candidates);
   if (pairs.empty()) return candidates;
   std::vector<double> differ_here;
+  differ_here.reserve(pairs.size());
   for (const auto& [first, second] : pairs) {
     differ_here.push_back(do_the_same(team, collective, candidates[first], candidates[second]) ? 0 : 1);
   }

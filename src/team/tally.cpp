@@ -105,6 +105,7 @@ std::vector<Tally> merge(const std::vector<Part>& parts) {
     }
   }
   std::vector<Tally> tallies;
+  tallies.reserve(all.size());
   for (const auto& [key, tally] : all) tallies.push_back(tally);
   keep_first(tallies);
   add_counts(tallies.back(), rest);

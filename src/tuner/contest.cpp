@@ -39,7 +39,8 @@ void Contest::give_up() { decided_ = given_up_ = true; }
 bool Contest::only_the_first_is_in() const { return std::find(is_in_.begin() + 1, is_in_.end(), true) == is_in_.end(); }
 
 double Contest::least(std::size_t way) const {
-  return times_[way].empty() ? never : *std::min_element(times_[way].begin(), times_[way].end());
+  if (times_[way].empty()) return never;
+  return *std::min_element(times_[way].begin(), times_[way].end());
 }
 
 double Contest::median(std::size_t way) const {

@@ -101,7 +101,7 @@ std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) 
     }
     choose::Choice choice;
     if (text != "default") {
-      const std::string error = choose::parse_choice(plan.collective, text, choice);
+      std::string error = choose::parse_choice(plan.collective, text, choice);
       if (!error.empty()) return error;
     }
     plan.algorithms.push_back(text);

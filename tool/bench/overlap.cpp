@@ -107,6 +107,7 @@ double seconds_of_call(const Timed& thing, double skew, const TimingOptions& opt
   const double estimate = warm_up(thing, skew, options);
   const long calls = std::max(std::lround(batch_length(skew, options) / estimate), 1L);
   std::vector<double> seconds;
+  seconds.reserve(samples);
   for (int i = 0; i < samples; ++i) {
     seconds.push_back(max_over_ranks(time_batch(thing, calls, options.world), options.world));
   }

@@ -162,7 +162,7 @@ Findings try_command(const RunOptions& run, const Prepared& prepared, const Repo
   });
   progress.clear();
   std::string text;
-  const Findings findings = judge_trial(output, expected_library(prepared), text);
+  Findings findings = judge_trial(output, expected_library(prepared), text);
   report.say(text + "\n");
   return findings;
 }

@@ -59,7 +59,7 @@ void add_expanded(const std::vector<std::string>& entries, const std::string& or
 
 std::string first_in(const std::vector<std::string>& directories, const std::string& soname) {
   for (const std::string& directory : directories) {
-    const std::string path = directory + "/" + soname;
+    std::string path = directory + "/" + soname;
     if (readable(path)) return path;
   }
   return "";

@@ -73,7 +73,7 @@ std::string resolve_executable(std::string_view word, std::string_view directory
   while (true) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     const std::string_view part = rest.substr(0, end);
-    const std::string path = fmt::format("{}/{}", part.empty() ? "." : part, word);
+    std::string path = fmt::format("{}/{}", part.empty() ? "." : part, word);
     if (executable(path)) return path;
     if (end == rest.size()) return "";
     rest.remove_prefix(end + 1);
@@ -83,6 +83,7 @@ std::string resolve_executable(std::string_view word, std::string_view directory
 std::string output_of(const std::vector<std::string>& words, int seconds,
                       const std::function<void(int)>& while_waiting) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   int ends[2];
@@ -123,7 +124,7 @@ std::string read_whole(const std::string& path, std::string& text) {
   text.clear();
   char part[4096];
   while (const std::size_t got = std::fread(part, 1, sizeof part, file)) text.append(part, got);
-  const std::string problem = std::ferror(file) == 0 ? "" : std::strerror(errno);
+  std::string problem = std::ferror(file) == 0 ? "" : std::strerror(errno);
   std::fclose(file);
   return problem;
 }

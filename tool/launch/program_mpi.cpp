@@ -50,6 +50,7 @@ void start_anew_with(const std::vector<std::string>& rpath) {
   setenv("LD_LIBRARY_PATH", value.c_str(), 1);
   std::vector<std::string> words = own_words();
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   if (argv.size() > 1) execv("/proc/self/exe", argv.data());

@@ -89,7 +89,7 @@ Verdict judge_programs(const Command& command) {
   Verdict all;
   std::string first;
   for (const CommandProgram& program : command.programs) {
-    const Verdict verdict = judge_program(program.path, paths);
+    Verdict verdict = judge_program(program.path, paths);
     if (!verdict.problem.empty()) return verdict;
     if (verdict.abi == Abi::none) continue;
     if (all.abi == Abi::none) {
@@ -240,6 +240,7 @@ int run_command(const RunOptions& options) {
   const std::vector<std::string> words =
       with_exports(options.command, prepared.command, prepared.launcher_abi == Abi::openmpi, preload, names);
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   execvp(argv[0], argv.data());

@@ -27,6 +27,7 @@ std::string entry(const std::string& name, std::string_view description) {
 // "Needs: --a --b", by their names: the set is one of addresses.
 std::string others(const char* title, const std::set<CLI::Option*>& options) {
   std::vector<std::string> names;
+  names.reserve(options.size());
   for (const CLI::Option* option : options) names.push_back(option->get_name());
   std::sort(names.begin(), names.end());
   std::string text = names.empty() ? "" : fmt::format(" {}:", title);

@@ -38,6 +38,7 @@ std::string guess_option(const CLI::App& app, const std::vector<std::string>& wo
   const auto shown =
       command.get_options([](const CLI::Option* one) { return !one->get_group().empty() && !one->get_positional(); });
   std::vector<std::string> names;
+  names.reserve(shown.size());
   for (const CLI::Option* option : shown) names.push_back(option->get_name());
   for (const std::string& word : words) {
     if (!word.starts_with("--")) continue;

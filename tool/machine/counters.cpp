@@ -143,7 +143,7 @@ void Counters::stop() {
 std::vector<Count> Counters::read() const {
   std::vector<Count> counts;
   for (const Counter& counter : counters_) {
-    Count& count = counts.emplace_back(counter.name, std::nullopt, counter.reason);
+    Count& count = counts.emplace_back(Count{counter.name, std::nullopt, counter.reason});
     if (counter.descriptor < 0) continue;
     Reading now;
     if (!read_counter(counter.descriptor, now)) {

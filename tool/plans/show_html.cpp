@@ -200,7 +200,7 @@ class Page {
 
   std::string add_cases(Collective collective, const choose::Algorithm& algorithm, bool copies, Json& cases) {
     std::vector<Place> places;
-    const std::string wrong =
+    std::string wrong =
         is_neighbor(collective) ? tori(collective, places) : node_maps(collective, algorithm.needs.one_node, places);
     if (!wrong.empty()) return wrong;
     const std::vector<plan::Parameters> all = parameters_drawn(algorithm, named_);

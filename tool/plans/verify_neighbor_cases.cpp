@@ -89,6 +89,7 @@ plan::Report prove_copies(plan::BuildEdges build, const Graph& graph, std::span<
   }
   const int ranks = static_cast<int>(graph.sources.size());
   std::vector<plan::Schedule> schedules;
+  schedules.reserve(graph.sources.size());
   for (int me = 0; me < ranks; ++me) schedules.push_back(build({ranks, me, edges, domains}));
   return plan::verify_edges(schedules, edges, pattern, orders, seed + 1);
 }

@@ -139,6 +139,7 @@ class ModelTuner {
   }
   static std::vector<Sample> samples(const std::vector<Case>& cases) {
     std::vector<Sample> list;
+    list.reserve(cases.size());
     for (const Case& c : cases) list.push_back(c.sample);
     return list;
   }
