@@ -185,6 +185,7 @@ build/wheel-mpich/build.ninja:
 wheel: build/wheel-openmpi/build.ninja build/wheel-mpich/build.ninja
 	@rm -rf build/wheel/tree
 	@for abi in mpich openmpi; do \
+	  echo "== wheel: the ABI of $$abi, one of two" && \
 	  cmake --build build/wheel-$$abi -j $(JOBS) && \
 	  cmake --install build/wheel-$$abi --prefix build/wheel/tree --strip >build/wheel-$$abi/install.log && \
 	  strip build/wheel/tree/bin/quadrille-$$abi build/wheel/tree/bin/quadrille-lab-$$abi || exit 1; done
