@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -75,7 +76,8 @@ ReportData work_of(const ReportData& data, const ReportData& call) {
   } else {
     const double ranks = communicator["ranks"], calls = call["calls"].get<double>() * call["told"].get<double>();
     const double blocks = around ? static_cast<double>(edges_in(communicator["neighbors"])) / ranks : ranks;
-    work["block"] = static_cast<std::uint64_t>(call["bytes"].get<double>() / std::max(calls * blocks, 1e-9) + 0.5);
+    work["block"] =
+        static_cast<std::uint64_t>(std::round(call["bytes"].get<double>() / std::max(calls * blocks, 1e-9)));
   }
   if (around) work["graphs"] = ReportData::array({communicator["neighbors"]});
   return work;

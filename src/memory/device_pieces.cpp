@@ -250,7 +250,7 @@ void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from
 // What one block of threads moves at once. Blocks that share a piece wait for each other where it is read: 16 copies of
 // 512 KiB took 15 us in such pieces on an H100, and 31 as a piece each. More pieces than blocks gain nothing.
 std::size_t bytes_of_piece(std::size_t total) {
-  constexpr std::size_t at_a_time = most_threads * at_once * 16, most_pieces = most_blocks;
+  constexpr std::size_t at_a_time = std::size_t{most_threads} * at_once * 16, most_pieces = most_blocks;
   const std::size_t needed = total / most_pieces + (total % most_pieces != 0 ? 1 : 0);
   return std::max(at_a_time, (needed + at_a_time - 1) / at_a_time * at_a_time);
 }

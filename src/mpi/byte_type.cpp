@@ -105,7 +105,8 @@ int construct(const Construction& as, const std::vector<MPI_Datatype>& of, MPI_D
     case MPI_COMBINER_STRUCT:
       return mpi().Type_create_struct(count, i + 1, a, of.data(), &made);
     case MPI_COMBINER_SUBARRAY:
-      return mpi().Type_create_subarray(count, i + 1, i + 1 + count, i + 1 + 2 * count, i[1 + 3 * count], of[0], &made);
+      return mpi().Type_create_subarray(count, i + 1, i + 1 + count, i + 1 + std::ptrdiff_t{2} * count,
+                                        i[1 + std::ptrdiff_t{3} * count], of[0], &made);
     default:
       return MPI_ERR_TYPE;
   }

@@ -11,7 +11,7 @@ namespace quadrille {
 namespace {
 
 // Larger elements are left to the MPI: reading them would cost too much, and packing costs little there.
-constexpr std::size_t most_size = 64 * 1024;
+constexpr std::size_t most_size = std::size_t{64} * 1024;
 constexpr std::size_t most_runs = 4096;
 constexpr std::ptrdiff_t most_extent = 1 << 20;  // below 2^24: positions are told by three bytes
 

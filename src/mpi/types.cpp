@@ -15,7 +15,7 @@ namespace quadrille {
 namespace {
 
 // Larger elements are left to the MPI: asking whether they are dense would cost more than it gains.
-constexpr std::size_t most_bytes_to_test = 256 * 1024;
+constexpr std::size_t most_bytes_to_test = std::size_t{256} * 1024;
 
 // Of this process alone, where errors come back. By MPI_Comm_dup the copy callbacks of the user's attributes would run.
 MPI_Comm alone() {

@@ -329,7 +329,7 @@ class VectorSearch {
       for (std::size_t e = 0; e < chosen_.size(); ++e) {
         if ((shortest >> e & 1) != 0) sum.push_back(static_cast<int>(e));
       }
-      length += std::popcount(shortest) * given_.weights[i];
+      length += std::int64_t{std::popcount(shortest)} * given_.weights[i];
     }
     steps_ -= static_cast<std::int64_t>(sums_.size() * given_.words.size());
     const bool better = !found_ || basis.elements.size() < best_->elements.size() ||

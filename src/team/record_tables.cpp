@@ -18,7 +18,7 @@
 namespace quadrille::record {
 namespace {
 
-constexpr std::uint64_t room_of_all = 64 * 1024, room_of_a_rank = 256;
+constexpr std::uint64_t room_of_all = std::uint64_t{64} * 1024, room_of_a_rank = 256;
 
 // Where a longer one may have stood before.
 template <std::size_t size>

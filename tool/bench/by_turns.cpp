@@ -37,7 +37,7 @@ class EventSums {
       const double lacking = max_over_ranks(sum.value && sum.reason.empty() ? 0 : 1, world);
       std::uint64_t mine = static_cast<std::uint64_t>(sum.value.value_or(0)), all = 0;
       mpi().Allreduce(&mine, &all, 1, mpi().uint64, mpi().op_sum, world);
-      Count& mean = means.emplace_back(sum.name, std::nullopt, sum.reason);
+      Count& mean = means.emplace_back(Count{sum.name, std::nullopt, sum.reason});
       if (lacking == 0) {
         mean.value = static_cast<double>(all) / (calls * ranks);
       } else if (mean.reason.empty()) {

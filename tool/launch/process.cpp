@@ -38,7 +38,7 @@ bool executable(const std::string& path) {
 
 std::string read_for(int file, std::chrono::seconds patience, const std::function<void(int)>& while_waiting) {
   using std::chrono::milliseconds;
-  constexpr std::size_t limit = 64 * 1024;
+  constexpr std::size_t limit = std::size_t{64} * 1024;
   constexpr milliseconds between_signs{1000};
   const auto start = std::chrono::steady_clock::now();
   std::string text;
