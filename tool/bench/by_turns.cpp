@@ -264,6 +264,7 @@ class Rounds {
 Timing time_by_turns(const std::vector<Timed>& things, const TimingOptions& options) {
   const double skew = measure_skew(options.world);
   std::vector<double> estimates;
+  estimates.reserve(things.size());
   for (const Timed& thing : things) estimates.push_back(warm_up(thing, skew, options));
   const BatchPlan plan = plan_batches(estimates, skew, options);
   auto batches = static_cast<std::size_t>(plan.batches);

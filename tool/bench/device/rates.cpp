@@ -74,6 +74,7 @@ class DeviceCopier {
     const double estimate = std::max(time(kind, 1), 1e-7);
     const long times = std::clamp<long>(std::lround(batch_seconds_on_devices / estimate), 1, 1000);
     std::vector<double> seconds;
+    seconds.reserve(rate_batches);
     for (int batch = 0; batch < rate_batches; ++batch) seconds.push_back(time(kind, times));
     const double bytes = static_cast<double>(bytes_) * static_cast<double>(times) * (kind == both_ways ? 2 : 1);
     return bytes / quantile(seconds, 0.5) * 1e-9;
