@@ -155,7 +155,7 @@ void remember(const run::Call& call, Engine engine, bool settled, team::Team& te
   last = now;
 }
 
-void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever, int* const* kept) {
+void remember_passed(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* kept) {
   // A device's memory may have to be brought to the host.
   if (team.counted.explains || memory::device_driver() != nullptr) return;
   // Of the others the size is that of all blocks.
@@ -164,7 +164,7 @@ void remember_passed(const run::Call& call, team::Team& team, team::Passed why, 
   passing[static_cast<std::size_t>(call.collective)] = {RememberedFor::now(call.comm, call.recv.type),
                                                         whatever || sizeless,
                                                         static_cast<MPI_Count>(call.recv.count),
-                                                        &team.counted.counters.passed[static_cast<std::size_t>(why)],
+                                                        &team.counted.counters.passed[counted_as(why)],
                                                         &team,
                                                         kept};
 }

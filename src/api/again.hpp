@@ -21,8 +21,7 @@ void remember(const run::Call& call, choose::Engine engine, bool settled, team::
 // After a call that went to the MPI, as all that are like it will: on its communicator nothing is served (`whatever`),
 // or of its collective nothing, or nothing of this size. Not while the user wants to know of each. `kept`: only while
 // so many do, which each of them counts.
-void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever,
-                     int* const* kept = nullptr);
+void remember_passed(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* kept = nullptr);
 
 // Whether this call goes to the MPI because the last answer is kept (team::Asked::kept). Counts it then, as the short
 // way does: some ranks may make it by a thread that remembers, others by one that does not, and all must count alike.

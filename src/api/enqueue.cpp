@@ -43,33 +43,31 @@ memory::DevicePlace place_for(const State& request, const memory::DeviceDriver& 
   return request.on_host == nullptr ? place : request.on_host->place();
 }
 
-// Nothing: what carries it out can do so in a stream.
-const char* why_its_run_waits(const State& request, const memory::DevicePlace& place) {
+// None: what carries it out can do so in a stream.
+Reason why_its_run_waits(const State& request, const memory::DevicePlace& place) {
   if (const auto* pull = std::get_if<PullRequest>(&request.run)) return pull->why_not_in_stream(place);
-  if (request.staying_at) return "the MPI receives its blocks in device memory";
-  if (request.on_host != nullptr && !request.on_host->is_pinned()) {
-    return "no pinned memory is left for its blocks, or they span too much memory";
-  }
-  if (request.on_host != nullptr && !request.on_host->is_at(place)) return "the stream is not of the buffers' context";
-  return nullptr;
+  if (request.staying_at) return Reason::received_on_device;
+  if (request.on_host == nullptr) return Reason::none;
+  if (!request.on_host->is_pinned()) return Reason::no_pinned_memory;
+  return request.on_host->is_at(place) ? Reason::none : Reason::another_context;
 }
 
-// Nothing: it goes in the stream, and has words. Else why it does not; a fact of this rank alone.
-const char* why_it_waits(State& request, const memory::DeviceDriver* driver, void* stream,
-                         const memory::DevicePlace& place) {
-  if (driver == nullptr) return "the program has not loaded a device driver";
-  if (!start_progress_thread()) return "no thread may call the MPI; this needs MPI_THREAD_MULTIPLE";
-  if (const char* const why = why_its_run_waits(request, place)) return why;
+// None: it goes in the stream, and has words. Else why it does not; a fact of this rank alone.
+Reason why_it_waits(State& request, const memory::DeviceDriver* driver, void* stream,
+                    const memory::DevicePlace& place) {
+  if (driver == nullptr) return Reason::no_driver;
+  if (!start_progress_thread()) return Reason::no_thread;
+  if (const Reason why = why_its_run_waits(request, place); why != Reason::none) return why;
   StreamTurn& turn = *request.turn;
-  if (turn.is_broken) return "the driver refused an earlier operation";
-  if (turn.words != nullptr) return nullptr;
+  if (turn.is_broken) return Reason::driver_refused;
+  if (turn.words != nullptr) return Reason::none;
   const memory::AtDevice at(*driver, place);
   thrown_by([&] { turn.words = memory::take_words(*driver, place, stream); });
-  if (turn.words == nullptr) return "the driver's streams cannot wait for the host";
+  if (turn.words == nullptr) return Reason::streams_cannot_wait;
   turn.driver = driver;
   turn.now = turn.last = turn.words->over.load(std::memory_order_relaxed);
   for (std::atomic<std::uint32_t>* unused : {&turn.words->go, &turn.words->copied}) unused->store(turn.last);
-  return nullptr;
+  return Reason::none;
 }
 
 // ---- In the stream ----
@@ -187,13 +185,15 @@ int carry_out_in_order(std::unique_ptr<State>& owned, State& request, const memo
   await_turns_before_staging_goes();
   memory::DevicePlace place;
   if (driver != nullptr) place = place_for(request, *driver, stream);
-  const char* const why = why_it_waits(request, driver, stream, place);
-  if (why == nullptr) {
+  const Reason why = why_it_waits(request, driver, stream, place);
+  if (why == Reason::none) {
     const int error = put_into_stream(request, stream, place);
     static_cast<void>(owned.release());  // it is listed
     return error;
   }
-  if (request.team->counted.explains) team::say_once(fmt::format("enqueued calls wait on the host: {}", why));
+  if (request.team->counted.explains) {
+    team::say_once(fmt::format("enqueued calls wait on the host: {}", text::words_of({why})));
+  }
   return wait_on_host(request, driver, stream, place);
 }
 

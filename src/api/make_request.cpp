@@ -35,12 +35,12 @@ int keep_types(Making& m) {
 }
 
 // A call that cannot be served is the MPI's. But a persistent or enqueued one under a name of ours is ours or nobody's.
-int refuse(Making& m, int error, const std::string& why) { return m.is_ours() ? error : make_native(m, why); }
+int refuse(Making& m, int error, Reason why) { return m.is_ours() ? error : make_native(m, {why}); }
 
 // Both, of a call that the MPI does not refuse: nothing if the call goes on, else what became of it.
 std::optional<int> refuse_dense(Making& m) {
   Team& team = m.team;
-  if (!team.eligible && !m.is_ours()) return make_native(m, team.why_not);
+  if (!team.eligible && !m.is_ours()) return make_native(m, {team.why_not});
   if (team.eligible && !team.ready && !m.must_serve()) {
     if (const int error = team::setup(team); error != MPI_SUCCESS) return refuse(m, error, team.why_not);
   }
@@ -52,14 +52,15 @@ std::optional<int> refuse_dense(Making& m) {
 std::optional<int> refuse_neighbors(Making& m) {
   Team& team = m.team;
   if (!m.is_ours()) {
-    if (const std::string why = why_no_neighbors(team); !why.empty()) return make_native(m, why);
+    if (const Reason why = why_no_neighbors(team); why != Reason::none) return make_native(m, {why});
   }
   if (!m.never_waits()) {
-    if (const int error = prepare_neighbors(team); error != MPI_SUCCESS) return refuse(m, error, team::no_communicator);
+    if (const int error = prepare_neighbors(team); error != MPI_SUCCESS)
+      return refuse(m, error, Reason::no_communicator);
   }
   m.take_tag();
   const bool checks = team::neighbors_of(team)->checks_sizes();
-  if (m.never_waits() && checks) return make_native(m, "the sizes of its blocks are to be checked");
+  if (m.never_waits() && checks) return make_native(m, {Reason::sizes_to_check});
   if (check_sizes(m.call, team) != MPI_SUCCESS) return MPI_ERR_ARG;
   return {};
 }
@@ -68,7 +69,7 @@ std::optional<int> refuse_neighbors(Making& m) {
 int report_mistake(Making& m) {
   m.has_mistake = true;
   const bool has_blocks = !is_neighbor(m.call.collective) || team::neighbors_of(m.team) != nullptr;
-  return refuse(m, has_blocks ? MPI_ERR_ARG : MPI_ERR_TOPOLOGY, wrong_argument);
+  return refuse(m, has_blocks ? MPI_ERR_ARG : MPI_ERR_TOPOLOGY, Reason::argument);
 }
 
 // What a thread goes on with for a stream calls no driver, so it is the host's.

@@ -1,7 +1,5 @@
 #include "api/making.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -22,12 +20,12 @@ namespace {
 // Its communicator for messages. If there is none, a nonblocking call is the MPI's.
 bool has_messages(Making& m, int& error) {
   if (m.never_waits() && m.team.group.messages().comm == mpi().comm_null) {
-    error = make_native(m, team::no_communicator);
+    error = make_native(m, {Reason::no_communicator});
     return false;
   }
   error = team::prepare_messages(m.team);
   if (error == MPI_SUCCESS) return true;
-  if (!m.is_ours()) error = make_native(m, team::no_communicator);
+  if (!m.is_ours()) error = make_native(m, {Reason::no_communicator});
   return false;
 }
 
@@ -79,6 +77,15 @@ bool by_inbox(Making& m, std::size_t bytes) {
   return true;
 }
 
+Why followed(Why why, Reason next) {
+  why.then.push_back({next});
+  return why;
+}
+
+Why instead_of(std::string choice, const Why& why) {
+  return {.reason = Reason::stands_in, .name = std::move(choice), .then = {why}};
+}
+
 // Of the algorithms that exchange each block once: that between nodes, where a choice names it and it serves all ranks
 // of a call, too; else all messages at once.
 choose::Choice messages_of(const Making& m, const choose::Choice* asked) {
@@ -89,8 +96,8 @@ choose::Choice messages_of(const Making& m, const choose::Choice* asked) {
   return choose::plain(m.call.collective, "spread-out");
 }
 
-template <class Why>
-int by_shared_memory_or_messages(Making& m, std::size_t bytes, Why why, const choose::Choice* asked = nullptr) {
+template <class Ask>
+int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const choose::Choice* asked = nullptr) {
   m.bring_to_host();
   const bool in_node = m.team.eligible && m.team.nodes.nodes == 1 && m.team.group.reach().rings;
   if (in_node && by_inbox(m, bytes)) {
@@ -108,7 +115,7 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Why why, const ch
   }
   const choose::Choice messages = messages_of(m, in_node ? nullptr : asked);
   m.explain(m.team.counted.explains ? choose::to_string(messages).c_str() : "",
-            [&] { return in_node ? why() + "; there is no shared memory left for rings" : why(); });
+            [&] { return in_node ? followed(why(), Reason::no_memory_for_rings) : why(); });
   int error = MPI_SUCCESS;
   if (!has_messages(m, error)) return error;
   return make_by(m, team::prepare(m.team, m.call.collective, messages));
@@ -128,7 +135,7 @@ int by_neighbor_messages(Making& m, const choose::Choice& choice, const team::Pr
 }
 
 // One message an edge: serves any request.
-int by_direct_messages(Making& m, const std::string& why) {
+int by_direct_messages(Making& m, const Why& why) {
   m.explain("direct", [&] { return why; });
   const choose::Choice direct = choose::plain(m.call.collective, "direct");
   return by_neighbor_messages(m, direct, team::prepare(m.team, m.call.collective, direct));
@@ -141,7 +148,7 @@ int by_neighbor_rings(Making& m) {
   // A persistent call among no neighbours has no rings, and needs none.
   const bool there = m.persistent ? m.made.rings.pairs.size() == edges.pairs.size() && m.made.rings.area.is_there()
                                   : m.made.lane != nullptr;
-  if (!there) return by_direct_messages(m, "there is no shared memory left for rings");
+  if (!there) return by_direct_messages(m, {Reason::no_memory_for_rings});
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   m.made.run.emplace<run::NodeNeighborRun>(m.call, edges, blocks.send, blocks.recv, m.team.group, rings);
   return MPI_SUCCESS;
@@ -182,7 +189,7 @@ void Making::take_tag() {
   if (memory::device_driver() != nullptr) made.number = team.group.turns.persistent;
 }
 
-int make_native(Making& m, const std::string& why) {
+int make_native(Making& m, const Why& why) {
   m.explain("mpi", [&] { return why; });
   m.passes_on = m.is_drop_in();
   if (m.passes_on) return MPI_SUCCESS;  // as it is: request_names.cpp
@@ -190,7 +197,7 @@ int make_native(Making& m, const std::string& why) {
   if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
   // All ranks call the MPI's own function in one order, so it is called at once, and the data are there before.
   if (m.made.on_host != nullptr && !m.persistent) m.made.fetch();
-  pass(m.team, m.has_mistake ? team::Passed::argument : m.team.eligible ? why_chosen(m.team) : m.team.why_passed);
+  pass(m.team, m.has_mistake ? Reason::argument : m.team.eligible ? why_chosen(m.team) : m.team.why_not);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   m.made.run.emplace<run::NativeRun>(m.call, blocks.send, blocks.recv, m.team.user);
   return MPI_SUCCESS;
@@ -209,7 +216,7 @@ int make_apart(Making& m) {
                              team::tag_apart(team, m.tag),
                              team.taken.numbers.data()};
   m.explain(m.team.counted.explains ? choose::to_string(choice).c_str() : "",
-            [] { return std::string("there is no shared memory left for rings"); });
+            [] { return Why{Reason::no_memory_for_rings}; });
   if (neighbors) {
     m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, traffic,
                                       m.made.memory());
@@ -219,8 +226,8 @@ int make_apart(Making& m) {
   return MPI_SUCCESS;
 }
 
-int make_unselected(Making& m, const std::string& why) {
-  return by_shared_memory_or_messages(m, 0, [&] { return why; });
+int make_unselected(Making& m, Reason why) {
+  return by_shared_memory_or_messages(m, 0, [&] { return Why{why}; });
 }
 
 int make_schedule(Making& m, team::CachedSelection& selected) {
@@ -235,7 +242,7 @@ int make_schedule(Making& m, team::CachedSelection& selected) {
 int make_in_node(Making& m, team::CachedSelection& selected) {
   const choose::Selection& selection = selected.selection;
   return by_shared_memory_or_messages(
-      m, selected.bytes, [&] { return fmt::format("for {}: {}", choose::to_string(selection.choice), selection.why); },
+      m, selected.bytes, [&] { return instead_of(choose::to_string(selection.choice), selection.why); },
       &selection.choice);
 }
 
@@ -332,7 +339,7 @@ int make_pipeline(Making& m, team::CachedSelection& selected) {
   inner.bytes = selected.bytes;
   inner.selection.choice = choose::inner_of(m.call.collective, selection.choice);
   inner.selection.choice.buffers = choose::HostBuffers::kept;
-  inner.selection.why = fmt::format("for {}: {}", choose::to_string(selection.choice), selection.why);
+  inner.selection.why = instead_of(choose::to_string(selection.choice), selection.why);
   const choose::Choice* const before = std::exchange(m.choice, &inner.selection.choice);
   const int error = work_of(inner.selection.choice).make(m, inner);
   m.choice = before;
@@ -376,8 +383,7 @@ int make_leaders(Making& m, team::CachedSelection& selected) {
   if (!has_messages(m, error)) return error;
   team::CachedLeaders* const on = m.never_waits() ? team::leaders_at_hand(m.team, selection.choice)
                                                   : team::leaders_for(m.team, m.call.collective, selection.choice);
-  if (on == nullptr && m.never_waits())
-    return make_native(m, "the leaders' memory for nonblocking calls is not set up yet");
+  if (on == nullptr && m.never_waits()) return make_native(m, {Reason::leaders_not_prepared});
   if (on == nullptr || !by_leaders(m, *on, selected.bytes)) return make_in_node(m, selected);
   explain_selected(m, selection);
   return MPI_SUCCESS;
@@ -395,17 +401,17 @@ int make_rings(Making& m, team::CachedSelection& selected) {
 }
 
 int make_rings_instead(Making& m, team::CachedSelection& selected) {
-  m.explain("rings",
-            [&] { return fmt::format("in {} every rank waits for all", selected.selection.choice.algorithm->name); });
+  const std::string_view name = selected.selection.choice.algorithm->name;
+  m.explain("rings", [&] { return Why{Reason::every_rank_waits, std::string(name)}; });
   return by_neighbor_rings(m);
 }
 
 int make_of_the_mpi(Making& m, team::CachedSelection& selected) {
   if (m.must_serve()) return is_neighbor(m.call.collective) ? by_neighbor_rings(m) : make_in_node(m, selected);
-  const std::string& why = selected.selection.why;
+  const Why& why = selected.selection.why;
   const bool neighbors = is_neighbor(m.call.collective);
-  if (!m.is_ours()) return make_native(m, neighbors ? "the MPI was chosen" : why);
-  return neighbors ? by_direct_messages(m, "for the MPI: " + why) : make_in_node(m, selected);
+  if (!m.is_ours()) return make_native(m, neighbors ? Why{why_chosen(m.team)} : why);
+  return neighbors ? by_direct_messages(m, instead_of("the MPI", why)) : make_in_node(m, selected);
 }
 
 }  // namespace quadrille::api

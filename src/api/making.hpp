@@ -1,8 +1,6 @@
 // How requests are made: what engines do for them.
 #pragma once
 
-#include <string>
-
 #include "api/requests.hpp"
 #include "api/serve.hpp"
 #include "run/call.hpp"
@@ -49,14 +47,11 @@ struct Making {
     return {team.group.messages().comm, team.group.messages().quiet, team.group.me, team.group.ranks, tag};
   }
   // `why()` says why; it is not asked where nobody wants to know.
-  template <class Why>
-  void explain(const char* algorithm, Why why) const {
+  template <class Ask>
+  void explain(const char* algorithm, Ask why) const {
     if (!team.counted.explains) return;
-    team::explain(team, call.collective, 0, algorithm,
-                  (enqueued     ? "enqueued; "
-                   : persistent ? "persistent; "
-                                : "nonblocking; ") +
-                      why());
+    const Reason form = enqueued ? Reason::enqueued : persistent ? Reason::persistent : Reason::nonblocking;
+    team::explain(team, call.collective, 0, algorithm, {.reason = form, .then = {why()}});
   }
 };
 
@@ -88,10 +83,10 @@ int make_of_the_mpi(Making& m, team::CachedSelection& selected);
 
 // ---- Where nothing was selected ----
 
-int make_native(Making& m, const std::string& why);
+int make_native(Making& m, const Why& why);
 // Messages among ranks that have no communicator of their own for them.
 int make_apart(Making& m);
 // A dense call on a communicator on which nothing is served otherwise.
-int make_unselected(Making& m, const std::string& why);
+int make_unselected(Making& m, Reason why);
 
 }  // namespace quadrille::api

@@ -1,7 +1,5 @@
 #include "api/pipeline.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <climits>
 #include <cstdint>
@@ -38,10 +36,7 @@ void tell(Collective collective, const choose::Choice& choice, team::Team& team,
   if (memory::device_driver() == nullptr) return;
   bool& explained = piped ? team.counted.pipeline_explained : team.counted.no_pipeline_explained;
   if (!team.counted.explains || std::exchange(explained, true)) return;
-  constexpr const char* why_not =
-      "pipelining disabled (unsupported on some rank, no device data, or non-contiguous type); staging through the "
-      "host";
-  team::explain(team, collective, 0, choose::to_string(choice), piped ? how() : std::string(why_not));
+  team::explain(team, collective, 0, choose::to_string(choice), piped ? how() : Why{Reason::not_pipelined});
 }
 
 // ---- Inside a node ----
@@ -70,9 +65,10 @@ InChunks run_in_chunks(const run::Call& call, const choose::Choice& choice, team
   return {outcome, in_chunks.error(), ways.chunk, in_chunks.by_leaders()};
 }
 
-std::string how_in_chunks(const InChunks& gone) {
-  return fmt::format("device data are staged through host memory in chunks of {} bytes, both directions at once{}",
-                     gone.chunk, gone.by_leaders ? "; one rank of each device submits the copies of the others" : "");
+Why how_in_chunks(const InChunks& gone) {
+  Why how{.reason = Reason::in_chunks, .number = static_cast<double>(gone.chunk)};
+  if (gone.by_leaders) how.then.push_back({Reason::by_leaders});
+  return how;
 }
 
 // ---- Between nodes ----
@@ -155,12 +151,6 @@ bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const In
   return true;
 }
 
-std::string how_in_rounds(std::size_t piece) {
-  return fmt::format(
-      "device data are staged through host memory in rounds of {} bytes per block, while earlier rounds are exchanged",
-      piece);
-}
-
 int run_as_a_whole(const run::Call& call, const Inner& inner, team::Team& team) {
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr) return with_failed_copies(&team, inner(call), false, false);
@@ -176,7 +166,9 @@ int pipeline_between_nodes(const run::Call& call, const choose::Choice& choice, 
   int error = MPI_SUCCESS;
   const bool piped = run_in_rounds(call, choice, inner, team, said, error);
   if (said.offer.never_can != 0) team::refuse_chunks(team);
-  tell(call.collective, choice, team, piped, [&] { return how_in_rounds(ways_of_rounds(choice, team).piece); });
+  tell(call.collective, choice, team, piped, [&] {
+    return Why{.reason = Reason::in_rounds, .number = static_cast<double>(ways_of_rounds(choice, team).piece)};
+  });
   if (piped) return error;
   if (said.ints || !choose::is_of_the_mpi(*named.algorithm)) return run_as_a_whole(call, inner, team);
   return run_as_a_whole(call, Inner(call.collective, choose::plain(call.collective, "spread-out"), team), team);

@@ -13,9 +13,7 @@ namespace quadrille::api {
 void explain_pull(Collective collective, const std::string& choice, team::Team& team, bool pulled) {
   bool& explained = pulled ? team.counted.pull_explained : team.counted.no_pull_explained;
   if (!team.counted.explains || std::exchange(explained, true)) return;
-  team::explain(team, collective, 0, choice,
-                pulled ? "the ranks copy from each other's device memory"
-                       : "not all ranks can map the data of all others; staging through the host");
+  team::explain(team, collective, 0, choice, {pulled ? Reason::pulled : Reason::not_pulled});
 }
 
 run::PullWays ways_of_pull(const choose::Choice& choice) {

@@ -41,13 +41,10 @@ int PullRequest::start() {
   return advance();
 }
 
-const char* PullRequest::why_not_in_stream(const memory::DevicePlace& place) const {
-  if (instead_) return "the ranks could not copy from each other's device memory in an earlier start";
-  if (!pull_.can_be_in_stream()) {
-    return "the ranks copy from each other's device memory, and one launch cannot make all copies";
-  }
-  if (pull_.has_place() && !pull_.place().has_stream_of(place)) return "the stream is not of the buffers' context";
-  return nullptr;
+Reason PullRequest::why_not_in_stream(const memory::DevicePlace& place) const {
+  if (instead_) return Reason::pull_failed;
+  if (!pull_.can_be_in_stream()) return Reason::several_launches;
+  return pull_.has_place() && !pull_.place().has_stream_of(place) ? Reason::another_context : Reason::none;
 }
 
 bool PullRequest::copy_in(void* stream, const memory::StreamWords& words, std::uint32_t number) {

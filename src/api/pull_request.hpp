@@ -49,7 +49,7 @@ class PullRequest {
   // ---- In the order of a stream (api/enqueue.hpp); of a persistent one ----
 
   // Nothing: its starts can be in a stream of that place.
-  const char* why_not_in_stream(const memory::DevicePlace& place) const;
+  Reason why_not_in_stream(const memory::DevicePlace& place) const;
   // Where it has data; no place if it has none.
   memory::DevicePlace place() const { return pull_.has_place() ? pull_.place() : memory::DevicePlace(); }
   // Put into the stream what comes before the write of `ready`, and what comes behind it. False if the driver refuses.

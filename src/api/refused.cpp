@@ -117,7 +117,7 @@ void undo(const CountedAhead& ahead) {
   for (std::size_t c = 0; c < ahead.changed; ++c) *ahead.changes[c].number += ahead.changes[c].back;
   if (ahead.passed == nullptr) return;
   --*ahead.passed;
-  pass(*ahead.team, team::Passed::argument);
+  pass(*ahead.team, Reason::argument);
 }
 
 }  // namespace

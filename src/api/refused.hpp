@@ -33,11 +33,11 @@ struct CountedAhead {
   static constexpr std::size_t most = 6;
   std::array<Change, most> changes;  // the first `changed`
   std::size_t changed = 0;
-  std::uint64_t* passed = nullptr;         // counts why the call was forwarded
-  team::Team* team = nullptr;              // whose all these numbers are; null: the communicator has none
-  bool early = false;                      // is one of the first calls on its communicator
-  team::Passed why = team::Passed::other;  // of a nonblocking or persistent call
-  bool wants = false;  // a nonblocking call that was forwarded because its communicator is not ready
+  std::uint64_t* passed = nullptr;  // counts why the call was forwarded
+  team::Team* team = nullptr;       // whose all these numbers are; null: the communicator has none
+  bool early = false;               // is one of the first calls on its communicator
+  Reason why = Reason::other;       // of a nonblocking or persistent call
+  bool wants = false;               // a nonblocking call that was forwarded because its communicator is not ready
 
   CountedAhead() {}  // leaves `changes` as it is: most calls have none
 

@@ -26,9 +26,9 @@ using quadrille::team::untaken;
 namespace api = quadrille::api;
 namespace record = quadrille::record;
 
-void count(quadrille::team::Untaken::Counts& counts, quadrille::team::Passed why) {
+void count(quadrille::team::Untaken::Counts& counts, quadrille::Reason why) {
   if (!untaken.wanted.load(std::memory_order_relaxed)) return;
-  counts[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
+  counts[quadrille::counted_as(why)].fetch_add(1, std::memory_order_relaxed);
 }
 
 // What carries out the last request that was taken over.

@@ -26,7 +26,6 @@ namespace {
 
 using run::Call;
 using run::Side;
-using team::Passed;
 
 thread_local bool serving = false;
 
@@ -131,7 +130,8 @@ team::CachedSelection& selection_for(const Call& call, std::size_t bytes, team::
 std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers, team::Team*& team) {
   team = nullptr;
   const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr || is_serving() || !mpi().usable || team::why_nothing_is_served() != nullptr) return nullptr;
+  if (driver == nullptr || is_serving() || !mpi().usable || team::why_nothing_is_served() != Reason::none)
+    return nullptr;
   if (buffers == choose::HostBuffers::as_suits && team::mpi_device_use() == DeviceUse::all) return nullptr;
   team = team::team_of(call.comm);
   if (team == nullptr) return nullptr;
@@ -193,18 +193,18 @@ int uncounted_calls(Door door) {
   return looks ? 0 : settings.setup_after;
 }
 
-void explain_passed(team::Team& team, const Call& call, std::string_view why) {
-  if (team.counted.explains) team::explain(team, call.collective, 0, "mpi", std::string(why));
+void explain_passed(team::Team& team, const Call& call, const Why& why) {
+  if (team.counted.explains) team::explain(team, call.collective, 0, "mpi", why);
 }
 
-bool pass(team::Team& team, team::Passed why) {
-  team.counted.last_passed = &team.counted.counters.passed[static_cast<std::size_t>(why)];
+bool pass(team::Team& team, Reason why) {
+  team.counted.last_passed = &team.counted.counters.passed[counted_as(why)];
   ++*team.counted.last_passed;
   return false;
 }
 
-team::Passed why_chosen(const team::Team& team) {
-  return team.ready && team.nodes.nodes == 1 ? team::Passed::chosen : team::Passed::several_nodes;
+Reason why_chosen(const team::Team& team) {
+  return team.ready && team.nodes.nodes == 1 ? Reason::mpi_inside_a_node : Reason::mpi_between_nodes;
 }
 
 bool is_inter(MPI_Comm comm) {
@@ -222,16 +222,18 @@ namespace {
 // False if a dense call goes to the MPI whatever would be selected.
 bool admit_dense(const Call& call, team::Team& team, Door door, CountedAhead& ahead) {
   if (!team.eligible) {
-    if (team.counted.explains && !std::exchange(team.counted.explained, true)) explain_passed(team, call, team.why_not);
-    remember_passed(call, team, team.why_passed, true);
-    return pass(team, team.why_passed);
+    if (team.counted.explains && !std::exchange(team.counted.explained, true))
+      explain_passed(team, call, {team.why_not});
+    remember_passed(call, team, team.why_not, true);
+    return pass(team, team.why_not);
   }
   if (make_ready(team, door, ahead)) {
     if (team.agreed().points_are_guessed) calibrate(team);
     return true;
   }
-  explain_passed(team, call, team.eligible ? why_early : std::string_view(team.why_not));
-  return pass(team, team.eligible ? Passed::early : team.why_passed);
+  const Reason why = team.eligible ? Reason::early : team.why_not;
+  explain_passed(team, call, {why});
+  return pass(team, why);
 }
 
 // Will all calls like this one find the same? Those between neighbours are not remembered.
@@ -272,9 +274,9 @@ bool pass_as_chosen(const Call& call, team::CachedSelection& cached, team::Team&
   return pass(team, why_chosen(team));
 }
 
-void explain_device(team::Team& team, const Call& call, team::CachedSelection& cached, const char* how) {
+void explain_device(team::Team& team, const Call& call, team::CachedSelection& cached, Reason how) {
   if (!team.counted.explains || std::exchange(cached.device_explained, true)) return;
-  team::explain(team, call.collective, cached.bytes, choose::to_string(cached.selection.choice), how);
+  team::explain(team, call.collective, cached.bytes, choose::to_string(cached.selection.choice), {how});
 }
 
 // With its buffers as they are, unless one is a device's memory.
@@ -289,12 +291,12 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
     Call straight = call;
     StayingAt at;
     if (stays_on_device(straight, used, *driver, at) && at.settle(*driver)) {
-      explain_device(team, call, cached, "messages go directly from and to device memory");
+      explain_device(team, call, cached, Reason::straight);
       return with_failed_copies(&team, engine.run(straight, by, team), false, true);
     }
   }
   OnHost on_host(call, used, *driver, by.choice.buffers);
-  if (on_host.is_needed()) explain_device(team, call, cached, "device data are staged through the host");
+  if (on_host.is_needed()) explain_device(team, call, cached, Reason::staged);
   return run_over_host(on_host, team, false, [&] { return engine.run(on_host.call(), by, team); });
 }
 
@@ -304,7 +306,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   team.asked.kept[static_cast<std::size_t>(call.collective)] = nullptr;
   if (cached.selection.by_load) {
     error = choose_by_load(call, team, cached, attempt.ahead);
-    if (error != MPI_SUCCESS) return pass(team, Passed::other);  // so it does on all ranks, as far as the MPI goes
+    if (error != MPI_SUCCESS) return pass(team, Reason::other);  // so it does on all ranks, as far as the MPI goes
   }
   if (cached.follows_load) follow_load(call, team, cached);
   if (!cached.selection.rivals.empty() && run::has_function(call)) begin_attempt(call, bytes, team, cached, attempt);
@@ -312,15 +314,15 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
   const EngineWork& engine = work_of(choice);
   if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS) {
-    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", team::no_communicator);
+    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", {Reason::no_communicator});
     attempt.trial = nullptr;  // the MPI's time is not that of the candidate
-    return pass(team, Passed::no_communicator);
+    return pass(team, Reason::no_communicator);
   }
   const bool is_prepared = attempt.choice == nullptr && cached.prepared.has_value();
   if (engine.prepare != nullptr && !is_prepared && !engine.prepare(team, call.collective, choice)) {
-    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", team::no_memory_for_leaders);
+    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", {Reason::no_memory_for_leaders});
     attempt.trial = nullptr;
-    return pass(team, Passed::other);
+    return pass(team, Reason::no_memory_for_leaders);
   }
   // What nonblocking calls by leaders need is made here, as they may not wait.
   if (engine.engine == choose::Engine::leaders && attempt.choice == nullptr && team.taken.ready)
@@ -344,9 +346,9 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
 bool pass_refused(const Call& call, team::Team& team, Door door, CountedAhead& ahead) {
   // An MPI that takes it after all is one that the other ranks are in, too.
   ahead.early = team.eligible && !team.taken.is_coming.load(std::memory_order_acquire) && comes_early(team, door);
-  const std::string why = is_neighbor(call.collective) ? why_no_neighbors(team) : "";
-  explain_passed(team, call, why.empty() ? wrong_argument : std::string_view(why));
-  return pass(team, why.empty() || team.eligible ? Passed::argument : team.why_passed);
+  const Reason why = is_neighbor(call.collective) ? why_no_neighbors(team) : Reason::none;
+  explain_passed(team, call, {why == Reason::none ? Reason::argument : why});
+  return pass(team, why == Reason::none || team.eligible ? Reason::argument : team.why_not);
 }
 
 // By a team that is there. False if the call is forwarded.

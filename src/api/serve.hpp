@@ -66,15 +66,13 @@ int run_over_host(OnHost& on_host, team::Team& team, bool is_counted, const Run&
 bool comes_early(const team::Team& team, Door door);
 // How many calls on a communicator are forwarded before it has a team. Nobody must want to know about them.
 int uncounted_calls(Door door);
-inline constexpr const char* why_early = "the first calls on a communicator go to the MPI (QUADRILLE_SETUP_AFTER)";
-inline constexpr const char* wrong_argument = "an argument that the MPI must check";
 
 // Prints why a call goes to the MPI before anything was selected, where the user wants to know.
-void explain_passed(team::Team& team, const run::Call& call, std::string_view why);
+void explain_passed(team::Team& team, const run::Call& call, const Why& why);
 // Counts a call that goes to the MPI, and why. Returns false.
-bool pass(team::Team& team, team::Passed why);
+bool pass(team::Team& team, Reason why);
 // Why, if the MPI was chosen.
-team::Passed why_chosen(const team::Team& team);
+Reason why_chosen(const team::Team& team);
 
 bool is_inter(MPI_Comm comm);
 

@@ -9,7 +9,6 @@ namespace {
 using run::Call;
 using run::Side;
 using team::Neighbors;
-using team::Passed;
 using team::Team;
 
 // As block_is_sound(), where the block before was sound and has the same type.
@@ -50,10 +49,10 @@ bool is_worth_it(Team& team, const Call& call, Door door) {
 
 }  // namespace
 
-std::string why_no_neighbors(Team& team) {
-  if (const char* const why = team::why_nothing_is_served()) return why;
-  if (is_inter(team.user)) return "it is an intercommunicator";
-  return team::neighbors_of(team) == nullptr ? "it has no topology" : "";
+Reason why_no_neighbors(Team& team) {
+  if (const Reason why = team::why_nothing_is_served(); why != Reason::none) return why;
+  if (is_inter(team.user)) return Reason::intercommunicator;
+  return team::neighbors_of(team) == nullptr ? Reason::no_topology : Reason::none;
 }
 
 int prepare_neighbors(Team& team) {
@@ -82,20 +81,20 @@ bool admit_neighbors(const Call& call, Team& team, Door door, CountedAhead& ahea
   // Before anything that takes time: programs make such communicators for one call.
   ahead.early = team.eligible && team::has_topology(team) && comes_early(team, door);
   if (ahead.early) {
-    explain_passed(team, call, why_early);
-    return pass(team, Passed::early);
+    explain_passed(team, call, {Reason::early});
+    return pass(team, Reason::early);
   }
-  if (const std::string why = why_no_neighbors(team); !why.empty()) {
-    explain_passed(team, call, why);
-    return pass(team, team.eligible ? Passed::argument : team.why_passed);
+  if (const Reason why = why_no_neighbors(team); why != Reason::none) {
+    explain_passed(team, call, {why});
+    return pass(team, team.eligible ? Reason::argument : team.why_not);
   }
   if (!is_worth_it(team, call, door)) {
-    explain_passed(team, call, team.eligible ? "combining messages would not pay" : std::string_view(team.why_not));
-    return pass(team, team.eligible ? why_chosen(team) : team.why_passed);
+    explain_passed(team, call, {team.eligible ? Reason::no_gain_by_combining : team.why_not});
+    return pass(team, team.eligible ? why_chosen(team) : team.why_not);
   }
   if (prepare_neighbors(team) == MPI_SUCCESS) return true;
-  explain_passed(team, call, team::no_communicator);  // on all ranks
-  return pass(team, Passed::no_communicator);
+  explain_passed(team, call, {Reason::no_communicator});  // on all ranks
+  return pass(team, Reason::no_communicator);
 }
 
 }  // namespace quadrille::api

@@ -18,8 +18,8 @@ std::size_t neighbor_bytes(const run::Call& call, const team::Neighbors& neighbo
 // of one rank or with ranks of several worlds, are made ready, too. Returns an MPI error code.
 int prepare_neighbors(team::Team& team);
 
-// Empty if Quadrille may serve neighbour collectives on it, else why not.
-std::string why_no_neighbors(team::Team& team);
+// None if Quadrille may serve neighbour collectives on it, else why not.
+Reason why_no_neighbors(team::Team& team);
 
 // False for a mistake in the arguments that the MPI reports.
 bool is_sound(const run::Call& call, const team::Neighbors& neighbors);

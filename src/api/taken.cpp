@@ -1,7 +1,5 @@
 #include "api/taken.hpp"
 
-#include <fmt/core.h>
-
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -23,7 +21,6 @@
 #include "team/ask.hpp"
 #include "team/config.hpp"
 #include "team/own_rings.hpp"
-#include "text/codes.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -197,36 +194,19 @@ void want_to_be_ready(Team& team) {
 }
 
 // Of a communicator that is not ready for such calls.
-team::Passed why_not_ready(const Team& team, bool persistent) {
-  if (!team.eligible) return team.why_passed;
-  if (team.taken.is_coming) return team::Passed::not_prepared;
-  if (team.taken.asked && !progress_is_sure()) return team::Passed::no_progress;
-  return team.taken.asked || persistent ? team::Passed::no_memory : team::Passed::not_prepared;
-}
-
-const char* why_not_taken(const Team& team, bool persistent) {
-  if (!team.eligible) return team.why_not.c_str();
-  if (team.taken.is_coming) return "rank 0 is broadcasting what later calls need";
-  switch (why_not_ready(team, persistent)) {
-    case team::Passed::no_progress:
-      return "this MPI lets no call make progress while the program waits in it (QUADRILLE_PROGRESS=thread does, "
-             "with "
-             "MPI_THREAD_MULTIPLE)";
-    case team::Passed::no_memory:
-      return "no memory is left for it";
-    default:
-      return "the next blocking call on this communicator sets up nonblocking ones";
-  }
+Reason why_not_ready(const Team& team, bool persistent) {
+  if (!team.eligible) return team.why_not;
+  if (team.taken.is_coming) return Reason::not_prepared;
+  if (team.taken.asked && !progress_is_sure()) return Reason::lacks_progress;
+  return team.taken.asked || persistent ? Reason::no_memory : Reason::not_prepared;
 }
 
 void explain_not_taken(Team& team, const run::Call& call, bool persistent) {
   if (!team.counted.explains) return;
-  const char* const form = persistent ? "persistent" : "nonblocking";
-  const std::string why = fmt::format("{}; {}", form, why_not_taken(team, persistent));
-  const bool lacks_progress =
-      team.eligible && !team.taken.is_coming && why_not_ready(team, persistent) == team::Passed::no_progress;
+  const bool is_coming = team.eligible && team.taken.is_coming;
+  const Reason why = is_coming ? Reason::broadcast_in_flight : why_not_ready(team, persistent);
   team::explain(team, call.collective, 0, "mpi",
-                lacks_progress ? text::with_code(why, text::code_lacks_progress) : why);
+                {.reason = persistent ? Reason::persistent : Reason::nonblocking, .then = {{why}}});
 }
 
 bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int& error) {
@@ -260,7 +240,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   // This rank alone may have made the team: after a refused call, to bring data of a device to the host, or to explain.
   const bool may_be_alone = !persistent && !team::every_rank_explains();
   if (team != nullptr && team->eligible && may_be_alone && comes_early(*team, Door::drop_in)) ahead.early = true;
-  ahead.why = ahead.early ? team::Passed::early : team::Passed::argument;
+  ahead.why = ahead.early ? Reason::early : Reason::argument;
   if (team == nullptr || ahead.early) return false;
   const Serving guard;
   if (team->lost) {
@@ -284,7 +264,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   auto made = std::make_unique<State>();
   Making m{call, persistent, *team, *made, Door::drop_in};
   error = find_carrier(m);
-  ahead.why = m.has_mistake ? team::Passed::argument : why_chosen(*team);
+  ahead.why = m.has_mistake ? Reason::argument : why_chosen(*team);
   if (m.passes_on) return false;
   if (error == MPI_SUCCESS) error = make_and_start(made.release(), request);
   if (error != MPI_SUCCESS) raise(call.comm, error);
@@ -316,7 +296,7 @@ void want_to_be_ready(const run::Call& call) {
 }
 
 bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error, CountedAhead& ahead) {
-  ahead.why = team::config().off ? team::Passed::off : team::Passed::other;
+  ahead.why = team::config().off ? Reason::switched_off : Reason::other;
   if (is_serving() || !mpi().usable || request == nullptr) return false;
   bool taken = true;
   const int thrown = thrown_by([&] { taken = try_to_take(call, persistent, request, error, ahead); });

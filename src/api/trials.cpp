@@ -1,7 +1,5 @@
 #include "api/trials.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -38,11 +36,11 @@ std::string names(const team::Try& one) {
   return all;
 }
 
-std::string tell(const team::Try& one) {
-  if (!one.trial.were_alike) return "the first calls differ too much to compare " + names(one);
-  std::string told = "the first calls took";
+Why tell(const team::Try& one) {
+  if (!one.trial.were_alike) return {Reason::first_calls_differ, names(one)};
+  Why told{Reason::first_calls_took};
   for (std::size_t c = 0; c < one.trial.candidates.size(); ++c) {
-    told += fmt::format("{} {:.1f} us with {}", c == 0 ? "" : ",", one.trial.contest.median(c) * 1e6, name_of(one, c));
+    told.then.push_back({Reason::took, name_of(one, c), one.trial.contest.median(c) * 1e6});
   }
   return told;
 }
@@ -56,7 +54,7 @@ int number_of(const std::vector<choose::Choice>& candidates, const choose::Choic
   return found == candidates.end() ? -1 : static_cast<int>(found - candidates.begin());
 }
 
-void settle(team::Try& one, std::size_t best, std::string why) {
+void settle(team::Try& one, std::size_t best, Why why) {
   one.trial.contest.give_up();
   one.best = best;
   one.why = std::move(why);
@@ -71,7 +69,7 @@ bool settle_by_table(const team::Team& team, team::Try& one) {
   const choose::SizedChoice* found = choose::choice_for(known, choose::bytes_of_load_class(one.of.kind).from);
   const int number = number_of(one.candidates, found == nullptr ? nullptr : &found->choice);
   if (number < 0) return false;
-  settle(one, static_cast<std::size_t>(number), "measured before, in the tuning table");
+  settle(one, static_cast<std::size_t>(number), {Reason::measured});
   return true;
 }
 
@@ -83,7 +81,7 @@ bool settle_by_verdict(team::Team& team, team::Try& one) {
   double most[2] = {};
   team::largest_of_all(team, both_ways, most);
   if (most[0] != -most[1] || mine < 0) return false;
-  settle(one, static_cast<std::size_t>(mine), kept->why + "; measured on another communicator");
+  settle(one, static_cast<std::size_t>(mine), {.reason = Reason::measured_elsewhere, .then = {kept->why}});
   return true;
 }
 
@@ -103,7 +101,7 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   one.trial = choose::make_trial(one.candidates, team.crowded);
   if (is_kept_for_others(one) && (settle_by_table(team, one) || settle_by_verdict(team, one))) return one;
   one.trial = choose::make_trial(team::without_twins(team, call.collective, one.candidates), team.crowded);
-  if (one.trial.candidates.size() == 1) settle(one, 0, "all candidates have identical plans");
+  if (one.trial.candidates.size() == 1) settle(one, 0, {Reason::identical_plans});
   return one;
 }
 
@@ -142,7 +140,7 @@ void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, t
     turn = choose::begin_call(one.trial, moved);
   }
   if (turn.candidate >= 0) {
-    cached.selection.why = "the first calls try " + names(one);
+    cached.selection.why = {Reason::first_calls_try, names(one)};
     attempt.trial = &one.trial;
     attempt.choice = &one.trial.candidates[static_cast<std::size_t>(turn.candidate)];
     attempt.turn = turn;

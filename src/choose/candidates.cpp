@@ -90,7 +90,7 @@ std::vector<Choice> device_candidates(const GlobalKey& key) {
   for (const Algorithm& algorithm : algorithms()) {
     const bool by_messages = algorithm.from_device == FromDevice::straight && key.mpi_sends_devices;
     const bool is_worth_it = algorithm.needs.device_mpi || sees_to_devices(algorithm) || by_messages;
-    if (!is_worth_it || !serves(algorithm, key.collective) || !why_not(algorithm, key).empty()) continue;
+    if (!is_worth_it || !serves(algorithm, key.collective) || why_not(algorithm, key) != Reason::none) continue;
     for (Choice& one : variants_on_devices(algorithm, key.nodes == 1)) all.push_back(std::move(one));
   }
   return all;
@@ -113,7 +113,7 @@ std::vector<Choice> tried_candidates(const GlobalKey& key) {
     if (!is_worth_it || !serves(algorithm, key.collective) || !is_tried(row_of(algorithm.engine), key)) continue;
     if (algorithm.needs.device_mpi) continue;  // on the host the MPI's own
     if (key.nodes == 1 && is_another_on_one_node(algorithm, key.ranks)) continue;
-    if (!why_not(algorithm, key).empty()) continue;
+    if (why_not(algorithm, key) != Reason::none) continue;
     for (Choice& one : variants(algorithm, key.ranks, key.ranks_on_node)) all.push_back(std::move(one));
   }
   return all;

@@ -1,27 +1,26 @@
 #include "choose/engines.hpp"
 
-#include <fmt/core.h>
-
 #include "choose/select.hpp"
 
 namespace quadrille::choose {
 namespace {
 
-std::string why_no_slot(const GlobalKey& key) {
-  if (std::string why = why_no_inbox(key); !why.empty()) return why;
-  return is_sized(key.collective) && key.bytes > key.slot_limit ? too_large(key) : "";
+Reason why_no_slot(const GlobalKey& key) {
+  if (const Reason why = why_no_inbox(key); why != Reason::none) return why;
+  return is_sized(key.collective) && key.bytes > key.slot_limit ? Reason::too_large : Reason::none;
 }
 
-std::string why_not_direct(const GlobalKey& key) { return key.direct ? "" : "no memory can be shared"; }
+Reason why_not_direct(const GlobalKey& key) { return key.direct ? Reason::none : Reason::not_direct; }
 
 // The area of a node has a place for each pair of ranks; above this places would be too small.
-std::string why_no_leaders(const GlobalKey& key) {
-  constexpr int most_ranks = 65536;
-  return key.ranks > most_ranks ? fmt::format("more than {} ranks", most_ranks) : why_not_direct(key);
+constexpr int most_ranks_for_leaders = 65536;
+
+Reason why_no_leaders(const GlobalKey& key) {
+  return key.ranks > most_ranks_for_leaders ? Reason::too_many_for_leaders : why_not_direct(key);
 }
 
 // Between nodes the data go over memory of each rank's own.
-std::string why_no_pipeline(const GlobalKey& key) { return key.nodes == 1 ? why_not_direct(key) : ""; }
+Reason why_no_pipeline(const GlobalKey& key) { return key.nodes == 1 ? why_not_direct(key) : Reason::none; }
 
 constexpr auto table = std::to_array<EngineRow>({
     {Engine::schedule, "schedule", Plans::messages, Measured::on_several_nodes, Tried::with_one_rank_a_node,
@@ -69,15 +68,21 @@ static_assert(rows_are_in_order());
 
 constexpr std::array<EngineRow, engine_count> engines = table;
 
-std::string why_no_inbox(const GlobalKey& key) {
-  if (key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
-  if (!key.inbox) return "no inboxes";
-  if (is_sized(key.collective) && key.bytes == 0) return "no data to move";
-  return {};
+Reason why_no_inbox(const GlobalKey& key) {
+  if (key.nodes != 1) return Reason::several_nodes;
+  if (!key.inbox) return Reason::no_inboxes;
+  return is_sized(key.collective) && key.bytes == 0 ? Reason::no_data : Reason::none;
 }
 
-std::string too_large(const GlobalKey& key) {
-  return fmt::format("a block of {} bytes is larger than {}", key.bytes, key.slot_limit);
+Why with_numbers(Reason reason, const GlobalKey& key) {
+  Why why{reason};
+  if (reason == Reason::several_nodes) why.number = key.nodes;
+  if (reason == Reason::too_many_for_leaders) why.number = most_ranks_for_leaders;
+  if (reason == Reason::too_large) {
+    why.number = static_cast<double>(key.bytes);
+    why.limit = static_cast<double>(key.slot_limit);
+  }
+  return why;
 }
 
 }  // namespace quadrille::choose

@@ -7,12 +7,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "choose/asking.hpp"
 #include "collective/collective.hpp"
 #include "plan/leaders.hpp"
+#include "text/reason.hpp"
 
 namespace quadrille::choose {
 
@@ -74,8 +74,8 @@ struct EngineRow {
   Measured measured;  // by `quadrille tune --algorithms`
   Tried tried;        // by the first calls (choose/candidates.hpp)
   Answer answer;      // what it is if the model chose it (choose/asking.hpp)
-  // Empty if it can serve the call, else why not, beyond what its algorithms need (Needs). Null: always.
-  std::string (*why_not)(const GlobalKey&) = nullptr;
+  // None if it can serve the call, else why not, beyond what its algorithms need (Needs). Null: always.
+  Reason (*why_not)(const GlobalKey&) = nullptr;
   // It pads blocks, and its plans are for blocks of one size. The algorithm that runs where that would be too much.
   std::string_view unpadded = {};
   // It is tried with so many ranks and more: with fewer the order of copies does not count.
@@ -95,9 +95,10 @@ constexpr plan::LeadersKind leaders_kind_of(Collective collective) {
 
 // ---- Of inboxes, which are also the default way ----
 
-// Empty if they can serve blocks of some size, else why not.
-std::string why_no_inbox(const GlobalKey& key);
-// What is to be said of a block that no slot holds.
-std::string too_large(const GlobalKey& key);
+// None if they can serve blocks of some size, else why not.
+Reason why_no_inbox(const GlobalKey& key);
+
+// A reason for which an engine or an algorithm cannot serve calls with this key, with the numbers of its words.
+Why with_numbers(Reason reason, const GlobalKey& key);
 
 }  // namespace quadrille::choose

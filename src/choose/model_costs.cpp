@@ -215,17 +215,17 @@ plan::SampleLimits limits_within_a_call(int ranks) {
   return ranks <= 256 ? plan::SampleLimits{2, 6} : plan::SampleLimits{1, 4};
 }
 
-std::string why_no_cost(const Algorithm& algorithm) {
-  if (algorithm.needs.device_mpi) return "it is the MPI's own";
+Reason why_no_cost(const Algorithm& algorithm) {
+  if (algorithm.needs.device_mpi) return Reason::of_the_mpi;
   if (is_of_the_mpi(algorithm) || algorithm.engine == Engine::inbox || algorithm.build != nullptr ||
       algorithm.engine == Engine::padded) {
-    return {};
+    return Reason::none;
   }
-  return "it has no schedule that is known before the call";
+  return Reason::no_schedule;
 }
 
 Priced price(const Choice& choice, const Load& load, const Model& model, Costs& costs) {
-  assert(why_no_cost(*choice.algorithm).empty());
+  assert(why_no_cost(*choice.algorithm) == Reason::none);
   Priced result;
   const bool pads = choice.algorithm->engine == Engine::padded;
   const bool by_the_mpi = is_of_the_mpi(*choice.algorithm) || (pads && choice.algorithm->build == nullptr);
@@ -297,7 +297,8 @@ Priced fastest(const Load& load, const Model& model, Costs& costs,
   Priced best, own;
   best.seconds = own.seconds = never;
   for (const Algorithm& algorithm : algorithms()) {
-    if (!serves(algorithm, costs.collective()) || !why_no_cost(algorithm).empty() || !can_serve(algorithm)) continue;
+    if (!serves(algorithm, costs.collective()) || why_no_cost(algorithm) != Reason::none || !can_serve(algorithm))
+      continue;
     Priced priced = best_of(algorithm, load, model, costs);
     Priced& kept = is_of_the_mpi(algorithm) ? own : best;
     if (priced.seconds < kept.seconds) kept = std::move(priced);

@@ -57,8 +57,8 @@ class Costs {
 // Limits by which all of a collective's algorithms are counted within a call without being noticed much.
 plan::SampleLimits limits_within_a_call(int ranks);
 
-// Why the model has no time for an algorithm; empty if it has.
-std::string why_no_cost(const Algorithm& algorithm);
+// Why the model has no time for an algorithm; none if it has.
+Reason why_no_cost(const Algorithm& algorithm);
 
 // A choice with what its time is made of.
 struct Priced {

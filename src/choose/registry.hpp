@@ -105,10 +105,6 @@ inline bool sees_to_devices(const Algorithm& algorithm) {
   return algorithm.from_device == FromDevice::shared || algorithm.from_device == FromDevice::pipelined;
 }
 
-// Why not, of what needs that.
-inline constexpr std::string_view no_device_mpi =
-    "the MPI does not report support for device memory in collectives (QUADRILLE_MPI_DEVICE=1 overrides it)";
-
 // May another algorithm have it exchange what is on the host?
 inline bool is_of_the_host(const Algorithm& algorithm) {
   return algorithm.engine != Engine::staged && !sees_to_devices(algorithm) && !algorithm.needs.device_mpi;

@@ -1,7 +1,5 @@
 #include "choose/select.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -17,23 +15,23 @@ constexpr int most_ranks_for_rounds = 16;
 
 bool is_large(const GlobalKey& key) { return is_sized(key.collective) && key.bytes > key.inbox_limit; }
 bool names_partners(const GlobalKey& key) { return row_of(key.collective).partners == Partners::named; }
-bool in_one_node(const GlobalKey& key) { return why_no_inbox(key).empty(); }
+bool in_one_node(const GlobalKey& key) { return why_no_inbox(key) == Reason::none; }
 
 struct Rule {
   bool (*holds)(const GlobalKey&);
-  std::string_view algorithm, why;
+  std::string_view algorithm;
+  Reason why;
   bool tries = false;  // on one node: there may be something faster
 };
 constexpr Rule rules[] = {
     {[](const GlobalKey& key) { return names_partners(key) && key.ranks <= most_ranks_for_rounds; }, "bruck",
-     "few ranks: a few rounds need no barrier"},
-    {names_partners, "consensus", "many ranks: each block goes straight to its place"},
-    {[](const GlobalKey& key) { return is_sized(key.collective) && !is_large(key); }, "inbox",
-     "one node, and the block fits the inboxes"},
+     Reason::few_ranks},
+    {names_partners, "consensus", Reason::many_ranks},
+    {[](const GlobalKey& key) { return is_sized(key.collective) && !is_large(key); }, "inbox", Reason::fits_inboxes},
     {[](const GlobalKey& key) { return in_one_node(key) && is_sized(key.collective); }, "single-copy",
-     "one node, and the block is large: one copy is better", true},
-    {in_one_node, "single-copy", "one node; each block goes by the best way for its size"},
-    {in_one_node, "inbox", "one node; blocks that fit go through inboxes"},
+     Reason::large_in_a_node, true},
+    {in_one_node, "single-copy", Reason::any_size_in_a_node},
+    {in_one_node, "inbox", Reason::small_in_a_node},
 };
 
 // Other orders of copies, and the MPI's own beside them.
@@ -48,16 +46,13 @@ Selection select_by_rules(const GlobalKey& key) {
   for (const Rule& rule : rules) {
     if (!rule.holds(key)) continue;
     Choice choice = plain(key.collective, rule.algorithm);
-    if (!why_not(*choice.algorithm, key).empty()) continue;
-    Selection selection{std::move(choice), std::string(rule.why)};
+    if (why_not(*choice.algorithm, key) != Reason::none) continue;
+    Selection selection{std::move(choice), {rule.why}};
     if (rule.tries && key.tries) selection.rivals = rivals_in_a_node(key);
     return selection;
   }
-  const std::string obstacle = why_no_inbox(key);
-  Selection selection{plain(key.collective, "mpi"), obstacle.empty() ? too_large(key) : obstacle};
-  selection.lacks_inboxes = key.nodes == 1 && !key.inbox;
-  if (selection.lacks_inboxes) selection.why.clear();
-  return selection;
+  const Reason obstacle = why_no_inbox(key);
+  return {plain(key.collective, "mpi"), with_numbers(obstacle == Reason::none ? Reason::too_large : obstacle, key)};
 }
 
 // ---- What is known of messages between nodes ----
@@ -66,15 +61,14 @@ Selection select_by_rules(const GlobalKey& key) {
 Selection select_by_model(const GlobalKey& key) {
   if (key.model == nullptr || key.costs == nullptr || key.nodes == 1) return {};
   if (!is_sized(key.collective)) {
-    const auto can_serve = [&](const Algorithm& algorithm) { return why_not(algorithm, key).empty(); };
+    const auto can_serve = [&](const Algorithm& algorithm) { return why_not(algorithm, key) == Reason::none; };
     if (!worth_agreeing(*key.model, *key.costs, can_serve)) return {};
-    return {plain(key.collective, "mpi"), "the cost model chooses by the load", true};
+    return {plain(key.collective, "mpi"), {Reason::modelled_by_load}, true};
   }
   const auto bytes = static_cast<double>(key.bytes);
   const Priced best = fastest(key, {bytes, bytes});
-  return {best.choice, is_of_the_mpi(*best.choice.algorithm)
-                           ? "the cost model finds nothing faster"
-                           : fmt::format("the cost model expects {:.1f} us", best.seconds * 1e6)};
+  if (is_of_the_mpi(*best.choice.algorithm)) return {best.choice, {Reason::nothing_modelled_faster}};
+  return {best.choice, {.reason = Reason::modelled, .number = best.seconds * 1e6}};
 }
 
 // What may be faster than the MPI's own between nodes, with what the model chose in front. The MPI's own stays unless
@@ -105,36 +99,41 @@ Selection select_measured(const GlobalKey& key) {
   const SizedChoice* found = key.measured == nullptr ? nullptr : choice_for(*key.measured, key.bytes);
   if (found == nullptr) return {};
   const Algorithm* algorithm = found->choice.algorithm;
-  const std::string obstacle = algorithm == nullptr ? "" : why_not(found->choice, key);
-  if (algorithm != nullptr && obstacle.empty()) return {found->choice, "measured before, in the tuning table"};
+  Why obstacle = algorithm == nullptr ? Why() : why_not(found->choice, key);
+  if (algorithm != nullptr && obstacle.reason == Reason::none) return {found->choice, {Reason::measured}};
   GlobalKey known = key;
   known.tries = known.tries_between = false;
   Selection selection = select_unmeasured(known);
-  selection.why += algorithm == nullptr
-                       ? "; nothing faster was measured before, in the tuning table"
-                       : fmt::format("; the measured {} cannot serve it: {}", algorithm->name, obstacle);
+  selection.why.then.push_back(algorithm == nullptr ? Why{Reason::nothing_measured_faster}
+                                                    : cannot(Reason::measured_cannot, *algorithm, std::move(obstacle)));
   return selection;
 }
 
 }  // namespace
 
-std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
+Reason why_not(const Algorithm& algorithm, const GlobalKey& key) {
   const EngineRow& engine = row_of(algorithm.engine);
   if (engine.why_not != nullptr) {
-    if (std::string why = engine.why_not(key); !why.empty()) return why;
+    if (const Reason why = engine.why_not(key); why != Reason::none) return why;
   }
-  if (algorithm.needs.device_mpi && !key.mpi_collects_devices) return std::string(no_device_mpi);
-  if (algorithm.needs.one_node && key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
-  if (!algorithm.needs.load_store) return {};
-  if (!key.direct) return "memory of the node cannot be shared";
-  return key.load_store ? "" : "not all ranks of a node reach each other's memory by load and store";
+  if (algorithm.needs.device_mpi && !key.mpi_collects_devices) return Reason::no_device_mpi;
+  if (algorithm.needs.one_node && key.nodes != 1) return Reason::several_nodes;
+  if (!algorithm.needs.load_store) return Reason::none;
+  if (!key.direct) return Reason::not_direct;
+  return key.load_store ? Reason::none : Reason::no_load_store;
 }
 
-std::string why_not(const Choice& choice, const GlobalKey& key) {
-  std::string why = why_not(*choice.algorithm, key);
-  if (!why.empty() || choice.inner == nullptr || key.nodes == 1) return why;
-  why = why_not(*choice.inner->algorithm, key);
-  return why.empty() ? why : fmt::format("{} cannot exchange its rounds: {}", choice.inner->algorithm->name, why);
+Why why_not(const Choice& choice, const GlobalKey& key) {
+  const Reason why = why_not(*choice.algorithm, key);
+  if (why != Reason::none || choice.inner == nullptr || key.nodes == 1) return with_numbers(why, key);
+  const Algorithm& inner = *choice.inner->algorithm;
+  const Reason of_inner = why_not(inner, key);
+  if (of_inner == Reason::none) return {};
+  return cannot(Reason::inner_cannot, inner, with_numbers(of_inner, key));
+}
+
+Why cannot(Reason reason, const Algorithm& algorithm, Why obstacle) {
+  return {.reason = reason, .name = std::string(algorithm.name), .then = {std::move(obstacle)}};
 }
 
 Choice plain(Collective collective, std::string_view name) {
@@ -144,16 +143,15 @@ Choice plain(Collective collective, std::string_view name) {
 }
 
 Priced fastest(const GlobalKey& key, const Load& load) {
-  const auto can_serve = [&](const Algorithm& algorithm) { return why_not(algorithm, key).empty(); };
+  const auto can_serve = [&](const Algorithm& algorithm) { return why_not(algorithm, key) == Reason::none; };
   return fastest(load, *key.model, *key.costs, can_serve);
 }
 
 Selection select(const GlobalKey& key, const Choice& forced) {
   if (forced.algorithm != nullptr) {
-    const std::string obstacle = why_not(forced, key);
-    if (obstacle.empty()) return {forced, "forced"};
-    return {plain(key.collective, "mpi"),
-            fmt::format("the forced {} cannot serve it: {}", forced.algorithm->name, obstacle)};
+    Why obstacle = why_not(forced, key);
+    if (obstacle.reason == Reason::none) return {forced, {Reason::forced}};
+    return {plain(key.collective, "mpi"), cannot(Reason::forced_cannot, *forced.algorithm, std::move(obstacle))};
   }
   if (Selection measured = select_measured(key); measured.choice.algorithm != nullptr) return measured;
   return select_unmeasured(key);

@@ -7,13 +7,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "choose/model.hpp"
 #include "choose/model_costs.hpp"
 #include "choose/registry.hpp"
 #include "choose/tuning_algorithms.hpp"
+#include "text/reason.hpp"
 
 namespace quadrille::choose {
 
@@ -41,20 +41,20 @@ struct GlobalKey {
 
 struct Selection {
   Choice choice;
-  std::string why;  // for QUADRILLE_EXPLAIN
+  Why why;  // for QUADRILLE_EXPLAIN
   // The ranks agree on the load of each call, and the model chooses (choose/model.hpp); `choice` is the MPI's at first.
   bool by_load = false;
   // To be tried against `choice` by the first calls (choose/trial.hpp); empty: it is settled.
   std::vector<Choice> rivals = {};
-  // The MPI's, because the node has no inboxes; the team knows the reason.
-  bool lacks_inboxes = false;
 };
 
-// Empty if this algorithm can serve the call, else why not.
-std::string why_not(const Algorithm& algorithm, const GlobalKey& key);
+// None if this algorithm can serve the call, else why not.
+Reason why_not(const Algorithm& algorithm, const GlobalKey& key);
 
-// The same of a choice with its parameters, and of what it has exchange its data.
-std::string why_not(const Choice& choice, const GlobalKey& key);
+// The same of a choice with its parameters, and of what it has exchange its data; with numbers and names.
+Why why_not(const Choice& choice, const GlobalKey& key);
+// An algorithm that is wanted by `reason`, one of those "cannot", and why not.
+Why cannot(Reason reason, const Algorithm& algorithm, Why obstacle);
 
 // The algorithm of this name, which must exist, with the standard values of its parameters.
 Choice plain(Collective collective, std::string_view name);

@@ -1,7 +1,5 @@
 // Which algorithms may serve calls with a device's memory, where the MPI takes it (Namugwanya et al., section 3: its
 // two families, and the MPI's own).
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -19,7 +17,7 @@ template <class Key>
 bool may_serve_devices(const Algorithm& one, const Key& key) {
   const bool may_move = sees_to_devices(one) || (one.from_device == FromDevice::straight && key.mpi_sends_devices &&
                                                  one.trial.is_tried_on_devices);
-  return may_move && serves(one, key.collective) && why_not(one, key).empty();
+  return may_move && serves(one, key.collective) && why_not(one, key) == Reason::none;
 }
 
 bool is_between_nodes(const GlobalKey& key) { return key.nodes > 1; }
@@ -45,11 +43,11 @@ Selection untried(const Key& key, const Choice& host, bool by_the_mpi, bool may_
   Selection selection;
   if (by_the_mpi) {
     selection.choice = plain(key.collective, "cuda-aware-mpi");
-    selection.why = "the MPI supports device memory";
+    selection.why = {Reason::mpi_takes_devices};
     if (may_try && !is_of_the_mpi(*host.algorithm)) selection.rivals.push_back(host);
   } else {
     selection.choice = host;
-    selection.why = "staged through the host, as the MPI's collectives do not support device memory";
+    selection.why = {Reason::mpi_lacks_devices};
   }
   if (!may_try) return selection;
   for (const Algorithm& one : algorithms()) {
@@ -86,7 +84,7 @@ Load load_of(const GlobalKey& key) {
 // What serves the host: messages go straight, if the MPI takes them. Else what a rank sends goes to the host, and what
 // it receives comes back, each once.
 Timed as_on_the_host(const GlobalKey& key, const Choice& host) {
-  if (!why_no_cost(*host.algorithm).empty()) return {};
+  if (why_no_cost(*host.algorithm) != Reason::none) return {};
   const Model& straight = key.device_model->straight;
   if (host.algorithm->from_device == FromDevice::straight && key.mpi_sends_devices) {
     if (straight.quadrille == plan::Machine{}) return {};
@@ -110,7 +108,8 @@ Timed fastest_straight(const GlobalKey& key) {
   const Model& straight = key.device_model->straight;
   if (straight.quadrille == plan::Machine{}) return best;
   for (const Algorithm& one : algorithms()) {
-    if (one.from_device != FromDevice::straight || !may_serve_devices(one, key) || !why_no_cost(one).empty()) continue;
+    if (one.from_device != FromDevice::straight || !may_serve_devices(one, key)) continue;
+    if (why_no_cost(one) != Reason::none) continue;
     Priced priced = best_of(one, load_of(key), straight, *key.costs);
     keep_better(best, {std::move(priced.choice), priced.seconds});
   }
@@ -126,13 +125,13 @@ void look_at_model(const GlobalKey& key, const Choice& host, bool may_try, Selec
   // The MPI's own on the host's memory is no other way: it would get the device's pointers.
   if (key.mpi_collects_devices && !is_of_the_mpi(*host.algorithm)) keep_better(best, as_host);
   if (best.seconds >= model_margin * usual.seconds) {
-    selection.why += "; the cost model finds nothing faster";
+    selection.why.then.push_back({Reason::nothing_modelled_faster});
   } else if (may_try) {
     std::erase_if(selection.rivals, [&](const Choice& one) { return to_string(one) == to_string(best.choice); });
     selection.rivals.insert(selection.rivals.begin(), std::move(best.choice));
   } else {
     selection.choice = std::move(best.choice);
-    selection.why = fmt::format("the cost model expects {:.1f} us with a device's memory", best.seconds * 1e6);
+    selection.why = {.reason = Reason::modelled_on_devices, .number = best.seconds * 1e6};
   }
 }
 
@@ -141,20 +140,15 @@ const SizedChoice* measured_for(const GlobalKey& key, const SizedChoices* measur
   if (measured == nullptr || !is_sized(key.collective)) return nullptr;
   const SizedChoice* const found = choice_for(*measured, key.bytes);
   if (found == nullptr || found->choice.algorithm == nullptr) return nullptr;
-  return why_not(found->choice, key).empty() ? found : nullptr;
+  return why_not(found->choice, key).reason == Reason::none ? found : nullptr;
 }
 
 }  // namespace
 
 Selection select_for_devices(const GlobalKey& key, const Choice& host, const SizedChoices* measured) {
-  Selection selection;
-  if (const SizedChoice* found = measured_for(key, measured)) {
-    selection.choice = found->choice;
-    selection.why = "measured before with device memory, in the tuning table";
-    return selection;
-  }
+  if (const SizedChoice* found = measured_for(key, measured)) return {found->choice, {Reason::measured_on_devices}};
   const bool may_try = key.nodes == 1 ? key.tries : key.tries_between;
-  selection = untried(key, host, key.mpi_collects_devices, may_try);
+  Selection selection = untried(key, host, key.mpi_collects_devices, may_try);
   if (has_model(key)) look_at_model(key, host, may_try, selection);
   return selection;
 }

@@ -1,7 +1,5 @@
 #include "choose/select_neighbors.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -65,12 +63,15 @@ Best best_combining(const NeighborKey& key, const NeighborEntry* measured) {
 }
 
 Selection combined(const NeighborKey& key, const Best& best, const NeighborEntry* measured) {
-  const std::string when = measured != nullptr
-                               ? fmt::format("measured to be better up to {} bytes", measured->largest_combined)
-                               : fmt::format("better for blocks below {:.0f} bytes{}", best.below,
-                                             is_fitted(key) ? " by the cost model" : "");
+  const Reason below = is_fitted(key) ? Reason::combining_modelled : Reason::combining_small;
+  Why when = measured != nullptr
+                 ? Why{.reason = Reason::combining_measured, .number = static_cast<double>(measured->largest_combined)}
+                 : Why{.reason = below, .number = best.below};
   return {plain(key.collective, best.algorithm->algorithm->name),
-          fmt::format("{} messages instead of {}: {}", best.algorithm->rounds, key.costs->neighbors, when)};
+          {.reason = Reason::fewer_messages,
+           .number = static_cast<double>(best.algorithm->rounds),
+           .limit = static_cast<double>(key.costs->neighbors),
+           .then = {std::move(when)}}};
 }
 
 // What was measured to be faster than the default exchange inside a node; null if nothing was.
@@ -79,14 +80,14 @@ const Algorithm* measured_order(const NeighborKey& key) {
   if (key.costs == nullptr || !key.sizes_known || key.bytes == 0 || !kind_inside(*key.costs, kind)) return nullptr;
   const InsideEntry* entry = nearest_kind(key.inside, key.collective, kind);
   const Algorithm* order = entry == nullptr ? nullptr : order_for(*entry, key.bytes);
-  return order != nullptr && serves(*order, key.collective) && why_not(*order, key).empty() ? order : nullptr;
+  return order != nullptr && serves(*order, key.collective) && why_not(*order, key) == Reason::none ? order : nullptr;
 }
 
 Selection select_in_node(const NeighborKey& key) {
   if (const Algorithm* order = measured_order(key)) {
-    return {plain(key.collective, order->name), "measured to be faster inside a node"};
+    return {plain(key.collective, order->name), {Reason::measured_in_a_node}};
   }
-  return {plain(key.collective, "rings"), "the ranks share a node"};
+  return {plain(key.collective, "rings"), {Reason::shared_node}};
 }
 
 Selection select_by_cost(const NeighborKey& key) {
@@ -99,9 +100,9 @@ Selection select_by_cost(const NeighborKey& key) {
     if (best.algorithm != nullptr) return combined(key, best, measured);
   }
   if (key.by_ourselves) {
-    return {plain(key.collective, "direct"), "some MPIs mix up several edges between two processes"};
+    return {plain(key.collective, "direct"), {Reason::mpis_mix_edges}};
   }
-  return {plain(key.collective, "mpi"), "combining messages would not pay"};
+  return {plain(key.collective, "mpi"), {Reason::no_gain_by_combining}};
 }
 
 // `saved`: how many messages fewer than neighbours there must be.
@@ -138,19 +139,12 @@ const Entry* nearest(std::span<const Entry> measured, Collective collective, con
 
 }  // namespace
 
-std::string why_not(const Algorithm& algorithm, const NeighborKey& key) {
-  if (algorithm.needs.device_mpi && !key.mpi_collects_devices) return std::string(no_device_mpi);
-  if (algorithm.needs.one_node && !key.in_node) return "the ranks do not share the memory of a node";
-  if (algorithm.needs.load_store && !key.load_store) {
-    return "not all ranks reach each other's memory by load and store";
-  }
-  if (algorithm.needs.isomorphic && !key.isomorphic) {
-    return "the communicator is neither Cartesian nor isomorphic";
-  }
-  if (algorithm.needs.equal_sizes && !key.sizes_known) {
-    return "not all ranks know the sizes of the blocks";
-  }
-  return {};
+Reason why_not(const Algorithm& algorithm, const NeighborKey& key) {
+  if (algorithm.needs.device_mpi && !key.mpi_collects_devices) return Reason::no_device_mpi;
+  if (algorithm.needs.one_node && !key.in_node) return Reason::no_node_memory;
+  if (algorithm.needs.load_store && !key.load_store) return Reason::no_load_store;
+  if (algorithm.needs.isomorphic && !key.isomorphic) return Reason::not_isomorphic;
+  return algorithm.needs.equal_sizes && !key.sizes_known ? Reason::sizes_unknown : Reason::none;
 }
 
 bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind) { return fewest_messages(costs, 1, kind); }
@@ -168,15 +162,15 @@ const InsideEntry* nearest_kind(std::span<const InsideEntry> measured, Collectiv
 }
 
 bool is_obeyed(const NeighborKey& key, const Choice& forced) {
-  return forced.algorithm != nullptr && why_not(*forced.algorithm, key).empty();
+  return forced.algorithm != nullptr && why_not(*forced.algorithm, key) == Reason::none;
 }
 
 Selection select_neighbors(const NeighborKey& key, const Choice& forced) {
   if (forced.algorithm == nullptr) return select_by_cost(key);
-  const std::string obstacle = why_not(*forced.algorithm, key);
-  if (obstacle.empty()) return {forced, "forced"};
+  const Reason obstacle = why_not(*forced.algorithm, key);
+  if (obstacle == Reason::none) return {forced, {Reason::forced}};
   Selection other = select_by_cost(key);
-  other.why = fmt::format("the forced {} cannot serve it: {}", forced.algorithm->name, obstacle);
+  other.why = cannot(Reason::forced_cannot, *forced.algorithm, {obstacle});
   return other;
 }
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,8 +57,8 @@ const NeighborEntry* nearest_kind(std::span<const NeighborEntry> measured, Colle
 const InsideEntry* nearest_kind(std::span<const InsideEntry> measured, Collective collective,
                                 const NeighborhoodKind& kind);
 
-// Empty if this algorithm can serve the call, else why not.
-std::string why_not(const Algorithm& algorithm, const NeighborKey& key);
+// None if this algorithm can serve the call, else why not.
+Reason why_not(const Algorithm& algorithm, const NeighborKey& key);
 
 // Is `forced` an algorithm, and one that can serve it? Then the costs do not count.
 bool is_obeyed(const NeighborKey& key, const Choice& forced);

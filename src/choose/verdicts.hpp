@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <map>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "choose/registry.hpp"
+#include "text/reason.hpp"
 
 namespace quadrille::choose {
 
@@ -41,7 +41,7 @@ Case case_of(const Shape& shape, Collective collective, int kind, int load, std:
 
 struct Verdict {
   Choice best;
-  std::string why;
+  Why why;
 };
 
 class Verdicts {

@@ -24,16 +24,6 @@ HeapState& heap_state() {
   return state;
 }
 
-void set_why_not(const char* why) noexcept {
-  static const std::string no_memory("out of memory");  // so short that it takes none
-  const std::string* said = &no_memory;
-  try {
-    said = new std::string(why);  // kept for good
-  } catch (const std::exception&) {
-  }
-  heap_state().why_not.store(said, std::memory_order_release);
-}
-
 bool ForeignRanges::touch(std::size_t begin, std::size_t end) const {
   if (too_many.load(std::memory_order_acquire)) return true;
   const std::size_t known = count.load(std::memory_order_acquire);
@@ -95,17 +85,17 @@ bool drop_pages(std::byte* base, std::size_t bytes) {
   return sys::drop_shared_pages(base, bytes);
 }
 
-// Returns an empty string, or why there is no heap.
-std::string make_heap(HeapSegment& segment) {
-  if (const char* const tool = sys::memory_checker()) return std::string(tool) + " watches the memory of this process";
+// Returns none, or why there is no heap.
+Reason make_heap(HeapSegment& segment) {
+  if (sys::memory_checker() != nullptr) return Reason::memory_watched;
   segment.bytes = segment_size();
-  if (segment.bytes == 0) return "the size of memory is unknown";
-  if (std::string why = sys::heap_obstacle(segment.bytes); !why.empty()) return why;
+  if (segment.bytes == 0) return Reason::memory_size_unknown;
+  if (const Reason why = sys::heap_obstacle(segment.bytes); why != Reason::none) return why;
   segment.descriptor = sys::create_heap_file(segment.bytes);
-  if (segment.descriptor < 0) return "the system gives no shared memory (memfd_create)";
+  if (segment.descriptor < 0) return Reason::no_memory_file;
   segment.base = sys::map_heap(segment.descriptor, segment.bytes);
-  if (segment.base == nullptr) return "the segment cannot be mapped";
-  if (!sys::identify(segment.descriptor, heap_state().identity)) return "the segment has no status";
+  if (segment.base == nullptr) return Reason::segment_not_mapped;
+  if (!sys::identify(segment.descriptor, heap_state().identity)) return Reason::segment_without_status;
   return arena_start({segment.base, segment.bytes, detail::open_heap_pages, drop_pages});
 }
 
@@ -118,15 +108,15 @@ void discard(HeapSegment& segment) {
 // One thread only comes here. Ends with the heap active or failed: inside malloc nothing may be thrown.
 void start() noexcept {
   HeapState& state = heap_state();
-  std::string why = "out of memory";
+  Reason why = Reason::out_of_memory;
   try {
     // Before jemalloc watches them, see heap_fork.cpp.
-    why = heap_watch_forks() ? make_heap(state.segment) : "forks cannot be watched";
+    why = heap_watch_forks() ? make_heap(state.segment) : Reason::forks_unwatched;
   } catch (const std::exception&) {
   }
-  if (!why.empty()) {
+  if (why != Reason::none) {
     discard(state.segment);
-    detail::set_why_not(why.c_str());
+    state.why_not.store(why, std::memory_order_release);
     heap_gate.from.store(SIZE_MAX, std::memory_order_relaxed);
     state.stage.store(HeapState::failed, std::memory_order_release);
     return;
@@ -203,16 +193,14 @@ void heap_prepare_early() {
 
 bool heap_active() { return heap_state().stage.load(std::memory_order_acquire) == HeapState::active; }
 
-const std::string& heap_why_not() {
-  static const std::string& none = *new std::string;
-  static const std::string& off = *new std::string("switched off by QUADRILLE_HEAP=off");
-  static const std::string& idle = *new std::string("not started yet");
-  static const std::string& forked = *new std::string("this process is the child of a fork, which has a private copy");
+Why heap_why_not() {
   const int stage = heap_state().stage.load(std::memory_order_acquire);
-  if (stage == HeapState::active) return none;
-  if (stage == HeapState::forked) return forked;
-  if (const std::string* why = heap_state().why_not.load(std::memory_order_acquire)) return *why;
-  return settings().mode == HeapSettings::Mode::off ? off : idle;
+  if (stage == HeapState::active) return {};
+  if (stage == HeapState::forked) return {Reason::heap_forked};
+  const Reason why = heap_state().why_not.load(std::memory_order_acquire);
+  if (why == Reason::memory_watched) return {why, sys::memory_checker()};
+  if (why != Reason::none) return {why};
+  return {settings().mode == HeapSettings::Mode::off ? Reason::heap_off : Reason::heap_not_started};
 }
 
 HeapSegment heap_segment() {

@@ -23,6 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "text/reason.hpp"
+
 namespace quadrille::memory {
 
 // Allocations of at least so many bytes come from the heap. Smaller ones are copied through inboxes
@@ -53,8 +55,8 @@ bool heap_start();
 
 // Whether this process allocates from the heap. False in the child of a fork.
 bool heap_active();
-// Why the heap is not active: one line; empty if it is.
-const std::string& heap_why_not();
+// Why the heap is not active; none if it is.
+Why heap_why_not();
 
 HeapSegment heap_segment();
 // Whether [address, address + bytes) lies in the active heap.

@@ -106,17 +106,17 @@ bool find_control(const char* name, unsigned arena, std::size_t (&mib)[3]) {
 
 }  // namespace
 
-std::string arena_start(const ArenaPages& pages) {
+Reason arena_start(const ArenaPages& pages) {
   range = pages;
   ArenaConfig config{&hooks, false};
   unsigned arena = 0;
   std::size_t bytes = sizeof arena;
   if (quadrille_je_jemk_mallctl("experimental.arenas_create_ext", &arena, &bytes, &config, sizeof config) != 0 ||
       !find_control("arena.0.decay", arena, decay_mib) || !find_control("arena.0.purge", arena, trim_mib)) {
-    return "the allocator gave no arena";
+    return Reason::no_arena;
   }
   arena_flags = flag_of_arena(arena);
-  return {};
+  return Reason::none;
 }
 
 std::size_t arena_reach() { return reach.load(std::memory_order_relaxed); }
@@ -145,7 +145,7 @@ void arena_trim() { quadrille_je_jemk_mallctlbymib(trim_mib, 3, nullptr, nullptr
 
 // Built without an allocator: the heap never starts, so nothing but arena_start() is ever called.
 namespace quadrille::memory {
-std::string arena_start(const ArenaPages&) { return "this Quadrille is built without the heap"; }
+Reason arena_start(const ArenaPages&) { return Reason::built_without_heap; }
 std::size_t arena_reach() { return 0; }
 void* arena_allocate(std::size_t, std::size_t, bool) { return nullptr; }
 void arena_free(void*) {}

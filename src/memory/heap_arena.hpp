@@ -4,7 +4,8 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+
+#include "text/reason.hpp"
 
 namespace quadrille::memory {
 
@@ -18,8 +19,8 @@ struct ArenaPages {
   bool (*drop)(std::byte* base, std::size_t bytes) = nullptr;
 };
 
-// Makes the arena. At most once in a process. Returns an empty string, or why there is none.
-std::string arena_start(const ArenaPages& pages);
+// Makes the arena. At most once in a process. Returns none, or why there is no arena.
+Reason arena_start(const ArenaPages& pages);
 
 // Bytes from the start of the range that were ever handed to the arena.
 std::size_t arena_reach();

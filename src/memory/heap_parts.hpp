@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <string>
 
 #include "memory/heap.hpp"
 #include "sys/sys.hpp"
@@ -30,7 +29,7 @@ struct HeapState {
   HeapSegment segment;
   sys::FileIdentity identity;
   ForeignRanges foreign;
-  std::atomic<const std::string*> why_not{nullptr};
+  std::atomic<Reason> why_not{Reason::none};  // why it failed
 };
 
 HeapState& heap_state();
@@ -40,7 +39,5 @@ bool anything_noted();
 // Calls `use` for each mapping that is the heap's still, as offsets, until it returns false. Takes no memory, so that
 // it serves inside fork(). False if the kernel does not tell.
 bool for_each_own_mapping(bool (*use)(void* context, const ForeignRanges::Range&), void* context);
-
-void set_why_not(const char* why) noexcept;
 
 }  // namespace quadrille::memory::detail

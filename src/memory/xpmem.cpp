@@ -42,21 +42,20 @@ constinit Offered offered;
 
 }  // namespace
 
-std::string load_xpmem(const char* name, XpmemCalls& calls) {
+Why load_xpmem(const char* name, XpmemCalls& calls) {
   void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return std::string(name) + " not found";
+  if (library == nullptr) return {Reason::library_not_found, name};
   XpmemCalls found;
   if (!look_up(library, "xpmem_version", found.version) || !look_up(library, "xpmem_make", found.make) ||
       !look_up(library, "xpmem_remove", found.remove) || !look_up(library, "xpmem_get", found.get) ||
       !look_up(library, "xpmem_release", found.release) || !look_up(library, "xpmem_attach", found.attach) ||
       !look_up(library, "xpmem_detach", found.detach)) {
-    return std::string(name) + " lacks a function of XPMEM";
+    return {Reason::library_lacks_function, name};
   }
   const int version = found.version();
-  if (version < 0) return "the kernel has no XPMEM (/dev/xpmem)";
-  if (version >> 16 != known_major_version) {
-    return "XPMEM has version " + std::to_string(version >> 16) + ", not 2";
-  }
+  if (version < 0) return {Reason::no_xpmem_in_kernel};
+  const int here = version >> 16;
+  if (here != known_major_version) return {.reason = Reason::xpmem_version, .number = static_cast<double>(here)};
   calls = found;
   return {};
 }
@@ -64,11 +63,11 @@ std::string load_xpmem(const char* name, XpmemCalls& calls) {
 XpmemHere start_xpmem(const char* name) {
   XpmemHere here;
   here.why_not = load_xpmem(name, here.calls);
-  if (!here.why_not.empty()) return here;
+  if (here.why_not.reason != Reason::none) return here;
   here.segment = here.calls.make(nullptr, SIZE_MAX, permit_by_mode, reinterpret_cast<void*>(owner_only));
   if (here.segment == 0 || here.segment == -1) {
     here.segment = -1;
-    here.why_not = "XPMEM cannot create a segment of this process";
+    here.why_not = {Reason::no_xpmem_segment};
   }
   return here;
 }

@@ -20,8 +20,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
+
+#include "text/reason.hpp"
 
 namespace quadrille::memory {
 
@@ -40,15 +41,14 @@ struct XpmemCalls {
   int (*detach)(void* address) = nullptr;
 };
 
-// Looks the calls up in the library `name`, which stays loaded. Returns an empty string, or why they cannot
-// be used.
-std::string load_xpmem(const char* name, XpmemCalls& calls);
+// Looks the calls up in the library `name`, which stays loaded. Returns none, or why they cannot be used.
+Why load_xpmem(const char* name, XpmemCalls& calls);
 
 // What this process has: the calls, and a segment of its own.
 struct XpmemHere {
   XpmemCalls calls;
   std::int64_t segment = -1;  // -1: none
-  std::string why_not;
+  Why why_not;
 };
 // As the library `name` gives it. Does not throw.
 XpmemHere start_xpmem(const char* name);

@@ -66,17 +66,16 @@ bool read_range(int descriptor, std::byte* target, std::size_t from, std::size_t
 
 }  // namespace
 
-std::string heap_obstacle(std::size_t bytes) {
+Reason heap_obstacle(std::size_t bytes) {
   rlimit space{};
   // A limited program expects malloc to fail at its limit, so no large address range is taken.
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
-    return "the address space is limited (ulimit -v)";
+    return Reason::address_space_limited;
   }
   // Growing a file past this limit raises a signal.
-  if (is_limited(RLIMIT_FSIZE, bytes)) return "the size of files is limited (ulimit -f)";
+  if (is_limited(RLIMIT_FSIZE, bytes)) return Reason::file_size_limited;
   // Shared pages would be accounted when they are touched, and a shortage would be a bus error.
-  if (overcommit_mode() == 2) return "the system does not overcommit memory";
-  return {};
+  return overcommit_mode() == 2 ? Reason::no_overcommit : Reason::none;
 }
 
 std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }

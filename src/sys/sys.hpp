@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "text/reason.hpp"
+
 namespace quadrille::sys {
 
 inline constexpr std::size_t cache_line = 64;
@@ -71,8 +73,8 @@ bool is_readable(const void* address);
 // These functions change mappings by system calls, past the interposed mmap family of the preload
 // library. Only drop_shared_pages() goes through libc: registration caches of MPIs watch it there.
 
-// What forbids a segment of `bytes` of memory that is taken page by page, as one line; else empty.
-std::string heap_obstacle(std::size_t bytes);
+// What forbids a segment of `bytes` of memory that is taken page by page; else none.
+Reason heap_obstacle(std::size_t bytes);
 // Bytes of physical memory of this machine; 0 if unknown.
 std::size_t physical_memory();
 // Processors of this machine, wherever this process may run; at least 1.

@@ -12,7 +12,7 @@
 #include "memory/xpmem.hpp"
 #include "sys/process_memory.hpp"
 #include "team/config.hpp"
-#include "text/codes.hpp"
+#include "text/reason.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -21,39 +21,37 @@ namespace {
 struct Way {
   const char* name;
   bool memory::Ways::*allowed;
-  int peers = 0;        // to how many of them
-  std::string why_not;  // to the others
+  Reason missing;
+  int peers = 0;     // to how many of them
+  Why why_not = {};  // to the others
 };
 
-std::string why_no_heap() {
-  if (!memory::heap_active()) {
-    return memory::heap_why_not().empty() ? "this rank has no shared heap" : memory::heap_why_not();
-  }
-  return "not all ranks have a shared heap that others can map";
+Why why_no_heap() {
+  if (memory::heap_active()) return {Reason::heaps_not_mapped};
+  Why why = memory::heap_why_not();
+  return why.reason == Reason::none ? Why{Reason::no_heap_here} : why;
 }
 
-std::string why_no_xpmem(const memory::Ways& ways, bool rings) {
-  if (!ways.ring || !rings) return "it requires ring, for memory that cannot be attached";
-  const std::string& why = memory::xpmem_here().why_not;
-  return why.empty() ? "the memory of other ranks cannot be attached" : why;
+Why why_no_xpmem(const memory::Ways& ways, bool rings) {
+  if (!ways.ring || !rings) return {Reason::xpmem_requires_ring};
+  const Why& why = memory::xpmem_here().why_not;
+  return why.reason == Reason::none ? Why{Reason::memory_not_attached} : why;
 }
 
 // Tried once more, with a word that says nothing new.
-std::string why_no_cma(const Card& card, bool reads) {
+Why why_no_cma(const Card& card, bool reads) {
   std::uint64_t word = card.word;
   auto* bytes = reinterpret_cast<std::byte*>(&word);
   const auto process = static_cast<pid_t>(card.process);
   errno = 0;
   // Before a process writes, it must have read the right word.
-  if (!sys::read_process(process, card.word_at, bytes, sizeof word)) {
-    return fmt::format("process_vm_readv: {}", std::strerror(errno));
-  }
-  if (word != card.word) return "another process has this rank's number here";
-  if (!reads && card.watched != 0) return "valgrind or a sanitizer checks that rank's memory";
+  if (!sys::read_process(process, card.word_at, bytes, sizeof word)) return {Reason::read_failed, std::strerror(errno)};
+  if (word != card.word) return {Reason::another_process};
+  if (!reads && card.watched != 0) return {Reason::peer_is_checked};
   if (!reads && !sys::write_process(process, card.word_at, bytes, sizeof word)) {
-    return fmt::format("process_vm_writev: {}", std::strerror(errno));
+    return {Reason::write_failed, std::strerror(errno)};
   }
-  return "it failed at set-up";
+  return {Reason::failed_at_setup};
 }
 
 std::string join(const std::vector<std::string>& words) {
@@ -93,9 +91,8 @@ class Peers {
     std::vector<ReachLine> lines;
     for (const Way& way : all_) {
       if (!(ways_.*way.allowed) || way.peers == count_) continue;
-      const std::string text =
-          fmt::format("{}{} is unavailable: {}", forced ? "QUADRILLE_REACH: " : "", way.name, way.why_not);
-      lines.push_back({"", text::with_code(text, std::string(text::code_missing) + way.name)});
+      lines.push_back(
+          {"", (forced ? "QUADRILLE_REACH: " : "") + text::words_of({.reason = way.missing, .then = {way.why_not}})});
     }
     return lines;
   }
@@ -106,13 +103,13 @@ class Peers {
     count(xpmem_, peer.attaches_me, [&] { return why_no_xpmem(ways_, group_.reach().rings); });
     count(cma_read_, peer.reads_me, [&] { return why_no_cma(card, true); });
     count(cma_write_, peer.i_write, [&] { return why_no_cma(card, false); });
-    count(ring_, group_.reach().rings, [] { return std::string("too many ranks for rings"); });
+    count(ring_, group_.reach().rings, [] { return Why{Reason::too_many_for_rings}; });
   }
-  template <class Why>
-  void count(Way& way, bool there, const Why& why) const {
+  template <class Ask>
+  void count(Way& way, bool there, const Ask& why) const {
     if (there) {
       ++way.peers;
-    } else if (ways_.*way.allowed && way.why_not.empty()) {
+    } else if (ways_.*way.allowed && way.why_not.reason == Reason::none) {
       way.why_not = why();
     }
   }
@@ -121,11 +118,11 @@ class Peers {
   const memory::Ways& ways_;
   const bool guessed_;  // whether the switch points are still to be measured
   int count_ = 0;
-  Way all_[5] = {{"heap", &memory::Ways::heap, 0, {}},
-                 {"xpmem", &memory::Ways::xpmem, 0, {}},
-                 {"cma-read", &memory::Ways::cma_read, 0, {}},
-                 {"cma-write", &memory::Ways::cma_write, 0, {}},
-                 {"ring", &memory::Ways::ring, 0, {}}};
+  Way all_[5] = {{"heap", &memory::Ways::heap, Reason::no_heap},
+                 {"xpmem", &memory::Ways::xpmem, Reason::no_xpmem},
+                 {"cma-read", &memory::Ways::cma_read, Reason::no_cma_read},
+                 {"cma-write", &memory::Ways::cma_write, Reason::no_cma_write},
+                 {"ring", &memory::Ways::ring, Reason::no_ring}};
   Way &heap_ = all_[0], &xpmem_ = all_[1], &cma_read_ = all_[2], &cma_write_ = all_[3], &ring_ = all_[4];
 };
 
@@ -140,7 +137,9 @@ std::vector<ReachLine> reach_lines(const Team& team, const Processes& processes,
   const std::string where =
       fmt::format("{} ranks, {} node{}: ", team.group.ranks, team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s");
   const std::string head = "large blocks inside a node go by ";
-  if (!team.inbox_obstacle.empty()) return {{where, head + "messages only: " + team.inbox_obstacle}};
+  if (team.inbox_obstacle != Reason::none) {
+    return {{where, head + "messages only: " + text::words_of({team.inbox_obstacle})}};
+  }
   if (members.size() == 1) return {};
   const Peers peers(team, processes, members, ways);
   std::vector<ReachLine> lines = peers.missing(!are_all(ways));

@@ -55,7 +55,7 @@ void receive_from_other_nodes(Team& team) {
 std::uint64_t number_of_call(const Team& team, bool is_counted) {
   const Counters& counters = team.counted.counters;
   // A refused call is one of this rank alone.
-  const std::uint64_t refused = counters.passed[static_cast<std::size_t>(Passed::argument)];
+  const std::uint64_t refused = counters.passed[counted_as(Reason::argument)];
   return counters.served + counters.all_passed() - refused + (is_counted ? 0 : 1);
 }
 

@@ -133,7 +133,7 @@ void make_pool(const NodeView& node, std::size_t areas, Processes& known) {
     }
     if (size.may_reserve) break;
   }
-  known.obstacle = "shared memory cannot be reached by all ranks";
+  known.memory_reached = false;
 }
 
 // ---- Reach ----
@@ -439,7 +439,7 @@ Processes pick(const Processes& all, std::span<const int> ranks) {
   some.heaps_mapped = all.heaps_mapped;
   some.reached = all.reached;
   some.pool = all.pool;
-  some.obstacle = all.obstacle;
+  some.memory_reached = all.memory_reached;
   some.quiet = all.quiet;
   return some;
 }

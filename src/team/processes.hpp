@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "memory/control_pool.hpp"
@@ -64,7 +63,7 @@ struct Processes {
   bool heaps_mapped = false;                  // on this node, every process maps every other's heap
   bool reached = false;                       // or may attach all of its memory: each process by one of them
   std::shared_ptr<memory::ControlPool> pool;  // of this node; null: none
-  std::string obstacle;                       // why there is no pool
+  bool memory_reached = true;                 // false: why there is no pool
   std::shared_ptr<QuietComm> quiet;  // of all that met; null if the MPI could not make it, and nothing is known then
 };
 

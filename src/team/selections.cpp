@@ -119,7 +119,7 @@ CachedSelection& selection_of(Team& team, Collective collective, std::size_t byt
   selected.load = load;
   selected.selection = choose::select(key, team.agreed().forced.by_collective[index]);
   selected.follows_load = is_dense(collective) && !is_sized(collective) && !selected.selection.rivals.empty();
-  if (selected.selection.lacks_inboxes) selected.selection.why.insert(0, team.inbox_obstacle);
+  if (selected.selection.why.reason == Reason::no_inboxes) selected.selection.why.reason = team.inbox_obstacle;
   return team.chosen.selections[index].keep(std::move(selected));
 }
 

@@ -246,8 +246,8 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   if (chunk < 0) team.area = {};
 }
 
-// Prepares what the ranks of each node share. Returns an empty string, or why there is nothing.
-std::string share_nodes(Team& team, const Config& settings, Processes& processes, Telling& telling) {
+// Prepares what the ranks of each node share. Returns none, or why there is nothing.
+Reason share_nodes(Team& team, const Config& settings, Processes& processes, Telling& telling) {
   run::Group& group = team.group;
   const std::vector<int> members = members_of(team.nodes, group.me);
   if (team.nodes.nodes > 1) {
@@ -261,14 +261,12 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
   take_areas(team, processes, members, chunk, settings, telling);
   if (chunk == no_room && telling.may_meet()) {  // too many communicators for the pool: this one gets its own
     Processes own = meet(team.user, settings.ways, areas_of_one, processes.quiet, false);
-    if (own.quiet == nullptr) return "the MPI has no communicator left to look for shared memory";
+    if (own.quiet == nullptr) return Reason::no_communicator_to_meet;
     processes = std::move(own);
     take_areas(team, processes, members, chunk, settings, telling);
   }
-  if (chunk == too_many_ranks) return "too many ranks for inboxes";
-  if (chunk < 0) {
-    return processes.obstacle.empty() ? "no shared memory left for inboxes" : processes.obstacle;
-  }
+  if (chunk == too_many_ranks) return Reason::too_many_for_inboxes;
+  if (chunk < 0) return processes.memory_reached ? Reason::no_memory_for_inboxes : Reason::memory_not_reached;
   const int here = static_cast<int>(members.size());
   const memory::InboxLayout layout = memory::inbox_layout(here);
   std::byte* base = team.area.base();
@@ -285,7 +283,7 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
   // Over several nodes not all ranks reach all heaps.
   group.change_reach().heaps_mapped = processes.heaps_mapped && team.nodes.nodes == 1;
   group.change_reach().direct = true;
-  return {};
+  return Reason::none;
 }
 
 // Collective: what is known of messages between the nodes. Another rank may have another table: one looks and tells the
@@ -335,7 +333,7 @@ int setup_by(Team& team, Telling& telling) {
   auto [settings, world_ranks, processes] = agree(team);
   if (processes.quiet == nullptr) {
     team.eligible = false;
-    team.why_not = no_communicator;
+    team.why_not = Reason::no_communicator;
     return MPI_ERR_OTHER;
   }
   set_quiet(team, processes.quiet);
@@ -351,9 +349,9 @@ int setup_by(Team& team, Telling& telling) {
   apply_node_map(team, settings, processes.nodes, world_ranks);
 
   if (settings.inbox_limit == 0) {
-    team.inbox_obstacle = "inboxes are switched off";
+    team.inbox_obstacle = Reason::inboxes_off;
   } else if (!lies_within(team.nodes, processes.nodes)) {
-    team.inbox_obstacle = "the ranks do not share a node";
+    team.inbox_obstacle = Reason::no_shared_node;
   } else {
     const int node_ranks = static_cast<int>(members_of(processes.nodes, group.me).size());
     team.inbox_obstacle = share_nodes(team, settings, processes, telling);

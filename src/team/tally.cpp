@@ -15,27 +15,12 @@
 namespace quadrille::team {
 namespace {
 
-constexpr std::array<const char*, passed_kinds> reasons = {
-    "among the first calls on a communicator (QUADRILLE_SETUP_AFTER)",
-    "on a communicator of one rank",
-    "on an intercommunicator",
-    "among ranks of several worlds",
-    "with Quadrille switched off",
-    "with an argument that the MPI must check",
-    "between nodes, where the MPI was chosen",
-    "inside a node, where the MPI was chosen",
-    "where the MPI had no communicator left",
-    "before the communicator was prepared for them",
-    "because this MPI makes no progress on Quadrille's calls while the program waits in it",
-    "because memory is exhausted",
-    "with an MPI that runs with fault tolerance",
-    "for another reason",
-};
-
 // A line for each reason.
 void add_lines(const PassedCounts& counts, const char* form, std::vector<std::string>& lines) {
-  for (std::size_t kind = 0; kind < passed_kinds; ++kind) {
-    if (counts[kind] > 0) lines.push_back(fmt::format("summary: {} forwarded {}{}", counts[kind], form, reasons[kind]));
+  for (std::size_t r = 0; r < counted_reasons; ++r) {
+    if (counts[r] == 0) continue;
+    lines.push_back(
+        fmt::format("summary: {} forwarded {}{}", counts[r], form, text::summary_words_of(static_cast<Reason>(r))));
   }
 }
 
@@ -117,10 +102,10 @@ std::vector<Tally> merge(const std::vector<Part>& parts) {
 
 void Counters::add(const Counters& other) {
   served += other.served;
-  for (std::size_t kind = 0; kind < passed_kinds; ++kind) {
-    passed[kind] += other.passed[kind];
-    nonblocking[kind] += other.nonblocking[kind];
-    persistent[kind] += other.persistent[kind];
+  for (std::size_t r = 0; r < counted_reasons; ++r) {
+    passed[r] += other.passed[r];
+    nonblocking[r] += other.nonblocking[r];
+    persistent[r] += other.persistent[r];
   }
 }
 
@@ -131,7 +116,7 @@ Tally begin_tally(const Team& team) {
   mpi().Comm_rank(team.user, &rank);
   mpi().Comm_size(team.user, &tally.ranks);
   tally.communicators = rank == 0 ? 1 : 0;
-  if (team.why_passed == Passed::intercommunicator) {  // told with the others
+  if (team.why_not == Reason::intercommunicator) {  // told with the others
     tally.ranks = 0;
     return tally;
   }

@@ -10,30 +10,14 @@
 #include <vector>
 
 #include "mpi/mpi.hpp"
+#include "text/reason.hpp"
 
 namespace quadrille::team {
 
 struct Team;
 
-// Why a call went to the MPI.
-enum class Passed : std::uint8_t {
-  early,
-  one_rank,
-  intercommunicator,
-  several_worlds,
-  off,
-  argument,
-  several_nodes,
-  chosen,
-  no_communicator,
-  not_prepared,
-  no_progress,
-  no_memory,
-  fault_tolerant,
-  other,
-};
-inline constexpr std::size_t passed_kinds = static_cast<std::size_t>(Passed::other) + 1;
-using PassedCounts = std::array<std::uint64_t, passed_kinds>;
+// Calls that went to the MPI, by counted_as() of the reason.
+using PassedCounts = std::array<std::uint64_t, counted_reasons>;
 
 struct Counters {
   std::uint64_t served = 0;
@@ -85,7 +69,7 @@ std::vector<std::string> summary_lines(const std::vector<Part>& parts, bool alon
 // Nonblocking and persistent calls forwarded to the MPI, by reason, of all communicators. Counted if somebody wants to
 // know.
 struct Untaken {
-  using Counts = std::array<std::atomic<std::uint64_t>, passed_kinds>;
+  using Counts = std::array<std::atomic<std::uint64_t>, counted_reasons>;
   std::atomic<bool> wanted{false};
   Counts nonblocking{};
   Counts persistent{};  // requests made; their starts are not seen

@@ -28,7 +28,6 @@
 #include "team/processes.hpp"
 #include "team/switch_points.hpp"
 #include "team/world.hpp"
-#include "text/codes.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -128,10 +127,10 @@ Part own_part() {
     all.add(team->counted.counters);
     if (team->counted.explains && team->user != mpi().comm_null) tallies.push_back(end_tally(*team));
   }
-  all.passed[static_cast<std::size_t>(Passed::other)] += list.passed_without_team.load();
-  for (std::size_t kind = 0; kind < passed_kinds; ++kind) {
-    all.nonblocking[kind] = untaken.nonblocking[kind].load();
-    all.persistent[kind] = untaken.persistent[kind].load();
+  all.passed[counted_as(Reason::other)] += list.passed_without_team.load();
+  for (std::size_t r = 0; r < counted_reasons; ++r) {
+    all.nonblocking[r] = untaken.nonblocking[r].load();
+    all.persistent[r] = untaken.persistent[r].load();
   }
   return make_part(all, std::move(tallies));
 }
@@ -198,31 +197,23 @@ bool inside_world(MPI_Comm comm) {
 // Agreed upon in MPI_Init where that is ours, else as this process knows it.
 bool is_fault_tolerant() { return config().fault_tolerant || tolerates_faults(); }
 
-constexpr const char* fault_tolerant = "the MPI runs with fault tolerance, so all calls are forwarded to it";
-constexpr const char* switched_off = "Quadrille is switched off";
+std::string not_used(Why why) { return text::words_of({.reason = Reason::not_used, .then = {std::move(why)}}); }
 
-std::string not_used(std::string_view why) {
-  return text::with_code(fmt::format("not used: {}", why), text::code_not_used);
-}
-
-std::string why_not_eligible(MPI_Comm comm, Team& team) {
-  const auto no = [&](Passed short_of, const char* why) { return team.why_passed = short_of, std::string(why); };
-  if (is_fault_tolerant()) return no(Passed::fault_tolerant, fault_tolerant);
-  if (config().off) return no(Passed::off, switched_off);
+Reason why_not_eligible(MPI_Comm comm, run::Group& group) {
+  if (const Reason why = why_nothing_is_served(); why != Reason::none) return why;
   int inter = 0;
   mpi().Comm_test_inter(comm, &inter);
-  if (inter) return no(Passed::intercommunicator, "it is an intercommunicator");
-  mpi().Comm_size(comm, &team.group.ranks);
-  mpi().Comm_rank(comm, &team.group.me);
-  if (team.group.ranks == 1) return no(Passed::one_rank, "there is one rank");
-  if (!inside_world(comm)) return no(Passed::several_worlds, "its ranks come from several worlds");
-  return {};
+  if (inter) return Reason::intercommunicator;
+  mpi().Comm_size(comm, &group.ranks);
+  mpi().Comm_rank(comm, &group.me);
+  if (group.ranks == 1) return Reason::one_rank;
+  return inside_world(comm) ? Reason::none : Reason::several_worlds;
 }
 
 void explain_fault_tolerance() {
   int rank = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);
-  if (config().explain && rank == 0) say_once(not_used(fault_tolerant));
+  if (config().explain && rank == 0) say_once(not_used({Reason::fault_tolerant}));
 }
 
 // The calls that were forwarded before there was a team: a number, kept without any memory of ours.
@@ -249,9 +240,9 @@ Team* make_team(MPI_Comm comm) {
   team->user = comm;
   early_calls(comm, team->calls);
   team->group.change_messages().comm = mpi().comm_null;
-  team->why_not = why_not_eligible(comm, *team);
-  team->eligible = team->why_not.empty();
-  if (team->why_passed == Passed::fault_tolerant) explain_fault_tolerance();
+  team->why_not = why_not_eligible(comm, team->group);
+  team->eligible = team->why_not == Reason::none;
+  if (team->why_not == Reason::fault_tolerant) explain_fault_tolerance();
   team->counted.explains = config().explain;
   team->counted.tally = begin_tally(*team);
   Teams& list = teams();
@@ -406,8 +397,7 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   return team.chosen.plans.back()->schedule;
 }
 
-void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm,
-             const std::string& why) {
+void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm, const Why& why) {
   int rank = team.group.me, ranks = team.group.ranks;
   if (!team.ready) {
     mpi().Comm_rank(team.user, &rank);
@@ -416,8 +406,9 @@ void explain(Team& team, Collective collective, std::size_t bytes, const std::st
   if (rank != 0) return;
   const std::string nodes =
       team.ready ? fmt::format(", {} node{}", team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s") : "";
-  const std::string line = fmt::format("{} on {} ranks{}{} -> {}: {}", name_of(collective), ranks, nodes,
-                                       bytes > 0 ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);
+  const std::string line =
+      fmt::format("{} on {} ranks{}{} -> {}: {}", name_of(collective), ranks, nodes,
+                  bytes > 0 ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, text::words_of(why));
   say_once(line);
 }
 
@@ -454,9 +445,9 @@ DeviceUse mpi_device_use() {
 
 bool every_rank_explains() { return all_explain; }
 
-const char* why_nothing_is_served() {
-  if (is_fault_tolerant()) return fault_tolerant;
-  return config().off ? switched_off : nullptr;
+Reason why_nothing_is_served() {
+  if (is_fault_tolerant()) return Reason::fault_tolerant;
+  return config().off ? Reason::switched_off : Reason::none;
 }
 
 void before_init() {
@@ -477,7 +468,7 @@ bool after_init() {
   if (std::exchange(done, true)) return false;
   const memory::MappingWatch watch = memory::mapping_watch(true);
   if (!mpi().usable) {
-    if (sys::launched_as_first()) say(not_used(mpi().problem));
+    if (sys::launched_as_first()) say(not_used({Reason::unusable_mpi, mpi().problem}));
     return false;
   }
   int rank = 0;
@@ -515,7 +506,7 @@ bool after_init() {
   // What takes long is done here, where it is lost in the time that MPI_Init takes anyway, and not in a call
   // that the program may time.
   if (!meet_world(settings.ways)) {
-    if (rank == 0) say(not_used(no_communicator));
+    if (rank == 0) say(not_used({Reason::no_communicator}));
     settings.off = true;
     return false;
   }

@@ -50,7 +50,7 @@ struct Try {
   choose::Case of;
   choose::Trial trial;
   std::size_t best = 0;  // when it is decided
-  std::string why;
+  Why why;
 };
 
 struct Config;
@@ -108,14 +108,13 @@ struct Counted {
 };
 
 struct Team {
-  MPI_Comm user{};        // null when it is gone and the team is kept
-  int keepers = 0;        // under the lock of the list of teams
-  bool eligible = false;  // an intracommunicator of more than one rank, all of this MPI_COMM_WORLD
-  std::string why_not;    // why it is not eligible
-  Passed why_passed = Passed::no_communicator;  // the same in short
-  bool ready = false;                           // setup() has been done
-  int calls = 0;                                // calls that the MPI took before it was ready
-  bool no_messages = false;                     // the MPI has no communicator for them; the same on all ranks
+  MPI_Comm user{};                // null when it is gone and the team is kept
+  int keepers = 0;                // under the lock of the list of teams
+  bool eligible = false;          // an intracommunicator of more than one rank, all of this MPI_COMM_WORLD
+  Reason why_not = Reason::none;  // why it is not eligible
+  bool ready = false;             // setup() has been done
+  int calls = 0;                  // calls that the MPI took before it was ready
+  bool no_messages = false;       // the MPI has no communicator for them; the same on all ranks
 
   run::Group group;  // valid when ready
   plan::NodeMap nodes;
@@ -125,7 +124,7 @@ struct Team {
   bool crowded = false;                       // some node has more ranks than processors; the same on all ranks
   int meeting_radix = memory::Meeting::flat;  // of copies between the ranks of a node; the same on all of them
   std::vector<int> domains;                   // NUMA domain of each rank; empty until first needed
-  std::string inbox_obstacle;                 // why there are no inboxes, for QUADRILLE_EXPLAIN
+  Reason inbox_obstacle = Reason::none;       // why there are no inboxes, for QUADRILLE_EXPLAIN
   std::shared_ptr<Neighbors> neighbors;       // null until first asked for, or without a topology
   std::shared_ptr<Lanes> lanes;               // null until the first nonblocking call
   std::shared_ptr<OwnChunks> chunks;          // null until the first call that needs them
@@ -222,11 +221,6 @@ bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want = nullptr);
 // The same: is it true on all ranks? False if the MPI cannot tell.
 bool all_true(MPI_Comm comm, bool mine);
 
-// Why nothing is served without a communicator of our own.
-inline constexpr const char* no_communicator = "the MPI has no communicator left for Quadrille";
-
-inline constexpr const char* no_memory_for_leaders = "there is no shared memory left for leaders";
-
 // For the summary: one line on functions that a program calls in the place of ours, or nothing. Null without the
 // preload library.
 inline std::string (*find_tools_before)() = nullptr;
@@ -240,17 +234,16 @@ void before_end(AtEnd whose, void (*work)());
 // Prints a line, once a process.
 void say_once(const std::string& line);
 // Prints, on rank 0 only, what serves a call and why.
-void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm,
-             const std::string& why);
+void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm, const Why& why);
 
 // Calls that no team counted (no communicator state).
 void count_passed();
 
 // Called by the drop-in door right before MPI_Init: ends a program whose calls cannot even be forwarded.
 void before_init();
-// Why no call is served in this process; null if calls are. Where the MPI runs with fault tolerance, survivors of a
+// Why no call is served in this process; none if calls are. Where the MPI runs with fault tolerance, survivors of a
 // failure must get errors, which only the MPI gives: a rank that waits in shared memory would wait for ever.
-const char* why_nothing_is_served();
+Reason why_nothing_is_served();
 // Whether QUADRILLE_EXPLAIN is set on all ranks of the program; agreed on in MPI_Init.
 bool every_rank_explains();
 

@@ -254,7 +254,7 @@ void expect_choice(Collective collective, bool on_devices, MPI_Comm comm) {
   const bool is_good = !on_devices || is_best(collective, of.selection.choice, comm);
   if ((of.load == team::on_devices) == on_devices && of.selection.rivals.empty() && is_good) return;
   fail("rank %d, %s, %s: %s%s, by %s\n", rank, name.c_str(), called.c_str(), chosen.c_str(),
-       of.load == team::on_devices ? " for devices" : "", of.selection.why.c_str());
+       of.load == team::on_devices ? " for devices" : "", quadrille::text::words_of(of.selection.why).c_str());
 }
 
 void expect_tried(Collective collective, MPI_Comm comm) {
@@ -278,9 +278,9 @@ void expect_tried(Collective collective, MPI_Comm comm) {
 // By the table, from the first call on.
 void expect_learned(Collective collective, MPI_Comm comm) {
   const team::CachedSelection& of = selection(collective, comm);
-  const std::string why = of.trial == nullptr ? of.selection.why : of.trial->why;
-  if (why.find("tuning table") == std::string::npos)
-    fail("rank %d, %s: %s\n", rank, std::string(name_of(collective)).c_str(), why.c_str());
+  const quadrille::Why& why = of.trial == nullptr ? of.selection.why : of.trial->why;
+  if (why.reason != quadrille::Reason::measured && why.reason != quadrille::Reason::measured_on_devices)
+    fail("rank %d, %s: %s\n", rank, std::string(name_of(collective)).c_str(), quadrille::text::words_of(why).c_str());
 }
 
 void check(Collective collective, MPI_Comm comm) {
@@ -393,8 +393,9 @@ void check_models() {
     const choose::Selection& chosen = selection(collective, MPI_COMM_WORLD).selection;
     const bool straight = chosen.choice.algorithm->from_device == choose::FromDevice::straight;
     const bool is_on_device = rank % 2 == 0;
-    if (!straight || chosen.why.find("the cost model expects") == std::string::npos || from_device != is_on_device) {
-      fail("rank %d: %s, as %s\n", rank, choose::to_string(chosen.choice).c_str(), chosen.why.c_str());
+    if (!straight || chosen.why.reason != quadrille::Reason::modelled_on_devices || from_device != is_on_device) {
+      fail("rank %d: %s, as %s\n", rank, choose::to_string(chosen.choice).c_str(),
+           quadrille::text::words_of(chosen.why).c_str());
     }
     exchange(collective, false, 70, MPI_COMM_WORLD);
     expect_choice(collective, false, MPI_COMM_WORLD);

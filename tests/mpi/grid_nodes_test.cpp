@@ -124,7 +124,7 @@ std::uint64_t passed(MPI_Comm comm) { return team::team_of(comm)->counted.counte
 void expect_nodes(MPI_Comm comm, const Nodes& expected) {
   const team::Team* const team = team::team_of(comm);
   ASSERT_NE(team, nullptr);
-  ASSERT_TRUE(team->ready) << team->why_not;
+  ASSERT_TRUE(team->ready) << text::words_of({team->why_not});
   EXPECT_THAT(team->nodes.node_of, ElementsAreArray(expected));
 }
 

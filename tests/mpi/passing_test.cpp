@@ -48,7 +48,7 @@ TEST_F(Passing, OnACommunicatorOfOneRank) {
   EXPECT_FALSE(api::passed_again(Collective::allgather, self, MPI_INT, 1)) << "of this nothing is known";
   EXPECT_EQ(call(self, 3), MPI_SUCCESS);
   const team::Counters& counters = team::team_of(self)->counted.counters;
-  EXPECT_EQ(counters.passed[static_cast<std::size_t>(team::Passed::one_rank)], 4U);
+  EXPECT_EQ(counters.passed[counted_as(Reason::one_rank)], 4U);
   EXPECT_EQ(counters.all_passed(), 4U);
   MPI_Comm_free(&self);
   EXPECT_FALSE(api::passed_again(Collective::alltoall, self, MPI_INT, 1)) << "its handle may be another's";

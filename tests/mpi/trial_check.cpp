@@ -237,7 +237,8 @@ void check_choices(const World& w, const std::string& name) {
       const std::string chosen = choose::to_string(selection(collective).choice);
       if (name == "data") continue;
       if (is_wanted(chosen, name, collective) && selection(collective).rivals.empty()) continue;
-      fail("rank %d, %s: %s was chosen: %s\n", w.rank, name.c_str(), chosen.c_str(), selection(collective).why.c_str());
+      fail("rank %d, %s: %s was chosen: %s\n", w.rank, name.c_str(), chosen.c_str(),
+           quadrille::text::words_of(selection(collective).why).c_str());
     }
   }
 }
@@ -384,7 +385,7 @@ void turn_around(Collective collective) {
   for (const auto& [of, verdict] : all) {
     if (of.collective != collective) continue;
     const bool is_mpi = choose::to_string(verdict.best) == "mpi";
-    team::keep_verdict(of, {choose::plain(collective, is_mpi ? "single-copy" : "mpi"), "a trick"});
+    team::keep_verdict(of, {choose::plain(collective, is_mpi ? "single-copy" : "mpi"), {quadrille::Reason::measured}});
   }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "team/settings.hpp"
-#include "text/codes.hpp"
+#include "text/reason.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -154,15 +154,59 @@ TEST(Config, RanksMayDifferInTheseAlone) {
                                          "QUADRILLE_DEVICE_KERNELS", "QUADRILLE_EXPLAIN"}));
 }
 
-TEST(CodesTest, StandAtTheEndOfALine) {
-  const std::string line = text::with_code("not used: no (good) reason", text::code_not_used);
-  EXPECT_EQ(line, "not used: no (good) reason (code=not-used)");
-  EXPECT_EQ(text::code_of(line), text::code_not_used);
-  EXPECT_EQ(text::without_code(line), "not used: no (good) reason");
-  for (const std::string_view other : {"not used", "a (code=x) b", "(good)", ""}) {
-    EXPECT_EQ(text::code_of(other), "") << other;
+TEST(Reasons, HaveCodesAndWords) {
+  std::set<std::string> codes;
+  for (std::size_t r = 0; r < reason_count; ++r) {
+    const auto reason = static_cast<Reason>(r);
+    const std::string code = text::code_of(reason), words = text::words_of({reason, "x"});
+    EXPECT_TRUE(codes.insert(code).second) << code;
+    EXPECT_NE(words, "") << code;
+    EXPECT_EQ(words.find_first_of("{}"), std::string::npos) << words;
+    const bool is_counted = reason != Reason::none && counted_as(reason) == r;
+    EXPECT_EQ(!text::summary_words_of(reason).empty(), is_counted) << code;
+    EXPECT_EQ(text::reason_of(words), is_read_by_programs(reason) ? reason : Reason::none) << words;
+  }
+  EXPECT_EQ(counted_as(Reason::no_heap), counted_as(Reason::other));
+}
+
+// What programs look for in lines of other versions.
+TEST(Reasons, CodesStayAsTheyAre) {
+  using enum Reason;
+  const std::pair<Reason, std::string_view> known[] = {{not_used, "not-used"},
+                                                       {no_heap, "no-heap"},
+                                                       {no_xpmem, "no-xpmem"},
+                                                       {no_cma_read, "no-cma-read"},
+                                                       {no_cma_write, "no-cma-write"},
+                                                       {no_ring, "no-ring"},
+                                                       {lacks_progress, "lacks-progress"}};
+  for (const auto& [reason, code] : known) {
+    EXPECT_EQ(text::code_of(reason), code);
+    EXPECT_TRUE(is_read_by_programs(reason)) << code;
+  }
+}
+
+TEST(Reasons, FollowEachOtherInALine) {
+  const Why cannot{
+      .reason = Reason::measured_cannot, .name = "a", .then = {{.reason = Reason::several_nodes, .number = 3}}};
+  const Why small{.reason = Reason::fits_inboxes, .then = {cannot}};
+  EXPECT_EQ(text::words_of(small),
+            "one node, and the block fits the inboxes; the measured a cannot serve it: the ranks live on 3 nodes");
+  const Why took{.reason = Reason::first_calls_took, .then = {{Reason::took, "a", 1.5}, {Reason::took, "b", 100}}};
+  EXPECT_EQ(text::words_of({.reason = Reason::nonblocking, .then = {took}}),
+            "nonblocking; the first calls took 1.5 us with a, 100.0 us with b");
+}
+
+TEST(Reasons, CodesStandAtTheEndOfALine) {
+  const std::string line =
+      text::words_of({.reason = Reason::not_used, .then = {{Reason::unusable_mpi, "no (good) one"}}});
+  EXPECT_EQ(line, "not used: no (good) one (code=not-used)");
+  EXPECT_EQ(text::reason_of(line), Reason::not_used);
+  EXPECT_EQ(text::without_code(line), "not used: no (good) one");
+  for (const std::string_view other : {"not used", "a (code=not-used) b", "(good)", ""}) {
+    EXPECT_EQ(text::reason_of(other), Reason::none) << other;
     EXPECT_EQ(text::without_code(other), other);
   }
+  EXPECT_EQ(text::reason_of("a (code=unheard-of)"), Reason::none);
 }
 
 }  // namespace

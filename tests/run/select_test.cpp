@@ -66,10 +66,10 @@ TEST(Select, LeavesSeveralNodesToTheMpi) {
   GlobalKey k = key(Collective::alltoall, 8);
   k.nodes = 2;
   EXPECT_EQ(chosen(k), "mpi");
-  EXPECT_FALSE(select(k, {}).lacks_inboxes);
+  EXPECT_EQ(text::words_of(select(k, {}).why), "the ranks live on 2 nodes");
   k.nodes = 1, k.inbox = false;
   EXPECT_EQ(chosen(k), "mpi");
-  EXPECT_TRUE(select(k, {}).lacks_inboxes);
+  EXPECT_EQ(select(k, {}).why.reason, Reason::no_inboxes);
 }
 
 std::string names(const std::vector<Choice>& choices) {
@@ -113,7 +113,7 @@ TEST(Select, CandidatesComeFromTheRegistry) {
       const std::vector<Choice> tried = tried_candidates(k),
                                 measured = measured_candidates(c, ranks, nodes, ranks / nodes);
       for (const Choice& one : tried) {
-        EXPECT_TRUE(why_not(*one.algorithm, k).empty());
+        EXPECT_EQ(why_not(*one.algorithm, k), Reason::none);
         EXPECT_TRUE(serves(*one.algorithm, c) && one.algorithm->trial.is_tried);
         EXPECT_EQ(one.parameters.size(), one.algorithm->parameters.size());
         Choice read;
@@ -223,7 +223,7 @@ TEST(Select, TheModelChoosesAmongAllThatCanServe) {
     k.ranks = 128, k.nodes = 8, k.ranks_on_node = 16, k.inbox = false, k.direct = true, k.model = &model,
     k.costs = &costs;
     EXPECT_EQ(chosen(k).find("leaders:"), 0U) << chosen(k);
-    EXPECT_NE(select(k, {}).why.find("the cost model expects"), std::string::npos) << select(k, {}).why;
+    EXPECT_EQ(select(k, {}).why.reason, Reason::modelled) << text::words_of(select(k, {}).why);
     k.direct = false;
     EXPECT_EQ(chosen(k).find("leaders:"), std::string::npos) << "no memory is shared";
     k.bytes = 4 << 20;
@@ -284,21 +284,24 @@ TEST(Select, ObeysWhatWasMeasured) {
   };
   const auto why = [&] { return select(k, {}).why; };
   EXPECT_EQ(at(100), "inbox");
-  EXPECT_NE(why().find("nothing faster was measured before"), std::string::npos) << why();
+  EXPECT_EQ(why().then.at(0).reason, Reason::nothing_measured_faster);
   EXPECT_EQ(at(101), "hint-hilbert");
-  EXPECT_TRUE(why().starts_with("measured before")) << why();
+  EXPECT_EQ(why().reason, Reason::measured);
   EXPECT_EQ(at(5000), "hint-hilbert");
   EXPECT_EQ(at(5001), "mpi");
   EXPECT_EQ(at(7001), "single-copy") << "above all that was measured";
-  EXPECT_EQ(why().find("measured"), std::string::npos) << why();
+  EXPECT_EQ(why().reason, Reason::large_in_a_node);
+  EXPECT_TRUE(why().then.empty());
   EXPECT_EQ(at(101, "single-copy"), "single-copy");
   // What cannot serve the call leaves it to the default way.
   EXPECT_EQ(at(6001), "single-copy") << "no slot is as large";
-  EXPECT_NE(why().find("the measured inbox cannot serve it"), std::string::npos) << why();
+  EXPECT_EQ(text::words_of(why().then.at(0)),
+            "the measured inbox cannot serve it: a block of 6001 bytes is larger than 4096");
   k.load_store = false;
   EXPECT_EQ(at(101), "inbox");
-  EXPECT_NE(why().find("the measured hint-hilbert cannot serve it: not all ranks of a node reach"), std::string::npos)
-      << why();
+  EXPECT_EQ(why().then.at(0).reason, Reason::measured_cannot);
+  EXPECT_EQ(why().then.at(0).name, "hint-hilbert");
+  EXPECT_EQ(why().then.at(0).then.at(0).reason, Reason::no_load_store);
 }
 
 // A trial would run again what the table has the result of.
@@ -425,7 +428,7 @@ TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOffOfTheModel) {
   k.machine = {20e-6, 1e-9, 0};
   EXPECT_TRUE(combines(19999)) << "above what is combined without a model";
   EXPECT_FALSE(combines(20000));
-  EXPECT_NE(select_neighbors((k.bytes = 8, k), {}).why.find("cost model"), std::string::npos);
+  EXPECT_EQ(select_neighbors((k.bytes = 8, k), {}).why.then.at(0).reason, Reason::combining_modelled);
   k.rounds_are_cheap = false;
   EXPECT_TRUE(combines(19999)) << "the model knows what waiting costs";
   k.machine = {20e-9, 1e-9, 0};
@@ -462,7 +465,7 @@ TEST(Select, CombinesBlocksOfNeighboursAsMeasured) {
   }
   EXPECT_EQ(name(100001, plain(k.collective, "torus")), "torus");
   EXPECT_EQ(name(8, plain(k.collective, "direct")), "direct");
-  EXPECT_NE(select_neighbors((k.bytes = 8, k), {}).why.find("measured"), std::string::npos);
+  EXPECT_EQ(select_neighbors((k.bytes = 8, k), {}).why.then.at(0).reason, Reason::combining_measured);
   k.rounds_are_cheap = false;
   EXPECT_EQ(name(100000), "torus") << "measured where ranks share processors";
   k.rounds_are_cheap = true;
@@ -538,7 +541,7 @@ TEST(Select, CopiesInsideANodeInTheMeasuredOrder) {
   EXPECT_EQ(with(1000, [&](NeighborKey& key) { key.costs = &others; }), "rings") << "another kind";
   k.bytes = 1000;
   for (const char* forced : {"rings", "direct", "sh-naive", "mpi"}) EXPECT_EQ(name(k, forced), forced);
-  EXPECT_NE(select_neighbors(k, {}).why.find("measured"), std::string::npos);
+  EXPECT_EQ(select_neighbors(k, {}).why.reason, Reason::measured_in_a_node);
 }
 
 // Rounds that wait for each other are no gain over hardly more messages at once.
@@ -556,7 +559,7 @@ TEST(Select, CombinesOnlyIfThatHalvesTheMessages) {
 
 TEST(Select, SaysWhy) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
-    EXPECT_FALSE(select(key(Collective::alltoall, bytes), {}).why.empty());
+    EXPECT_NE(select(key(Collective::alltoall, bytes), {}).why.reason, Reason::none);
   }
 }
 

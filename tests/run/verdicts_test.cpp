@@ -18,7 +18,7 @@ TEST(Verdicts, HoldForTheSameShapeKindAndCandidates) {
   const plan::NodeMap nodes = plan::node_map_from_labels({5, 5, 9});
   Verdicts verdicts;
   EXPECT_EQ(verdicts.find(case_on(nodes)), nullptr);
-  verdicts.keep(case_on(nodes), {plain(a2a, "mpi"), "because"});
+  verdicts.keep(case_on(nodes), {plain(a2a, "mpi"), {Reason::first_calls_took}});
   const Verdict* found = verdicts.find(case_on(plan::node_map_from_labels({1, 1, 0})));
   ASSERT_NE(found, nullptr) << "whatever the nodes are called";
   EXPECT_EQ(to_string(found->best), "mpi");
@@ -27,18 +27,18 @@ TEST(Verdicts, HoldForTheSameShapeKindAndCandidates) {
   EXPECT_EQ(verdicts.find(case_on(nodes, true)), nullptr);
   EXPECT_EQ(verdicts.find(case_on(nodes, false, 8)), nullptr);
   EXPECT_EQ(verdicts.find(case_on(nodes, false, 7, "spread-out")), nullptr);
-  verdicts.keep(case_on(nodes), {plain(a2a, "single-copy"), "later"});
-  EXPECT_EQ(verdicts.find(case_on(nodes))->why, "later");
+  verdicts.keep(case_on(nodes), {plain(a2a, "single-copy"), {Reason::identical_plans}});
+  EXPECT_EQ(verdicts.find(case_on(nodes))->why.reason, Reason::identical_plans);
   EXPECT_EQ(verdicts.all().size(), 1U);
 }
 
 TEST(Verdicts, AreNotTooMany) {
   const plan::NodeMap nodes = plan::one_node(2);
   Verdicts verdicts;
-  for (int kind = 0; kind < 5000; ++kind) verdicts.keep(case_on(nodes, false, kind), {plain(a2a, "mpi"), ""});
+  for (int kind = 0; kind < 5000; ++kind) verdicts.keep(case_on(nodes, false, kind), {plain(a2a, "mpi"), {}});
   EXPECT_EQ(verdicts.all().size(), Verdicts::most);
-  verdicts.keep(case_on(nodes, false, 0), {plain(a2a, "mpi"), "another"});
-  EXPECT_EQ(verdicts.find(case_on(nodes, false, 0))->why, "another");
+  verdicts.keep(case_on(nodes, false, 0), {plain(a2a, "mpi"), {Reason::identical_plans}});
+  EXPECT_EQ(verdicts.find(case_on(nodes, false, 0))->why.reason, Reason::identical_plans);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "text/codes.hpp"
+#include "text/reason.hpp"
 #include "tool/launch/process.hpp"
 
 namespace quadrille::tools {
@@ -116,15 +116,20 @@ Finding failed(const std::string& output, std::string what) {
   return {Level::bad, "trial", std::move(what), "make 'mpirun -n 2 hostname' work first, with the same options"};
 }
 
+// Few machines have xpmem.
+bool is_missing(Reason reason) {
+  return reason == Reason::no_heap || reason == Reason::no_cma_read || reason == Reason::no_cma_write ||
+         reason == Reason::no_ring;
+}
+
 // By the codes of the lines that QUADRILLE_EXPLAIN prints.
 void add_ways(const std::vector<std::string>& lines, Findings& findings) {
   constexpr std::string_view ours = "quadrille: ";
   for (const std::string& line : lines) {
     if (!line.starts_with(ours)) continue;
-    const std::string_view code = text::code_of(line);
-    const bool is_missing = code.starts_with(text::code_missing) && !code.ends_with("xpmem");  // few machines have it
-    if (!is_missing && code != text::code_not_used) continue;
-    findings.push_back({is_missing ? Level::note : Level::bad, "trial",
+    const Reason reason = text::reason_of(line);
+    if (!is_missing(reason) && reason != Reason::not_used) continue;
+    findings.push_back({is_missing(reason) ? Level::note : Level::bad, "trial",
                         std::string(text::without_code(line).substr(ours.size())), ""});
   }
 }

@@ -212,6 +212,11 @@ std::vector<Share> shares_of(const choose::Priced& priced, const choose::Model& 
   return shares;
 }
 
+Why why_not_ranked(const choose::Choice& choice, const choose::GlobalKey& key) {
+  Why why = why_not(choice, key);
+  return why.reason == Reason::none ? Why{choose::why_no_cost(*choice.algorithm)} : why;
+}
+
 std::string answer(const ExplainOptions& options, const Question& question, Answer& result) {
   // A rank less to look at where a schedule is long.
   const int ranks = question.map.ranks();
@@ -232,25 +237,21 @@ std::string answer(const ExplainOptions& options, const Question& question, Answ
         progress.clear();
         return problem;
       }
-      std::string why = why_not(choice, key);
-      if (why.empty()) why = choose::why_no_cost(*choice.algorithm);
       show(text);
-      if (why.empty()) {
+      if (const Why why = why_not_ranked(choice, key); why.reason == Reason::none) {
         result.ranking.push_back(price(choice, question.load, question.model, costs));
       } else {
-        result.refused.push_back({to_string(choice), why});
+        result.refused.push_back({to_string(choice), text::words_of(why)});
       }
     }
   } else {
     for (const choose::Algorithm& algorithm : choose::algorithms()) {
       if (!serves(algorithm, question.collective)) continue;
-      std::string why = why_not(algorithm, key);
-      if (why.empty()) why = choose::why_no_cost(algorithm);
       show(algorithm.name);
-      if (why.empty()) {
+      if (const Why why = why_not_ranked({&algorithm, {}}, key); why.reason == Reason::none) {
         result.ranking.push_back(best_of(algorithm, question.load, question.model, costs));
       } else {
-        result.refused.push_back({std::string(algorithm.name), why});
+        result.refused.push_back({std::string(algorithm.name), text::words_of(why)});
       }
     }
   }

@@ -114,8 +114,7 @@ Reach cma(Access access) {
 Reach heap() {
   Reach reach{"heap", false, ""};
   if (!memory::heap_start()) {
-    reach.detail = memory::heap_why_not();
-    if (reach.detail.empty()) reach.detail = "this process has none";
+    reach.detail = text::words_of(memory::heap_why_not());
     return reach;
   }
   const memory::HeapSegment segment = memory::heap_segment();
