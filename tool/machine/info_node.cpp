@@ -66,9 +66,9 @@ int status_of(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-std::string try_siblings(Trial& trial, Access access, int ready[2], int end[2]) {
+int try_siblings(Trial& trial, Access access, int ready[2], int end[2]) {
   const pid_t owner = fork();
-  if (owner < 0) return std::strerror(errno);
+  if (owner < 0) return errno;
   if (owner == 0) {
     close(end[1]);  // so that it ends if this process does
     own_a_word(trial, ready[1], end[0]);
@@ -77,36 +77,31 @@ std::string try_siblings(Trial& trial, Access access, int ready[2], int end[2]) 
   close(end[0]);
   ready[1] = end[0] = -1;
   char byte = 0;
-  std::string problem;
   const pid_t visitor = read(ready[0], &byte, 1) == 1 ? fork() : -1;
   if (visitor == 0) visit(trial, access, owner);
-  if (visitor < 0) {
-    problem = "a process cannot be started";
-  } else if (status_of(visitor) != 0) {
-    problem = "the process that tried it was ended";
-  } else if (trial.error != 0) {
-    problem = trial.error == EILSEQ ? "wrong data" : std::strerror(trial.error);
-  }
+  const int error = visitor < 0 || status_of(visitor) != 0 ? ECHILD : trial.error;
   close(end[1]);
   end[1] = -1;
-  const int wanted = access == Access::write && problem.empty() ? 2 : 0;
-  if (status_of(owner) != wanted && problem.empty()) problem = "the data did not arrive";
-  return problem;
+  const int wanted = access == Access::write && error == 0 ? 2 : 0;
+  return status_of(owner) != wanted && error == 0 ? EILSEQ : error;
 }
 
 Reach cma(Access access) {
   const bool reads = access == Access::read;
   const char* name = reads ? "cma-read" : "cma-write";
   const char* function = reads ? "process_vm_readv" : "process_vm_writev";
-  const std::string problem = why_no_sibling_access(access);
-  if (problem.empty()) return {name, true, fmt::format("{} works between ranks", function)};
+  const int error = error_of_sibling_access(access);
+  if (error == 0) return {name, true, fmt::format("{} works between ranks", function)};
   const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
   std::string advice;
   if (!scope.empty() && scope != "0") {
     advice = fmt::format("; /proc/sys/kernel/yama/ptrace_scope is {}, 0 would allow it", scope);
-  } else if (problem == std::strerror(EPERM)) {
+  } else if (error == EPERM) {
     advice = "; ptrace is not allowed here (a container without CAP_SYS_PTRACE?)";
   }
+  const char* const problem = error == EILSEQ   ? "wrong data"
+                              : error == ECHILD ? "the process that tried it did not start, or was ended"
+                                                : std::strerror(error);
   return {name, false, fmt::format("{} between ranks fails: {}{}", function, problem, advice)};
 }
 
@@ -210,22 +205,18 @@ ordered_json settings() {
 
 }  // namespace
 
-std::string why_no_sibling_access(Access access) {
+int error_of_sibling_access(Access access) {
   void* shared = mmap(nullptr, sizeof(Trial), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return std::strerror(errno);
+  if (shared == MAP_FAILED) return errno;
   auto* trial = new (shared) Trial;
   int ready[2] = {-1, -1}, end[2] = {-1, -1};
-  std::string problem;
-  if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(end, O_CLOEXEC) != 0) {
-    problem = std::strerror(errno);
-  } else {
-    problem = try_siblings(*trial, access, ready, end);
-  }
+  const bool piped = pipe2(ready, O_CLOEXEC) == 0 && pipe2(end, O_CLOEXEC) == 0;
+  const int error = piped ? try_siblings(*trial, access, ready, end) : errno;
   for (const int descriptor : {ready[0], ready[1], end[0], end[1]}) {
     if (descriptor >= 0) close(descriptor);
   }
   munmap(shared, sizeof(Trial));
-  return problem;
+  return error;
 }
 
 std::string xpmem_obstacle(const std::string& library, const std::string& device) {

@@ -24,9 +24,10 @@ std::string node_text(const nlohmann::ordered_json& node);
 
 // ---- For tests. ----
 
-// Why process `reader` could not do this to memory of a sibling; empty if it could.
+// Whether a process can do this to memory of a sibling: 0, or an error of the system. EILSEQ: wrong data; ECHILD: a
+// process did not start, or was ended.
 enum class Access : unsigned char { read, write };
-std::string why_no_sibling_access(Access access);
+int error_of_sibling_access(Access access);
 
 // What is wrong with XPMEM here: its library, then its device. Empty if both are there.
 std::string xpmem_obstacle(const std::string& library, const std::string& device);
