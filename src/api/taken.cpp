@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "api/call_cache.hpp"
 #include "api/coming.hpp"
 #include "api/enqueue.hpp"
-#include "api/made_again.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/requests.hpp"
@@ -19,6 +19,7 @@
 #include "mpi/errors.hpp"
 #include "mpi/generation.hpp"
 #include "mpi/progress_hook.hpp"
+#include "run/native_run.hpp"
 #include "team/apart.hpp"
 #include "team/ask.hpp"
 #include "team/config.hpp"
@@ -28,6 +29,7 @@
 namespace quadrille::api {
 namespace {
 
+using Stage = team::Team::Taken::Stage;
 using State = Quadrille_Request_state;
 using team::Team;
 
@@ -186,27 +188,29 @@ int make_and_start(State* made, MPI_Request* request) {
 bool may_take(Team& team, bool persistent) {
   if (persistent) team::await_told(team);
   if (persistent && team.eligible) get_ready_to_take(team);
-  return team.taken.ready;
+  return team.taken.ready();
 }
 
 void want_to_be_ready(Team& team) {
-  if (!team.eligible || team.taken.asked || std::exchange(team.taken.wanted, true)) return;
+  if (!team.eligible || team.taken.now() != Stage::none) return;
+  team.taken.stage = Stage::wanted;
   if (team::may_be_told(team)) return begin_to_tell(team);
   some_wanted.store(true, std::memory_order_relaxed);
-  forget_remembered();  // no blocking call on it takes the short way
+  drop_cached_calls();  // no blocking call on it takes the short way
 }
 
 // Of a communicator that is not ready for such calls.
 team::Passed why_not_ready(const Team& team, bool persistent) {
   if (!team.eligible) return team.why_passed;
-  if (team.taken.is_coming) return team::Passed::not_prepared;
-  if (team.taken.asked && !progress_is_sure()) return team::Passed::no_progress;
-  return team.taken.asked || persistent ? team::Passed::no_memory : team::Passed::not_prepared;
+  if (team.taken.in_flight()) return team::Passed::not_prepared;
+  const bool was_asked = team.taken.now() >= Stage::unavailable;
+  if (was_asked && !progress_is_sure()) return team::Passed::no_progress;
+  return was_asked || persistent ? team::Passed::no_memory : team::Passed::not_prepared;
 }
 
 const char* why_not_taken(const Team& team, bool persistent) {
   if (!team.eligible) return team.why_not.c_str();
-  if (team.taken.is_coming) return "rank 0 is broadcasting what later calls need";
+  if (team.taken.in_flight()) return "rank 0 is broadcasting what later calls need";
   switch (why_not_ready(team, persistent)) {
     case team::Passed::no_progress:
       return "this MPI lets no call make progress while the program waits in it (QUADRILLE_PROGRESS=thread does, "
@@ -224,7 +228,7 @@ void explain_not_taken(Team& team, const run::Call& call, bool persistent) {
   const char* const form = persistent ? "persistent" : "nonblocking";
   const std::string why = fmt::format("{}; {}", form, why_not_taken(team, persistent));
   const bool lacks_progress =
-      team.eligible && !team.taken.is_coming && why_not_ready(team, persistent) == team::Passed::no_progress;
+      team.eligible && !team.taken.in_flight() && why_not_ready(team, persistent) == team::Passed::no_progress;
   team::explain(team, call.collective, 0, "mpi",
                 lacks_progress ? text::with_code(why, text::code_lacks_progress) : why);
 }
@@ -246,7 +250,7 @@ bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int&
 bool takes_again(const run::Call& call, MPI_Request* request, int& error) {
   const Serving guard;
   delete_ended();
-  State* const made = made_again(call, Door::drop_in);
+  State* const made = request_by_cache(call, Door::drop_in);
   if (made == nullptr) return false;
   error = make_and_start(made, request);
   if (error != MPI_SUCCESS) raise(call.comm, error);
@@ -270,12 +274,11 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   prepare_progress();
   prepare_end();
   delete_ended();
-  const bool may_want = team->eligible && !team->taken.asked && !team->taken.wanted;
-  ahead.wants = !persistent && !team->taken.ready && (may_want || team->counted.explains);
+  const bool may_want = team->eligible && team->taken.now() == Stage::none;
+  ahead.wants = !persistent && !team->taken.ready() && (may_want || team->counted.explains);
   const bool may_serve = team->eligible || is_neighbor(call.collective);
   if (may_serve && is_refused(call, *team)) return false;
-  if (!persistent && team->taken.awaits_told.load(std::memory_order_acquire))
-    return start_put_off(*team, call, request, error);
+  if (!persistent && team->taken.now() == Stage::awaiting) return start_put_off(*team, call, request, error);
   if (!may_take(*team, persistent)) {
     ahead.why = why_not_ready(*team, persistent);
     if (persistent) explain_not_taken(*team, call, true);
@@ -369,7 +372,8 @@ int hand_in(ByHost made, MPI_Comm comm, MPI_Request native, int error, MPI_Reque
   if (error != MPI_SUCCESS) return error;
   const Serving guard;
   const int thrown = thrown_by([&] {
-    made->run.emplace<run::NativeRun>(native, made->persistent, made->team->user);
+    made->op = std::make_unique<run::NativeOp>(
+        [&](auto&) { return run::NativeRun(native, made->persistent, made->team->user); });
     made->look_what_it_needs();
     error = make_and_start(made.release(), request);
   });
@@ -388,9 +392,10 @@ void tell_the_mpi(State& request) {
 }
 
 void get_ready_to_take(Team& team) {
-  if (std::exchange(team.taken.asked, true)) return;
+  if (team.taken.now() >= Stage::unavailable) return;
+  team.taken.stage = Stage::unavailable;
   prepare_progress();
-  team.taken.ready = make_ready_to_take(team);
+  if (make_ready_to_take(team)) team.taken.stage = Stage::ready;
 }
 
 void get_world_ready_to_take() {
@@ -398,7 +403,7 @@ void get_world_ready_to_take() {
   if (team == nullptr || !team->ready) return;
   get_ready_to_take(*team);
   // For messages of communicators whose ranks may not wait to make one.
-  if (team->taken.ready) team::prepare_messages(*team);
+  if (team->taken.ready()) team::prepare_messages(*team);
 }
 
 int get_ready_in_a_barrier(MPI_Comm comm) {
