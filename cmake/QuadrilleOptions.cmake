@@ -15,10 +15,16 @@ if(QUADRILLE_SANITIZE)
   target_link_options(quadrille_options INTERFACE -fsanitize=${QUADRILLE_SANITIZE})
 endif()
 
-# quadrille_reads_options(files...): what does little but read options with CLI11 needs no speed, and takes twice as
-# long to optimise well.
-function(quadrille_reads_options)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O1)
+# quadrille_needs_no_speed(targets or files...): what reads options, runs programs and writes pages. To optimise it well takes half
+# as long again. Nothing in it is timed: that is in quadrille_tools_bench and the library.
+function(quadrille_needs_no_speed)
+  foreach(target ${ARGN})
+    if(TARGET ${target})
+      target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo,Release>:-O1>)
+    else()
+      set_source_files_properties(${target} PROPERTIES COMPILE_OPTIONS -O1)
+    endif()
+  endforeach()
 endfunction()
 
 # quadrille_together(targets...): several sources of a target are compiled as one, which takes half the time. So what

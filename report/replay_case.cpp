@@ -271,7 +271,7 @@ std::string ReplayCase::chosen() {
 std::string ReplayCase::chosen_here() const {
   if (form_ != CallForm::blocking) {
     const team::Team* const team = team::find_team(ours().comm);
-    return team != nullptr ? team->request_by : "mpi";
+    return team != nullptr ? to_string(team->request_by) : "mpi";
   }
   const team::CachedSelection* const used = selection(ours());
   const std::string text = used != nullptr ? choose::to_string(used->selection.choice) : "";

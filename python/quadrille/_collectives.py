@@ -45,9 +45,13 @@ def _takes_large(forms, messages, comm):
   always use large counts, except on intercommunicators, where some MPIs lack the functions. In the other forms each
   rank may call either function.
   """
-  if any(form is not _messages.simple for form in forms):
-    return not comm.Is_inter()
-  return any(not message.in_place and message.counts > _messages.INT_MAX for message in messages)
+  for form in forms:
+    if form is not _messages.simple:
+      return not comm.Is_inter()
+  for message in messages:
+    if not message.in_place and message.counts > _messages.INT_MAX:
+      return True
+  return False
 
 
 def _side(library, form, message, other, far, large):

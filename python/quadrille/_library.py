@@ -51,6 +51,7 @@ class Library:
     # The preload library of `quadrille run` and enable() has these functions, too.
     self.path = _enable.loaded_preload() or _places.library(self.abi, NAME)
     self.functions = _load(self.path)
+    self._called = {}  # functions by name
 
   def of(self, thing):
     """The MPI handle of an mpi4py object."""
@@ -61,8 +62,10 @@ class Library:
 
   def call(self, name, *arguments):
     """Calls Quadrille_<name>; an error code becomes an exception."""
-    function = getattr(self.functions, "Quadrille_" + name)
-    function.restype = ctypes.c_int
+    function = self._called.get(name)
+    if function is None:
+      function = self._called[name] = getattr(self.functions, "Quadrille_" + name)
+      function.restype = ctypes.c_int
     code = function(*arguments)
     if code != 0:
       text = self.MPI.Get_error_string(code)

@@ -27,7 +27,19 @@ class Message:
     self.in_place = False
 
 
+_types = {}  # of element codes: (datatype, extent)
+
+
 def _type_of_code(MPI, code):
+  """(datatype, extent)"""
+  known = _types.get(code)
+  if known is None:
+    kind = _look_up_type(MPI, code)
+    known = _types[code] = kind, kind.Get_extent()[1]
+  return known
+
+
+def _look_up_type(MPI, code):
   plain = code.lstrip("@=<|")
   if code.startswith((">", "!")):
     raise TypeError(f"quadrille: data of the type '{code}' are in the wrong byte order")
@@ -42,7 +54,7 @@ def _type_of_code(MPI, code):
 
 
 def _as_type(MPI, given):
-  return given if isinstance(given, MPI.Datatype) else _type_of_code(MPI, given)
+  return given if isinstance(given, MPI.Datatype) else _type_of_code(MPI, given)[0]
 
 
 def _is_type(MPI, given):
@@ -50,6 +62,9 @@ def _is_type(MPI, given):
 
 
 def _code_of(data):
+  code = getattr(getattr(data, "dtype", None), "str", None)
+  if isinstance(code, str):
+    return code
   for name in ("__cuda_array_interface__", "__array_interface__"):
     interface = getattr(data, name, None)
     if isinstance(interface, dict):
@@ -57,7 +72,7 @@ def _code_of(data):
   try:
     return memoryview(data).format or "B"
   except TypeError:
-    code = getattr(getattr(data, "dtype", None), "str", None) or _dlpack.code_of(data)
+    code = _dlpack.code_of(data)
     if code is None:
       raise TypeError("quadrille: the type of the data is not known; give it: [data, type]") from None
     return code
@@ -144,9 +159,9 @@ def _of_one_type(MPI, given, readonly):
   """(buffer, counts, displacements, datatype, extent); a buffer is (data, address, bytes, objects to keep alive)"""
   data, counts, displs, kind = _unpack(MPI, given, False)
   buffer = (data, *_data(MPI, data, readonly))
-  if kind is None:
-    kind = MPI.BYTE if data is None else _type_of_code(MPI, _code_of(data))
-  kind = _as_type(MPI, kind)
+  if kind is None and data is not None:
+    return buffer, counts, displs, *_type_of_code(MPI, _code_of(data))
+  kind = MPI.BYTE if kind is None else _as_type(MPI, kind)
   return buffer, counts, displs, kind, kind.Get_extent()[1]
 
 
@@ -154,7 +169,9 @@ def simple(MPI, given, blocks, readonly):
   """A side with contiguous blocks of one size."""
   if _in_place(MPI, given):
     return _placed(MPI)
-  (_, address, nbytes, keep), count, displ, kind, extent = _of_one_type(MPI, given, readonly)
+  (data, address, nbytes, keep), count, displ, kind, extent = _of_one_type(MPI, given, readonly)
+  if given is data and nbytes and nbytes % (blocks * extent or 1) == 0:  # an array of whole blocks
+    return Message(address, nbytes // (blocks * extent), None, kind, keep)
   offset = int(displ or 0) * extent
   if count is None:
     if nbytes is None:

@@ -21,8 +21,10 @@
 namespace quadrille::api {
 namespace {
 
+using Stage = team::Team::Taken::Stage;
 using State = Quadrille_Request_state;
 using run::With;
+using team::Arrival;
 using team::Team;
 
 std::atomic<int> under_way_now = 0;
@@ -41,7 +43,7 @@ void carry_out(const run::Call& call, Team& team, State& request, int error) {
   request.carry();
 }
 
-class Coming final : public run::Pending {
+class Coming final : public team::Arrival {
  public:
   explicit Coming(Team& team) : team_(team) { ++under_way_now; }
   ~Coming() override { --under_way_now; }
@@ -53,17 +55,18 @@ class Coming final : public run::Pending {
     requests_.push_back(&request);
   }
 
-  // What was told is there. The team may be gone when this has been called, and the next go_on() is the last.
-  void arrive(int error);
+  void arrive() override { arrive(MPI_SUCCESS); }
 
   std::array<std::byte, team::told_bytes> told;
   MPI_Request broadcast{};
 
  private:
+  // What was told is there. The team may be gone when this has been called, and the next go_on() is the last.
+  void arrive(int error);
   void carry_all(int error);
 
   Team& team_;
-  std::shared_ptr<run::Pending> self_;  // from its arrival on
+  std::shared_ptr<Arrival> self_;  // from its arrival on
   std::deque<run::StoredCall> calls_;
   std::deque<State*> requests_;
 };
@@ -75,20 +78,19 @@ bool Coming::go_on(With with) {
   const int error = test_all(1, &broadcast, &there, &status);
   if (error == MPI_SUCCESS && there == 0) return false;
   if (self_ == nullptr) arrive(error);
-  const std::shared_ptr<run::Pending> self = std::move(self_);
+  const std::shared_ptr<Arrival> self = std::move(self_);
   return true;
 }
 
 void Coming::arrive(int error) {
   self_ = std::move(team_.taken.coming);
-  if (team_.taken.awaits_told.load(std::memory_order_relaxed) && error == MPI_SUCCESS) {
+  if (team_.taken.now() == Stage::awaiting && error == MPI_SUCCESS) {
     error = thrown_by([&] { team::learn_apart(team_, told); });
   }
   if (error != MPI_SUCCESS) team_.lost = true;
   carry_all(error);
   // A call of another thread, which is put off until now, comes after these.
-  team_.taken.awaits_told.store(false, std::memory_order_release);
-  team_.taken.is_coming.store(false, std::memory_order_release);
+  team_.taken.stage.store(Stage::received, std::memory_order_release);
 }
 
 // In the order in which they were made, as on all ranks.
@@ -100,17 +102,11 @@ void Coming::carry_all(int error) {
 
 Coming& coming_to(Team& team) { return static_cast<Coming&>(*team.taken.coming); }
 
-void arrive(Team& team) {
-  std::optional<run::UnderWay::Held> held;
-  if (!run::UnderWay::is_held_here()) held.emplace(run::UnderWay::here());
-  if (team.taken.coming != nullptr) coming_to(team).arrive(MPI_SUCCESS);
-}
-
 }  // namespace
 
 void begin_to_tell(Team& team) {
   auto coming = std::make_shared<Coming>(team);
-  team.taken.asked = true;
+  team.taken.stage = Stage::unavailable;  // if anything throws
   run::UnderWay& under_way = run::UnderWay::here();
   {
     const run::UnderWay::Held held(under_way);
@@ -124,12 +120,9 @@ void begin_to_tell(Team& team) {
                                    &coming->broadcast);
     if (error != MPI_SUCCESS) team::lose(team);
   }
-  team.taken.apart = true;
-  team.taken.awaits_told = !tells;
   const run::UnderWay::Held held(under_way);
   team.taken.coming = coming;
-  team.taken.is_coming = true;
-  team.taken.arrive = arrive;
+  team.taken.stage.store(tells ? Stage::broadcasting : Stage::awaiting, std::memory_order_release);
   under_way.add(*coming);
   wake_progress_thread();
 }

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "api/again.hpp"
+#include "api/call_cache.hpp"
 #include "api/serve.hpp"
 #include "collective/signatures.hpp"
 #include "team/record.hpp"
@@ -94,22 +94,24 @@ run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_GATHERW(Count, Dis
 // ---- The way of a call ----
 
 template <Collective collective, class... Arguments>
-bool passed_again(CountedAhead& ahead, const Arguments&... arguments) {
+bool forwarded_by_cache(CountedAhead& ahead, const Arguments&... arguments) {
   const auto given = std::tie(arguments...);
   constexpr std::size_t comm = sizeof...(Arguments) - 1, type = comm - 1, count = comm - 2;
   if constexpr (is_regular(collective)) {
-    return passed_again(collective, std::get<comm>(given), std::get<type>(given), std::get<count>(given), &ahead);
+    return forwarded_by_cache(collective, std::get<comm>(given), std::get<type>(given), std::get<count>(given), &ahead);
   } else {
-    return passed_again(collective, std::get<comm>(given), {}, 0, &ahead);
+    return forwarded_by_cache(collective, std::get<comm>(given), {}, 0, &ahead);
   }
 }
 
 template <Collective collective, class... Arguments>
-choose::Engine engine_again(const Arguments&... arguments) {
+choose::Engine engine_of_cached(const Arguments&... arguments) {
+  const auto given = std::tie(arguments...);
+  constexpr std::size_t comm = sizeof...(Arguments) - 1, type = comm - 1, count = comm - 2;
   if constexpr (is_regular(collective)) {
-    return engine_again(collective, std::get<sizeof...(Arguments) - 3>(std::tie(arguments...)));
+    return engine_of_cached(collective, std::get<comm>(given), std::get<type>(given), std::get<count>(given));
   } else {
-    return engine_again(collective);
+    return engine_of_cached(collective, std::get<comm>(given), std::get<type>(given));
   }
 }
 
@@ -168,7 +170,7 @@ template <Collective collective, class Native, class... Arguments>
   int error = MPI_SUCCESS;
   Attempt attempt;
   bool is_known = false;
-  if constexpr (!is_neighbor(collective)) is_known = passed_again<collective>(attempt.ahead, arguments...);
+  if constexpr (!is_neighbor(collective)) is_known = forwarded_by_cache<collective>(attempt.ahead, arguments...);
   if (!is_known && serve(call_of(collective, arguments...), door, error, attempt)) return error;
   const MPI_Comm comm = std::get<sizeof...(Arguments) - 1>(std::tie(arguments...));
   UndoUnlessReturned guard(attempt.ahead, comm);
@@ -198,10 +200,10 @@ template <Collective collective, class Native, class... Arguments>
   if constexpr (is_regular(collective) && is_dense(collective))
     is_known = recorded.begin_like(key_of(collective, site, arguments...));
   if (!is_known) recorded.begin(call_of(collective, arguments...), record::Form::blocking, site);
-  if constexpr (has_short_way(collective)) {
+  if constexpr (is_cached(collective)) {
     int error = MPI_SUCCESS;
-    if (served_again(Of<collective>(), arguments..., error)) {
-      if (record::on) record::by_the_short_way(engine_again<collective>(arguments...));
+    if (served_by_cache(Of<collective>(), arguments..., error)) {
+      if (record::on) record::by_the_short_way(engine_of_cached<collective>(arguments...));
       return error;
     }
   }
@@ -216,10 +218,10 @@ template <Collective collective, class Native, class... Arguments>
   if (record::on) [[unlikely]]
     return serve_or_pass_recorded<collective>(site, door, native, arguments...);
   int error = MPI_SUCCESS;
-  constexpr bool short_way = requires { served_again(Of<collective>(), arguments..., error); };
-  static_assert(short_way == has_short_way(collective), "also with large counts");
+  constexpr bool short_way = requires { served_by_cache(Of<collective>(), arguments..., error); };
+  static_assert(short_way == is_cached(collective), "also with large counts");
   if constexpr (short_way) {
-    if (served_again(Of<collective>(), arguments..., error)) return error;
+    if (served_by_cache(Of<collective>(), arguments..., error)) return error;
   }
   return serve_or_pass_at_length<collective>(door, native, arguments...);
 }

@@ -53,7 +53,7 @@ int by_leaders(const Call& call, const Service& by, Team& team) {
 int by_pull(const Call& call, const Service& by, Team& team) {
   // What nonblocking calls need for that is made here, as they may not wait.
   const bool has_lanes = team.nodes.nodes == 1 && team.group.reach().rings;
-  if (team.taken.ready && !team.taken.apart && has_lanes) team::prepare_pull_lanes(team);
+  if (team.taken.now() == Team::Taken::Stage::ready && has_lanes) team::prepare_pull_lanes(team);
   return pull(call, by.choice, team);
 }
 

@@ -10,6 +10,7 @@
 #include "api/doors.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
+#include "api/pull_request.hpp"
 #include "api/refused.hpp"
 #include "api/requests.hpp"
 #include "memory/device_streams.hpp"
@@ -34,18 +35,22 @@ void await_turns_before_staging_goes() {
   });
 }
 
+PullRequest* pull_of(const State& request) {
+  return request.carrier() == run::Carrier::pull ? &static_cast<PullOp&>(*request.op).run : nullptr;
+}
+
 // That of the stream or, if this thread has none current, of the buffers.
 memory::DevicePlace place_for(const State& request, const memory::DeviceDriver& driver, void* stream) {
   const memory::DevicePlace place = memory::place_of_stream(driver, stream);
   const bool is_known = place.context != nullptr || place.device >= 0;
   if (is_known) return place;
-  if (const auto* pull = std::get_if<PullRequest>(&request.run)) return pull->place();
+  if (const PullRequest* const pull = pull_of(request)) return pull->place();
   return request.on_host == nullptr ? place : request.on_host->place();
 }
 
 // None: what carries it out can do so in a stream.
 Reason why_its_run_waits(const State& request, const memory::DevicePlace& place) {
-  if (const auto* pull = std::get_if<PullRequest>(&request.run)) return pull->why_not_in_stream(place);
+  if (const PullRequest* const pull = pull_of(request)) return pull->why_not_in_stream(place);
   if (request.staying_at) return Reason::received_on_device;
   if (request.on_host == nullptr) return Reason::none;
   if (!request.on_host->is_pinned()) return Reason::no_pinned_memory;
@@ -125,11 +130,11 @@ void go_without_stream(State& request) {
 
 // Before the others can see that it has come, and behind that. False if the driver refuses.
 bool bring(State& request, void* stream) {
-  if (auto* pull = std::get_if<PullRequest>(&request.run)) return pull->pack_in(stream);
+  if (PullRequest* const pull = pull_of(request)) return pull->pack_in(stream);
   return request.on_host == nullptr || request.on_host->fetch_in(stream);
 }
 bool copy(State& request, void* stream) {
-  auto* const pull = std::get_if<PullRequest>(&request.run);
+  PullRequest* const pull = pull_of(request);
   return pull == nullptr || pull->copy_in(stream, *request.turn->words, request.turn->last);
 }
 
@@ -244,9 +249,8 @@ int try_to_enqueue(const run::Call& call, void* stream) {
   prepare_turns(*made);
   if (record::on) record::by("quadrille");
   int error = make_enqueued(call, *team, *made);
-  if (record::on && error == MPI_SUCCESS) record::by(team->request_by);
-  const bool moves = !std::holds_alternative<std::monostate>(made->run);
-  if (error == MPI_SUCCESS && moves) error = carry_out_in_order(made, *made, driver, stream);
+  if (record::on && error == MPI_SUCCESS) record::by(to_string(team->request_by));
+  if (error == MPI_SUCCESS && made->op != nullptr) error = carry_out_in_order(made, *made, driver, stream);
   return told(*team, error, earlier);
 }
 

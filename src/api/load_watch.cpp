@@ -18,7 +18,7 @@ std::atomic<DlopenFunction*> next_dlopen{nullptr};
 [[gnu::noinline]] DlopenFunction* note_and_find(int mode) {
   if ((mode & RTLD_NOLOAD) == 0) {
     quadrille::memory::note_loading();
-    quadrille::forget_remembered();
+    quadrille::drop_cached_calls();
   }
   DlopenFunction* function = next_dlopen.load(std::memory_order_relaxed);
   if (function == nullptr) {

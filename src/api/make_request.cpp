@@ -4,12 +4,11 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
+#include "api/call_cache.hpp"
 #include "api/device_choice.hpp"
 #include "api/engines.hpp"
 #include "api/enqueue.hpp"
-#include "api/made_again.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/refused.hpp"
@@ -105,7 +104,7 @@ int make(Making& m) {
   if (refused) return *refused;
   if (const int error = keep_types(m); error != MPI_SUCCESS) return error;
   const int error = make_by_engine(m);
-  const bool passed = m.passes_on || std::holds_alternative<run::NativeRun>(m.made.run);
+  const bool passed = m.passes_on || m.made.carrier() == run::Carrier::mpi;
   if (!passed) ++m.team.counted.counters.served;
   return error;
 }
@@ -116,18 +115,6 @@ void give_tag_back(Making& m) {
   m.tag_taken = false;
 }
 
-// For who looks what came of a call (team::Team::request_by).
-const char* carrier_of(const Quadrille_Request_state::Run& by) {
-  if (std::holds_alternative<std::monostate>(by)) return "nothing";
-  if (std::holds_alternative<run::NativeRun>(by)) return "mpi";
-  if (std::holds_alternative<run::InboxRun>(by)) return "inbox";
-  if (std::holds_alternative<run::NodeCopiesRun>(by)) return "copies";
-  if (std::holds_alternative<run::LeadersRequest>(by)) return "leaders";
-  if (std::holds_alternative<PullRequest>(by)) return "pull";
-  const bool rings = std::holds_alternative<run::NodeDenseRun>(by) || std::holds_alternative<run::NodeNeighborRun>(by);
-  return rings ? "rings" : "messages";
-}
-
 }  // namespace
 
 int find_carrier(Making& m) {
@@ -136,9 +123,9 @@ int find_carrier(Making& m) {
   m.made.taken = m.is_drop_in();
   const int error = make(m);
   m.made.look_what_it_needs();
-  m.team.request_by = carrier_of(m.made.run);
+  m.team.request_by = m.made.carrier();
   if (m.passes_on) give_tag_back(m);
-  if (error == MPI_SUCCESS && m.may_come_again && !m.passes_on) remember_made(m.call, m.team, m.made);
+  if (error == MPI_SUCCESS && m.may_come_again && !m.passes_on) cache_request(m.call, m.team, m.made);
   return error;
 }
 
@@ -147,7 +134,7 @@ namespace {
 // The MPI may refuse what it is to carry out.
 int start_made(Making& m) {
   CountedAhead ahead;
-  const bool by_mpi = std::holds_alternative<run::NativeRun>(m.made.run);
+  const bool by_mpi = m.made.carrier() == run::Carrier::mpi;
   if (by_mpi) ahead.passed = m.team.counted.last_passed, ahead.team = &m.team;
   const int error = start(m.made);
   if (error != MPI_SUCCESS && by_mpi) raise_of_the_mpi(m.call.comm, error);
@@ -182,7 +169,7 @@ int make_and_start(const Call& call, bool persistent, Quadrille_Request* request
 
 // As one before. Nothing that it does can go wrong.
 bool starts_again(const Call& call, Quadrille_Request* request) {
-  State* const made = made_again(call, Door::explicit_api);
+  State* const made = request_by_cache(call, Door::explicit_api);
   if (made == nullptr) return false;
   *request = made;
   const Serving guard;
@@ -205,7 +192,7 @@ int make_guarded(const Call& call, bool persistent, Quadrille_Request* request) 
 // What carries it out, and what its starts will send. Without memory for that they are not written down.
 void tell_recorder(const Call& call, State& made) {
   Team* const team = team::team_of(call.comm);
-  const char* const by = team != nullptr ? team->request_by : "quadrille";
+  const char* const by = team != nullptr ? to_string(team->request_by) : "quadrille";
   record::by(by);
   if (!made.persistent) return;
   static_cast<void>(thrown_by([&] {

@@ -8,14 +8,20 @@
 #include <utility>
 
 #include "api/engines.hpp"
+#include "api/pull_request.hpp"
 #include "choose/select.hpp"
 #include "mpi/tags.hpp"
+#include "run/native_run.hpp"
+#include "run/node_copies_run.hpp"
+#include "run/padded_run.hpp"
 #include "team/apart.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 
 namespace quadrille::api {
 namespace {
+
+using run::Carrier;
 
 // Its communicator for messages. If there is none, a nonblocking call is the MPI's.
 bool has_messages(Making& m, int& error) {
@@ -29,51 +35,82 @@ bool has_messages(Making& m, int& error) {
   return false;
 }
 
+using run::OwnMemory;
+
+// `make(memory)` returns the run.
+template <class Make>
+int carry_by_messages(Making& m, const Make& make) {
+  using Run = decltype(make(std::declval<const run::RunMemory&>()));
+  m.made.op =
+      std::make_unique<run::OpOf<Carrier::messages, Run, OwnMemory>>([&](OwnMemory& own) { return make(own.all()); });
+  return MPI_SUCCESS;
+}
+
 int make_by(Making& m, const team::Prepared& on) {
   m.bring_to_host_or_stay();
   if (on.direct == nullptr) {
-    m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, on.moving, m.traffic(), m.made.memory());
-  } else {
-    m.made.run.emplace<run::PaddedRun>(m.call, on.schedule, *on.direct, m.traffic(), m.made.memory());
+    return carry_by_messages(m, [&](const run::RunMemory& memory) {
+      return run::BoundRun(m.call, *on.schedule, on.moving, m.traffic(), memory);
+    });
   }
-  return MPI_SUCCESS;
+  return carry_by_messages(m, [&](const run::RunMemory& memory) {
+    return run::PaddedRun(m.call, on.schedule, *on.direct, m.traffic(), memory);
+  });
 }
 
 // ---- Shared memory of its own ----
 
-// Rings for a call among `edges`; empty, on all ranks, if there are none. A nonblocking call takes those of its lane.
-std::span<run::PairRings> rings_for(Making& m, const run::NodeEdges& edges) {
+struct Rings {
+  bool are_there = false;
+  run::OwnRings own;               // of a persistent call
+  std::span<run::PairRings> lent;  // of the lane of a nonblocking one
+  std::span<run::PairRings> all() { return lent.empty() ? std::span(own.pairs) : lent; }
+};
+
+// Rings for a call among `edges`, or, on all ranks, none.
+Rings rings_for(Making& m, const run::NodeEdges& edges) {
   if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings) return {};
   if (m.persistent) {
     const std::size_t most = m.team.group.pairs.ring_bytes();
     auto own = team::own_rings(m.team, edges,
                                [&](const run::NeighborPair& pair) { return team::ring_bytes_for(m.call, pair, most); });
-    if (own) m.made.rings = std::move(*own);
-    return m.made.rings.pairs;
+    return own ? Rings{true, std::move(*own), {}} : Rings{};
   }
   team::Lanes& lanes = team::lanes_of(m.team);
   if (lanes.lanes.empty()) return {};
   m.made.take_turn(lanes);
-  return m.made.lane->rings.pairs;
+  return {true, {}, m.made.lane->rings.pairs};
+}
+
+// `make` as OpOf has it.
+template <class Op, class Make>
+Op& carry_by(Making& m, const Make& make) {
+  auto op = std::make_unique<Op>(make);
+  Op& made = *op;
+  m.made.op = std::move(op);
+  return made;
 }
 
 // Small blocks of a size that all ranks know. True if there is an inbox for them.
 bool by_inbox(Making& m, std::size_t bytes) {
   if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings || !is_sized(m.call.collective)) return false;
-  memory::Inbox* inbox = nullptr;
   if (m.persistent) {
     if (bytes > memory::most_slot_bytes) return false;
     auto own = team::own_inbox(m.team, bytes);
     if (!own) return false;
-    m.made.inbox = std::move(*own);
-    inbox = &m.made.inbox.inbox;
-  } else {
-    team::Lanes& lanes = team::lanes_of(m.team);
-    if (lanes.lanes.empty() || bytes > lanes.lanes.front().inbox.inbox.capacity()) return false;
-    m.made.take_turn(lanes);
-    inbox = &m.made.lane->inbox.inbox;
+    using Op = run::OpOf<Carrier::inbox, run::InboxRun, team::OwnInbox>;
+    m.made.inbox = &carry_by<Op>(m, [&](team::OwnInbox& here) {
+                      here = std::move(*own);
+                      return run::InboxRun(m.call, m.team.group, here.inbox);
+                    }).run;
+    return true;
   }
-  m.made.run.emplace<run::InboxRun>(m.call, m.team.group, *inbox);
+  team::Lanes& lanes = team::lanes_of(m.team);
+  if (lanes.lanes.empty() || bytes > lanes.lanes.front().inbox.inbox.capacity()) return false;
+  m.made.take_turn(lanes);
+  using Op = run::OpOf<Carrier::inbox, run::InboxRun>;
+  m.made.inbox =
+      &carry_by<Op>(m, [&](auto&) { return run::InboxRun(m.call, m.team.group, m.made.lane->inbox.inbox); }).run;
   return true;
 }
 
@@ -107,9 +144,12 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const ch
   if (in_node) {
     team::Lanes& lanes = team::lanes_of(m.team);
     const run::NodeEdges& edges = m.call.in_place ? lanes.without_own : lanes.with_own;
-    if (const std::span<run::PairRings> rings = rings_for(m, edges); !rings.empty()) {
+    if (Rings rings = rings_for(m, edges); !rings.all().empty()) {
       m.explain("rings", why);
-      m.made.run.emplace<run::NodeDenseRun>(m.call, edges, m.team.group, rings);
+      carry_by<run::OpOf<Carrier::rings, run::NodeDenseRun, Rings>>(m, [&](Rings& here) {
+        here = std::move(rings);
+        return run::NodeDenseRun(m.call, edges, m.team.group, here.all());
+      });
       return MPI_SUCCESS;
     }
   }
@@ -129,9 +169,9 @@ void explain_selected(const Making& m, const choose::Selection& selection) {
 
 int by_neighbor_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
   m.bring_to_host_or_stay();
-  m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, m.traffic(),
-                                    m.made.memory());
-  return MPI_SUCCESS;
+  return carry_by_messages(m, [&](const run::RunMemory& memory) {
+    return run::BoundRun(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, m.traffic(), memory);
+  });
 }
 
 // One message an edge: serves any request.
@@ -144,13 +184,13 @@ int by_direct_messages(Making& m, const Why& why) {
 int by_neighbor_rings(Making& m) {
   m.bring_to_host();
   const run::NodeEdges& edges = team::node_edges_of(m.team);
-  const std::span<run::PairRings> rings = rings_for(m, edges);
-  // A persistent call among no neighbours has no rings, and needs none.
-  const bool there = m.persistent ? m.made.rings.pairs.size() == edges.pairs.size() && m.made.rings.area.is_there()
-                                  : m.made.lane != nullptr;
-  if (!there) return by_direct_messages(m, {Reason::no_memory_for_rings});
+  Rings rings = rings_for(m, edges);  // of a persistent call among no neighbours none are needed
+  if (!rings.are_there) return by_direct_messages(m, {Reason::no_memory_for_rings});
   const BlockNumbers blocks = blocks_of(m.call, m.team);
-  m.made.run.emplace<run::NodeNeighborRun>(m.call, edges, blocks.send, blocks.recv, m.team.group, rings);
+  carry_by<run::OpOf<Carrier::rings, run::NodeNeighborRun, Rings>>(m, [&](Rings& here) {
+    here = std::move(rings);
+    return run::NodeNeighborRun(m.call, edges, blocks.send, blocks.recv, m.team.group, here.all());
+  });
   return MPI_SUCCESS;
 }
 
@@ -199,7 +239,7 @@ int make_native(Making& m, const Why& why) {
   if (m.made.on_host != nullptr && !m.persistent) m.made.fetch();
   pass(m.team, m.has_mistake ? Reason::argument : m.team.eligible ? why_chosen(m.team) : m.team.why_not);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
-  m.made.run.emplace<run::NativeRun>(m.call, blocks.send, blocks.recv, m.team.user);
+  carry_by<run::NativeOp>(m, [&](auto&) { return run::NativeRun(m.call, blocks.send, blocks.recv, m.team.user); });
   return MPI_SUCCESS;
 }
 
@@ -217,13 +257,10 @@ int make_apart(Making& m) {
                              team.taken.numbers.data()};
   m.explain(m.team.counted.explains ? choose::to_string(choice).c_str() : "",
             [] { return Why{Reason::no_memory_for_rings}; });
-  if (neighbors) {
-    m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, traffic,
-                                      m.made.memory());
-  } else {
-    m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, on.moving, traffic, m.made.memory());
-  }
-  return MPI_SUCCESS;
+  return carry_by_messages(m, [&](const run::RunMemory& memory) {
+    return neighbors ? run::BoundRun(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, traffic, memory)
+                     : run::BoundRun(m.call, *on.schedule, on.moving, traffic, memory);
+  });
 }
 
 int make_unselected(Making& m, Reason why) {
@@ -248,18 +285,10 @@ int make_in_node(Making& m, team::CachedSelection& selected) {
 
 namespace {
 
-// Control memory for a call that has its rings; null, on all ranks, if there is none left.
-memory::Pairs* pairs_for(Making& m) {
-  if (m.persistent) {
-    auto own = team::own_pairs(m.team);
-    if (!own) return nullptr;
-    m.made.pairs = std::move(*own);
-    return &m.made.pairs.pairs;
-  }
-  std::optional<team::OwnPairs>& of_lane = m.made.lane->pairs;
-  if (!of_lane) of_lane = team::own_pairs(m.team);
-  return of_lane ? &of_lane->pairs : nullptr;
-}
+struct CopyMemory {
+  Rings rings;
+  std::optional<team::OwnPairs> own;  // of a persistent call
+};
 
 // True if there is shared memory for it.
 bool by_copies(Making& m, const plan::Schedule& schedule) {
@@ -268,10 +297,16 @@ bool by_copies(Making& m, const plan::Schedule& schedule) {
   m.bring_to_host();
   team::Lanes& lanes = team::lanes_of(m.team);
   const run::NodeEdges& edges = m.call.in_place ? lanes.without_own : lanes.with_own;
-  const std::span<run::PairRings> rings = rings_for(m, edges);
-  memory::Pairs* const pairs = rings.empty() ? nullptr : pairs_for(m);
-  if (pairs == nullptr) return false;
-  m.made.run.emplace<run::NodeCopiesRun>(m.call, schedule, m.team.group, *pairs, edges, rings);
+  CopyMemory memory{rings_for(m, edges), {}};
+  if (memory.rings.all().empty()) return false;
+  std::optional<team::OwnPairs>& pairs = m.persistent ? memory.own : m.made.lane->pairs;
+  if (!pairs) pairs = team::own_pairs(m.team);
+  if (!pairs) return false;  // on all ranks
+  carry_by<run::OpOf<Carrier::copies, run::NodeCopiesRun, CopyMemory>>(m, [&](CopyMemory& here) {
+    here = std::move(memory);
+    memory::Pairs& on = here.own ? here.own->pairs : m.made.lane->pairs->pairs;
+    return run::NodeCopiesRun(m.call, schedule, m.team.group, on, edges, here.rings.all());
+  });
   return true;
 }
 
@@ -312,13 +347,13 @@ bool by_pull(Making& m, const choose::Choice& choice) {
   } else if (m.never_waits() ? !team::can_pull(lanes) : !team::prepare_pull_lanes(m.team)) {
     return false;
   }
-  const std::span<run::PairRings> rings = rings_for(m, edges);
-  if (rings.empty()) return false;
+  Rings rings = rings_for(m, edges);
+  if (rings.all().empty()) return false;
   if (!m.persistent) on.lane = &*m.made.lane->pull;
-  auto& made = m.made.run.emplace<PullRequest>(m.call, m.made, m.team, std::move(on), choice);
-  made.take_rings(edges, rings);
-  if (!m.persistent || made.prepare()) return true;
-  m.made.run.emplace<std::monostate>();
+  PullOp& made = carry_by<PullOp>(m, [&](auto&) { return PullRequest(m.call, m.made, m.team, std::move(on), choice); });
+  made.run.take_rings(edges, std::move(rings.own), rings.lent);
+  if (!m.persistent || made.run.prepare()) return true;
+  m.made.op.reset();
   return false;
 }
 
@@ -348,29 +383,34 @@ int make_pipeline(Making& m, team::CachedSelection& selected) {
 
 namespace {
 
+struct MemoryOfLeaders {
+  std::optional<team::OwnLeaders> own;  // of a persistent call
+  memory::Pool send, recv;
+};
+
 // True if there is memory for it. A persistent call has an area of its own, and a nonblocking one takes its turn on a
 // lane.
 bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
   m.bring_to_host();
   team::LeadersOnLane turn;
-  memory::Leaders* area = nullptr;
+  std::optional<team::OwnLeaders> own;
   if (m.persistent) {
-    const bool sized = is_sized(m.call.collective);
-    std::optional<team::OwnLeaders> own = team::own_leaders(m.team, on, sized ? bytes : SIZE_MAX);
+    own = team::own_leaders(m.team, on, is_sized(m.call.collective) ? bytes : SIZE_MAX);
     if (!own) return false;
-    m.made.leaders = std::move(*own);
-    area = &m.made.leaders.area.leaders;
-    turn.work = m.made.leaders.work.get();
   } else {
     turn = team::next_leaders_lane(m.team, on);
     if (turn.lane == nullptr) return false;
     m.made.queue = &turn.lane->queue;
-    area = &turn.lane->area.leaders;
   }
   const int rounds = m.tag;
   m.take_tag();
-  m.made.run.emplace<run::LeadersRequest>(m.call, *on.plan, *area, *turn.work, rounds, m.tag, m.team.group,
-                                          run::LeadersRooms{m.made.send, m.made.recv});
+  using Op = run::OpOf<Carrier::leaders, run::LeadersRequest, MemoryOfLeaders>;
+  carry_by<Op>(m, [&](MemoryOfLeaders& here) {
+    here.own = std::move(own);
+    memory::Leaders& area = here.own ? here.own->area.leaders : turn.lane->area.leaders;
+    run::LeadersWork& work = here.own ? *here.own->work : *turn.work;
+    return run::LeadersRequest(m.call, *on.plan, area, work, rounds, m.tag, m.team.group, {here.send, here.recv});
+  });
   return true;
 }
 

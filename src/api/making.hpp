@@ -42,7 +42,7 @@ struct Making {
   // to the MPI (api/taken.hpp). Our own ones wait in the first call on a communicator (docs/requests.md).
   bool never_waits() const { return is_drop_in() && !persistent; }
   // Some ranks may have put it off until nobody can call the MPI's function any more (team/apart.hpp).
-  bool must_serve() const { return never_waits() && team.taken.apart; }
+  bool must_serve() const { return never_waits() && team.taken.by_broadcast(); }
   run::Traffic traffic() const {
     return {team.group.messages().comm, team.group.messages().quiet, team.group.me, team.group.ranks, tag};
   }

@@ -32,10 +32,9 @@ std::size_t number_in(const choose::Choice& choice, const char* name) {
 // Says once for each way how calls are made; how() tells it, if they are so.
 template <class How>
 void tell(Collective collective, const choose::Choice& choice, team::Team& team, bool piped, How&& how) {
-  team.counted.piped = piped;
-  if (memory::device_driver() == nullptr) return;
-  bool& explained = piped ? team.counted.pipeline_explained : team.counted.no_pipeline_explained;
-  if (!team.counted.explains || std::exchange(explained, true)) return;
+  using team::DeviceWay;
+  team.counted.device_way = piped ? DeviceWay::pipelined : DeviceWay::not_pipelined;
+  if (memory::device_driver() == nullptr || !team::explains_now(team, team.counted.device_way)) return;
   team::explain(team, collective, 0, choose::to_string(choice), piped ? how() : Why{Reason::not_pipelined});
 }
 

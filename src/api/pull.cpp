@@ -1,7 +1,5 @@
 #include "api/pull.hpp"
 
-#include <utility>
-
 #include "api/enqueue.hpp"
 #include "api/serve.hpp"
 #include "memory/device.hpp"
@@ -10,9 +8,11 @@
 #include "team/config.hpp"
 
 namespace quadrille::api {
-void explain_pull(Collective collective, const std::string& choice, team::Team& team, bool pulled) {
-  bool& explained = pulled ? team.counted.pull_explained : team.counted.no_pull_explained;
-  if (!team.counted.explains || std::exchange(explained, true)) return;
+
+void note_pull(Collective collective, const std::string& choice, team::Team& team, bool pulled) {
+  using team::DeviceWay;
+  team.counted.device_way = pulled ? DeviceWay::pulled : DeviceWay::not_pulled;
+  if (memory::device_driver() == nullptr || !team::explains_now(team, team.counted.device_way)) return;
   team::explain(team, collective, 0, choice, {pulled ? Reason::pulled : Reason::not_pulled});
 }
 
@@ -26,9 +26,7 @@ int pull(const run::Call& call, const choose::Choice& choice, team::Team& team) 
   sweep_turns();  // what is pending no more does not keep it from opening memory
   run::DevicePull by_copies(call, team.group, {team.group.pairs, *team.group.sharing}, driver, ways_of_pull(choice));
   const bool pulled = by_copies.run();
-  team.counted.pulled = pulled;
-  if (driver != nullptr && team.counted.explains)
-    explain_pull(call.collective, choose::to_string(choice), team, pulled);
+  note_pull(call.collective, team.counted.explains ? choose::to_string(choice) : "", team, pulled);
   return pulled ? by_copies.error() : exchange_over_host(call, team);
 }
 

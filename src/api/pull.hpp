@@ -10,8 +10,8 @@
 
 namespace quadrille::api {
 
-// Says once what became of the calls of a communicator, where the user wants to know.
-void explain_pull(Collective collective, const std::string& choice, team::Team& team, bool pulled);
+// Notes what became of a call, and says it once a communicator where the user wants to know.
+void note_pull(Collective collective, const std::string& choice, team::Team& team, bool pulled);
 
 // How it is to be done, by the choice and the user's settings.
 run::PullWays ways_of_pull(const choose::Choice& choice);

@@ -24,7 +24,7 @@ PullRequest::PullRequest(const run::Call& call, Quadrille_Request_state& request
 
 bool PullRequest::prepare() {
   const bool can = pull_.prepare();
-  if (driver_ != nullptr) explain_pull(call_.call().collective, choice_, team_, can);
+  note_pull(call_.call().collective, choice_, team_, can);
   return can;
 }
 
@@ -58,8 +58,7 @@ int PullRequest::advance() {
   const memory::MustNotWait guard;
   if (phase_ == Phase::pulling) {
     if (!goes_on()) return MPI_SUCCESS;
-    team_.counted.pulled = pull_.pulled();
-    if (driver_ != nullptr) explain_pull(call_.call().collective, choice_, team_, pull_.pulled());
+    note_pull(call_.call().collective, choice_, team_, pull_.pulled());
     if (!pull_.pulled() && !pull_.was_in_streams()) return go_over_host();
     phase_ = Phase::over;
     return pull_.pulled() ? pull_.error() : MPI_ERR_OTHER;

@@ -10,12 +10,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "choose/registry.hpp"
 #include "memory/device_driver.hpp"
 #include "run/call.hpp"
 #include "run/device_pull.hpp"
 #include "run/node_dense_run.hpp"
+#include "run/op.hpp"
 #include "team/own_rings.hpp"
 
 struct Quadrille_Request_state;
@@ -39,7 +41,12 @@ class PullRequest {
   // Of a persistent one, right after it is made. Collective, and waits. False, on all ranks: it must not be started.
   bool prepare();
   // What it goes through instead; before the first start.
-  void take_rings(const run::NodeEdges& edges, std::span<run::PairRings> rings) { edges_ = &edges, rings_ = rings; }
+  // Rings of its own, or of its lane.
+  void take_rings(const run::NodeEdges& edges, run::OwnRings own, std::span<run::PairRings> lent) {
+    edges_ = &edges;
+    own_rings_ = std::move(own);
+    rings_ = lent.empty() ? std::span(own_rings_.pairs) : lent;
+  }
 
   // Neither waits, as long as it pulls. Both return an MPI error code.
   int start();
@@ -72,9 +79,12 @@ class PullRequest {
   run::DevicePull pull_;
   const std::string choice_;
   const run::NodeEdges* edges_ = nullptr;
+  run::OwnRings own_rings_;
   std::span<run::PairRings> rings_;
   std::optional<run::NodeDenseRun> instead_;
   Phase phase_ = Phase::over;
 };
+
+using PullOp = run::OpOf<run::Carrier::pull, PullRequest>;
 
 }  // namespace quadrille::api

@@ -34,7 +34,7 @@ void count(quadrille::team::Untaken::Counts& counts, quadrille::Reason why) {
 // What carries out the last request that was taken over.
 const char* carrier_on(MPI_Comm comm) {
   const quadrille::team::Team* const team = quadrille::team::find_team(comm);
-  return team != nullptr ? team->request_by : "quadrille";
+  return team != nullptr ? to_string(team->request_by) : "quadrille";
 }
 
 // Takes it over, or says no, and counts that. What then carries it out is written down.

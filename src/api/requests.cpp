@@ -7,11 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "api/call_cache.hpp"
 #include "api/enqueue.hpp"
-#include "api/made_again.hpp"
 #include "api/progress_thread.hpp"
 #include "api/serve.hpp"
 #include "api/taken.hpp"
+#include "run/native_run.hpp"
 #include "sys/sys.hpp"
 #include "sys/wait.hpp"
 #include "team/failed_copies.hpp"
@@ -26,56 +27,18 @@ using State = Quadrille_Request_state;
 
 // ---- One request ----
 
-State::Quadrille_Request_state() = default;
-
 // Begins what was started, or goes on with it.
 int State::step() {
   const bool begins = stage() == Stage::queued;
   set(Stage::running);
-  return std::visit(
-      [begins](auto& what) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(what)>, std::monostate>) {
-          return MPI_SUCCESS;
-        } else if constexpr (requires { what.advance(false); }) {
-          return begins ? what.start(false) : what.advance(false);
-        } else {
-          return begins ? what.start() : what.advance();
-        }
-      },
-      run);
-}
-
-bool State::is_run_done() const {
-  return std::visit(
-      [](const auto& what) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(what)>, std::monostate>) {
-          return true;
-        } else {
-          return what.done();
-        }
-      },
-      run);
-}
-
-bool State::calls_mpi() const {
-  return std::visit(
-      [](const auto& what) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(what)>, std::monostate>) {
-          return false;
-        } else if constexpr (requires { what.calls_mpi(); }) {
-          return what.calls_mpi();
-        } else {
-          return true;
-        }
-      },
-      run);
+  if (op == nullptr) return MPI_SUCCESS;
+  return begins ? op->start() : op->advance();
 }
 
 void State::look_what_it_needs() {
-  auto* const inbox_run = std::get_if<run::InboxRun>(&run);
-  const bool alone = inbox_run != nullptr && queue == nullptr && !taken && !api::has_progress_thread();
+  const bool alone = inbox != nullptr && queue == nullptr && !taken && !api::has_progress_thread();
   needs = alone ? Needs::asking : calls_mpi() ? Needs::mpi : Needs::memory;
-  short_way = alone && persistent && !calls_mpi() && on_host == nullptr ? inbox_run : nullptr;
+  short_way = alone && persistent && !calls_mpi() && on_host == nullptr ? inbox : nullptr;
 }
 
 void State::tell_failed_fetch() {
@@ -167,7 +130,7 @@ bool State::moves(run::With with) {
   const int thrown = quadrille::thrown_by([&] { now = step(); });
   if (error == MPI_SUCCESS) error = thrown != MPI_SUCCESS ? thrown : now;
   // What has thrown is in the middle of something, and nothing goes on any more.
-  const bool over = thrown != MPI_SUCCESS || is_run_done();
+  const bool over = thrown != MPI_SUCCESS || op == nullptr || op->done();
   if (!over) return false;
   if (queue != nullptr) queue->pop_front();
   if (!in_stream) error = with_failed_copies(on_host != nullptr && with == run::With::mpi);
@@ -199,8 +162,9 @@ constexpr int turns_before_yield = 4000, turns_if_crowded = 1;
 
 // Raises an error of the request's communicator or, when that is gone, of MPI_COMM_WORLD.
 int raise(const State& request, int error) {
-  const auto* const native = std::get_if<run::NativeRun>(&request.run);
-  if (native != nullptr && native->has_raised() && error != MPI_ERR_REQUEST) return error;
+  const bool is_of_the_mpi = request.carrier() == run::Carrier::mpi;
+  if (is_of_the_mpi && static_cast<const run::NativeOp&>(*request.op).run.has_raised() && error != MPI_ERR_REQUEST)
+    return error;
   const MPI_Comm comm = request.team ? request.team->user : mpi().comm_world;
   return api::raise(comm == mpi().comm_null ? mpi().comm_world : comm, error);
 }

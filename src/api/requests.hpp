@@ -1,7 +1,7 @@
-// Requests: calls that are started and completed apart, nonblocking and persistent ones. A request keeps its bound run
-// and its memory. Its messages have a tag of their own; inside a node a persistent one has rings of its own, and a
-// nonblocking one takes its turn on a lane (team/own_rings.hpp). So ranks may start persistent requests in different
-// orders, and a request's starts do not meet those of another.
+// Requests: calls that are started and completed apart, nonblocking and persistent ones. A request keeps its operation.
+// Its messages have a tag of their own; inside a node a persistent one has rings of its own, and a nonblocking one
+// takes its turn on a lane (team/own_rings.hpp). So ranks may start persistent requests in different orders, and a
+// request's starts do not meet those of another.
 #pragma once
 
 #include <atomic>
@@ -9,51 +9,30 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <variant>
 
 #include "api/on_host.hpp"
-#include "api/pull_request.hpp"
 #include "api/stream_turn.hpp"
 #include "quadrille.h"
-#include "run/bound_run.hpp"
 #include "run/call.hpp"
 #include "run/inbox_run.hpp"
 #include "run/kept_types.hpp"
-#include "run/leaders.hpp"
-#include "run/native_run.hpp"
-#include "run/node_copies_run.hpp"
-#include "run/node_dense_run.hpp"
-#include "run/node_neighbors.hpp"
-#include "run/padded_run.hpp"
+#include "run/op.hpp"
 #include "run/under_way.hpp"
-#include "team/leaders.hpp"
 #include "team/own_rings.hpp"
 #include "team/record_starts.hpp"
 #include "team/team.hpp"
 
 struct Quadrille_Request_state final : quadrille::run::Pending {
-  // What carries the call out. Nothing: no data move.
-  using Run =
-      std::variant<std::monostate, quadrille::run::NativeRun, quadrille::run::BoundRun, quadrille::run::PaddedRun,
-                   quadrille::run::NodeNeighborRun, quadrille::run::NodeDenseRun, quadrille::run::InboxRun,
-                   quadrille::run::NodeCopiesRun, quadrille::run::LeadersRequest, quadrille::api::PullRequest>;
-
   quadrille::team::KeptTeam team;  // first: all else is gone before it
   quadrille::run::KeptTypes types;
-  quadrille::run::SureRoom sure;
-  quadrille::memory::Pool send, recv;
-  quadrille::run::CarriedMemory carried;
-  quadrille::run::OwnRings rings;
-  quadrille::team::OwnInbox inbox;
-  quadrille::team::OwnPairs pairs;
-  quadrille::team::OwnLeaders leaders;
   quadrille::team::Lane* lane = nullptr;  // of a nonblocking call, until it is complete
   std::deque<const quadrille::run::Pending*>* queue =
       nullptr;                                        // in which it takes its turn there, or on a lane of leaders
   std::unique_ptr<quadrille::api::OnHost> on_host;    // if the program has loaded a driver of a device
   std::unique_ptr<quadrille::api::StreamTurn> turn;   // in a stream of a device, if it ever had one
   std::unique_ptr<quadrille::record::Sent> recorded;  // of a persistent one of our names, if calls are recorded
-  Run run;
+  std::unique_ptr<quadrille::run::Op> op;             // carries the call out; null: no data move
+  quadrille::run::InboxRun* inbox = nullptr;          // that of `op`, if an inbox carries the call
   bool persistent = false;
   // Where the last start is. From `complete` on a request may be started again or freed.
   enum class Stage : std::uint8_t {
@@ -89,10 +68,6 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   std::uint64_t starts = 0;
   int error = MPI_SUCCESS;
 
-  // Not the compiler's own: before that one make_unique() would fill all of it with zeros, three kilobytes for each
-  // call.
-  Quadrille_Request_state();
-
   bool is_complete() const { return stage_.load(std::memory_order_acquire) >= Stage::complete; }
   // From a start until the program was told that it is complete. A start in a stream tells the stream alone.
   bool is_active() const { return stage() != Stage::idle && !in_stream; }
@@ -126,6 +101,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   void begin_fetch(bool settled);
   // True when it is done, or nothing was begun.
   bool has_fetched();
+  quadrille::run::Carrier carrier() const { return op != nullptr ? op->carrier : quadrille::run::Carrier::nothing; }
   // On the next lane.
   void take_turn(quadrille::team::Lanes& lanes) {
     lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
@@ -145,20 +121,17 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
     if (queue != nullptr) queue->push_back(this);
   }
 
-  quadrille::run::RunMemory memory() { return {sure, send, recv, carried}; }
-
  private:
   Stage stage() const { return stage_.load(std::memory_order_relaxed); }
   void set(Stage stage) { stage_.store(stage, std::memory_order_relaxed); }
   int step();
-  bool calls_mpi() const;
+  bool calls_mpi() const { return op != nullptr && op->calls_mpi(); }
   void begin_fetch_if_needed();
   void tell_failed_fetch();
   bool moves(quadrille::run::With with);
   void begin_finish();
   // What a start's error becomes at its end.
   int with_failed_copies(bool may_look) const;
-  bool is_run_done() const;
   // That all has moved. True if nothing is left to be done.
   bool tell(quadrille::run::With with);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/again.hpp"
 #include "api/calibrate.hpp"
+#include "api/call_cache.hpp"
 #include "api/choose_by_load.hpp"
 #include "api/device_choice.hpp"
 #include "api/engines.hpp"
@@ -222,9 +222,8 @@ namespace {
 // False if a dense call goes to the MPI whatever would be selected.
 bool admit_dense(const Call& call, team::Team& team, Door door, CountedAhead& ahead) {
   if (!team.eligible) {
-    if (team.counted.explains && !std::exchange(team.counted.explained, true))
-      explain_passed(team, call, {team.why_not});
-    remember_passed(call, team, team.why_not, true);
+    if (team::explains_now(team, team::DeviceWay::none)) explain_passed(team, call, {team.why_not});
+    cache_forwarded(call, team, team.why_not, true);
     return pass(team, team.why_not);
   }
   if (make_ready(team, door, ahead)) {
@@ -261,7 +260,7 @@ bool keeps_the_mpi(const Call& call, team::Team& team, CountedAhead& ahead) {
   int* const* const kept = &team.asked.kept[static_cast<std::size_t>(call.collective)];
   if (wants_to_be_ready(team) || !is_kept(*kept)) return false;
   ahead.note(**kept, 1);
-  remember_passed(call, team, why_chosen(team), false, kept);
+  cache_forwarded(call, team, why_chosen(team), false, kept);
   return true;
 }
 
@@ -270,7 +269,7 @@ bool pass_as_chosen(const Call& call, team::CachedSelection& cached, team::Team&
   int*& kept = team.asked.kept[static_cast<std::size_t>(call.collective)];
   kept = kept_after(call, cached, team);
   if (kept != nullptr || is_settled(call, cached, team))
-    remember_passed(call, team, why_chosen(team), false, kept != nullptr ? &kept : nullptr);
+    cache_forwarded(call, team, why_chosen(team), false, kept != nullptr ? &kept : nullptr);
   return pass(team, why_chosen(team));
 }
 
@@ -325,7 +324,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
     return pass(team, Reason::no_memory_for_leaders);
   }
   // What nonblocking calls by leaders need is made here, as they may not wait.
-  if (engine.engine == choose::Engine::leaders && attempt.choice == nullptr && team.taken.ready)
+  if (engine.engine == choose::Engine::leaders && attempt.choice == nullptr && team.taken.ready())
     team::prepare_lanes(team, call.collective, choice);
   team::explain(team, call.collective, cached);
   if (engine.run == nullptr) {
@@ -338,14 +337,14 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   if (record::on) record::by(choice);
   error = run_by(engine, call, {choice, on}, team, cached);
   end_attempt(attempt);
-  if (error == MPI_SUCCESS) remember(call, engine.engine, is_settled(call, cached, team), team);
+  if (error == MPI_SUCCESS) cache_served(call, engine.engine, is_settled(call, cached, team), team);
   return true;
 }
 
 // What the MPI refuses it is to report. No rank waits in such a call.
 bool pass_refused(const Call& call, team::Team& team, Door door, CountedAhead& ahead) {
   // An MPI that takes it after all is one that the other ranks are in, too.
-  ahead.early = team.eligible && !team.taken.is_coming.load(std::memory_order_acquire) && comes_early(team, door);
+  ahead.early = team.eligible && !team.taken.in_flight() && comes_early(team, door);
   const Reason why = is_neighbor(call.collective) ? why_no_neighbors(team) : Reason::none;
   explain_passed(team, call, {why == Reason::none ? Reason::argument : why});
   return pass(team, why == Reason::none || team.eligible ? Reason::argument : team.why_not);

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "api/call_cache.hpp"
 #include "api/coming.hpp"
 #include "api/enqueue.hpp"
-#include "api/made_again.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/requests.hpp"
@@ -17,6 +17,7 @@
 #include "mpi/errors.hpp"
 #include "mpi/generation.hpp"
 #include "mpi/progress_hook.hpp"
+#include "run/native_run.hpp"
 #include "team/apart.hpp"
 #include "team/ask.hpp"
 #include "team/config.hpp"
@@ -25,6 +26,7 @@
 namespace quadrille::api {
 namespace {
 
+using Stage = team::Team::Taken::Stage;
 using State = Quadrille_Request_state;
 using team::Team;
 
@@ -183,28 +185,30 @@ int make_and_start(State* made, MPI_Request* request) {
 bool may_take(Team& team, bool persistent) {
   if (persistent) team::await_told(team);
   if (persistent && team.eligible) get_ready_to_take(team);
-  return team.taken.ready;
+  return team.taken.ready();
 }
 
 void want_to_be_ready(Team& team) {
-  if (!team.eligible || team.taken.asked || std::exchange(team.taken.wanted, true)) return;
+  if (!team.eligible || team.taken.now() != Stage::none) return;
+  team.taken.stage = Stage::wanted;
   if (team::may_be_told(team)) return begin_to_tell(team);
   some_wanted.store(true, std::memory_order_relaxed);
-  forget_remembered();  // no blocking call on it takes the short way
+  drop_cached_calls();  // no blocking call on it takes the short way
 }
 
 // Of a communicator that is not ready for such calls.
 Reason why_not_ready(const Team& team, bool persistent) {
   if (!team.eligible) return team.why_not;
-  if (team.taken.is_coming) return Reason::not_prepared;
-  if (team.taken.asked && !progress_is_sure()) return Reason::lacks_progress;
-  return team.taken.asked || persistent ? Reason::no_memory : Reason::not_prepared;
+  if (team.taken.in_flight()) return Reason::not_prepared;
+  const bool was_asked = team.taken.now() >= Stage::unavailable;
+  if (was_asked && !progress_is_sure()) return Reason::lacks_progress;
+  return was_asked || persistent ? Reason::no_memory : Reason::not_prepared;
 }
 
 void explain_not_taken(Team& team, const run::Call& call, bool persistent) {
   if (!team.counted.explains) return;
-  const bool is_coming = team.eligible && team.taken.is_coming;
-  const Reason why = is_coming ? Reason::broadcast_in_flight : why_not_ready(team, persistent);
+  const bool in_flight = team.eligible && team.taken.in_flight();
+  const Reason why = in_flight ? Reason::broadcast_in_flight : why_not_ready(team, persistent);
   team::explain(team, call.collective, 0, "mpi",
                 {.reason = persistent ? Reason::persistent : Reason::nonblocking, .then = {{why}}});
 }
@@ -226,7 +230,7 @@ bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int&
 bool takes_again(const run::Call& call, MPI_Request* request, int& error) {
   const Serving guard;
   delete_ended();
-  State* const made = made_again(call, Door::drop_in);
+  State* const made = request_by_cache(call, Door::drop_in);
   if (made == nullptr) return false;
   error = make_and_start(made, request);
   if (error != MPI_SUCCESS) raise(call.comm, error);
@@ -250,12 +254,11 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   prepare_progress();
   prepare_end();
   delete_ended();
-  const bool may_want = team->eligible && !team->taken.asked && !team->taken.wanted;
-  ahead.wants = !persistent && !team->taken.ready && (may_want || team->counted.explains);
+  const bool may_want = team->eligible && team->taken.now() == Stage::none;
+  ahead.wants = !persistent && !team->taken.ready() && (may_want || team->counted.explains);
   const bool may_serve = team->eligible || is_neighbor(call.collective);
   if (may_serve && is_refused(call, *team)) return false;
-  if (!persistent && team->taken.awaits_told.load(std::memory_order_acquire))
-    return start_put_off(*team, call, request, error);
+  if (!persistent && team->taken.now() == Stage::awaiting) return start_put_off(*team, call, request, error);
   if (!may_take(*team, persistent)) {
     ahead.why = why_not_ready(*team, persistent);
     if (persistent) explain_not_taken(*team, call, true);
@@ -349,7 +352,8 @@ int hand_in(ByHost made, MPI_Comm comm, MPI_Request native, int error, MPI_Reque
   if (error != MPI_SUCCESS) return error;
   const Serving guard;
   const int thrown = thrown_by([&] {
-    made->run.emplace<run::NativeRun>(native, made->persistent, made->team->user);
+    made->op = std::make_unique<run::NativeOp>(
+        [&](auto&) { return run::NativeRun(native, made->persistent, made->team->user); });
     made->look_what_it_needs();
     error = make_and_start(made.release(), request);
   });
@@ -368,9 +372,10 @@ void tell_the_mpi(State& request) {
 }
 
 void get_ready_to_take(Team& team) {
-  if (std::exchange(team.taken.asked, true)) return;
+  if (team.taken.now() >= Stage::unavailable) return;
+  team.taken.stage = Stage::unavailable;
   prepare_progress();
-  team.taken.ready = make_ready_to_take(team);
+  if (make_ready_to_take(team)) team.taken.stage = Stage::ready;
 }
 
 void get_world_ready_to_take() {
@@ -378,7 +383,7 @@ void get_world_ready_to_take() {
   if (team == nullptr || !team->ready) return;
   get_ready_to_take(*team);
   // For messages of communicators whose ranks may not wait to make one.
-  if (team->taken.ready) team::prepare_messages(*team);
+  if (team->taken.ready()) team::prepare_messages(*team);
 }
 
 int get_ready_in_a_barrier(MPI_Comm comm) {

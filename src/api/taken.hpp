@@ -52,7 +52,7 @@ void get_ready_to_take(team::Team& team);
 void get_world_ready_to_take();
 // After a nonblocking call that all ranks forwarded for want of what it needs: that is to be made, or is begun.
 void want_to_be_ready(const run::Call& call);
-inline bool wants_to_be_ready(const team::Team& team) { return team.taken.wanted && !team.taken.asked; }
+inline bool wants_to_be_ready(const team::Team& team) { return team.taken.now() == team::Team::Taken::Stage::wanted; }
 // In a call of the MPI out of which no rank comes before all are in it: if `comm` wants it. The call is made in spite
 // of an error.
 inline std::atomic<bool> some_wanted = false;

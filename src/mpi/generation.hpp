@@ -10,7 +10,7 @@ namespace quadrille {
 // may give to another one, or calls are served by other algorithms from now on.
 inline std::atomic<std::uint64_t> generation{1};
 
-inline std::uint64_t generation_now() { return generation.load(std::memory_order_acquire); }
-inline void forget_remembered() { generation.fetch_add(1, std::memory_order_acq_rel); }
+inline std::uint64_t cache_generation() { return generation.load(std::memory_order_acquire); }
+inline void drop_cached_calls() { generation.fetch_add(1, std::memory_order_acq_rel); }
 
 }  // namespace quadrille

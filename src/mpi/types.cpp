@@ -100,7 +100,7 @@ TypeInfo examine(MPI_Datatype type, std::vector<TypeRun>& runs) {
 }
 
 int forget_info(MPI_Datatype, int, void* value, void*) {
-  forget_remembered();
+  drop_cached_calls();
   delete static_cast<Remembered*>(value);
   return MPI_SUCCESS;
 }
@@ -255,7 +255,7 @@ std::optional<std::size_t> size_if_committed(MPI_Datatype type) {
   static thread_local Seen seen[places];
   const auto handle = static_cast<std::uint64_t>((std::uintptr_t)type);  // int or pointer
   Seen& place = seen[handle * 0x9e3779b97f4a7c15ULL >> 60];
-  const std::uint64_t now = generation_now();
+  const std::uint64_t now = cache_generation();
   if (place.generation == now && place.type == type) return place.size;
   const TypeInfo info = type_info(type);
   if (!info.committed) return std::nullopt;

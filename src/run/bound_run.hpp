@@ -68,6 +68,14 @@ struct RunMemory {
   void trim() { sure.trim(), send.trim(), recv.trim(), carried.trim(); }
 };
 
+// That of one request.
+struct OwnMemory {
+  SureRoom sure;
+  memory::Pool send, recv;
+  CarriedMemory carried;
+  RunMemory all() { return {sure, send, recv, carried}; }
+};
+
 // A rank that finds no memory does not leave the others alone. Where all ranks know how much is needed, they ask each
 // other, and all return MPI_ERR_NO_MEM. Else a rank takes part without what it cannot keep, and returns that error
 // alone, or together with the ranks whose blocks it should have forwarded.

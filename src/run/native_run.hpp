@@ -7,6 +7,7 @@
 
 #include "collective/arguments.hpp"
 #include "run/call.hpp"
+#include "run/op.hpp"
 
 namespace quadrille::run {
 
@@ -46,6 +47,8 @@ class NativeRun {
   enum class Made { by_start, before, to_be_started } made_ = Made::by_start;
   bool under_way_ = false, has_raised_ = false;
 };
+
+using NativeOp = OpOf<Carrier::mpi, NativeRun>;
 
 // Has the MPI a blocking function that takes the call, as it is or with larger elements? Else what stands in for it is
 // not to be timed as the MPI's.

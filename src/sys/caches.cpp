@@ -3,16 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "sys/sys.hpp"
 
 namespace quadrille::sys {
 namespace {
-
-constexpr int most_caches = 16;  // of a processor
 
 std::string first_word(const std::string& file) {
   std::ifstream stream(file);
@@ -47,23 +48,36 @@ int name_of_level(int level) {
   return -1;
 }
 
-// The folder of the data or unified cache of a level; one that does not exist if there is no such cache.
-std::string cache_folder(const std::string& caches, int level) {
-  for (int index = 0; index < most_caches; ++index) {
-    std::string cache = caches + "/index" + std::to_string(index);
-    if (first_word(cache + "/level") != std::to_string(level)) continue;
-    if (first_word(cache + "/type") != "Instruction") return cache;
+struct Cache {
+  int level = 0;
+  std::size_t bytes = 0;  // 0: unknown
+  std::string sharers;
+};
+
+// The data and unified caches of a processor. They are numbered without gaps.
+std::vector<Cache> caches_in(const std::string& folder) {
+  std::vector<Cache> caches;
+  for (int index = 0;; ++index) {
+    const std::string cache = folder + "/index" + std::to_string(index);
+    const std::string level = first_word(cache + "/level");
+    if (level.empty()) return caches;
+    if (first_word(cache + "/type") == "Instruction") continue;
+    caches.push_back(
+        {std::atoi(level.c_str()), size_in_bytes(first_word(cache + "/size")), first_word(cache + "/shared_cpu_list")});
   }
-  return caches + "/none";
 }
 
-// The highest level whose size is known; 0 if none is.
-int last_level_in(const std::string& caches) {
-  int last = 0;
-  for (int level = 1; level <= 4; ++level) {
-    if (cache_bytes_in(caches, level) > 0) last = level;
+// The processors that a folder like /sys/devices/system/cpu has. A machine has few of those that a set can hold, and
+// each look at one that is not there takes a system call.
+std::vector<int> processors_in(const std::string& folder) {
+  std::vector<int> processors;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_one = name.starts_with("cpu") && name.find_first_not_of("0123456789", 3) == std::string::npos;
+    if (is_one && name.size() > 3 && name.size() < 9) processors.push_back(std::atoi(name.c_str() + 3));
   }
-  return last;
+  return processors;
 }
 
 bool contains(const ProcessorSet& set, int processor) {
@@ -73,7 +87,10 @@ bool contains(const ProcessorSet& set, int processor) {
 }  // namespace
 
 std::size_t cache_bytes_in(const std::string& folder, int level) {
-  return size_in_bytes(first_word(cache_folder(folder, level) + "/size"));
+  for (const Cache& cache : caches_in(folder)) {
+    if (cache.level == level) return cache.bytes;
+  }
+  return 0;
 }
 
 ProcessorSet every_processor() {
@@ -85,13 +102,13 @@ ProcessorSet every_processor() {
 std::size_t last_cache_bytes_in(const std::string& folder, const ProcessorSet& set) {
   std::set<std::string> counted;
   std::size_t bytes = 0;
-  for (int processor = 0; processor < max_processors; ++processor) {
-    if (!contains(set, processor)) continue;
-    const std::string caches = folder + "/cpu" + std::to_string(processor) + "/cache";
-    const int level = last_level_in(caches);
-    if (level == 0) continue;
-    const std::string sharers = first_word(cache_folder(caches, level) + "/shared_cpu_list");
-    if (counted.insert(sharers).second) bytes += cache_bytes_in(caches, level);
+  for (const int processor : processors_in(folder)) {
+    if (processor >= max_processors || !contains(set, processor)) continue;
+    Cache last;
+    for (const Cache& cache : caches_in(folder + "/cpu" + std::to_string(processor) + "/cache")) {
+      if (cache.level > last.level && cache.bytes > 0) last = cache;
+    }
+    if (last.level > 0 && counted.insert(last.sharers).second) bytes += last.bytes;
   }
   return bytes;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <optional>
 
 #include "mpi/mpi.hpp"
 #include "mpi/tags.hpp"
@@ -70,7 +71,6 @@ void go_through(Team& team, Telling& telling) {
     team.taken.numbers = ranks_in_world(team.user);
     team.taken.first_tag = first_tag;
   }
-  team.taken.ready = true;
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ bool may_be_told(Team& team) {
     return false;
   if (!settings.nodes.empty() || tags_of_process().count < enough_tags) return false;
   const Team* const all = team_of(mpi().comm_world);
-  if (all == nullptr || !all->taken.ready || all->lanes == nullptr || all->lanes->lanes.empty()) return false;
+  if (all == nullptr || !all->taken.ready() || all->lanes == nullptr || all->lanes->lanes.empty()) return false;
   if (all->group.messages().comm == mpi().comm_null || all == &team) return false;
   return shares_a_node(team);
 }
@@ -99,7 +99,7 @@ void learn_apart(Team& team, std::span<const std::byte> told) {
 void await_told(Team& team) {
   constexpr int turns_before_yield = 100;
   run::UnderWay& under_way = run::UnderWay::here();
-  for (int turn = 0; team.taken.is_coming.load(std::memory_order_acquire); ++turn) {
+  for (int turn = 0; team.taken.in_flight(); ++turn) {
     {
       const run::UnderWay::Held held(under_way);
       under_way.advance();
@@ -112,7 +112,10 @@ void end_told(Team& team) {
 #if defined(QUADRILLE_ABI_OPENMPI)
   await_told(team);
 #else
-  if (team.taken.is_coming.load(std::memory_order_acquire)) team.taken.arrive(team);
+  if (!team.taken.in_flight()) return;
+  std::optional<run::UnderWay::Held> held;
+  if (!run::UnderWay::is_held_here()) held.emplace(run::UnderWay::here());
+  if (team.taken.coming != nullptr) team.taken.coming->arrive();
 #endif
 }
 

@@ -10,7 +10,7 @@ namespace quadrille::team {
 
 void lose(Team& team) {
   team.lost = true;
-  forget_remembered();  // no call goes the short way
+  drop_cached_calls();  // no call goes the short way
   throw std::runtime_error("the MPI failed in a collective of Quadrille");
 }
 

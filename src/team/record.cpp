@@ -73,7 +73,7 @@ Known& place_of(const Key& key) {
 bool is_for(const Known& last, const Key& key) {
   return last.entry != nullptr && last.comm == key.comm && last.site == key.site && last.collective == key.collective &&
          last.form == key.form && last.count == key.count && last.type == key.type &&
-         last.generation == generation_now();
+         last.generation == cache_generation();
 }
 
 Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
@@ -84,7 +84,7 @@ Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   Known& last = place_of(key);
   if (is_for(last, key)) return last;
   own.note_new();
-  const std::uint64_t generation = generation_now();
+  const std::uint64_t generation = cache_generation();
   Tables& tables = Tables::here();
   CommunicatorHere* const communicator = tables.communicator_of(call.comm);
   const std::size_t size = side.types == nullptr ? type_info(side.type).size : 0;

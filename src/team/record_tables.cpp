@@ -92,7 +92,7 @@ int Tables::keyval() {
 }
 
 int Tables::forget(MPI_Comm, int, void* value, void*) {
-  forget_remembered();
+  drop_cached_calls();
   auto* const communicator = static_cast<CommunicatorHere*>(value);
   if (communicator->number >= 0) here().is_there_[communicator->number] = false;
   *communicator->there = mpi().comm_null;

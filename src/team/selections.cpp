@@ -161,7 +161,7 @@ bool let_try(Team& team, bool tries) { return std::exchange(team.change_agreed()
 void forget_selections(Team& team) {
   for (Selections& selections : team.chosen.selections) selections.forget();
   std::fill(std::begin(team.asked.kept), std::end(team.asked.kept), nullptr);
-  forget_remembered();
+  drop_cached_calls();
 }
 
 }  // namespace quadrille::team

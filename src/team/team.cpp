@@ -99,7 +99,7 @@ void free_after(Team* team, Change change) {
 
 int forget_team(MPI_Comm, int, void* value, void*) {
   auto* team = static_cast<Team*>(value);
-  forget_remembered();
+  drop_cached_calls();
   return thrown_by([team] {
     end_told(*team);
     free_after(team, [team] {
@@ -169,7 +169,7 @@ int at_finalize(MPI_Comm, int, void*, void*) {
   static_cast<void>(thrown_by([&] {
     if (all_explain || (config().explain && rank == 0)) print_summary(rank);
   }));
-  forget_remembered();
+  drop_cached_calls();
   return thrown_by([] {
     for (Team* team : teams().all) release(*team);
     forget_world();
@@ -331,7 +331,7 @@ bool is_there(const Team& team, MPI_Comm comm) {
 
 Team* team_after(MPI_Comm comm, int calls, bool& early) {
   early = false;
-  const std::uint64_t now = generation_now();
+  const std::uint64_t now = cache_generation();
   if (last_team.team != nullptr && last_team.comm == comm && last_team.generation == now) {
     return last_team.team;
   }

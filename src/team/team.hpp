@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "mpi/mpi.hpp"
 #include "plan/problem.hpp"
 #include "run/group.hpp"
+#include "run/op.hpp"
 #include "run/under_way.hpp"
 #include "team/selections.hpp"
 #include "team/tally.hpp"
@@ -36,6 +38,13 @@ struct Lanes;      // these two: team/own_rings.hpp
 struct OwnChunks;
 struct CachedLeaders;  // these two: team/leaders.hpp
 struct LeadersMemory;
+
+// A broadcast in flight.
+class Arrival : public run::Pending {
+ public:
+  // It has arrived, as the MPI says elsewhere. Where the lock of run::UnderWay is held.
+  virtual void arrive() = 0;
+};
 
 struct CachedPlan {
   plan::Build build;  // both null: the direct exchange of the neighbours
@@ -94,14 +103,14 @@ struct Asked {
   int* kept[collective_count] = {};
 };
 
+// How the last call by an algorithm for data of devices was carried out: as its name says, or over the host as a whole.
+enum class DeviceWay : std::uint8_t { none, pulled, not_pulled, pipelined, not_pipelined };
+
 // What the user may want to know. Counted by api/, told by team/.
 struct Counted {
-  bool explains = false;                                           // the user wants to know
-  bool explained = false;                                          // that it is not eligible
-  bool pull_explained = false, no_pull_explained = false;          // api/pull.hpp
-  bool pulled = false;                                             // ipc-pull itself served its last call
-  bool pipeline_explained = false, no_pipeline_explained = false;  // api/pipeline.cpp
-  bool piped = false;  // pipelined-copy-to-cpu itself served its last call, in chunks
+  bool explains = false;          // the user wants to know
+  std::set<DeviceWay> explained;  // none: that it is not eligible
+  DeviceWay device_way = DeviceWay::none;
   Counters counters;
   std::uint64_t* last_passed = nullptr;  // that of `counters` which counted the last forwarded call
   Tally tally;                           // where the user wants to know
@@ -132,24 +141,37 @@ struct Team {
   std::vector<std::shared_ptr<LeadersMemory>> leaders;  // for each size of groups
   std::atomic<int> enqueue_error = 0;  // the first of calls that streams of a device ordered: an MPI error code
   bool lost = false;                   // this rank does not know what the others go by: team/ask.hpp
-  // Of MPI's nonblocking calls, which may not wait: api/taken.hpp.
+  // What MPI's nonblocking calls need, which may not wait (api/taken.hpp).
   struct Taken {
-    bool wanted = false;                // some went to the MPI for want of what they need
-    bool asked = false, ready = false;  // that was made, or could not be
-    // The broadcast by rank 0 (team/apart.hpp). `apart`: all ranks have started it, at the same call, and forward no
-    // nonblocking call after that. `is_coming`: it is in flight, and `coming` (under the lock of run::UnderWay) makes
-    // progress on it. `awaits_told`: this rank has not received it yet.
-    bool apart = false;
-    std::shared_ptr<run::Pending> coming;
-    std::atomic<bool> is_coming = false, awaits_told = false;
-    void (*arrive)(Team&) = nullptr;  // it has arrived
+    enum class Stage : std::uint8_t {
+      none,         // no call has needed it
+      wanted,       // some were forwarded for want of it
+      unavailable,  // it cannot be made, or is being made
+      ready,        // made where all ranks wait
+      // By a broadcast of rank 0 (team/apart.hpp). All ranks start it at the same call, and forward no nonblocking call
+      // after that.
+      broadcasting,  // in flight; this is rank 0, which has it
+      awaiting,      // in flight; this rank has not received it yet
+      received,
+    };
+    std::atomic<Stage> stage = Stage::none;
+    Stage now() const { return stage.load(std::memory_order_acquire); }
+    bool ready() const {
+      const Stage here = now();
+      return here >= Stage::ready && here != Stage::awaiting;
+    }
+    bool by_broadcast() const { return now() >= Stage::broadcasting; }
+    bool in_flight() const {
+      const Stage here = now();
+      return here == Stage::broadcasting || here == Stage::awaiting;
+    }
+    std::shared_ptr<Arrival> coming;  // makes progress on the broadcast; under the lock of run::UnderWay
     // Nonblocking calls are messages on the private communicator of MPI_COMM_WORLD, with tags from this one on. -1:
     // not.
     int first_tag = -1;
     std::vector<int> numbers;  // of the ranks there
   } taken;
-  // The engine of the last created request: "inbox", "rings", "pull", "messages", "mpi", or "nothing" if no data move.
-  const char* request_by = "nothing";
+  run::Carrier request_by = run::Carrier::nothing;  // of the last created request
 
   Chosen chosen;
   Asked asked;
@@ -230,6 +252,11 @@ enum class AtEnd : std::uint8_t { record, progress_thread, requests, staging };
 inline constexpr std::size_t ends_count = static_cast<std::size_t>(AtEnd::staging) + 1;
 // Is done once.
 void before_end(AtEnd whose, void (*work)());
+
+// Whether this is to be printed now: where the user wants to know, once a communicator.
+inline bool explains_now(Team& team, DeviceWay way) {
+  return team.counted.explains && team.counted.explained.insert(way).second;
+}
 
 // Prints a line, once a process.
 void say_once(const std::string& line);

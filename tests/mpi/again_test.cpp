@@ -13,7 +13,7 @@
 namespace quadrille::test {
 namespace {
 
-using api::served_again;
+using api::served_by_cache;
 
 template <class OfCount, class OfDisplacement>
 struct Counts {
@@ -99,7 +99,9 @@ TYPED_TEST(Again, Alltoallv) {
   };
   take(1);
   int error = MPI_SUCCESS;
-  const auto again = [&](auto... arguments) { return served_again(Of<Collective::alltoallv>(), arguments..., error); };
+  const auto again = [&](auto... arguments) {
+    return served_by_cache(Of<Collective::alltoallv>(), arguments..., error);
+  };
   EXPECT_FALSE(with(again)) << "there was no call before";
   EXPECT_EQ(with([](auto... arguments) {
               return api::serve_or_pass<Collective::alltoallv>(api::Door::explicit_api, not_native, arguments...);
@@ -153,7 +155,9 @@ TYPED_TEST(Again, Allgatherv) {
                 recv.displacements.data(), MPI_INT, this->comm_);
   };
   int error = MPI_SUCCESS;
-  const auto again = [&](auto... arguments) { return served_again(Of<Collective::allgatherv>(), arguments..., error); };
+  const auto again = [&](auto... arguments) {
+    return served_by_cache(Of<Collective::allgatherv>(), arguments..., error);
+  };
   EXPECT_FALSE(with(again)) << "there was no call before";
   EXPECT_EQ(with([](auto... arguments) {
               return api::serve_or_pass<Collective::allgatherv>(api::Door::explicit_api, not_native, arguments...);
@@ -266,7 +270,7 @@ class AgainLarge : public MpiTest {
   template <Collective collective>
   static bool again(const void* send, int sendcount, MPI_Datatype sendtype, void* recv, int recvcount,
                     MPI_Datatype recvtype, MPI_Comm comm, int& error) {
-    return served_again(Of<collective>(), send, sendcount, sendtype, recv, recvcount, recvtype, comm, error);
+    return served_by_cache(Of<collective>(), send, sendcount, sendtype, recv, recvcount, recvtype, comm, error);
   }
   template <Collective collective>
   static bool full(const void* send, int sendcount, MPI_Datatype sendtype, void* recv, int recvcount,

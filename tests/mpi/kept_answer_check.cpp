@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/again.hpp"
+#include "api/call_cache.hpp"
 #include "choose/tuning.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
@@ -139,7 +139,7 @@ void keep(Calls& calls) {
 void take_the_short_way(Calls& calls) {
   calls.make(large);
   const int before = calls.kept();
-  expect(quadrille::api::passed_again(calls.collective(), calls.comm()), "it does not take the short way",
+  expect(quadrille::api::forwarded_by_cache(calls.collective(), calls.comm()), "it does not take the short way",
          calls.calls());
   expect(calls.kept() == before - 1, "the short way does not count", calls.calls());
 }

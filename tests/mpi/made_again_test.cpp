@@ -1,8 +1,7 @@
 // Nonblocking calls like one before reuse a completed request, and are served like the others.
-#include "api/made_again.hpp"
-
 #include <vector>
 
+#include "api/call_cache.hpp"
 #include "mpi/generation.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"
@@ -77,12 +76,12 @@ class MadeAgain : public MpiTest {
 TEST_F(MadeAgain, OfOneKind) {
   if (world().size == 1) return;
   Started first(1, 3, false, comm_);
-  EXPECT_EQ(api::made_again(first.call(), api::Door::explicit_api), nullptr) << "there was no call before";
+  EXPECT_EQ(api::request_by_cache(first.call(), api::Door::explicit_api), nullptr) << "there was no call before";
   complete(first);
   team::Team& team = *team::team_of(comm_);
   const std::uint64_t served = team.counted.counters.served;
   const unsigned calls = team.lanes->calls, turns = team.group.turns.persistent;
-  State* const made = api::made_again(first.call(), api::Door::explicit_api);
+  State* const made = api::request_by_cache(first.call(), api::Door::explicit_api);
   ASSERT_NE(made, nullptr);
   EXPECT_EQ(team.counted.counters.served, served + 1);
   EXPECT_EQ(team.lanes->calls, calls + 1) << "as on ranks that make it at length";
@@ -95,27 +94,27 @@ TEST_F(MadeAgain, OfOneKind) {
 
   run::Call other = first.call();
   other.recv.count = other.send.count = 4;
-  EXPECT_EQ(api::made_again(other, api::Door::explicit_api), nullptr) << "another size";
+  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "another size";
   other = first.call();
   other.recv.count = 4;
-  EXPECT_EQ(api::made_again(other, api::Door::explicit_api), nullptr) << "sizes that differ";
+  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "sizes that differ";
   other = first.call();
   other.send.type = MPI_FLOAT;
-  EXPECT_EQ(api::made_again(other, api::Door::explicit_api), nullptr) << "another type";
+  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "another type";
   other = first.call();
   other.in_place = true;
-  EXPECT_EQ(api::made_again(other, api::Door::explicit_api), nullptr) << "in place";
+  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "in place";
   other = first.call();
   other.recv.base = nullptr;
-  EXPECT_EQ(api::made_again(other, api::Door::explicit_api), nullptr) << "no buffer";
+  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "no buffer";
   other = first.call();
   other.collective = Collective::allgather;
-  EXPECT_EQ(api::made_again(other, api::Door::explicit_api), nullptr) << "another collective";
+  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "another collective";
   other = first.call();
   other.comm = MPI_COMM_WORLD;
-  EXPECT_EQ(api::made_again(other, api::Door::explicit_api), nullptr) << "another communicator";
-  if (!team.taken.ready) {
-    EXPECT_EQ(api::made_again(first.call(), api::Door::drop_in), nullptr) << "not ready for calls of MPI's names";
+  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "another communicator";
+  if (!team.taken.ready()) {
+    EXPECT_EQ(api::request_by_cache(first.call(), api::Door::drop_in), nullptr) << "not ready for calls of MPI's names";
   }
 }
 
@@ -125,7 +124,7 @@ TEST_F(MadeAgain, SomeRanksMakeThemAtLength) {
     for (int other = 0; other < 2; ++other) {
       Started one(round, 3 + other, other == 1, comm_);
       // Each rank forgets what it remembers at other times.
-      if (round % (world().rank + 2) == 0) forget_remembered();
+      if (round % (world().rank + 2) == 0) drop_cached_calls();
       complete(one);
     }
   }
@@ -163,7 +162,7 @@ TEST_F(MadeAgain, NothingIsKeptOfACommunicator) {
   MPI_Comm_free(&comm_);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm_);  // perhaps with the same handle
   Started next(2, 3, false, comm_);
-  EXPECT_EQ(api::made_again(next.call(), api::Door::explicit_api), nullptr);
+  EXPECT_EQ(api::request_by_cache(next.call(), api::Door::explicit_api), nullptr);
   complete(next);
 }
 

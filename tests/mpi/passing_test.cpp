@@ -41,17 +41,17 @@ int call(MPI_Comm comm, int count) {
 TEST_F(Passing, OnACommunicatorOfOneRank) {
   MPI_Comm self;
   MPI_Comm_dup(MPI_COMM_SELF, &self);
-  EXPECT_FALSE(api::passed_again(Collective::alltoall, self, MPI_INT, 1));
+  EXPECT_FALSE(api::forwarded_by_cache(Collective::alltoall, self, MPI_INT, 1));
   EXPECT_EQ(call(self, 1), MPI_SUCCESS);
-  EXPECT_TRUE(api::passed_again(Collective::alltoall, self, MPI_INT, 1));
-  EXPECT_TRUE(api::passed_again(Collective::alltoall, self, MPI_BYTE, 2)) << "whatever is sent";
-  EXPECT_FALSE(api::passed_again(Collective::allgather, self, MPI_INT, 1)) << "of this nothing is known";
+  EXPECT_TRUE(api::forwarded_by_cache(Collective::alltoall, self, MPI_INT, 1));
+  EXPECT_TRUE(api::forwarded_by_cache(Collective::alltoall, self, MPI_BYTE, 2)) << "whatever is sent";
+  EXPECT_FALSE(api::forwarded_by_cache(Collective::allgather, self, MPI_INT, 1)) << "of this nothing is known";
   EXPECT_EQ(call(self, 3), MPI_SUCCESS);
   const team::Counters& counters = team::team_of(self)->counted.counters;
   EXPECT_EQ(counters.passed[counted_as(Reason::one_rank)], 4U);
   EXPECT_EQ(counters.all_passed(), 4U);
   MPI_Comm_free(&self);
-  EXPECT_FALSE(api::passed_again(Collective::alltoall, self, MPI_INT, 1)) << "its handle may be another's";
+  EXPECT_FALSE(api::forwarded_by_cache(Collective::alltoall, self, MPI_INT, 1)) << "its handle may be another's";
 }
 
 TEST_F(Passing, WhereTheMpiWasChosen) {
@@ -60,11 +60,11 @@ TEST_F(Passing, WhereTheMpiWasChosen) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   EXPECT_EQ(Quadrille_Set_algorithm(comm, "alltoall", "mpi"), MPI_SUCCESS);
   EXPECT_EQ(call(comm, 2), MPI_SUCCESS);
-  EXPECT_TRUE(api::passed_again(Collective::alltoall, comm, MPI_INT, 2));
-  EXPECT_FALSE(api::passed_again(Collective::alltoall, comm, MPI_INT, 3)) << "another size";
+  EXPECT_TRUE(api::forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 2));
+  EXPECT_FALSE(api::forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 3)) << "another size";
   EXPECT_EQ(team::team_of(comm)->counted.counters.all_passed(), 2U);
   EXPECT_EQ(Quadrille_Set_algorithm(comm, "alltoall", ""), MPI_SUCCESS);
-  EXPECT_FALSE(api::passed_again(Collective::alltoall, comm, MPI_INT, 2)) << "it is not forced any more";
+  EXPECT_FALSE(api::forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 2)) << "it is not forced any more";
   EXPECT_EQ(call(comm, 2), MPI_SUCCESS);
   EXPECT_EQ(team::team_of(comm)->counted.counters.served, 1U);
   MPI_Comm_free(&comm);

@@ -69,9 +69,9 @@ TEST(CacheSizes, OfTheLastLevelCountEachCacheOnce) {
   CacheFolder root;
   const auto add = [&root](const char* processor, const char* sharers) {
     CacheFolder one;
-    one.add(2, "2", "Unified", "1024K");
-    one.add(3, "3", "Unified", "32M");
-    std::ofstream(one.path + "/index3/shared_cpu_list") << sharers << "\n";
+    one.add(0, "2", "Unified", "1024K");
+    one.add(1, "3", "Unified", "32M");
+    std::ofstream(one.path + "/index1/shared_cpu_list") << sharers << "\n";
     std::filesystem::create_directory(root.path + "/" + processor);
     std::filesystem::copy(one.path, root.path + "/" + processor + "/cache", std::filesystem::copy_options::recursive);
   };
@@ -79,6 +79,8 @@ TEST(CacheSizes, OfTheLastLevelCountEachCacheOnce) {
   add("cpu1", "0-1");
   add("cpu2", "2");
   std::filesystem::create_directory(root.path + "/cpu3");
+  add("cpu7000", "7000");  // no set holds it
+  add("cpufreq", "0");
   const auto bytes_of = [&root](std::uint64_t processors) {
     sys::ProcessorSet set;
     set.words[0] = processors;

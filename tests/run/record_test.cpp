@@ -101,7 +101,7 @@ class RecordTest : public testing::Test {
     Tables& tables = Tables::here();
     tables.~Tables();
     new (&tables) Tables;
-    forget_remembered();
+    drop_cached_calls();
     ASSERT_EQ(tables.make(folder_, 0, 16, 0), 0);
   }
   void TearDown() override {

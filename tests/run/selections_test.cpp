@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/remembered.hpp"
+#include "api/call_cache.hpp"
 #include "changed_mpi.hpp"
 #include "mpi/generation.hpp"
 
@@ -27,18 +27,18 @@ TEST(Selections, AreForTheSameSizeDoorAndLoad) {
 }
 
 // MPIs give the handle of a freed datatype to the next one, and that of a freed communicator.
-TEST(RememberedFor, ATypeThatIsFreedEndsIt) {
+TEST(CachedCalls, ATypeThatIsFreedEndsThem) {
   const ChangedMpi fake;
-  const api::RememberedFor call = api::RememberedFor::now(fake_comm(1), gapped_type());
+  const api::CachedCalls call = api::CachedCalls::none_yet(fake_comm(1), gapped_type(), nullptr);
   EXPECT_TRUE(call.is_for(fake_comm(1), gapped_type()));
   EXPECT_FALSE(call.is_for(fake_comm(2), gapped_type()));
   EXPECT_FALSE(call.is_for(fake_comm(1), mpi().byte));
-  forget_remembered();
+  drop_cached_calls();
   EXPECT_FALSE(call.is_for(fake_comm(1), gapped_type()));
-  const api::RememberedFor next = api::RememberedFor::now(fake_comm(1), gapped_type());
+  const api::CachedCalls next = api::CachedCalls::none_yet(fake_comm(1), gapped_type(), nullptr);
   EXPECT_TRUE(next.is_for(fake_comm(1), gapped_type()));
   EXPECT_TRUE(next.is_for(fake_comm(1)) && !next.is_for(fake_comm(2)));
-  forget_remembered();
+  drop_cached_calls();
   EXPECT_FALSE(next.is_for(fake_comm(1), gapped_type()) || next.is_for(fake_comm(1)));
 }
 

@@ -70,7 +70,7 @@ class Types : public testing::Test {
   static void free_type() {
     attributes_of_freed_types.push_back(type_here.attribute);
     type_here.attribute = nullptr;
-    forget_remembered();
+    drop_cached_calls();
   }
   static bool finds_runs(std::size_t size, std::ptrdiff_t extent, decltype(TypeOfTheTest::order) order,
                          std::vector<TypeRun>& runs) {

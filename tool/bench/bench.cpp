@@ -401,8 +401,10 @@ class Bench {
       return use == DeviceUse::all && choice.buffers == choose::HostBuffers::as_suits ? straight : over_host;
     }
     const choose::FromDevice from = choice.algorithm->from_device;
-    if (from == choose::FromDevice::shared) return team.counted.pulled ? straight : over_host;
-    if (from == choose::FromDevice::pipelined) return team.counted.piped ? in_chunks : over_host;
+    if (from == choose::FromDevice::shared)
+      return team.counted.device_way == team::DeviceWay::pulled ? straight : over_host;
+    if (from == choose::FromDevice::pipelined)
+      return team.counted.device_way == team::DeviceWay::pipelined ? in_chunks : over_host;
     // Blocks with gaps and calls in place go over the host (docs/gpu.md).
     const bool plain = plan_.element != ElementKind::strided && !options_.in_place;
     return plain && may_stay_on_device(team, choice) ? straight : over_host;
@@ -424,7 +426,7 @@ class Bench {
     if (!options_.overlap) return;
     // A request that goes by messages runs what was selected, if that goes by messages, too; copies are in its order,
     // and pulling is what it says.
-    const std::string_view by = team->request_by;
+    const std::string_view by = run::to_string(team->request_by);
     const bool selected = used != nullptr && (by == "copies" || by == "pull" ||
                                               (by == "messages" && sends_messages(*used->selection.choice.algorithm)));
     if (!selected) row.served_by = by;

@@ -102,7 +102,7 @@ std::shared_ptr<Gpu> Gpu::open(DeviceKind kind, std::string& problem) {
   }
   // The tool does not watch what is loaded, as the libraries of Quadrille do.
   memory::note_loading();
-  forget_remembered();
+  drop_cached_calls();
   if (memory::device_driver() == nullptr) {
     problem = fmt::format("Quadrille cannot use the driver for --device {}: it is too old", name_of(kind));
     return nullptr;

@@ -1,0 +1,369 @@
+#include "api/call_cache.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "api/requests.hpp"
+#include "api/serve.hpp"
+#include "memory/device.hpp"
+#include "mpi/thrown.hpp"
+#include "run/engines.hpp"
+#include "team/own_rings.hpp"
+
+namespace quadrille::api {
+namespace {
+
+using choose::Engine;
+
+const std::byte* bytes_of(const void* buffer) { return static_cast<const std::byte*>(buffer); }
+std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
+
+// Two communicators or datatypes of a collective, the last one first.
+constinit thread_local std::array<CachedCalls, 2> cached[collective_count];
+
+std::array<CachedCalls, 2>& cached_of(Collective collective) { return cached[static_cast<std::size_t>(collective)]; }
+
+// Where the calls on this communicator with this datatype are cached, in the place of the older one if they are not.
+CachedCalls& entry_for(Collective collective, MPI_Comm comm, MPI_Datatype type, team::Team& team) {
+  auto& [last, older] = cached_of(collective);
+  if (last.is_for(comm, type)) return last;
+  std::swap(last, older);
+  if (last.is_for(comm, type)) return last;
+  return last = CachedCalls::none_yet(comm, type, &team);
+}
+
+// Up to which block all go the way of the smallest. A rank whose arguments take the long way, where what was measured
+// is asked for each size, must find the same way.
+std::size_t alike_up_to(Collective collective, const team::Team& team) {
+  const auto c = static_cast<std::size_t>(collective);
+  const std::size_t limit = team.group.inbox_limit(collective);
+  return c < team.agreed().by_size.size() ? std::min(limit, choose::default_up_to(team.agreed().by_size[c])) : limit;
+}
+
+const CachedCalls* find(Collective collective, MPI_Comm comm, MPI_Datatype type) {
+  for (const CachedCalls& calls : cached_of(collective)) {
+    if (calls.is_for(comm, type)) return &calls;
+  }
+  return nullptr;
+}
+
+// What is cached of blocking calls with these arguments, or null.
+inline const CachedCalls* find_served(Collective collective, MPI_Comm comm, const void* sendbuf, MPI_Datatype sendtype,
+                                      const void* recvbuf, MPI_Datatype recvtype) {
+  if (sendtype != recvtype || sendbuf == MPI_IN_PLACE || recvbuf == MPI_IN_PLACE || sendbuf == nullptr ||
+      recvbuf == nullptr) {
+    return nullptr;
+  }
+  const CachedCalls* const calls = find(collective, comm, recvtype);
+  return calls != nullptr && calls->type_size != 0 ? calls : nullptr;
+}
+
+// Has the exchange by pairs served blocks of as many elements?
+inline bool is_known_large(MPI_Count count, const CachedCalls& last) {
+  const auto elements = static_cast<std::size_t>(count);
+  return elements != 0 && std::find(last.large.begin(), last.large.end(), elements) != last.large.end();
+}
+
+// A negative count is taken for a large one. None at all goes the whole way too.
+inline bool is_small(MPI_Count count, const CachedCalls& last) {
+  return static_cast<std::size_t>(count) - 1 < last.most_count;
+}
+
+template <class Count>
+bool none_negative(const Count* counts, const CachedCalls& last) {
+  return std::all_of(counts, counts + last.team->group.ranks, [](Count count) { return count >= 0; });
+}
+
+template <class Count>
+bool all_small(const Count* counts, const CachedCalls& last) {
+  if (counts == nullptr) return false;
+  bool small = true;
+  for (int b = 0; b < last.team->group.ranks; ++b) {
+    small = small && static_cast<std::size_t>(counts[b]) <= last.most_count;
+  }
+  return small;
+}
+
+inline bool served(const CachedCalls& last, int error) {
+  if (error != MPI_SUCCESS) [[unlikely]]
+    raise(last.comm, error);
+  ++last.team->counted.counters.served;
+  return true;
+}
+
+// By the exchange by pairs, of the cached type on both sides; the blocks of a side are as the rest of it says.
+[[gnu::noinline]] int exchange_again(Collective collective, run::Side send, const void* sendbuf, run::Side recv,
+                                     void* recvbuf, const CachedCalls& last) {
+  send.base = bytes_of(const_cast<void*>(sendbuf));
+  recv.base = bytes_of(recvbuf);
+  send.type = recv.type = last.type;
+  const run::Call call{collective, send, recv, false, last.comm};
+  int error = MPI_SUCCESS;
+  const int thrown = thrown_by([&] { error = run::run_node(call, last.team->group, true); });
+  return thrown != MPI_SUCCESS ? thrown : error;
+}
+
+run::Side blocks_of(MPI_Count count) {
+  run::Side side;
+  side.count = static_cast<std::size_t>(count);
+  return side;
+}
+run::Side blocks_of(const int* counts, const int* displacements) {
+  run::Side side;
+  side.counts = counts;
+  side.displacements = displacements;
+  return side;
+}
+run::Side blocks_of(const MPI_Count* counts, const MPI_Aint* displacements) {
+  run::Side side;
+  side.counts_large = counts;
+  side.displacements_large = displacements;
+  return side;
+}
+
+}  // namespace
+
+void cache_served(const run::Call& call, Engine engine, bool settled, team::Team& team) {
+  // A buffer of a later call may be a device's; and the ranks may ask each other for that in any call.
+  if (memory::device_driver() != nullptr || team.agreed().follows_devices) return;
+  if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
+  // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
+  const bool by_pairs =
+      engine == Engine::exchange && settled && !is_sized(call.collective) && !team.group.reach().written_to;
+  // Of blocks of one size, which all ranks know, the size says how they are served.
+  const bool is_large = engine == Engine::exchange && is_regular(call.collective) && settled;
+  if (engine != Engine::inbox && !by_pairs && !is_large) return;
+  const TypeInfo info = type_info(call.recv.type);
+  if (!info.dense || info.size == 0) return;
+  CachedCalls& calls = entry_for(call.collective, call.comm, call.recv.type, team);
+  calls.type_size = info.size;
+  calls.by_pairs = by_pairs;
+  if (!is_large) {
+    calls.most_count = std::max(calls.most_count, alike_up_to(call.collective, team) / info.size);
+  } else if (calls.large[0] != call.recv.count) {
+    // In front of those that were served before it, of which the oldest goes.
+    std::copy_backward(calls.large.begin(), calls.large.end() - 1, calls.large.end());
+    calls.large[0] = call.recv.count;
+  }
+}
+
+void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* unasked) {
+  // A device's memory may have to be brought to the host.
+  if (team.counted.explains || memory::device_driver() != nullptr) return;
+  // Of the others the size is that of all blocks.
+  const bool uniform = is_regular(call.collective), sizeless = !is_sized(call.collective);
+  if (!whatever && !uniform && !sizeless) return;
+  CachedCalls& calls = entry_for(call.collective, call.comm, call.recv.type, team);
+  calls.forwards = whatever || sizeless ? CachedCalls::Forwards::all : CachedCalls::Forwards::one_count;
+  calls.forwarded_count = static_cast<MPI_Count>(call.recv.count);
+  calls.counter = &team.counted.counters.passed[counted_as(why)];
+  calls.unasked = unasked;
+}
+
+namespace {
+
+bool is_forwarded(const CachedCalls& calls, MPI_Comm comm, MPI_Datatype type, MPI_Count count) {
+  if (calls.forwards == CachedCalls::Forwards::all) return calls.is_for(comm);
+  return calls.forwards == CachedCalls::Forwards::one_count && calls.is_for(comm, type) &&
+         count == calls.forwarded_count;
+}
+
+}  // namespace
+
+bool forwarded_by_cache(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count, CountedAhead* ahead) {
+  const auto& all = cached_of(collective);
+  const auto* const calls = std::find_if(all.begin(), all.end(),
+                                         [&](const CachedCalls& one) { return is_forwarded(one, comm, type, count); });
+  if (calls == all.end()) return false;
+  if (calls->unasked != nullptr && !is_kept(*calls->unasked)) return false;
+  ++*calls->counter;
+  if (ahead == nullptr) return true;
+  ahead->passed = calls->counter;
+  ahead->team = calls->team;
+  if (calls->unasked != nullptr) ahead->note(**calls->unasked, 1);
+  return true;
+}
+
+bool served_by_cache(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+  const CachedCalls* last = find_served(Collective::alltoall, comm, sendbuf, sendtype, recvbuf, recvtype);
+  if (last == nullptr || sendcount != recvcount) return false;
+  if (!is_small(recvcount, *last)) {
+    if (!is_known_large(recvcount, *last)) return false;
+    error = exchange_again(Collective::alltoall, blocks_of(sendcount), sendbuf, blocks_of(recvcount), recvbuf, *last);
+    return served(*last, error);
+  }
+  const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
+  error = run::run_inbox_bytes(bytes_of(sendbuf), bytes_of(recvbuf), bytes, last->team->group);
+  return served(*last, error);
+}
+
+template <class Count, class Displacement>
+bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count* sendcounts,
+                     const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
+                     const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+  const CachedCalls* last = find_served(Collective::alltoallv, comm, sendbuf, sendtype, recvbuf, recvtype);
+  if (last == nullptr || sendcounts == nullptr || sdispls == nullptr || recvcounts == nullptr || rdispls == nullptr) {
+    return false;
+  }
+  if (!all_small(sendcounts, *last) || !all_small(recvcounts, *last) ||
+      sendcounts[last->team->group.me] != recvcounts[last->team->group.me]) {
+    // Of whatever size, on each rank, the exchange by pairs serves them.
+    if (!last->by_pairs || !none_negative(sendcounts, *last) || !none_negative(recvcounts, *last)) return false;
+    error = exchange_again(Collective::alltoallv, blocks_of(sendcounts, sdispls), sendbuf,
+                           blocks_of(recvcounts, rdispls), recvbuf, *last);
+    return served(*last, error);
+  }
+  const run::VectorSide<Count, Displacement> send{bytes_of(const_cast<void*>(sendbuf)), sendcounts, sdispls};
+  const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, rdispls};
+  error = run::run_inbox_vector(send, recv, last->type_size, last->team->group, last->by_pairs);
+  return served(*last, error);
+}
+
+bool served_by_cache(Of<Collective::allgather>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+  const CachedCalls* last = find_served(Collective::allgather, comm, sendbuf, sendtype, recvbuf, recvtype);
+  if (last == nullptr || sendcount != recvcount) return false;
+  if (!is_small(recvcount, *last)) {
+    if (!is_known_large(recvcount, *last)) return false;
+    error = exchange_again(Collective::allgather, blocks_of(sendcount), sendbuf, blocks_of(recvcount), recvbuf, *last);
+    return served(*last, error);
+  }
+  const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
+  error = run::run_inbox_gather(bytes_of(sendbuf), bytes_of(recvbuf), bytes, last->team->group);
+  return served(*last, error);
+}
+
+template <class Count, class Displacement>
+bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                     void* recvbuf, const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
+                     MPI_Comm comm, int& error) {
+  const CachedCalls* last = find_served(Collective::allgatherv, comm, sendbuf, sendtype, recvbuf, recvtype);
+  if (last == nullptr || displs == nullptr || !all_small(recvcounts, *last) ||
+      sendcount != recvcounts[last->team->group.me]) {
+    return false;
+  }
+  // Nothing to move at all is no exchange on any rank.
+  bool nothing = true;
+  for (int b = 0; b < last->team->group.ranks; ++b) nothing = nothing && recvcounts[b] == 0;
+  if (nothing) return false;
+  const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, displs};
+  error = run::run_inbox_gatherv(bytes_of(sendbuf), recv, last->type_size, last->team->group);
+  return served(*last, error);
+}
+
+Engine engine_of_cached(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count) {
+  const CachedCalls* const calls = find(collective, comm, type);
+  const bool by_inbox = calls == nullptr || (is_regular(collective) ? is_small(count, *calls) : !calls->by_pairs);
+  return by_inbox ? Engine::inbox : Engine::exchange;
+}
+
+// ---- Requests ----
+
+namespace {
+
+using State = Quadrille_Request_state;
+
+bool may_make(const team::Team& team, Door door) {
+  if (team.lost) return false;
+  return door == Door::explicit_api || team.taken.now() == team::Team::Taken::Stage::ready;
+}
+
+// Those that have ended. They hold nothing of a communicator.
+struct EndedRequests {
+  static constexpr std::size_t most = 64;
+  std::vector<State*> requests;
+};
+EndedRequests& ended_requests() {
+  static auto* list = new EndedRequests;  // outlives all destructors
+  return *list;
+}
+
+bool is_like_others(const State& request) {
+  const run::InboxRun* const by = request.inbox;
+  return by != nullptr && by->is_plain() && !by->is_in_place() && !request.persistent && request.lane != nullptr &&
+         request.on_host == nullptr && request.types.empty();
+}
+
+bool is_kept(State& request) {
+  if (!is_like_others(request)) return false;
+  request.team.reset();
+  request.queue = nullptr;
+  request.error = MPI_SUCCESS;
+  request.set_idle();
+  const run::UnderWay::Held held(run::UnderWay::here());
+  std::vector<State*>& list = ended_requests().requests;
+  if (list.capacity() == 0) list.reserve(EndedRequests::most);
+  if (list.size() == EndedRequests::most) return false;
+  list.push_back(&request);
+  return true;
+}
+
+State* take_ended() {
+  const run::UnderWay::Held held(run::UnderWay::here());
+  std::vector<State*>& list = ended_requests().requests;
+  if (list.empty()) return nullptr;
+  State* const request = list.back();
+  list.pop_back();
+  return request;
+}
+
+const CachedCalls* find_request(const run::Call& call) {
+  const bool is_plain = is_regular(call.collective) && !call.in_place && call.recv.base != MPI_IN_PLACE;
+  if (!is_plain || call.send.type != call.recv.type || call.send.count != call.recv.count || call.recv.count == 0 ||
+      call.send.base == nullptr || call.recv.base == nullptr) {
+    return nullptr;
+  }
+  const CachedCalls* const calls = find(call.collective, call.comm, call.recv.type);
+  const bool is_known =
+      calls != nullptr && (calls->requests[0] == call.recv.count || calls->requests[1] == call.recv.count);
+  return is_known ? calls : nullptr;
+}
+
+}  // namespace
+
+void retire(State* request) {
+  bool keeps = false;
+  thrown_by([&] { keeps = is_kept(*request); });
+  if (!keeps) delete request;
+}
+
+void cache_request(const run::Call& call, team::Team& team, const State& made) {
+  // A buffer of a later call may be a device's.
+  if (!is_regular(call.collective) || !is_like_others(made) || team.counted.explains ||
+      memory::device_driver() != nullptr) {
+    return;
+  }
+  auto& [last, older] = entry_for(call.collective, call.comm, call.recv.type, team).requests;
+  if (last != call.recv.count) older = std::exchange(last, call.recv.count);
+}
+
+State* request_by_cache(const run::Call& call, Door door) {
+  const CachedCalls* const calls = find_request(call);
+  if (calls == nullptr || !may_make(*calls->team, door)) return nullptr;
+  team::Team& team = *calls->team;
+  State* const made = take_ended();
+  if (made == nullptr) return nullptr;
+  made->team = team::keep(team);
+  made->taken = door == Door::drop_in;
+  made->number = 0;               // nothing is cached where a driver is loaded
+  ++team.group.turns.persistent;  // all ranks count all requests
+  made->take_turn(*team.lanes);
+  made->inbox->take(call, team.group, made->lane->inbox.inbox);
+  ++team.counted.counters.served;
+  team.request_by = run::Carrier::inbox;
+  return made;
+}
+
+template bool served_by_cache(Of<Collective::alltoallv>, const void*, const int*, const int*, MPI_Datatype, void*,
+                              const int*, const int*, MPI_Datatype, MPI_Comm, int&);
+template bool served_by_cache(Of<Collective::alltoallv>, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype,
+                              void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm, int&);
+template bool served_by_cache(Of<Collective::allgatherv>, const void*, int, MPI_Datatype, void*, const int*, const int*,
+                              MPI_Datatype, MPI_Comm, int&);
+template bool served_by_cache(Of<Collective::allgatherv>, const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
+                              const MPI_Aint*, MPI_Datatype, MPI_Comm, int&);
+
+}  // namespace quadrille::api

@@ -1,0 +1,114 @@
+// Cached calls: a call that is like an earlier one of this thread on the same communicator, with the same datatype,
+// does not go the way through the rooms, which costs as much as the exchange of some bytes itself.
+//
+// Three kinds are cached: blocking calls that are served with one dense datatype on both sides (small blocks; in
+// Alltoall and Allgather larger ones of the same size; in Alltoallv any), blocking calls that are forwarded to the MPI,
+// and nonblocking Alltoall and Allgather through an inbox, whose ended requests are used again. What is compared is the
+// same on all ranks, or does not matter to the others: a rank without the entry takes the whole way, with the same
+// result.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "api/refused.hpp"
+#include "choose/registry.hpp"
+#include "collective/arguments.hpp"
+#include "mpi/generation.hpp"
+#include "run/call.hpp"
+#include "team/team.hpp"
+
+struct Quadrille_Request_state;
+
+namespace quadrille::api {
+
+enum class Door;  // api/serve.hpp
+
+// What is cached of the calls of one collective on a communicator with a datatype. Valid as long as nothing has changed
+// that it depends on (mpi/generation.hpp).
+struct CachedCalls {
+  std::uint64_t generation = 0;  // 0: nothing is cached
+  MPI_Comm comm{};
+  MPI_Datatype type{};
+  team::Team* team = nullptr;
+
+  // Blocking calls that are served.
+  std::size_t type_size = 0;
+  std::size_t most_count = 0;          // elements of a block that fit a slot; 0: unknown
+  bool by_pairs = false;               // the exchange by pairs serves it, not the inboxes alone
+  std::array<std::size_t, 4> large{};  // elements of blocks of one size that the exchange by pairs serves; 0: none
+
+  // Blocking calls that are forwarded.
+  enum class Forwards : std::uint8_t { none, one_count, all };  // all: whatever the type and the count
+  Forwards forwards = Forwards::none;
+  MPI_Count forwarded_count = 0;
+  std::uint64_t* counter = nullptr;
+  int* const* unasked = nullptr;  // as many calls are (team::Asked::kept); null: all
+
+  // Nonblocking calls: elements of a block; 0: none. Two, for programs that alternate.
+  std::array<std::size_t, 2> requests{};
+
+  static CachedCalls none_yet(MPI_Comm comm, MPI_Datatype type, team::Team* team) {
+    return {cache_generation(), comm, type, team};
+  }
+  bool is_for(MPI_Comm of_comm) const { return of_comm == comm && generation == cache_generation(); }
+  bool is_for(MPI_Comm of_comm, MPI_Datatype of_type) const { return of_type == type && is_for(of_comm); }
+};
+
+// After a blocking call that `engine` served without error. `settled`: so it will all that are like it.
+void cache_served(const run::Call& call, choose::Engine engine, bool settled, team::Team& team);
+
+// After a blocking call that was forwarded, as all that are like it will be: on its communicator nothing is served
+// (`whatever`), or of its collective nothing, or nothing of this size. Not while the user wants to know of each.
+// `unasked`: only while as many are, which each of them counts.
+void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* unasked = nullptr);
+
+// Whether this call is forwarded because the last answer holds (team::Asked::kept). Counts it then, as a cached call
+// does: some ranks may make it by a thread that has cached it, others by one that has not, and all must count alike. If
+// the MPI refuses the call, that is undone (refused.hpp).
+inline bool is_kept(int* unasked) {
+  if (unasked == nullptr || *unasked == 0) return false;
+  --*unasked;
+  return true;
+}
+
+// Whether a cached call like this one was forwarded. Counts it then; `ahead` undoes that if the MPI refuses the call,
+// which nothing but the MPI looks at.
+bool forwarded_by_cache(Collective collective, MPI_Comm comm, MPI_Datatype type = {}, MPI_Count count = 0,
+                        CountedAhead* ahead = nullptr);
+
+// Each serves a call that is like a cached one, or returns false and does nothing.
+bool served_by_cache(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);
+
+template <class Count, class Displacement>
+bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count* sendcounts,
+                     const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
+                     const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm, int& error);
+
+bool served_by_cache(Of<Collective::allgather>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);
+
+template <class Count, class Displacement>
+bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                     void* recvbuf, const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
+                     MPI_Comm comm, int& error);
+
+// The engine by which served_by_cache() has served such a call. `count`: of the elements of its blocks, if they have
+// one size.
+choose::Engine engine_of_cached(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count = 0);
+
+// After a nonblocking call was made at length, and all that are like it would be made alike.
+void cache_request(const run::Call& call, team::Team& team, const Quadrille_Request_state& made);
+
+// The request of a call that is like a cached one, made but not started; null if there is none. Ranks may differ in
+// that: what it does to the team is what making it at length would have done.
+Quadrille_Request_state* request_by_cache(const run::Call& call, Door door);
+
+// Ends a request of a nonblocking call that nobody holds any more: it is kept for another call, or deleted.
+void retire(Quadrille_Request_state* request);
+
+// Collectives whose served calls are cached, in whatever form their counts have.
+constexpr bool is_cached(Collective collective) { return is_dense(collective) && !is_typed(collective); }
+
+}  // namespace quadrille::api

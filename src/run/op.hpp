@@ -1,0 +1,73 @@
+// One call in flight, of any engine and in any form: a request holds one, and starts it as often as the program does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quadrille::run {
+
+// What carries a request out.
+enum class Carrier : std::uint8_t { nothing, mpi, messages, inbox, rings, copies, leaders, pull };
+constexpr const char* to_string(Carrier carrier) {
+  constexpr const char* names[] = {"nothing", "mpi", "messages", "inbox", "rings", "copies", "leaders", "pull"};
+  return names[static_cast<std::size_t>(carrier)];
+}
+
+class Op {
+ public:
+  explicit Op(Carrier by) : carrier(by) {}
+  Op(const Op&) = delete;
+  Op& operator=(const Op&) = delete;
+  virtual ~Op() = default;
+
+  // Neither waits. Both return an MPI error code; after an error the start is over.
+  virtual int start() = 0;
+  virtual int advance() = 0;
+  virtual bool done() const = 0;
+  // Whether advance() calls the MPI.
+  virtual bool calls_mpi() const { return true; }
+
+  const Carrier carrier;
+};
+
+// What a run uses that belongs to no request.
+struct OwnsNothing {};
+
+// A run as an operation, with what it alone uses. `make(owned)` fills that and returns the run, which may refer to it.
+template <Carrier by, class Run, class Owned = OwnsNothing>
+class OpOf final : public Op {
+ public:
+  template <class Make>
+  explicit OpOf(const Make& make) : Op(by), run(make(owned_)) {}
+
+  int start() override {
+    if constexpr (requires { run.start(false); }) {
+      return run.start(false);
+    } else {
+      return run.start();
+    }
+  }
+  int advance() override {
+    if constexpr (requires { run.advance(false); }) {
+      return run.advance(false);
+    } else {
+      return run.advance();
+    }
+  }
+  bool done() const override { return run.done(); }
+  bool calls_mpi() const override {
+    if constexpr (requires { run.calls_mpi(); }) {
+      return run.calls_mpi();
+    } else {
+      return true;
+    }
+  }
+
+ private:
+  Owned owned_;
+
+ public:
+  Run run;
+};
+
+}  // namespace quadrille::run
