@@ -245,21 +245,27 @@ TypeInfo remembered_info(MPI_Datatype type) {
 }  // namespace detail
 
 std::optional<std::size_t> size_if_committed(MPI_Datatype type) {
-  // Types that were committed in this generation.
-  constexpr std::size_t places = 16;
+  // Types that were committed in this generation, of all threads. `turn` is odd while one of them writes, and what a
+  // reader has found counts if the turn is still the same.
   struct Seen {
-    std::uint64_t generation = 0;
-    MPI_Datatype type{};
-    std::size_t size = 0;
+    std::atomic<std::uint32_t> turn = 0;
+    std::atomic<MPI_Datatype> type{};
+    std::atomic<std::uint64_t> generation = 0;
+    std::atomic<std::size_t> size = 0;
   };
-  static thread_local Seen seen[places];
+  static constinit Seen seen[16];
   const auto handle = static_cast<std::uint64_t>((std::uintptr_t)type);  // int or pointer
   Seen& place = seen[handle * 0x9e3779b97f4a7c15ULL >> 60];
   const std::uint64_t now = generation_now();
-  if (place.generation == now && place.type == type) return place.size;
+  std::uint32_t turn = place.turn;
+  const bool is_here = turn % 2 == 0 && place.type == type && place.generation == now;
+  if (const std::size_t size = place.size; is_here && place.turn == turn) return size;
   const TypeInfo info = type_info(type);
   if (!info.committed) return std::nullopt;
-  place = {now, type, info.size};
+  if (turn % 2 == 0 && place.turn.compare_exchange_strong(turn, turn + 1)) {
+    place.type = type, place.generation = now, place.size = info.size;
+    place.turn = turn + 2;
+  }
   return info.size;
 }
 
