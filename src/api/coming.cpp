@@ -4,7 +4,6 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "api/making.hpp"
@@ -101,8 +100,7 @@ void Coming::carry_all(int error) {
 Coming& coming_to(Team& team) { return static_cast<Coming&>(*team.taken.coming); }
 
 void arrive(Team& team) {
-  std::optional<run::UnderWay::Held> held;
-  if (!run::UnderWay::is_held_here()) held.emplace(run::UnderWay::here());
+  const run::UnderWay::Held held(run::UnderWay::here());
   if (team.taken.coming != nullptr) coming_to(team).arrive(MPI_SUCCESS);
 }
 
