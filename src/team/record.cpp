@@ -280,7 +280,7 @@ std::unique_lock<std::mutex> held() {
 
 void begin() {
   if (on) return;
-  const std::string folder = sys::environment("QUADRILLE_RECORD");
+  const std::string folder = team::config().record;
   if (folder.empty()) return;
   int rank = 0, ranks = 1;
   mpi().Comm_rank(mpi().comm_world, &rank);
