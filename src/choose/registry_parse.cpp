@@ -151,8 +151,8 @@ std::string parse_parameters(const Algorithm& algorithm, std::string_view list, 
   return {};
 }
 
-// Puts the algorithm called `text` inside the choice.
-std::string put_inside(Choice& choice, Collective collective, std::string_view text) {
+// Makes the algorithm called `text` the inner one of the choice.
+std::string set_inner(Choice& choice, Collective collective, std::string_view text) {
   const Algorithm* const of_host = find(collective, text.substr(0, text.find(':')));
   if (of_host != nullptr && !is_of_the_host(*of_host)) {
     return fmt::format("{}: its inner algorithm is one of the host, not {}", choice.algorithm->name, of_host->name);
@@ -255,7 +255,7 @@ std::string parse_choice(Collective collective, std::string_view text, Choice& c
     const std::string_view list = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
     error = parse_parameters(*named, list, result.parameters, inner);
   }
-  if (error.empty() && !inner.empty()) error = put_inside(result, collective, inner);
+  if (error.empty() && !inner.empty()) error = set_inner(result, collective, inner);
   if (error.empty()) choice = std::move(result);
   return error;
 }
