@@ -50,7 +50,7 @@ help:
 	@echo 'make results        repeat the figures of the papers that this machine can repeat (RESULTS=build/results RUNS=3)'
 	@echo 'make results-long   what takes longer: more ranks, hosts that this machine plays (docs/benchmark.md); three hours'
 	@echo 'make pictures       draw the figures of docs/results from their data, into build/pictures'
-	@echo 'make docs           write docs/algorithms.md, docs/cli.md and the pages of results, and check the links of all documents'
+	@echo 'make docs           write docs/algorithms.md, docs/cli.md, the settings in docs/tuning.md and the pages of results, and check the links of all documents'
 	@echo 'make site           the documentation as a site of its own, in build/site; it is read without a network'
 	@echo 'make install        install both builds (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make wheel          a Python wheel for both ABIs, in build/wheel'
@@ -156,6 +156,7 @@ pictures:
 docs: build
 	@python3 scripts/docs_algorithms.py build/openmpi/bin/quadrille docs/algorithms.md
 	@python3 scripts/docs_cli.py build/openmpi/bin/quadrille docs/cli.md
+	@python3 scripts/docs_settings.py build/openmpi/bin/quadrille docs/tuning.md
 	@python3 lab/papers write --lab build/openmpi/bin/quadrille-lab
 	@python3 bench/pages write
 	@python3 scripts/docs_links.py

@@ -70,7 +70,7 @@ if(TARGET quadrille_tool AND TARGET quadrille_lab AND Python3_FOUND)
                      COMMAND Python3::Interpreter ${_scripts}/completions.py ${_programs} ${_generated}/share
                      COMMAND ${CMAKE_COMMAND} -E touch ${_generated}/pages.stamp
                      DEPENDS quadrille_tool quadrille_lab ${_scripts}/man_pages.py ${_scripts}/completions.py ${_scripts}/cli_help.py
-                             ${CMAKE_SOURCE_DIR}/include/quadrille.h ${CMAKE_SOURCE_DIR}/docs/tuning.md
+                             ${_scripts}/docs_settings.py ${CMAKE_SOURCE_DIR}/include/quadrille.h
                      COMMENT "Writing manual pages and completions")
   add_custom_target(quadrille_pages ALL DEPENDS ${_generated}/pages.stamp)
   install(DIRECTORY ${_generated}/man/ DESTINATION share/man)

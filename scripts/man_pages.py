@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the manual pages: section 1 from the help of each program and the variables of docs/tuning.md, section 3 from quadrille.h.
+"""Writes the manual pages: section 1 from the help of each program and its settings, section 3 from quadrille.h.
 
-    scripts/man_pages.py PROGRAM... FOLDER      # FOLDER/man1/quadrille-bench.1, ..., FOLDER/man3/Quadrille_Alltoall.3, ...
+    scripts/man_pages.py TOOL LAB FOLDER        # FOLDER/man1/quadrille-bench.1, ..., FOLDER/man3/Quadrille_Alltoall.3, ...
 """
 import argparse
 import dataclasses
@@ -9,6 +9,7 @@ import pathlib
 import re
 
 import cli_help
+import docs_settings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -63,17 +64,6 @@ def usage_lines(usage):
   return out[1:]
 
 
-def variables():
-  """(name, meaning, default) of docs/tuning.md."""
-  found = []
-  for line in (ROOT / 'docs' / 'tuning.md').read_text().splitlines():
-    row = re.fullmatch(r'\| `(QUADRILLE[A-Z_]*)` \| (.*) \| (.*) \|', line)
-    if row:
-      found.append(tuple(re.sub(r'\[([^\]]*)\]\([^)]*\)', r'\1', cell).replace('`', '') for cell in row.groups()))
-  assert len(found) > 10, 'docs/tuning.md has no table of variables'
-  return found
-
-
 def see_also(command):
   """[(page, section)] for 'quadrille', 'quadrille bench', 'quadrille-lab bench'."""
   program, _, subcommand = command.partition(' ')
@@ -93,18 +83,19 @@ def exit_status_lines(command):
   return ['.SH EXIT STATUS', *map(escape, said), 'A wrong command line gives 2.']
 
 
-def environment_lines(command):
-  """All variables on the page of a program; on that of a subcommand those that its help names."""
+def environment_lines(command, settings):
+  """All settings on the page of a program; on that of a subcommand those that its help names."""
   words = ' '.join([*(line for paragraph in command.description for line in paragraph), *command.examples,
                     *(line for option in command.options for line in option.text)])
-  named = [one for one in variables() if command.subcommands or re.search(rf'{one[0]}(?!\w)', words)]
+  named = [one for one in settings if command.subcommands or re.search(rf'{one["name"]}(?!\w)', words)]
   out = ['.SH ENVIRONMENT']
-  for name, meaning, default in named:
-    out += ['.TP', f'\\fB{escape(name)}\\fR', escape(meaning) + '.', '.br', f'Default: {escape(default)}.']
+  for one in named:
+    name, values, meaning, default = (escape(one[field]) for field in ('name', 'values', 'help', 'default'))
+    out += ['.TP', f'\\fB{name}\\fR (\\fI{values}\\fR)', meaning + '.', '.br', f'Default: {default}.']
   return out + ([] if command.subcommands else ['.PP', '\\fBquadrille\\fR(1) lists all variables.'])
 
 
-def command_page(command, version):
+def command_page(command, settings, version):
   page = command.name.replace(' ', '-')
   out = header(page, 1, version)
   out += ['.SH NAME', f'{escape(page)} \\- {escape(command.line)}', '.SH SYNOPSIS', *usage_lines(command.usage)]
@@ -120,7 +111,7 @@ def command_page(command, version):
     out.append('.SH COMMANDS')
     for sub, line in command.subcommands:
       out += ['.TP', f'\\fB{escape(page)}\\-{escape(sub)}\\fR(1)', escape(line)]
-  out += exit_status_lines(command) + environment_lines(command)
+  out += exit_status_lines(command) + environment_lines(command, settings)
   if command.examples:
     out += ['.SH EXAMPLES', *example_lines(command.examples)]
   out += ['.SH SEE ALSO', ', '.join(f'\\fB{escape(other)}\\fR({section})' for other, section in see_also(command.name))]
@@ -245,7 +236,8 @@ def overview_page(head, functions, version):
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument('programs', nargs='+')
+  parser.add_argument('tool')
+  parser.add_argument('lab')
   parser.add_argument('folder', type=pathlib.Path)
   arguments = parser.parse_args()
   header_file = ROOT / 'include' / 'quadrille.h'
@@ -253,9 +245,10 @@ def main():
   version = '.'.join(numbers)
   for section in ('man1', 'man3'):
     (arguments.folder / section).mkdir(parents=True, exist_ok=True)
-  for program in arguments.programs:
+  settings = docs_settings.settings(arguments.tool)
+  for program in (arguments.tool, arguments.lab):
     for command in cli_help.read_all(program):
-      page, text = command_page(command, version)
+      page, text = command_page(command, settings, version)
       (arguments.folder / 'man1' / f'{page}.1').write_text(text)
   head, functions = read_header(header_file)
   (arguments.folder / 'man3' / 'quadrille.3').write_text(overview_page(head, functions, version))

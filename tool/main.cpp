@@ -128,11 +128,19 @@ void add_info(Line& line, InfoOptions& options) {
   command->callback([&] { line.action = [&] { return info_command(options); }; });
 }
 
-void add_list(Line& line, bool& json) {
-  CLI::App* command = add_command(line, "list", "List the algorithms with their parameters",
-                                  "\nExamples:\n  quadrille list\n  quadrille list --json\n");
-  command->add_flag("--json", json, "Print JSON");
-  command->callback([&] { line.action = [&] { return list_command(json); }; });
+struct ListOptions {
+  bool settings = false;
+  bool json = false;
+};
+
+void add_list(Line& line, ListOptions& options) {
+  CLI::App* command = add_command(line, "list", "List the algorithms with their parameters, or the settings",
+                                  "\nExamples:\n  quadrille list\n  quadrille list --settings --json\n");
+  command->add_flag("--settings", options.settings, "List the settings: environment variables");
+  command->add_flag("--json", options.json, "Print JSON");
+  command->callback([&] {
+    line.action = [&] { return options.settings ? list_settings(options.json) : list_command(options.json); };
+  });
 }
 
 void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
@@ -297,7 +305,7 @@ int run_tool(int argc, char** argv) {
   VerifyOptions verify;
   ShowOptions show;
   std::string abi = "auto", ranks;
-  bool list_json = false;
+  ListOptions list;
   InfoOptions info;
   line.app.require_subcommand(1);
   line.app.footer(
@@ -305,7 +313,8 @@ int run_tool(int argc, char** argv) {
       "  quadrille run -- mpirun -n 4 ./app        # run a program with Quadrille\n"
       "  quadrille doctor -- mpirun -n 4 ./app     # find out what is wrong and how to fix it\n"
       "  mpirun -n 2 quadrille bench alltoall      # measure a collective, the MPI's own and Quadrille's\n"
-      "  quadrille bench --help                    # the options of a subcommand\n");
+      "  quadrille bench --help                    # the options of a subcommand\n"
+      "  quadrille list --settings                 # the environment variables that Quadrille reads\n");
   line.app.set_version_flag("--version",
                             fmt::format("quadrille {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
                                         QUADRILLE_VERSION_PATCH, title_of(own_abi())));
@@ -316,7 +325,7 @@ int run_tool(int argc, char** argv) {
   add_report(line, report, abi);
   add_bench(line, bench);
   add_info(line, info);
-  add_list(line, list_json);
+  add_list(line, list);
   add_verify(line, verify, ranks);
   add_show(line, show);
   ExplainOptions explain;

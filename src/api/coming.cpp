@@ -4,7 +4,6 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "api/making.hpp"

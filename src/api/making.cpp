@@ -126,9 +126,8 @@ Why instead_of(std::string choice, const Why& why) {
 // Of the algorithms that exchange each block once: that between nodes, where a choice names it and it serves all ranks
 // of a call, too; else all messages at once.
 choose::Choice messages_of(const Making& m, const choose::Choice* asked) {
-  choose::Choice messages;
-  if (asked != nullptr && choose::parse_choice(m.call.collective, choose::exchange_of(*asked), messages).empty()) {
-    return messages;
+  if (asked != nullptr && row_of(asked->algorithm->engine).plans == choose::Plans::node_copies) {
+    if (choose::Choice messages = inner_of(m.call.collective, *asked); messages.algorithm != nullptr) return messages;
   }
   return choose::plain(m.call.collective, "spread-out");
 }

@@ -49,7 +49,7 @@ class ProgressThread {
   }
   // False if there is nothing that this thread can do before something else is started.
   bool goes_on() {
-    if (with_ == With::mpi) memory::borrow_context();
+    if (with_ == With::mpi) memory::borrow_context(borrowed_);
     const UnderWay::Helped helped = UnderWay::here().help(with_);
     if (helped == UnderWay::Helped::nothing) return false;
     if (spare_) {
@@ -66,6 +66,7 @@ class ProgressThread {
   std::atomic<unsigned> turn_ = 0;
   std::atomic<bool> ends_ = false;
   unsigned sleep_us_ = shortest_sleep_us;
+  memory::Borrowed borrowed_;
   std::thread thread_;  // last: it uses all of these
 };
 

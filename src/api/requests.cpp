@@ -2,6 +2,7 @@
 #include "api/requests.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <span>
 #include <utility>
@@ -200,9 +201,10 @@ const sys::Waiter* waiter_of(std::span<Quadrille_Request> requests) {
 // A peer may be blocked in a message of the program to this rank before it reaches the awaited call, so the MPI must
 // make progress now and then. With messages in flight each look drives the MPI's progress anyway.
 void drive_mpi(const sys::Waiter* waiter) {
-  static thread_local std::uint32_t looks = 0;
+  static constinit std::atomic<std::uint32_t> looks = 1;
   if (waiter == nullptr || waiter->progress == nullptr) return;
-  if (++looks % waiter->looks_between_progress == 0) waiter->progress(waiter->progress_data);
+  const std::uint32_t look = looks.fetch_add(1, std::memory_order_relaxed);
+  if (look % waiter->looks_between_progress == 0) waiter->progress(waiter->progress_data);
 }
 
 // Waits until `done()`, and makes progress on all pending calls. Yields the core if peers need it.

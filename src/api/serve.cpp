@@ -27,7 +27,15 @@ namespace {
 using run::Call;
 using run::Side;
 
-thread_local bool serving = false;
+struct OnThread {
+  bool serving = false;
+  // An error to be raised by the door, if `notes`.
+  bool notes = false;
+  bool is_of_the_mpi = false;
+  int error = MPI_SUCCESS;
+  MPI_Comm comm{};
+};
+constinit thread_local OnThread here;
 
 // A type that is none, or not committed, is a mistake even if nothing moves: so all MPIs say, but not of types that
 // are given one a block.
@@ -151,33 +159,24 @@ int with_failed_copies(team::Team* team, int error, bool is_counted, bool may_lo
   return team::has_failed(*team, team::number_of_call(*team, is_counted), may_look) ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-namespace {
-
-struct Noted {
-  bool any = false;
-  MPI_Comm comm{};
-  int error = MPI_SUCCESS;
-  bool is_of_the_mpi = false;
-};
-constinit thread_local Noted noted;
-
-}  // namespace
-
 int raise(MPI_Comm comm, int error) {
-  if (!noted.any) noted = {true, comm, error};
-  return error;
+  if (here.notes) return error;
+  here.notes = true;
+  here.is_of_the_mpi = false;
+  here.comm = comm;
+  return here.error = error;
 }
 
 int raise_of_the_mpi(MPI_Comm comm, int error) {
   raise(comm, error);
-  noted.is_of_the_mpi = true;
+  here.is_of_the_mpi = true;
   return error;
 }
 
 int call_noted_handler(int error) {
-  if (!std::exchange(noted.any, false)) return error;
-  const bool is_hidden = noted.is_of_the_mpi && hides_handled_errors && has_own_handler(noted.comm);
-  mpi().Comm_call_errhandler(noted.comm, noted.error);
+  if (!std::exchange(here.notes, false)) return error;
+  const bool is_hidden = here.is_of_the_mpi && hides_handled_errors && has_own_handler(here.comm);
+  mpi().Comm_call_errhandler(here.comm, here.error);
   return is_hidden ? MPI_SUCCESS : error;
 }
 
@@ -213,9 +212,9 @@ bool is_inter(MPI_Comm comm) {
   return inter != 0;
 }
 
-Serving::Serving() : before_(std::exchange(serving, true)) {}
-Serving::~Serving() { serving = before_; }
-bool is_serving() { return serving; }
+Serving::Serving() : before_(std::exchange(here.serving, true)) {}
+Serving::~Serving() { here.serving = before_; }
+bool is_serving() { return here.serving; }
 
 namespace {
 
@@ -397,7 +396,7 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
 }  // namespace
 
 bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
-  if (serving || !mpi().usable) return false;
+  if (here.serving || !mpi().usable) return false;
   bool served = true;
   const int thrown = thrown_by([&] { served = try_to_serve(call, door, error, attempt); });
   if (thrown != MPI_SUCCESS) error = raise(call.comm, thrown);

@@ -50,7 +50,7 @@ std::vector<Choice> variants(const Algorithm& algorithm, int ranks, int ranks_on
     for (const Choice& one : all) {
       for (const std::int64_t value : values_of(range, ranks, ranks_on_node, has_time)) {
         more.push_back(one);
-        more.back().parameters.push_back({std::string(range.name), value});
+        more.back().parameters.push_back(parameter_of(range, value));
       }
     }
     all = std::move(more);
@@ -77,7 +77,7 @@ std::vector<Choice> variants_on_devices(const Algorithm& algorithm, bool in_one_
     for (const Choice& one : all) {
       for (const std::int64_t value : range.on_devices.empty() || !in_one_node ? standard : range.on_devices) {
         more.push_back(one);
-        more.back().parameters.push_back({std::string(range.name), value});
+        more.back().parameters.push_back(parameter_of(range, value));
       }
     }
     all = std::move(more);

@@ -13,9 +13,9 @@ namespace {
 Choice with_radix(Collective collective, std::string_view name, std::int64_t radix) {
   Choice choice;
   choice.algorithm = find(collective, name);
-  for (const ParameterRange& range : choice.algorithm->parameters) {
-    choice.parameters.push_back({std::string(range.name), range.standard});
-    if (range.name == "radix") choice.parameters.back().value = radix;
+  choice.parameters = standard_parameters(*choice.algorithm);
+  for (plan::Parameter& parameter : choice.parameters) {
+    if (parameter.name == "radix") parameter.value = radix;
   }
   return choice;
 }

@@ -22,13 +22,6 @@ constexpr int most_values = 1000;
 // Of an uneven block its size lies in its place, too.
 constexpr double size_beside = 4;
 
-Choice standard(const Algorithm& algorithm) {
-  Choice choice{&algorithm, {}};
-  for (const ParameterRange& range : algorithm.parameters)
-    choice.parameters.push_back({std::string(range.name), range.standard});
-  return choice;
-}
-
 Choice named(Collective collective, const char* text) {
   Choice choice;
   parse_choice(collective, text, choice);
@@ -268,7 +261,7 @@ std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const Parame
 }
 
 Priced best_of(const Algorithm& algorithm, const Load& load, const Model& model, Costs& costs) {
-  Priced best = price(standard(algorithm), load, model, costs);
+  Priced best = price({&algorithm, standard_parameters(algorithm)}, load, model, costs);
   const plan::NodeMap& map = costs.map();
   const int per_node = map.ranks_on_fullest_node();
   for (int pass = 0; pass < most_passes; ++pass) {
@@ -279,7 +272,7 @@ Priced best_of(const Algorithm& algorithm, const Load& load, const Model& model,
            values_to_try(algorithm, algorithm.parameters[p], map.ranks(), map.nodes, per_node)) {
         Choice choice = best.choice;
         if (choice.parameters[p].value == value || alike == 2) continue;
-        choice.parameters[p].value = value;
+        choice.parameters[p] = parameter_of(algorithm.parameters[p], value);
         Priced priced = price(choice, load, model, costs);
         alike = priced.seconds == best.seconds ? alike + 1 : -most_values;
         if (priced.seconds >= best.seconds) continue;

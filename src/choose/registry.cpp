@@ -1,15 +1,11 @@
 // The table of algorithms, and lookups in it.
 #include "choose/registry.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 
 #include "choose/registry_parts.hpp"
 #include "plan/algorithms.hpp"
-#include "plan/hint_network.hpp"
-#include "plan/leaders.hpp"
 #include "plan/neighbor_copies.hpp"
 #include "plan/neighborhood.hpp"
 
@@ -115,70 +111,6 @@ Algorithm gather(Algorithm row) {
   return row;
 }
 
-// Blocks padded to the size of the largest, then an algorithm for blocks of one size: any that is a schedule, or the
-// MPI's own.
-Algorithm padded(const Algorithm& inner, std::string name) {
-  Needs needs = inner.needs;
-  needs.contiguous = true;
-  const std::string_view shown = inner.engine == Engine::mpi ? "the MPI's own alltoall" : std::string_view(inner.name);
-  return {.name = std::move(name),
-          .collectives = uneven_all_to_alls(),
-          .engine = Engine::padded,
-          .needs = needs,
-          .parameters = inner.parameters,
-          .line = fmt::format("blocks padded to the largest, then {}", shown),
-          .source = kFanPadded,
-          .build = inner.build};
-}
-
-// Two of them have names of the paper.
-std::vector<Algorithm> all_padded(const std::vector<Algorithm>& table) {
-  std::vector<Algorithm> named, others;
-  for (const Algorithm& row : table) {
-    const bool is_uniform = row.engine == Engine::schedule && holds(row.collectives, alltoall);
-    if (!is_uniform) continue;
-    if (row.name == "zero-rotation-bruck") {
-      named.push_back(padded(row, "padded-bruck"));
-      named.push_back(padded({.engine = Engine::mpi}, "padded-alltoall"));
-    } else {
-      others.push_back(padded(row, "padded-" + row.name));
-    }
-  }
-  named.insert(named.end(), others.begin(), others.end());
-  return named;
-}
-
-// The parameter `leaders` of a node, and by which other algorithm they exchange.
-Algorithm through_leaders(plan::LeadersKind kind, Algorithm row) {
-  const bool uneven = kind == plan::LeadersKind::uneven;
-  const auto& names = plan::leaders_exchange_names(kind);
-  row.parameters = {
-      {"leaders", 1, kMost, 1, "of a node; at most all of its ranks", {}, {kTriedLeaders, UpToRanks::all_of_a_node}},
-      {"exchange", 0, static_cast<std::int64_t>(names.size()) - 1, 0, "among the leaders", names},
-      uneven ? ParameterRange{"piece", 64, kMost, 16384,
-                              "larger blocks, and those without room, go straight to their ranks"}
-             : ParameterRange{"piece",
-                              64,
-                              kMost,
-                              65536,
-                              "bytes of a block that move at a time, as far as memory allows",
-                              {},
-                              {kTriedPieces, UpToRanks::below_all, true}}};
-  row.parameters.push_back({"group", 1, kMost, kMost, "ranks, at most, that act as a node"});
-  if (kind == plan::LeadersKind::uniform) {
-    const auto& orders = plan::leaders_order_names();
-    row.parameters.push_back(
-        {"order", 0, static_cast<std::int64_t>(orders.size()) - 1, 0, "in which a rank packs", orders});
-  }
-  if (!uneven) row.parameters.push_back(kRadix);
-  if (!uneven) row.parameters.back().tried = {};  // of another exchange than the standard one
-  if (kind != plan::LeadersKind::gather) row.parameters.push_back(kStride);
-  row.name = "leaders";
-  row.engine = Engine::leaders;
-  row.source = kLiLeaders;
-  return up_to(most_for_leaders, std::move(row));
-}
-
 // Copies of a node in an order, for all-to-alls and for allgathers.
 void add_order(std::vector<Algorithm>& table, Algorithm row, plan::Build all_to_all, plan::Build gather) {
   row.engine = Engine::node;
@@ -189,29 +121,6 @@ void add_order(std::vector<Algorithm>& table, Algorithm row, plan::Build all_to_
   row.collectives = gathers();
   row.build = gather;
   table.push_back(std::move(row));
-}
-
-// The order of the copies inside a node, by which algorithm the ranks exchange with those of other nodes, and when.
-Algorithm node_then_network(const std::vector<Collective>& collectives, plan::NetworkKind kind, plan::Build build) {
-  const auto named = [](std::string_view name, std::string_view meaning, std::span<const std::string_view> names) {
-    return ParameterRange{name, 0, static_cast<std::int64_t>(names.size()) - 1, 0, meaning, names};
-  };
-  std::vector<ParameterRange> parameters = {
-      named("exchange", "with ranks of other nodes", plan::network_exchange_names(kind)),
-      named("messages", "when: after the copies, or beside them; those of rounds always follow",
-            plan::network_messages_names()),
-      named("order", "of the copies", plan::network_order_names()), kStride};
-  parameters.push_back(kRadix);
-  parameters.back().tried = {};  // of another exchange than the standard one
-  if (kind == plan::NetworkKind::uneven) parameters.push_back(kEager);
-  return {.name = "hint-network",
-          .collectives = collectives,
-          .engine = Engine::node,
-          .needs = kReached,
-          .parameters = std::move(parameters),
-          .line = "copies of a node in one of the orders, then messages to the ranks of other nodes",
-          .source = kHintNetwork,
-          .build = build};
 }
 
 Algorithm single_copy(const std::vector<Collective>& collectives, plan::Build build) {
@@ -393,9 +302,9 @@ void add_orders(std::vector<Algorithm>& table) {
              .line = "a Hilbert curve through a square of a power of two, the rest in another order",
              .source = kHintOther},
             plan::hint_hilbert_square, plan::allgather_hint_hilbert_square);
-  table.push_back(node_then_network({alltoall}, plan::NetworkKind::uniform, plan::hint_network));
-  table.push_back(node_then_network(uneven_all_to_alls(), plan::NetworkKind::uneven, plan::uneven_hint_network));
-  table.push_back(node_then_network(gathers(), plan::NetworkKind::gather, plan::allgather_hint_network));
+  table.push_back(node_then_network({alltoall}, plan::hint_network));
+  table.push_back(node_then_network(uneven_all_to_alls(), plan::hint_network));
+  table.push_back(node_then_network(gathers(), plan::allgather_hint_network));
 }
 
 // Shared memory inside a node, and leaders.
@@ -408,20 +317,17 @@ void add_of_nodes(std::vector<Algorithm>& table) {
                    .source = "Quadrille: one slot an ordered pair of ranks, data and sequence number together"});
   table.push_back(single_copy(all_to_alls(), plan::alltoall_between_nodes));
   table.push_back(single_copy(gathers(), plan::allgather_between_nodes));
-  table.push_back(
-      through_leaders(plan::LeadersKind::uniform,
-                      {.collectives = {alltoall},
-                       .line = "ranks pack and unpack in shared memory; leaders of the nodes send few large messages",
-                       .build = plan::leaders}));
-  table.push_back(
-      through_leaders(plan::LeadersKind::uneven,
-                      {.collectives = uneven_all_to_alls(),
-                       .line = "as leaders for alltoall, for blocks of different sizes, which travel with them",
-                       .build = plan::uneven_leaders}));
-  table.push_back(through_leaders(plan::LeadersKind::gather,
-                                  {.collectives = gathers(),
-                                   .line = "the blocks of a node come together in shared memory; leaders exchange them",
-                                   .build = plan::allgather_leaders}));
+  const Algorithm all_leaders[] = {
+      {.collectives = {alltoall},
+       .line = "ranks pack and unpack in shared memory; leaders of the nodes send few large messages",
+       .build = plan::leaders},
+      {.collectives = uneven_all_to_alls(),
+       .line = "as leaders for alltoall, for blocks of different sizes, which travel with them",
+       .build = plan::uneven_leaders},
+      {.collectives = gathers(),
+       .line = "the blocks of a node come together in shared memory; leaders exchange them",
+       .build = plan::allgather_leaders}};
+  for (const Algorithm& row : all_leaders) table.push_back(up_to(most_for_leaders, through_leaders(row)));
 }
 
 void add_sparse(std::vector<Algorithm>& table) {
@@ -523,10 +429,10 @@ void add_of_devices(std::vector<Algorithm>& table) {
 }
 
 std::vector<Algorithm> make_table() {
-  std::vector<Algorithm> table = all_to_all_schedules();
-  const std::vector<Algorithm> padded = all_padded(table);
-  table.insert(table.end(), padded.begin(), padded.end());
-  add_gather_schedules(table);
+  std::vector<Algorithm> table = message_schedules();
+  const std::vector<Algorithm> padded = all_padded(uneven_all_to_alls());
+  const auto gathers_from = [](const Algorithm& row) { return serves(row, allgather); };
+  table.insert(std::find_if(table.begin(), table.end(), gathers_from), padded.begin(), padded.end());
   add_orders(table);
   add_of_nodes(table);
   add_sparse(table);
@@ -541,6 +447,15 @@ std::vector<Algorithm> make_table() {
 }
 
 }  // namespace
+
+const std::vector<Algorithm>& message_schedules() {
+  static const std::vector<Algorithm> rows = [] {
+    std::vector<Algorithm> all = all_to_all_schedules();
+    add_gather_schedules(all);
+    return all;
+  }();
+  return rows;
+}
 
 const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> table = make_table();

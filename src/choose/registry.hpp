@@ -64,10 +64,14 @@ struct ParameterRange {
   // Values that are worth measuring where data are in a device's memory; none: the standard one.
   std::span<const std::int64_t> on_devices = {};
   bool automatic = false;  // it may also be 0, for a value that suits the call
+  // [value] Where the names are those of algorithms that this one takes for its exchange: what builds these.
+  std::span<const plan::Build> builds = {};
 };
 
 // A value as users write it.
 std::string value_text(const ParameterRange& range, std::int64_t value);
+// And as a plan takes it.
+plan::Parameter parameter_of(const ParameterRange& range, std::int64_t value);
 
 // What the first calls of a program go by (choose/candidates.hpp).
 struct TrialFacts {
@@ -125,6 +129,9 @@ bool is_another_on_one_node(const Algorithm& algorithm, int ranks);
 // The algorithm called `name` for `collective`, or null.
 const Algorithm* find(Collective collective, std::string_view name);
 
+// All parameters of an algorithm, with their standard values.
+plan::Parameters standard_parameters(const Algorithm& algorithm);
+
 // Memory of the host over which data of a device's memory are brought.
 enum class HostBuffers : std::uint8_t {
   as_suits,  // where they must be brought at all; then kept
@@ -143,15 +150,12 @@ struct Choice {
   std::shared_ptr<const Choice> inner = nullptr;
 };
 
-// What exchanges the data of a round between nodes, by a choice of pipelined-copy-to-cpu.
+// The algorithm among all ranks that a choice takes for its exchange: pipelined-copy-to-cpu for the data of a round
+// between nodes, others by their parameter `exchange`. No algorithm: it takes none that serves `collective`.
 Choice inner_of(Collective collective, const Choice& choice);
 
 // "zero-rotation-bruck:radix=4", "copy-to-cpu:buffers=kept,inner=waitany-stride,stride=5". The inverse of parse_choice.
 std::string to_string(const Choice& choice);
-
-// Of copies inside nodes and an exchange between them: that exchange, "waitall-stride:stride=3". Empty of any other
-// choice.
-std::string exchange_of(const Choice& choice);
 
 // Reads "name" or "name:parameter=value,parameter=value" for `collective`. Missing parameters get
 // their standard value. Returns an empty string and fills `choice`, or one line that says what is

@@ -74,16 +74,19 @@ std::string unknown_parameter(const Algorithm& algorithm, std::string_view name)
 }
 
 std::string parse_name(const Algorithm& algorithm, const ParameterRange& range, std::string_view text,
-                       std::int64_t& value) {
+                       plan::Parameter& parameter) {
   const auto found = std::find(range.names.begin(), range.names.end(), text);
-  value = found - range.names.begin();
-  if (found != range.names.end()) return {};
+  if (found != range.names.end()) {
+    parameter = parameter_of(range, found - range.names.begin());
+    return {};
+  }
   return unknown(range.name, text, fmt::format(" of {}", algorithm.name), {range.names.begin(), range.names.end()});
 }
 
 std::string parse_value(const Algorithm& algorithm, const ParameterRange& range, std::string_view text,
-                        std::int64_t& value) {
-  if (!range.names.empty()) return parse_name(algorithm, range, text, value);
+                        plan::Parameter& parameter) {
+  if (!range.names.empty()) return parse_name(algorithm, range, text, parameter);
+  std::int64_t& value = parameter.value;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   const bool is_number = !text.empty() && error == std::errc() && stop == end;
@@ -92,29 +95,6 @@ std::string parse_value(const Algorithm& algorithm, const ParameterRange& range,
     return fmt::format("{}: {} must be {}a number from {} to {}, not \"{}\"", algorithm.name, range.name,
                        range.automatic ? "0 or " : "", range.least, range.most, shown(text));
   }
-  return {};
-}
-
-// Reads "parameter=value,..." into the choice, whose parameters have their standard values.
-std::string parse_parameters(std::string_view list, Choice& choice) {
-  const Algorithm& algorithm = *choice.algorithm;
-  std::vector<bool> given(algorithm.parameters.size(), false);
-  do {
-    std::string_view value_text = next_part(list, ',');
-    const bool has_value = value_text.find('=') != std::string_view::npos;
-    const std::string_view name = next_part(value_text, '=');
-    std::size_t at = 0;
-    while (at < given.size() && algorithm.parameters[at].name != name) ++at;
-    if (at == given.size()) return unknown_parameter(algorithm, name);
-    if (!has_value) {
-      return fmt::format("{}: parameter {} has no value; write {}:{}={}", algorithm.name, name, algorithm.name, name,
-                         algorithm.parameters[at].standard);
-    }
-    if (given[at]) return fmt::format("{}: parameter {} is given twice", algorithm.name, name);
-    given[at] = true;
-    std::string error = parse_value(algorithm, algorithm.parameters[at], trim(value_text), choice.parameters[at].value);
-    if (!error.empty()) return error;
-  } while (!list.empty());
   return {};
 }
 
@@ -130,69 +110,61 @@ bool has_inner(const Algorithm& algorithm) {
   return algorithm.engine == Engine::staged || algorithm.engine == Engine::pipeline;
 }
 
-std::string lacks_value(const Algorithm& algorithm, std::string_view name, std::string_view example) {
-  return fmt::format("{}: parameter {} has no value; write {}:{}={}", algorithm.name, name, algorithm.name, name,
-                     example);
-}
-
-// "buffers=fresh,inner=waitany-stride,stride=3": what is not a parameter of the algorithm itself is one of the inner
-// algorithm, which may be written with a colon, too. Fills in the values of the parameters but the last, as far as they
-// are given, and the text of the inner algorithm.
-std::string split_around(const Algorithm& around, std::string_view list, plan::Parameters& values, std::string& inner) {
-  const std::size_t own = around.parameters.size() - 1;
-  std::vector<bool> given(own, false);
+// Reads "parameter=value,..." into the parameters, which have their standard values. Around another algorithm
+// ("buffers=fresh,inner=waitany-stride,stride=3") it fills `inner` with the text of that: what is not a parameter of
+// the algorithm itself is one of the inner algorithm, which may be written with a colon, too.
+std::string parse_parameters(const Algorithm& algorithm, std::string_view list, plan::Parameters& parameters,
+                             std::string& inner) {
+  const bool around = has_inner(algorithm);
+  std::vector<bool> given(parameters.size(), false);
   std::string of_inner;
-  while (!trim(list).empty()) {
+  for (bool more = !around || !trim(list).empty(); more; more = !trim(list).empty()) {
     const std::string_view part = next_part(list, ',');
     std::string_view value = part;
     const bool has_value = value.find('=') != std::string_view::npos;
     const std::string_view name = next_part(value, '=');
     std::size_t at = 0;
-    while (at <= own && around.parameters[at].name != name) ++at;
-    if (at > own) {
+    while (at < given.size() && algorithm.parameters[at].name != name) ++at;
+    if (at == given.size()) {
+      if (!around) return unknown_parameter(algorithm, name);
       of_inner += (of_inner.empty() ? "" : ",") + std::string(part);
-    } else if (at == own ? !inner.empty() : given[at]) {
-      return fmt::format("{}: parameter {} is given twice", around.name, name);
-    } else if (at == own) {
-      inner = trim(value);
-      if (inner.empty()) return lacks_value(around, name, "pairwise");
-    } else {
-      const ParameterRange& range = around.parameters[at];
-      if (!has_value) return lacks_value(around, name, value_text(range, range.standard));
-      if (std::string error = parse_value(around, range, trim(value), values[at].value); !error.empty()) return error;
-      given[at] = true;
+      continue;
+    }
+    const ParameterRange& range = algorithm.parameters[at];
+    const bool is_inner = around && at + 1 == given.size();
+    value = trim(value);
+    if (!has_value || (is_inner && value.empty())) {
+      return fmt::format("{}: parameter {} has no value; write {}:{}={}", algorithm.name, name, algorithm.name, name,
+                         is_inner ? "pairwise" : value_text(range, range.standard));
+    }
+    if (given[at]) return fmt::format("{}: parameter {} is given twice", algorithm.name, name);
+    given[at] = true;
+    if (is_inner) {
+      inner = value;
+    } else if (std::string error = parse_value(algorithm, range, value, parameters[at]); !error.empty()) {
+      return error;
     }
   }
-  if (inner.empty() && !of_inner.empty()) return unknown_parameter(around, of_inner.substr(0, of_inner.find('=')));
-  if (inner.empty()) inner = "mpi";
+  if (inner.empty() && !of_inner.empty()) return unknown_parameter(algorithm, of_inner.substr(0, of_inner.find('=')));
+  if (around && inner.empty()) inner = "mpi";
   if (!of_inner.empty()) inner += (inner.find(':') == std::string::npos ? ":" : ",") + of_inner;
   return {};
 }
 
-plan::Parameters standard_values(const Algorithm& algorithm) {
-  plan::Parameters values;
-  for (const ParameterRange& range : algorithm.parameters) values.push_back({std::string(range.name), range.standard});
-  return values;
-}
-
-std::string parse_around(const Algorithm& around, Collective collective, std::string_view list, Choice& choice) {
-  plan::Parameters values = standard_values(around);
-  std::string text;
-  if (std::string error = split_around(around, list, values, text); !error.empty()) return error;
-  const Algorithm* const of_host = find(collective, std::string_view(text).substr(0, text.find(':')));
+// Makes the algorithm called `text` the inner one of the choice.
+std::string set_inner(Choice& choice, Collective collective, std::string_view text) {
+  const Algorithm* const of_host = find(collective, text.substr(0, text.find(':')));
   if (of_host != nullptr && !is_of_the_host(*of_host)) {
-    return fmt::format("{}: its inner algorithm is one of the host, not {}", around.name, of_host->name);
+    return fmt::format("{}: its inner algorithm is one of the host, not {}", choice.algorithm->name, of_host->name);
   }
   Choice inner;
   if (std::string error = parse_choice(collective, text, inner); !error.empty()) return error;
-  if (around.engine == Engine::staged) {
+  if (choice.algorithm->engine == Engine::staged) {
+    inner.buffers = buffers_named[static_cast<std::size_t>(choice.parameters[0].value)];
     choice = std::move(inner);
-    choice.buffers = buffers_named[static_cast<std::size_t>(values[0].value)];
-    return {};
+  } else if (!is_of_the_mpi(*inner.algorithm)) {
+    choice.inner = std::make_shared<const Choice>(std::move(inner));
   }
-  Choice result{&around, std::move(values)};
-  if (!is_of_the_mpi(*inner.algorithm)) result.inner = std::make_shared<const Choice>(std::move(inner));
-  choice = std::move(result);
   return {};
 }
 
@@ -232,23 +204,15 @@ std::string value_text(const ParameterRange& range, std::int64_t value) {
   return range.names.empty() ? std::to_string(value) : std::string(range.names[static_cast<std::size_t>(value)]);
 }
 
-std::string exchange_of(const Choice& choice) {
-  if (row_of(choice.algorithm->engine).plans != Plans::node_copies) return {};
-  std::string exchange;
-  for (std::size_t i = 0; i < choice.parameters.size(); ++i) {
-    const ParameterRange& range = choice.algorithm->parameters[i];
-    const std::string value = value_text(range, choice.parameters[i].value);
-    if (range.name == "exchange") exchange = value;
-    if (range.name == "stride" && exchange.ends_with("-stride")) exchange += ":stride=" + value;
-    if (range.name == "radix" && exchange == "bruck") {
-      exchange =
-          (serves(*choice.algorithm, Collective::alltoall) ? "zero-rotation-bruck:radix=" : "bruck:radix=") + value;
-    }
-    const bool has_sizes = exchange.starts_with("two-phase-bruck");
-    if (range.name == "radix" && has_sizes) exchange += ":radix=" + value;
-    if (range.name == "eager" && has_sizes) exchange += ",eager=" + value;
-  }
-  return exchange;
+plan::Parameter parameter_of(const ParameterRange& range, std::int64_t value) {
+  return {std::string(range.name), value,
+          range.builds.empty() ? nullptr : range.builds[static_cast<std::size_t>(value)]};
+}
+
+plan::Parameters standard_parameters(const Algorithm& algorithm) {
+  plan::Parameters parameters;
+  for (const ParameterRange& range : algorithm.parameters) parameters.push_back(parameter_of(range, range.standard));
+  return parameters;
 }
 
 std::string to_string(const Choice& choice) {
@@ -268,7 +232,16 @@ std::string to_string(const Choice& choice) {
 
 Choice inner_of(Collective collective, const Choice& choice) {
   if (choice.inner != nullptr) return *choice.inner;
-  return {find(collective, "mpi"), {}};
+  if (choice.algorithm->engine == Engine::pipeline) return {find(collective, "mpi"), {}};
+  const plan::Build build = plan::build_of(choice.parameters, "exchange", nullptr);
+  const auto is_it = [&](const Algorithm& row) {
+    return row.engine == Engine::schedule && row.build == build && serves(row, collective);
+  };
+  const auto found = std::find_if(algorithms().begin(), algorithms().end(), is_it);
+  if (build == nullptr || found == algorithms().end()) return {};
+  Choice inner{&*found, standard_parameters(*found)};
+  for (plan::Parameter& one : inner.parameters) one.value = plan::value_of(choice.parameters, one.name, one.value);
+  return inner;
 }
 
 std::string parse_choice(Collective collective, std::string_view text, Choice& choice) {
@@ -276,16 +249,15 @@ std::string parse_choice(Collective collective, std::string_view text, Choice& c
   const std::string_view name = trim(text.substr(0, colon));
   const Algorithm* const named = find(collective, name);
   if (named == nullptr) return unknown_algorithm(collective, name);
-  if (has_inner(*named)) {
-    return parse_around(*named, collective, colon == std::string_view::npos ? "" : text.substr(colon + 1), choice);
+  Choice result{named, standard_parameters(*named)};
+  std::string inner, error;
+  if (colon != std::string_view::npos || has_inner(*named)) {
+    const std::string_view list = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+    error = parse_parameters(*named, list, result.parameters, inner);
   }
-  Choice result{named, standard_values(*named)};
-  if (colon != std::string_view::npos) {
-    std::string error = parse_parameters(text.substr(colon + 1), result);
-    if (!error.empty()) return error;
-  }
-  choice = std::move(result);
-  return {};
+  if (error.empty() && !inner.empty()) error = set_inner(result, collective, inner);
+  if (error.empty()) choice = std::move(result);
+  return error;
 }
 
 std::string parse_forced(std::string_view text, Forced& forced) {

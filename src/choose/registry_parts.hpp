@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "choose/registry.hpp"
 #include "plan/algorithms.hpp"
@@ -85,5 +86,17 @@ inline constexpr Needs kReached = {.load_store = true};
 inline constexpr Needs kReachedByAll = {.one_node = true, .load_store = true};
 inline constexpr Needs kPacked = {.contiguous = true};
 inline constexpr Needs kTyped = {.contiguous = true, .derived_types = true};
+
+// Messages among all ranks, for all-to-alls and then for allgathers.
+const std::vector<Algorithm>& message_schedules();
+
+// ---- Algorithms around those that fit (registry_around.cpp) ----
+
+// Blocks of `collectives` padded to the largest.
+std::vector<Algorithm> all_padded(const std::vector<Collective>& collectives);
+// How many ranks of a node lead, and by which algorithm they exchange.
+Algorithm through_leaders(Algorithm row);
+// The order of the copies inside a node, by which algorithm the ranks exchange with those of other nodes, and when.
+Algorithm node_then_network(const std::vector<Collective>& collectives, plan::Build build);
 
 }  // namespace quadrille::choose

@@ -147,28 +147,37 @@ void decay_now_and_then() {
 
 }  // namespace
 
+std::string read_heap_mode(const std::string& text, HeapSettings& settings) {
+  using Mode = HeapSettings::Mode;
+  if (text == "on" || text == "1" || text == "yes") {
+    settings.mode = Mode::on;
+  } else if (text == "off" || text == "0" || text == "no") {
+    settings.mode = Mode::off;
+  } else if (text == "early") {
+    settings.mode = Mode::early;
+  } else {
+    return "expected on, off or early";
+  }
+  return {};
+}
+
+std::string read_heap_from(const std::string& text, HeapSettings& settings) {
+  return take_size(text, 1, settings.from);
+}
+
+std::string read_heap_bytes(const std::string& text, HeapSettings& settings) {
+  return take_size(text, heap_least_bytes, settings.bytes);
+}
+
 HeapSettings read_heap_settings(std::string (*get)(const char*)) {
-  HeapSettings s;
-  const std::string mode = get("QUADRILLE_HEAP");
-  if (mode == "off" || mode == "0" || mode == "no") {
-    s.mode = HeapSettings::Mode::off;
-  } else if (mode == "early") {
-    s.mode = HeapSettings::Mode::early;
-  } else if (!mode.empty() && mode != "on" && mode != "1" && mode != "yes") {
-    s.problems.push_back("QUADRILLE_HEAP=" + mode + ": expected on, off or early; ignored");
-  }
-  struct Size {
-    const char* name;
-    std::size_t least;
-    std::size_t& bytes;
+  HeapSettings settings;
+  const auto read = [&](const char* name, auto read_value) {
+    if (const std::string text = get(name); !text.empty()) read_value(text, settings);
   };
-  for (const Size& size :
-       {Size{"QUADRILLE_HEAP_FROM", 1, s.from}, Size{"QUADRILLE_HEAP_BYTES", heap_least_bytes, s.bytes}}) {
-    const std::string value = get(size.name);
-    const std::string why = value.empty() ? "" : take_size(value, size.least, size.bytes);
-    if (!why.empty()) s.problems.push_back(std::string(size.name) + "=" + value + ": " + why + "; ignored");
-  }
-  return s;
+  read("QUADRILLE_HEAP", read_heap_mode);
+  read("QUADRILLE_HEAP_FROM", read_heap_from);
+  read("QUADRILLE_HEAP_BYTES", read_heap_bytes);
+  return settings;
 }
 
 bool heap_start() {

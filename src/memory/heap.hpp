@@ -21,7 +21,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "text/reason.hpp"
 
@@ -37,11 +36,15 @@ inline constexpr std::size_t heap_least_bytes = std::size_t{64} << 10;
 struct HeapSettings {
   enum class Mode { off, on, early } mode = Mode::on;
   std::size_t from = heap_from_default;
-  std::size_t bytes = 0;              // 0: what suits the machine
-  std::vector<std::string> problems;  // a line about each malformed variable, which is then ignored
+  std::size_t bytes = 0;  // 0: what suits the machine
 };
-// Reads the variables above; `get` returns a variable's value or "".
+// Reads the variables above; `get` returns a variable's value or "". A malformed value is ignored here: the first
+// malloc is too early for a message. The table of settings (team/settings.cpp) reports it.
 HeapSettings read_heap_settings(std::string (*get)(const char*));
+// Read one value. Return an empty string, or what is wrong.
+std::string read_heap_mode(const std::string& text, HeapSettings& settings);
+std::string read_heap_from(const std::string& text, HeapSettings& settings);
+std::string read_heap_bytes(const std::string& text, HeapSettings& settings);
 
 struct HeapSegment {
   int descriptor = -1;  // -1: no segment that others could map

@@ -10,15 +10,8 @@ namespace {
 std::atomic<void*> lent_context = nullptr;  // CUDA's
 std::atomic<int> lent_device = -1;          // HIP's
 
-struct Borrowed {
-  void* context = nullptr;  // what was lent, whether or not the driver took it
-  int device = -1;
-  bool is_current = false;
-};
-thread_local Borrowed borrowed;
-
 // What was borrowed before goes; it may have been destroyed meanwhile, which is no matter.
-void borrow(const DeviceDriver& driver, void* context) {
+void borrow(Borrowed& borrowed, const DeviceDriver& driver, void* context) {
   void* before = nullptr;
   if (borrowed.is_current) driver.pop_context(&before);
   borrowed.is_current = driver.push_context(context) == 0;
@@ -44,14 +37,14 @@ void lend_current_context() {
   lend_context(place);
 }
 
-void borrow_context() {
+void borrow_context(Borrowed& borrowed) {
   void* const context = lent_context.load(std::memory_order_acquire);
   const int device = lent_device.load(std::memory_order_acquire);
   if (context == borrowed.context && device == borrowed.device) return;
   const DeviceDriver* const driver = device_driver();
   if (driver == nullptr) return;
   if (driver->is_cuda) {
-    if (context != borrowed.context && context != nullptr) borrow(*driver, context);
+    if (context != borrowed.context && context != nullptr) borrow(borrowed, *driver, context);
   } else if (device >= 0) {
     driver->set_device(device);
   }

@@ -11,7 +11,13 @@ namespace quadrille::memory {
 void lend_context(const DevicePlace& place);
 // That which is current in this thread, if the program has loaded a driver and there is one.
 void lend_current_context();
-// In a thread of ours, before it goes on with anything: what was lent last is current from now on.
-void borrow_context();
+// What a thread of ours has borrowed.
+struct Borrowed {
+  void* context = nullptr;  // what was lent, whether or not the driver took it
+  int device = -1;
+  bool is_current = false;
+};
+// By that thread, before it makes progress on anything: what was lent last is current from now on.
+void borrow_context(Borrowed& borrowed);
 
 }  // namespace quadrille::memory

@@ -1,6 +1,7 @@
 #include "mpi/progress_hook.hpp"
 
 #include <atomic>
+#include <cerrno>
 
 #include "mpi/mpi.hpp"
 #include "mpi/phase.hpp"
@@ -12,8 +13,9 @@ std::atomic<bool (*)()> work_of_hook = nullptr;
 std::atomic<bool> wanted = false;
 // The MPI calls us, or is about to.
 std::atomic<bool> there = false;
-// On this thread.
-thread_local bool inside = false;
+// The thread that does the work, by an address that is that thread's alone; null: none.
+std::atomic<const void*> worker = nullptr;
+bool is_inside() { return worker.load(std::memory_order_relaxed) == &errno; }
 
 // So often in a row the hook finds nothing to do before it ends: programs start one call after another.
 constexpr unsigned most_idle_looks = 256;
@@ -22,21 +24,21 @@ std::atomic<unsigned> idle_looks = 0;
 // True if the hook is to stay.
 bool work_once() {
   if (!wanted.load(std::memory_order_acquire)) return false;
-  if (inside) return true;  // by an MPI function that the work calls
-  inside = true;
+  const void* nobody = nullptr;
+  // Called by an MPI function that the work calls, or while another thread does the work.
+  if (!worker.compare_exchange_strong(nobody, &errno)) return true;
+  const struct Leaving {
+    ~Leaving() { worker.store(nullptr, std::memory_order_release); }
+  } leaving{};
   bool (*const work)() = work_of_hook.load(std::memory_order_acquire);
-  const bool busy = work != nullptr && work();
-  inside = false;
-  if (busy) {
+  if (work != nullptr && work()) {
     idle_looks.store(0, std::memory_order_relaxed);
     return true;
   }
   if (idle_looks.fetch_add(1, std::memory_order_relaxed) < most_idle_looks) return true;
   // Another thread may have begun something just now, and taken it for granted that we stay.
   wanted.exchange(false);
-  inside = true;
   const bool begun = work != nullptr && work();
-  inside = false;
   if (begun) wanted.store(true);
   return begun;
 }
@@ -50,8 +52,7 @@ bool stays_after_all() {
 #if defined(QUADRILLE_ABI_OPENMPI)
 
 int called() {
-  if (work_once()) return 0;
-  if (inside) return 0;
+  if (work_once() || is_inside()) return 0;
   // Open MPI allows that from within. Who wants us from here on registers us again.
   mpi().opal_progress_unregister(called);
   if (stays_after_all()) mpi().opal_progress_register(called);
@@ -69,7 +70,7 @@ constexpr int no_progress = 0, all_done = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASY
 constexpr int null_stream = 0x3c000000;       // MPIX_STREAM_NULL
 
 int called(void*) {
-  if (work_once() || inside) return no_progress;
+  if (work_once() || is_inside()) return no_progress;
   return stays_after_all() ? no_progress : all_done;
 }
 
@@ -112,7 +113,7 @@ void end_progress_hook_for_good() {
   }
 }
 
-bool may_ask_for_progress() { return !inside || mpi().Request_is_complete == nullptr; }
+bool may_ask_for_progress() { return !is_inside() || mpi().Request_is_complete == nullptr; }
 
 int test_one(MPI_Request* request, int* flag) {
   if (may_ask_for_progress()) return mpi().Test(request, flag, MPI_STATUS_IGNORE);

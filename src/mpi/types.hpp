@@ -41,29 +41,28 @@ struct KnownType {
 extern std::atomic<const std::array<KnownType, 4>*> known_types;
 const std::array<KnownType, 4>& find_known_types();
 TypeInfo remembered_info(MPI_Datatype type);
+// Null if it is another type.
+inline const TypeInfo* known_info(MPI_Datatype type) {
+  const auto* known = known_types.load(std::memory_order_acquire);
+  for (const KnownType& one : known != nullptr ? *known : find_known_types()) {
+    if (one.type == type) return &one.info;
+  }
+  return nullptr;
+}
 }  // namespace detail
 
 // `type` is a datatype, or the null datatype, which has size zero. What was found out is kept as an attribute of the
 // type.
 inline TypeInfo type_info(MPI_Datatype type) {
-  const auto* known = detail::known_types.load(std::memory_order_acquire);
-  for (const detail::KnownType& one : known != nullptr ? *known : detail::find_known_types()) {
-    if (one.type == type) return one.info;
-  }
-  return detail::remembered_info(type);
+  const TypeInfo* const known = detail::known_info(type);
+  return known != nullptr ? *known : detail::remembered_info(type);
 }
 
 // Is it one of those that nearly all programs use, and that come with MPI?
-inline bool is_well_known(MPI_Datatype type) {
-  const auto* known = detail::known_types.load(std::memory_order_acquire);
-  for (const detail::KnownType& one : known != nullptr ? *known : detail::find_known_types()) {
-    if (one.type == type) return true;
-  }
-  return false;
-}
+inline bool is_well_known(MPI_Datatype type) { return detail::known_info(type) != nullptr; }
 
 // The bytes of data of one element of `type`, which is not the null datatype; nothing if it is not committed. Quicker
-// than type_info() for types that were looked at before in this thread.
+// than type_info() for types that were looked at before.
 std::optional<std::size_t> size_if_committed(MPI_Datatype type);
 
 inline bool is_committed(MPI_Datatype type) { return size_if_committed(type).has_value(); }

@@ -239,7 +239,9 @@ AdditiveBasis sorted(const AdditiveBasis& basis) {
   return result;
 }
 
-AdditiveBasis best_basis(const Grid& grid, const Neighborhood& offsets) {
+}  // namespace
+
+AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets) {
   const Different of = different(offsets);
   AdditiveBasis best = by_dimension(grid, offsets);
   const auto key = [](const AdditiveBasis& basis) { return std::pair(basis.counts().rounds, basis.counts().blocks); };
@@ -252,25 +254,15 @@ AdditiveBasis best_basis(const Grid& grid, const Neighborhood& offsets) {
   return sorted(best);
 }
 
-// The last problem of this thread. Costs and the plans of both collectives ask for the same basis, and a proof asks for
-// it for each rank.
-struct Known {
-  Grid grid;
-  Neighborhood offsets;
-  AdditiveBasis basis;
-
-  bool is_for(const Grid& g, const Neighborhood& n) const {
-    return grid.extents == g.extents && grid.periodic == g.periodic && offsets.dimensions == n.dimensions &&
-           offsets.offsets == n.offsets;
+AdditiveBasis LastBasis::of(const Grid& grid, const Neighborhood& offsets) {
+  const std::lock_guard lock(mutex_);
+  const bool is_last = grid_.extents == grid.extents && grid_.periodic == grid.periodic &&
+                       offsets_.dimensions == offsets.dimensions && offsets_.offsets == offsets.offsets;
+  if (!is_last) {
+    basis_ = additive_basis(grid, offsets);
+    grid_ = grid, offsets_ = offsets;
   }
-};
-
-}  // namespace
-
-AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets) {
-  thread_local Known known;
-  if (!known.is_for(grid, offsets)) known = {grid, offsets, best_basis(grid, offsets)};
-  return known.basis;
+  return basis_;
 }
 
 }  // namespace quadrille::plan

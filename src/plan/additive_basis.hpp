@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -35,5 +36,18 @@ struct AdditiveBasis {
 // not periodic the elements of a sum never lead beyond it, so no block leaves the mesh on its way.
 // Elements that serve most offsets come first: so the ways of an allgather part late.
 AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets);
+
+// Keeps the basis of the last problem: costs and the plans of both collectives need the same basis, and a proof needs
+// the basis once for each rank. Threads may share one.
+class LastBasis {
+ public:
+  AdditiveBasis of(const Grid& grid, const Neighborhood& offsets);
+
+ private:
+  std::mutex mutex_;
+  Grid grid_;
+  Neighborhood offsets_;
+  AdditiveBasis basis_;
+};
 
 }  // namespace quadrille::plan

@@ -64,7 +64,6 @@ Schedule allgather_hint_hilbert_square(const Problem& problem);
 
 // Both on several nodes: copies inside them, then messages.
 Schedule hint_network(const Problem& problem);
-Schedule uneven_hint_network(const Problem& problem);
 Schedule allgather_hint_network(const Problem& problem);
 
 // Alltoall on several nodes, of uneven blocks, and allgather; by plan/leaders.hpp.

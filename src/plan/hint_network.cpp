@@ -34,6 +34,7 @@
 
 #include "plan/algorithms.hpp"
 #include "plan/between_nodes.hpp"
+#include "plan/exchanges.hpp"
 #include "plan/node_copies.hpp"
 
 namespace quadrille::plan {
@@ -53,82 +54,29 @@ constexpr std::array<NetworkOrder, 9> network_orders = {{{"hilbert", Order::hilb
                                                          {"square-column", Order::square_and_column},
                                                          {"square-morton", Order::square_and_morton}}};
 
-// The number of steps in flight at a time; `stride` where it is the parameter.
-struct NetworkExchange {
-  std::string_view name;
-  Window::Wait wait;
-  std::uint32_t pairs;
-};
-constexpr std::uint32_t by_stride = UINT32_MAX;
-constexpr std::array<NetworkExchange, 6> network_exchanges = {{{"pairwise", Window::Wait::all, 1},
-                                                               {"spread-out", Window::Wait::all, 0},
-                                                               {"nonblocking", Window::Wait::all, 0},
-                                                               {"waitall-stride", Window::Wait::all, by_stride},
-                                                               {"waitany-stride", Window::Wait::any, by_stride},
-                                                               {"testany-stride", Window::Wait::test, by_stride}}};
-
-// By way of other ranks, always after the copies, whose blocks an allgather forwards.
-struct NetworkRounds {
-  std::string_view name;
-  void (*add)(const Problem&, Builder&);
-};
-constexpr std::array<NetworkRounds, 1> network_rounds = {{{"bruck", bruck_between_nodes}}};
-constexpr std::array<NetworkRounds, 1> network_uneven = {{{"two-phase-bruck", two_phase_bruck_between_nodes}}};
-struct NetworkGather {
-  std::string_view name;  // also of the algorithm among all ranks
-  Build among_all;
-};
-constexpr std::array<NetworkGather, 4> network_gathers = {{{"bruck", allgather_bruck},
-                                                           {"ring", allgather_ring},
-                                                           {"recursive-doubling", allgather_recursive_doubling},
-                                                           {"mn-co", allgather_mn_co}}};
-
-constexpr std::array<std::string_view, 2> network_messages = {"after", "beside"};
-
-template <class Row, std::size_t count>
-constexpr std::array<std::string_view, count> names_of_rows(const std::array<Row, count>& rows) {
-  std::array<std::string_view, count> names;
-  for (std::size_t i = 0; i < count; ++i) names[i] = rows[i].name;
+constexpr auto network_orders_named = [] {
+  std::array<std::string_view, network_orders.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = network_orders[i].name;
   return names;
-}
-template <std::size_t first, std::size_t second>
-constexpr auto followed_by(const std::array<std::string_view, first>& some,
-                           const std::array<std::string_view, second>& more) {
-  std::array<std::string_view, first + second> all;
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i < first ? some[i] : more[i - first];
-  return all;
-}
-constexpr auto network_orders_named = names_of_rows(network_orders);
-constexpr auto network_exchanges_named = names_of_rows(network_exchanges);
+}();
 
 std::size_t choice_of(const Problem& problem, std::string_view parameter) {
   return static_cast<std::size_t>(value_of(problem.parameters, parameter, 0));
 }
 
-Window window_of(const Problem& problem) {
-  const NetworkExchange& exchange = network_exchanges[choice_of(problem, "exchange")];
-  const auto stride = static_cast<std::uint32_t>(value_of(problem.parameters, "stride", 5));
-  return {exchange.wait, exchange.pairs == by_stride ? stride : exchange.pairs};
-}
-
-void exchange_directly(const Problem& problem, bool blocks, Builder& builder) {
-  const Away away = choice_of(problem, "messages") == 1 ? Away::beside : Away::after;
-  exchange_between_nodes(problem, blocks, window_of(problem), away, builder);
-}
-
-Builder node_step(const Problem& problem, bool blocks) {
+Schedule node_then_network(const Problem& problem, bool blocks) {
   Builder builder(problem.me);
   copy_inside_node(problem, network_orders[choice_of(problem, "order")].order, blocks, builder);
-  return builder;
-}
-
-Schedule all_to_all(const Problem& problem, std::span<const NetworkRounds> rounds) {
-  Builder builder = node_step(problem, true);
-  const std::size_t exchange = choice_of(problem, "exchange");
-  if (exchange < network_exchanges.size()) {
-    exchange_directly(problem, true, builder);
+  const Build exchange = build_of(problem.parameters, "exchange", pairwise);
+  if (const std::optional<Window> window = direct_window(exchange, problem.parameters)) {
+    const Away away = choice_of(problem, "messages") == 1 ? Away::beside : Away::after;
+    exchange_between_nodes(problem, blocks, *window, away, builder);
+  } else if (!blocks) {
+    gather_between_nodes(problem, exchange, builder);
   } else {
-    rounds[exchange - network_exchanges.size()].add(problem, builder);
+    for (const RoundsBetweenNodes& rounds : rounds_between_nodes) {
+      if (rounds.among_all == exchange) rounds.add(problem, builder);
+    }
   }
   return builder.take();
 }
@@ -136,28 +84,8 @@ Schedule all_to_all(const Problem& problem, std::span<const NetworkRounds> round
 }  // namespace
 
 std::span<const std::string_view> network_order_names() { return network_orders_named; }
-std::span<const std::string_view> network_exchange_names(NetworkKind kind) {
-  static constexpr auto uniform = followed_by(network_exchanges_named, names_of_rows(network_rounds));
-  static constexpr auto uneven = followed_by(network_exchanges_named, names_of_rows(network_uneven));
-  static constexpr auto gather = followed_by(network_exchanges_named, names_of_rows(network_gathers));
-  if (kind == NetworkKind::uneven) return uneven;
-  if (kind == NetworkKind::gather) return gather;
-  return uniform;
-}
-std::span<const std::string_view> network_messages_names() { return network_messages; }
 
-Schedule hint_network(const Problem& problem) { return all_to_all(problem, network_rounds); }
-Schedule uneven_hint_network(const Problem& problem) { return all_to_all(problem, network_uneven); }
-
-Schedule allgather_hint_network(const Problem& problem) {
-  Builder builder = node_step(problem, false);
-  const std::size_t exchange = choice_of(problem, "exchange");
-  if (exchange < network_exchanges.size()) {
-    exchange_directly(problem, false, builder);
-  } else {
-    gather_between_nodes(problem, network_gathers[exchange - network_exchanges.size()].among_all, builder);
-  }
-  return builder.take();
-}
+Schedule hint_network(const Problem& problem) { return node_then_network(problem, true); }
+Schedule allgather_hint_network(const Problem& problem) { return node_then_network(problem, false); }
 
 }  // namespace quadrille::plan

@@ -1,18 +1,28 @@
-// The parameters of hint-network, by name: for the registry.
+// What the registry needs of hint-network: names of its parameters, and which exchanges fit.
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <span>
 #include <string_view>
 
+#include "plan/algorithms.hpp"
+#include "plan/between_nodes.hpp"
+
 namespace quadrille::plan {
 
-// The kinds of exchanges between nodes. Other ranks may also forward blocks of one size, and those of allgathers, whose
-// sizes all ranks know.
-enum class NetworkKind : std::uint8_t { uniform, uneven, gather };
+// All-to-alls that forward blocks, without those that stay inside a node (rounds_between_nodes.cpp). The other
+// exchanges that fit need no rounds of their own: schedules with a direct_window(), and allgathers in place
+// (exchanges.hpp).
+struct RoundsBetweenNodes {
+  std::string_view name;
+  Build among_all;
+  void (*add)(const Problem&, Builder&);
+};
+inline constexpr std::array<RoundsBetweenNodes, 2> rounds_between_nodes = {
+    {{"bruck", zero_rotation_bruck, bruck_between_nodes},
+     {"two-phase-bruck", two_phase_bruck, two_phase_bruck_between_nodes}}};
 
 std::span<const std::string_view> network_order_names();
-std::span<const std::string_view> network_exchange_names(NetworkKind kind);
-std::span<const std::string_view> network_messages_names();
+inline constexpr std::array<std::string_view, 2> network_messages_names = {"after", "beside"};
 
 }  // namespace quadrille::plan

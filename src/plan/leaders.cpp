@@ -21,9 +21,8 @@
 // share memory that is near. So it is the same plan, of another map.
 //
 // On ragged nodes two nodes exchange as many streams as the smaller of them has leaders, and a share is a range of
-// ranks. Bruck's exchange among leaders, and that in Morton order, pass pieces on, which must be of one size: where
-// nodes are of different sizes, spread-out stands in. In an allgather all nodes have as many leaders as the smallest
-// can have.
+// ranks. An exchange that forwards pieces (Bruck's, that in Morton order) needs pieces of one size: where nodes are of
+// different sizes, spread-out stands in. In an allgather all nodes have as many leaders as the smallest can have.
 //
 // Example, P = 4, ranks 0 and 1 on one node, 2 and 3 on the other, 1 leader; "sd" is the block from s to d.
 //   ranks 0 and 1 copy    area of their node: own 00 10 01 11, to the other node 02 12 03 13
@@ -37,6 +36,7 @@
 #include <bit>
 
 #include "plan/algorithms.hpp"
+#include "plan/exchanges.hpp"
 
 namespace quadrille::plan {
 namespace {
@@ -156,10 +156,10 @@ int number_of(const std::vector<int>& list, int rank) {
 
 bool is_even(const NodeMap& nodes) { return nodes.ranks_on_fullest_node() * nodes.nodes == nodes.ranks(); }
 
-const LeadersExchange& exchange_of(const Problem& problem, LeadersKind kind) {
-  const auto& all = leaders_exchanges(kind);
-  const LeadersExchange& wanted = all[static_cast<std::size_t>(value_of(problem.parameters, "exchange", 0))];
-  return kind == LeadersKind::uniform && wanted.passes_on && !is_even(*problem.nodes) ? all[0] : wanted;
+Build exchange_of(const Problem& problem, LeadersKind kind) {
+  const bool gathers = kind == LeadersKind::gather;
+  const Build wanted = build_of(problem.parameters, "exchange", gathers ? allgather_spread_out : spread_out);
+  return gathers || is_even(*problem.nodes) || direct_window(wanted) ? wanted : spread_out;
 }
 
 // An exchange among one leader of each node in `group`, as the leader number `me` sees it, with ranks for peers.
@@ -184,6 +184,7 @@ class Planner {
         kind_(kind),
         gathers_(kind == LeadersKind::gather),
         exchange_(exchange_of(problem_, kind)),
+        passes_on_(!gathers_ && !direct_window(exchange_)),
         crews_(problem_, value_of(problem_.parameters, "leaders", 1), gathers_),
         node_(Crews::node_of(problem_, problem_.me)),
         area_(crews_, node_, gathers_) {}
@@ -352,11 +353,11 @@ class Planner {
       group.push_back(crews_.leaders(other)[static_cast<std::size_t>(plan.leads)]);
       plan.streams.push_back(other == node_ ? own_stream(plan.leads) : stream_with(other, plan.leads));
     }
-    plan.exchange = schedule_among(group, number_of(group, problem_.me), exchange_.build, problem_.parameters);
+    plan.exchange = schedule_among(group, number_of(group, problem_.me), exchange_, problem_.parameters);
     if (kind_ == LeadersKind::uneven) send_in_parts(plan);
     plan.scratch_at = area_.scratch(most_scratch(), plan.leads);
     const Share share = share_of(plan.here(), plan.leaders, plan.leads);
-    if (exchange_.passes_on && !gathers_) plan.slot = static_cast<std::size_t>(share.count) * plan.members.size();
+    if (passes_on_) plan.slot = static_cast<std::size_t>(share.count) * plan.members.size();
   }
   // A message of sizes, and what each member has packed. What stays in the node is not copied by leaders.
   static void send_in_parts(LeadersPlan& plan) {
@@ -401,10 +402,10 @@ class Planner {
   // Blocks of scratch of the exchange, on the rank that has most.
   std::uint32_t most_scratch() const {
     std::uint32_t most = 0;
-    if (!exchange_.passes_on || gathers_) return most;
+    if (!passes_on_) return most;
     const NodeMap apart = one_node(static_cast<int>(crews_.nodes()));
     for (int r = 0; r < apart.ranks(); ++r) {
-      most = std::max(most, exchange_.build({apart.ranks(), r, &apart, problem_.parameters, {}}).scratch_blocks);
+      most = std::max(most, exchange_({apart.ranks(), r, &apart, problem_.parameters, {}}).scratch_blocks);
     }
     return most;
   }
@@ -425,7 +426,8 @@ class Planner {
   const Problem problem_;
   const LeadersKind kind_;
   const bool gathers_;
-  const LeadersExchange& exchange_;
+  const Build exchange_;
+  const bool passes_on_;  // blocks of an all-to-all
   const Crews crews_;
   const std::size_t node_;
   const Area area_;
@@ -550,6 +552,11 @@ Schedule schedule_of(const Problem& problem, LeadersKind kind) {
 }
 
 }  // namespace
+
+bool fits_among_leaders(Build exchange, LeadersKind kind) {
+  if (kind == LeadersKind::uneven) return direct_window(exchange).has_value();
+  return kind == LeadersKind::gather ? gathers_in_place(exchange) : sets_own_block_apart(exchange);
+}
 
 NodeMap leaders_groups(const Problem& problem) {
   const std::int64_t group = value_of(problem.parameters, "group", problem.ranks);

@@ -18,16 +18,8 @@ namespace quadrille::plan {
 // destinations know, or blocks of an allgather, whose sizes all ranks know.
 enum class LeadersKind : std::uint8_t { uniform, uneven, gather };
 
-// The exchanges among the leaders, in the order of the parameter `exchange`. Those that pass blocks on need
-// blocks of one size in an all-to-all.
-struct LeadersExchange {
-  std::string_view name;  // as in the registry
-  Build build;
-  bool passes_on = false;
-};
-const std::vector<LeadersExchange>& leaders_exchanges(LeadersKind kind);
-// Their names, for the registry.
-const std::vector<std::string_view>& leaders_exchange_names(LeadersKind kind);
+// Whether leaders may exchange by it.
+bool fits_among_leaders(Build exchange, LeadersKind kind);
 
 // A run of blocks: those of the ranks [first, first + count) lie one behind the other in the area from `at` on.
 struct LeadersRun {
@@ -105,7 +97,7 @@ NodeMap leaders_groups(const Problem& problem);
 
 // The orders of packing, in the order of the parameter `order`.
 enum class LeadersOrder : std::uint8_t { row, rotated, morton };
-const std::vector<std::string_view>& leaders_order_names();
+inline constexpr std::array<std::string_view, 3> leaders_order_names = {"row", "rotated", "morton"};
 
 LeadersPlan leaders_plan(const Problem& problem, LeadersKind kind);
 

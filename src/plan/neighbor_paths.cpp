@@ -92,7 +92,8 @@ Paths torus_direct_paths(const NeighborProblem& problem, std::span<const int> or
 
 Paths basis_paths(const NeighborProblem& problem) {
   Paths paths(travelled(*problem.grid, *problem.neighborhood));
-  const AdditiveBasis basis = additive_basis(*problem.grid, paths.offsets);
+  const AdditiveBasis basis = problem.last_basis != nullptr ? problem.last_basis->of(*problem.grid, paths.offsets)
+                                                            : additive_basis(*problem.grid, paths.offsets);
   for (int e = 0; e < basis.size(); ++e) paths.add_step(basis.element(e));
   for (const std::vector<int>& sum : basis.sums) {
     for (const int e : sum) paths.hops.push_back({e});

@@ -95,11 +95,14 @@ Neighborhood shales(int dimensions, int near, int far);
 // copied, and for those that no rank sends because they leave the mesh everywhere.
 Neighborhood travelled(const Grid& grid, const Neighborhood& neighborhood);
 
+class LastBasis;  // additive_basis.hpp
+
 struct NeighborProblem {
   const Grid* grid;
   const Neighborhood* neighborhood;
   int me;
   Parameters parameters;
+  LastBasis* last_basis = nullptr;  // for several problems of one neighbourhood
 };
 
 using BuildNeighbors = Schedule (*)(const NeighborProblem&);

@@ -153,4 +153,11 @@ std::int64_t value_of(const Parameters& parameters, std::string_view name, std::
   return otherwise;
 }
 
+Build build_of(const Parameters& parameters, std::string_view name, Build otherwise) {
+  for (const Parameter& parameter : parameters) {
+    if (parameter.name == name && parameter.build != nullptr) return parameter.build;
+  }
+  return otherwise;
+}
+
 }  // namespace quadrille::plan

@@ -36,16 +36,23 @@ NodeMap nodes_of(const NodeMap& all, std::span<const int> ranks);
 // Returns an empty string and fills `map`, or returns one line that says what is wrong.
 std::string parse_node_map(std::string_view text, int ranks, NodeMap& map);
 
+struct Problem;
+// An algorithm: a pure function. Same problem, same schedule, on every rank and machine.
+using Build = Schedule (*)(const Problem&);
+
 // A named integer parameter of an algorithm, for example radix = 4.
 struct Parameter {
   std::string name;
   std::int64_t value;
+  Build build = nullptr;  // where the value names an algorithm: that
   friend bool operator==(const Parameter&, const Parameter&) = default;
 };
 using Parameters = std::vector<Parameter>;
 
 // Value of `name`, or `otherwise` when it is not given.
 std::int64_t value_of(const Parameters& parameters, std::string_view name, std::int64_t otherwise);
+// The algorithm that `name` names, or `otherwise`.
+Build build_of(const Parameters& parameters, std::string_view name, Build otherwise);
 
 // Pairs of messages between nodes that are in flight at a time, where blocks inside a node go through its memory.
 inline constexpr int standard_away_steps = 32;
@@ -59,8 +66,5 @@ struct Problem {
   std::span<const int> domains = {};
   int away_steps = standard_away_steps;  // equal on all ranks
 };
-
-// An algorithm: a pure function. Same problem, same schedule, on every rank and machine.
-using Build = Schedule (*)(const Problem&);
 
 }  // namespace quadrille::plan

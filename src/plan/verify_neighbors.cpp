@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "plan/additive_basis.hpp"
 #include "plan/verify_parts.hpp"
 
 namespace quadrille::plan {
@@ -35,8 +36,9 @@ std::vector<Schedule> build_all(BuildNeighbors build, const Grid& grid, const Ne
                                 const Parameters& parameters) {
   std::vector<Schedule> schedules;
   schedules.reserve(static_cast<std::size_t>(grid.ranks()));
+  LastBasis last_basis;
   for (int me = 0; me < grid.ranks(); ++me) {
-    schedules.push_back(build({&grid, &neighborhood, me, parameters}));
+    schedules.push_back(build({&grid, &neighborhood, me, parameters, &last_basis}));
   }
   return schedules;
 }

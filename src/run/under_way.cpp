@@ -9,11 +9,6 @@ UnderWay& UnderWay::here() {
   return *list;
 }
 
-int& UnderWay::holds_of_thread() {
-  static thread_local int number = 0;
-  return number;
-}
-
 void UnderWay::add(Pending& call) {
   calls_.push_back(&call);
   any_.store(true, std::memory_order_release);
@@ -49,14 +44,10 @@ void UnderWay::advance() {
 
 UnderWay::Helped UnderWay::help(With with) {
   if (!any_.load(std::memory_order_relaxed)) return Helped::nothing;
-  if (holds() > 0) return Helped::some;
   std::unique_lock lock(mutex_, std::defer_lock);
   if (threads_ && !lock.try_lock()) return Helped::some;
-  struct Holding {
-    explicit Holding(int& number) : number(number) { ++number; }
-    ~Holding() { --number; }
-    int& number;
-  } const holding(holds());
+  if (holds_ > 0) return Helped::some;  // by this thread
+  const Held held(*this);
   Helped helped = Helped::nothing;
   look_at_all([&](Pending& call) {
     const bool ended = call.go_on(with);

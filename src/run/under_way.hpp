@@ -32,8 +32,8 @@ class UnderWay {
   // holds it already, help() does nothing, and advance() goes on with all others.
   class Held {
    public:
-    explicit Held(UnderWay& calls) : lock_(calls.mutex_, std::defer_lock), holds_(calls.holds()) {
-      if (calls.threads_ && holds_ == 0) lock_.lock();
+    explicit Held(UnderWay& calls) : lock_(calls.mutex_, std::defer_lock), holds_(calls.holds_) {
+      if (calls.threads_) lock_.lock();
       ++holds_;
     }
     Held(const Held&) = delete;
@@ -41,11 +41,9 @@ class UnderWay {
     ~Held() { --holds_; }
 
    private:
-    std::unique_lock<std::mutex> lock_;
+    std::unique_lock<std::recursive_mutex> lock_;
     int& holds_;
   };
-  // By this thread: the MPI may call us back in functions that are called under it.
-  static bool is_held_here() { return here().holds() > 0; }
 
   // From now on one thread at a time calls anything here, so that nothing is locked. Before the first call is started.
   void one_thread() { threads_ = false; }
@@ -72,13 +70,10 @@ class UnderWay {
   // one that is just looked at further out.
   template <class HasEnded>
   void look_at_all(HasEnded has_ended);
-  // How often this thread holds it.
-  int& holds() { return threads_ ? holds_of_thread() : holds_; }
-  static int& holds_of_thread();
 
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;
   bool threads_ = true;
-  int holds_ = 0;                // of the only thread
+  int holds_ = 0;                // how often the thread that holds it does so
   std::vector<Pending*> calls_;  // null: it is looked at
   int looks_ = 0;                // loops through them, one within the other; only the outermost removes any
   std::atomic<bool> any_ = false;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <optional>
 
 #include "mpi/mpi.hpp"
 #include "mpi/tags.hpp"
@@ -113,8 +112,7 @@ void end_told(Team& team) {
   await_told(team);
 #else
   if (!team.taken.in_flight()) return;
-  std::optional<run::UnderWay::Held> held;
-  if (!run::UnderWay::is_held_here()) held.emplace(run::UnderWay::here());
+  const run::UnderWay::Held held(run::UnderWay::here());
   if (team.taken.coming != nullptr) team.taken.coming->arrive();
 #endif
 }

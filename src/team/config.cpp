@@ -5,7 +5,6 @@
 
 #include <cstring>
 
-#include "memory/heap.hpp"
 #include "sys/sys.hpp"
 #include "team/settings.hpp"
 #include "text/edits.hpp"
@@ -33,15 +32,12 @@ Config read_config(std::string (*get)(const char*)) {
     if (text.empty()) continue;
     if (const std::string expected = setting.read(text, c); !expected.empty()) warn(c, setting.name, text, expected);
   }
-  for (const std::string& problem : memory::read_heap_settings(get).problems) c.warnings.push_back(problem);
   return c;
 }
 
 std::uint64_t fingerprint(const Config& c) {
   text::Hash hash;
-  for (const Setting& setting : settings()) {
-    if (setting.value != nullptr) hash.add(setting.value(c));
-  }
+  for (const Setting& setting : settings()) hash.add(setting.agreed(c));
   return hash.value();
 }
 

@@ -39,6 +39,7 @@ struct Config {
   bool progress_thread = false;         // neither does this
   std::optional<DeviceUse> mpi_device;  // none: as the MPI says
   bool device_kernels = true;
+  std::string record;                 // folder; empty: calls are not recorded
   std::vector<std::string> warnings;  // one line each, not printed yet
 };
 

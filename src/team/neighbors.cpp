@@ -154,9 +154,9 @@ plan::Grid without_border(const plan::Grid& grid, const plan::Neighborhood& ways
   return wide;
 }
 
-choose::CombiningCosts costs_of(const plan::Grid& grid, const plan::Neighborhood& neighborhood, Collective collective) {
-  const plan::Neighborhood ways = plan::travelled(grid, neighborhood);
-  const plan::Grid wide = without_border(grid, ways);
+choose::CombiningCosts costs_of(const plan::NeighborProblem& problem, Collective collective) {
+  const plan::Neighborhood ways = plan::travelled(*problem.grid, *problem.neighborhood);
+  const plan::Grid wide = without_border(*problem.grid, ways);
   int middle = 0;
   for (const int extent : wide.extents) middle = middle * extent + extent / 2;
   choose::CombiningCosts costs;
@@ -166,7 +166,7 @@ choose::CombiningCosts costs_of(const plan::Grid& grid, const plan::Neighborhood
   }
   for (const choose::Algorithm& algorithm : choose::algorithms()) {
     if (!choose::serves(algorithm, collective) || !algorithm.needs.equal_sizes) continue;
-    const plan::Counts counts = plan::count(algorithm.build_neighbors({&wide, &ways, middle, {}}));
+    const plan::Counts counts = plan::count(algorithm.build_neighbors({&wide, &ways, middle, {}, problem.last_basis}));
     costs.algorithms.push_back(
         {&algorithm, static_cast<std::int64_t>(counts.messages), static_cast<std::int64_t>(counts.blocks_sent)});
   }
@@ -217,8 +217,7 @@ const plan::Neighborhood& Isomorphic::neighborhood() const {
 const choose::CombiningCosts& Isomorphic::costs(bool gather) const {
   Counted& counted = gather ? allgather_ : alltoall_;
   std::call_once(counted.once, [&] {
-    counted.costs =
-        costs_of(grid, neighborhood(), gather ? Collective::neighbor_allgather : Collective::neighbor_alltoall);
+    counted.costs = costs_of(problem(0, {}), gather ? Collective::neighbor_allgather : Collective::neighbor_alltoall);
   });
   return counted.costs;
 }
@@ -317,9 +316,8 @@ const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice)
   const Neighbors& n = *neighbors_of(team);
   int me = 0;
   mpi().Comm_rank(team.user, &me);
-  plan::Schedule schedule = build == nullptr
-                                ? plan::neighbor_direct(me, n.sources, n.destinations)
-                                : build({&n.isomorphic->grid, &n.isomorphic->neighborhood(), me, choice.parameters});
+  plan::Schedule schedule = build == nullptr ? plan::neighbor_direct(me, n.sources, n.destinations)
+                                             : build(n.isomorphic->problem(me, choice.parameters));
   team.chosen.plans.push_back(
       std::make_unique<CachedPlan>(CachedPlan{nullptr, build, choice.parameters, std::move(schedule)}));
   return team.chosen.plans.back()->schedule;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "choose/select_neighbors.hpp"
+#include "plan/additive_basis.hpp"
 #include "plan/neighbor_copies.hpp"
 #include "plan/neighborhood.hpp"
 #include "run/neighbor_copies.hpp"
@@ -29,6 +30,9 @@ struct Isomorphic {
   const plan::Neighborhood& neighborhood() const;
   // What combining costs; counted when it is first asked for.
   const choose::CombiningCosts& costs(bool gather) const;
+  plan::NeighborProblem problem(int me, const plan::Parameters& parameters) const {
+    return {&grid, &neighborhood(), me, parameters, &last_basis_};
+  }
 
  private:
   struct Counted {
@@ -40,6 +44,7 @@ struct Isomorphic {
   mutable bool nobody_alone_ = false;
   mutable std::once_flag unpacked_;
   mutable plan::Neighborhood neighborhood_;
+  mutable plan::LastBasis last_basis_;
 };
 
 // Adds to a grid and a neighbourhood what follows from them. The same on all ranks.

@@ -34,19 +34,16 @@ constexpr unsigned own_one_of = 64;
 // In the place of a name's number; that of one that has no room is by_unknown, too.
 constexpr int by_unknown = -1, by_mpi = -2, by_short_way = -3;
 
-// Of the call that this thread is in.
+// Of the call that a thread is in.
 struct Here {
   bool inside = false;
-  int name = by_mpi;
+  int name = 0;
   choose::Engine engine{};  // of the short way
   Entry* sparse = nullptr;  // of a sparse exchange, as long as it lasts; and of what
   CommunicatorHere* communicator = nullptr;
 };
-thread_local Here here;
-thread_local unsigned own_turn = 0;
-std::uint64_t clock_takes = 0;  // nanoseconds
 
-// The entry of a call that is like an earlier one of this thread, found without a search.
+// The entry of a call that is like an earlier one of a thread, found without a search.
 struct Known {
   std::uint64_t generation = 0;
   MPI_Comm comm{};
@@ -60,14 +57,24 @@ struct Known {
   std::size_t type_size = 0;
 };
 constexpr std::size_t known_places = 16;
-thread_local Known known[known_places];
+
+// All zeros at first, so that a thread that is not recorded costs nothing.
+struct OnThread {
+  Here here;
+  unsigned own_turn = 0;
+  Known known[known_places];
+  KnownSites sites;
+};
+constinit thread_local OnThread on_thread;
+
+std::uint64_t clock_takes = 0;  // nanoseconds
 
 // Has nothing to destroy, and nothing to make: a call may come when there is no memory left, or late.
 constinit std::mutex mutex;
 
 Known& place_of(const Key& key) {
   const std::uintptr_t site = reinterpret_cast<std::uintptr_t>(key.site) >> 2;
-  return known[(site + key.count + static_cast<std::size_t>(key.collective)) % known_places];
+  return on_thread.known[(site + key.count + static_cast<std::size_t>(key.collective)) % known_places];
 }
 
 bool is_for(const Known& last, const Key& key) {
@@ -260,11 +267,6 @@ std::uint64_t time_of_clock() {
   return least;
 }
 
-Key from_program(Key key, const void* here) {
-  key.site = site_in_program(key.site, here);
-  return key;
-}
-
 void finish() {
   on = false;
   Tables::here().file().header.end = sys::nanoseconds();
@@ -278,7 +280,7 @@ std::unique_lock<std::mutex> held() {
 
 void begin() {
   if (on) return;
-  const std::string folder = sys::environment("QUADRILLE_RECORD");
+  const std::string folder = team::config().record;
   if (folder.empty()) return;
   int rank = 0, ranks = 1;
   mpi().Comm_rank(mpi().comm_world, &rank);
@@ -302,11 +304,11 @@ namespace {
 // A name that there is no memory for is not written down.
 template <class Name>
 void by_name(const Name& name) {
-  if (!here.inside) return;
+  if (!on_thread.here.inside) return;
   const auto lock = held();
   int found = by_unknown;
   static_cast<void>(thrown_by([&] { found = Tables::here().name_of(name); }));
-  here.name = found;
+  on_thread.here.name = found;
 }
 
 }  // namespace
@@ -315,7 +317,7 @@ void by(const choose::Choice& choice) { by_name(choice); }
 
 void by(std::string_view name) { by_name(name); }
 
-void by_the_short_way(choose::Engine engine) { here.name = by_short_way, here.engine = engine; }
+void by_the_short_way(choose::Engine engine) { on_thread.here.name = by_short_way, on_thread.here.engine = engine; }
 
 void OwnTime::begin(bool is_sample) {
   if (!is_sample) return;
@@ -340,10 +342,10 @@ void OwnTime::end(Times& all, std::uint64_t call_ended) {
   add(all, how_, took_ + took - std::min(took, clock_takes));
 }
 
-Recorded::Recorded() : outermost_(!here.inside) {
+Recorded::Recorded() : outermost_(!on_thread.here.inside) {
   if (!outermost_) return;
-  here = {true};
-  own_.begin(own_turn++ % own_one_of == 0);
+  on_thread.here = {true, by_mpi};
+  own_.begin(on_thread.own_turn++ % own_one_of == 0);
 }
 
 void Recorded::start_clock() {
@@ -354,7 +356,8 @@ void Recorded::start_clock() {
 
 bool Recorded::begin_like(const Key& called) {
   if (!outermost_) return true;
-  const Key key = from_program(called, this);
+  Key key = called;
+  key.site = site_in_program(on_thread.sites, called.site, this);
   const Known& at = place_of(key);
   // An entry of others has calls of many sizes, and a count that is no size is the MPI's to look at.
   if (!is_for(at, key) || at.communicator == nullptr || at.entry->communicator < 0) return false;
@@ -374,7 +377,7 @@ bool Recorded::begin_like(const Key& called) {
 void Recorded::begin(const run::Call& call, Form form, const void* site) {
   if (!outermost_) return;
   // Before the lock: it may wait for that of Python.
-  const void* const from = site_in_program(site, this);
+  const void* const from = site_in_program(on_thread.sites, site, this);
   const auto lock = held();
   // What cannot be written down is not.
   static_cast<void>(thrown_by([&] {
@@ -393,18 +396,19 @@ void Recorded::begin_sparse(MPI_Comm comm, const void* site) {
   call.collective = Collective::exchange;
   call.comm = comm;
   call.send.type = mpi().byte;  // the call's own has not been looked at
-  const void* const from = site_in_program(site, this);
+  const void* const from = site_in_program(on_thread.sites, site, this);
   const auto lock = held();
   static_cast<void>(thrown_by([&] {
     const Known& at = find(call, Form::blocking, from, own_);
     add(*at.entry, Blocks());
-    entry_ = here.sparse = at.entry;
-    here.communicator = at.communicator;
+    entry_ = on_thread.here.sparse = at.entry;
+    on_thread.here.communicator = at.communicator;
   }));
   if (entry_ != nullptr) start_clock();
 }
 
 void sparse_blocks(std::span<const int> destinations, const MPI_Count* counts, std::size_t size) {
+  const Here& here = on_thread.here;
   if (here.sparse == nullptr || here.communicator == nullptr) return;
   const auto lock = held();
   add_blocks(*here.sparse, blocks_for(destinations, counts, size, *here.communicator));
@@ -413,6 +417,7 @@ void sparse_blocks(std::span<const int> destinations, const MPI_Count* counts, s
 Recorded::~Recorded() {
   if (!outermost_) return;
   const std::uint64_t end = timed_ != Timed::no || own_.is_timed() ? sys::nanoseconds() : 0;
+  Here& here = on_thread.here;
   here.inside = false;
   here.sparse = nullptr;
   if (entry_ == nullptr) return;

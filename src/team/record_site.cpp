@@ -1,8 +1,6 @@
 #include "team/record_site.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -13,27 +11,6 @@
 
 namespace quadrille::record {
 namespace {
-
-// A function of the MPI that programs in Fortran call. To look through the stack takes longer than many calls do. But
-// the frames of such a function are of one size, so what called it is found at the same distance again. What is read
-// there is believed if a look through the stack has found it before.
-struct Layer {
-  bool is_regular = true;
-  std::ptrdiff_t distance = 0;  // from `here` to where it keeps the program's address
-  std::array<const void*, 64> sites{};
-};
-
-// What is known of an address to which doors return.
-struct Return {
-  const void* address = nullptr;
-  Layer* layer = nullptr;
-  bool is_python = false;
-};
-
-// All are found again: one that pushed out another would be looked up in each call.
-thread_local std::array<Return, 256> returns;
-thread_local std::array<Layer, 16> layers;
-thread_local std::size_t layers_used = 0;
 
 const void* address_in(const Return& one) { return one.address; }
 const void* address_in(const void* site) { return site; }
@@ -66,11 +43,11 @@ sys::Caller program_behind(const void* returns_to) {
 }
 
 // Null if it is no layer, or one of which nothing can be found.
-Layer* layer_at(const void* returns_to, const std::byte* here) {
-  if (layers_used == layers.size() || !is_of_the_mpi(returns_to)) return nullptr;
+Layer* layer_at(KnownSites& known, const void* returns_to, const std::byte* here) {
+  if (known.layers_used == known.layers.size() || !is_of_the_mpi(returns_to)) return nullptr;
   const sys::Caller program = program_behind(returns_to);
   if (program.kept_at == nullptr) return nullptr;
-  Layer& layer = layers[layers_used++];
+  Layer& layer = known.layers[known.layers_used++];
   layer.distance = program.kept_at - here;
   *place_for(layer.sites, program.returns_to) = program.returns_to;
   return &layer;
@@ -83,7 +60,7 @@ const void* site_behind(Layer& layer, const void* returns_to, const std::byte* h
   if (seen != nullptr && *seen == site) return site;
   if (seen == nullptr ||
       program_behind(returns_to).returns_to != site) {  // too many, or its frames are of several sizes
-    layer.is_regular = false;
+    layer.is_irregular = true;
     return returns_to;
   }
   return *seen = site;
@@ -91,26 +68,26 @@ const void* site_behind(Layer& layer, const void* returns_to, const std::byte* h
 
 }  // namespace
 
-const void* site_in_program(const void* returns_to, const void* here) {
-  Return* const known = place_for(returns, returns_to);
-  if (known == nullptr) return returns_to;
+const void* site_in_program(KnownSites& known, const void* returns_to, const void* here) {
+  Return* const at = place_for(known.returns, returns_to);
+  if (at == nullptr) return returns_to;
   const auto* const stack = static_cast<const std::byte*>(here);
   const void* site = returns_to;
-  if (known->address == nullptr) {
+  if (at->address == nullptr) {
     static_cast<void>(thrown_by([&] {
-      known->is_python = sys::is_called_by_python(returns_to);
-      known->layer = layer_at(returns_to, stack);
+      at->is_python = sys::is_called_by_python(returns_to);
+      at->layer = layer_at(known, returns_to, stack);
     }));
-    known->address = returns_to;
+    at->address = returns_to;
   }
-  if (known->is_python) {
+  if (at->is_python) {
     static_cast<void>(thrown_by([&] {
       if (const sys::PythonPlace* const place = sys::python_place()) site = place;
     }));
     return site;
   }
-  Layer* const layer = known->layer;
-  if (layer == nullptr || !layer->is_regular) return returns_to;
+  Layer* const layer = at->layer;
+  if (layer == nullptr || layer->is_irregular) return returns_to;
   static_cast<void>(thrown_by([&] { site = site_behind(*layer, returns_to, stack); }));
   return site;
 }

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "memory/heap.hpp"
 #include "memory/meeting.hpp"
 #include "plan/problem.hpp"
 #include "team/config.hpp"
@@ -15,7 +16,7 @@ namespace {
 using Text = std::string;
 
 template <class Number>
-Text read_number(const Text& text, std::size_t least, std::size_t most, Number& value, const char* expected) {
+Text read_number(const Text& text, std::size_t least, std::size_t most, Number& value, const Text& expected) {
   std::size_t read = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
   if (error != std::errc() || end != text.data() + text.size() || read < least || read > most) return expected;
@@ -37,6 +38,28 @@ Text read_word(const Text& text, const char* standard, const char* other, bool& 
   return "";
 }
 
+template <auto member>
+Text read_on(const Text& text, Config& c) {
+  return read_switch(text, c.*member);
+}
+
+template <auto member, std::size_t least>
+Text read_count(const Text& text, Config& c) {
+  return read_number(text, least, 1'000'000, c.*member, fmt::format("expected a number, {} to 1000000", least));
+}
+
+// The heap has read its variables before, in malloc: here a malformed value is found once more, and reported.
+template <auto parse>
+Text check_heap(const Text& text, Config& /*config*/) {
+  memory::HeapSettings unused;
+  return parse(text, unused);
+}
+
+template <auto member>
+Text text_of(const Config& c) {
+  return fmt::format("{}", c.*member);
+}
+
 Text read_off(const Text& text, Config& c) {
   bool on = true;
   Text expected = read_switch(text, on);
@@ -54,7 +77,7 @@ Text read_forced(const Text& text, Config& c) {
   return wrong;
 }
 
-Text forced(const Config& c) {
+Text text_of_forced(const Config& c) {
   Text text;
   for (const choose::Choice& choice : c.forced.by_collective) {
     text += (choice.algorithm != nullptr ? choose::to_string(choice) : "") + ";";
@@ -93,6 +116,11 @@ Text read_trials(const Text& text, Config& c) {
   return "";
 }
 
+Text read_record(const Text& folder, Config& c) {
+  c.record = folder;
+  return "";
+}
+
 Text read_mpi_device(const Text& text, Config& c) {
   const std::optional<bool> on = switch_of(text);
   if (!on && text != "messages") return "expected on, off or messages";
@@ -100,151 +128,169 @@ Text read_mpi_device(const Text& text, Config& c) {
   return "";
 }
 
+Text text_of_ways(const Config& c) { return to_string(c.ways); }
+Text text_of_node_tree(const Config& c) { return fmt::format("{}", c.node_tree.value_or(-1)); }
+Text text_of_trials(const Config& c) { return fmt::format("{}", static_cast<int>(c.trials)); }
+Text text_of_mpi_device(const Config& c) {
+  return fmt::format("{}", c.mpi_device ? static_cast<int>(*c.mpi_device) : -1);
+}
+
 const Setting table[] = {
     {.name = "QUADRILLE",
      .values = "on, off",
      .unset = "on",
-     .help = "off: every call is forwarded to the MPI",
+     .help = "off: calls are forwarded to the MPI; messages replace large counts that the MPI lacks",
      .read = read_off,
-     .value = [](const Config& c) { return fmt::format("{}", c.off); }},
+     .agreed = text_of<&Config::off>},
     {.name = "QUADRILLE_ALGORITHM",
      .values = "COLLECTIVE=ALGORITHM;...",
      .unset = "none",
-     .help = "Forced algorithms: alltoall=pairwise;allgather=bruck:radix=4",
+     .help = "forced algorithms ('alltoall=pairwise;allgather=bruck:radix=4')",
      .read = read_forced,
-     .value = forced},
+     .agreed = text_of_forced},
     {.name = "QUADRILLE_INBOX",
      .values = "BYTES",
-     .unset = "measured, or the size of a slot",
-     .help = "Largest block that goes through inboxes; 0: nothing goes through shared memory",
+     .unset = "measured, or what fits a slot",
+     .help = "largest block that goes through inboxes; 0: nothing goes through shared memory",
      .read = [](const Text& text,
                 Config& c) { return read_number(text, 0, SIZE_MAX, c.inbox_limit, "expected a number of bytes"); },
-     .value = [](const Config& c) { return fmt::format("{}", c.inbox_limit); }},
+     .agreed = text_of<&Config::inbox_limit>},
     {.name = "QUADRILLE_REACH",
      .values = "heap,xpmem,cma,cma-read,cma-write,ring",
      .unset = "all",
-     .help = "Allowed ways of large blocks inside a node",
+     .help = "allowed paths of large blocks inside a node",
      .read = [](const Text& text, Config& c) { return memory::parse_ways(text, c.ways); },
-     .value = [](const Config& c) { return to_string(c.ways); }},
+     .agreed = text_of_ways},
     {.name = "QUADRILLE_HEAP",
      .values = "on, off, early",
      .unset = "on",
-     .help = "The shared heap; early: from the first large allocation on",
-     .module = "memory/heap.cpp"},
+     .help = "the shared heap; early: from the first large allocation on",
+     .read = check_heap<memory::read_heap_mode>,
+     .agreed = may_differ},
     {.name = "QUADRILLE_HEAP_FROM",
      .values = "BYTES",
      .unset = "16K",
-     .help = "Smallest allocation in the shared heap, also with a unit (64K)",
-     .module = "memory/heap.cpp"},
+     .help = "smallest allocation in the shared heap, also with a unit ('64K')",
+     .read = check_heap<memory::read_heap_from>,
+     .agreed = may_differ},
     {.name = "QUADRILLE_HEAP_BYTES",
      .values = "BYTES",
      .unset = "64G, at most the physical memory",
-     .help = "Size of the shared heap, at least 64K",
-     .module = "memory/heap.cpp"},
+     .help = "size of the shared heap, at least 64K",
+     .read = check_heap<memory::read_heap_bytes>,
+     .agreed = may_differ},
     {.name = "QUADRILLE_TOPOLOGY",
      .values = "TOPOLOGY",
      .unset = "the real machine",
-     .help = "Another machine for NUMA-aware orders, in hwloc's syntax: package:2 numa:1 core:4 pu:1",
+     .help = "another machine for NUMA-aware orders, in hwloc's syntax ('package:2 numa:1 core:4 pu:1'); last word "
+             "'bind:numa', 'bind:package' or 'bind:none'",
      .read = read_topology,
-     .value = [](const Config& c) { return c.topology; }},
+     .agreed = text_of<&Config::topology>},
     {.name = "QUADRILLE_TUNING",
      .values = "FILE, none",
      .unset = "~/.config/quadrille/tuning.json",
-     .help = "File of the tuning table; none: no table, and no measurements",
-     .module = "team/switch_points.cpp"},
+     .help = "file of the tuning table; none: no table or measurements",
+     .module = "choose/tuning_file.cpp",
+     .agreed = may_differ},
     {.name = "QUADRILLE_STREAM",
      .values = "auto, off, on, BYTES",
      .unset = "auto",
-     .help = "Large copies past the cache; BYTES: in calls in which a rank copies at least so many",
-     .read = [](const Text& text, Config& c) { return memory::parse_stream(text, c.stream); }},
+     .help = "large copies past the cache; on: every large block; BYTES: calls where a rank copies at least this many",
+     .read = [](const Text& text, Config& c) { return memory::parse_stream(text, c.stream); },
+     .agreed = may_differ},
     {.name = "QUADRILLE_SETUP_AFTER",
      .values = "CALLS",
      .unset = "10",
-     .help = "Under quadrille run: calls before a communicator is set up (MPI_COMM_WORLD: in MPI_Init)",
-     .read =
-         [](const Text& text, Config& c) {
-           return read_number(text, 0, 1'000'000, c.setup_after, "expected a number of calls, 0 to 1000000");
-         },
-     .value = [](const Config& c) { return fmt::format("{}", c.setup_after); }},
+     .help = "under 'quadrille run': calls before a communicator is set up (MPI_COMM_WORLD: in MPI_Init; with a forced "
+             "algorithm: none)",
+     .read = read_count<&Config::setup_after, 0>,
+     .agreed = text_of<&Config::setup_after>},
     {.name = "QUADRILLE_TRIALS",
      .values = "auto, on, off, learn",
      .unset = "auto",
-     .help = "Whether first calls try several algorithms; auto: between nodes, and where each rank has a processor; "
-             "learn: also store the results",
+     .help = "whether first calls try several algorithms; auto: not on one node whose ranks share processors; "
+             "learn: auto, and add the results to the table",
      .read = read_trials,
-     .value = [](const Config& c) { return fmt::format("{}", static_cast<int>(c.trials)); }},
+     .agreed = text_of_trials},
     {.name = "QUADRILLE_MPI_WAITS",
      .values = "yield, keep",
      .unset = "yield",
-     .help = "yield: where ranks share processors, make MPICH's waiting ranks sleep; keep: leave MPICH as it is",
-     .read = [](const Text& text, Config& c) { return read_word(text, "yield", "keep", c.keep_mpi_waits); }},
+     .help = "yield: where ranks share processors, make MPICH's waiting ranks sleep",
+     .read = [](const Text& text, Config& c) { return read_word(text, "yield", "keep", c.keep_mpi_waits); },
+     .agreed = may_differ},
     {.name = "QUADRILLE_PROGRESS",
      .values = "calls, thread",
      .unset = "calls",
-     .help = "thread: a thread progresses nonblocking and persistent calls while the program computes",
-     .read = [](const Text& text, Config& c) { return read_word(text, "calls", "thread", c.progress_thread); }},
+     .help = "thread: a thread progresses nonblocking and persistent calls while the program computes; calls: only "
+             "calls of Quadrille do",
+     .read = [](const Text& text, Config& c) { return read_word(text, "calls", "thread", c.progress_thread); },
+     .agreed = may_differ},
     {.name = "QUADRILLE_DEVICE_KERNELS",
      .values = "on, off",
      .unset = "on",
-     .help = "off: no kernels of Quadrille run on a GPU",
-     .read = [](const Text& text, Config& c) { return read_switch(text, c.device_kernels); }},
+     .help = "off: no kernels on a GPU; many small pieces are copied one by one",
+     .read = read_on<&Config::device_kernels>,
+     .agreed = may_differ},
     {.name = "QUADRILLE_MPI_DEVICE",
      .values = "on, off, messages",
      .unset = "what the MPI reports",
-     .help = "Whether the MPI takes pointers to GPU memory; messages: in messages, not in its collectives",
+     .help = "whether the MPI accepts pointers to GPU memory; messages: in messages, not in its collectives",
      .read = read_mpi_device,
-     .value = [](const Config& c) { return fmt::format("{}", c.mpi_device ? static_cast<int>(*c.mpi_device) : -1); }},
+     .agreed = text_of_mpi_device},
     {.name = "QUADRILLE_CHECK",
      .values = "on, off",
      .unset = "off",
-     .help = "Check on all ranks the neighbourhoods and block sizes of isomorphic communicators",
-     .read = [](const Text& text, Config& c) { return read_switch(text, c.check); },
-     .value = [](const Config& c) { return fmt::format("{}", c.check); }},
+     .help = "check the neighbourhoods and block sizes of isomorphic communicators on all ranks",
+     .read = read_on<&Config::check>,
+     .agreed = text_of<&Config::check>},
     {.name = "QUADRILLE_EXPLAIN",
      .values = "on, off",
      .unset = "off",
-     .help = "Print what was chosen for each distinct call, and each communicator's ways inside a node",
-     .read = [](const Text& text, Config& c) { return read_switch(text, c.explain); }},
+     .help = "print what was chosen for each distinct call, and each communicator's paths inside a node",
+     .read = read_on<&Config::explain>,
+     .agreed = may_differ},
     {.name = "QUADRILLE_RECORD",
      .values = "FOLDER",
      .unset = "none",
-     .help = "Folder for records of calls; set by quadrille report",
-     .module = "team/record.cpp"},
+     .help = "folder for records of calls; set by 'quadrille report'",
+     .read = read_record,
+     .agreed = may_differ},
     {.name = "QUADRILLE_NODE_TREE",
      .values = "auto, flat, CHILDREN",
      .unset = "auto",
-     .help = "How a node's ranks meet in the copy orders; auto: in a tree of 8 from 17 ranks on, unless they share "
-             "processors",
+     .help = "how a node's ranks meet in orders of copies; CHILDREN: a tree; auto: a tree of 8 from 17 ranks on, "
+             "unless they share processors",
      .read = read_node_tree,
-     .value = [](const Config& c) { return fmt::format("{}", c.node_tree.value_or(-1)); }},
+     .agreed = text_of_node_tree},
     {.name = "QUADRILLE_NODES",
      .values = "NODE-MAP",
      .unset = "the real map",
-     .help = "Pretend the ranks are on nodes as given, for example blocked:4",
+     .help = "pretend the ranks are on nodes as given ('blocked:4')",
      .read = read_nodes,
-     .value = [](const Config& c) { return c.nodes; }},
+     .agreed = text_of<&Config::nodes>},
     {.name = "QUADRILLE_AWAY_STEPS",
      .values = "MESSAGES",
      .unset = "32",
-     .help = "For tests: messages in flight each way between nodes in a call that also copies inside its node",
-     .read =
-         [](const Text& text, Config& c) {
-           return read_number(text, 1, 1'000'000, c.away_steps, "expected a number of messages, 1 to 1000000");
-         },
-     .value = [](const Config& c) { return fmt::format("{}", c.away_steps); }},
+     .help = "for tests: messages in flight each way between nodes beside copies",
+     .read = read_count<&Config::away_steps, 1>,
+     .agreed = text_of<&Config::away_steps>},
     {.name = "QUADRILLE_LIBMPI",
      .values = "FILE",
      .unset = "the usual names",
-     .help = "File of the MPI library that bench, doctor and tune load",
-     .module = "mpi/mpi.cpp"},
+     .help = "file of the MPI library that 'bench', 'doctor' and 'tune' load",
+     .module = "mpi/mpi.cpp",
+     .agreed = may_differ},
     {.name = "QUADRILLE_LIB_DIR",
      .values = "FOLDER",
      .unset = "beside the tool",
-     .help = "Folder of the preload library for quadrille run",
-     .module = "the tool"},
+     .help = "folder where 'quadrille run' finds the preload library",
+     .module = "the tool",
+     .agreed = may_differ},
 };
 
 }  // namespace
+
+std::string may_differ(const Config& /*config*/) { return ""; }
 
 std::span<const Setting> settings() { return table; }
 

@@ -114,8 +114,10 @@ class Pages(unittest.TestCase):
     self.assertIn('QUADRILLE_ALGORITHM', self.page('quadrille-run.1').split('.SH ENVIRONMENT')[1].split('.SH')[0])
 
   def test_variables_are_there(self):
-    for name in ('QUADRILLE_ALGORITHM', 'QUADRILLE_MPI_DEVICE'):
-      self.assertIn(name, self.page('quadrille.1'))
+    names = re.findall(r'^QUADRILLE\w*$', run(TOOL, 'list', '--settings'), re.M)
+    self.assertIn('QUADRILLE_MPI_DEVICE', names)
+    for program in PROGRAMS:
+      self.assertEqual(re.findall(r'^\\fB(QUADRILLE\w*)\\fR', self.page(f'{program}.1'), re.M), names, program)
 
   def test_troff_has_no_complaint(self):
     if shutil.which('groff') is None:

@@ -351,6 +351,18 @@ TEST(AdditiveBasisTest, CountsAreThoseOfThePlans) {
   }
 }
 
+TEST(AdditiveBasisTest, OfTheLastProblemAlone) {
+  LastBasis last;
+  const Neighborhood near = von_neumann(2), far{2, {3, 0, 0, 3}};
+  for (const Neighborhood& n : {near, near, far}) {
+    for (const bool periodic : {true, true, false}) {
+      const Grid grid = torus(2, 9, periodic);
+      EXPECT_EQ(last.of(grid, n).elements, additive_basis(grid, n).elements);
+      EXPECT_EQ(last.of(grid, n).sums, additive_basis(grid, n).sums);
+    }
+  }
+}
+
 // Larger rings than the general tests have: long bases, in both collectives.
 TEST(AdditiveBasisTest, PlansAreProvedOnLargerGrids) {
   std::mt19937 random(3);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -134,15 +135,17 @@ TEST(HintNetworkTest, CostsWhatThePageSays) {
 
 // Every exchange with every order, after the copies and during the copies.
 struct Kind {
-  NetworkKind kind;
   Collective collective;
   Build build;
   Goal goal;
 };
-const Kind kinds[] = {
-    {NetworkKind::uniform, Collective::alltoall, hint_network, {Pattern::alltoall, false}},
-    {NetworkKind::uneven, Collective::alltoallv, uneven_hint_network, {Pattern::alltoall, true}},
-    {NetworkKind::gather, Collective::allgatherv, allgather_hint_network, {Pattern::allgather, true}}};
+const Kind kinds[] = {{Collective::alltoall, hint_network, {Pattern::alltoall, false}},
+                      {Collective::alltoallv, hint_network, {Pattern::alltoall, true}},
+                      {Collective::allgatherv, allgather_hint_network, {Pattern::allgather, true}}};
+
+std::span<const std::string_view> exchanges_of(Collective collective) {
+  return choose::find(collective, "hint-network")->parameters.front().names;
+}
 
 void prove(const Kind& kind, const std::string& name, const char* text, int ranks) {
   const NodeMap nodes = map_for(text, ranks);
@@ -155,9 +158,9 @@ TEST(HintNetworkTest, AllParametersAreProved) {
     for (const char* const text :
          {"ragged:1,3", "blocked:2", "roundrobin:3", "permuted:7", "blocked:1", "blocked:99"}) {
       for (const int ranks : {1, 5, 9}) {
-        for (const auto exchange : network_exchange_names(kind.kind)) {
+        for (const auto exchange : exchanges_of(kind.collective)) {
           for (const auto order : network_order_names()) {
-            for (const auto messages : network_messages_names()) {
+            for (const auto messages : network_messages_names) {
               const std::string name = "hint-network:exchange=" + std::string(exchange) +
                                        ",order=" + std::string(order) + ",messages=" + std::string(messages) +
                                        ",stride=2";
@@ -168,6 +171,20 @@ TEST(HintNetworkTest, AllParametersAreProved) {
       }
     }
   }
+}
+
+TEST(HintNetworkTest, ExchangesAreThoseOfTheRegistry) {
+  using testing::ElementsAreArray;
+  const std::vector<std::string_view> direct = {"pairwise",       "spread-out",     "nonblocking",
+                                                "waitall-stride", "waitany-stride", "testany-stride"};
+  const auto with = [&](std::vector<std::string_view> more) {
+    more.insert(more.begin(), direct.begin(), direct.end());
+    return more;
+  };
+  EXPECT_THAT(exchanges_of(Collective::alltoall), ElementsAreArray(with({"bruck"})));
+  EXPECT_THAT(exchanges_of(Collective::alltoallv), ElementsAreArray(with({"two-phase-bruck"})));
+  EXPECT_THAT(exchanges_of(Collective::allgather),
+              ElementsAreArray(with({"ring", "recursive-doubling", "mn-co", "bruck"})));
 }
 
 // --- by way of other ranks ------------------------------------------------------------------------
@@ -192,7 +209,7 @@ TEST(RoundsBetweenNodesTest, AThousandRanksAreProved) {
   const Parameters bruck = parameters_of("hint-network:exchange=bruck,radix=3");
   EXPECT_EQ(verify(build_all(hint_network, nodes, bruck), nodes, kinds[0].goal, 1).what, "");
   const Parameters uneven = parameters_of("hint-network:exchange=two-phase-bruck,radix=4", Collective::alltoallv);
-  EXPECT_EQ(verify(build_all(uneven_hint_network, nodes, uneven), nodes, kinds[1].goal, 1).what, "");
+  EXPECT_EQ(verify(build_all(hint_network, nodes, uneven), nodes, kinds[1].goal, 1).what, "");
 }
 
 int digits_that_move(int distance, int radix) {
@@ -252,11 +269,11 @@ TEST(RoundsBetweenNodesTest, BruckCostsWhatItsFileSays) {
         EXPECT_LE(sums.messages, among_all.messages) << where;
         const Parameters two_phase = parameters_of(
             "hint-network:exchange=two-phase-bruck,radix=" + std::to_string(radix), Collective::alltoallv);
-        const Sums uneven = sums_of(uneven_hint_network, nodes, two_phase);
+        const Sums uneven = sums_of(hint_network, nodes, two_phase);
         EXPECT_EQ(uneven.blocks, sent) << where;
         EXPECT_LE(uneven.rounds, among_all.rounds) << where;
         // The sizes of the blocks that move on travel, each as often as that.
-        EXPECT_EQ(told_by(uneven_hint_network, nodes, two_phase), moves_on) << where;
+        EXPECT_EQ(told_by(hint_network, nodes, two_phase), moves_on) << where;
         if (nodes.nodes < ranks) continue;
         // With one rank a node it is that, but for the step inside the nodes.
         EXPECT_EQ(sums.rounds, among_all.rounds) << where;
@@ -315,7 +332,7 @@ TEST(RoundsBetweenNodesTest, AmongAllRanksItIsTheAlgorithmOfThatName) {
   const auto exchange = [](Collective collective, const char* text) {
     choose::Choice choice, found;
     EXPECT_EQ(choose::parse_choice(collective, text, choice), "");
-    const std::string name = choose::exchange_of(choice);
+    const std::string name = to_string(choose::inner_of(collective, choice));
     EXPECT_EQ(choose::parse_choice(collective, name, found), "") << name;
     return name;
   };
@@ -325,7 +342,11 @@ TEST(RoundsBetweenNodesTest, AmongAllRanksItIsTheAlgorithmOfThatName) {
   EXPECT_EQ(exchange(Collective::alltoallv, "hint-network:exchange=waitall-stride,stride=3"),
             "waitall-stride:stride=3");
   EXPECT_EQ(exchange(Collective::alltoallw, "hint-network:exchange=two-phase-bruck,radix=3,eager=64"),
-            "two-phase-bruck:radix=3,eager=64");
+            "two-phase-bruck:radix=3,eager=64,monolithic=0");
+  // The steps of an all-to-all are no allgather.
+  choose::Choice stepwise;
+  EXPECT_EQ(choose::parse_choice(Collective::allgather, "hint-network:exchange=pairwise", stepwise), "");
+  EXPECT_EQ(choose::inner_of(Collective::allgather, stepwise).algorithm, nullptr);
 }
 
 TEST(HintNetworkTest, AThousandRanksAreProved) {

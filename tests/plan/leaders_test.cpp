@@ -24,9 +24,11 @@ NodeMap map_of(const std::string& text, int ranks) {
   return map;
 }
 
-Parameters with(std::int64_t leaders, std::int64_t exchange = 0) {
-  return {{"leaders", leaders}, {"exchange", exchange}, {"radix", 2}, {"stride", 5}};
+Parameters with(std::int64_t leaders, Build exchange = spread_out) {
+  return {{"leaders", leaders}, {"exchange", 0, exchange}, {"radix", 2}, {"stride", 5}};
 }
+// Of an allgather.
+Parameters gathering(std::int64_t leaders) { return with(leaders, allgather_spread_out); }
 
 // The one at the head of leaders.cpp.
 TEST(Leaders, TheExample) {
@@ -57,7 +59,7 @@ TEST(Leaders, MessagesAndBlocksAreThoseOfTheClosedForm) {
     const NodeMap nodes = map_of("blocked:" + std::to_string(here), ranks);
     for (const bool gathers : {false, true}) {
       for (int r = 0; r < ranks; ++r) {
-        const Problem problem{ranks, r, &nodes, with(leading)};
+        const Problem problem{ranks, r, &nodes, gathers ? gathering(leading) : with(leading)};
         const bool leads = leaders_plan(problem, gathers ? LeadersKind::gather : LeadersKind::uniform).leads >= 0;
         const Counts counts = count(gathers ? allgather_leaders(problem) : leaders(problem));
         const auto each = static_cast<std::uint64_t>(gathers ? here / leading : here * here / leading);
@@ -81,7 +83,7 @@ TEST(Leaders, AsManyLeadAsAreWantedAndThere) {
   // Between the first node and the others one stream, between those two as many as three.
   EXPECT_EQ(messages_of(nodes, leaders, with(100)), 2u * (1 + 1 + 3));
   // Of an allgather as many on each node as on the smallest.
-  EXPECT_EQ(messages_of(nodes, allgather_leaders, with(100)), 6u);
+  EXPECT_EQ(messages_of(nodes, allgather_leaders, gathering(100)), 6u);
 }
 
 TEST(Leaders, AreSpreadOverTheDomains) {
@@ -95,11 +97,9 @@ TEST(Leaders, AreSpreadOverTheDomains) {
 }
 
 TEST(Leaders, BruckOnNodesOfOneSizeAlone) {
-  const auto names = leaders_exchange_names(LeadersKind::uniform);
-  const auto bruck = std::find(names.begin(), names.end(), "zero-rotation-bruck") - names.begin();
   const NodeMap even = map_of("blocked:4", 32), ragged = map_of("ragged:3,4,1", 32);
-  EXPECT_EQ(messages_of(even, leaders, with(1, bruck)), 8u * 3) << "8 nodes, 3 rounds";
-  EXPECT_EQ(leaders({32, 0, &ragged, with(1, bruck)}), leaders({32, 0, &ragged, with(1)}));
+  EXPECT_EQ(messages_of(even, leaders, with(1, zero_rotation_bruck)), 8u * 3) << "8 nodes, 3 rounds";
+  EXPECT_EQ(leaders({32, 0, &ragged, with(1, zero_rotation_bruck)}), leaders({32, 0, &ragged, with(1)}));
 }
 
 // What runs is made from the places; ranks of a node must mean the same by them, and parts may not overlap.
@@ -141,9 +141,10 @@ TEST(Leaders, GroupsActAsNodes) {
     const NodeMap nodes = map_of(text, 16), groups = map_of(same, 16);
     for (const Build build : {&leaders, &uneven_leaders, &allgather_leaders}) {
       for (int r = 0; r < 16; ++r) {
-        Parameters split = with(2);
+        const Parameters whole = build == allgather_leaders ? gathering(2) : with(2);
+        Parameters split = whole;
         split.push_back({"group", group});
-        EXPECT_EQ(build({16, r, &nodes, split}), build({16, r, &groups, with(2)})) << text << " by " << group;
+        EXPECT_EQ(build({16, r, &nodes, split}), build({16, r, &groups, whole})) << text << " by " << group;
       }
     }
   }
@@ -159,7 +160,7 @@ TEST(Leaders, GroupsKeepToTheDomains) {
 TEST(Leaders, EveryOrderPacksForEachRankOnce) {
   for (const std::string text : {"blocked:4", "ragged:1,3,4", "ragged:5,3", "permuted:3"}) {
     const NodeMap nodes = map_of(text, 16);
-    for (std::size_t order = 0; order < leaders_order_names().size(); ++order) {
+    for (std::size_t order = 0; order < leaders_order_names.size(); ++order) {
       for (int r = 0; r < 16; ++r) {
         Parameters parameters = with(2);
         parameters.push_back({"order", static_cast<std::int64_t>(order)});
@@ -196,17 +197,32 @@ TEST(Leaders, AnAreaOfAThousandRanksIsSmall) {
   EXPECT_EQ(plan.streams.size(), 64u);
 }
 
-// Any exchange that passes blocks of one size on, or sends them straight, can be among leaders.
-TEST(Leaders, ExchangesAreThoseOfTheRegistry) {
-  for (const auto& [kind, collective] :
-       {std::pair(LeadersKind::uniform, Collective::alltoall), std::pair(LeadersKind::uneven, Collective::alltoallv),
-        std::pair(LeadersKind::gather, Collective::allgather)}) {
-    for (const LeadersExchange& one : leaders_exchanges(kind)) {
-      const choose::Algorithm* found = choose::find(collective, one.name);
-      ASSERT_NE(found, nullptr) << one.name;
-      EXPECT_EQ(found->build, one.build);
+std::string exchanges_of(Collective collective) {
+  std::string names;
+  for (const choose::ParameterRange& range : choose::find(collective, "leaders")->parameters) {
+    if (range.name != "exchange") continue;
+    for (std::size_t v = 0; v < range.names.size(); ++v) {
+      names += std::string(range.names[v]) + " ";
+      EXPECT_EQ(range.builds[v], choose::find(collective, range.names[v])->build) << range.names[v];
     }
   }
+  return names;
+}
+
+// All schedules of the registry that send blocks straight, or forward them without the own one.
+TEST(Leaders, ExchangesAreThoseOfTheRegistry) {
+  const std::string direct = "spread-out pairwise nonblocking waitall-stride waitany-stride testany-stride ";
+  EXPECT_EQ(exchanges_of(Collective::alltoall), direct + "modified-bruck zero-rotation-bruck mn-co ");
+  EXPECT_EQ(exchanges_of(Collective::alltoallv), direct);
+  EXPECT_EQ(exchanges_of(Collective::allgather), "spread-out ring recursive-doubling mn-co bruck ");
+}
+
+TEST(Leaders, OnlyExchangesWithoutTheOwnBlockFit) {
+  EXPECT_TRUE(fits_among_leaders(zero_rotation_bruck, LeadersKind::uniform));
+  EXPECT_FALSE(fits_among_leaders(basic_bruck, LeadersKind::uniform)) << "it rotates the own block through scratch";
+  EXPECT_FALSE(fits_among_leaders(zero_rotation_bruck, LeadersKind::uneven));
+  EXPECT_FALSE(fits_among_leaders(allgather_ring, LeadersKind::uniform));
+  EXPECT_FALSE(fits_among_leaders(spread_out, LeadersKind::gather));
 }
 
 }  // namespace

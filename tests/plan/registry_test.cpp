@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -123,10 +124,47 @@ TEST(RegistryTest, HoldsTheCopiesOfANode) {
     }
     EXPECT_NE(find(Collective::alltoall, name)->build, find(Collective::allgather, name)->build);
     EXPECT_EQ(find(Collective::alltoallv, name), find(Collective::alltoallw, name));
-    // But for the sizes of blocks that other ranks pass on.
-    const bool same = std::string_view(name) != "hint-network";
-    EXPECT_EQ(find(Collective::alltoall, name)->build == find(Collective::alltoallv, name)->build, same) << name;
+    EXPECT_EQ(find(Collective::alltoall, name)->build, find(Collective::alltoallv, name)->build) << name;
   }
+}
+
+// What an exchange can be told its algorithm can be told too, but how bytes are packed, which that decides itself.
+TEST(RegistryTest, AlgorithmsAroundOthersHaveTheirParameters) {
+  for (const char* name : {"leaders", "hint-network"}) {
+    for (const Collective c : {Collective::alltoall, Collective::alltoallv, Collective::allgather}) {
+      const Algorithm& around = *find(c, name);
+      const auto range = [](const Algorithm& of, std::string_view wanted) {
+        return std::find_if(of.parameters.begin(), of.parameters.end(),
+                            [&](const ParameterRange& p) { return p.name == wanted; });
+      };
+      const auto exchange = range(around, "exchange");
+      ASSERT_EQ(exchange->builds.size(), exchange->names.size());
+      ASSERT_GT(exchange->builds.size(), 4U);
+      EXPECT_EQ(exchange->standard, 0);
+      for (const plan::Build build : exchange->builds) {
+        for (const Algorithm& row : algorithms()) {
+          if (row.build != build || row.engine != Engine::schedule || !serves(row, c)) continue;
+          for (const ParameterRange& p : row.parameters) {
+            const bool packs = p.name == "pack" || p.name == "monolithic";
+            EXPECT_EQ(range(around, p.name) != around.parameters.end(), !packs) << name << " " << row.name;
+          }
+        }
+      }
+    }
+  }
+}
+
+// The value of a parameter that names an algorithm brings that along, whoever makes it.
+TEST(RegistryTest, AnExchangeIsBuiltByItsRow) {
+  Choice choice;
+  EXPECT_EQ(parse_choice(Collective::alltoall, "leaders:exchange=pairwise,leaders=2", choice), "");
+  EXPECT_EQ(plan::build_of(choice.parameters, "exchange", nullptr), find(Collective::alltoall, "pairwise")->build);
+  EXPECT_EQ(parse_choice(Collective::allgather, "hint-network", choice), "");
+  EXPECT_EQ(choice.parameters, standard_parameters(*choice.algorithm));
+  EXPECT_EQ(plan::build_of(choice.parameters, "exchange", nullptr), find(Collective::alltoall, "pairwise")->build);
+  EXPECT_EQ(plan::build_of(choice.parameters, "order", nullptr), nullptr);
+  EXPECT_THAT(parse_choice(Collective::alltoall, "leaders:exchange", choice),
+              HasSubstr("write leaders:exchange=spread-out"));
 }
 
 std::string round_trip(Collective collective, std::string_view text) {

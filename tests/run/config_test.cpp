@@ -62,38 +62,59 @@ TEST(Config, KnowsTheWordsOfSwitches) {
   for (const char* neither : {"", "maybe", "True", "2", "yess"}) EXPECT_EQ(switch_of(neither), std::nullopt) << neither;
 }
 
+struct Values {
+  std::vector<std::string> good;  // other values than the one that holds without the variable
+  std::vector<std::string> bad;   // none: any text is the name of a file
+};
+
+// Of each setting that the table reads. A new one needs a line.
+const std::map<std::string, Values> values = {
+    {"QUADRILLE", {{"off"}, {"maybe"}}},
+    {"QUADRILLE_ALGORITHM",
+     {{"alltoall=pairwise", "allgather=bruck"},
+      {"alltoall=nosuch", "alltoall=zero-rotation-bruck:radix=1", "nonsense"}}},
+    {"QUADRILLE_INBOX", {{"64", "0"}, {"-1", "12kB"}}},
+    {"QUADRILLE_REACH", {{"ring", "heap"}, {"heap,knem", "heap,"}}},
+    {"QUADRILLE_HEAP", {{"off", "early"}, {"maybe"}}},
+    {"QUADRILLE_HEAP_FROM", {{"4096", "64K"}, {"0", "16KB"}}},
+    {"QUADRILLE_HEAP_BYTES", {{"1048576", "1G"}, {"63K", "1T"}}},
+    {"QUADRILLE_TOPOLOGY", {{"package:2 core:2 pu:1"}, {"a village"}}},
+    {"QUADRILLE_STREAM", {{"on", "4096"}, {"maybe", "12kB", "-1"}}},
+    {"QUADRILLE_SETUP_AFTER", {{"9"}, {"many"}}},
+    {"QUADRILLE_TRIALS", {{"on", "off", "learn"}, {"maybe"}}},
+    {"QUADRILLE_MPI_WAITS", {{"keep"}, {"maybe"}}},
+    {"QUADRILLE_PROGRESS", {{"thread"}, {"never"}}},
+    {"QUADRILLE_DEVICE_KERNELS", {{"off"}, {"maybe"}}},
+    {"QUADRILLE_MPI_DEVICE", {{"1", "0", "messages"}, {"maybe"}}},
+    {"QUADRILLE_CHECK", {{"on"}, {"maybe"}}},
+    {"QUADRILLE_EXPLAIN", {{"on"}, {"2"}}},
+    {"QUADRILLE_RECORD", {{"folder"}, {}}},
+    {"QUADRILLE_NODE_TREE", {{"flat", "4"}, {"0", "oak"}}},
+    {"QUADRILLE_NODES", {{"blocked:2"}, {"blocked:0", "blocked:99999999999999999999", "ragged:"}}},
+    {"QUADRILLE_AWAY_STEPS", {{"2"}, {"0", "two"}}}};
+
 TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
-  const std::pair<const char*, const char*> bad[] = {{"QUADRILLE", "maybe"},
-                                                     {"QUADRILLE_EXPLAIN", "2"},
-                                                     {"QUADRILLE_ALGORITHM", "alltoall=nosuch"},
-                                                     {"QUADRILLE_ALGORITHM", "alltoall=zero-rotation-bruck:radix=1"},
-                                                     {"QUADRILLE_ALGORITHM", "nonsense"},
-                                                     {"QUADRILLE_NODES", "blocked:0"},
-                                                     {"QUADRILLE_NODES", "blocked:99999999999999999999"},
-                                                     {"QUADRILLE_NODES", "ragged:"},
-                                                     {"QUADRILLE_INBOX", "-1"},
-                                                     {"QUADRILLE_INBOX", "12kB"},
-                                                     {"QUADRILLE_STREAM", "maybe"},
-                                                     {"QUADRILLE_STREAM", "12kB"},
-                                                     {"QUADRILLE_STREAM", "-1"},
-                                                     {"QUADRILLE_REACH", "heap,knem"},
-                                                     {"QUADRILLE_REACH", "heap,"},
-                                                     {"QUADRILLE_MPI_WAITS", "maybe"},
-                                                     {"QUADRILLE_TRIALS", "maybe"},
-                                                     {"QUADRILLE_PROGRESS", "never"},
-                                                     {"QUADRILLE_MPI_DEVICE", "maybe"},
-                                                     {"QUADRILLE_TOPOLOGY", "a village"},
-                                                     {"QUADRILLE_AWAY_STEPS", "0"},
-                                                     {"QUADRILLE_AWAY_STEPS", "two"},
-                                                     {"QUADRILLE_NODE_TREE", "0"},
-                                                     {"QUADRILLE_NODE_TREE", "oak"},
-                                                     {"QUADRILLE_SETUP_AFTER", "many"}};
-  for (const auto& [name, value] : bad) {
-    const Config c = read({{name, value}});
-    ASSERT_EQ(c.warnings.size(), 1U) << name << "=" << value;
-    EXPECT_NE(c.warnings[0].find(name), std::string::npos) << c.warnings[0];
-    EXPECT_EQ(c.warnings[0].find('\n'), std::string::npos) << "one line";
-    EXPECT_EQ(fingerprint(c), fingerprint(Config{})) << name << " must be ignored";
+  for (const auto& [name, of_name] : values) {
+    EXPECT_EQ(of_name.bad.empty(), name == "QUADRILLE_RECORD") << name;
+    for (const std::string& value : of_name.bad) {
+      const Config c = read({{name, value}});
+      ASSERT_EQ(c.warnings.size(), 1U) << name << "=" << value;
+      EXPECT_NE(c.warnings[0].find(name + "=" + value + ": "), std::string::npos) << c.warnings[0];
+      EXPECT_EQ(c.warnings[0].find('\n'), std::string::npos) << "one line";
+      EXPECT_EQ(fingerprint(c), fingerprint(Config{})) << name << " must be ignored";
+    }
+  }
+}
+
+TEST(Config, DescribesEachSetting) {
+  for (const Setting& setting : settings()) {
+    EXPECT_TRUE(std::string(setting.name).starts_with("QUADRILLE")) << setting.name;
+    EXPECT_EQ(setting.read == nullptr, setting.module != nullptr) << setting.name;
+    for (const char* given : {setting.values, setting.unset, setting.help}) {
+      const std::string text = given != nullptr ? given : "";
+      EXPECT_NE(text, "") << setting.name;
+      EXPECT_EQ(text.find_first_of("\n|\"`"), std::string::npos) << setting.name << ": " << text;
+    }
   }
 }
 
@@ -106,35 +127,15 @@ TEST(Config, GuessesWhatAMisspeltNameMeans) {
   }
 }
 
-// Another value than the one that holds without the variable.
-const std::map<std::string, std::vector<std::string>> others = {
-    {"QUADRILLE", {"off"}},
-    {"QUADRILLE_ALGORITHM", {"alltoall=pairwise", "allgather=bruck"}},
-    {"QUADRILLE_INBOX", {"64", "0"}},
-    {"QUADRILLE_REACH", {"ring", "heap"}},
-    {"QUADRILLE_TOPOLOGY", {"package:2 core:2 pu:1"}},
-    {"QUADRILLE_STREAM", {"on", "4096"}},
-    {"QUADRILLE_SETUP_AFTER", {"9"}},
-    {"QUADRILLE_TRIALS", {"on", "off", "learn"}},
-    {"QUADRILLE_MPI_WAITS", {"keep"}},
-    {"QUADRILLE_PROGRESS", {"thread"}},
-    {"QUADRILLE_DEVICE_KERNELS", {"off"}},
-    {"QUADRILLE_MPI_DEVICE", {"1", "0", "messages"}},
-    {"QUADRILLE_CHECK", {"on"}},
-    {"QUADRILLE_EXPLAIN", {"on"}},
-    {"QUADRILLE_NODE_TREE", {"flat", "4"}},
-    {"QUADRILLE_NODES", {"blocked:2"}},
-    {"QUADRILLE_AWAY_STEPS", {"2"}}};
-
 TEST(Config, FingerprintTellsEachSettingApartOnWhichRanksMustAgree) {
   for (const Setting& setting : settings()) {
     if (setting.read == nullptr) continue;
-    ASSERT_TRUE(others.contains(setting.name)) << setting.name << ": add another value of it to this test";
+    ASSERT_TRUE(values.contains(setting.name)) << setting.name << ": add values of it to this test";
     std::set<std::uint64_t> seen = {fingerprint(read({}))};
-    for (const std::string& value : others.at(setting.name)) {
+    for (const std::string& value : values.at(setting.name).good) {
       const Config c = read({{setting.name, value}});
       EXPECT_TRUE(c.warnings.empty()) << setting.name << "=" << value;
-      EXPECT_EQ(seen.insert(fingerprint(c)).second, setting.value != nullptr) << setting.name << "=" << value;
+      EXPECT_EQ(seen.insert(fingerprint(c)).second, setting.agreed != may_differ) << setting.name << "=" << value;
     }
   }
 }
@@ -147,11 +148,12 @@ TEST(Config, FingerprintIsThatOfTheMeaning) {
 TEST(Config, RanksMayDifferInTheseAlone) {
   std::set<std::string> free;
   for (const Setting& setting : settings()) {
-    EXPECT_EQ(setting.read == nullptr, setting.module != nullptr) << setting.name;
-    if (setting.read != nullptr && setting.value == nullptr) free.insert(setting.name);
+    if (setting.agreed == may_differ) free.insert(setting.name);
   }
-  EXPECT_EQ(free, (std::set<std::string>{"QUADRILLE_STREAM", "QUADRILLE_MPI_WAITS", "QUADRILLE_PROGRESS",
-                                         "QUADRILLE_DEVICE_KERNELS", "QUADRILLE_EXPLAIN"}));
+  EXPECT_EQ(free, (std::set<std::string>{"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES",
+                                         "QUADRILLE_TUNING", "QUADRILLE_STREAM", "QUADRILLE_MPI_WAITS",
+                                         "QUADRILLE_PROGRESS", "QUADRILLE_DEVICE_KERNELS", "QUADRILLE_EXPLAIN",
+                                         "QUADRILLE_RECORD", "QUADRILLE_LIBMPI", "QUADRILLE_LIB_DIR"}));
 }
 
 TEST(Reasons, HaveCodesAndWords) {

@@ -45,7 +45,7 @@ DrawnLeaders draw_leaders(std::mt19937& random, std::uint32_t number, int ranks)
   constexpr std::size_t pieces[] = {64, 100, 1024, 16384};
   const Collective collective = all[random() % std::size(all)];
   const plan::LeadersKind kind = choose::leaders_kind_of(collective);
-  const auto exchanges = plan::leaders_exchange_names(kind);
+  const auto exchanges = choose::find(collective, "leaders")->parameters.at(1).names;
   choose::Choice choice;
   std::string text = "leaders:leaders=" + std::to_string(1 + random() % 4);
   text += ",exchange=" + std::string(exchanges[random() % exchanges.size()]);

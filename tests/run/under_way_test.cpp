@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -68,11 +69,30 @@ TEST(CallsUnderWay, AHandlerMayThrow) {
   });
   for (Call* call : {&before, &throwing, &after}) add(calls, *call);
   EXPECT_THROW(calls.help(), std::runtime_error);
-  EXPECT_FALSE(UnderWay::is_held_here());
   EXPECT_EQ(after.looks_left, 1);
   EXPECT_EQ(calls.help(), UnderWay::Helped::ended);
   EXPECT_EQ(before.looks_left, 0) << "what has ended is not looked at again";
   EXPECT_EQ(after.looks_left, 0);
+  EXPECT_FALSE(calls.any());
+}
+
+TEST(CallsUnderWay, AreHeldByOneThread) {
+  UnderWay& calls = UnderWay::here();
+  const auto helped_elsewhere = [&] {
+    UnderWay::Helped helped = UnderWay::Helped::nothing;
+    std::thread([&] { helped = calls.help(); }).join();
+    return helped;
+  };
+  Call call(1);
+  add(calls, call);
+  {
+    const UnderWay::Held outer(calls);
+    { const UnderWay::Held inner(calls); }
+    EXPECT_EQ(helped_elsewhere(), UnderWay::Helped::some);
+    EXPECT_EQ(calls.help(), UnderWay::Helped::some);
+    EXPECT_EQ(call.looks_left, 1);
+  }
+  EXPECT_EQ(helped_elsewhere(), UnderWay::Helped::ended);
   EXPECT_FALSE(calls.any());
 }
 

@@ -1,4 +1,4 @@
-// `quadrille list`: the registry.
+// `quadrille list`: the registry, or the settings.
 #pragma once
 
 namespace quadrille::tools {
@@ -6,5 +6,9 @@ namespace quadrille::tools {
 // Prints all algorithms, as text or as JSON: an array of objects with name, collectives, engine,
 // needs, parameters, line and source. Returns 0.
 int list_command(bool json);
+
+// Prints all settings (team/settings.hpp), as text or as JSON: an array of objects with name, values, default, help and
+// ranks_must_agree. Returns 0.
+int list_settings(bool json);
 
 }  // namespace quadrille::tools

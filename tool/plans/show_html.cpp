@@ -56,14 +56,12 @@ std::vector<std::int64_t> values_of(const choose::Algorithm& algorithm, const ch
 
 // The standard ones, each with one value changed, and those that the user named.
 std::vector<plan::Parameters> parameters_drawn(const choose::Algorithm& algorithm, const choose::Choice& named) {
-  plan::Parameters standard;
-  for (const choose::ParameterRange& range : algorithm.parameters)
-    standard.push_back({std::string(range.name), range.standard});
+  const plan::Parameters standard = standard_parameters(algorithm);
   std::vector<plan::Parameters> all = {standard};
   for (std::size_t p = 0; p < standard.size(); ++p) {
     for (const std::int64_t value : values_of(algorithm, algorithm.parameters[p])) {
       plan::Parameters changed = standard;
-      changed[p].value = value;
+      changed[p] = choose::parameter_of(algorithm.parameters[p], value);
       add_once(all, changed);
     }
   }

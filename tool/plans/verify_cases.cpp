@@ -80,7 +80,7 @@ std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm
       const std::size_t end = p < all_combined ? values.size() : first + 1;
       for (std::size_t v = first; v < end; ++v) {
         longer.push_back(parameters);
-        longer.back().push_back({std::string(range.name), values[v]});
+        longer.back().push_back(choose::parameter_of(range, values[v]));
       }
     }
     cases = std::move(longer);

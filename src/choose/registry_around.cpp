@@ -1,0 +1,155 @@
+// Algorithms around others: padded-NAME, leaders and hint-network take each schedule of the registry that fits them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "choose/registry_parts.hpp"
+#include "plan/exchanges.hpp"
+#include "plan/hint_network.hpp"
+#include "plan/leaders.hpp"
+
+namespace quadrille::choose {
+namespace {
+
+// Blocks padded to the size of the largest, then an algorithm for blocks of one size: any that is a schedule, or the
+// MPI's own.
+Algorithm padded(const Algorithm& inner, std::string name, const std::vector<Collective>& collectives) {
+  Needs needs = inner.needs;
+  needs.contiguous = true;
+  const std::string_view shown = inner.engine == Engine::mpi ? "the MPI's own alltoall" : std::string_view(inner.name);
+  return {.name = std::move(name),
+          .collectives = collectives,
+          .engine = Engine::padded,
+          .needs = needs,
+          .parameters = inner.parameters,
+          .line = fmt::format("blocks padded to the largest, then {}", shown),
+          .source = kFanPadded,
+          .build = inner.build};
+}
+
+struct Exchange {
+  std::string_view name;
+  plan::Build build;
+};
+
+// Not if both would read a parameter called `exchange`.
+bool can_be_inside(const Algorithm& row) {
+  const auto is_exchange = [](const ParameterRange& range) { return range.name == "exchange"; };
+  return !row.needs.derived_types && std::none_of(row.parameters.begin(), row.parameters.end(), is_exchange);
+}
+
+std::vector<Exchange> among_leaders(Collective collective) {
+  std::vector<Exchange> all;
+  for (const Algorithm& row : message_schedules()) {
+    const bool fits = serves(row, collective) && can_be_inside(row) &&
+                      plan::fits_among_leaders(row.build, leaders_kind_of(collective));
+    if (fits) all.push_back({row.name, row.build});
+  }
+  return all;
+}
+
+// In an allgather, too, direct exchanges are those of all-to-alls: their windows count, not their blocks.
+std::vector<Exchange> between_nodes(Collective collective) {
+  std::vector<Exchange> all;
+  for (const Algorithm& row : message_schedules()) {
+    if (can_be_inside(row) && plan::direct_window(row.build)) all.push_back({row.name, row.build});
+  }
+  // The standard one is that of algorithm 5.
+  std::stable_partition(all.begin(), all.end(), [](const Exchange& one) { return one.build == plan::pairwise; });
+  for (const Algorithm& row : message_schedules()) {
+    const auto is_there = [&](const Exchange& one) { return one.name == row.name; };
+    if (!serves(row, collective) || !can_be_inside(row) || std::any_of(all.begin(), all.end(), is_there)) continue;
+    if (is_allgather(collective) && plan::gathers_in_place(row.build)) all.push_back({row.name, row.build});
+    for (const plan::RoundsBetweenNodes& rounds : plan::rounds_between_nodes) {
+      if (rounds.among_all == row.build) all.push_back({rounds.name, row.build});
+    }
+  }
+  return all;
+}
+
+// A parameter whose values have names; the first is the standard one.
+ParameterRange by_name(std::string_view name, std::string_view meaning, std::span<const std::string_view> names) {
+  return {name, 0, static_cast<std::int64_t>(names.size()) - 1, 0, meaning, names};
+}
+
+ParameterRange exchange_by(const std::vector<Exchange>& exchanges, std::string_view meaning) {
+  struct Columns {
+    std::vector<std::string_view> names;
+    std::vector<plan::Build> builds;
+  };
+  static std::deque<Columns> kept;  // for as long as the registry
+  Columns& columns = kept.emplace_back();
+  for (const Exchange& one : exchanges) columns.names.push_back(one.name), columns.builds.push_back(one.build);
+  ParameterRange range = by_name("exchange", meaning, columns.names);
+  range.builds = columns.builds;
+  return range;
+}
+
+}  // namespace
+
+// Two of them have names of the paper.
+std::vector<Algorithm> all_padded(const std::vector<Collective>& collectives) {
+  std::vector<Algorithm> named, others;
+  for (const Algorithm& row : message_schedules()) {
+    if (!serves(row, Collective::alltoall)) continue;
+    if (row.name == "zero-rotation-bruck") {
+      named.push_back(padded(row, "padded-bruck", collectives));
+      named.push_back(padded({.engine = Engine::mpi}, "padded-alltoall", collectives));
+    } else {
+      others.push_back(padded(row, "padded-" + row.name, collectives));
+    }
+  }
+  named.insert(named.end(), others.begin(), others.end());
+  return named;
+}
+
+Algorithm through_leaders(Algorithm row) {
+  const Collective collective = row.collectives.front();
+  const plan::LeadersKind kind = leaders_kind_of(collective);
+  const bool uneven = kind == plan::LeadersKind::uneven;
+  row.parameters = {
+      {"leaders", 1, kMost, 1, "of a node; at most all of its ranks", {}, {kTriedLeaders, UpToRanks::all_of_a_node}},
+      exchange_by(among_leaders(collective), "among the leaders"),
+      uneven ? ParameterRange{"piece", 64, kMost, 16384,
+                              "larger blocks, and those without room, go straight to their ranks"}
+             : ParameterRange{"piece",
+                              64,
+                              kMost,
+                              65536,
+                              "bytes of a block that move at a time, as far as memory allows",
+                              {},
+                              {kTriedPieces, UpToRanks::below_all, true}}};
+  row.parameters.push_back({"group", 1, kMost, kMost, "ranks, at most, that act as a node"});
+  if (kind == plan::LeadersKind::uniform) {
+    row.parameters.push_back(by_name("order", "in which a rank packs", plan::leaders_order_names));
+  }
+  if (!uneven) row.parameters.push_back(kRadix);
+  if (!uneven) row.parameters.back().tried = {};  // of another exchange than the standard one
+  if (kind != plan::LeadersKind::gather) row.parameters.push_back(kStride);
+  row.name = "leaders";
+  row.engine = Engine::leaders;
+  row.source = kLiLeaders;
+  return row;
+}
+
+Algorithm node_then_network(const std::vector<Collective>& collectives, plan::Build build) {
+  std::vector<ParameterRange> parameters = {
+      exchange_by(between_nodes(collectives.front()), "with ranks of other nodes"),
+      by_name("messages", "when: after the copies, or beside them; those of rounds always follow",
+              plan::network_messages_names),
+      by_name("order", "of the copies", plan::network_order_names()), kStride};
+  parameters.push_back(kRadix);
+  parameters.back().tried = {};  // of another exchange than the standard one
+  if (!is_sized(collectives.front())) parameters.push_back(kEager);
+  return {.name = "hint-network",
+          .collectives = collectives,
+          .engine = Engine::node,
+          .needs = kReached,
+          .parameters = std::move(parameters),
+          .line = "copies of a node in one of the orders, then messages to the ranks of other nodes",
+          .source = kHintNetwork,
+          .build = build};
+}
+
+}  // namespace quadrille::choose
