@@ -67,7 +67,7 @@ std::string line_of(const Tally& tally) {
     return fmt::format("summary: {} communicators of one rank: {}", tally.communicators, calls);
   }
   const std::string name = tally.name[0] != '\0' ? fmt::format("{}, ", tally.name) : "";
-  const std::string part = tally.told < tally.ranks ? fmt::format(" (of {} of them)", tally.told) : "";
+  const std::string part = tally.told < tally.ranks ? fmt::format(" (counted on {} of them)", tally.told) : "";
   return fmt::format("summary: {}{} rank{}: {}{}", name, tally.ranks, tally.ranks == 1 ? "" : "s", calls, part);
 }
 
@@ -163,7 +163,7 @@ std::vector<std::string> summary_lines(const std::vector<Part>& parts, bool alon
   for (const Part& part : parts) all.add(part.all);
   std::vector<std::string> lines = {
       fmt::format("summary: {} calls served, {} forwarded to the MPI, {}", all.served, all.all_passed(),
-                  alone ? "by this rank alone" : fmt::format("counted on {} ranks", parts.size()))};
+                  alone ? "counted on this rank only" : fmt::format("counted on {} ranks", parts.size()))};
   add_lines(all.passed, "", lines);
   add_lines(all.nonblocking, "nonblocking, ", lines);
   add_lines(all.persistent, "for persistent requests, ", lines);
