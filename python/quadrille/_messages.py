@@ -170,8 +170,9 @@ def simple(MPI, given, blocks, readonly):
   if _in_place(MPI, given):
     return _placed(MPI)
   (data, address, nbytes, keep), count, displ, kind, extent = _of_one_type(MPI, given, readonly)
-  if given is data and nbytes and nbytes % (blocks * extent or 1) == 0:  # an array of whole blocks
-    return Message(address, nbytes // (blocks * extent), None, kind, keep)
+  whole = blocks * extent
+  if given is data and nbytes and whole > 0 and nbytes % whole == 0:  # an array of whole blocks
+    return Message(address, nbytes // whole, None, kind, keep)
   offset = int(displ or 0) * extent
   if count is None:
     if nbytes is None:

@@ -118,7 +118,7 @@ std::string parse_parameters(const Algorithm& algorithm, std::string_view list, 
   const bool around = has_inner(algorithm);
   std::vector<bool> given(parameters.size(), false);
   std::string of_inner;
-  for (bool more = !around || !trim(list).empty(); more; more = !trim(list).empty()) {
+  for (bool more = !around || !trim(list).empty(); more; more = !(around ? trim(list) : list).empty()) {
     const std::string_view part = next_part(list, ',');
     std::string_view value = part;
     const bool has_value = value.find('=') != std::string_view::npos;

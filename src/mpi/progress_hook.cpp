@@ -23,13 +23,14 @@ std::atomic<unsigned> idle_looks = 0;
 
 // True if the hook is to stay.
 bool work_once() {
-  if (!wanted.load(std::memory_order_acquire)) return false;
-  const void* nobody = nullptr;
-  // Called by an MPI function that the work calls, or while another thread does the work.
-  if (!worker.compare_exchange_strong(nobody, &errno)) return true;
+  const void* nobody = worker.load(std::memory_order_relaxed);
+  // Called by an MPI function that the work calls, or while another thread does the work: whether the hook is wanted
+  // that one finds out.
+  if (nobody != nullptr || !worker.compare_exchange_strong(nobody, &errno)) return true;
   const struct Leaving {
     ~Leaving() { worker.store(nullptr, std::memory_order_release); }
   } leaving{};
+  if (!wanted.load(std::memory_order_acquire)) return false;
   bool (*const work)() = work_of_hook.load(std::memory_order_acquire);
   if (work != nullptr && work()) {
     idle_looks.store(0, std::memory_order_relaxed);

@@ -255,14 +255,18 @@ AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets) {
 }
 
 AdditiveBasis LastBasis::of(const Grid& grid, const Neighborhood& offsets) {
-  const std::lock_guard lock(mutex_);
-  const bool is_last = grid_.extents == grid.extents && grid_.periodic == grid.periodic &&
-                       offsets_.dimensions == offsets.dimensions && offsets_.offsets == offsets.offsets;
-  if (!is_last) {
-    basis_ = additive_basis(grid, offsets);
-    grid_ = grid, offsets_ = offsets;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool is_last = grid_.extents == grid.extents && grid_.periodic == grid.periodic &&
+                         offsets_.dimensions == offsets.dimensions && offsets_.offsets == offsets.offsets;
+    if (is_last) return basis_;
   }
-  return basis_;
+  AdditiveBasis basis = additive_basis(grid, offsets), kept = basis;
+  Grid of_grid = grid;
+  Neighborhood of_offsets = offsets;  // nothing throws from here on
+  const std::lock_guard lock(mutex_);
+  std::swap(basis_, kept), std::swap(grid_, of_grid), std::swap(offsets_, of_offsets);
+  return basis;
 }
 
 }  // namespace quadrille::plan

@@ -4,7 +4,6 @@
 #include "memory/copy.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
-#include "run/inbox_run.hpp"
 #include "run/mpi_transport.hpp"
 
 namespace quadrille::run {
@@ -15,13 +14,28 @@ using memory::Inbox;
 using memory::Slot;
 
 int allgather(const Call& call, Group& group) {
-  InboxRun gather(call, group, group.inbox);
-  int error = gather.start();
-  group.waiter.until([&] {
-    error = gather.advance();
-    return gather.done();
-  });
-  return error;
+  Inbox& inbox = group.inbox;
+  int first_error = MPI_SUCCESS;
+  const Block mine = send_block(call, 0, group.me);
+  const Blocks recv(call.recv);
+  // All ranks know all sizes, so this way is taken only if every block fits. A block that does not is
+  // larger than what its receivers gave for it.
+  const Block sent = first_part(mine, group.reach().slot_limit);
+  inbox.begin_out();
+  keep(first_error, fill_slot(inbox.block_to_all(), sent, group.messages().quiet));
+  inbox.publish_to_all(Carried::in_slot, sent.bytes());
+  if (!call.in_place) {
+    keep(first_error, error_if_long(mine.bytes(), recv[group.me].bytes(), call.collective));
+    keep(first_error, copy_own(mine, recv[group.me], group));
+  }
+  for (int step = 1; step < group.ranks; ++step) {
+    const int from = (group.me - step + group.ranks) % group.ranks;
+    const Slot& slot = inbox.await_out(from, group.waiter);
+    const Block block = recv[from];
+    keep(first_error, unpack_block(Inbox::block_of(slot), slot.bytes, block, group.messages().quiet));
+    keep(first_error, error_if_long(slot.bytes, block.bytes(), call.collective));
+  }
+  return first_error;
 }
 
 // A peer sent more than this rank expects, by another way than its slot: takes what hangs the peer. Or it had no memory

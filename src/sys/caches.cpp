@@ -71,9 +71,9 @@ std::vector<Cache> caches_in(const std::string& folder) {
 // each look at one that is not there takes a system call.
 std::vector<int> processors_in(const std::string& folder) {
   std::vector<int> processors;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
-    const std::string name = entry.path().filename().string();
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     const bool is_one = name.starts_with("cpu") && name.find_first_not_of("0123456789", 3) == std::string::npos;
     if (is_one && name.size() > 3 && name.size() < 9) processors.push_back(std::atoi(name.c_str() + 3));
   }

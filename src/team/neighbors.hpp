@@ -44,7 +44,8 @@ struct Isomorphic {
   mutable bool nobody_alone_ = false;
   mutable std::once_flag unpacked_;
   mutable plan::Neighborhood neighborhood_;
-  mutable plan::LastBasis last_basis_;
+  // Of this process: programs make communicators of one neighbourhood again and again.
+  static inline plan::LastBasis last_basis_;
 };
 
 // Adds to a grid and a neighbourhood what follows from them. The same on all ranks.

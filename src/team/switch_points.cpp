@@ -144,12 +144,13 @@ std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded) {
 void learn_verdicts() {
   const choose::Verdicts verdicts = all_verdicts();
   const std::string path = choose::tuning_path(sys::environment);
-  if (verdicts.all().empty() || path.empty()) return;
+  if (path.empty()) return;
+  if (verdicts.all().empty()) return say(fmt::format("no trial was completed: nothing new to save in '{}'", path));
   const std::string why =
       choose::update_tuning_file(path, this_machine(), [&](auto& table) { choose::put_verdicts(table, verdicts); });
   if (!why.empty()) {
     say("cannot save what the trials found: " + why);
-  } else if (config().explain) {
+  } else {
     say(fmt::format("saved the results of {} trials in '{}'", verdicts.all().size(), path));
   }
 }

@@ -480,8 +480,7 @@ bool after_init() {
   all_explain = explains;
   untaken.wanted = explains;
   if (!all_agree(mpi().comm_world, fingerprint(settings), &all_explain)) {
-    settings = {};
-    settings.explain = explains;
+    settings = Config{.explain = explains, .record = settings.record};
     settings.warnings = {
         "QUADRILLE_* variables differ among the ranks and are ignored; "
         "give all ranks the same (mpirun -x NAME, or -genv NAME VALUE)"};

@@ -184,7 +184,7 @@ constexpr bool is_read_by_programs(Reason why) {
 // The index of a counter. Calls forwarded for a reason that the summary does not name are counted as `other`.
 inline constexpr std::size_t counted_reasons = static_cast<std::size_t>(Reason::other) + 1;
 constexpr std::size_t counted_as(Reason why) {
-  return static_cast<std::size_t>(why < Reason::other ? why : Reason::other);
+  return static_cast<std::size_t>(why != Reason::none && why < Reason::other ? why : Reason::other);
 }
 
 // A reason, what its words name, and the reasons that follow it.

@@ -19,6 +19,7 @@ for collective in alltoall alltoallv allgather allgatherv; do
 done
 grep -q "the first calls took" "$work/second" && fail "it is tried again"
 grep -q "ignored" "$work/second" && fail "the table is refused"
+grep -q "no trial was completed: nothing new to save in '$QUADRILLE_TUNING'" "$work/second" || fail "it does not say that nothing is new"
 
 unset QUADRILLE_EXPLAIN
 for place in /proc/no/tuning.json "$work/first"; do

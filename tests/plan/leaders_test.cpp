@@ -197,7 +197,7 @@ TEST(Leaders, AnAreaOfAThousandRanksIsSmall) {
   EXPECT_EQ(plan.streams.size(), 64u);
 }
 
-std::string exchanges_of(Collective collective) {
+std::string exchanges_among_leaders(Collective collective) {
   std::string names;
   for (const choose::ParameterRange& range : choose::find(collective, "leaders")->parameters) {
     if (range.name != "exchange") continue;
@@ -212,9 +212,9 @@ std::string exchanges_of(Collective collective) {
 // All schedules of the registry that send blocks straight, or forward them without the own one.
 TEST(Leaders, ExchangesAreThoseOfTheRegistry) {
   const std::string direct = "spread-out pairwise nonblocking waitall-stride waitany-stride testany-stride ";
-  EXPECT_EQ(exchanges_of(Collective::alltoall), direct + "modified-bruck zero-rotation-bruck mn-co ");
-  EXPECT_EQ(exchanges_of(Collective::alltoallv), direct);
-  EXPECT_EQ(exchanges_of(Collective::allgather), "spread-out ring recursive-doubling mn-co bruck ");
+  EXPECT_EQ(exchanges_among_leaders(Collective::alltoall), direct + "modified-bruck zero-rotation-bruck mn-co ");
+  EXPECT_EQ(exchanges_among_leaders(Collective::alltoallv), direct);
+  EXPECT_EQ(exchanges_among_leaders(Collective::allgather), "spread-out ring recursive-doubling mn-co bruck ");
 }
 
 TEST(Leaders, OnlyExchangesWithoutTheOwnBlockFit) {

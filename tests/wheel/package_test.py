@@ -376,6 +376,13 @@ def collectives():
   for name in ("alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"):
     check(MPI, ring, "neighbor_" + name)
 
+  # A rank without neighbours on a side may give any buffer for it.
+  line = comm.Create_dist_graph_adjacent([rank - 1] if rank else [], [rank + 1] if rank + 1 < size else [])
+  recv = numbers([-1])
+  quadrille.neighbor_alltoall(numbers([rank]), recv, line)
+  assert recv.tolist() == [rank - 1 if rank else -1], recv.tolist()
+  line.Free()
+
   # Isomorphic neighbourhoods: the k-th block comes from the process at the opposite of the k-th offset.
   offsets = (1, 1, 0, -1, 2)
   iso = quadrille.iso_neighborhood(ring, [[offset] for offset in offsets], check=True)
