@@ -311,7 +311,7 @@ std::string carrier_of(Collective collective, const choose::Choice& choice) {
 }
 
 void expect_request(Collective collective, MPI_Comm comm, const std::string& carrier) {
-  const std::string by = run::to_string(team::team_of(comm)->request_by);
+  const std::string by = quadrille::run::to_string(team::team_of(comm)->request_by);
   if (carrier.empty() ? by != "messages" && by != "mpi" : by == carrier) return;
   fail("rank %d, %s, request %d: by %s, not %s\n", rank, std::string(name_of(collective)).c_str(),
        static_cast<int>(how), by.c_str(), carrier.c_str());

@@ -2,8 +2,11 @@
 #include <vector>
 
 #include "api/call_cache.hpp"
+#include "api/requests.hpp"
+#include "api/serve.hpp"
 #include "mpi/generation.hpp"
 #include "quadrille.h"
+#include "team/own_rings.hpp"
 #include "team/team.hpp"
 #include "world.hpp"
 
