@@ -22,7 +22,11 @@ def data_of(page):
   assert not outside, outside
   for word in ('<link', 'src=', '@import', 'fetch(', 'url(h'):
     assert word not in text, word
-  return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+  data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+  for collective in data['collectives']:
+    for algorithm in collective['algorithms']:
+      algorithm['cases'] = [{'parameters': '', 'place': 'one node', **case} for case in algorithm['cases']]
+  return data
 
 
 def span_of(play, number):

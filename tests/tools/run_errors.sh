@@ -15,8 +15,8 @@ expect 2 1 "unknown option or argument: --explode; see 'quadrille run --help'" \
 expect 2 1 "--mpi=lam: expected one of" $run --mpi lam -- "$MPIRUN" -n 2 "$PROGRAM"
 expect 2 1 "unknown subcommand 'rum'" "$TOOL" rum
 # Who writes nothing sees how to begin; so does who asks for help.
-expect 2 6 "subcommand is required" "$TOOL"
-expect 2 6 "quadrille run -- mpirun -n 4 ./app" "$TOOL"
+expect 2 7 "subcommand is required" "$TOOL"
+expect 2 7 "quadrille run -- mpirun -n 4 ./app" "$TOOL"
 for example in "quadrille run -- mpirun -n 4 ./app" "quadrille doctor -- mpirun" "mpirun -n 2 quadrille bench alltoall"; do
   expect 0 0 "  $example" "$TOOL" --help
 done

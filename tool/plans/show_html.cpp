@@ -217,10 +217,13 @@ class Page {
                              problem);
         }
         if (copies) steps = plan::copy_by_copy(std::move(steps));
-        cases.push_back({{"parameters", parameters_text(algorithm, parameters)},
-                         {"ranks", place.nodes.ranks()},
-                         {"place", place.text},
-                         {"play", number_of(steps, blocks_of(collective, place), schedules)}});
+        // There are thousands; what most have in common the page adds.
+        Json one = {{"ranks", place.nodes.ranks()},
+                    {"play", number_of(steps, blocks_of(collective, place), schedules)}};
+        if (std::string text = parameters_text(algorithm, parameters); !text.empty())
+          one["parameters"] = std::move(text);
+        if (place.text != "one node") one["place"] = place.text;
+        cases.push_back(std::move(one));
         remember(place);
       }
     }
