@@ -119,8 +119,8 @@ test: setup
 test-sanitize: setup
 	@$(MAKE) --no-print-directory build/openmpi-asan/build.ninja
 	@cmake --build build/openmpi-asan -j $(JOBS) --target quadrille_sanitized_tests \
-	  $(if $(TESTS)$(ALL),quadrille_sanitized_tools)
-	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^(plan|run|$(if $(TESTS)$(ALL),tools|)heap|mpi|device)$$'
+	  $(if $(TESTS)$(ALL),quadrille_sanitized_rest)
+	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^($(if $(TESTS)$(ALL),plan|tools|)run|heap|mpi|device)$$'
 
 test-tsan: setup
 	@$(MAKE) --no-print-directory build/openmpi-tsan/build.ninja
