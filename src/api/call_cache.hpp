@@ -60,7 +60,8 @@ void cache_served(const run::Call& call, choose::Engine engine, bool settled, te
 
 // After a blocking call that was forwarded, as all that are like it will be: on its communicator nothing is served
 // (`whatever`), or of its collective nothing, or nothing of this size. Not while the user wants to know of each.
-// `unasked`: only while as many are, which each of them counts.
+// `unasked`: only while as many are, which each of them counts; for collectives with one selection alone
+// (kept_after()), since ranks may cache different sizes.
 void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* unasked = nullptr);
 
 // Whether this call is forwarded because the last answer holds (team::Asked::kept). Counts it then, as a cached call
