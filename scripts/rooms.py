@@ -145,7 +145,7 @@ FLAGS_OF = {
     'flags of a request': ('api/requests.hpp', ('Quadrille_Request_state',)),
 }
 # The first and the last function of the chains of calls.
-CHAIN = ('api/serve.cpp', 'serve'), ('run/run_node.cpp', 'run_node')
+CHAIN = ('api/serve.cpp', 'serve'), ('run/node_exchange.cpp', 'run_node')
 # Calls by the table of engines (api/engines.cpp): (function, what it calls).
 BY_TABLE = {'run_by': 'by_pairs'}
 OFF_THE_WAY = {'calibrate'}  # once a communicator, where no table has the switch points

@@ -196,7 +196,8 @@ bool served_by_cache(Of<Collective::alltoall>, const void* sendbuf, MPI_Count se
     return served(*last, error);
   }
   const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
-  error = run::run_inbox_bytes(bytes_of(sendbuf), bytes_of(recvbuf), bytes, last->team->group);
+  error = run::run_inbox_alltoall(run::EqualSide{bytes_of(const_cast<void*>(sendbuf)), bytes},
+                                  run::EqualSide{bytes_of(recvbuf), bytes}, last->team->group);
   return served(*last, error);
 }
 
@@ -216,9 +217,10 @@ bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count
                            blocks_of(recvcounts, rdispls), recvbuf, *last);
     return served(*last, error);
   }
-  const run::VectorSide<Count, Displacement> send{bytes_of(const_cast<void*>(sendbuf)), sendcounts, sdispls};
-  const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, rdispls};
-  error = run::run_inbox_vector(send, recv, last->type_size, last->team->group, last->by_pairs);
+  const run::VectorSide<Count, Displacement> send{bytes_of(const_cast<void*>(sendbuf)), sendcounts, sdispls,
+                                                  last->type_size};
+  const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, rdispls, last->type_size};
+  error = run::run_inbox_alltoall(send, recv, last->team->group, last->by_pairs);
   return served(*last, error);
 }
 
@@ -232,7 +234,7 @@ bool served_by_cache(Of<Collective::allgather>, const void* sendbuf, MPI_Count s
     return served(*last, error);
   }
   const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
-  error = run::run_inbox_gather(bytes_of(sendbuf), bytes_of(recvbuf), bytes, last->team->group);
+  error = run::run_inbox_allgather(bytes_of(sendbuf), run::EqualSide{bytes_of(recvbuf), bytes}, last->team->group);
   return served(*last, error);
 }
 
@@ -249,8 +251,8 @@ bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count send
   bool nothing = true;
   for (int b = 0; b < last->team->group.ranks; ++b) nothing = nothing && recvcounts[b] == 0;
   if (nothing) return false;
-  const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, displs};
-  error = run::run_inbox_gatherv(bytes_of(sendbuf), recv, last->type_size, last->team->group);
+  const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, displs, last->type_size};
+  error = run::run_inbox_allgather(bytes_of(sendbuf), recv, last->team->group);
   return served(*last, error);
 }
 
@@ -283,7 +285,7 @@ EndedRequests& ended_requests() {
 
 bool is_like_others(const State& request) {
   const run::InboxRun* const by = request.inbox;
-  return by != nullptr && by->is_plain() && !by->is_in_place() && !request.persistent && request.lane != nullptr &&
+  return by != nullptr && !by->is_in_place() && !request.persistent && request.lane != nullptr &&
          request.on_host == nullptr && request.types.empty();
 }
 
@@ -351,7 +353,7 @@ State* request_by_cache(const run::Call& call, Door door) {
   made->number = 0;               // nothing is cached where a driver is loaded
   ++team.group.turns.persistent;  // all ranks count all requests
   made->take_turn(*team.lanes);
-  made->inbox->take(call, team.group, made->lane->inbox.inbox);
+  made->inbox->take(call, team.group, made->lane->node.inbox);
   ++team.counted.counters.served;
   team.request_by = run::Carrier::inbox;
   return made;

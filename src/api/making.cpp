@@ -11,8 +11,10 @@
 #include "api/pull_request.hpp"
 #include "choose/select.hpp"
 #include "mpi/tags.hpp"
+#include "run/blocks.hpp"
 #include "run/native_run.hpp"
 #include "run/node_copies_run.hpp"
+#include "run/node_run.hpp"
 #include "run/padded_run.hpp"
 #include "team/apart.hpp"
 #include "team/leaders.hpp"
@@ -79,7 +81,17 @@ Rings rings_for(Making& m, const run::NodeEdges& edges) {
   team::Lanes& lanes = team::lanes_of(m.team);
   if (lanes.lanes.empty()) return {};
   m.made.take_turn(lanes);
-  return {true, {}, m.made.lane->rings.pairs};
+  return {true, {}, m.made.lane->rings};
+}
+
+// The same for a dense call among all ranks.
+team::NodeMemory node_memory_for(Making& m) {
+  if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings) return {};
+  if (m.persistent) return {team::own_node_area(m.team, m.call), nullptr};
+  team::Lanes& lanes = team::lanes_of(m.team);
+  if (lanes.lanes.empty()) return {};
+  m.made.take_turn(lanes);
+  return {std::nullopt, &m.made.lane->node};
 }
 
 // `make` as OpOf has it.
@@ -93,24 +105,40 @@ Op& carry_by(Making& m, const Make& make) {
 
 // Small blocks of a size that all ranks know. True if there is an inbox for them.
 bool by_inbox(Making& m, std::size_t bytes) {
-  if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings || !is_sized(m.call.collective)) return false;
+  if (!is_sized(m.call.collective)) return false;
+  std::optional<team::OwnInbox> own;
   if (m.persistent) {
-    if (bytes > memory::most_slot_bytes) return false;
-    auto own = team::own_inbox(m.team, bytes);
+    if (bytes <= memory::most_slot_bytes) own = team::own_inbox(m.team, bytes);
     if (!own) return false;
-    using Op = run::OpOf<Carrier::inbox, run::InboxRun, team::OwnInbox>;
-    m.made.inbox = &carry_by<Op>(m, [&](team::OwnInbox& here) {
-                      here = std::move(*own);
-                      return run::InboxRun(m.call, m.team.group, here.inbox);
-                    }).run;
-    return true;
+  } else {
+    team::Lanes& lanes = team::lanes_of(m.team);
+    if (lanes.lanes.empty() || bytes > lanes.lanes.front().node.inbox.capacity()) return false;
+    m.made.take_turn(lanes);
   }
-  team::Lanes& lanes = team::lanes_of(m.team);
-  if (lanes.lanes.empty() || bytes > lanes.lanes.front().inbox.inbox.capacity()) return false;
-  m.made.take_turn(lanes);
-  using Op = run::OpOf<Carrier::inbox, run::InboxRun>;
-  m.made.inbox =
-      &carry_by<Op>(m, [&](auto&) { return run::InboxRun(m.call, m.team.group, m.made.lane->inbox.inbox); }).run;
+  const auto inbox_in = [&](team::OwnInbox& here) -> memory::Inbox& {
+    if (!own) return m.made.lane->node.inbox;
+    here = std::move(*own);
+    return here.inbox;
+  };
+  if (run::is_plain(m.call)) {
+    using Op = run::OpOf<Carrier::inbox, run::InboxRun, team::OwnInbox>;
+    m.made.inbox =
+        &carry_by<Op>(m, [&](team::OwnInbox& here) { return run::InboxRun(m.call, m.team.group, inbox_in(here)); }).run;
+  } else {
+    carry_by<run::OpOf<Carrier::inbox, run::NodeRun, team::OwnInbox>>(
+        m, [&](team::OwnInbox& here) { return run::NodeRun(m.call, m.team.group, inbox_in(here), nullptr); });
+  }
+  return true;
+}
+
+// Blocks of any size. True, on all ranks, if there is shared memory for them.
+bool by_node(Making& m) {
+  team::NodeMemory memory = node_memory_for(m);
+  if (!memory.is_there()) return false;
+  carry_by<run::OpOf<Carrier::rings, run::NodeRun, team::NodeMemory>>(m, [&](team::NodeMemory& here) {
+    here = std::move(memory);
+    return run::NodeRun(m.call, m.team.group, here.area().inbox, &here.area().pairs);
+  });
   return true;
 }
 
@@ -140,17 +168,9 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const ch
     m.explain("inbox", why);
     return MPI_SUCCESS;
   }
-  if (in_node) {
-    team::Lanes& lanes = team::lanes_of(m.team);
-    const run::NodeEdges& edges = m.call.in_place ? lanes.without_own : lanes.with_own;
-    if (Rings rings = rings_for(m, edges); !rings.all().empty()) {
-      m.explain("rings", why);
-      carry_by<run::OpOf<Carrier::rings, run::NodeDenseRun, Rings>>(m, [&](Rings& here) {
-        here = std::move(rings);
-        return run::NodeDenseRun(m.call, edges, m.team.group, here.all());
-      });
-      return MPI_SUCCESS;
-    }
+  if (in_node && by_node(m)) {
+    m.explain("rings", why);
+    return MPI_SUCCESS;
   }
   const choose::Choice messages = messages_of(m, in_node ? nullptr : asked);
   m.explain(m.team.counted.explains ? choose::to_string(messages).c_str() : "",
@@ -284,27 +304,15 @@ int make_in_node(Making& m, team::CachedSelection& selected) {
 
 namespace {
 
-struct CopyMemory {
-  Rings rings;
-  std::optional<team::OwnPairs> own;  // of a persistent call
-};
-
 // True if there is shared memory for it.
 bool by_copies(Making& m, const plan::Schedule& schedule) {
-  const run::Reach& reach = m.team.group.reach();
-  if (m.team.nodes.nodes != 1 || !reach.rings || !reach.heaps_mapped) return false;
+  if (!m.team.group.reach().heaps_mapped) return false;
   m.bring_to_host();
-  team::Lanes& lanes = team::lanes_of(m.team);
-  const run::NodeEdges& edges = m.call.in_place ? lanes.without_own : lanes.with_own;
-  CopyMemory memory{rings_for(m, edges), {}};
-  if (memory.rings.all().empty()) return false;
-  std::optional<team::OwnPairs>& pairs = m.persistent ? memory.own : m.made.lane->pairs;
-  if (!pairs) pairs = team::own_pairs(m.team);
-  if (!pairs) return false;  // on all ranks
-  carry_by<run::OpOf<Carrier::copies, run::NodeCopiesRun, CopyMemory>>(m, [&](CopyMemory& here) {
+  team::NodeMemory memory = node_memory_for(m);
+  if (!memory.is_there()) return false;
+  carry_by<run::OpOf<Carrier::copies, run::NodeCopiesRun, team::NodeMemory>>(m, [&](team::NodeMemory& here) {
     here = std::move(memory);
-    memory::Pairs& on = here.own ? here.own->pairs : m.made.lane->pairs->pairs;
-    return run::NodeCopiesRun(m.call, schedule, m.team.group, on, edges, here.rings.all());
+    return run::NodeCopiesRun(m.call, schedule, m.team.group, here.area().inbox, here.area().pairs);
   });
   return true;
 }
@@ -314,8 +322,7 @@ bool by_copies(Making& m, const plan::Schedule& schedule) {
 int make_copies(Making& m, team::CachedSelection& selected) {
   const auto index = static_cast<std::size_t>(m.call.collective);
   const bool forced = m.team.agreed().forced.by_collective[index].algorithm != nullptr;
-  // The lanes' memory for copies is made together, when it is first needed.
-  if (!forced || m.never_waits() || !by_copies(m, *team::prepared_of(m.team, m.call.collective, selected).schedule)) {
+  if (!forced || !by_copies(m, *team::prepared_of(m.team, m.call.collective, selected).schedule)) {
     return make_in_node(m, selected);
   }
   const choose::Selection& selection = selected.selection;
@@ -337,7 +344,6 @@ bool by_pull(Making& m, const choose::Choice& choice) {
   const run::Reach& reach = m.team.group.reach();
   if (m.team.nodes.nodes != 1 || !reach.rings || m.team.group.sharing == nullptr) return false;
   team::Lanes& lanes = team::lanes_of(m.team);
-  const run::NodeEdges& edges = m.call.in_place ? lanes.without_own : lanes.with_own;
   PullOn on;
   if (m.persistent) {
     std::optional<team::OwnPull> own = team::own_pull(m.team);
@@ -346,11 +352,10 @@ bool by_pull(Making& m, const choose::Choice& choice) {
   } else if (m.never_waits() ? !team::can_pull(lanes) : !team::prepare_pull_lanes(m.team)) {
     return false;
   }
-  Rings rings = rings_for(m, edges);
-  if (rings.all().empty()) return false;
+  on.node = node_memory_for(m);
+  if (!on.node.is_there()) return false;
   if (!m.persistent) on.lane = &*m.made.lane->pull;
   PullOp& made = carry_by<PullOp>(m, [&](auto&) { return PullRequest(m.call, m.made, m.team, std::move(on), choice); });
-  made.run.take_rings(edges, std::move(rings.own), rings.lent);
   if (!m.persistent || made.run.prepare()) return true;
   m.made.op.reset();
   return false;

@@ -93,7 +93,8 @@ int PullRequest::go_over_host() {
       on = &request_.on_host->call();
     }
   }
-  instead_.emplace(*on, *edges_, team_.group, rings_);
+  team::NodeArea& area = on_.node.area();
+  instead_.emplace(*on, team_.group, area.inbox, &area.pairs);
   phase_ = Phase::fetching;
   return advance();
 }

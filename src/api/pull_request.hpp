@@ -8,7 +8,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -16,7 +15,7 @@
 #include "memory/device_driver.hpp"
 #include "run/call.hpp"
 #include "run/device_pull.hpp"
-#include "run/node_dense_run.hpp"
+#include "run/node_run.hpp"
 #include "run/op.hpp"
 #include "team/own_rings.hpp"
 
@@ -27,6 +26,7 @@ namespace quadrille::api {
 struct PullOn {
   team::OwnPull* lane = nullptr;       // of a nonblocking call
   std::unique_ptr<team::OwnPull> own;  // of a persistent one
+  team::NodeMemory node;               // what it goes through instead
   team::OwnPull& means() const { return own != nullptr ? *own : *lane; }
 };
 
@@ -40,13 +40,6 @@ class PullRequest {
 
   // Of a persistent one, right after it is made. Collective, and waits. False, on all ranks: it must not be started.
   bool prepare();
-  // What it goes through instead; before the first start.
-  // Rings of its own, or of its lane.
-  void take_rings(const run::NodeEdges& edges, run::OwnRings own, std::span<run::PairRings> lent) {
-    edges_ = &edges;
-    own_rings_ = std::move(own);
-    rings_ = lent.empty() ? std::span(own_rings_.pairs) : lent;
-  }
 
   // Neither waits, as long as it pulls. Both return an MPI error code.
   int start();
@@ -74,14 +67,11 @@ class PullRequest {
   const run::StoredCall call_;
   Quadrille_Request_state& request_;
   team::Team& team_;
-  const PullOn on_;
+  PullOn on_;
   const memory::DeviceDriver* const driver_;
   run::DevicePull pull_;
   const std::string choice_;
-  const run::NodeEdges* edges_ = nullptr;
-  run::OwnRings own_rings_;
-  std::span<run::PairRings> rings_;
-  std::optional<run::NodeDenseRun> instead_;
+  std::optional<run::NodeRun> instead_;
   Phase phase_ = Phase::over;
 };
 

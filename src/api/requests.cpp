@@ -37,7 +37,8 @@ int State::step() {
 }
 
 void State::look_what_it_needs() {
-  const bool alone = inbox != nullptr && queue == nullptr && !taken && !api::has_progress_thread();
+  const bool alone =
+      op != nullptr && op->sends_all_at_start() && queue == nullptr && !taken && !api::has_progress_thread();
   needs = alone ? Needs::asking : calls_mpi() ? Needs::mpi : Needs::memory;
   short_way = alone && persistent && !calls_mpi() && on_host == nullptr ? inbox : nullptr;
 }

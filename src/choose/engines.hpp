@@ -22,7 +22,7 @@ enum class Engine : std::uint8_t {
   schedule,         // the executor runs the schedule that `build` returns
   node,             // copies between the ranks of a node, in the order that `build` returns, and messages between nodes
   inbox,            // small blocks through shared memory inside one node (memory/inbox.hpp)
-  exchange,         // blocks of any size inside one node, each pair by its best way (run/run_node.cpp)
+  exchange,         // blocks of any size inside one node, each pair by its best way (run/node_exchange.cpp)
   leaders,          // through leaders of the nodes, by plan::leaders_plan() (run/leaders.cpp)
   padded,           // blocks padded to one size around the uniform schedule that `build` returns, or, if it is
                     // null, around the MPI's own all-to-all

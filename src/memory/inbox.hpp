@@ -38,7 +38,7 @@ using Sequence = std::uint8_t;  // tests: wraps after 256 calls
 using Sequence = std::uint32_t;
 #endif
 
-// How the block of a slot travels: in the slot itself or, if it is larger, as run/run_node.cpp tells.
+// How the block of a slot travels: in the slot itself or, if it is larger, as run/node_exchange.cpp tells.
 enum class Carried : std::uint8_t { in_slot, in_heap, at_address, written, in_ring, as_message, refused };
 
 // The head of a slot. The block's bytes follow it.

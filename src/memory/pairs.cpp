@@ -22,6 +22,11 @@ PairsLayout pairs_layout(int ranks) {
   return layout;
 }
 
+PairsLayout pairs_layout_with(int ranks, std::size_t ring_bytes) {
+  const std::size_t rings = (sizeof(RingHead) + ring_bytes) * static_cast<std::size_t>(ranks);
+  return {ranks, ring_bytes, Meeting::bytes(ranks), Pairs::head_bytes(ranks) + rings};
+}
+
 PairsLayout tables_layout(int ranks) { return {ranks, 0, Meeting::bytes(ranks), Pairs::head_bytes(ranks)}; }
 
 }  // namespace quadrille::memory

@@ -1,5 +1,5 @@
 // The internode part of an all-to-all or an allgather: a message for each block. This is the rest of single-copy, whose
-// blocks inside a node go pair by pair (run/run_node.cpp).
+// blocks inside a node go pair by pair (run/node_exchange.cpp).
 //
 // Idea    Spread-out: in step i a rank sends to the i-th rank after it and receives from the i-th before it. A batch of
 //         steps is in flight at a time, and waited for together. A step whose peer is on the own node has no message,

@@ -8,6 +8,13 @@
 
 namespace quadrille::run {
 
+bool is_plain(const Call& call) {
+  if (!is_regular(call.collective)) return false;
+  const Side& sent = call.in_place ? call.recv : call.send;
+  const TypeInfo send = type_info(sent.type), recv = type_info(call.recv.type);
+  return send.dense && recv.dense && sent.count * send.size == call.recv.count * recv.size;
+}
+
 int fill_slot(std::byte* slot, const Block& block, MPI_Comm comm) {
   if (block.info.dense) {
     memory::Inbox::fill(slot, block.address, block.bytes());

@@ -72,6 +72,9 @@ class Blocks {
   mutable TypeInfo info_;
 };
 
+// Plain bytes, in blocks of one size on both sides.
+bool is_plain(const Call& call);
+
 // Writes a block into a slot.
 int fill_slot(std::byte* slot, const Block& block, MPI_Comm comm);
 

@@ -37,29 +37,33 @@ int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, S
 
 // ---- The cores for the commonest calls: plain bytes, blocks that fit a slot. No buffer is null. ----
 
-// All-to-all of blocks of `bytes` bytes. `send` may be `recv`.
-int run_inbox_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group);
-
-// Allgather of blocks of `bytes` bytes. `send` may be this rank's block of `recv`.
-int run_inbox_gather(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group);
-
-// A side of a v form: counts and displacements in elements. Both are int, or MPI_Count and MPI_Aint.
+// A side whose blocks are all of `size` bytes, which all ranks know.
+struct EqualSide {
+  static constexpr bool all_know_sizes = true;
+  std::byte* base;
+  std::size_t size;
+  std::size_t bytes(int) const { return size; }
+  std::byte* place(int block) const { return base + static_cast<std::size_t>(block) * size; }
+};
+// A side of a v form: counts and displacements in elements of `size` bytes. Both are int, or MPI_Count and MPI_Aint.
 template <class Count, class Displacement>
 struct VectorSide {
+  static constexpr bool all_know_sizes = false;
   std::byte* base;
   const Count* counts;
   const Displacement* displacements;
+  std::size_t size;
+  std::size_t bytes(int block) const { return static_cast<std::size_t>(counts[block]) * size; }
+  std::byte* place(int block) const { return base + displacements[block] * static_cast<std::ptrdiff_t>(size); }
 };
 
-// All-to-all of elements of `size` bytes. A rank's count for itself is the same on both sides.
-// `by_pairs`: some ranks may carry the same call out with run_node(..., true).
-template <class Count, class Displacement>
-int run_inbox_vector(const VectorSide<Count, Displacement>& send, const VectorSide<Count, Displacement>& recv,
-                     std::size_t size, Group& group, bool by_pairs);
+// All-to-all. `send` may be `recv`. A rank has as much for itself on both sides. `by_pairs`: some ranks may carry the
+// same call out with run_node(..., true).
+template <class Side>
+int run_inbox_alltoall(const Side& send, const Side& recv, Group& group, bool by_pairs = false);
 
-// Allgather of elements of `size` bytes; `send` has as many as recv.counts says for this rank.
-template <class Count, class Displacement>
-int run_inbox_gatherv(const std::byte* send, const VectorSide<Count, Displacement>& recv, std::size_t size,
-                      Group& group);
+// Allgather. `send`, which may be this rank's block of `recv`, has as many bytes as `recv` says for this rank.
+template <class Side>
+int run_inbox_allgather(const std::byte* send, const Side& recv, Group& group);
 
 }  // namespace quadrille::run

@@ -1,17 +1,17 @@
-// A dense collective with small blocks inside a node as a call that can be started: the protocol of the inboxes
+// Small blocks of plain bytes, all of one size, as a call that can be started: the protocol of the inboxes
 // (memory/inbox.hpp), in an inbox that belongs to one request, or to calls that follow each other.
 //
 // Idea    To start means to write to all peers; to go on means to read from those peers that have written. A start
 // comes
 //         after the end of the one before, so no rank is more than one start ahead, and two slots are enough.
 // Cost    P - 1 blocks written and read by each rank (an allgather writes one), each copied twice; nothing is waited
-// for.
+//         for.
 //
-// Which calls come this way all ranks know: those whose blocks have a size that all know, and fit a slot.
+// Which calls come this way each rank decides by itself: from outside it looks as the exchange of node_run.hpp without
+// pairs.
 #pragma once
 
 #include "memory/inbox.hpp"
-#include "memory/pool.hpp"
 #include "run/call.hpp"
 
 namespace quadrille::run {
@@ -20,37 +20,30 @@ struct Group;
 
 class InboxRun {
  public:
-  // An alltoall, allgather or allgatherv. The group and the inbox must outlive it; the arrays of the call need not.
+  // A call that is_plain(), whose blocks fit a slot. The group and the inbox must outlive it.
   InboxRun(const Call& call, Group& group, memory::Inbox& inbox);
   InboxRun(const InboxRun&) = delete;
   InboxRun& operator=(const InboxRun&) = delete;
 
-  // For another call in its place, which may come through another inbox. Both are plain, and not in place.
+  // For another call in its place, which may come through another inbox.
   void take(const Call& call, Group& group, memory::Inbox& inbox);
-  // Plain bytes, in blocks of one size.
-  bool is_plain() const { return plain_; }
-  bool is_in_place() const { return call_.call().in_place; }
+  bool is_in_place() const { return call_.in_place; }
 
   // Neither waits. Both return an MPI error code.
   int start();
   int advance();
   bool done() const { return next_ == 0; }
-  bool calls_mpi() const { return !plain_; }  // to unpack
+  bool calls_mpi() const { return false; }
+  // Peers need no more of this rank than its start.
+  bool sends_all_at_start() const { return true; }
 
  private:
-  void send_plain();
-  int send_blocks();
-  int take_plain(int from, const memory::Slot& slot);
-  int take_block(int from, const memory::Slot& slot);
-
-  StoredCall call_;
+  Call call_;
   Group* group_;
   memory::Inbox* inbox_;
-  memory::Pool own_;
   bool gather_;
-  bool plain_ = false;  // plain bytes of one size: `bytes_` each
-  std::size_t bytes_ = 0;
-  int next_ = 0;  // distance to the rank before this one that is read next; 0: none
+  std::size_t bytes_;  // of a block
+  int next_ = 0;       // distance to the rank before this one that is read next; 0: none
   int error_ = 0;
 };
 

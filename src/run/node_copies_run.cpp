@@ -4,15 +4,14 @@
 
 namespace quadrille::run {
 
-NodeCopiesRun::NodeCopiesRun(const Call& call, const plan::Schedule& schedule, Group& group, memory::Pairs& pairs,
-                             const NodeEdges& edges, std::span<PairRings> rings, SharedBlocks::By by)
+NodeCopiesRun::NodeCopiesRun(const Call& call, const plan::Schedule& schedule, Group& group, memory::Inbox& inbox,
+                             memory::Pairs& pairs, SharedBlocks::By by)
     : call_(call, is_allgather(call.collective) ? 1 : group.ranks, group.ranks),
       schedule_(schedule),
       group_(group),
+      inbox_(inbox),
       pairs_(pairs),
       copying_(group.copying),
-      edges_(edges),
-      rings_(rings),
       by_(by) {}
 
 bool NodeCopiesRun::calls_mpi() const {
@@ -34,7 +33,7 @@ int NodeCopiesRun::advance() {
     }
     return end_copying();
   }
-  if (phase_ == Phase::by_rings) {
+  if (phase_ == Phase::instead) {
     const int error = instead_->advance();
     if (instead_->done()) phase_ = Phase::over;
     return error;
@@ -48,9 +47,9 @@ int NodeCopiesRun::end_copying() {
   now_.reset();
   phase_ = Phase::over;
   if (copied) return error;
-  if (!instead_) instead_.emplace(call_.call(), edges_, group_, rings_);
+  if (!instead_) instead_.emplace(call_.call(), group_, inbox_, &pairs_);
   const int started = instead_->start();
-  if (!instead_->done()) phase_ = Phase::by_rings;
+  if (!instead_->done()) phase_ = Phase::instead;
   return error != MPI_SUCCESS ? error : started;
 }
 

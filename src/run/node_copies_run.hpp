@@ -3,27 +3,25 @@
 //
 // A start publishes where this rank's blocks are. Progress copies when all ranks have published, and leaves when all
 // have copied. The owner copies blocks outside of the shared heap once more. If the memory for that is unavailable on
-// some rank, all ranks use the rings instead.
+// some rank, all ranks exchange by pairs instead.
 #pragma once
 
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "memory/pairs.hpp"
 #include "memory/pool.hpp"
 #include "run/copies.hpp"
 #include "run/dense_blocks.hpp"
-#include "run/node_dense_run.hpp"
+#include "run/node_run.hpp"
 
 namespace quadrille::run {
 
 class NodeCopiesRun {
  public:
-  // Every rank maps every rank's shared heap. `edges` and `rings` are those of NodeDenseRun. All of these must outlive
-  // it; the arrays of the call need not.
-  NodeCopiesRun(const Call& call, const plan::Schedule& schedule, Group& group, memory::Pairs& pairs,
-                const NodeEdges& edges, std::span<PairRings> rings, SharedBlocks::By by = SharedBlocks::By::heaps);
+  // Every rank maps every rank's shared heap. All of these must outlive it; the arrays of the call need not.
+  NodeCopiesRun(const Call& call, const plan::Schedule& schedule, Group& group, memory::Inbox& inbox,
+                memory::Pairs& pairs, SharedBlocks::By by = SharedBlocks::By::heaps);
   NodeCopiesRun(const NodeCopiesRun&) = delete;
   NodeCopiesRun& operator=(const NodeCopiesRun&) = delete;
 
@@ -34,7 +32,7 @@ class NodeCopiesRun {
   bool calls_mpi() const;  // in advance(): to unpack
 
  private:
-  enum class Phase : std::uint8_t { over, copying, by_rings };
+  enum class Phase : std::uint8_t { over, copying, instead };
   struct Now {
     DenseBlocks blocks;
     SharedBlocks shared;
@@ -49,15 +47,14 @@ class NodeCopiesRun {
   const StoredCall call_;
   const plan::Schedule& schedule_;
   Group& group_;
+  memory::Inbox& inbox_;  // for another way
   memory::Pairs& pairs_;
   memory::Pool send_, recv_;
   memory::CopyPlan copying_;
   std::vector<std::size_t> came_;
-  const NodeEdges& edges_;
-  std::span<PairRings> rings_;
   const SharedBlocks::By by_;
   std::optional<Now> now_;  // the start in flight
-  std::optional<NodeDenseRun> instead_;
+  std::optional<NodeRun> instead_;
   Phase phase_ = Phase::over;
 };
 

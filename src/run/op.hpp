@@ -26,6 +26,8 @@ class Op {
   virtual bool done() const = 0;
   // Whether advance() calls the MPI.
   virtual bool calls_mpi() const { return true; }
+  // Whether peers need no more of this rank than its start.
+  virtual bool sends_all_at_start() const { return false; }
 
   const Carrier carrier;
 };
@@ -60,6 +62,13 @@ class OpOf final : public Op {
       return run.calls_mpi();
     } else {
       return true;
+    }
+  }
+  bool sends_all_at_start() const override {
+    if constexpr (requires { run.sends_all_at_start(); }) {
+      return run.sends_all_at_start();
+    } else {
+      return false;
     }
   }
 

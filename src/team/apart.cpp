@@ -58,7 +58,7 @@ void go_through(Team& team, Telling& telling) {
   if (!team.ready) setup_by(team, telling);
   int first_tag = team.group.me == 0 ? next_first_tag() : 0;
   telling.tell(&first_tag, sizeof first_tag);
-  LanesMemory lanes;
+  LanesMemory lanes{};
   if (team.lanes == nullptr && team.area.is_there() && team.group.reach().rings) {
     if (team.group.me == 0) lanes = take_lanes(team);
     telling.tell(lanes.data(), sizeof lanes);

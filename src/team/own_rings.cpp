@@ -13,7 +13,6 @@
 
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
-#include "run/node_dense_run.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -53,15 +52,16 @@ std::vector<Told> what_to_tell(const run::Group& group, const run::NodeEdges& ed
 // started, which another may wait for before it comes here.
 std::vector<Told> exchange(const std::vector<Told>& mine, run::Group& group) {
   std::vector<Told> heard(mine.size());
-  run::run_inbox_bytes(reinterpret_cast<const std::byte*>(mine.data()), reinterpret_cast<std::byte*>(heard.data()),
-                       sizeof(Told), group);
+  auto* const told = reinterpret_cast<std::byte*>(const_cast<Told*>(mine.data()));
+  run::run_inbox_alltoall(run::EqualSide{told, sizeof(Told)},
+                          run::EqualSide{reinterpret_cast<std::byte*>(heard.data()), sizeof(Told)}, group);
   return heard;
 }
 
 std::vector<Verdict> gather(const Verdict& mine, run::Group& group) {
   std::vector<Verdict> all(static_cast<std::size_t>(group.ranks));
-  run::run_inbox_gather(reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()),
-                        sizeof(Verdict), group);
+  run::run_inbox_allgather(reinterpret_cast<const std::byte*>(&mine),
+                           run::EqualSide{reinterpret_cast<std::byte*>(all.data()), sizeof(Verdict)}, group);
   return all;
 }
 
@@ -130,13 +130,52 @@ std::optional<OwnInbox> own_inbox(Team& team, std::size_t bytes) {
   return own;
 }
 
-std::optional<OwnPairs> own_pairs(Team& team) {
-  const memory::PairsLayout layout = memory::tables_layout(team.group.ranks);
-  std::optional<memory::ControlArea> area = own_area(team, layout.segment_bytes());
+namespace {
+
+// Where things are in a NodeArea. As many bytes for a rank, whatever the number of ranks; but rings of `ring_bytes`, if
+// that is more.
+struct NodeLayout {
+  NodeLayout(const run::Group& group, std::size_t ring_bytes) {
+    constexpr std::size_t bytes_of_rank = std::size_t{64} << 10;
+    const std::size_t bytes = bytes_of_rank / static_cast<std::size_t>(group.ranks);
+    const std::size_t wanted = std::max({bytes, ring_bytes, least_ring_bytes}) / sys::cache_line * sys::cache_line;
+    pairs = memory::pairs_layout_with(group.ranks, std::min(wanted, group.pairs.ring_bytes()));
+    inbox = memory::inbox_layout_for(group.ranks, std::clamp(bytes / 2, least_ring_bytes / 4, memory::most_slot_bytes));
+  }
+  std::size_t bytes() const { return inbox.segment_bytes() + pairs.segment_bytes(); }
+
+  memory::InboxLayout inbox;
+  memory::PairsLayout pairs;
+};
+
+NodeArea make_node_area(const Team& team, memory::ControlArea area, const NodeLayout& layout) {
+  NodeArea node{std::move(area), {}, {}};
+  std::byte* const base = node.area.base();
+  node.inbox = memory::Inbox(base, layout.inbox, team.group.me);
+  node.pairs = memory::Pairs(base + layout.inbox.segment_bytes(), layout.pairs, team.group.me, team.meeting_radix);
+  return node;
+}
+
+// Of a block of this rank's that has most.
+std::uint64_t largest_sent(const run::Call& call, int ranks) {
+  const run::Blocks send(call.in_place ? call.recv : call.send);
+  std::size_t most = 0;
+  for (int b = 0; b < (is_allgather(call.collective) && !call.in_place ? 1 : ranks); ++b) {
+    most = std::max(most, send.bytes_of(b));
+  }
+  return most;
+}
+
+}  // namespace
+
+std::optional<NodeArea> own_node_area(Team& team, const run::Call& call) {
+  const std::vector<Verdict> largest = gather({0, largest_sent(call, team.group.ranks)}, team.group);
+  const auto most = std::max_element(largest.begin(), largest.end(),
+                                     [](const Verdict& a, const Verdict& b) { return a.fits < b.fits; });
+  const NodeLayout layout(team.group, std::min<std::size_t>(most->fits, team.group.pairs.ring_bytes()));
+  std::optional<memory::ControlArea> area = own_area(team, layout.bytes());
   if (!area) return std::nullopt;
-  OwnPairs own{std::move(*area), {}};
-  own.pairs = memory::Pairs(own.area.base(), layout, team.group.me, team.meeting_radix);
-  return own;
+  return make_node_area(team, std::move(*area), layout);
 }
 
 std::optional<OwnPull> own_pull(Team& team) {
@@ -202,88 +241,43 @@ void refuse_chunks(Team& team) {
 
 namespace {
 
-// Of each of `ranks`, a ring to each of them: that from rank a to rank b is number a * ranks + b.
-struct LaneLayout {
-  explicit LaneLayout(const run::Group& group) : ranks(static_cast<std::size_t>(group.ranks)) {
-    // As many bytes for a rank, whatever the number of ranks.
-    constexpr std::size_t bytes_of_rank = std::size_t{64} << 10;
-    const std::size_t bytes = bytes_of_rank / ranks;
-    ring_bytes =
-        std::min(std::max(bytes, least_ring_bytes) / sys::cache_line * sys::cache_line, group.pairs.ring_bytes());
-    inbox = memory::inbox_layout_for(group.ranks, std::clamp(bytes / 2, least_ring_bytes / 4, memory::most_slot_bytes));
-  }
-  std::size_t ring() const { return sizeof(RingHead) + ring_bytes; }
-  std::size_t rings() const { return ranks * ranks * ring(); }
-  memory::Ring between(std::byte* base, int from, int to) const {
-    const std::size_t number = static_cast<std::size_t>(from) * ranks + static_cast<std::size_t>(to);
-    return ring_at(base + number * ring(), ring_bytes);
-  }
-
-  std::size_t ranks;
-  std::size_t ring_bytes = 0;  // of data
-  memory::InboxLayout inbox{};
-};
-
-std::int64_t take(memory::ControlPool& pool, std::size_t bytes, int users) {
-  const std::optional<std::size_t> taken = pool.take(bytes, users);
-  return taken ? static_cast<std::int64_t>(*taken) : -1;
-}
-
-Lane make_lane(const Team& team, const Lanes& lanes, const LaneLayout& layout, const LaneChunks& at) {
+Lane make_lane(const Team& team, std::int64_t chunk, const NodeLayout& layout) {
   const run::Group& group = team.group;
-  const std::shared_ptr<memory::ControlPool>& pool = team.area.pool();
   Lane lane;
-  lane.rings.area = {pool, static_cast<std::size_t>(at.rings), layout.rings()};
-  std::byte* const base = lane.rings.area.base();
-  for (const run::NeighborPair& pair : lanes.with_own.pairs) {
-    lane.rings.pairs.push_back({layout.between(base, group.me, pair.peer), layout.between(base, pair.peer, group.me)});
+  lane.node = make_node_area(team, {team.area.pool(), static_cast<std::size_t>(chunk), layout.bytes()}, layout);
+  for (int distance = 1; distance < group.ranks; ++distance) {
+    const int peer = (group.me + distance) % group.ranks;
+    lane.rings.push_back({lane.node.pairs.ring(peer, group.me), lane.node.pairs.ring(group.me, peer)});
   }
-  lane.inbox.area = {pool, static_cast<std::size_t>(at.inbox), layout.inbox.segment_bytes()};
-  lane.inbox.inbox = memory::Inbox(lane.inbox.area.base(), layout.inbox, group.me);
   return lane;
 }
 
 }  // namespace
 
 LanesMemory take_lanes(const Team& team) {
-  const LaneLayout layout(team.group);
-  memory::ControlPool& pool = *team.area.pool();
-  const int users = team.group.ranks;
+  const std::size_t bytes = NodeLayout(team.group, 0).bytes();
   LanesMemory memory;
-  for (LaneChunks& lane : memory) {
-    lane.rings = take(pool, layout.rings(), users);
-    lane.inbox = lane.rings < 0 ? -1 : take(pool, layout.inbox.segment_bytes(), users);
-    if (lane.inbox >= 0) continue;
-    for (int user = 0; user < users && lane.rings >= 0; ++user) {
-      pool.leave(static_cast<std::size_t>(lane.rings), layout.rings());
-    }
-    lane.rings = -1;
-    break;
+  for (std::int64_t& lane : memory) {
+    const std::optional<std::size_t> taken = team.area.pool()->take(bytes, team.group.ranks);
+    lane = taken ? static_cast<std::int64_t>(*taken) : -1;
   }
   return memory;
 }
 
 void make_lanes(Team& team, const LanesMemory& memory) {
-  const run::Group& group = team.group;
-  const LaneLayout layout(group);
+  const NodeLayout layout(team.group, 0);
   auto made = std::make_shared<Lanes>();
-  made->with_own = run::edges_among_all(group.me, group.ranks, true);
-  made->without_own = run::edges_among_all(group.me, group.ranks, false);
-  for (const LaneChunks& at : memory) {
-    if (at.rings >= 0) made->lanes.push_back(make_lane(team, *made, layout, at));
+  for (const std::int64_t chunk : memory) {
+    if (chunk >= 0) made->lanes.push_back(make_lane(team, chunk, layout));
   }
   team.lanes = std::move(made);
 }
 
 Lanes& lanes_of(Team& team) {
   if (team.lanes != nullptr) return *team.lanes;
-  LanesMemory memory;
+  LanesMemory memory{};
   if (team.group.me == 0) memory = take_lanes(team);
-  for (LaneChunks& lane : memory) {
-    const Verdict mine{lane.rings, static_cast<std::uint64_t>(lane.inbox)};
-    const Verdict told = gather(mine, team.group)[0];
-    lane = {told.chunk, static_cast<std::int64_t>(told.fits)};
-  }
+  for (std::int64_t& lane : memory) lane = gather({lane, 1}, team.group)[0].chunk;
   make_lanes(team, memory);
   return *team.lanes;
 }

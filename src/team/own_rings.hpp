@@ -39,12 +39,27 @@ struct OwnInbox {
 };
 std::optional<OwnInbox> own_inbox(Team& team, std::size_t bytes);
 
-// Control memory for copies. Collective, and nothing, as own_rings().
-struct OwnPairs {
+// An inbox and pairs with rings, for the exchange of large blocks and for copies.
+struct NodeArea {
   memory::ControlArea area;
+  memory::Inbox inbox;
   memory::Pairs pairs;
 };
-std::optional<OwnPairs> own_pairs(Team& team);
+// Of one call: its rings have room for its blocks, as far as those of the communicator have. Collective, and nothing,
+// as own_rings().
+std::optional<NodeArea> own_node_area(Team& team, const run::Call& call);
+// What a dense request uses of the node: its own, or that of its lane.
+class NodeMemory {
+ public:
+  NodeMemory() = default;
+  NodeMemory(std::optional<NodeArea> own, NodeArea* lent) : own_(std::move(own)), lent_(lent) {}
+  bool is_there() const { return own_ || lent_ != nullptr; }
+  NodeArea& area() { return own_ ? *own_ : *lent_; }
+
+ private:
+  std::optional<NodeArea> own_;
+  NodeArea* lent_ = nullptr;
+};
 
 // What a call needs in which ranks copy from each other's memory of a device (run/device_pull.hpp).
 struct OwnPull {
@@ -74,21 +89,19 @@ OwnChunks* streams_for_rounds(Team& team);
 // From now on they are not to be made so, on all ranks. What there is for them is given back.
 void refuse_chunks(Team& team);
 
-// Rings and inboxes from each rank to each, and the calls that wait for them. Nonblocking calls are started in one
+// Memory from each rank to each, and the calls that wait for it. Nonblocking calls are started in one
 // order on all ranks; call n takes lane n modulo their number, and begins when the calls before it on that lane have
 // ended.
 struct Lane {
-  run::OwnRings rings;
-  OwnInbox inbox;
-  std::optional<OwnPairs> pairs;          // nothing until a call needs them
-  std::optional<OwnPull> pull;            // likewise, on all lanes or none
+  NodeArea node;
+  std::vector<run::PairRings> rings;      // of its pairs, [distance - 1]
+  std::optional<OwnPull> pull;            // nothing until a call needs it, on all lanes or none
   std::deque<const run::Pending*> queue;  // under the mutex of run::UnderWay
 };
 struct Lanes {
-  std::vector<Lane> lanes;               // none: there is no memory for them
-  unsigned calls = 0;                    // the same on all ranks
-  bool cannot_pull = false;              // likewise: there is no memory for that
-  run::NodeEdges with_own, without_own;  // among all ranks; see run/node_dense_run.hpp
+  std::vector<Lane> lanes;   // none: there is no memory for them
+  unsigned calls = 0;        // the same on all ranks
+  bool cannot_pull = false;  // likewise: there is no memory for that
 };
 // Collective when it is first called on a team whose ranks share a node and have rings.
 Lanes& lanes_of(Team& team);
@@ -96,13 +109,10 @@ Lanes& lanes_of(Team& team);
 bool prepare_pull_lanes(Team& team);
 bool can_pull(const Lanes& lanes);
 
-// Where their memory lies. One rank takes it and tells the others, who need nothing else of each other.
-struct LaneChunks {
-  std::int64_t rings = -1;  // -1: there is none
-  std::int64_t inbox = -1;
-};
+// Where their memory lies, -1: there is none. One rank takes it and tells the others, who need nothing else of each
+// other.
 inline constexpr std::size_t most_lanes = 4;
-using LanesMemory = std::array<LaneChunks, most_lanes>;
+using LanesMemory = std::array<std::int64_t, most_lanes>;
 LanesMemory take_lanes(const Team& team);
 void make_lanes(Team& team, const LanesMemory& memory);
 

@@ -8,7 +8,7 @@
 namespace quadrille::models {
 namespace {
 
-enum class Call { all_to_all, to_all };  // run_inbox_bytes, run_inbox_gather
+enum class Call { all_to_all, to_all };  // run_inbox_alltoall, run_inbox_allgather
 
 enum class Wrong {
   nothing,
@@ -115,8 +115,8 @@ class InboxModel {
   void take(int me, const Slot& slot, int sequence, int block) {
     const int head = machine_.cell("head that was read"), received = machine_.cell("received");
     const auto copy = [&] {
-      machine_.copy(me, "run_inbox_bytes: copy_bytes", received, slot.block);
-      machine_.copy(me, "run_inbox_bytes: slot.bytes", head, slot.head);
+      machine_.copy(me, "run_inbox_alltoall: copy", received, slot.block);
+      machine_.copy(me, "run_inbox_alltoall: slot.bytes", head, slot.head);
     };
     if (wrong_ == Wrong::read_before_number) copy();
     machine_.wait(me, "await_slot: sequence.load(acquire)", slot.sequence, sequence);

@@ -1,6 +1,6 @@
 // A model of the calls between the ranks of a node that share the words of src/memory/pairs.hpp:
 //   copies     the ordered copies, src/run/copies.hpp, which meet as in src/memory/meeting.hpp
-//   exchange   the exchange by pairs, src/run/run_node.cpp
+//   exchange   the exchange by pairs, src/run/node_exchange.cpp
 // A communicator makes both in turn, so both are here. Names of steps are those of the functions there.
 //
 // Blocks are a few units of one cell. What they hold says call, source and destination. After each call the user looks

@@ -5,11 +5,11 @@
 
 #include "choose/registry.hpp"
 #include "node_calls.hpp"
+#include "run/blocks.hpp"
 #include "run/engines.hpp"
 #include "run/inbox_run.hpp"
 #include "run/node_copies_run.hpp"
-#include "run/node_dense_run.hpp"
-#include "run/node_neighbors.hpp"
+#include "run/node_run.hpp"
 #include "threads_of_a_node.hpp"
 
 namespace quadrille::test {
@@ -65,10 +65,7 @@ constexpr std::size_t most_elements = 1500;
 class OneRank {
  public:
   OneRank(ThreadsOfANode& node, int me, run::Group& group, unsigned seed)
-      : node_(node), me_(me), group_(group), random_(seed), may_copy_(node.all_attach()) {
-    edges_ = run::edges_among_all(me, group.ranks, true);
-    edges_in_place_ = run::edges_among_all(me, group.ranks, false);
-  }
+      : node_(node), me_(me), group_(group), random_(seed), may_copy_(node.all_attach()) {}
 
   // The number of wrong bytes.
   std::size_t call(std::uint32_t number) {
@@ -116,8 +113,8 @@ class OneRank {
   // A request that is started twice, with a blocking call while it is in flight. Ranks poll it at different times.
   std::size_t started(std::uint32_t number, Collective collective) {
     const bool by_inbox = random_() % 2 == 0 && is_sized(collective);
-    const bool by_rings = group_.reach().rings && !by_inbox;
-    if (!by_inbox && !by_rings) return by_exchange(number, collective);
+    const bool by_bytes = (random_() + static_cast<unsigned>(me_)) % 3 != 0;  // from outside both look the same
+    if (!by_inbox && !group_.reach().rings) return by_exchange(number, collective);
     const std::size_t most = by_inbox ? group_.inbox.capacity() / 4 : most_elements;
     const DrawnCall drawn = draw_call(random_, number, group_.ranks, collective, true, most);
     const DrawnCall between = draw_call(random_, number + 1'000'000, group_.ranks, Collective::alltoallv, false, 300);
@@ -136,20 +133,22 @@ class OneRank {
       }
       return wrong;
     };
-    if (by_inbox) {
-      memory::Inbox inbox = node_.own_inbox(me_);
+    memory::Inbox inbox = node_.own_inbox(me_);
+    if (by_inbox && by_bytes && run::is_plain(mine.call())) {
       run::InboxRun request(mine.call(), group_, inbox);
       return twice(request);
     }
-    std::vector<run::PairRings> rings = node_.own_rings(me_, 1024);
-    const run::NodeEdges& edges = drawn.in_place ? edges_in_place_ : edges_;
-    if (may_copy_ && random_() % 2 == 0) {
-      const plan::Schedule order = order_of(random_, collective, group_.ranks, me_);
-      memory::Pairs pairs = node_.own_pairs(me_);
-      run::NodeCopiesRun request(mine.call(), order, group_, pairs, edges, rings, run::SharedBlocks::By::all);
+    if (by_inbox) {
+      run::NodeRun request(mine.call(), group_, inbox, nullptr);
       return twice(request);
     }
-    run::NodeDenseRun request(mine.call(), edges, group_, rings);
+    memory::Pairs pairs = node_.own_pairs(me_, 1024);
+    if (may_copy_ && random_() % 2 == 0) {
+      const plan::Schedule order = order_of(random_, collective, group_.ranks, me_);
+      run::NodeCopiesRun request(mine.call(), order, group_, inbox, pairs, run::SharedBlocks::By::all);
+      return twice(request);
+    }
+    run::NodeRun request(mine.call(), group_, inbox, &pairs);
     return twice(request);
   }
 
@@ -158,7 +157,6 @@ class OneRank {
   run::Group& group_;
   std::mt19937 random_;  // the same on all ranks
   const bool may_copy_;
-  run::NodeEdges edges_, edges_in_place_;
 };
 
 class NodeEngines : public testing::TestWithParam<NamedReaches> {};

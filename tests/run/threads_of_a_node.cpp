@@ -224,22 +224,6 @@ void ThreadsOfANode::run(const std::function<void(int me, run::Group& group)>& w
   for (std::thread& thread : threads) thread.join();
 }
 
-std::vector<run::PairRings> ThreadsOfANode::own_rings(int me, std::size_t bytes) {
-  const int ranks = settings_.ranks;
-  const std::size_t each = sizeof(memory::RingHead) + bytes;
-  std::byte* const base = own_memory(me, each * static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks));
-  const auto ring = [&](int to, int from) {
-    const auto number = static_cast<std::size_t>(to * ranks + from);
-    return memory::Ring(reinterpret_cast<memory::RingHead*>(base + each * number), bytes);
-  };
-  std::vector<run::PairRings> rings;
-  for (int distance = 1; distance < ranks; ++distance) {
-    const int peer = (me + distance) % ranks;
-    rings.push_back({ring(peer, me), ring(me, peer)});
-  }
-  return rings;
-}
-
 std::byte* ThreadsOfANode::own_memory(int me, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   const std::size_t request = made_[static_cast<std::size_t>(me)]++;
@@ -259,8 +243,8 @@ memory::Leaders ThreadsOfANode::own_leaders(int me, const plan::LeadersPlan& pla
   return {base + most * plan.node, plan.here(), parts};
 }
 
-memory::Pairs ThreadsOfANode::own_pairs(int me) {
-  const memory::PairsLayout layout = memory::tables_layout(settings_.ranks);
+memory::Pairs ThreadsOfANode::own_pairs(int me, std::size_t ring_bytes) {
+  const memory::PairsLayout layout = memory::pairs_layout_with(settings_.ranks, ring_bytes);
   return {own_memory(me, layout.segment_bytes()), layout, me, settings_.radix};
 }
 

@@ -91,12 +91,10 @@ class ThreadsOfANode {
   void run(const std::function<void(int me, run::Group& group)>& work);
   // Every rank attaches all memory of every other. As ranks of a team know it.
   bool all_attach() const;
-  // Rings between each rank and each for one request: [distance - 1].
-  std::vector<run::PairRings> own_rings(int me, std::size_t bytes);
   // An inbox for one request.
   memory::Inbox own_inbox(int me);
-  // Control memory for copies.
-  memory::Pairs own_pairs(int me);
+  // Pairs for one request, with rings of so many bytes.
+  memory::Pairs own_pairs(int me, std::size_t ring_bytes);
   // Memory of the ranks of a node, or group, for leaders.
   memory::Leaders own_leaders(int me, const plan::LeadersPlan& plan, const memory::Leaders::Parts& parts);
 

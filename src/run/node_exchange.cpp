@@ -1,4 +1,5 @@
-// The exchange of blocks between the ranks of a node, each pair by the best way that it has.
+// The exchange of blocks between the ranks of a node, each pair by the best way that it has. Blocking calls and
+// requests (node_run.hpp) differ in who goes on with it.
 //
 // Idea    Every rank tells every peer, in the peer's inbox, where the block for it is: in the slot itself
 //         if it is small, else in memory that the peer can reach. Then it takes its own blocks, one peer
@@ -29,6 +30,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "memory/heap.hpp"
 #include "mpi/thrown.hpp"
@@ -36,6 +38,7 @@
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
 #include "run/mpi_transport.hpp"
+#include "run/node_run.hpp"
 #include "run/room.hpp"
 #include "sys/process_memory.hpp"
 
@@ -54,54 +57,129 @@ struct Offer {
   std::uint64_t generation;
 };
 
-class Exchange {
+// What calls in flight together must not share. Blocking calls use those of the group.
+struct ExchangeMeans {
+  memory::Inbox& inbox;
+  memory::Pairs* pairs;    // null: every block fits a slot, or goes as a message
+  std::size_t slot_limit;  // largest block that goes through a slot
+  NodeWork& work;
+  memory::Pool& send;
+  memory::Pool& recv;
+  memory::Pool& own;  // for what it sends to itself
+  memory::CopyPlan& copying;
+  std::span<memory::XpmemPeer> attached = {};  // [rank of the node]; empty: not by XPMEM
+};
+
+class NodeExchange {
  public:
-  // `away`: see run_node().
-  Exchange(const Call& call, Group& group, bool direct, const plan::Schedule* away)
+  // `away`: as run_node() has it. All of these must outlive it.
+  NodeExchange(const Call& call, Group& group, const ExchangeMeans& means, const plan::Schedule* away = nullptr)
       : call_(call),
         group_(group),
-        work_(group.scratch.node_work),
-        direct_(direct && group.reach().direct),
-        inbox_limit_(group.inbox_limit(call.collective)),
+        means_(means),
+        work_(means.work),
         gather_(is_allgather(call.collective)),
+        to_all_(gather_ && means.pairs == nullptr),
         overwritten_(call.in_place && !gather_),
         away_(group.reach().local.empty() ? nullptr : away),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
-        packed_send_(group.scratch.packed_send),
-        packed_recv_(group.scratch.packed_recv),
-        copy_(group.copying, bytes_to_copy()) {
+        packed_send_(means.send),
+        packed_recv_(means.recv),
+        copy_(means.copying, bytes_to_copy()) {
     work_.clear();
     // Without room nothing is thrown: the others wait for what this rank says.
     has_room_ = packed_send_.reserve(bytes_to_stage()) && packed_recv_.reserve(bytes_to_unpack());
     if (!has_room_) error_ = MPI_ERR_NO_MEM;
   }
 
-  int run() {
-    std::optional<AwayMessages> away;
-    if (away_ != nullptr) away.emplace(call_, *away_, group_).begin();
-    group_.inbox.begin();
-    if (direct_) group_.pairs.begin();
-    for (int step = 1; step < group_.ranks; ++step) offer((group_.me + step) % group_.ranks);
+  void begin() {
+    phase_ = Phase::taking;
+    if (away_ != nullptr) to_others_.emplace(call_, *away_, group_).begin();
+    if (to_all_) {
+      offer_to_all();
+    } else {
+      means_.inbox.begin();
+      if (means_.pairs != nullptr) means_.pairs->begin();
+      for (int step = 1; step < group_.ranks; ++step) offer((group_.me + step) % group_.ranks);
+    }
     if (!call_.in_place) copy_mine();
-    for (int step = 1; step < group_.ranks; ++step) {
-      take((group_.me - step + group_.ranks) % group_.ranks);
+  }
+
+  // Goes on as far as it can. `block`: it may wait for messages. True if it got further.
+  bool advance(bool block) {
+    bool moved = false;
+    while (!done() && step(block)) moved = true;
+    return moved;
+  }
+
+  bool done() const { return phase_ == Phase::over; }
+  int error() const { return error_; }
+
+ private:
+  enum class Phase : std::uint8_t { taking, streaming, awaiting_messages, leaving, over };
+
+  bool step(bool block) {
+    switch (phase_) {
+      case Phase::taking:
+        return take_next();
+      case Phase::streaming:
+        return answer_and_advance() || end_streams();
+      case Phase::awaiting_messages:
+        return end_messages(block);
+      case Phase::leaving:
+        return answer_and_advance() || leave();
+      case Phase::over:
+        break;
     }
-    while (!work_.out.empty() || !work_.in.empty()) {
-      group_.waiter.until([this] { return answer_asks() || advance_streams(); });
+    return false;
+  }
+
+  bool take_next() {
+    while (next_ < group_.ranks && is_away((group_.me - next_ + group_.ranks) % group_.ranks)) ++next_;
+    if (next_ == group_.ranks) {
+      phase_ = Phase::streaming;
+      return true;
     }
+    const int from = (group_.me - next_ + group_.ranks) % group_.ranks;
+    const Slot* slot = to_all_ ? means_.inbox.look_out(local(from)) : means_.inbox.look(local(from));
+    if (slot == nullptr) return advance_streams();
+    take(from, *slot);
+    ++next_;
+    return true;
+  }
+
+  // When all that goes through rings is there, blocks are written to those who could not read them.
+  bool end_streams() {
+    if (!work_.out.empty() || !work_.in.empty()) return false;
     for (const NodeWork::Stream& s : work_.to_write) write_to(s);
-    if (messages_ > 0) keep(error_, finish_messages());
-    if (away) keep(error_, away->finish([this] { answer_and_advance(); }));
+    phase_ = Phase::awaiting_messages;
+    return true;
+  }
+
+  bool end_messages(bool block) {
+    bool all_done = messages_ == 0;
+    if (!all_done) keep(error_, transport().all_done(messages_, block, all_done));
+    if (!all_done) return answer_and_advance();
+    if (to_others_) keep(error_, to_others_->finish([this] { answer_and_advance(); }));
     const memory::Fenced fenced = copy_.done();
-    if (direct_) leave(fenced);
+    if (means_.pairs != nullptr) means_.pairs->finish(fenced);
+    phase_ = Phase::leaving;
+    return true;
+  }
+
+  // Only when nobody touches this rank's memory any more.
+  bool leave() {
+    const auto has_finished = [this](int user) { return means_.pairs->has_finished(local(user)); };
+    while (!work_.users.empty() && has_finished(work_.users.back())) work_.users.pop_back();
+    if (!work_.users.empty()) return false;
     for (const NodeWork::Packed& p : work_.packed) {
       keep(error_, unpack_block(p.from, p.bytes, recv_[p.peer], group_.messages().quiet));
     }
-    return error_;
+    phase_ = Phase::over;
+    return true;
   }
 
- private:
   Block block_for(int to) const {
     if (!gather_) return send_[to];
     return call_.in_place ? recv_[group_.me] : send_[0];
@@ -110,15 +188,16 @@ class Exchange {
   int local(int rank) const { return group_.local_of(rank); }
   bool is_away(int rank) const { return local(rank) < 0; }
   const Peer& peer(int rank) const { return group_.reach().peers[static_cast<std::size_t>(local(rank))]; }
-  // Does it not fit a slot?
-  bool is_large(const Block& block) const { return block.bytes() > group_.reach().slot_limit; }
+  bool is_large(const Block& block) const { return block.bytes() > means_.slot_limit; }
+  bool attaches(int to) const { return !means_.attached.empty() && peer(to).attaches_me; }
+
   bool is_in_heap(int to, const std::byte* bytes, std::size_t size) const {
     return peer(to).maps_my_heap && memory::heap_shareable(bytes, size);
   }
   // It would fit a slot, but one copy is faster than two.
   bool is_better_in_heap(int to, const Block& block) const {
-    return direct_ && block.bytes() > inbox_limit_ && block.info.dense && !overwritten_ &&
-           is_in_heap(to, block.address, block.bytes());
+    return means_.pairs != nullptr && block.bytes() > group_.inbox_limit(call_.collective) && block.info.dense &&
+           !overwritten_ && is_in_heap(to, block.address, block.bytes());
   }
 
   // Bytes of the blocks that must be sent from a copy.
@@ -161,20 +240,29 @@ class Exchange {
 
   // ---- The sender's side ----
 
+  // All ranks know that every block fits a slot. One that does not is larger than what its receiver gave for it.
+  void offer_to_all() {
+    Inbox& inbox = means_.inbox;
+    const Block block = first_part(block_for(0), means_.slot_limit);
+    inbox.begin_out();
+    keep(error_, fill_slot(inbox.block_to_all(), block, group_.messages().quiet));
+    inbox.publish_to_all(Carried::in_slot, block.bytes());
+  }
+
   void offer(int to) {
     if (is_away(to)) return;
+    const bool direct = means_.pairs != nullptr;
     Block block = block_for(to);
-    // All ranks know that every block fits a slot. One that does not is larger than what its receiver gave for it.
-    if (!direct_ && is_sized(call_.collective)) block = first_part(block, group_.reach().slot_limit);
-    Inbox& inbox = group_.inbox;
-    if (direct_ && peer(to).writes_me && !peer(to).i_read) give_room(to);
+    if (!direct && is_sized(call_.collective)) block = first_part(block, means_.slot_limit);
+    Inbox& inbox = means_.inbox;
+    if (direct && peer(to).writes_me && !peer(to).i_read) give_room(to);
     if (!is_large(block) && !is_better_in_heap(to, block)) {
       keep(error_, fill_slot(inbox.block_to(local(to)), block, group_.messages().quiet));
       return inbox.publish(local(to), Carried::in_slot, block.bytes());
     }
     if (!has_room_) return inbox.publish(local(to), Carried::refused, 0);
     const std::byte* bytes = staged(block);
-    const Carried way = direct_ ? way_to(to, bytes, block.bytes()) : Carried::as_message;
+    const Carried way = direct ? way_to(to, bytes, block.bytes()) : Carried::as_message;
     auto* from = const_cast<std::byte*>(bytes);
     Offer where{reinterpret_cast<std::uintptr_t>(bytes), 0};
     switch (way) {
@@ -188,7 +276,7 @@ class Exchange {
         work_.to_write.push_back({to, from, block.bytes(), 0});
         break;
       case Carried::at_address:
-        if (peer(to).attaches_me) where.generation = memory::note_offered(bytes, block.bytes());
+        if (attaches(to)) where.generation = memory::note_offered(bytes, block.bytes());
         if (group_.reach().rings) work_.offered.push_back({to, from, block.bytes(), 0});
         work_.users.push_back(to);
         break;
@@ -206,7 +294,7 @@ class Exchange {
   const std::byte* staged(const Block& block) {
     if (gathered_ != nullptr) return gathered_;
     const std::byte* bytes = block.address;
-    if (overwritten_ || (!block.info.dense && direct_)) {
+    if (overwritten_ || (!block.info.dense && means_.pairs != nullptr)) {
       std::byte* room = packed_send_.take(block.bytes());
       keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.messages().quiet));
       bytes = room;
@@ -219,7 +307,7 @@ class Exchange {
 
   Carried way_to(int to, const std::byte* bytes, std::size_t size) const {
     if (is_in_heap(to, bytes, size)) return Carried::in_heap;
-    if (peer(to).attaches_me) return Carried::at_address;
+    if (attaches(to)) return Carried::at_address;
     if (size >= group_.reach().points.cma_from || !group_.reach().rings) {
       if (peer(to).reads_me) return Carried::at_address;
       if (peer(to).i_write) return Carried::written;
@@ -236,12 +324,12 @@ class Exchange {
   void give_room(int from) {
     const Block block = recv_[from];
     std::byte* room = block.address;
-    if (!has_room_) return group_.pairs.give_room(local(from), {0, 0});
+    if (!has_room_) return means_.pairs->give_room(local(from), {0, 0});
     if (!block.info.dense) {
       room = packed_recv_.take(block.bytes());
       work_.given.push_back({from, room});
     }
-    group_.pairs.give_room(local(from), {reinterpret_cast<std::uintptr_t>(room), block.bytes()});
+    means_.pairs->give_room(local(from), {reinterpret_cast<std::uintptr_t>(room), block.bytes()});
   }
   // The packed room that this peer may write to; null if it has none.
   std::byte* given_room(int from) const {
@@ -252,7 +340,7 @@ class Exchange {
   }
 
   void write_to(const NodeWork::Stream& s) {
-    const memory::Pairs::Place room = group_.pairs.room_at(local(s.peer));
+    const memory::Pairs::Place room = means_.pairs->room_at(local(s.peer));
     if (!sys::write_process(peer(s.peer).process, room.address, s.at, std::min<std::size_t>(s.bytes, room.bytes))) {
       keep(error_, MPI_ERR_OTHER);
     }
@@ -260,11 +348,9 @@ class Exchange {
 
   // ---- The receiver's side ----
 
-  void take(int from) {
-    if (is_away(from)) return;
+  void take(int from, const Slot& slot) {
     Block block = recv_[from];
     if (!has_room_) block.count = 0;  // what comes is dropped
-    const Slot& slot = group_.inbox.await(local(from), group_.waiter);
     const std::size_t sent = slot.bytes, fits = std::min(sent, block.bytes());
     // A peer that sent more than we expect made a mistake that the MPI reports as well.
     keep(error_, error_if_long(sent, block.bytes(), call_.collective));
@@ -307,15 +393,15 @@ class Exchange {
 
   void read_from(int from, const Offer& offer, std::size_t bytes, std::size_t more, const Block& block) {
     if (bytes == 0) return;
-    memory::XpmemPeer& memory = group_.attached[static_cast<std::size_t>(local(from))];
-    if (const std::byte* here = memory.map(offer.at, bytes, offer.generation)) {
-      return copy_in(here, bytes, block);
+    if (!means_.attached.empty()) {
+      memory::XpmemPeer& memory = means_.attached[static_cast<std::size_t>(local(from))];
+      if (const std::byte* here = memory.map(offer.at, bytes, offer.generation)) return copy_in(here, bytes, block);
     }
     std::byte* room = packed_room(from, bytes, block);
     if (peer(from).i_read && sys::read_process(peer(from).process, offer.at, room, bytes)) return;
     // Set-up found this way open, and now it is not: what lies there may be of a special kind.
     if (!group_.reach().rings) return keep(error_, MPI_ERR_OTHER);
-    group_.pairs.ask_for_ring(local(from));
+    means_.pairs->ask_for_ring(local(from));
     work_.in.push_back({from, room, bytes, more});
   }
 
@@ -354,14 +440,14 @@ class Exchange {
       if (from.address != to.address) copy_(to.address, from.address, to.bytes());
     } else {
       keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
-      keep(error_, copy_own(from, to, group_));
+      keep(error_, copy_own(from, to, group_, means_.own));
     }
   }
 
   // Sends what was only offered to those who ask for it. True if somebody did.
   bool answer_asks() {
     return std::erase_if(work_.offered, [this](const NodeWork::Stream& s) {
-             if (!group_.pairs.is_asked_for_ring(local(s.peer))) return false;
+             if (!means_.pairs->is_asked_for_ring(local(s.peer))) return false;
              work_.out.push_back(s);
              return true;
            }) > 0;
@@ -371,13 +457,13 @@ class Exchange {
   bool advance_streams() {
     bool moved = false;
     for (NodeWork::Stream& s : work_.out) {
-      const std::size_t done = group_.pairs.ring(local(s.peer), local(group_.me)).push(s.at, s.bytes);
+      const std::size_t done = means_.pairs->ring(local(s.peer), local(group_.me)).push(s.at, s.bytes);
       s.at += done;
       s.bytes -= done;
       moved |= done > 0;
     }
     for (NodeWork::Stream& s : work_.in) {
-      memory::Ring ring = group_.pairs.ring(local(group_.me), local(s.peer));
+      memory::Ring ring = means_.pairs->ring(local(group_.me), local(s.peer));
       const std::size_t done = ring.pop(s.at, s.bytes);
       s.at += done;
       s.bytes -= done;
@@ -391,38 +477,22 @@ class Exchange {
   }
 
   // While this rank waits for others, for all who may ask: the one that it waits for may wait for them.
-  void answer_and_advance() {
-    answer_asks();
-    advance_streams();
-  }
-
-  // Leaves only when nobody touches this rank's memory any more.
-  void leave(memory::Fenced fenced) {
-    group_.pairs.finish(fenced);
-    for (const int user : work_.users) {
-      group_.waiter.until([&] {
-        if (group_.pairs.has_finished(local(user))) return true;
-        answer_and_advance();
-        return false;
-      });
-    }
+  bool answer_and_advance() {
+    const bool asked = answer_asks();
+    return advance_streams() || asked;
   }
 
   MpiTransport& transport() {
     if (!transport_) transport_.emplace(group_.messages().comm, group_.me);
     return *transport_;
   }
-  int finish_messages() {
-    bool done = true;
-    return transport().all_done(messages_, true, done);
-  }
 
   const Call& call_;
   Group& group_;
+  const ExchangeMeans means_;
   NodeWork& work_;
-  const bool direct_;
-  const std::size_t inbox_limit_;  // bytes of a block
   const bool gather_;
+  const bool to_all_;                 // one block for everybody, which fits a slot
   const bool overwritten_;            // the send blocks are received over; in an in-place allgather they are not
   const plan::Schedule* const away_;  // null: there are no other nodes, or this is not to serve them
   const Blocks send_, recv_;
@@ -431,15 +501,70 @@ class Exchange {
   memory::NodeCopy copy_;
   const std::byte* gathered_ = nullptr;  // the block that goes to everybody
   std::optional<MpiTransport> transport_;
+  std::optional<AwayMessages> to_others_;
   std::vector<std::unique_ptr<std::byte[]>> long_;  // messages that are longer than their blocks
   std::size_t messages_ = 0;
-  int error_ = MPI_SUCCESS;
+  int next_ = 1;  // distance to the rank before this one from which it takes next
+  Phase phase_ = Phase::over;
+  int error_ = 0;
 };
+
+ExchangeMeans blocking_means(Group& group, bool direct) {
+  Scratch& scratch = group.scratch;
+  return {group.inbox,
+          direct && group.reach().direct ? &group.pairs : nullptr,
+          group.reach().slot_limit,
+          scratch.node_work,
+          scratch.packed_send,
+          scratch.packed_recv,
+          scratch.packed_own,
+          group.copying,
+          group.attached};
+}
 
 }  // namespace
 
 int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away) {
-  return Exchange(call, group, direct, away).run();
+  NodeExchange exchange(call, group, blocking_means(group, direct), away);
+  exchange.begin();
+  while (!exchange.done()) group.waiter.until([&] { return exchange.advance(true); });
+  return exchange.error();
+}
+
+struct NodeRun::Now {
+  std::optional<NodeExchange> exchange;
+};
+
+NodeRun::NodeRun(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs)
+    : call_(call, is_allgather(call.collective) ? 1 : group.ranks, group.ranks),
+      group_(group),
+      inbox_(inbox),
+      pairs_(pairs),
+      copying_(group.copying),
+      now_(std::make_unique<Now>()) {}
+
+NodeRun::~NodeRun() = default;
+
+bool NodeRun::done() const { return !now_->exchange || now_->exchange->done(); }
+
+bool NodeRun::calls_mpi() const {
+  const Call& call = call_.call();
+  return !Blocks(call.in_place ? call.recv : call.send).all_dense() || !Blocks(call.recv).all_dense();
+}
+
+int NodeRun::start() {
+  const std::size_t capacity = inbox_.capacity();
+  const std::size_t limit = pairs_ == nullptr ? capacity : std::min(capacity, group_.reach().slot_limit);
+  now_->exchange.emplace(call_.call(), group_,
+                         ExchangeMeans{inbox_, pairs_, limit, work_, send_, recv_, own_, copying_});
+  now_->exchange->begin();
+  return advance();
+}
+
+int NodeRun::advance() {
+  if (done()) return MPI_SUCCESS;
+  now_->exchange->advance(false);
+  return done() ? now_->exchange->error() : MPI_SUCCESS;
 }
 
 }  // namespace quadrille::run
