@@ -38,9 +38,11 @@ std::string names(const team::Try& one) {
 
 Why tell(const team::Try& one) {
   if (!one.trial.were_alike) return {Reason::first_calls_differ, names(one)};
-  Why told{Reason::first_calls_took};
+  const bool by_steps = choose::steps_tell(one.trial);
+  const tuner::Contest& times = by_steps ? one.trial.steps : one.trial.contest;
+  Why told{by_steps ? Reason::first_steps_took : Reason::first_calls_took};
   for (std::size_t c = 0; c < one.trial.candidates.size(); ++c) {
-    told.then.push_back({Reason::took, name_of(one, c), one.trial.contest.median(c) * 1e6});
+    told.then.push_back({Reason::took, name_of(one, c), times.median(c) * 1e6});
   }
   return told;
 }
@@ -121,10 +123,26 @@ void end_visit(team::Team& team, team::Try& one) {
   }
   choose::judge(one.trial, all);
   if (!one.trial.contest.decided()) return;
-  one.best = one.trial.contest.best();
+  one.best = choose::best_of(one.trial);
   one.why = tell(one);
   if (one.trial.were_alike && is_kept_for_others(one))
     team::keep_verdict(one.of, {one.trial.candidates[one.best], one.why});
+}
+
+// Two races over one stream of calls disturb each other: orders of copies come when all ranks know which kernels copy
+// blocks of that size. Collective, for calls whose size all ranks know.
+bool awaits_kernels(std::size_t bytes, team::Team& team, team::Try& one) {
+  constexpr int calls_between_looks = 8, most_calls = 96;
+  if (bytes == 0 || team.nodes.nodes > 1 || one.is_begun) return false;
+  if (one.waited++ % calls_between_looks == 0) {
+    const std::optional<memory::StreamTuner>& tuner = team.group.copying.tuner;
+    const std::size_t copied = bytes * static_cast<std::size_t>(team.group.ranks);
+    const double mine = tuner && !tuner->has_decided(copied) ? 1 : 0;
+    double most = 0;
+    team::largest_of_all(team, {&mine, 1}, {&most, 1});
+    one.is_begun = most == 0 || one.waited > most_calls;
+  }
+  return !one.is_begun;
 }
 
 }  // namespace
@@ -132,12 +150,13 @@ void end_visit(team::Team& team, team::Try& one) {
 void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached,
                    Attempt& attempt) {
   team::Try& one = trial_of(call, bytes, team, cached);
+  if (awaits_kernels(bytes, team, one)) return;
   // Where all ranks know the size, each class has a trial of its own.
   const double moved = bytes > 0 ? 0 : bytes_moved(call, team);
-  choose::Turn turn = choose::begin_call(one.trial, moved);
+  choose::Turn turn = choose::begin_call(one.trial, moved, mpi().Wtime());
   if (turn.candidate < 0 && !one.trial.contest.decided()) {
     end_visit(team, one);
-    turn = choose::begin_call(one.trial, moved);
+    turn = choose::begin_call(one.trial, moved, mpi().Wtime());
   }
   if (turn.candidate >= 0) {
     cached.selection.why = {Reason::first_calls_try, names(one)};
@@ -145,7 +164,7 @@ void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, t
     attempt.choice = &one.trial.candidates[static_cast<std::size_t>(turn.candidate)];
     attempt.turn = turn;
     attempt.ahead.note(one.trial.calls, -1);
-    attempt.begin = mpi().Wtime();
+    attempt.begin = one.trial.last_begin;
     return;
   }
   cached.settle(one.trial.candidates[one.best]);

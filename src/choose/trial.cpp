@@ -11,10 +11,19 @@ namespace {
 // Calls that move less than this are alike.
 constexpr double little_load = 8192;
 
-// Seconds a call.
-double seconds_of(const Trial::Taken& taken) {
+// Seconds a call, or a step, if all that count were noted.
+double mean(double seconds, int noted) {
   constexpr int counted = Trial::calls_in_turn - 1;
-  return taken.calls == counted ? taken.seconds / counted : not_noted;
+  return noted == counted ? seconds / counted : not_noted;
+}
+
+// The step of the call before ends where the next call begins.
+void end_step(Trial& trial, double now) {
+  const Turn turn = std::exchange(trial.last, {});
+  if (!turn.counts || turn.visit != trial.contest.visit()) return;
+  Trial::Taken& taken = trial.taken[static_cast<std::size_t>(turn.candidate)];
+  taken.step_seconds += now - trial.last_begin;
+  ++taken.steps;
 }
 
 }  // namespace
@@ -24,19 +33,23 @@ Trial make_trial(std::vector<Choice> candidates, bool crowded) {
   trial.crowded = crowded;
   const double must_take = crowded ? Trial::must_take_if_crowded : Trial::must_take_usually;
   trial.contest = tuner::Contest(candidates.size(), {Trial::visits, tuner::Counts::both, must_take, Trial::lost});
+  trial.steps = tuner::Contest(candidates.size(), {Trial::visits, tuner::Counts::both, must_take});
   trial.taken.resize(candidates.size());
   trial.candidates = std::move(candidates);
   return trial;
 }
 
-Turn begin_call(Trial& trial, double bytes) {
+Turn begin_call(Trial& trial, double bytes, double now) {
   if (trial.contest.decided()) return {};
+  end_step(trial, now);
   const std::size_t candidate = trial.contest.in_turn(static_cast<std::size_t>(trial.calls / Trial::calls_in_turn));
   if (candidate == trial.candidates.size()) return {};
   const bool is_first = trial.contest.visit() == 0 && trial.calls == 0;
   trial.least_bytes = is_first ? bytes : std::min(trial.least_bytes, bytes);
   trial.most_bytes = std::max(trial.most_bytes, bytes);
-  return {static_cast<int>(candidate), trial.contest.visit(), trial.calls++ % Trial::calls_in_turn > 0};
+  trial.last_begin = now;
+  trial.last = {static_cast<int>(candidate), trial.contest.visit(), trial.calls++ % Trial::calls_in_turn > 0};
+  return trial.last;
 }
 
 void note_call(Trial& trial, const Turn& turn, double seconds) {
@@ -49,7 +62,10 @@ void note_call(Trial& trial, const Turn& turn, double seconds) {
 std::vector<double> times_of(const Trial& trial) {
   std::vector<double> times;
   for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
-    times.push_back(trial.contest.is_in(c) ? seconds_of(trial.taken[c]) : 0);
+    times.push_back(trial.contest.is_in(c) ? mean(trial.taken[c].seconds, trial.taken[c].calls) : 0);
+  }
+  for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
+    times.push_back(trial.contest.is_in(c) ? mean(trial.taken[c].step_seconds, trial.taken[c].steps) : 0);
   }
   // A few bytes more or less do not count: such calls cost what their messages cost.
   constexpr double few = 1024;
@@ -62,8 +78,12 @@ void judge(Trial& trial, std::span<const double> all) {
   if (!alike && trial.contest.visit() >= Trial::visits) return trial.contest.end();
   trial.were_alike = trial.were_alike && alike;
   double least = not_noted;
-  for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
-    trial.contest.note(c, all[c]);
+  const std::span<const double> calls = all.first(trial.candidates.size()), steps = all.subspan(calls.size());
+  for (std::size_t c = 0; c < calls.size(); ++c) {
+    if (!trial.contest.is_in(c)) continue;
+    trial.contest.note(c, calls[c]);
+    const bool is_known = calls[0] != not_noted && steps[0] != not_noted && steps[c] != not_noted;
+    trial.steps.note(c, is_known ? calls[0] + steps[c] - steps[0] : not_noted);
     least = std::min(least, trial.contest.least(c));
   }
   if (trial.contest.visit() == Trial::visits - 1 && least < Trial::short_call)
@@ -72,6 +92,21 @@ void judge(Trial& trial, std::span<const double> all) {
   if (!trial.were_alike) trial.contest.give_up();
   trial.taken.assign(trial.candidates.size(), {});
   trial.calls = 0;
+}
+
+bool steps_tell(const Trial& trial) {
+  if (!trial.were_alike) return false;
+  for (std::size_t c = 1; c < trial.candidates.size(); ++c) {
+    if (!trial.contest.is_in(c)) continue;
+    const bool is_sure = trial.steps.middle_half(c) <= Trial::most_spread * trial.contest.median(0);
+    if (!is_sure || trial.steps.median(c) == not_noted) return false;
+  }
+  return true;
+}
+
+std::size_t best_of(const Trial& trial) {
+  if (!steps_tell(trial)) return trial.contest.best();
+  return trial.steps.best([&](std::size_t way) { return trial.contest.is_in(way); });
 }
 
 bool may_begin_again(const Trial& trial) {

@@ -12,6 +12,10 @@
 //         what one waits at the beginning others do at the end. Of a candidate's visits the median and the shortest
 //         count. The first candidate is the one that would be taken untried: another must be better by a margin in
 //         both.
+// Steps   What a call leaves in the caches, the program pays after it. So the time from the begin of a call to that of
+//         the next is kept as well, and what a candidate's steps take more or less than those of the first candidate in
+//         the same visit is added to what the first one's calls took. That counts, and no longer the calls alone, where
+//         it can be told from chance: where the middle half of it lies within a fifth of a call, for each candidate.
 // Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
 // Cost    At most 9 calls for each candidate, 27 of short calls, 3 for one that loses at once, and a reduction a visit.
 //
@@ -32,6 +36,13 @@
 
 namespace quadrille::choose {
 
+// A call that takes a candidate.
+struct Turn {
+  int candidate = -1;  // -1: the visit is over, and the ranks must compare
+  int visit = 0;
+  bool counts = false;
+};
+
 struct Trial {
   static constexpr int visits = 3, calls_in_turn = 3;
   // If the least visit of a candidate took less than so many seconds a call, it goes on to more visits, in which none
@@ -40,7 +51,7 @@ struct Trial {
   static constexpr int visits_of_short_calls = 9;
   // So much of its time another candidate may take at most to replace the first one; less where ranks share processors,
   // and so disturb each other.
-  static constexpr double must_take_usually = 0.9, must_take_if_crowded = 0.75;
+  static constexpr double must_take_usually = 0.92, must_take_if_crowded = 0.75;
   bool crowded = false;
   // What takes so many times as long as the best in a visit has lost: less and less is put down to chance. The first
   // candidate stays.
@@ -49,14 +60,20 @@ struct Trial {
   static constexpr double alike = 1.25;
 
   std::vector<Choice> candidates;
-  tuner::Contest contest;  // by the mean of the ranks' seconds
-  int calls = 0;           // of this visit that have begun
-  // [candidate] of the calls of this visit that count, and how many were noted
+  tuner::Contest contest;                     // by the mean of the ranks' seconds of a call
+  tuner::Contest steps;                       // by the same with what it does to the step
+  static constexpr double most_spread = 0.2;  // of a call's time
+  int calls = 0;                              // of this visit that have begun
+  // [candidate] of the calls of this visit that count, and how many were noted; likewise of the steps that they begin
   struct Taken {
     double seconds = 0;
     int calls = 0;
+    double step_seconds = 0;
+    int steps = 0;
   };
   std::vector<Taken> taken;
+  Turn last;                               // the call before
+  double last_begin = 0;                   // on the clock of this rank, in seconds
   double least_bytes = 0, most_bytes = 0;  // that this rank moved in a call
   bool were_alike = true;                  // on all ranks, as far as was compared
   // If they were not, nothing is known, and all is tried again: after so many calls, twice as many each time.
@@ -72,21 +89,14 @@ constexpr int most_calls_of_trial(std::size_t candidates) {
   return Trial::visits_of_short_calls * Trial::calls_in_turn * static_cast<int>(candidates) + 1;
 }
 
-// A call that takes a candidate.
-struct Turn {
-  int candidate = -1;  // -1: the visit is over, and the ranks must compare
-  int visit = 0;
-  bool counts = false;
-};
-
-// The next call begins. `bytes`: what this rank sends and receives in it.
-Turn begin_call(Trial& trial, double bytes);
+// The next call begins. `bytes`: what this rank sends and receives in it. `now`: seconds on its clock.
+Turn begin_call(Trial& trial, double bytes, double now);
 
 // Keeps what that call cost this rank. May be left out: a call that went wrong may not come back to us.
 void note_call(Trial& trial, const Turn& turn, double seconds);
 
-// What a rank has at the end of a visit: the seconds a call of each candidate, 0 if it is out, and last how unlike its
-// calls were.
+// What a rank has at the end of a visit: the seconds a call of each candidate, 0 if it is out, the same a step, and
+// last how unlike its calls were.
 std::vector<double> times_of(const Trial& trial);
 // The seconds of a candidate of which not all calls were noted.
 inline constexpr double not_noted = std::numeric_limits<double>::max();
@@ -95,6 +105,10 @@ inline constexpr double not_noted = std::numeric_limits<double>::max();
 // unless it is decided. If the calls were not alike, times say nothing, and the first candidate stays; if only those of
 // a visit beyond the third were not, what the others say holds.
 void judge(Trial& trial, std::span<const double> all);
+
+// Of a trial that is decided: do the steps tell which candidate is the best, and which it is.
+bool steps_tell(const Trial& trial);
+std::size_t best_of(const Trial& trial);
 
 // A call begins by what was decided. True if all is to be tried again, with this call: those that were compared
 // differed too much to tell anything. A program whose calls always differ is asked a few times.

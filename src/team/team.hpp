@@ -58,7 +58,9 @@ struct Try {
   std::vector<choose::Choice> candidates;  // as they were selected: of those with the same plan the trial has one
   choose::Case of;
   choose::Trial trial;
-  std::size_t best = 0;  // when it is decided
+  int waited = 0;         // calls, for another race to end
+  bool is_begun = false;  // it has ended
+  std::size_t best = 0;   // when it is decided
   Why why;
 };
 

@@ -51,21 +51,24 @@ double Contest::median(std::size_t way) const {
   return *middle;
 }
 
+double Contest::middle_half(std::size_t way) const {
+  std::vector<double> times = times_[way];
+  if (times.empty()) return never;
+  std::sort(times.begin(), times.end());
+  const auto at = [&](double part) {  // between two of them where need be
+    const double place = part * static_cast<double>(times.size() - 1);
+    const auto before = static_cast<std::size_t>(place);
+    const double next = times[std::min(before + 1, times.size() - 1)];
+    return times[before] + (place - static_cast<double>(before)) * (next - times[before]);
+  };
+  return at(0.75) - at(0.25);
+}
+
 double Contest::counted(std::size_t way) const { return rules_.counts == Counts::least ? least(way) : median(way); }
 
 bool Contest::beats_first(std::size_t way) const {
   if (rules_.counts != Counts::least && !(median(way) < median(0) * rules_.must_take)) return false;
   return rules_.counts == Counts::median || least(way) < least(0) * rules_.must_take;
-}
-
-std::size_t Contest::best() const {
-  std::size_t best = 0;
-  if (given_up_) return best;
-  for (std::size_t way = 1; way < ways(); ++way) {
-    if (!is_in_[way] || !beats_first(way)) continue;
-    if (best == 0 || counted(way) < counted(best)) best = way;
-  }
-  return best;
 }
 
 }  // namespace quadrille::tuner

@@ -62,8 +62,21 @@ class Contest {
   // Of the times that were noted; `never` if there are none.
   double least(std::size_t way) const;
   double median(std::size_t way) const;
-  // Of what was measured so far.
-  std::size_t best() const;
+  // How far the middle half of its times reaches; `never` if there are none.
+  double middle_half(std::size_t way) const;
+  // Of what was measured so far, and of the ways that still count.
+  std::size_t best() const {
+    return best([](std::size_t) { return true; });
+  }
+  template <class Counts>
+  std::size_t best(const Counts& still_counts) const {
+    std::size_t best = 0;
+    for (std::size_t way = 1; way < ways() && !given_up_; ++way) {
+      if (!is_in_[way] || !still_counts(way) || !beats_first(way)) continue;
+      if (best == 0 || counted(way) < counted(best)) best = way;
+    }
+    return best;
+  }
 
  private:
   bool only_the_first_is_in() const;

@@ -102,6 +102,15 @@ TEST(Contest, WhatIsNoNumberIsNotTheBest) {
   EXPECT_EQ(best({1, Counts::both}, {{0}, {0}}), 0U);
 }
 
+TEST(Contest, TheMiddleHalfOfTheTimes) {
+  Contest contest(2, {9, Counts::both});
+  EXPECT_EQ(contest.middle_half(0), never);
+  for (const double time : {4, 1, 2}) contest.note(0, time);
+  EXPECT_EQ(contest.middle_half(0), 1.5) << "from 1.5 to 3";
+  for (const double time : {9, 1, 2, 3, 4, 5, 6, 7, 100}) contest.note(1, time);
+  EXPECT_EQ(contest.middle_half(1), 4) << "from 3 to 7";
+}
+
 TEST(Contest, GivenUpItStaysWithTheFirst) {
   Contest contest(2, {3, Counts::least});
   contest.note(0, 9);

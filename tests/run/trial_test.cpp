@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,13 @@ Trial trial_of(int candidates) {
   return make_trial(std::vector<Choice>(static_cast<std::size_t>(candidates), plain(Collective::alltoall, "mpi")));
 }
 
-// Runs a trial to its end, alone; `seconds(candidate, call)` of each.
-template <class Seconds>
-std::string run(Trial& trial, Seconds seconds) {
+// Runs a trial to its end, alone; `seconds(candidate, call)` of each, and what the program does after it.
+template <class Seconds, class After>
+std::string run(Trial& trial, Seconds seconds, After after) {
   std::string order;
+  double now = 0;
   for (int call = 0; !trial.contest.decided(); ++call) {
-    const Turn turn = begin_call(trial, 0);
+    const Turn turn = begin_call(trial, 0, now);
     if (turn.candidate < 0) {
       judge(trial, times_of(trial));
       order += '|';
@@ -28,15 +30,29 @@ std::string run(Trial& trial, Seconds seconds) {
       continue;
     }
     order += static_cast<char>('a' + turn.candidate);
-    note_call(trial, turn, seconds(turn.candidate, call));
+    const double taken = seconds(turn.candidate, call);
+    note_call(trial, turn, taken);
+    now += taken + after(turn.candidate, call);
   }
   return order;
+}
+template <class Seconds>
+std::string run(Trial& trial, Seconds seconds) {
+  return run(trial, seconds, [](int, int) { return 0.0; });
+}
+
+// A visit of which the program's steps are nothing but the calls.
+void judge_calls(Trial& trial, std::vector<double> calls, double unlike = 1) {
+  std::vector<double> all = calls;
+  all.insert(all.end(), calls.begin(), calls.end());
+  all.push_back(unlike);
+  judge(trial, all);
 }
 
 template <class Bytes>
 void run_with_bytes(Trial& trial, Bytes bytes) {
   for (int call = 0; !trial.contest.decided(); ++call) {
-    const Turn turn = begin_call(trial, bytes(call));
+    const Turn turn = begin_call(trial, bytes(call), 0);
     if (turn.candidate < 0) judge(trial, times_of(trial));
     note_call(trial, turn, turn.candidate == 1 ? 0.5 : 1);
   }
@@ -47,7 +63,7 @@ TEST(Trial, TriesEachCandidateInTurnThreeTimes) {
   const auto equal = [](int, int) { return 1.0; };
   EXPECT_EQ(run(two, equal), "aaabbb|aaabbb|aaabbb|");
   EXPECT_EQ(run(three, equal), "aaabbbccc|aaabbbccc|aaabbbccc|");
-  const Turn late = begin_call(two, 0);
+  const Turn late = begin_call(two, 0, 0);
   EXPECT_EQ(late.candidate, -1);
   note_call(two, late, 99);
   EXPECT_EQ(two.contest.median(0), 1) << "no more calls count";
@@ -79,9 +95,7 @@ TEST(Trial, ShortCallsThatWereSlowAtFirstDoNotCountMuch) {
 // A program's next phase must not make worthless what its first one has shown.
 TEST(Trial, CallsThatDifferLateEndIt) {
   Trial trial = trial_of(2);
-  const auto visit = [&](double first, double second, double unlike) {
-    judge(trial, std::vector<double>{first, second, unlike});
-  };
+  const auto visit = [&](double first, double second, double unlike) { judge_calls(trial, {first, second}, unlike); };
   for (int good = 0; good < 5; ++good) visit(2e-6, 1e-6, 1);
   EXPECT_FALSE(trial.contest.decided());
   visit(1e-6, 9e-6, 2);
@@ -102,7 +116,7 @@ TEST(Trial, WhatHasLostStaysOutOfMoreVisits) {
 TEST(Trial, ShortCallsThatNobodyNotedDoNotWin) {
   Trial trial = trial_of(2);
   for (int visit = 0; visit < Trial::visits_of_short_calls; ++visit)
-    judge(trial, std::vector<double>{2e-6, visit < 3 ? 1e-6 : not_noted, 1});
+    judge_calls(trial, {2e-6, visit < 3 ? 1e-6 : not_noted});
   EXPECT_TRUE(trial.contest.decided());
   EXPECT_EQ(trial.contest.best(), 0U);
 }
@@ -146,7 +160,7 @@ TEST(Trial, ThatAllOthersLoseEndsIt) {
 
 TEST(Trial, WhatAllRanksTookDecides) {
   Trial trial = trial_of(2);
-  for (int visit = 0; visit < Trial::visits; ++visit) judge(trial, std::vector<double>{10, 12, 1});
+  for (int visit = 0; visit < Trial::visits; ++visit) judge_calls(trial, {10, 12});
   EXPECT_TRUE(trial.contest.decided());
   EXPECT_EQ(trial.contest.best(), 0U);
 }
@@ -178,24 +192,22 @@ TEST(Trial, ACallThatIsNeverNotedIsOverAllTheSame) {
   Trial trial = trial_of(2);
   std::string order;
   for (int call = 0; call < 6; ++call) {
-    const Turn turn = begin_call(trial, 0);
+    const Turn turn = begin_call(trial, 0, call);
     order += static_cast<char>('a' + turn.candidate);
     if (turn.candidate == 0) note_call(trial, turn, 1);
   }
   EXPECT_EQ(order, "aaabbb");
-  EXPECT_EQ(begin_call(trial, 0).candidate, -1);
+  EXPECT_EQ(begin_call(trial, 0, 6).candidate, -1);
   judge(trial, times_of(trial));
   EXPECT_TRUE(trial.contest.decided());
   EXPECT_EQ(trial.contest.best(), 0U) << "what nobody timed is not the fastest";
 }
 
 // `seconds[candidate]`, the same in all visits.
-std::size_t best_of_times(std::vector<double> first, std::vector<double> second, std::vector<double> third) {
+std::size_t best_of_times(const std::vector<double>& first, const std::vector<double>& second,
+                          const std::vector<double>& third) {
   Trial trial = trial_of(static_cast<int>(first.size()));
-  for (auto* visit : {&first, &second, &third}) {
-    visit->push_back(1);
-    judge(trial, *visit);
-  }
+  for (const auto* visit : {&first, &second, &third}) judge_calls(trial, *visit);
   return trial.contest.best();
 }
 std::size_t best_of_times(const std::vector<double>& all) { return best_of_times(all, all, all); }
@@ -211,7 +223,7 @@ TEST(Trial, ACandidateMustBeClearlyBetterThanTheFirst) {
 TEST(Trial, RanksThatShareProcessorsWantMoreOfIt) {
   for (const bool crowded : {false, true}) {
     Trial trial = make_trial(std::vector<Choice>(2, plain(Collective::alltoall, "mpi")), crowded);
-    for (int visit = 0; visit < Trial::visits; ++visit) judge(trial, std::vector<double>{10, 8.5, 1});
+    for (int visit = 0; visit < Trial::visits; ++visit) judge_calls(trial, {10, 8.5});
     EXPECT_EQ(trial.contest.best(), crowded ? 0U : 1U);
   }
 }
@@ -219,6 +231,45 @@ TEST(Trial, RanksThatShareProcessorsWantMoreOfIt) {
 TEST(Trial, AlsoByTheTurnsThatNobodyDisturbed) {
   EXPECT_EQ(best_of_times({10, 9.5}, {100, 60}, {100, 60}), 0U);
   EXPECT_EQ(best_of_times({10, 9.5, 5}, {100, 60, 61}, {100, 60, 61}), 2U);
+}
+
+// The second candidate's calls are the shorter ones, and the program reads longer what they bring.
+TEST(Trial, WhatACallLeavesToTheProgramCounts) {
+  const auto calls = [](int candidate, int) { return candidate == 0 ? 100e-6 : 80e-6; };
+  Trial trial = trial_of(2);
+  run(trial, calls, [](int candidate, int) { return candidate == 0 ? 50e-6 : 90e-6; });
+  EXPECT_TRUE(steps_tell(trial));
+  EXPECT_EQ(trial.contest.best(), 1U) << "by the calls alone";
+  EXPECT_EQ(best_of(trial), 0U);
+  Trial better = trial_of(2);
+  run(
+      better, [](int candidate, int) { return candidate == 0 ? 100e-6 : 110e-6; },
+      [](int candidate, int) { return candidate == 0 ? 90e-6 : 40e-6; });
+  EXPECT_EQ(better.contest.best(), 0U);
+  EXPECT_EQ(best_of(better), 1U);
+  EXPECT_NEAR(better.steps.median(1), 60e-6, 1e-9) << "what its steps take less than those of the first";
+}
+
+TEST(Trial, StepsThatVaryTellNothing) {
+  const auto calls = [](int candidate, int) { return candidate == 0 ? 100e-6 : 80e-6; };
+  Trial trial = trial_of(2);
+  std::mt19937 random(3);
+  run(trial, calls,
+      [&](int candidate, int) { return (candidate == 0 ? 50e-6 : 90e-6) + 60e-6 * (random() % 1000) / 1000.0; });
+  EXPECT_FALSE(steps_tell(trial));
+  EXPECT_EQ(best_of(trial), 1U) << "by the calls";
+  // A program that computes a hundred times as long, and not always equally long.
+  Trial busy = trial_of(2);
+  run(busy, calls, [&](int, int) { return 10e-3 * (0.98 + 0.04 * (random() % 1000) / 1000.0); });
+  EXPECT_FALSE(steps_tell(busy));
+  EXPECT_EQ(best_of(busy), 1U);
+}
+
+TEST(Trial, StepsThatNobodyNotedTellNothing) {
+  Trial trial = trial_of(2);
+  for (int visit = 0; visit < Trial::visits; ++visit) judge(trial, std::vector<double>{10, 8, not_noted, not_noted, 1});
+  EXPECT_FALSE(steps_tell(trial));
+  EXPECT_EQ(best_of(trial), 1U);
 }
 
 TEST(Trial, CallsThatMoveDifferentAmountsCompareNothing) {
