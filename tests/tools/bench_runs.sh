@@ -112,7 +112,7 @@ expect 0 - "cold caches" $bench neighbor_alltoallv --sizes 64 --iterations 1 --w
 
 # As programs call: in each memory, with buffers that are written before and read after each call.
 for memory in heap shared private stack mmap; do
-  expect 0 - "mpi step us" $bench alltoallv --sizes 100,64K --algorithms default,pairwise $short --touch --memory $memory \
+  expect 0 - "# buffers in ${memory/shared/heap}: us is a call" $bench alltoallv --sizes 100,64K --algorithms default,pairwise $short --touch --memory $memory \
     --json "$work/t.json" --csv "$work/t.csv"
   python3 - "$work/t.json" "$work/t.csv" $memory <<'PYTHON' || fail "steps in $memory are not as promised"
 import csv, json, sys

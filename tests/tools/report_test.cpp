@@ -111,6 +111,7 @@ TEST(Report, TouchedBuffersGiveCallAndStep) {
   EXPECT_EQ(json["step_pair_ratio"], 0.5);
   EXPECT_THAT(table_line(touched), testing::HasSubstr("       8.00         6.00   0.75      0\n"));
   const std::string head = table_head({}, touched.measured, false, std::nullopt, true);
+  EXPECT_THAT(head, testing::HasSubstr("# buffers in mmap: "));
   EXPECT_THAT(head, testing::HasSubstr("mpi step us  quadr. step  ratio errors\n"));
   EXPECT_EQ(head.substr(head.rfind("bytes") - 5).size(), table_line(touched).size());
   EXPECT_FALSE(to_json(row()).contains("step_ratio"));

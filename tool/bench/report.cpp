@@ -279,7 +279,9 @@ std::string table_head(const BenchHeader& header, const BenchCase& measured, boo
   };
   std::string text = lines_above(header, measured, cold);
   if (touched) {
-    text += "# us is a call, step us the call with its buffers written before and read after it\n";
+    text +=
+        fmt::format("# buffers in {}: us is a call, step us the call with its buffers written before, read after it\n",
+                    name_of(measured.memory));
     return text + first_titles(measured) + titles("mpi step us  quadr. step  ratio");
   }
   if (!late) return text + first_titles(measured) + titles("ceiling us   of it");
