@@ -19,7 +19,6 @@ ALGORITHMS = {'--algorithms'}
 # Words that stand inside a sentence of an option's help: those that its help has are offered. One that ends with ':' goes on.
 WORDS = {
   '--device': ('cuda', 'hip'),
-  '--memory': ('shared', 'private'),
   '--model': ('aries', 'aries-nodes', 'paper'),
   '--neighborhood': ('moore:', 'positive-moore:', 'shales:', 'von-neumann:', 'offsets:', 'file:'),
   '--node-map': ('blocked', 'round-robin', 'blocked:', 'roundrobin:', 'ragged:', 'even:', 'permuted:'),

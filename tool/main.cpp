@@ -267,7 +267,7 @@ void add_bench(Line& line, BenchOptions& options) {
                   "  mpirun -n 4 quadrille bench alltoallv --overlap --tests 10 --sizes 4K:1M:x4\n");
   add_bench_options(*command, options);
   show_first(*command,
-             {"--sizes", "--algorithms", "--distribution", "--memory", "--device", "--overlap", "--json", "--csv"});
+             {"--sizes", "--algorithms", "--distribution", "--memory", "--touch", "--device", "--overlap", "--json"});
   command->callback([&] { line.action = [&] { return bench_command(options); }; });
 }
 

@@ -160,7 +160,7 @@ class Pages(unittest.TestCase):
   def test_bash_completes_values(self):
     for words, values in ((('explain', '--model', 'a'), ['aries', 'aries-nodes']),
                           (('bench', '--device', ''), ['cuda', 'hip']), (('tune', '--device', 'c'), ['cuda']),
-                          (('bench', '--memory', 'p'), ['private']),
+                          (('bench', '--memory', ''), ['heap', 'private', 'stack', 'mmap']),
                           (('bench', '--node-map', 'r'), ['round-robin', 'roundrobin:', 'ragged:']), (('show', '--nodes', 'b'), []),
                           (('explain', '--node-map', 'b'), ['blocked', 'blocked:']), (('verify', '--orders', 'r'), [])):
       self.assertEqual(self.complete('quadrille', *words), values, words)

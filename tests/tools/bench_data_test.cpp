@@ -1,10 +1,13 @@
 // The oracle of the benchmark must see every kind of mistake.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <set>
 
+#include "memory/heap.hpp"
 #include "tool/bench/data.hpp"
+#include "tool/bench/stack.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -16,7 +19,7 @@ class Received : public testing::Test {
  protected:
   Received() : buffer_(4, 8, 16) {
     for (int rank = 0; rank < 4; ++rank) buffer_.set_block(rank, 3);
-    buffer_.allocate(false);
+    buffer_.allocate(BufferMemory::private_memory);
     buffer_.poison(salt);
     for (int rank = 0; rank < 4; ++rank) {
       buffer_.write(rank, seed, rank, 2, call);
@@ -33,7 +36,7 @@ class Received : public testing::Test {
 BlockBuffer sent_by_1(int blocks, std::uint64_t salt_of_it) {
   BlockBuffer buffer(blocks, 1, 1);
   for (int b = 0; b < blocks; ++b) buffer.set_block(b, 100);
-  buffer.allocate(false);
+  buffer.allocate(BufferMemory::private_memory);
   buffer.poison(salt_of_it);
   return buffer;
 }
@@ -54,6 +57,67 @@ TEST(PlainCopy, OfAShorterBufferRepeatsIt) {
   EXPECT_GT(to.mismatches({{1, 0}, {1, 0}, {1, 0}}, seed, call, salt), 0u);
   copy_plainly(to, from, false);
   EXPECT_EQ(to.mismatches({{1, 0}, {1, 0}, {1, 0}}, seed, call, salt), 0u);
+}
+
+TEST(Memory, OfAnyKindHoldsABuffer) {
+  BenchCase c;
+  c.bytes = 300;
+  c.memory = BufferMemory::stack;
+  const std::byte* mapped = nullptr;
+  on_stack(frame_bytes(c), [&](std::byte* frame) {
+    for (const BufferMemory from :
+         {BufferMemory::heap, BufferMemory::private_memory, BufferMemory::stack, BufferMemory::mapped}) {
+      BlockBuffer buffer(3, 1, 1);
+      for (int b = 0; b < 3; ++b) buffer.set_block(b, 100);
+      buffer.allocate(from, frame);
+      buffer.poison(salt);
+      for (int b = 0; b < 3; ++b) buffer.write(b, seed, 1, b, call);
+      EXPECT_EQ(buffer.mismatches({{1, 0}, {1, 1}, {1, 2}}, seed, call, salt), 0u) << name_of(from);
+      EXPECT_EQ(memory::heap_contains(buffer.data(), buffer.size()),
+                from == BufferMemory::heap && memory::heap_active());
+      const bool in_frame = buffer.data() > frame && buffer.data() + buffer.size() < frame + frame_bytes(c);
+      EXPECT_EQ(in_frame, from == BufferMemory::stack) << name_of(from);
+      if (from == BufferMemory::mapped) mapped = buffer.data() - 4096;
+    }
+  });
+  unsigned char pages[1];
+  EXPECT_NE(mincore(const_cast<std::byte*>(mapped), 1, pages), 0) << "it is not unmapped";
+}
+
+TEST(Memory, OfTheStackIsThatOfTheCaller) {
+  EXPECT_FALSE(stack_holds(most_on_stack + 1));
+  if (!stack_holds(most_on_stack)) GTEST_SKIP() << "the system's limit is low";
+  const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
+  on_stack(most_on_stack, [&](std::byte* frame) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame) % 4096, 0u);
+    EXPECT_LT(frame + most_on_stack, here);
+    EXPECT_GT(frame + most_on_stack + (1 << 20), here);
+    std::fill(frame, frame + most_on_stack, std::byte{1});
+  });
+}
+
+// Each byte that is sent gets another value, and guard zones stay as they are.
+TEST(Touch, WritesWhatIsSent) {
+  for (const Collective collective : {Collective::alltoall, Collective::allgather}) {
+    for (const bool in_place : {false, true}) {
+      BenchCase c;
+      c.collective = collective;
+      c.bytes = 1003;
+      c.in_place = in_place;
+      c.ranks = 4, c.me = 2;
+      BenchData data(c);
+      data.fill(call);
+      const std::uint64_t before = data.mismatches(call);
+      data.read_received();
+      EXPECT_EQ(data.mismatches(call), before);
+      data.write_sent(1);
+      // What an alltoall sends in place is not yet what it receives, but for the block to itself.
+      const std::size_t sent = collective == Collective::alltoall && !in_place ? 4 * c.bytes : c.bytes;
+      const std::uint64_t changed = data.mismatches(call) - before;
+      EXPECT_LE(changed, sent / 10 * 11) << in_place;
+      EXPECT_GT(changed, sent / 10 * 9) << in_place;
+    }
+  }
 }
 
 TEST_F(Received, RightDataPasses) { EXPECT_EQ(mismatches(), 0u); }

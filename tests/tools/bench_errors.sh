@@ -11,6 +11,10 @@ expect_line "size 8x: expected bytes" alltoall --sizes 8x
 expect_line "expected a first size below the last" alltoall --sizes 9:8
 expect_line "--iterations=some: expected" alltoall --iterations some
 expect_line "--datatype=float: expected one of byte, double, strided" alltoall --datatype float
+expect_line "--memory=disk: expected one of heap, private, stack, mmap" alltoall --memory disk
+expect_line "of the stack, which holds 64 MiB" alltoall --memory stack --sizes 64M
+expect_line "leave --late and --counters out" alltoall --touch --late 500
+expect_line "--touch has no effect with --overlap: leave it out" alltoall --overlap --touch
 expect_line "--distribution=skewed: expected one of equal, uniform," alltoallv --distribution skewed
 expect_line "a percentage from 0 to 100: window:R" alltoallv --distribution window:101
 expect_line "cannot read the traffic matrix" alltoallv --distribution "file:$work/nowhere"

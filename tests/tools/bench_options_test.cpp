@@ -82,6 +82,43 @@ TEST(Understand, UnknownNamesGetTheKnownOnes) {
   EXPECT_THAT(understand(options, plan), HasSubstr("byte, double, strided"));
 }
 
+TEST(Understand, MemoryHasFourKindsAndAnOlderName) {
+  BenchPlan plan;
+  BenchOptions options = options_for("alltoall");
+  ASSERT_EQ(understand(options, plan), "");
+  EXPECT_EQ(plan.memory, BufferMemory::heap);
+  for (const char* name : {"heap", "private", "stack", "mmap"}) {
+    options.memory = name;
+    ASSERT_EQ(understand(options, plan), "");
+    EXPECT_EQ(name_of(plan.memory), name);
+  }
+  options.memory = "shared";
+  ASSERT_EQ(understand(options, plan), "");
+  EXPECT_EQ(plan.memory, BufferMemory::heap);
+  options.memory = "static";
+  EXPECT_EQ(understand(options, plan), "--memory=static: expected one of heap, private, stack, mmap");
+}
+
+TEST(Understand, TouchedStepsAreOfTheHostAndBegunTogether) {
+  BenchPlan plan;
+  BenchOptions options = options_for("neighbor_alltoallw");
+  options.touch = options.cold = true;
+  options.given = {"--touch", "--cold"};
+  EXPECT_EQ(understand(options, plan), "");
+  options.late = "500";
+  EXPECT_THAT(understand(options, plan), HasSubstr("leave --late and --counters out"));
+  options.late = "";
+  options.counters = true;
+  EXPECT_THAT(understand(options, plan), HasSubstr("leave --late and --counters out"));
+  options = options_for("alltoall");
+  options.given = {"--touch"};
+  options.device = "cuda";
+  EXPECT_THAT(understand(options, plan), HasSubstr("--touch is about memory of the host"));
+  options.device = "";
+  options.overlap = true;
+  EXPECT_EQ(understand(options, plan), "--touch has no effect with --overlap: leave it out");
+}
+
 TEST(Understand, AMatrixIsScaledOnlyToSizesThatAreGiven) {
   BenchPlan plan;
   BenchOptions options = options_for("alltoallv");

@@ -110,6 +110,32 @@ grep -q '"ceiling_us": [0-9]' "$work/e.json" || fail "--cold: no ceiling"
 expect 0 - "cold caches" $bench neighbor_alltoallv --sizes 64 --iterations 1 --warmup 0 --cold \
   --algorithms rings,sh-naive,sh-co,sh-numa-co --neighborhood von-neumann:2 --grid 2x1 --distribution uniform
 
+# As programs call: in each memory, with buffers that are written before and read after each call.
+for memory in heap shared private stack mmap; do
+  expect 0 - "# buffers in ${memory/shared/heap}: us is a call" $bench alltoallv --sizes 100,64K --algorithms default,pairwise $short --touch --memory $memory \
+    --json "$work/t.json" --csv "$work/t.csv"
+  python3 - "$work/t.json" "$work/t.csv" $memory <<'PYTHON' || fail "steps in $memory are not as promised"
+import csv, json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+assert len(rows) == 4, rows
+for row, line in zip(rows, csv.DictReader(open(sys.argv[2])), strict=True):
+    assert list(row) == list(line), line
+    assert row["memory"] == {"shared": "heap"}.get(sys.argv[3], sys.argv[3]) and row["errors"] == 0, row
+    for side in "mpi", "quadrille":
+        assert 0 < row[f"{side}_us"] <= row[f"{side}_step_us"], row
+        assert row["bytes"] < 65536 or row[f"{side}_us"] < row[f"{side}_step_us"], row
+    assert abs(row["step_ratio"] - row["quadrille_step_us"] / row["mpi_step_us"]) < 1e-9, row
+    assert row["step_pair_ratio"] > 0 and row["ceiling_us"] is None, row
+PYTHON
+  expect 0 - "served by" $bench alltoall --sizes 8,64K $short --memory $memory --json "$work/t.json"
+  grep -q _step_us "$work/t.json" && fail "--memory $memory: steps without --touch"
+done
+for options in "alltoall --in-place" "allgather --in-place" "alltoallw --datatype strided" "allgatherv --cold" \
+  "neighbor_allgatherw --neighborhood moore:2,1" "alltoallv --distribution uniform --no-node"; do
+  expect 0 - "mpi step us" $bench $options --sizes 1,1000 $short --touch --memory stack
+done
+expect 0 - "mpi step us" "$TOOL" bench alltoall --sizes 0 $short --touch
+
 # Counters count, or one line says why not, and the run goes on.
 expect 0 - "single-copy" $bench alltoall --sizes 64K,128K $short --counters --json "$work/f.json"
 [ "$(grep -c "not available" "$work/out")" -le 1 ] || fail "--counters: more than one line"

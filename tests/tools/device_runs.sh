@@ -90,6 +90,7 @@ expect 1 - "the driver of the GPU refuses" $cuda QUADRILLE_STANDIN_FAIL=cuMemAll
   $bench alltoall --device cuda --sizes 8 $short
 expect_line 2 "--device=tpu: expected one of cuda, hip" $bench alltoall --device tpu
 expect_line 2 "--memory is about memory of the host" $bench alltoall --device cuda --memory private
+expect_line 2 "--touch is about memory of the host" $bench alltoall --device cuda --touch
 expect_line 2 "--stage-mpi is for --device" $bench alltoall --stage-mpi
 expect_line 2 "--device has no effect with --overlap" $bench alltoall --device cuda --overlap
 

@@ -29,10 +29,10 @@ if [ "$ABI" = mpich ]; then
   ln -sf "$(readlink "$OWN_MPI/$mpi")" "$OWN_MPI/libmpi_gnu_123.so.12"
   expect 0 - ", $OWN_MPI/libmpi_gnu_123.so.12; buffers" $doctor -- "$work/srun" -n 2 "$CRAY_PROGRAM"
 fi
-# Each size has four columns.
+# Each size has six columns, in private memory and in the heap.
 $doctor -- "$MPIRUN" -n 2 "$PROGRAM" >"$work/out" 2>&1
-awk '/^ +bytes/ {rows = 1; next} rows && NF != 4 {exit} rows {n++} END {exit n != 3}' "$work/out" ||
-  fail "not three sizes of four columns: $(cat "$work/out")"
+awk '/^ +bytes/ {rows = 1; next} rows && NF != 6 {exit} rows {n[$2]++} END {exit n["private"] != 3 || n["heap"] != 3}' "$work/out" ||
+  fail "not three sizes of six columns for each memory: $(cat "$work/out")"
 
 # What stands in front of the MPI.
 expect 0 - "$TOOL_IN_FRONT, preloaded, defines MPI_Alltoall" env LD_PRELOAD="$TOOL_IN_FRONT" \

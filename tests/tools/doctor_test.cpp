@@ -167,12 +167,13 @@ TEST(Doctor, JudgesWhatLaunchersSay) {
   const std::string run =
       R"(quadrille-trial {"mpi": "Open MPI v4.1.4", "library": "/l/libmpi.so.40", "ranks": 4, "memory": "shared"})";
   const std::string row =
-      R"([1,0]<stdout>:quadrille-trial {"bytes": 64, "mpi_us": 2.0, "quadrille_us": 1.0, "ratio": 0.5, "errors": 0})";
+      R"([1,0]<stdout>:quadrille-trial {"bytes": 64, "memory": "heap", "mpi_us": 2.0, "quadrille_us": 1.0, )"
+      R"("ratio": 0.5, "step_ratio": 0.8, "errors": 0})";
   const std::string told =
       run + "\nquadrille: 4 ranks, 1 node: large blocks inside a node go by heap\nsome noise\n" + row + "\n";
   EXPECT_EQ(short_of(judge_trial(told, "", text)), "good trial, good measured, good quiet");
   EXPECT_EQ(text.find("noise"), std::string::npos);
-  EXPECT_NE(text.find("        64       2.00       1.00    0.50\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("        64     heap       2.00       1.00    0.50        0.80\n"), std::string::npos) << text;
   EXPECT_NE(judge_trial(told, "", text)[1].what.find(
                 "4 ranks with Open MPI v4.1.4, /l/libmpi.so.40; buffers in the shared heap"),
             std::string::npos);

@@ -96,6 +96,27 @@ TEST(Report, TheCeilingIsThereOrMissing) {
   EXPECT_TRUE(content(file).ends_with(",,,\n"));  // what is missing is empty in CSV
 }
 
+TEST(Report, TouchedBuffersGiveCallAndStep) {
+  BenchRow touched = row();
+  touched.measured.memory = BufferMemory::mapped;
+  const double mpi[] = {4, 8, 16}, quadrille[] = {6, 2, 8};
+  touched.step = step_columns(mpi, quadrille);
+  const auto json = to_json(touched);
+  EXPECT_EQ(json["memory"], "mmap");
+  EXPECT_EQ(json["mpi_us"], 2);
+  EXPECT_EQ(json["ratio"], 0.5);
+  EXPECT_EQ(json["mpi_step_us"], 8);
+  EXPECT_EQ(json["quadrille_step_us"], 6);
+  EXPECT_EQ(json["step_ratio"], 0.75);
+  EXPECT_EQ(json["step_pair_ratio"], 0.5);
+  EXPECT_THAT(table_line(touched), testing::HasSubstr("       8.00         6.00   0.75      0\n"));
+  const std::string head = table_head({}, touched.measured, false, std::nullopt, true);
+  EXPECT_THAT(head, testing::HasSubstr("# buffers in mmap: "));
+  EXPECT_THAT(head, testing::HasSubstr("mpi step us  quadr. step  ratio errors\n"));
+  EXPECT_EQ(head.substr(head.rfind("bytes") - 5).size(), table_line(touched).size());
+  EXPECT_FALSE(to_json(row()).contains("step_ratio"));
+}
+
 TEST(Report, CountedEventsAreColumnsAndALine) {
   BenchRow counted = row();
   counted.mpi_events = {{"L1d misses", 20, ""}, {"L2 misses", std::nullopt, "not available: x"}};

@@ -20,6 +20,7 @@
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/bench/overlap.hpp"
 #include "tool/bench/report.hpp"
+#include "tool/bench/stack.hpp"
 #include "tool/bench/status.hpp"
 #include "tool/bench/timing.hpp"
 #include "tool/bench/world.hpp"
@@ -91,12 +92,12 @@ class Bench {
     if (options_.counters) try_counters();
     if (neighbors_ != nullptr) header_.setup = measure_setup(world_.comm, *neighbors_);
     print((options_.overlap ? overlap_head(header_, case_of(0), options_.tests)
-                            : table_head(header_, case_of(0), options_.cold, plan_.late)) +
+                            : table_head(header_, case_of(0), options_.cold, plan_.late, options_.touch)) +
           setup_line(header_.setup));
     int step = 0;
     for (const std::size_t bytes : plan_.sizes) {
       progress_.show(fmt::format("[{}/{}] {} {} bytes", ++step, plan_.sizes.size(), options_.collective, bytes));
-      measure_size(bytes);
+      on_stack(frame_bytes(case_of(bytes)), [&](std::byte* frame) { measure_size(bytes, frame); });
     }
     for (Implementation& implementation : implementations_) mpi().Comm_free(&implementation.comm);
     return finish();
@@ -105,18 +106,9 @@ class Bench {
 
  private:
   BenchCase case_of(std::size_t bytes) const {
-    return {plan_.collective,
-            bytes,
-            plan_.element,
-            plan_.traffic,
-            options_.in_place,
-            plan_.shared_memory,
-            options_.seed,
-            world_.ranks,
-            world_.rank,
-            neighbors_,
-            gpu_,
-            header_.device && header_.device->stages_mpi};
+    return {plan_.collective,  bytes,        plan_.element, plan_.traffic,
+            options_.in_place, plan_.memory, options_.seed, world_.ranks,
+            world_.rank,       neighbors_,   gpu_,          header_.device && header_.device->stages_mpi};
   }
 
   // Reasons that are only known when MPI runs; the same on all ranks.
@@ -142,6 +134,7 @@ class Bench {
     }
     const std::size_t largest = *std::max_element(plan_.sizes.begin(), plan_.sizes.end());
     std::string large = why_too_large(case_of(largest));
+    if (large.empty()) large = why_not_on_stack(largest);
     if (large.empty()) large = why_not_enough_memory(largest);
     too_large_ = !large.empty();
     if (too_large_) return large;
@@ -177,6 +170,15 @@ class Bench {
         "blocks of {} bytes need about {} MiB on a machine of {} ranks, and {} MiB "
         "are free; take smaller --sizes or fewer ranks",
         largest, need >> 20, world_.ranks_here, have >> 20);
+  }
+
+  std::string why_not_on_stack(std::size_t largest) const {
+    const std::size_t need = frame_bytes(case_of(largest));
+    if (sum_over_ranks(stack_holds(need) ? 0 : 1, world_) == 0) return "";
+    return fmt::format(
+        "blocks of {} bytes need {} MiB of the stack, which holds {} MiB, or less where 'ulimit -Hs' says so; take "
+        "smaller --sizes or fewer ranks",
+        largest, (need >> 20) + 1, most_on_stack >> 20);
   }
 
   std::string why_not_writable() const {
@@ -243,14 +245,21 @@ class Bench {
     return team->chosen.selections[static_cast<std::size_t>(plan_.collective)].last();
   }
 
+  void call_as_measured(long times, BenchData& data, const Implementation& implementation) const {
+    options_.touch ? static_cast<void>(call_touched(times, data, implementation))
+                   : call_times(times, data, implementation);
+  }
+
   // What is measured is what remains when Quadrille has seen that the load is another, and tried what to take.
   void end_trials(BenchData& data) {
     for (const Implementation& implementation : implementations_) {
       const team::CachedSelection* used = selection_of(implementation);
       const int unasked = used != nullptr && used->follows_load ? choose::AskedClass::most_unasked : 0;
-      call_times(unasked, data, implementation);
+      call_as_measured(unasked, data, implementation);
       const int most = choose::most_calls_of_trial(1 + rivals_of(implementation));
-      for (int call = 0; call < most && rivals_of(implementation) > 0; ++call) call_times(1, data, implementation);
+      for (int call = 0; call < most && rivals_of(implementation) > 0; ++call) {
+        call_as_measured(1, data, implementation);
+      }
     }
   }
   // How many candidates are still tried beside the first one.
@@ -266,6 +275,7 @@ class Bench {
     timing.seconds = plan_.seconds;
     timing.warmup = options_.warmup;
     timing.cold = options_.cold;
+    timing.touch = options_.touch;
     if (gpu_ != nullptr) timing.batch = batch_seconds_on_devices;
     timing.late = plan_.late;
     timing.evict_bytes = options_.cold ? evict_bytes() : 0;
@@ -275,8 +285,10 @@ class Bench {
     return timing;
   }
 
-  void measure_size(std::size_t bytes) {
-    BenchData data(case_of(bytes));
+  void measure_size(std::size_t bytes, std::byte* frame) {
+    BenchCase measured = case_of(bytes);
+    measured.frame = frame;
+    BenchData data(measured);
     std::vector<std::uint64_t> errors(implementations_.size());
     check(data, errors);
     const std::vector<BenchRow> rows =
@@ -336,6 +348,7 @@ class Bench {
       row.mpi_calls_per_batch = timing.calls_per_batch[0];
       row.calls_per_batch = timing.calls_per_batch[i];
       row.cold = options_.cold;
+      if (!timing.steps.empty()) row.step = step_columns(timing.steps[0], timing.steps[i]);
       if (plan_.late) row.late = {*plan_.late, summarize(timing.others[0]), summarize(timing.others[i])};
       row.mpi_events = timing.events[0];
       row.quadrille_events = timing.events[i];
@@ -361,7 +374,8 @@ class Bench {
   }
   // The same on all ranks, because they agree on what serves a call. The calls have been made once.
   bool has_ceiling(const BenchData& data, std::size_t bytes) const {
-    if (options_.no_ceiling || plan_.late || gpu_ != nullptr || !data.plain() || bytes == 0 || neighbors_ != nullptr)
+    if (options_.no_ceiling || options_.touch || plan_.late || gpu_ != nullptr || !data.plain() || bytes == 0 ||
+        neighbors_ != nullptr)
       return false;
     if (world_.ranks_here != world_.ranks) return false;
     for (std::size_t i = 1; i < implementations_.size(); ++i) {

@@ -75,7 +75,7 @@ std::vector<double> slowest_of(const std::vector<double>& local, std::size_t rou
 
 // Times that one rank took in each round: of each thing.
 struct Local {
-  std::vector<std::vector<double>> microseconds, others;
+  std::vector<std::vector<double>> microseconds, others, steps;
 
   void add_late(std::size_t which, double seconds, double late, bool am_late) {
     microseconds[which].push_back((seconds - late) * 1e6);
@@ -211,6 +211,7 @@ class Rounds {
     mpi().Comm_size(options.world, &ranks_);
     local_.microseconds.resize(things.size());
     local_.others.resize(things.size());
+    local_.steps.resize(things.size());
   }
 
   void run(std::size_t round) {
@@ -225,6 +226,7 @@ class Rounds {
     for (std::size_t i = 0; i < things_.size(); ++i) {
       timing.microseconds.push_back(slowest_of(local_.microseconds[i], rounds, options_.world));
       if (options_.late) timing.others.push_back(slowest_of(local_.others[i], rounds, options_.world));
+      if (things_[i].in_calls) timing.steps.push_back(slowest_of(local_.steps[i], rounds, options_.world));
       const double calls = static_cast<double>(rounds) * static_cast<double>(plan_.calls[i]);
       timing.events.push_back(events_[i].a_call(calls, options_.world));
     }
@@ -242,10 +244,13 @@ class Rounds {
       const double seconds = time_late_call(thing, am_late ? options_.late->seconds : 0, options_.world);
       local_.add_late(which, seconds, options_.late->seconds, am_late);
     } else {
+      if (thing.in_calls != nullptr) *thing.in_calls = 0;
       const double seconds =
           time_batch(thing, plan_.calls[which], options_.world, options_.events.empty() ? nullptr : &counters_);
       events_[which].add(counters_.read());
-      local_.microseconds[which].push_back(seconds * 1e6 / static_cast<double>(plan_.calls[which]));
+      const double a_call = 1e6 / static_cast<double>(plan_.calls[which]);
+      local_.microseconds[which].push_back((thing.in_calls != nullptr ? *thing.in_calls : seconds) * a_call);
+      local_.steps[which].push_back(seconds * a_call);
     }
     if (thing.after) thing.after(round);
   }

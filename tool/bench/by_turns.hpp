@@ -28,6 +28,7 @@ struct TimingOptions {
   double end = 0;       // by rank 0's clock: from then on no more is measured than a first round; 0: no such limit
   int warmup = 10;
   bool cold = false;
+  bool touch = false;            // a call is then a step: its buffers are written before and read after it
   double batch = batch_seconds;  // at least
   std::size_t evict_bytes = 0;   // memory to walk through to empty the caches
   int ranks_a_processor = 1;     // more than 1: they share its caches
@@ -41,6 +42,8 @@ struct Timing {
   std::vector<std::vector<double>> microseconds;
   // [thing][round]: the same over the ranks that are not late, from when they enter. Only where a rank is late.
   std::vector<std::vector<double>> others;
+  // [thing][round]: the same of steps, where `microseconds` has the calls in them. Only of things with `in_calls`.
+  std::vector<std::vector<double>> steps;
   // [thing][event]: events a call, mean over the ranks; no value unless all ranks have one.
   std::vector<std::vector<Count>> events;
   long batches = 0;
@@ -52,6 +55,8 @@ struct Timed {
   std::function<void(long calls)> run;  // calls it so often
   // Not timed: right before and after its batch of a round. May be empty.
   std::function<void(std::size_t round)> before{}, after{};
+  // To what run() adds the seconds in calls alone, if it does more than calls.
+  double* in_calls = nullptr;
 };
 
 // How many calls a batch of each thing has and how many batches are run, from an estimate of the seconds a call takes

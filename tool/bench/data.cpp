@@ -1,6 +1,7 @@
 #include "tool/bench/data.hpp"
 
 #include <fmt/core.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -120,6 +121,11 @@ std::size_t buffer_bytes(const BenchCase& c) {
   return block * (send + peers);
 }
 
+std::size_t frame_bytes(const BenchCase& c) {
+  // Each of the two has two guard pages, and its end is rounded up to a page.
+  return c.memory == BufferMemory::stack ? buffer_bytes(c) + 6 * 4096 : 0;
+}
+
 std::string why_too_large(const BenchCase& c) {
   const Layout layout = layout_of(c.element);
   const std::size_t elements = (c.bytes + layout.unit - 1) / layout.unit;
@@ -143,8 +149,27 @@ BlockBuffer::BlockBuffer(int blocks, std::size_t unit, std::size_t extent)
 void BlockBuffer::set_block(int block, std::size_t elements) { elements_[static_cast<std::size_t>(block)] = elements; }
 
 void BlockBuffer::Free::operator()(std::byte* memory) const {
-  if (!memory::heap_free(memory)) std::free(memory);
+  if (from == BufferMemory::mapped) {
+    munmap(memory, bytes);
+  } else if (from != BufferMemory::stack && !memory::heap_free(memory)) {
+    std::free(memory);
+  }
 }
+
+namespace {
+
+void* take(BufferMemory from, std::size_t bytes, std::byte* place) {
+  if (from == BufferMemory::stack) return place;
+  if (from == BufferMemory::mapped) {
+    void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mapped == MAP_FAILED ? nullptr : mapped;
+  }
+  void* const shared =
+      from == BufferMemory::heap && memory::heap_start() ? memory::heap_allocate(bytes, 4096) : nullptr;
+  return shared != nullptr ? shared : std::aligned_alloc(4096, bytes);
+}
+
+}  // namespace
 
 void BlockBuffer::measure() {
   starts_ = {0};
@@ -161,19 +186,15 @@ void BlockBuffer::measure() {
   size_ = starts_.back();
 }
 
-void BlockBuffer::allocate(bool shared) {
+void BlockBuffer::allocate(BufferMemory from, std::byte* place) {
   measure();
-  std::byte* memory = nullptr;
-  if (shared && memory::heap_start()) {
-    memory = static_cast<std::byte*>(memory::heap_allocate(total(), 4096));
-  }
-  if (memory == nullptr) memory = static_cast<std::byte*>(std::aligned_alloc(4096, total()));
+  void* const memory = take(from, total(), place);
   if (memory == nullptr) throw std::bad_alloc();
-  memory_.reset(memory);
+  memory_ = {static_cast<std::byte*>(memory), Free{from, total()}};
 }
 
 void BlockBuffer::allocate_on(const std::shared_ptr<Gpu>& gpu, bool stages) {
-  allocate(false);
+  allocate(BufferMemory::private_memory);
   on_gpu_ = tools::allocate_on(gpu, total());
   if (!stages) return;
   staging_ = pin_for(gpu, size_);
@@ -264,8 +285,10 @@ BenchData::BenchData(const BenchCase& c)
   const bool is_dense = c.neighbors == nullptr && c.edges == nullptr;
   if (is_dense) bytes_own_ = elements_received(c, c.me) * unit;
   bytes_held_ = gathers() && c.destinations() > 0 ? elements_sent(c, 0) * unit : bytes_sent_;
+  std::byte* place = c.frame;
   for (BlockBuffer* buffer : {&send_, &recv_}) {
-    c.gpu != nullptr ? buffer->allocate_on(c.gpu, c.stages_mpi) : buffer->allocate(c.shared_memory);
+    c.gpu != nullptr ? buffer->allocate_on(c.gpu, c.stages_mpi) : buffer->allocate(c.memory, place);
+    if (c.memory == BufferMemory::stack) place += buffer->total();
   }
   if (c.element == ElementKind::strided) {
     mpi().Type_create_resized(mpi().double_type, 0, 16, &type_);
@@ -291,7 +314,8 @@ BenchData::Pair BenchData::another_pair() const {
   pair.send.set_block(0, send_.size());
   pair.recv.set_block(0, recv_.size());
   for (BlockBuffer* buffer : {&pair.send, &pair.recv}) {
-    buffer->allocate(case_.shared_memory);
+    // The frame has no room for more.
+    buffer->allocate(case_.memory == BufferMemory::stack ? BufferMemory::private_memory : case_.memory);
     std::memset(buffer->data(), 1, buffer->size());  // memory that is not written is all one page
   }
   return pair;
@@ -354,6 +378,30 @@ void BenchData::touch() {
     volatile std::byte* bytes = buffer->data();
     for (std::size_t i = 0; i < buffer->size(); i += 32) bytes[i] = bytes[i];
   }
+}
+
+void BenchData::write_sent(std::uint64_t value) {
+  BlockBuffer& buffer = case_.in_place ? recv_ : send_;
+  std::byte* bytes = buffer.data();
+  std::size_t size = buffer.size(), i = 0;
+  if (case_.in_place && gathers()) {
+    bytes += buffer.address_displacements()[static_cast<std::size_t>(case_.me)];
+    size = buffer.block_bytes(case_.me);
+  }
+  for (; i + 8 <= size; i += 8, ++value) std::memcpy(bytes + i, &value, 8);
+  for (; i < size; ++i) bytes[i] = static_cast<std::byte>(value);
+}
+
+void BenchData::read_received() {
+  const std::byte* bytes = recv_.data();
+  std::uint64_t sum = 0, word = 0;
+  std::size_t i = 0;
+  for (; i + 8 <= recv_.size(); i += 8) {
+    std::memcpy(&word, bytes + i, 8);
+    sum += word;
+  }
+  for (; i < recv_.size(); ++i) sum += static_cast<std::uint64_t>(bytes[i]);
+  asm volatile("" : : "r"(sum));  // the sum counts, though nobody wants it
 }
 
 namespace {

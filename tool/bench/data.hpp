@@ -27,7 +27,7 @@ struct BenchCase {
   ElementKind element = ElementKind::byte;
   Traffic traffic{};
   bool in_place = false;
-  bool shared_memory = true;  // buffers from the shared heap if available
+  BufferMemory memory = BufferMemory::heap;  // private if there is no shared heap
   std::uint64_t seed = 1;
   int ranks = 1;
   int me = 0;
@@ -35,6 +35,7 @@ struct BenchCase {
   std::shared_ptr<Gpu> gpu = nullptr;                         // in whose memory the buffers are; null: the host's
   bool stages_mpi = false;                                    // the MPI is then given memory of the host
   std::shared_ptr<const BenchEdges> edges = nullptr;          // in the place of `neighbors`: of any graph; of bytes
+  std::byte* frame = nullptr;                                 // frame_bytes() on the stack, if `memory` is that
 
   // Blocks of the two sides, which may differ only in a graph of any kind.
   int peers() const { return std::max(destinations(), sources()); }
@@ -53,6 +54,8 @@ std::size_t elements_received(const BenchCase& c, int block);
 
 // Bytes of both buffers of one rank at most.
 std::size_t buffer_bytes(const BenchCase& c);
+// Bytes that both need in a frame on the stack; 0 for other memory.
+std::size_t frame_bytes(const BenchCase& c);
 
 // Empty, or one line when counts or displacements do not fit MPI's int arguments.
 std::string why_too_large(const BenchCase& c);
@@ -66,7 +69,9 @@ class BlockBuffer {
   BlockBuffer(int blocks, std::size_t unit, std::size_t extent);
 
   void set_block(int block, std::size_t elements);
-  void allocate(bool shared);  // after all set_block()
+  // After all set_block(). On the stack at `place`, a multiple of 4096, which has total() bytes.
+  void allocate(BufferMemory from, std::byte* place = nullptr);
+  std::size_t total() const { return (size_ + 2 * guard + 4095) / 4096 * 4096; }
   // In the memory of a GPU instead. What is written and compared lies on the host, and is brought there and back. With
   // `stages` there is memory of the host for an MPI that takes no other.
   void allocate_on(const std::shared_ptr<Gpu>& gpu, bool stages);
@@ -106,13 +111,14 @@ class BlockBuffer {
   static constexpr std::size_t guard = 4096;
   struct Free {
     void operator()(std::byte* memory) const;
+    BufferMemory from;
+    std::size_t bytes;
   };
   std::size_t unit_, extent_, size_ = 0;
   std::vector<std::size_t> elements_, starts_;  // starts_: in bytes, one more than blocks
   std::vector<int> counts_, displacements_, byte_displacements_;
   std::vector<MPI_Aint> address_displacements_;  // as byte_displacements_, for neighbours
   void measure();
-  std::size_t total() const { return (size_ + 2 * guard + 4095) / 4096 * 4096; }
   std::byte* host() { return memory_.get() + guard; }
   std::unique_ptr<std::byte[], Free> memory_;  // of a buffer in a GPU's memory: what belongs there
   GpuBytes on_gpu_, staging_;
@@ -150,6 +156,10 @@ class BenchData {
 
   // Reads and writes back both buffers in order: they are in this rank's cache afterwards.
   void touch();
+
+  // What programs do before and after a call: each byte to send is written, each received byte is read.
+  void write_sent(std::uint64_t value);
+  void read_received();
 
   // Whether plain copies could do the same work: elements without gaps, not in place.
   bool plain() const { return case_.element != ElementKind::strided && !case_.in_place; }

@@ -66,9 +66,8 @@ std::string parse_range(std::string_view text, std::vector<std::size_t>& sizes) 
 }
 
 // Finds `text` among names; the place in the list becomes the value.
-template <class Enum>
-std::string parse_name(std::string_view what, std::string_view text, std::initializer_list<std::string_view> names,
-                       Enum& value) {
+template <class Enum, class Names = std::initializer_list<std::string_view>>
+std::string parse_name(std::string_view what, std::string_view text, const Names& names, Enum& value) {
   int place = 0;
   for (std::string_view name : names) {
     if (name == text) {
@@ -147,8 +146,8 @@ std::string understand_neighborhood(const BenchOptions& options, BenchPlan& plan
 }
 
 // Nothing of these is in the measurement of an overlap.
-constexpr std::string_view not_for_overlap[] = {"--cold",   "--no-ceiling", "--late",
-                                                "--device", "--stage-mpi",  "--counters"};
+constexpr std::string_view not_for_overlap[] = {"--cold",      "--no-ceiling", "--late", "--device",
+                                                "--stage-mpi", "--counters",   "--touch"};
 
 std::string why_without_effect(const BenchOptions& options) {
   if (!options.overlap) return "";
@@ -175,7 +174,7 @@ std::string understand_device(const BenchOptions& options, BenchPlan& plan) {
   plan.device = kind;
   plan.stages_mpi = options.stage_mpi;
   plan.checks_timed_calls = true;
-  for (const std::string_view host : {"--memory", "--cold"}) {
+  for (const std::string_view host : {"--memory", "--cold", "--touch"}) {
     if (has(options, host)) return fmt::format("{} is about memory of the host; leave it out with --device", host);
   }
   return "";
@@ -253,15 +252,16 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
   if (is_neighbor(plan.collective) && options.in_place) {
     return fmt::format("{} has no in-place form", options.collective);
   }
-  if (options.memory != "shared" && options.memory != "private") {
-    return fmt::format("--memory={}: expected shared or private", options.memory);
-  }
-  plan.shared_memory = options.memory == "shared";
+  const std::string memory = options.memory == "shared" ? "heap" : options.memory;  // an older name
+  if (std::string error = parse_name("memory", memory, memory_names, plan.memory); !error.empty()) return error;
   if (std::string error = understand_device(options, plan); !error.empty()) return error;
   if (std::string error = parse_late(options.late, plan.late); !error.empty()) return error;
   if (plan.late && options.counters) {
     return "--counters counts what ranks do between two looks at the clock, and with --late one of them waits there; "
            "leave one of the two out";
+  }
+  if (options.touch && (plan.late || options.counters)) {
+    return "--touch measures whole steps of ranks that start together; leave --late and --counters out";
   }
   if (options.warmup < 0 || options.warmup > 1000000) {
     return "--warmup: expected 0 to 1000000";
@@ -323,8 +323,11 @@ void add_call_options(CLI::App& command, BenchOptions& options) {
           "Microseconds that one rank enters each timed call after the others: 500 (a random rank each round) or "
           "500:3 (always rank 3)")
       ->check(not_empty);
-  command.add_option("--memory", options.memory, "shared (buffers from malloc under 'quadrille run') or private")
-      ->default_str("shared");
+  command
+      .add_option("--memory", options.memory,
+                  "heap, private, stack or mmap: the shared heap (malloc under 'quadrille run'), other malloc, the "
+                  "main thread's stack, anonymous mmap")
+      ->default_str("heap");
   command.add_flag("--in-place", options.in_place, "Send from the receive buffer (MPI_IN_PLACE)");
   command.add_option("--datatype", options.datatype, "byte, double or strided (8 bytes of every 16)")
       ->default_str("byte");
@@ -347,6 +350,8 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   CLI::Option* const node_map = command.get_option("--node-map");
   node_map->description("Pretend a node map. " + node_map->get_description());
   add_call_options(command, options);
+  command.add_flag("--touch", options.touch,
+                   "Write the buffers before each call, read them after it; measures call and step");
   command.add_flag("--no-ceiling", options.no_ceiling, "Skip the time of plain copies of the same bytes");
   command
       .add_option("--distribution", options.distribution,

@@ -30,6 +30,11 @@ enum class ElementKind : std::uint8_t {
   strided,       // 8 bytes of every 16: a datatype with a gap
 };
 
+// Whose memory the buffers are in. `mapped` is anonymous mmap of the program's own.
+enum class BufferMemory : std::uint8_t { heap, private_memory, stack, mapped };
+constexpr std::string_view memory_names[] = {"heap", "private", "stack", "mmap"};
+constexpr std::string_view name_of(BufferMemory memory) { return memory_names[static_cast<int>(memory)]; }
+
 struct DeviceRun;
 
 struct BenchOptions {
@@ -45,7 +50,7 @@ struct BenchOptions {
   std::string grid;    // of neighbour collectives; empty: as even as MPI_Dims_create makes it
   NodeOptions layout;  // --nodes and --node-map
   std::string nodes;   // the node map of both, as in QUADRILLE_NODES; empty: the real one
-  std::string memory = "shared";
+  std::string memory = "heap";
   std::string device;  // whose memory the buffers are in: "cuda", "hip"; empty: the host's
   bool stage_mpi = false;
   std::string late;  // who enters the calls late, and how much
@@ -53,7 +58,7 @@ struct BenchOptions {
   int warmup = 10;
   std::uint64_t seed = 1;
   bool no_node = false, cold = false, in_place = false;
-  bool no_ceiling = false, counters = false;
+  bool no_ceiling = false, counters = false, touch = false;
   // For --overlap.
   bool overlap = false;
   int tests = 0;
@@ -85,7 +90,7 @@ struct BenchPlan {
   bool checks_timed_calls = false;                        // some batches are checked
   double seconds = 0;          // enough for each implementation and size; 0: as TimingOptions says
   std::optional<Late> late{};  // one rank enters the measured calls late
-  bool shared_memory = true;   // buffers from the shared heap, as under `quadrille run`
+  BufferMemory memory = BufferMemory::heap;
 };
 
 // "64", "4K", "1M", "2G" in bytes. Returns an empty string, or one line that says what is wrong.

@@ -65,6 +65,13 @@ void add_late(ordered_json& json, const LateColumns& late) {
   json["quadrille_others_p99_us"] = late.quadrille_others.p99;
 }
 
+void add_step(ordered_json& json, const StepColumns& step) {
+  json["mpi_step_us"] = step.mpi;
+  json["quadrille_step_us"] = step.quadrille;
+  json["step_ratio"] = step.ratio;
+  json["step_pair_ratio"] = step.pair_ratio;
+}
+
 std::string cannot_write(const std::string& file) {
   return fmt::format("cannot write '{}': {}", file, std::strerror(errno));
 }
@@ -81,6 +88,12 @@ std::string csv_field(const ordered_json& value) {
 
 double bandwidth(std::size_t bytes, double microseconds) {
   return microseconds > 0 ? static_cast<double>(bytes) / microseconds : 0;
+}
+
+StepColumns step_columns(std::span<const double> mpi, std::span<const double> quadrille) {
+  StepColumns step{quantile(mpi, 0.5), quantile(quadrille, 0.5), 0, median_of_ratios(quadrille, mpi)};
+  step.ratio = step.mpi > 0 ? step.quadrille / step.mpi : 0;
+  return step;
 }
 
 double part_of_ceiling(const BenchRow& row) {
@@ -163,7 +176,7 @@ ordered_json to_json(const BenchRow& row) {
   json["max_bytes"] = row.max_bytes;
   json["neighbors"] = row.measured.neighbors != nullptr ? row.measured.peers() : 0;
   json["in_place"] = row.measured.in_place;
-  json["memory"] = row.measured.gpu != nullptr ? "device" : row.measured.shared_memory ? "shared" : "private";
+  json["memory"] = row.measured.gpu != nullptr ? "device" : name_of(row.measured.memory);
   if (!row.path.empty()) json["path"] = row.path;
   json["cold"] = row.cold;
   json["seed"] = row.measured.seed;
@@ -174,6 +187,7 @@ ordered_json to_json(const BenchRow& row) {
   add_events(json, "mpi", row.mpi_events);
   add_events(json, "quadrille", row.quadrille_events);
   if (row.late) add_late(json, *row.late);
+  if (row.step) add_step(json, *row.step);
   if (row.overlap) add_overlap(json, *row.overlap);
   return json;
 }
@@ -257,37 +271,42 @@ std::string with_spread(const Quartiles& percent) {
 
 }  // namespace
 
-std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold,
-                       const std::optional<Late>& late) {
-  const auto titles = [&](std::string_view first, std::string_view second) {
-    return fmt::format("{:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>10} {:>{}} {:>6}\n", "mpi us", "quadr. us", "ratio",
-                       "mpi p99", "quadr. p99", "MB/s", first, second, late ? 10 : 7, "errors");
+std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold, const std::optional<Late>& late,
+                       bool touched) {
+  const auto titles = [&](std::string_view last) {
+    return fmt::format("{:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {} {:>6}\n", "mpi us", "quadr. us", "ratio", "mpi p99",
+                       "quadr. p99", "MB/s", last, "errors");
   };
   std::string text = lines_above(header, measured, cold);
-  if (!late) return text + first_titles(measured) + titles("ceiling us", "of it");
+  if (touched) {
+    text +=
+        fmt::format("# buffers in {}: us is a call, step us the call with its buffers written before, read after it\n",
+                    name_of(measured.memory));
+    return text + first_titles(measured) + titles("mpi step us  quadr. step  ratio");
+  }
+  if (!late) return text + first_titles(measured) + titles("ceiling us   of it");
   text += fmt::format(
       "# {} enters each call {:.0f} us late: us is from then until the last rank is done; others: the slowest of the "
       "others, "
       "from when they enter\n",
       late->is_drawn() ? "a rank that is drawn for each round" : fmt::format("rank {}", late->rank),
       late->seconds * 1e6);
-  return text + first_titles(measured) + titles("mpi others", "qu. others");
+  return text + first_titles(measured) + titles("mpi others qu. others");
 }
 
 std::string table_line(const BenchRow& row) {
-  std::string ceiling = "-", part = "-";
-  if (row.ceiling.microseconds > 0) {
-    ceiling = fmt::format("{:.2f}", row.ceiling.microseconds);
-    part = fmt::format("{:.2f}", part_of_ceiling(row));
-  }
+  std::string last = "         -       -";
   if (row.late) {
-    ceiling = fmt::format("{:.2f}", row.late->mpi_others.median);
-    part = fmt::format("{:.2f}", row.late->quadrille_others.median);
+    last = fmt::format("{:>10.2f} {:>10.2f}", row.late->mpi_others.median, row.late->quadrille_others.median);
+  } else if (row.step) {
+    last = fmt::format("{:>11.2f} {:>12.2f} {:>6.2f}", row.step->mpi, row.step->quadrille, row.step->ratio);
+  } else if (row.ceiling.microseconds > 0) {
+    last = fmt::format("{:>10.2f} {:>7.2f}", row.ceiling.microseconds, part_of_ceiling(row));
   }
-  return first_columns(row) +
-         fmt::format("{:>10.2f} {:>10.2f} {:>6.2f} {:>10.2f} {:>10.2f} {:>10.1f} {:>10} {:>{}} {:>6}\n", row.mpi.median,
-                     row.quadrille.median, row.ratio, row.mpi.p99, row.quadrille.p99,
-                     bandwidth(row.bytes_sent, row.quadrille.median), ceiling, part, row.late ? 10 : 7, row.errors);
+  return first_columns(row) + fmt::format("{:>10.2f} {:>10.2f} {:>6.2f} {:>10.2f} {:>10.2f} {:>10.1f} {} {:>6}\n",
+                                          row.mpi.median, row.quadrille.median, row.ratio, row.mpi.p99,
+                                          row.quadrille.p99, bandwidth(row.bytes_sent, row.quadrille.median), last,
+                                          row.errors);
 }
 
 std::string overlap_head(const BenchHeader& header, const BenchCase& measured, int tests) {

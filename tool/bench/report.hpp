@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,14 @@
 #include "tool/machine/quiet.hpp"
 
 namespace quadrille::tools {
+
+// Microseconds of a step: a call, with its buffers written before and read after it.
+struct StepColumns {
+  double mpi = 0, quadrille = 0;  // medians
+  double ratio = 0, pair_ratio = 0;
+};
+// Each has a value a round.
+StepColumns step_columns(std::span<const double> mpi, std::span<const double> quadrille);
 
 // One size with one algorithm against the MPI. Times in microseconds.
 struct BenchRow {
@@ -38,6 +47,7 @@ struct BenchRow {
   Ceiling ceiling;                                  // of plain copies, if it was measured for this row
   std::vector<Count> mpi_events, quadrille_events;  // a call and rank; empty: not asked for
   std::optional<LateColumns> late{};                // with --late
+  std::optional<StepColumns> step{};                // with --touch; the other times are those of calls in the steps
   std::vector<double> mpi_samples{}, samples{};     // the times of the batches
   std::optional<OverlapColumns> overlap{};  // with --overlap; `mpi` and `quadrille` are then to start and wait alone
 };
@@ -59,7 +69,7 @@ std::string write_json(const std::string& file, const BenchHeader& header, const
 std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows);
 
 std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold,
-                       const std::optional<Late>& late = std::nullopt);
+                       const std::optional<Late>& late = std::nullopt, bool touched = false);
 std::string table_line(const BenchRow& row);
 // The same with --overlap, with so many calls of Test.
 std::string overlap_head(const BenchHeader& header, const BenchCase& measured, int tests);

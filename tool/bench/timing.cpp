@@ -81,19 +81,39 @@ void call_times(long times, BenchData& data, const Implementation& implementatio
   }
 }
 
+double call_touched(long times, BenchData& data, const Implementation& implementation) {
+  double seconds = 0;
+  for (long i = 0; i < times; ++i) {
+    data.write_sent(static_cast<std::uint64_t>(i));
+    const double begin = mpi().Wtime();
+    call_times(1, data, implementation);
+    seconds += mpi().Wtime() - begin;
+    data.read_received();
+  }
+  return seconds;
+}
+
 Timing measure(BenchData& data, const std::vector<Implementation>& implementations, const TimingOptions& options,
                const RunChecks* checks) {
   CacheEmptier caches(options.cold ? options.evict_bytes : 0);
   std::vector<std::unique_ptr<Checks>> checked;
   std::vector<Timed> things;
+  std::vector<double> in_calls(implementations.size());
   for (std::size_t i = 0; i < implementations.size(); ++i) {
-    const auto call = [&, i](long calls) { call_times(calls, data, implementations[i]); };
+    const auto call = [&, i](long calls) {
+      if (options.touch) {
+        in_calls[i] += call_touched(calls, data, implementations[i]);
+      } else {
+        call_times(calls, data, implementations[i]);
+      }
+    };
     if (checks == nullptr) {
       things.push_back({call});
     } else {
       checked.push_back(std::make_unique<Checks>(data, checks->calls, checks->errors[i]));
       things.push_back(checked.back()->around(call));
     }
+    if (options.touch) things.back().in_calls = &in_calls[i];
     if (!options.cold) continue;
     things.back().before = [&, fill = things.back().before](std::size_t round) {
       if (fill) fill(round);

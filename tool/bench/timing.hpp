@@ -46,5 +46,7 @@ Ceiling measure_ceiling(BenchData& data, const TimingOptions& options);
 
 // So many calls, not timed.
 void call_times(long times, BenchData& data, const Implementation& implementation);
+// So many steps: a call, with its buffers written before and read after it. Returns the seconds in the calls alone.
+double call_touched(long times, BenchData& data, const Implementation& implementation);
 
 }  // namespace quadrille::tools

@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "memory/heap.hpp"
 #include "sys/launched.hpp"
@@ -28,22 +30,24 @@ BenchOptions options_of_trial() {
   options.sizes = "64,4K,64K";
   options.iterations = "200";
   options.warmup = 20;
-  options.no_ceiling = true;
+  options.touch = true;
   options.silent = true;
   return options;
 }
 
-void write_results(const BenchResults& results) {
+void write_results(const BenchResults& results, const std::vector<BenchRow>& rows) {
   write_line({{"mpi", results.header.mpi},
               {"library", results.header.mpi_library},
               {"ranks", results.ranks},
               {"memory", memory::heap_active() ? "shared" : "private"},
               {"quiet", results.header.quiet ? to_json(*results.header.quiet) : Json()}});
-  for (const BenchRow& row : results.rows) {
+  for (const BenchRow& row : rows) {
     write_line({{"bytes", row.measured.bytes},
+                {"memory", name_of(row.measured.memory)},
                 {"mpi_us", row.mpi.median},
                 {"quadrille_us", row.quadrille.median},
                 {"ratio", row.ratio},
+                {"step_ratio", row.step ? row.step->ratio : 0},
                 {"errors", row.errors}});
   }
 }
@@ -57,8 +61,16 @@ int measure_for(const std::string& program) {
   int status = bad_options;
   results.problem = understand(options, plan);
   const bool can = results.problem.empty() && (results.problem = start_mpi(program)).empty();
-  if (can) status = measure_plan(options, plan, results);
-  if (results.rank == 0 && results.problem.empty()) write_results(results);
+  std::vector<BenchRow> rows;
+  if (can) status = 0;
+  for (const BufferMemory memory : {BufferMemory::heap, BufferMemory::private_memory}) {
+    if (!results.problem.empty()) break;
+    plan.memory = memory;
+    status = std::max(status, measure_plan(options, plan, results));
+    const bool is_missing = memory == BufferMemory::heap && !memory::heap_active();
+    if (!is_missing) rows.insert(rows.end(), results.rows.begin(), results.rows.end());
+  }
+  if (results.rank == 0 && results.problem.empty()) write_results(results, rows);
   // Ranks that the MPI did not join are all rank 0. A launcher stops all at the first that ends.
   if (!results.problem.empty() && results.rank == 0) {
     if (sys::launched_as_first()) write_line({{"problem", results.problem}});

@@ -74,10 +74,12 @@ Told told_in(const std::vector<std::string>& lines) {
 }
 
 std::string table_of(const std::vector<Json>& rows) {
-  std::string text = fmt::format("{:>10} {:>10} {:>10} {:>7}\n", "bytes", "mpi us", "quadr. us", "ratio");
+  std::string text = fmt::format("{:>10} {:>8} {:>10} {:>10} {:>7} {:>11}\n", "bytes", "memory", "mpi us", "quadr. us",
+                                 "ratio", "step ratio");
   for (const Json& row : rows) {
-    text += fmt::format("{:>10} {:>10.2f} {:>10.2f} {:>7.2f}\n", row.value("bytes", std::size_t{0}),
-                        row.value("mpi_us", 0.0), row.value("quadrille_us", 0.0), row.value("ratio", 0.0));
+    text += fmt::format("{:>10} {:>8} {:>10.2f} {:>10.2f} {:>7.2f} {:>11.2f}\n", row.value("bytes", std::size_t{0}),
+                        row.value("memory", ""), row.value("mpi_us", 0.0), row.value("quadrille_us", 0.0),
+                        row.value("ratio", 0.0), row.value("step_ratio", 0.0));
   }
   return text;
 }
@@ -88,9 +90,9 @@ Finding measured(const Told& told) {
   const int ranks = run.value("ranks", 0);
   return {Level::good,
           "measured",
-          fmt::format("Alltoall on {} rank{} with {}, {}; buffers in {}", ranks, ranks == 1 ? "" : "s",
-                      run.value("mpi", "?"), run.value("library", "?"),
-                      shared ? "the shared heap, where malloc puts blocks from 16 KiB on"
+          fmt::format("Alltoall on {} rank{} with {}, {}; buffers in {}; a step also writes and reads them", ranks,
+                      ranks == 1 ? "" : "s", run.value("mpi", "?"), run.value("library", "?"),
+                      shared ? "the shared heap, where malloc puts blocks from 16 KiB on, and in private memory"
                              : "private memory, without the shared heap"),
           "",
           {{"measured", run}, {"rows", told.rows}}};

@@ -14,7 +14,8 @@ namespace quadrille::tools {
 // Ranks write their results for doctor on lines of their own: this, then JSON. Launchers may put something before it.
 inline constexpr std::string_view sign_of_trial = "quadrille-trial ";
 // The two kinds of such lines: { "mpi", "library", "ranks", "memory": "shared" or "private", "quiet": {...} } or
-// { "problem": "..." }, and of each size { "bytes", "mpi_us", "quadrille_us", "ratio", "errors" }.
+// { "problem": "..." }, and of each size and memory { "bytes", "memory": "heap" or "private", "mpi_us", "quadrille_us",
+// "ratio", "step_ratio", "errors" }.
 
 // "mpirun -n 4 --bind-to core ./app in.txt" with `tool doctor --measure-for ./app` in the place of "./app in.txt". Of a
 // command with several parts the first one. Empty if the command does not say where its program stands.
