@@ -103,6 +103,7 @@ def draw_settings(draw, by_collective):
   now_and_then(0.7, 'QUADRILLE_TUNING', lambda: 'none')
   now_and_then(0.15, 'QUADRILLE_TUNING', lambda: f'{DRAWN_TABLE}{draw.randrange(10**9)}')
   now_and_then(0.15, 'QUADRILLE_PROGRESS', lambda: 'thread')
+  now_and_then(0.2, 'QUADRILLE_HEAP_PAGES', lambda: draw.choice(['huge', 'small']))
   return settings
 
 

@@ -47,7 +47,9 @@ class Buffers {
     const std::size_t stride = whole + (c.staggered ? page : 0);
     try {
       for (int rank = 0; rank < c.what.ranks; ++rank) {
-        std::byte* heap = make_heap(2 * stride, std::max(heap_span(c.what.ranks), 2 * stride));
+        const std::size_t span = std::max(heap_span(c.what.ranks), 4 * stride);
+        const std::size_t skew = sys::heap_skew(static_cast<std::size_t>(rank), span);
+        std::byte* heap = make_heap(skew + 2 * stride, span) + skew;
         for (std::size_t which = 0; which < 2; ++which) {
           const std::size_t number = 2 * static_cast<std::size_t>(rank) + which;
           const std::size_t line = c.staggered ? number % (page / sys::cache_line) : 0;

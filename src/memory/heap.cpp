@@ -1,6 +1,7 @@
 #include "memory/heap.hpp"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -41,6 +42,9 @@ using detail::HeapState;
 // Blocks of this size go back to the system as soon as they are freed, as they do with libc.
 constexpr std::size_t large_block = std::size_t{32} << 20;
 constexpr std::int64_t decay_interval_ns = 250'000'000;
+
+// Blocks from here on get huge pages. Smaller ones would hold more memory than they use. Set before the heap is active.
+std::size_t huge_from = SIZE_MAX;
 
 // An allocation that succeeds, or falls back to libc, leaves errno alone.
 struct KeepErrno {
@@ -85,6 +89,22 @@ bool drop_pages(std::byte* base, std::size_t bytes) {
   return sys::drop_shared_pages(base, bytes);
 }
 
+bool wants_huge_pages() {
+  using Pages = HeapSettings::Pages;
+  return settings().pages == Pages::huge || (settings().pages == Pages::automatic && sys::shares_huge_pages());
+}
+
+// Only this process advises: where a peer is the first to write to a block, its pages are small ones.
+void advise_block(void* address, std::size_t bytes, bool huge) {
+  if (bytes >= huge_from) sys::advise_pages(static_cast<std::byte*>(address), bytes, huge);
+}
+
+void* take_block(std::size_t bytes, std::size_t alignment, bool zero) {
+  void* block = arena_allocate(bytes, alignment, zero);
+  if (block != nullptr && bytes >= huge_from) advise_block(block, arena_usable(block), true);
+  return block;
+}
+
 // Returns none, or why there is no heap.
 Reason make_heap(HeapSegment& segment) {
   if (sys::memory_checker() != nullptr) return Reason::memory_watched;
@@ -96,7 +116,10 @@ Reason make_heap(HeapSegment& segment) {
   segment.base = sys::map_heap(segment.descriptor, segment.bytes);
   if (segment.base == nullptr) return Reason::segment_not_mapped;
   if (!sys::identify(segment.descriptor, heap_state().identity)) return Reason::segment_without_status;
-  return arena_start({segment.base, segment.bytes, detail::open_heap_pages, drop_pages});
+  sys::advise_pages(segment.base, segment.bytes, false);
+  if (wants_huge_pages()) huge_from = 2 * sys::huge_page_bytes();  // one lies inside wherever the block begins
+  const std::size_t first = heap_state().first = sys::heap_skew(static_cast<std::size_t>(getpid()), segment.bytes);
+  return arena_start({segment.base, segment.bytes, first, detail::open_heap_pages, drop_pages});
 }
 
 void discard(HeapSegment& segment) {
@@ -169,6 +192,12 @@ std::string read_heap_bytes(const std::string& text, HeapSettings& settings) {
   return take_size(text, heap_least_bytes, settings.bytes);
 }
 
+std::string read_heap_pages(const std::string& text, HeapSettings& settings) {
+  if (text != "huge" && text != "small") return "expected huge or small";
+  settings.pages = text == "huge" ? HeapSettings::Pages::huge : HeapSettings::Pages::small;
+  return {};
+}
+
 HeapSettings read_heap_settings(std::string (*get)(const char*)) {
   HeapSettings settings;
   const auto read = [&](const char* name, auto read_value) {
@@ -177,6 +206,7 @@ HeapSettings read_heap_settings(std::string (*get)(const char*)) {
   read("QUADRILLE_HEAP", read_heap_mode);
   read("QUADRILLE_HEAP_FROM", read_heap_from);
   read("QUADRILLE_HEAP_BYTES", read_heap_bytes);
+  read("QUADRILLE_HEAP_PAGES", read_heap_pages);
   return settings;
 }
 
@@ -241,7 +271,7 @@ std::size_t heap_offset(const void* address) { return offset_of(address); }
 void* heap_allocate(std::size_t bytes, std::size_t alignment) {
   if (!heap_active()) return nullptr;
   const KeepErrno keep;
-  return arena_allocate(std::max<std::size_t>(bytes, 1), alignment, false);
+  return take_block(std::max<std::size_t>(bytes, 1), alignment, false);
 }
 
 void* heap_allocate_large(std::size_t bytes, std::size_t alignment, bool zero) {
@@ -252,15 +282,16 @@ void* heap_allocate_large(std::size_t bytes, std::size_t alignment, bool zero) {
     start();
     if (!heap_active()) return nullptr;
   }
-  return arena_allocate(bytes, alignment, zero);
+  return take_block(bytes, alignment, zero);
 }
 
 bool heap_free(void* address) {
   if (!heap_owns(address)) return false;
   const KeepErrno keep;
-  const bool large = arena_usable(address) >= large_block;
+  const std::size_t bytes = arena_usable(address);
+  advise_block(address, bytes, false);  // smaller blocks may follow there
   arena_free(address);
-  if (large) {
+  if (bytes >= large_block) {
     arena_trim();
   } else {
     decay_now_and_then();
@@ -270,7 +301,14 @@ bool heap_free(void* address) {
 
 void* heap_resize(void* address, std::size_t bytes) {
   const KeepErrno keep;
-  if (heap_active()) return heap_wants(bytes) ? arena_resize(address, bytes) : nullptr;
+  if (heap_active()) {
+    if (!heap_wants(bytes)) return nullptr;
+    advise_block(address, arena_usable(address), false);
+    void* block = arena_resize(address, bytes);
+    void* now = block != nullptr ? block : address;
+    advise_block(now, arena_usable(now), true);
+    return block;
+  }
   // After a fork: never take more, but let a block shrink where it is.
   if (bytes < heap_from_default || bytes > arena_usable(address)) return nullptr;
   arena_resize_in_place(address, bytes);
@@ -287,7 +325,9 @@ void heap_trim() {
 
 std::byte* heap_map_peer(int descriptor, std::size_t bytes) {
   std::byte* base = sys::map_peer(descriptor, bytes);
-  if (base != nullptr) detail::note_peer(base, bytes);
+  if (base == nullptr) return nullptr;
+  if (settings().pages == HeapSettings::Pages::small) sys::advise_pages(base, bytes, false);
+  detail::note_peer(base, bytes);
   return base;
 }
 

@@ -10,6 +10,7 @@
 //   QUADRILLE_HEAP=early     starts with the first large allocation
 //   QUADRILLE_HEAP=off       never
 //   QUADRILLE_HEAP_FROM      smallest allocation that comes from the heap, as 16384 or 16K bytes (16K)
+//   QUADRILLE_HEAP_PAGES     huge: advise huge pages for large blocks; small: none (huge where the system has them)
 //   QUADRILLE_HEAP_BYTES     size of the segment, as 1048576, 64M or 1G bytes (64G, at most the physical memory)
 //
 // All functions may be called from any thread, and before MPI_Init.
@@ -37,6 +38,7 @@ struct HeapSettings {
   enum class Mode { off, on, early } mode = Mode::on;
   std::size_t from = heap_from_default;
   std::size_t bytes = 0;  // 0: what suits the machine
+  enum class Pages { automatic, huge, small } pages = Pages::automatic;
 };
 // Reads the variables above; `get` returns a variable's value or "". A malformed value is ignored here: the first
 // malloc is too early for a message. The table of settings (team/settings.cpp) reports it.
@@ -45,6 +47,7 @@ HeapSettings read_heap_settings(std::string (*get)(const char*));
 std::string read_heap_mode(const std::string& text, HeapSettings& settings);
 std::string read_heap_from(const std::string& text, HeapSettings& settings);
 std::string read_heap_bytes(const std::string& text, HeapSettings& settings);
+std::string read_heap_pages(const std::string& text, HeapSettings& settings);
 
 struct HeapSegment {
   int descriptor = -1;  // -1: no segment that others could map

@@ -108,6 +108,7 @@ bool find_control(const char* name, unsigned arena, std::size_t (&mib)[3]) {
 
 Reason arena_start(const ArenaPages& pages) {
   range = pages;
+  reach.store(pages.first, std::memory_order_relaxed);
   ArenaConfig config{&hooks, false};
   unsigned arena = 0;
   std::size_t bytes = sizeof arena;

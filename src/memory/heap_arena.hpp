@@ -13,6 +13,7 @@ namespace quadrille::memory {
 struct ArenaPages {
   std::byte* base = nullptr;
   std::size_t bytes = 0;
+  std::size_t first = 0;  // where the arena begins
   // Makes pages usable; false: no memory.
   bool (*open)(std::byte* base, std::size_t bytes) = nullptr;
   // Gives pages back, to read as zeros; false: they stay as they are.
@@ -22,7 +23,7 @@ struct ArenaPages {
 // Makes the arena. At most once in a process. Returns none, or why there is no arena.
 Reason arena_start(const ArenaPages& pages);
 
-// Bytes from the start of the range that were ever handed to the arena.
+// Where the memory ends that was ever handed to the arena, from the start of the range.
 std::size_t arena_reach();
 
 // `alignment` is a power of two. Null if the range is full.

@@ -104,7 +104,8 @@ std::byte* copy_mapped(std::size_t bytes) {
   std::byte* copy = sys::map_private(bytes);
   if (copy == nullptr) return nullptr;
   for_each_own_part(bytes, [&](std::size_t begin, std::size_t end) {
-    std::memcpy(copy + begin, heap_state().segment.base + begin, end - begin);
+    begin = std::max(begin, heap_state().first);
+    if (begin < end) std::memcpy(copy + begin, heap_state().segment.base + begin, end - begin);
   });
   return copy;
 }

@@ -66,7 +66,8 @@ bool lock_one(void* context, const sys::Mapping& mapping) {
 
 std::size_t heap_idle_addresses() {
   std::size_t idle = 0;
-  if (heap_active()) idle += detail::heap_state().segment.bytes - arena_reach();
+  const detail::HeapState& state = detail::heap_state();
+  if (heap_active()) idle += state.segment.bytes - (arena_reach() - state.first);
   const std::lock_guard lock(peers().mutex);
   for (const Peer& p : peers().list) idle += p.end - p.begin;
   return idle;

@@ -27,6 +27,7 @@ struct HeapState {
   enum Stage : int { idle, starting, active, failed, forked };
   std::atomic<int> stage{idle};
   HeapSegment segment;
+  std::size_t first = 0;  // where its memory begins; what lies before is never opened
   sys::FileIdentity identity;
   ForeignRanges foreign;
   std::atomic<Reason> why_not{Reason::none};  // why it failed

@@ -8,15 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 
 #include "sys/sys.hpp"
 
 namespace quadrille::sys {
 namespace {
-
-// Heaps are mapped one below the other. At a distance of a power of two, the blocks of all peers at the same offset
-// would fall into the same set of a cache, and of the table of translations.
-constexpr std::size_t heap_gap_pages = 257;
 
 // A number for a descriptor of ours, far from those of the program, which counts from 3; and one that the table of
 // this process has room for. A table that several threads share grows only after all processors have passed through
@@ -37,14 +35,14 @@ std::byte* raw_mmap(void* address, std::size_t bytes, int protection, int flags,
   return result == -1 ? nullptr : reinterpret_cast<std::byte*>(result);
 }
 
-// The setting of the kernel that accounts all memory when it is reserved; 0 if it cannot be read.
-int overcommit_mode() {
-  int mode = 0;
-  if (std::FILE* file = std::fopen("/proc/sys/vm/overcommit_memory", "re")) {
-    if (std::fscanf(file, "%d", &mode) != 1) mode = 0;
+// The first line of a file of the kernel; empty if it cannot be read.
+std::string line_in(const char* path) {
+  char line[128] = {};
+  if (std::FILE* file = std::fopen(path, "re")) {
+    if (std::fgets(line, sizeof line, file) == nullptr) line[0] = 0;
     std::fclose(file);
   }
-  return mode;
+  return line;
 }
 
 bool is_limited(int resource, std::size_t bytes) {
@@ -75,7 +73,8 @@ Reason heap_obstacle(std::size_t bytes) {
   // Growing a file past this limit raises a signal.
   if (is_limited(RLIMIT_FSIZE, bytes)) return Reason::file_size_limited;
   // Shared pages would be accounted when they are touched, and a shortage would be a bus error.
-  return overcommit_mode() == 2 ? Reason::no_overcommit : Reason::none;
+  const bool accounts_all = line_in("/proc/sys/vm/overcommit_memory").starts_with('2');
+  return accounts_all ? Reason::no_overcommit : Reason::none;
 }
 
 std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
@@ -118,11 +117,43 @@ std::size_t resident_bytes(int descriptor) {
   return static_cast<std::size_t>(status.st_blocks) * 512;  // the unit of st_blocks
 }
 
+std::size_t huge_page_bytes() {
+  static const std::size_t read =
+      std::strtoull(line_in("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").c_str(), nullptr, 10);
+  return read > 0 ? read : std::size_t{2} << 20;
+}
+
+bool shares_huge_pages() {
+  const std::string values = line_in("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  return !values.empty() && values.find("[never]") == values.npos && values.find("[deny]") == values.npos;
+}
+
+void advise_pages(std::byte* base, std::size_t bytes, bool huge) {
+  const std::uintptr_t size = huge_page_bytes(), address = reinterpret_cast<std::uintptr_t>(base);
+  const std::uintptr_t begin = (address + size - 1) / size * size, end = (address + bytes) / size * size;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+}
+
+std::size_t heap_skew(std::size_t number, std::size_t bytes) {
+  const std::size_t places = std::min<std::size_t>(512, bytes / page_size() / 1024 + 1);
+  return number * 257 % places * page_size();
+}
+
+// A huge page needs an address that is aligned as its offset in the file is. Heaps lie one below the other, at an odd
+// number of huge pages: at a distance of a power of two, huge pages of all peers would share a set of the table of
+// translations.
 std::byte* map_heap(int descriptor, std::size_t bytes) {
-  const std::size_t gap = heap_gap_pages * page_size();
-  std::byte* base = raw_mmap(nullptr, bytes + gap, PROT_NONE, MAP_SHARED | MAP_NORESERVE, descriptor);
-  if (base == nullptr) return nullptr;
-  unmap_raw(base + bytes, gap);
+  const std::size_t huge = huge_page_bytes(), space = bytes + 2 * huge;
+  std::byte* start = raw_mmap(nullptr, space, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  if (start == nullptr) return nullptr;
+  const std::size_t before = huge - reinterpret_cast<std::uintptr_t>(start) % huge;
+  std::byte* base = raw_mmap(start + before, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor);
+  if (base == nullptr) {
+    unmap_raw(start, space);
+    return nullptr;
+  }
+  unmap_raw(start, before);
+  unmap_raw(base + bytes, space - before - bytes);
   munlock(base, bytes);  // after mlockall(MCL_FUTURE) pages would otherwise come when access does
   madvise(base, bytes, MADV_DONTDUMP);
   return base;

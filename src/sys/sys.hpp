@@ -94,7 +94,19 @@ bool still_is(int descriptor, const FileIdentity& identity);
 // Bytes of memory that a segment holds; 0 if unknown.
 std::size_t resident_bytes(int descriptor);
 
-// Maps the segment with no access: neither core dumps nor locked memory may touch what is not in use.
+// Bytes of a huge page, also where there are none.
+std::size_t huge_page_bytes();
+// Whether the system gives shared memory huge pages where a process advises it to.
+bool shares_huge_pages();
+// Advises huge pages, or small ones, for all whole huge pages in a range. Without effect where there are none.
+void advise_pages(std::byte* base, std::size_t bytes, bool huge);
+// Where the memory of a heap of `bytes` begins. At the same offset in all heaps, the blocks of all peers would fall
+// into the same sets of a cache and of the table of translations. Heaps with consecutive numbers differ by an odd
+// number of pages.
+std::size_t heap_skew(std::size_t number, std::size_t bytes);
+
+// Maps the segment with no access: neither core dumps nor locked memory may touch what is not in use. The address is
+// that of a huge page.
 std::byte* map_heap(int descriptor, std::size_t bytes);
 // Makes pages of it accessible.
 bool open_pages(std::byte* base, std::size_t bytes);

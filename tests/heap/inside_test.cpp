@@ -1,8 +1,11 @@
 // The heap from inside: the interface that the transport will use. The interposed functions are part of
 // this program; each test runs in a process of its own.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -248,6 +251,95 @@ TEST(Heap, ClosedDescriptor) {
   free(block);
 }
 
+constexpr std::size_t MiB = std::size_t{1} << 20;
+
+// Small blocks must not inherit the advice of a large one: they would hold more memory than they use.
+TEST(HeapPages, OfLargeBlocksAloneAreAdvisedToBeHuge) {
+  setenv("QUADRILLE_HEAP_PAGES", "huge", 1);
+  if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0) GTEST_SKIP() << "this kernel has no huge pages";
+  ASSERT_TRUE(heap_start());
+  const std::size_t large = 4 * sys::huge_page_bytes();
+  auto* block = static_cast<std::byte*>(malloc(large));
+  void* small = malloc(64 * 1024);
+  EXPECT_EQ(test::advice_at(block + large / 2), "huge");
+  EXPECT_EQ(test::advice_at(small), "small");
+
+  block = static_cast<std::byte*>(realloc(block, 2 * large));
+  ASSERT_TRUE(heap_contains(block, 2 * large));
+  EXPECT_EQ(test::advice_at(block + large), "huge");
+  std::byte* shorter = static_cast<std::byte*>(realloc(block, large));
+  EXPECT_EQ(test::advice_at(shorter + large / 2), "huge");
+  EXPECT_NE(test::advice_at(shorter + large + large / 2), "huge");
+  std::byte* const freed = shorter + large / 2;
+  free(shorter);
+  EXPECT_EQ(test::advice_at(freed), "small");
+  free(small);
+}
+
+TEST(HeapPages, AreSmallIfAskedFor) {
+  setenv("QUADRILLE_HEAP_PAGES", "small", 1);
+  ASSERT_TRUE(heap_start());
+  auto* block = static_cast<std::byte*>(malloc(8 * MiB));
+  fill(block, 8 * MiB, 1);
+  const HeapSegment segment = heap_segment();
+  std::byte* peer = heap_map_peer(segment.descriptor, segment.bytes);
+  ASSERT_NE(peer, nullptr);
+  EXPECT_NE(test::advice_at(block + 4 * MiB), "huge");
+  EXPECT_EQ(test::advice_at(peer), test::advice_at(block + 4 * MiB));
+  EXPECT_EQ(test::huge_bytes(segment.base, segment.bytes), 0U);
+  heap_unmap_peer(peer, segment.bytes);
+  free(block);
+}
+
+TEST(HeapPages, OfALargeBlockAreHugeWhereTheSystemAllowsIt) {
+  const std::size_t large = 4 * sys::huge_page_bytes();
+  if (!sys::shares_huge_pages() || large > 64 * MiB) GTEST_SKIP() << "shmem_enabled allows no huge pages";
+  ASSERT_TRUE(heap_start());
+  void* blocks[64];
+  for (void*& block : blocks) fill(block = malloc(16 * 1024), 16 * 1024, 1);
+  const HeapSegment segment = heap_segment();
+  EXPECT_EQ(test::huge_bytes(segment.base, segment.bytes), 0U) << "small blocks would hold more memory than they use";
+  void* block = malloc(large);
+  fill(block, large, 1);
+  EXPECT_GT(test::huge_bytes(segment.base, segment.bytes), 0U);
+  free(block);
+  for (void* small : blocks) free(small);
+}
+
+// On a file system of this process alone, which allows huge pages whatever the system does for memory without a name.
+TEST(HeapPages, AreMappedHugeByOwnerAndPeers) {
+  constexpr const char* options = "size=64M,huge=advise";
+  const std::size_t huge = sys::huge_page_bytes(), all = 8 * huge;
+  if (all > 64 * MiB || unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      mount("none", "/dev/shm", "tmpfs", 0, options) != 0) {
+    GTEST_SKIP() << "the system lets this user mount nothing, or has no huge pages";
+  }
+  const int file = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  ASSERT_EQ(ftruncate(file, static_cast<off_t>(all)), 0);
+  std::byte* own = sys::map_heap(file, all);
+  std::byte* peer = sys::map_peer(file, all);
+  ASSERT_TRUE(own != nullptr && peer != nullptr && sys::open_pages(own, all));
+  sys::advise_pages(own, all, false);
+  // Two whole huge pages lie in a block of three that begins between two.
+  std::byte* block = own + huge / 2;
+  sys::advise_pages(block, 3 * huge, true);
+  std::memset(block, 1, 3 * huge);
+  EXPECT_GT(test::huge_bytes(own, all), 0U);
+  EXPECT_EQ(peer[huge], std::byte{1});
+  EXPECT_EQ(peer[2 * huge], std::byte{1});
+  EXPECT_EQ(test::huge_bytes(peer, all), test::huge_bytes(own, all));
+  own[5 * huge] = std::byte{1};
+  EXPECT_EQ(sys::resident_bytes(file), 3 * huge + sys::page_size());
+
+  sys::advise_pages(block, 3 * huge, false);
+  EXPECT_TRUE(sys::drop_shared_pages(block, 3 * huge));
+  block[huge] = std::byte{1};
+  EXPECT_EQ(sys::resident_bytes(file), 2 * sys::page_size());
+  sys::unmap_raw(own, all);
+  sys::unmap_raw(peer, all);
+  sys::close_descriptor(file);
+}
+
 std::map<std::string, std::string> variables;
 HeapSettings read(std::map<std::string, std::string> values) {
   variables = std::move(values);
@@ -261,6 +353,9 @@ TEST(HeapSettings, AreRead) {
   EXPECT_EQ(read({{"QUADRILLE_HEAP", "early"}}).mode, HeapSettings::Mode::early);
   EXPECT_EQ(read({{"QUADRILLE_HEAP_FROM", "4096"}}).from, 4096U);
   EXPECT_EQ(read({{"QUADRILLE_HEAP_BYTES", "1048576"}}).bytes, 1048576U);
+  EXPECT_EQ(read({}).pages, HeapSettings::Pages::automatic);
+  EXPECT_EQ(read({{"QUADRILLE_HEAP_PAGES", "huge"}}).pages, HeapSettings::Pages::huge);
+  EXPECT_EQ(read({{"QUADRILLE_HEAP_PAGES", "small"}}).pages, HeapSettings::Pages::small);
 }
 
 TEST(HeapSettings, SizesMayHaveUnits) {
@@ -289,6 +384,7 @@ TEST(HeapSettings, MalformedValuesAreSaidToBeSoAndIgnored) {
     EXPECT_NE(read_heap_mode(value, settings), "") << value;
     EXPECT_NE(read_heap_from(value, settings), "") << value;
     EXPECT_NE(read_heap_bytes(value, settings), "") << value;
+    EXPECT_NE(read_heap_pages(value, settings), "") << value;
     EXPECT_EQ(settings.mode, HeapSettings::Mode::on);
     EXPECT_EQ(settings.from, heap_from_default);
     EXPECT_EQ(settings.bytes, 0U);

@@ -32,6 +32,24 @@ std::string find_mapping(const void* address, const char* name) {
   return found;
 }
 
+// Runs `use(begin, end, line)` for each line that tells of the mapping [begin, end).
+template <class Use>
+void for_each_line_of_smaps(Use use) {
+  std::FILE* smaps = std::fopen("/proc/self/smaps", "re");
+  char line[512];
+  std::uintptr_t begin = 0, end = 0;
+  while (smaps != nullptr && std::fgets(line, sizeof line, smaps) != nullptr) {
+    std::uintptr_t from = 0, to = 0;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to) == 2) {
+      begin = from;
+      end = to;
+    } else {
+      use(begin, end, line);
+    }
+  }
+  if (smaps != nullptr) std::fclose(smaps);
+}
+
 // Of a line such as "VmLck:      64 kB".
 std::size_t status_bytes(const char* name) {
   std::size_t kilobytes = 0;
@@ -77,6 +95,27 @@ std::size_t heap_resident_bytes() {
     }
   }
   return 0;
+}
+
+std::size_t huge_bytes(const void* begin, std::size_t bytes) {
+  std::size_t sum = 0;
+  for_each_line_of_smaps([&](std::uintptr_t from, std::uintptr_t to, const char* line) {
+    const auto first = reinterpret_cast<std::uintptr_t>(begin);
+    std::size_t kilobytes = 0;
+    const bool inside = first <= from && to <= first + bytes;
+    if (inside && std::sscanf(line, "ShmemPmdMapped: %zu", &kilobytes) == 1) sum += kilobytes * 1024;
+  });
+  return sum;
+}
+
+std::string advice_at(const void* address) {
+  std::string advice;
+  for_each_line_of_smaps([&](std::uintptr_t from, std::uintptr_t to, const char* line) {
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    if (wanted < from || wanted >= to || std::strncmp(line, "VmFlags:", 8) != 0) return;
+    advice = std::strstr(line, " hg") != nullptr ? "huge" : std::strstr(line, " nh") != nullptr ? "small" : "";
+  });
+  return advice;
 }
 
 std::size_t address_space() { return status_bytes("VmSize:"); }

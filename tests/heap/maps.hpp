@@ -24,6 +24,11 @@ bool expects_heap();
 // Bytes of memory that the heap's segment holds, from the open descriptors of this process.
 std::size_t heap_resident_bytes();
 
+// How many of these bytes are mapped as huge pages, by the mappings that lie inside.
+std::size_t huge_bytes(const void* begin, std::size_t bytes);
+// What the kernel was advised for the page at an address: "huge", "small" or "".
+std::string advice_at(const void* address);
+
 // Bytes of addresses that this process has taken, and of memory that is locked (/proc/self/status).
 std::size_t address_space();
 std::size_t locked_bytes();

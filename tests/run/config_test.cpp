@@ -78,6 +78,7 @@ const std::map<std::string, Values> values = {
     {"QUADRILLE_HEAP", {{"off", "early"}, {"maybe"}}},
     {"QUADRILLE_HEAP_FROM", {{"4096", "64K"}, {"0", "16KB"}}},
     {"QUADRILLE_HEAP_BYTES", {{"1048576", "1G"}, {"63K", "1T"}}},
+    {"QUADRILLE_HEAP_PAGES", {{"huge", "small"}, {"on", "2M"}}},
     {"QUADRILLE_TOPOLOGY", {{"package:2 core:2 pu:1"}, {"a village"}}},
     {"QUADRILLE_STREAM", {{"on", "4096"}, {"maybe", "12kB", "-1"}}},
     {"QUADRILLE_SETUP_AFTER", {{"9"}, {"many"}}},
@@ -150,10 +151,11 @@ TEST(Config, RanksMayDifferInTheseAlone) {
   for (const Setting& setting : settings()) {
     if (setting.agreed == may_differ) free.insert(setting.name);
   }
-  EXPECT_EQ(free, (std::set<std::string>{"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES",
-                                         "QUADRILLE_TUNING", "QUADRILLE_STREAM", "QUADRILLE_MPI_WAITS",
-                                         "QUADRILLE_PROGRESS", "QUADRILLE_DEVICE_KERNELS", "QUADRILLE_EXPLAIN",
-                                         "QUADRILLE_RECORD", "QUADRILLE_LIBMPI", "QUADRILLE_LIB_DIR"}));
+  EXPECT_EQ(free,
+            (std::set<std::string>{"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES",
+                                   "QUADRILLE_HEAP_PAGES", "QUADRILLE_TUNING", "QUADRILLE_STREAM",
+                                   "QUADRILLE_MPI_WAITS", "QUADRILLE_PROGRESS", "QUADRILLE_DEVICE_KERNELS",
+                                   "QUADRILLE_EXPLAIN", "QUADRILLE_RECORD", "QUADRILLE_LIBMPI", "QUADRILLE_LIB_DIR"}));
 }
 
 TEST(Reasons, HaveCodesAndWords) {

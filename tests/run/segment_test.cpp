@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "sys/descriptors.hpp"
@@ -238,8 +239,8 @@ TEST(Segment, ThatIsSmallerThanWasSaidIsNotMapped) {
   for (const int d : {segment, pipe_ends[0], pipe_ends[1]}) close_descriptor(d);
 }
 
-TEST(Segment, HeapsLieAnOddNumberOfPagesApart) {
-  const std::size_t page = page_size(), bytes = std::size_t{1} << 30;
+TEST(Segment, HeapsLieAnOddNumberOfHugePagesApart) {
+  const std::size_t page = huge_page_bytes(), bytes = std::max(page, std::size_t{1} << 30);
   const int heap = create_heap_file(bytes);
   ASSERT_GE(heap, 0);
   std::vector<std::byte*> bases;
@@ -250,8 +251,26 @@ TEST(Segment, HeapsLieAnOddNumberOfPagesApart) {
   for (std::size_t p = 1; p < bases.size(); ++p)
     odd += (bases[p] - bases[p - 1]) / static_cast<std::ptrdiff_t>(page) % 2;
   EXPECT_GE(odd, 4) << "the system chooses; other mappings may lie between some";
-  for (std::byte* base : bases) unmap_raw(base, bytes);
+  for (std::byte* base : bases) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(base) % page, 0U) << "or no page of it can be a huge one";
+    unmap_raw(base, bytes);
+  }
   close_descriptor(heap);
+}
+
+TEST(Segment, HeapsOfNeighboursBeginAnOddNumberOfPagesApart) {
+  const std::size_t page = page_size();
+  std::set<std::size_t> skews;
+  for (std::size_t number = 1000; number < 1512; ++number) {
+    const std::size_t skew = heap_skew(number, std::size_t{64} << 30),
+                      next = heap_skew(number + 1, std::size_t{64} << 30);
+    EXPECT_EQ(skew % page, 0U);
+    EXPECT_EQ((skew + next) / page % 2, 1U) << number;
+    EXPECT_LE(heap_skew(number, 4096 * page), 4 * page) << "small heaps have no room for more";
+    EXPECT_EQ(heap_skew(number, 16 * page), 0U);
+    skews.insert(skew);
+  }
+  EXPECT_EQ(skews.size(), 512U);
 }
 
 // Neither does a process take anything from a listener of another user, nor does a listener give him anything.

@@ -195,8 +195,8 @@ Reach left_out(const char* name) { return {name, false, "QUADRILLE_REACH leaves 
 
 ordered_json settings() {
   ordered_json json;
-  for (const char* name : {"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES", "QUADRILLE_REACH",
-                           "QUADRILLE_INBOX", "QUADRILLE_TOPOLOGY"}) {
+  for (const char* name : {"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES", "QUADRILLE_HEAP_PAGES",
+                           "QUADRILLE_REACH", "QUADRILLE_INBOX", "QUADRILLE_TOPOLOGY"}) {
     const std::string value = sys::environment(name);
     json[name] = value.empty() ? ordered_json(nullptr) : ordered_json(value);
   }
