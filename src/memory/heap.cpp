@@ -1,7 +1,6 @@
 #include "memory/heap.hpp"
 
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -118,7 +117,7 @@ Reason make_heap(HeapSegment& segment) {
   if (!sys::identify(segment.descriptor, heap_state().identity)) return Reason::segment_without_status;
   sys::advise_pages(segment.base, segment.bytes, false);
   if (wants_huge_pages()) huge_from = 2 * sys::huge_page_bytes();  // one lies inside wherever the block begins
-  const std::size_t first = heap_state().first = sys::heap_skew(static_cast<std::size_t>(getpid()), segment.bytes);
+  const std::size_t first = heap_state().first = sys::heap_skew(sys::process_number(), segment.bytes);
   return arena_start({segment.base, segment.bytes, first, detail::open_heap_pages, drop_pages});
 }
 

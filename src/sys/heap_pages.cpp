@@ -134,6 +134,8 @@ void advise_pages(std::byte* base, std::size_t bytes, bool huge) {
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
+std::size_t process_number() { return static_cast<std::size_t>(getpid()); }
+
 std::size_t heap_skew(std::size_t number, std::size_t bytes) {
   const std::size_t places = std::min<std::size_t>(512, bytes / page_size() / 1024 + 1);
   return number * 257 % places * page_size();

@@ -104,6 +104,8 @@ void advise_pages(std::byte* base, std::size_t bytes, bool huge);
 // into the same sets of a cache and of the table of translations. Heaps with consecutive numbers differ by an odd
 // number of pages.
 std::size_t heap_skew(std::size_t number, std::size_t bytes);
+// Processes that start one after the other mostly have consecutive numbers.
+std::size_t process_number();
 
 // Maps the segment with no access: neither core dumps nor locked memory may touch what is not in use. The address is
 // that of a huge page.
