@@ -96,7 +96,6 @@ void take_turn(State& request) {
   if (!request.is_complete()) return;  // it goes on with this one when those before are done
   turn.now = turn.last;
   request.error = MPI_SUCCESS;
-  request.in_stream = true;
   request.begin_turn();
   if (request.queue != nullptr) request.queue->push_back(&request);
   under_way.add(request);

@@ -39,12 +39,12 @@ int refuse(Making& m, int error, Reason why) { return m.is_ours() ? error : make
 // Both, of a call that the MPI does not refuse: nothing if the call goes on, else what became of it.
 std::optional<int> refuse_dense(Making& m) {
   Team& team = m.team;
-  if (!team.eligible && !m.is_ours()) return make_native(m, {team.why_not});
-  if (team.eligible && !team.ready && !m.must_serve()) {
+  if (!team.eligible() && !m.is_ours()) return make_native(m, {team.why_not});
+  if (team.eligible() && !team.ready() && !m.must_serve()) {
     if (const int error = team::setup(team); error != MPI_SUCCESS) return refuse(m, error, team.why_not);
   }
   m.take_tag();
-  if (!team.eligible) mpi().Comm_size(team.user, &team.group.ranks);
+  if (!team.eligible()) mpi().Comm_size(team.user, &team.group.ranks);
   return {};
 }
 
@@ -72,7 +72,7 @@ int report_mistake(Making& m) {
 }
 
 // What a thread goes on with for a stream calls no driver, so it is the host's.
-bool may_choose_for_devices(const Making& m) { return m.team.ready && !m.enqueued && !m.must_serve(); }
+bool may_choose_for_devices(const Making& m) { return m.team.ready() && !m.enqueued && !m.must_serve(); }
 
 Asks asks_of(const Making& m) {
   if (m.never_waits()) return Asks::never;
@@ -81,7 +81,7 @@ Asks asks_of(const Making& m) {
 
 int make_by_engine(Making& m) {
   Team& team = m.team;
-  if (!team.eligible && !is_neighbor(m.call.collective)) return make_unselected(m, team.why_not);
+  if (!team.eligible() && !is_neighbor(m.call.collective)) return make_unselected(m, team.why_not);
   const std::size_t bytes = global_bytes(m.call, team);
   if (moves_nothing(m.call, bytes)) return MPI_SUCCESS;
   if (m.must_serve() && team.taken.first_tag >= 0) return make_apart(m);

@@ -135,7 +135,7 @@ choose::Choice messages_of(const Making& m, const choose::Choice* asked) {
 template <class Ask>
 int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const choose::Choice* asked = nullptr) {
   m.bring_to_host();
-  const bool in_node = m.team.eligible && m.team.nodes.nodes == 1 && m.team.group.reach().rings;
+  const bool in_node = m.team.eligible() && m.team.nodes.nodes == 1 && m.team.group.reach().rings;
   if (in_node && by_inbox(m, bytes)) {
     m.explain("inbox", why);
     return MPI_SUCCESS;
@@ -236,7 +236,7 @@ int make_native(Making& m, const Why& why) {
   if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
   // All ranks call the MPI's own function in one order, so it is called at once, and the data are there before.
   if (m.made.on_host != nullptr && !m.persistent) m.made.fetch();
-  pass(m.team, m.has_mistake ? Reason::argument : m.team.eligible ? why_chosen(m.team) : m.team.why_not);
+  pass(m.team, m.has_mistake ? Reason::argument : m.team.eligible() ? why_chosen(m.team) : m.team.why_not);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   carry_by<run::NativeOp>(m, [&](auto&) { return run::NativeRun(m.call, blocks.send, blocks.recv, m.team.user); });
   return MPI_SUCCESS;

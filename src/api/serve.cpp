@@ -50,7 +50,7 @@ bool side_is_sound(const Side& side, Form form, int blocks) {
 
 // Is it time for this communicator, and can it be made ready?
 bool make_ready(team::Team& team, Door door, CountedAhead& ahead) {
-  if (team.ready) return true;
+  if (team.ready()) return true;
   ahead.early = comes_early(team, door);
   return !ahead.early && team::setup(team) == MPI_SUCCESS;
 }
@@ -86,7 +86,7 @@ BlockNumbers blocks_of(const Call& call, team::Team& team) {
     return neighbors != nullptr ? BlockNumbers{neighbors->send_blocks, neighbors->recv_blocks} : BlockNumbers{};
   }
   int ranks = team.group.ranks;
-  if (!team.eligible) {
+  if (!team.eligible()) {
     is_inter(team.user) ? mpi().Comm_remote_size(team.user, &ranks) : mpi().Comm_size(team.user, &ranks);
   }
   return {is_allgather(call.collective) ? 1 : ranks, ranks};
@@ -120,7 +120,7 @@ std::size_t global_bytes(const Call& call, team::Team& team) {
 int load_of(const Call& call, team::Team& team) {
   const bool differs =
       is_sized(call.collective) && is_dense(call.collective) && has_arrays(row_of(call.collective).recv);
-  if (!differs || team.nodes.nodes == 1 || !team.agreed().tries_between) return 0;
+  if (!differs || team.nodes.nodes == 1 || team.agreed().may_try == team::MayTry::nothing) return 0;
   std::size_t all = 0;
   for (int b = 0; b < team.group.ranks; ++b) all += static_cast<std::size_t>(call.recv.count_of(b));
   return choose::size_class_of(all * type_info(call.recv.type).size);
@@ -182,7 +182,7 @@ int call_noted_handler(int error) {
 
 bool comes_early(const team::Team& team, Door door) {
   const team::Config& settings = team::config();
-  if (team.ready || door == Door::explicit_api || settings.any_forced) return false;
+  if (team.ready() || door == Door::explicit_api || settings.any_forced) return false;
   return team.calls < settings.setup_after;
 }
 
@@ -203,7 +203,7 @@ bool pass(team::Team& team, Reason why) {
 }
 
 Reason why_chosen(const team::Team& team) {
-  return team.ready && team.nodes.nodes == 1 ? Reason::mpi_inside_a_node : Reason::mpi_between_nodes;
+  return team.ready() && team.nodes.nodes == 1 ? Reason::mpi_inside_a_node : Reason::mpi_between_nodes;
 }
 
 bool is_inter(MPI_Comm comm) {
@@ -220,7 +220,7 @@ namespace {
 
 // False if a dense call goes to the MPI whatever would be selected.
 bool admit_dense(const Call& call, team::Team& team, Door door, CountedAhead& ahead) {
-  if (!team.eligible) {
+  if (!team.eligible()) {
     if (team::explains_now(team, team::DeviceWay::none)) explain_passed(team, call, {team.why_not});
     cache_forwarded(call, team, team.why_not, true);
     return pass(team, team.why_not);
@@ -229,7 +229,7 @@ bool admit_dense(const Call& call, team::Team& team, Door door, CountedAhead& ah
     if (team.agreed().points_are_guessed) calibrate(team);
     return true;
   }
-  const Reason why = team.eligible ? Reason::early : team.why_not;
+  const Reason why = team.eligible() ? Reason::early : team.why_not;
   explain_passed(team, call, {why});
   return pass(team, why);
 }
@@ -343,10 +343,10 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
 // What the MPI refuses it is to report. No rank waits in such a call.
 bool pass_refused(const Call& call, team::Team& team, Door door, CountedAhead& ahead) {
   // An MPI that takes it after all is one that the other ranks are in, too.
-  ahead.early = team.eligible && !team.taken.in_flight() && comes_early(team, door);
+  ahead.early = team.eligible() && !team.taken.in_flight() && comes_early(team, door);
   const Reason why = is_neighbor(call.collective) ? why_no_neighbors(team) : Reason::none;
   explain_passed(team, call, {why == Reason::none ? Reason::argument : why});
-  return pass(team, why == Reason::none || team.eligible ? Reason::argument : team.why_not);
+  return pass(team, why == Reason::none || team.eligible() ? Reason::argument : team.why_not);
 }
 
 // By a team that is there. False if the call is forwarded.
@@ -355,7 +355,7 @@ bool serve_by(team::Team& team, const Call& call, Door door, int& error, Attempt
     error = raise(call.comm, MPI_ERR_OTHER);
     return true;
   }
-  const bool may_serve = team.eligible || is_neighbor(call.collective);
+  const bool may_serve = team.eligible() || is_neighbor(call.collective);
   if (may_serve && is_refused(call, team)) return pass_refused(call, team, door, attempt.ahead);
   team::await_told(team);
   if (keeps_the_mpi(call, team, attempt.ahead)) return pass(team, why_chosen(team));

@@ -38,8 +38,8 @@ int learn(Team& team) {
 
 // The drop-in door leaves a communicator as it is unless something is to be won by this call.
 bool is_worth_it(Team& team, const Call& call, Door door) {
-  if (door == Door::explicit_api || team.ready) return true;
-  if (!team.eligible) return false;
+  if (door == Door::explicit_api || team.ready()) return true;
+  if (!team.eligible()) return false;
   if (team::config().any_forced) return true;
   if (learn(team) != MPI_SUCCESS) return false;
   if (team.neighbors->checks_sizes()) return true;  // before anything is chosen by sizes that may be wrong
@@ -56,7 +56,7 @@ Reason why_no_neighbors(Team& team) {
 }
 
 int prepare_neighbors(Team& team) {
-  if (team.eligible && !team.ready) {
+  if (team.eligible() && !team.ready()) {
     if (const int error = team::setup(team); error != MPI_SUCCESS) return error;
     team::forget_selections(team);  // made when less was known
   }
@@ -79,18 +79,18 @@ std::size_t neighbor_bytes(const Call& call, const Neighbors& n) {
 
 bool admit_neighbors(const Call& call, Team& team, Door door, CountedAhead& ahead) {
   // Before anything that takes time: programs make such communicators for one call.
-  ahead.early = team.eligible && team::has_topology(team) && comes_early(team, door);
+  ahead.early = team.eligible() && team::has_topology(team) && comes_early(team, door);
   if (ahead.early) {
     explain_passed(team, call, {Reason::early});
     return pass(team, Reason::early);
   }
   if (const Reason why = why_no_neighbors(team); why != Reason::none) {
     explain_passed(team, call, {why});
-    return pass(team, team.eligible ? Reason::argument : team.why_not);
+    return pass(team, team.eligible() ? Reason::argument : team.why_not);
   }
   if (!is_worth_it(team, call, door)) {
-    explain_passed(team, call, {team.eligible ? Reason::no_gain_by_combining : team.why_not});
-    return pass(team, team.eligible ? why_chosen(team) : team.why_not);
+    explain_passed(team, call, {team.eligible() ? Reason::no_gain_by_combining : team.why_not});
+    return pass(team, team.eligible() ? why_chosen(team) : team.why_not);
   }
   if (prepare_neighbors(team) == MPI_SUCCESS) return true;
   explain_passed(team, call, {Reason::no_communicator});  // on all ranks

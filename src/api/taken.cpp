@@ -184,12 +184,12 @@ int make_and_start(State* made, MPI_Request* request) {
 // A persistent call may wait for the other ranks.
 bool may_take(Team& team, bool persistent) {
   if (persistent) team::await_told(team);
-  if (persistent && team.eligible) get_ready_to_take(team);
+  if (persistent && team.eligible()) get_ready_to_take(team);
   return team.taken.ready();
 }
 
 void want_to_be_ready(Team& team) {
-  if (!team.eligible || team.taken.now() != Stage::none) return;
+  if (!team.eligible() || team.taken.now() != Stage::none) return;
   team.taken.stage = Stage::wanted;
   if (team::may_be_told(team)) return begin_to_tell(team);
   some_wanted.store(true, std::memory_order_relaxed);
@@ -198,7 +198,7 @@ void want_to_be_ready(Team& team) {
 
 // Of a communicator that is not ready for such calls.
 Reason why_not_ready(const Team& team, bool persistent) {
-  if (!team.eligible) return team.why_not;
+  if (!team.eligible()) return team.why_not;
   if (team.taken.in_flight()) return Reason::not_prepared;
   const bool was_asked = team.taken.now() >= Stage::unavailable;
   if (was_asked && !progress_is_sure()) return Reason::lacks_progress;
@@ -207,7 +207,7 @@ Reason why_not_ready(const Team& team, bool persistent) {
 
 void explain_not_taken(Team& team, const run::Call& call, bool persistent) {
   if (!team.counted.explains) return;
-  const bool in_flight = team.eligible && team.taken.in_flight();
+  const bool in_flight = team.eligible() && team.taken.in_flight();
   const Reason why = in_flight ? Reason::broadcast_in_flight : why_not_ready(team, persistent);
   team::explain(team, call.collective, 0, "mpi",
                 {.reason = persistent ? Reason::persistent : Reason::nonblocking, .then = {{why}}});
@@ -243,7 +243,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   ahead.team = team;
   // This rank alone may have made the team: after a refused call, to bring data of a device to the host, or to explain.
   const bool may_be_alone = !persistent && !team::every_rank_explains();
-  if (team != nullptr && team->eligible && may_be_alone && comes_early(*team, Door::drop_in)) ahead.early = true;
+  if (team != nullptr && team->eligible() && may_be_alone && comes_early(*team, Door::drop_in)) ahead.early = true;
   ahead.why = ahead.early ? Reason::early : Reason::argument;
   if (team == nullptr || ahead.early) return false;
   const Serving guard;
@@ -254,9 +254,9 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   prepare_progress();
   prepare_end();
   delete_ended();
-  const bool may_want = team->eligible && team->taken.now() == Stage::none;
+  const bool may_want = team->eligible() && team->taken.now() == Stage::none;
   ahead.wants = !persistent && !team->taken.ready() && (may_want || team->counted.explains);
-  const bool may_serve = team->eligible || is_neighbor(call.collective);
+  const bool may_serve = team->eligible() || is_neighbor(call.collective);
   if (may_serve && is_refused(call, *team)) return false;
   if (!persistent && team->taken.now() == Stage::awaiting) return start_put_off(*team, call, request, error);
   if (!may_take(*team, persistent)) {
@@ -276,7 +276,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
 
 // Prepares what calls on the communicator need that may not wait. False, on all ranks, if it is unavailable.
 bool make_ready_to_take(Team& team) {
-  if (!team.ready && team::setup(team) != MPI_SUCCESS) return false;
+  if (!team.ready() && team::setup(team) != MPI_SUCCESS) return false;
   if (!team::true_on_all(team, progress_is_sure())) return false;
   if (team::has_topology(team) && prepare_neighbors(team) != MPI_SUCCESS) return false;
   const bool in_node = team.nodes.nodes == 1 && team.group.reach().rings;
@@ -316,7 +316,7 @@ namespace {
 // What copy-to-cpu asks for, or what goes over to it, where that is forced.
 choose::HostBuffers forced_buffers(const run::Call& call) {
   const Team* const team = team::find_team(call.comm);
-  const choose::Forced& forced = team != nullptr && team->ready ? team->agreed().forced : team::config().forced;
+  const choose::Forced& forced = team != nullptr && team->ready() ? team->agreed().forced : team::config().forced;
   const choose::Choice& choice = forced.by_collective[static_cast<std::size_t>(call.collective)];
   const bool goes_over = choice.algorithm != nullptr && choice.algorithm->engine == choose::Engine::pipeline;
   return goes_over ? choose::HostBuffers::kept : choice.buffers;
@@ -380,7 +380,7 @@ void get_ready_to_take(Team& team) {
 
 void get_world_ready_to_take() {
   Team* const team = team::team_of(mpi().comm_world);
-  if (team == nullptr || !team->ready) return;
+  if (team == nullptr || !team->ready()) return;
   get_ready_to_take(*team);
   // For messages of communicators whose ranks may not wait to make one.
   if (team->taken.ready()) team::prepare_messages(*team);
