@@ -6,9 +6,10 @@
 #include <memory>
 #include <utility>
 
+#include "api/admission.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
-#include "api/serve_neighbors.hpp"
+#include "api/serve.hpp"
 #include "memory/device_waits.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/progress_hook.hpp"
@@ -33,9 +34,8 @@ void carry_out(const run::Call& call, Team& team, State& request, int error) {
   const memory::MustNotWait under_a_lock;
   if (error == MPI_SUCCESS) {
     const Serving guard;
-    Making m{call, false, team, request, Door::drop_in};
-    const int thrown = thrown_by([&] { error = find_carrier(m); });
-    if (thrown != MPI_SUCCESS) error = thrown;
+    Making m{call, {Door::drop_in, record::Form::nonblocking}, team, request};
+    error = find_carrier(m);
     if (m.passes_on) error = MPI_ERR_OTHER;  // nobody can any more
   }
   request.error = error;

@@ -200,10 +200,10 @@ void Making::bring_to_host() {
   if (driver == nullptr || made.on_host != nullptr || has_mistake) return;
   const choose::HostBuffers buffers = choice == nullptr ? choose::HostBuffers::as_suits : choice->buffers;
   auto on_host = std::make_unique<OnHost>(call, used_blocks(call, team), *driver, buffers,
-                                          enqueued ? OnHost::When::if_there : OnHost::When::now);
+                                          entry.is_enqueued() ? OnHost::When::if_there : OnHost::When::now);
   if (!on_host->is_needed()) return;
   made.on_host = std::move(on_host);
-  if (!enqueued) made.on_host->prepare_steps();
+  if (!entry.is_enqueued()) made.on_host->prepare_steps();
   call = made.on_host->call();
   call.device = nullptr;
 }
@@ -212,7 +212,7 @@ void Making::bring_to_host_or_stay() {
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr || made.on_host != nullptr) return;
   // What a thread goes on with for a stream calls no driver.
-  const bool may_stay = !enqueued && choice != nullptr && team::may_stay_on_device(team, *choice);
+  const bool may_stay = !entry.is_enqueued() && choice != nullptr && team::may_stay_on_device(team, *choice);
   if (!may_stay || !stays_on_device(call, used_blocks(call, team), *driver, made.staying_at.emplace())) {
     made.staying_at.reset();
     return bring_to_host();
@@ -230,7 +230,7 @@ void Making::take_tag() {
 
 int make_native(Making& m, const Why& why) {
   m.explain("mpi", [&] { return why; });
-  m.passes_on = m.is_drop_in();
+  m.passes_on = m.entry.is_drop_in();
   if (m.passes_on) return MPI_SUCCESS;  // as it is: request_names.cpp
   const bool is_its_own = m.choice == nullptr || m.choice->buffers == choose::HostBuffers::as_suits;
   if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
@@ -361,7 +361,7 @@ bool by_pull(Making& m, const choose::Choice& choice) {
 int make_pull(Making& m, team::CachedSelection& selected) {
   const choose::Selection& selection = selected.selection;
   // What a thread goes on with for a stream calls no driver.
-  if (m.enqueued || m.must_serve() || !by_pull(m, selection.choice)) return make_in_node(m, selected);
+  if (m.entry.is_enqueued() || m.must_serve() || !by_pull(m, selection.choice)) return make_in_node(m, selected);
   explain_selected(m, selection);
   return MPI_SUCCESS;
 }

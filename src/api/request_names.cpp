@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/doors.hpp"
+#include "api/making.hpp"
 #include "api/next_names.hpp"
 #include "api/serve.hpp"
 #include "api/taken.hpp"
@@ -31,18 +32,12 @@ void count(quadrille::team::Untaken::Counts& counts, quadrille::Reason why) {
   counts[quadrille::counted_as(why)].fetch_add(1, std::memory_order_relaxed);
 }
 
-// What carries out the last request that was taken over.
-const char* carrier_on(MPI_Comm comm) {
-  const quadrille::team::Team* const team = quadrille::team::find_team(comm);
-  return team != nullptr ? to_string(team->request_by) : "quadrille";
-}
-
 // Takes it over, or says no, and counts that. What then carries it out is written down.
 bool take_recorded(const quadrille::run::Call& call, bool persistent, MPI_Request* request, int& error,
                    api::CountedAhead& ahead) {
   const bool taken = api::take(call, persistent, request, error, ahead);
   if (!taken) count(persistent ? untaken.persistent : untaken.nonblocking, ahead.why);
-  if (taken && record::on) record::by(carrier_on(call.comm));
+  if (taken && record::on) record::by(api::carrier_on(call.comm));
   return taken;
 }
 
@@ -134,7 +129,7 @@ template <class Native, class... Arguments>
   recorded.begin(call, record::Form::persistent, site);
   bool taken = false;
   const int error = take_or_make(call, native, info, request, taken, arguments...);
-  if (error == MPI_SUCCESS) record::keep_made(*request, call, taken ? carrier_on(call.comm) : "mpi");
+  if (error == MPI_SUCCESS) record::keep_made(*request, call, taken ? api::carrier_on(call.comm) : "mpi");
   return error;
 }
 

@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "api/admission.hpp"
 #include "api/call_cache.hpp"
 #include "api/coming.hpp"
 #include "api/enqueue.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/requests.hpp"
-#include "api/serve_neighbors.hpp"
 #include "api/taken_table.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/generation.hpp"
@@ -21,6 +21,7 @@
 #include "team/apart.hpp"
 #include "team/ask.hpp"
 #include "team/config.hpp"
+#include "team/neighbors.hpp"
 #include "team/own_rings.hpp"
 
 namespace quadrille::api {
@@ -205,12 +206,13 @@ Reason why_not_ready(const Team& team, bool persistent) {
   return was_asked || persistent ? Reason::no_memory : Reason::not_prepared;
 }
 
+record::Form form_of(bool persistent) { return persistent ? record::Form::persistent : record::Form::nonblocking; }
+
 void explain_not_taken(Team& team, const run::Call& call, bool persistent) {
   if (!team.counted.explains) return;
   const bool in_flight = team.eligible() && team.taken.in_flight();
   const Reason why = in_flight ? Reason::broadcast_in_flight : why_not_ready(team, persistent);
-  team::explain(team, call.collective, 0, "mpi",
-                {.reason = persistent ? Reason::persistent : Reason::nonblocking, .then = {{why}}});
+  explain_request(team, call, form_of(persistent), "mpi", {why});
 }
 
 bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int& error) {
@@ -265,7 +267,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
     return false;
   }
   auto made = std::make_unique<State>();
-  Making m{call, persistent, *team, *made, Door::drop_in};
+  Making m{call, {Door::drop_in, form_of(persistent)}, *team, *made};
   error = find_carrier(m);
   ahead.why = m.has_mistake ? Reason::argument : why_chosen(*team);
   if (m.passes_on) return false;

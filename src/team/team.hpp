@@ -79,7 +79,7 @@ struct Agreed {
   int away_steps = plan::standard_away_steps;      // of plans
   MayTry may_try = MayTry::nothing;                // not while calls are rehearsed
   DeviceUse mpi_device = DeviceUse::none;          // what every rank's MPI takes pointers to a device's memory in
-  bool follows_devices = false;  // some ranks may have such memory, and there is a choice (api/device_choice.hpp)
+  bool follows_devices = false;  // some ranks may have such memory, and there is a choice (api/admission.hpp)
   // No table has the switch points: they are to be measured (api/calibrate.hpp).
   bool points_are_guessed = false;
 };
