@@ -86,7 +86,7 @@ void Coming::arrive(int error) {
   if (team_.taken.now() == Stage::awaiting && error == MPI_SUCCESS) {
     error = thrown_by([&] { team::learn_apart(team_, told); });
   }
-  if (error != MPI_SUCCESS) team_.lost = true;
+  if (error != MPI_SUCCESS) team::mark_lost(team_);
   carry_all(error);
   // A call of another thread, which is put off until now, comes after these.
   team_.taken.stage.store(Stage::received, std::memory_order_release);

@@ -39,6 +39,8 @@ int make_admitted(Making& m) {
   const choose::Selection& selection = selected.selection;
   m.choice = &selection.choice;
   m.may_come_again = !m.entry.is_enqueued() && !selection.by_load && !selected.follows_load && selection.rivals.empty();
+  // Whatever was selected: some ranks have no more than the lanes.
+  if (m.must_serve() && is_dense(m.call.collective)) return make_in_node(m, selected);
   return work_of(selection.choice).make(m, selected);
 }
 

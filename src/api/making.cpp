@@ -267,7 +267,6 @@ int make_unselected(Making& m, Reason why) {
 }
 
 int make_schedule(Making& m, team::CachedSelection& selected) {
-  if (m.must_serve()) return make_in_node(m, selected);
   const choose::Selection& selection = selected.selection;
   explain_selected(m, selection);
   int error = MPI_SUCCESS;
@@ -361,7 +360,7 @@ bool by_pull(Making& m, const choose::Choice& choice) {
 int make_pull(Making& m, team::CachedSelection& selected) {
   const choose::Selection& selection = selected.selection;
   // What a thread goes on with for a stream calls no driver.
-  if (m.entry.is_enqueued() || m.must_serve() || !by_pull(m, selection.choice)) return make_in_node(m, selected);
+  if (m.entry.is_enqueued() || !by_pull(m, selection.choice)) return make_in_node(m, selected);
   explain_selected(m, selection);
   return MPI_SUCCESS;
 }
@@ -416,7 +415,6 @@ bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
 }  // namespace
 
 int make_leaders(Making& m, team::CachedSelection& selected) {
-  if (m.must_serve()) return make_in_node(m, selected);
   const choose::Selection& selection = selected.selection;
   int error = MPI_SUCCESS;
   if (!has_messages(m, error)) return error;
@@ -446,7 +444,7 @@ int make_rings_instead(Making& m, team::CachedSelection& selected) {
 }
 
 int make_of_the_mpi(Making& m, team::CachedSelection& selected) {
-  if (m.must_serve()) return is_neighbor(m.call.collective) ? by_neighbor_rings(m) : make_in_node(m, selected);
+  if (m.must_serve()) return by_neighbor_rings(m);
   const Why& why = selected.selection.why;
   const bool neighbors = is_neighbor(m.call.collective);
   if (!m.is_ours()) return make_native(m, neighbors ? Why{why_chosen(m.team)} : why);

@@ -161,7 +161,16 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
   }
   OnHost on_host(call, used, *driver, by.choice.buffers);
   if (on_host.is_needed()) explain_device(team, call, cached, Reason::staged);
-  return run_over_host(on_host, team, false, [&] { return engine.run(on_host.call(), by, team); });
+  return run_over_host(on_host, team, [&](const Call& there) { return engine.run(there, by, team); });
+}
+
+// Collective: what calls by this choice need is made. Returns why that is impossible, if it is.
+Reason why_not_prepared(const EngineWork& engine, const Call& call, const choose::Choice& choice, bool is_prepared,
+                        team::Team& team) {
+  if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS)
+    return Reason::no_communicator;
+  const bool is_there = is_prepared || engine.prepare == nullptr || engine.prepare(team, call.collective, choice);
+  return is_there ? Reason::none : Reason::no_memory_for_leaders;
 }
 
 // By what was selected for all calls like this one. False if it goes to the MPI.
@@ -177,16 +186,11 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   if (cached.follows_load) note_followed(call, team, cached, attempt.ahead);
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
   const EngineWork& engine = work_of(choice);
-  if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS) {
-    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", {Reason::no_communicator});
-    attempt.trial = nullptr;  // the MPI's time is not that of the candidate
-    return pass(team, Reason::no_communicator);
-  }
   const bool is_prepared = attempt.choice == nullptr && cached.prepared.has_value();
-  if (engine.prepare != nullptr && !is_prepared && !engine.prepare(team, call.collective, choice)) {
-    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", {Reason::no_memory_for_leaders});
-    attempt.trial = nullptr;
-    return pass(team, Reason::no_memory_for_leaders);
+  if (const Reason why = why_not_prepared(engine, call, choice, is_prepared, team); why != Reason::none) {
+    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", {why});
+    attempt.trial = nullptr;  // the MPI's time is not that of the candidate
+    return pass(team, why);
   }
   // What nonblocking calls by leaders need is made here, as they may not wait.
   if (engine.engine == choose::Engine::leaders && attempt.choice == nullptr && team.taken.ready())

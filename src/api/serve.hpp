@@ -51,11 +51,12 @@ inline void fetch(OnHost& on_host, team::Team& team, bool is_counted) {
   if (!on_host.fetch()) team::tell_failed(team, team::number_of_call(team, is_counted), true);
 }
 
-// Makes a call by `run` with buffers of the host, where its own are a device's. Returns an MPI error code.
+// Makes a call that is not counted yet by `run`, with buffers of the host where its own are a device's. Returns an MPI
+// error code.
 template <class Run>
-int run_over_host(OnHost& on_host, team::Team& team, bool is_counted, const Run& run) {
-  fetch(on_host, team, is_counted);
-  return on_host.finish(with_failed_copies(&team, run(), is_counted, on_host.is_needed()));
+int run_over_host(OnHost& on_host, team::Team& team, const Run& run) {
+  fetch(on_host, team, false);
+  return on_host.finish(with_failed_copies(&team, run(on_host.call()), false, on_host.is_needed()));
 }
 
 bool is_inter(MPI_Comm comm);
@@ -68,6 +69,15 @@ struct BlockNumbers {
 BlockNumbers blocks_of(const run::Call& call, team::Team& team);
 // Those of them that hold data on this rank. A Cartesian communicator may lack neighbours.
 UsedBlocks used_blocks(const run::Call& call, team::Team& team);
+
+// The same of a call as it comes.
+template <class Run>
+int run_over_host(const run::Call& call, team::Team& team, choose::HostBuffers buffers, const Run& run) {
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr) return with_failed_copies(&team, run(call), false, false);
+  OnHost on_host(call, used_blocks(call, team), *driver, buffers);
+  return run_over_host(on_host, team, run);
+}
 
 // ---- Errors ----
 //
