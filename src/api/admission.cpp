@@ -153,10 +153,11 @@ Admission refuse(const Call& call, Team& team, Entry entry, CountedAhead* ahead)
   if (entry.is_request()) return {To::refused, Reason::argument, Reason::argument, error};
   // An MPI that takes it after all is one that the other ranks are in, too.
   ahead->early = team.eligible() && !team.taken.in_flight() && comes_early(team, entry.door);
-  const Reason none = is_neighbor(call.collective) ? why_no_neighbors(team) : Reason::none;
-  const Reason why = none == Reason::none ? Reason::argument : none;
+  const Reason obstacle = is_neighbor(call.collective) ? why_no_neighbors(team) : Reason::none;
+  const bool is_argument = obstacle == Reason::none;
+  const Reason why = is_argument ? Reason::argument : obstacle;
   explain_passed(team, call, why);
-  return {To::refused, why, none == Reason::none || team.eligible() ? Reason::argument : team.why_not, error};
+  return {To::refused, why, is_argument || team.eligible() ? Reason::argument : team.why_not, error};
 }
 
 // Does the call go to the MPI because the last answer is kept?
@@ -177,16 +178,21 @@ Admission admit_ineligible(const Call& call, Team& team, Entry entry) {
   return {To::forwarded, team.why_not, team.why_not};
 }
 
+// A request is not: take() has looked, and our own ones make the communicator ready.
+bool is_early(const Team& team, Entry entry, CountedAhead* ahead) {
+  if (entry.is_request()) return false;
+  ahead->early = comes_early(team, entry.door);
+  return ahead->early;
+}
+
 Admission admit_dense(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
   if (!team.eligible()) return admit_ineligible(call, team, entry);
-  const bool blocking = !entry.is_request();
-  if (blocking && (ahead->early = comes_early(team, entry.door)))
-    return to_the_mpi(call, team, entry, Reason::early, Reason::early);
+  if (is_early(team, entry, ahead)) return to_the_mpi(call, team, entry, Reason::early, Reason::early);
   if (!team.ready() && !entry.must_serve(team)) {
     const int error = team::setup(team);
     if (error != MPI_SUCCESS) return to_the_mpi(call, team, entry, team.why_not, team.why_not, error);
   }
-  if (blocking && team.agreed().points_are_guessed) calibrate(team);
+  if (!entry.is_request() && team.agreed().points_are_guessed) calibrate(team);
   return {};
 }
 
@@ -213,13 +219,10 @@ bool is_worth_it(Team& team, const Call& call, Entry entry) {
 
 Admission admit_neighbors(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
   // Before anything that takes time: programs make such communicators for one call.
-  if (!entry.is_request()) {
-    ahead->early = team.eligible() && team::has_topology(team) && comes_early(team, entry.door);
-    if (ahead->early) return to_the_mpi(call, team, entry, Reason::early, Reason::early);
-  }
-  const Reason none = entry.is_ours(call) ? Reason::none : why_no_neighbors(team);
-  if (none != Reason::none)
-    return to_the_mpi(call, team, entry, none, team.eligible() ? Reason::argument : team.why_not);
+  if (!entry.is_request() && team.eligible() && team::has_topology(team) && is_early(team, entry, ahead))
+    return to_the_mpi(call, team, entry, Reason::early, Reason::early);
+  const Reason why = entry.is_ours(call) ? Reason::none : why_no_neighbors(team);
+  if (why != Reason::none) return to_the_mpi(call, team, entry, why, team.eligible() ? Reason::argument : team.why_not);
   if (!is_worth_it(team, call, entry)) {
     return team.eligible() ? to_the_mpi(call, team, entry, Reason::no_gain_by_combining, why_chosen(team))
                            : to_the_mpi(call, team, entry, team.why_not, team.why_not);
@@ -268,13 +271,17 @@ int prepare_neighbors(Team& team) {
   return learn(team);
 }
 
+bool has_mistake(const Call& call, Team& team, Entry entry) {
+  const bool always = entry.is_request() && !entry.is_drop_in();
+  return (team.eligible() || is_neighbor(call.collective) || always) && is_refused(call, team);
+}
+
 Admission admit(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
   const Admission lost{To::failed, Reason::none, Reason::none, MPI_ERR_OTHER};
   if (team.lost) return lost;
   const bool neighbors = is_neighbor(call.collective), blocking = !entry.is_request();
   if (blocking || !entry.is_drop_in()) {  // else take() has done both
-    const bool may_serve = team.eligible() || neighbors || !blocking;
-    if (may_serve && is_refused(call, team)) return refuse(call, team, entry, ahead);
+    if (has_mistake(call, team, entry)) return refuse(call, team, entry, ahead);
     team::await_told(team);
     if (team.lost) return lost;
   }

@@ -81,6 +81,9 @@ team::CachedSelection& select(const run::Call& call, std::size_t bytes, team::Te
 
 // ---- For doors that ask only some of this ----
 
+// Does this rank see a mistake in the arguments? Of blocking calls and those under the MPI's names only if the call may
+// be served, else the MPI alone looks.
+bool has_mistake(const run::Call& call, team::Team& team, Entry entry);
 // Is this one of the first calls on a communicator that could be made ready? They are forwarded, and counted if the MPI
 // takes them.
 bool comes_early(const team::Team& team, Door door);

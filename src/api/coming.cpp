@@ -131,10 +131,8 @@ bool make_to_put_off(Team& team, const run::Call& call, State& request, run::Cal
   request.team = team::keep(team);
   request.taken = true;
   request.put_off();
-  const BlockNumbers blocks = blocks_of(call, team);
   kept = call;
-  const bool there = request.types.keep(kept, call.in_place ? 0 : blocks.send, blocks.recv) == MPI_SUCCESS;
-  error = there ? MPI_SUCCESS : MPI_ERR_TYPE;
+  error = keep_types(kept, team, request);
   return true;
 }
 

@@ -19,13 +19,6 @@ using run::Call;
 using team::Team;
 using State = Quadrille_Request_state;
 
-// The program may free its datatypes as soon as the call is made.
-int keep_types(Making& m) {
-  const BlockNumbers blocks = blocks_of(m.call, m.team);
-  return m.made.types.keep(m.call, m.call.in_place ? 0 : blocks.send, blocks.recv) == MPI_SUCCESS ? MPI_SUCCESS
-                                                                                                  : MPI_ERR_TYPE;
-}
-
 int make_admitted(Making& m) {
   Team& team = m.team;
   if (!team.eligible() && is_dense(m.call.collective)) {
@@ -51,7 +44,7 @@ int make(Making& m) {
   if (admission.is_of_the_mpi() && !m.is_ours()) return make_native(m, {admission.why});
   if (admission.outcome != Admission::Outcome::admitted) return admission.error;
   m.take_tag();
-  if (const int error = keep_types(m); error != MPI_SUCCESS) return error;
+  if (const int error = keep_types(m.call, m.team, m.made); error != MPI_SUCCESS) return error;
   const int error = make_admitted(m);
   const bool passed = m.passes_on || m.made.carrier() == run::Carrier::mpi;
   if (!passed) ++m.team.counted.counters.served;
@@ -77,6 +70,12 @@ int find_or_throw(Making& m) {
 }
 
 }  // namespace
+
+int keep_types(Call& call, Team& team, State& made) {
+  const BlockNumbers blocks = blocks_of(call, team);
+  const int error = made.types.keep(call, call.in_place ? 0 : blocks.send, blocks.recv);
+  return error == MPI_SUCCESS ? error : MPI_ERR_TYPE;
+}
 
 int find_carrier(Making& m) {
   int error = MPI_SUCCESS;

@@ -444,7 +444,7 @@ int make_rings_instead(Making& m, team::CachedSelection& selected) {
 }
 
 int make_of_the_mpi(Making& m, team::CachedSelection& selected) {
-  if (m.must_serve()) return by_neighbor_rings(m);
+  if (m.must_serve()) return by_neighbor_rings(m);  // among neighbours: other calls do not come here then
   const Why& why = selected.selection.why;
   const bool neighbors = is_neighbor(m.call.collective);
   if (!m.is_ours()) return make_native(m, neighbors ? Why{why_chosen(m.team)} : why);

@@ -43,6 +43,8 @@ struct Making {
   }
 };
 
+// The program may free its datatypes as soon as the call is made. Returns an MPI error code.
+int keep_types(run::Call& call, team::Team& team, Quadrille_Request_state& made);
 // Finds what carries it out, or that the MPI does. Returns an MPI error code, also of what is thrown.
 int find_carrier(Making& m);
 // By the last request that was made on a communicator.

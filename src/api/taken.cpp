@@ -258,8 +258,8 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   delete_ended();
   const bool may_want = team->eligible() && team->taken.now() == Stage::none;
   ahead.wants = !persistent && !team->taken.ready() && (may_want || team->counted.explains);
-  const bool may_serve = team->eligible() || is_neighbor(call.collective);
-  if (may_serve && is_refused(call, *team)) return false;
+  const Entry entry{Door::drop_in, form_of(persistent)};
+  if (has_mistake(call, *team, entry)) return false;
   if (!persistent && team->taken.now() == Stage::awaiting) return start_put_off(*team, call, request, error);
   if (!may_take(*team, persistent)) {
     ahead.why = why_not_ready(*team, persistent);
@@ -267,9 +267,9 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
     return false;
   }
   auto made = std::make_unique<State>();
-  Making m{call, {Door::drop_in, form_of(persistent)}, *team, *made};
+  Making m{call, entry, *team, *made};
   error = find_carrier(m);
-  ahead.why = m.has_mistake ? Reason::argument : why_chosen(*team);
+  ahead.why = why_chosen(*team);
   if (m.passes_on) return false;
   if (error == MPI_SUCCESS) error = make_and_start(made.release(), request);
   if (error != MPI_SUCCESS) raise(call.comm, error);
