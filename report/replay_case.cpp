@@ -182,7 +182,7 @@ std::vector<std::string> ReplayCase::contenders() {
   if (form_ != CallForm::blocking) return {};
   if (is_neighbor(collective_)) return around_contenders();
   team::Team* const team = team::team_of(ours().comm);
-  if (team == nullptr || !team->ready) return {};
+  if (team == nullptr || !team->ready()) return {};
   const plan::NodeMap& nodes = team->nodes;
   const auto candidates =
       choose::measured_candidates(collective_, team->group.ranks, nodes.nodes, nodes.ranks_on_fullest_node());
@@ -280,7 +280,7 @@ std::string ReplayCase::chosen_here() const {
 
 const team::CachedSelection* ReplayCase::selection(const Implementation& one) const {
   const team::Team* const team = team::team_of(one.comm);
-  if (team == nullptr || !team->ready) return nullptr;
+  if (team == nullptr || !team->ready()) return nullptr;
   return team->chosen.selections[static_cast<std::size_t>(collective_)].last();
 }
 

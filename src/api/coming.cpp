@@ -6,9 +6,10 @@
 #include <memory>
 #include <utility>
 
+#include "api/admission.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
-#include "api/serve_neighbors.hpp"
+#include "api/serve.hpp"
 #include "memory/device_waits.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/progress_hook.hpp"
@@ -33,9 +34,8 @@ void carry_out(const run::Call& call, Team& team, State& request, int error) {
   const memory::MustNotWait under_a_lock;
   if (error == MPI_SUCCESS) {
     const Serving guard;
-    Making m{call, false, team, request, Door::drop_in};
-    const int thrown = thrown_by([&] { error = find_carrier(m); });
-    if (thrown != MPI_SUCCESS) error = thrown;
+    Making m{call, {Door::drop_in, record::Form::nonblocking}, team, request};
+    error = find_carrier(m);
     if (m.passes_on) error = MPI_ERR_OTHER;  // nobody can any more
   }
   request.error = error;
@@ -86,7 +86,7 @@ void Coming::arrive(int error) {
   if (team_.taken.now() == Stage::awaiting && error == MPI_SUCCESS) {
     error = thrown_by([&] { team::learn_apart(team_, told); });
   }
-  if (error != MPI_SUCCESS) team_.lost = true;
+  if (error != MPI_SUCCESS) team::mark_lost(team_);
   carry_all(error);
   // A call of another thread, which is put off until now, comes after these.
   team_.taken.stage.store(Stage::received, std::memory_order_release);
@@ -131,10 +131,8 @@ bool make_to_put_off(Team& team, const run::Call& call, State& request, run::Cal
   request.team = team::keep(team);
   request.taken = true;
   request.put_off();
-  const BlockNumbers blocks = blocks_of(call, team);
   kept = call;
-  const bool there = request.types.keep(kept, call.in_place ? 0 : blocks.send, blocks.recv) == MPI_SUCCESS;
-  error = there ? MPI_SUCCESS : MPI_ERR_TYPE;
+  error = keep_types(kept, team, request);
   return true;
 }
 

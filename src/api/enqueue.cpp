@@ -96,7 +96,6 @@ void take_turn(State& request) {
   if (!request.is_complete()) return;  // it goes on with this one when those before are done
   turn.now = turn.last;
   request.error = MPI_SUCCESS;
-  request.in_stream = true;
   request.begin_turn();
   if (request.queue != nullptr) request.queue->push_back(&request);
   under_way.add(request);
@@ -227,11 +226,8 @@ int told(Team& team, int error, int earlier) {
 
 int make_enqueued(const run::Call& call, Team& team, State& made) {
   const Serving guard;
-  Making m{call, false, team, made};
-  m.enqueued = true;
-  int error = MPI_SUCCESS;
-  const int thrown = thrown_by([&] { error = find_carrier(m); });
-  return thrown != MPI_SUCCESS ? thrown : error;
+  Making m{call, {Door::explicit_api, record::Form::enqueued}, team, made};
+  return find_carrier(m);
 }
 
 int try_to_enqueue(const run::Call& call, void* stream) {

@@ -163,7 +163,7 @@ choose::Choice messages_of(const Making& m, const choose::Choice* asked) {
 template <class Ask>
 int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const choose::Choice* asked = nullptr) {
   m.bring_to_host();
-  const bool in_node = m.team.eligible && m.team.nodes.nodes == 1 && m.team.group.reach().rings;
+  const bool in_node = m.team.eligible() && m.team.nodes.nodes == 1 && m.team.group.reach().rings;
   if (in_node && by_inbox(m, bytes)) {
     m.explain("inbox", why);
     return MPI_SUCCESS;
@@ -220,10 +220,10 @@ void Making::bring_to_host() {
   if (driver == nullptr || made.on_host != nullptr || has_mistake) return;
   const choose::HostBuffers buffers = choice == nullptr ? choose::HostBuffers::as_suits : choice->buffers;
   auto on_host = std::make_unique<OnHost>(call, used_blocks(call, team), *driver, buffers,
-                                          enqueued ? OnHost::When::if_there : OnHost::When::now);
+                                          entry.is_enqueued() ? OnHost::When::if_there : OnHost::When::now);
   if (!on_host->is_needed()) return;
   made.on_host = std::move(on_host);
-  if (!enqueued) made.on_host->prepare_steps();
+  if (!entry.is_enqueued()) made.on_host->prepare_steps();
   call = made.on_host->call();
   call.device = nullptr;
 }
@@ -232,7 +232,7 @@ void Making::bring_to_host_or_stay() {
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr || made.on_host != nullptr) return;
   // What a thread goes on with for a stream calls no driver.
-  const bool may_stay = !enqueued && choice != nullptr && team::may_stay_on_device(team, *choice);
+  const bool may_stay = !entry.is_enqueued() && choice != nullptr && team::may_stay_on_device(team, *choice);
   if (!may_stay || !stays_on_device(call, used_blocks(call, team), *driver, made.staying_at.emplace())) {
     made.staying_at.reset();
     return bring_to_host();
@@ -250,13 +250,13 @@ void Making::take_tag() {
 
 int make_native(Making& m, const Why& why) {
   m.explain("mpi", [&] { return why; });
-  m.passes_on = m.is_drop_in();
+  m.passes_on = m.entry.is_drop_in();
   if (m.passes_on) return MPI_SUCCESS;  // as it is: request_names.cpp
   const bool is_its_own = m.choice == nullptr || m.choice->buffers == choose::HostBuffers::as_suits;
   if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
   // All ranks call the MPI's own function in one order, so it is called at once, and the data are there before.
   if (m.made.on_host != nullptr && !m.persistent) m.made.fetch();
-  pass(m.team, m.has_mistake ? Reason::argument : m.team.eligible ? why_chosen(m.team) : m.team.why_not);
+  pass(m.team, m.has_mistake ? Reason::argument : m.team.eligible() ? why_chosen(m.team) : m.team.why_not);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   carry_by<run::NativeOp>(m, [&](auto&) { return run::NativeRun(m.call, blocks.send, blocks.recv, m.team.user); });
   return MPI_SUCCESS;
@@ -287,7 +287,6 @@ int make_unselected(Making& m, Reason why) {
 }
 
 int make_schedule(Making& m, team::CachedSelection& selected) {
-  if (m.must_serve()) return make_in_node(m, selected);
   const choose::Selection& selection = selected.selection;
   explain_selected(m, selection);
   int error = MPI_SUCCESS;
@@ -366,7 +365,7 @@ bool by_pull(Making& m, const choose::Choice& choice) {
 int make_pull(Making& m, team::CachedSelection& selected) {
   const choose::Selection& selection = selected.selection;
   // What a thread goes on with for a stream calls no driver.
-  if (m.enqueued || m.must_serve() || !by_pull(m, selection.choice)) return make_in_node(m, selected);
+  if (m.entry.is_enqueued() || !by_pull(m, selection.choice)) return make_in_node(m, selected);
   explain_selected(m, selection);
   return MPI_SUCCESS;
 }
@@ -421,7 +420,6 @@ bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
 }  // namespace
 
 int make_leaders(Making& m, team::CachedSelection& selected) {
-  if (m.must_serve()) return make_in_node(m, selected);
   const choose::Selection& selection = selected.selection;
   int error = MPI_SUCCESS;
   if (!has_messages(m, error)) return error;
@@ -451,7 +449,7 @@ int make_rings_instead(Making& m, team::CachedSelection& selected) {
 }
 
 int make_of_the_mpi(Making& m, team::CachedSelection& selected) {
-  if (m.must_serve()) return is_neighbor(m.call.collective) ? by_neighbor_rings(m) : make_in_node(m, selected);
+  if (m.must_serve()) return by_neighbor_rings(m);  // among neighbours: other calls do not come here then
   const Why& why = selected.selection.why;
   const bool neighbors = is_neighbor(m.call.collective);
   if (!m.is_ours()) return make_native(m, neighbors ? Why{why_chosen(m.team)} : why);

@@ -1,6 +1,7 @@
 // How requests are made: what engines do for them.
 #pragma once
 
+#include "api/admission.hpp"
 #include "api/requests.hpp"
 #include "api/serve.hpp"
 #include "run/call.hpp"
@@ -8,20 +9,15 @@
 
 namespace quadrille::api {
 
-// Whether a function of the MPI with int counts can carry it out on all ranks: with one count for all blocks a rank may
-// give larger elements instead, whatever the others do.
-inline bool fits_the_mpi(const run::Call& call) { return !call.large || is_regular(call.collective); }
-
 // A request that is being made.
 struct Making {
   run::Call call;
-  const bool persistent;
+  const Entry entry;
   team::Team& team;
   Quadrille_Request_state& made;
-  const Door door = Door::explicit_api;
+  const bool persistent = entry.is_persistent();
   int tag = 0;
   bool may_come_again = false;  // so would all that are like it
-  bool enqueued = false;        // it begins when a stream of a device has come to it, which may be after later calls
   bool passes_on = false;       // all ranks call the MPI's own function: under its own name alone
 
   const choose::Choice* choice = nullptr;  // if something was selected
@@ -34,29 +30,25 @@ struct Making {
   void bring_to_host_or_stay();
   // The messages of two requests must not meet. All ranks count all requests.
   void take_tag();
-  bool is_drop_in() const { return door == Door::drop_in; }
-  // The MPI cannot stand in: it would have to be called in the order of all ranks' calls, or its function takes no
-  // large counts.
-  bool is_ours() const { return (persistent || enqueued || !fits_the_mpi(call)) && !is_drop_in(); }
-  // It may not wait for another rank: MPI's nonblocking functions never do. What such a call needs is there, or it goes
-  // to the MPI (api/taken.hpp). Our own ones wait in the first call on a communicator (docs/requests.md).
-  bool never_waits() const { return is_drop_in() && !persistent; }
-  // Some ranks may have put it off until nobody can call the MPI's function any more (team/apart.hpp).
-  bool must_serve() const { return never_waits() && team.taken.by_broadcast(); }
+  bool is_ours() const { return entry.is_ours(call); }
+  bool never_waits() const { return entry.never_waits(); }
+  bool must_serve() const { return entry.must_serve(team); }
   run::Traffic traffic() const {
     return {team.group.messages().comm, team.group.messages().quiet, team.group.me, team.group.ranks, tag};
   }
   // `why()` says why; it is not asked where nobody wants to know.
   template <class Ask>
   void explain(const char* algorithm, Ask why) const {
-    if (!team.counted.explains) return;
-    const Reason form = enqueued ? Reason::enqueued : persistent ? Reason::persistent : Reason::nonblocking;
-    team::explain(team, call.collective, 0, algorithm, {.reason = form, .then = {why()}});
+    if (team.counted.explains) explain_request(team, call, entry.form, algorithm, why());
   }
 };
 
-// Finds what carries it out, or that the MPI does. Returns an MPI error code.
+// The program may free its datatypes as soon as the call is made. Returns an MPI error code.
+int keep_types(run::Call& call, team::Team& team, Quadrille_Request_state& made);
+// Finds what carries it out, or that the MPI does. Returns an MPI error code, also of what is thrown.
 int find_carrier(Making& m);
+// By the last request that was made on a communicator.
+const char* carrier_on(MPI_Comm comm);
 
 // ---- By an engine; see EngineWork ----
 

@@ -16,24 +16,14 @@ namespace team = quadrille::team;
 
 namespace {
 
-// How many blocks the sides have; none where the MPI is to find out what is wrong with the communicator.
-struct BlockCounts {
-  int send = 0, recv = 0;
-};
-
-BlockCounts blocks_on(MPI_Comm comm) {
-  team::Team* team = team::team_of(comm);
-  if (team == nullptr || api::is_inter(comm)) return {};
-  const team::Neighbors* neighbors = team::neighbors_of(*team);
-  return neighbors != nullptr ? BlockCounts{neighbors->send_blocks, neighbors->recv_blocks} : BlockCounts{};
-}
-
 // No MPI has the w form of the allgather. Its w form of the all-to-all moves the same data, if the block for each
 // destination is one and the same.
 int allgatherw_of_the_mpi(const run::Call& call) {
   if (!mpi().usable) return api::raise(call.comm, MPI_ERR_OTHER);
   if (call.comm == mpi().comm_null) return api::raise(mpi().comm_world, MPI_ERR_COMM);
-  const BlockCounts blocks = blocks_on(call.comm);
+  team::Team* const team = team::team_of(call.comm);
+  const bool has_blocks = team != nullptr && !api::is_inter(call.comm);
+  const api::BlockNumbers blocks = has_blocks ? api::blocks_of(call, *team) : api::BlockNumbers();
   const run::Side& recv = call.recv;
   const bool arrays = recv.counts != nullptr && recv.displacements_large != nullptr && recv.types != nullptr;
   // Not all MPIs look at these.

@@ -151,10 +151,7 @@ bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const In
 }
 
 int run_as_a_whole(const run::Call& call, const Inner& inner, team::Team& team) {
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr) return with_failed_copies(&team, inner(call), false, false);
-  OnHost on_host(call, used_blocks(call, team), *driver, choose::HostBuffers::kept);
-  return run_over_host(on_host, team, false, [&] { return inner(on_host.call()); });
+  return run_over_host(call, team, choose::HostBuffers::kept, inner);
 }
 
 int pipeline_between_nodes(const run::Call& call, const choose::Choice& choice, team::Team& team) {

@@ -31,11 +31,8 @@ int pull(const run::Call& call, const choose::Choice& choice, team::Team& team) 
 }
 
 int exchange_over_host(const run::Call& call, team::Team& team) {
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  const auto by_pairs = [&](const run::Call& on) { return run::run_node(on, team.group, true); };
-  if (driver == nullptr) return with_failed_copies(&team, by_pairs(call), false, false);
-  OnHost on_host(call, used_blocks(call, team), *driver);
-  return run_over_host(on_host, team, false, [&] { return by_pairs(on_host.call()); });
+  return run_over_host(call, team, choose::HostBuffers::as_suits,
+                       [&](const run::Call& there) { return run::run_node(there, team.group, true); });
 }
 
 }  // namespace quadrille::api

@@ -32,7 +32,7 @@ int PullRequest::start() {
   if (instead_) return go_through_rings();  // a persistent one that has failed to pull
   const memory::MustNotWait guard;
   phase_ = Phase::pulling;
-  if (request_.in_stream) {
+  if (request_.in_stream()) {
     const StreamTurn& turn = *request_.turn;
     pull_.begin_in_stream({turn.words, turn.now, &turn.is_broken});
   } else {
@@ -75,7 +75,7 @@ int PullRequest::advance() {
 // Pulls as far as it can without waiting; true if it is done. A capture of the program is not disturbed.
 bool PullRequest::goes_on() {
   std::optional<memory::BesideCapture> beside;
-  if (driver_ != nullptr && !request_.in_stream) beside.emplace(*driver_);
+  if (driver_ != nullptr && !request_.in_stream()) beside.emplace(*driver_);
   while (!pull_.done()) {
     if (!pull_.advance()) return false;
   }

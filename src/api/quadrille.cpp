@@ -32,12 +32,12 @@ int set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) 
   const std::string wrong = read_request(collective, algorithm, which, choice);
   team::Team* team = team::team_of(comm);
   // One rank alone can have neighbours: itself.
-  const bool alone = team != nullptr && !team->eligible && team->group.ranks == 1;
-  if (team == nullptr || (!team->eligible && !alone && wrong.empty())) {
+  const bool alone = team != nullptr && !team->eligible() && team->group.ranks == 1;
+  if (team == nullptr || (!team->eligible() && !alone && wrong.empty())) {
     return team == nullptr ? api::raise(comm, MPI_ERR_COMM) : MPI_SUCCESS;
   }
-  if (team->eligible) {
-    if (!team->ready) {
+  if (team->eligible()) {
+    if (!team->ready()) {
       if (const int error = team::setup(*team); error != MPI_SUCCESS) return error;
     }
     const std::string request =

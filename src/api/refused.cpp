@@ -4,8 +4,8 @@
 #include <atomic>
 #include <mutex>
 
+#include "api/admission.hpp"
 #include "api/serve.hpp"
-#include "api/serve_neighbors.hpp"
 #include "api/taken.hpp"
 #include "mpi/errors.hpp"
 #include "run/native_run.hpp"
@@ -16,6 +16,55 @@ namespace {
 
 using run::Call;
 using run::Side;
+
+// ---- Arguments ----
+//
+// Only true mistakes count: whatever is legal on one rank alone must be served, or ranks would part ways. Legal are
+// MPI_BOTTOM (address zero) with types of absolute addresses, or with displacements that lead to addresses, or where no
+// data move, and, in practice, send and receive buffers that start at one address.
+
+bool block_is_sound(const Side& side, int block) {
+  const std::ptrdiff_t count = side.count_of(block);
+  if (count == 0) return true;
+  const MPI_Datatype type = side.type_of(block);
+  if (count < 0 || type == mpi().datatype_null || !is_committed(type)) return false;
+  if (side.base != nullptr) return true;
+  const TypeInfo info = type_info(type);
+  return !info.dense || info.size == 0 || side.displacement_of(block, 0) != 0;
+}
+
+// As block_is_sound(), where the block before was sound and has the same type.
+bool is_sound_too(const Side& side, int block) {
+  return side.count_of(block) >= 0 && (side.base != nullptr || block_is_sound(side, block));
+}
+
+bool blocks_are_sound(const Side& side, Form form, int blocks) {
+  for (int b = 0; b < (has_arrays(form) ? blocks : 1); ++b) {
+    const bool again = b > 0 && side.count_of(b - 1) > 0 && side.type_of(b) == side.type_of(b - 1);
+    if (!(again ? is_sound_too(side, b) : block_is_sound(side, b))) return false;
+  }
+  return true;
+}
+
+// None of the arrays that blocks of this form need is missing.
+bool arrays_given(const Side& side, Form form) {
+  if (!has_arrays(form)) return true;
+  const bool counts = side.counts != nullptr || side.counts_large != nullptr;
+  return counts && (side.displacements != nullptr || side.displacements_large != nullptr) &&
+         (form == Form::arrays || side.types != nullptr);
+}
+
+// A type that is none, or not committed, is a mistake even if nothing moves: so all MPIs say, but not of types that
+// are given one a block.
+bool dense_side_is_sound(const Side& side, Form form, int blocks) {
+  if (!arrays_given(side, form)) return false;
+  if (side.types == nullptr && (side.type == mpi().datatype_null || !is_committed(side.type))) return false;
+  return blocks_are_sound(side, form, blocks);
+}
+
+bool neighbor_side_is_sound(const Side& side, Form form, int blocks) {
+  return blocks == 0 || (arrays_given(side, form) && blocks_are_sound(side, form, blocks));
+}
 
 std::size_t bytes_of_block(const Side& side, int block) {
   return static_cast<std::size_t>(side.count_of(block)) * type_info(side.type_of(block)).size;
@@ -123,11 +172,13 @@ void undo(const CountedAhead& ahead) {
 }  // namespace
 
 bool is_refused(const Call& call, team::Team& team) {
-  if (is_neighbor(call.collective)) {
-    const team::Neighbors* const neighbors = team::neighbors_of(team);
-    return neighbors == nullptr || !is_sound(call, *neighbors);
-  }
-  return !is_sound(call, blocks_of(call, team).recv);
+  const bool neighbors = is_neighbor(call.collective);
+  if (neighbors && (call.in_place || team::neighbors_of(team) == nullptr)) return true;
+  if (call.recv.base == MPI_IN_PLACE) return true;
+  const BlockNumbers blocks = blocks_of(call, team);
+  const auto is_sound = neighbors ? neighbor_side_is_sound : dense_side_is_sound;
+  const CollectiveRow& row = row_of(call.collective);
+  return !is_sound(call.recv, row.recv, blocks.recv) || (!call.in_place && !is_sound(call.send, row.send, blocks.send));
 }
 
 bool keep_or_undo_at_length(const CountedAhead& ahead, const Call& call, int error) {

@@ -21,7 +21,7 @@
 
 namespace quadrille::api {
 
-// Does the MPI refuse the call for an argument of this rank? Not collective.
+// Does the MPI refuse the call for an argument of this rank? The MPI is left to report that. Not collective.
 bool is_refused(const run::Call& call, team::Team& team);
 
 // What a forwarded call has counted, and what it will count, by what all ranks decide alike.

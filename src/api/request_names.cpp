@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/doors.hpp"
+#include "api/making.hpp"
 #include "api/next_names.hpp"
 #include "api/serve.hpp"
 #include "api/taken.hpp"
@@ -31,18 +32,12 @@ void count(quadrille::team::Untaken::Counts& counts, quadrille::Reason why) {
   counts[quadrille::counted_as(why)].fetch_add(1, std::memory_order_relaxed);
 }
 
-// What carries out the last request that was taken over.
-const char* carrier_on(MPI_Comm comm) {
-  const quadrille::team::Team* const team = quadrille::team::find_team(comm);
-  return team != nullptr ? to_string(team->request_by) : "quadrille";
-}
-
 // Takes it over, or says no, and counts that. What then carries it out is written down.
 bool take_recorded(const quadrille::run::Call& call, bool persistent, MPI_Request* request, int& error,
                    api::CountedAhead& ahead) {
   const bool taken = api::take(call, persistent, request, error, ahead);
   if (!taken) count(persistent ? untaken.persistent : untaken.nonblocking, ahead.why);
-  if (taken && record::on) record::by(carrier_on(call.comm));
+  if (taken && record::on) record::by(api::carrier_on(call.comm));
   return taken;
 }
 
@@ -84,68 +79,55 @@ int forward(bool persistent, const quadrille::run::Call& call, Native native, MP
   return forward_beside_devices(persistent, call, native, request, last, by_mpi, arguments...);
 }
 
-template <class Native, class... Arguments>
-int take_or_forward(const quadrille::run::Call& call, Native native, MPI_Request* request, Arguments... arguments) {
+template <class Native, class Last, class... Arguments>
+int take_or_forward(const quadrille::run::Call& call, bool persistent, Native native, Last last, MPI_Request* request,
+                    bool& taken, Arguments... arguments) {
   int error = MPI_SUCCESS;
-  api::CountedAhead ahead;
-  if (take_recorded(call, false, request, error, ahead)) return error;
+  api::CountedAhead ahead;  // a persistent call that is forwarded has counted nothing
+  taken = take_recorded(call, persistent, request, error, ahead);
+  if (taken) return error;
   if (!native.is_there()) return api::raise(call.comm, MPI_ERR_OTHER);
-  const auto last = [](Native function, MPI_Request* made, auto... all) { return function(all..., made); };
   // The other ranks go by what the MPI has made of the call, whatever this one fails at then.
   int by_mpi = MPI_SUCCESS;
   error = api::error_of(call.comm, ahead,
-                        [&] { return forward(false, call, native, request, last, by_mpi, arguments...); });
+                        [&] { return forward(persistent, call, native, request, last, by_mpi, arguments...); });
   api::keep_or_undo(ahead, call, by_mpi);
   return error;
 }
 
-template <class Native, class... Arguments>
-[[gnu::noinline]] int start_recorded(const void* site, const quadrille::run::Call& call, Native native,
-                                     MPI_Request* request, Arguments... arguments) {
+template <class Native, class Last, class... Arguments>
+[[gnu::noinline]] int begin_recorded(const void* site, const quadrille::run::Call& call, bool persistent, Native native,
+                                     Last last, MPI_Request* request, Arguments... arguments) {
   record::Recorded recorded;
-  recorded.begin(call, record::Form::nonblocking, site);
-  return take_or_forward(call, native, request, arguments...);
+  recorded.begin(call, persistent ? record::Form::persistent : record::Form::nonblocking, site);
+  bool taken = false;
+  const int error = take_or_forward(call, persistent, native, last, request, taken, arguments...);
+  if (persistent && error == MPI_SUCCESS) record::keep_made(*request, call, taken ? api::carrier_on(call.comm) : "mpi");
+  return error;
+}
+
+template <class Native, class Last, class... Arguments>
+int begin(const void* site, const quadrille::run::Call& call, bool persistent, Native native, Last last,
+          MPI_Request* request, Arguments... arguments) {
+  if (record::on) [[unlikely]]
+    return begin_recorded(site, call, persistent, native, last, request, arguments...);
+  bool taken = false;
+  return take_or_forward(call, persistent, native, last, request, taken, arguments...);
 }
 
 template <class Native, class... Arguments>
 int start(const void* site, const quadrille::run::Call& call, Native native, MPI_Request* request,
           Arguments... arguments) {
-  if (record::on) [[unlikely]]
-    return start_recorded(site, call, native, request, arguments...);
-  return take_or_forward(call, native, request, arguments...);
-}
-
-template <class Native, class... Arguments>
-int take_or_make(const quadrille::run::Call& call, Native native, MPI_Info info, MPI_Request* request, bool& taken,
-                 Arguments... arguments) {
-  int error = MPI_SUCCESS;
-  api::CountedAhead ahead;  // a persistent call that is forwarded has counted nothing
-  taken = take_recorded(call, true, request, error, ahead);
-  if (taken) return error;
-  const auto last = [info](Native function, MPI_Request* made, auto... all) { return function(all..., info, made); };
-  int by_mpi = MPI_SUCCESS;
-  return forward(true, call, native, request, last, by_mpi, arguments...);
-}
-
-template <class Native, class... Arguments>
-[[gnu::noinline]] int make_recorded(const void* site, const quadrille::run::Call& call, Native native, MPI_Info info,
-                                    MPI_Request* request, Arguments... arguments) {
-  record::Recorded recorded;
-  recorded.begin(call, record::Form::persistent, site);
-  bool taken = false;
-  const int error = take_or_make(call, native, info, request, taken, arguments...);
-  if (error == MPI_SUCCESS) record::keep_made(*request, call, taken ? carrier_on(call.comm) : "mpi");
-  return error;
+  const auto last = [](Native function, MPI_Request* made, auto... all) { return function(all..., made); };
+  return begin(site, call, false, native, last, request, arguments...);
 }
 
 template <class Native, class... Arguments>
 int make(const void* site, const quadrille::run::Call& call, Native native, MPI_Info info, MPI_Request* request,
          Arguments... arguments) {
   if (!native.is_there()) return api::raise(call.comm, MPI_ERR_OTHER);
-  if (record::on) [[unlikely]]
-    return make_recorded(site, call, native, info, request, arguments...);
-  bool taken = false;
-  return take_or_make(call, native, info, request, taken, arguments...);
+  const auto last = [info](Native function, MPI_Request* made, auto... all) { return function(all..., info, made); };
+  return begin(site, call, true, native, last, request, arguments...);
 }
 
 #define QUADRILLE_FORWARD_START(collective, ...) QUADRILLE_FORWARD_MEMBER(I##collective)

@@ -52,7 +52,7 @@ void State::fetch() {
 }
 
 void State::begin_fetch(bool settled) {
-  fetching = true;
+  set(From::fetching);
   const int thrown = quadrille::thrown_by([&] {
     if (on_host != nullptr) on_host->begin_fetch(settled);
     if (staying_at) staying_at->begin_to_settle();
@@ -63,7 +63,7 @@ void State::begin_fetch(bool settled) {
 }
 
 bool State::has_fetched() {
-  if (!fetching) return true;
+  if (!fetches()) return true;
   if (on_host != nullptr) {
     if (!on_host->has_fetched()) return false;
     if (on_host->has_failed()) tell_failed_fetch();
@@ -73,7 +73,7 @@ bool State::has_fetched() {
     if (look == quadrille::memory::OwnStream::Look::not_yet) return false;
     if (look == quadrille::memory::OwnStream::Look::failed && error == MPI_SUCCESS) error = MPI_ERR_OTHER;
   }
-  fetching = false;
+  set(From::host);
   return true;
 }
 
@@ -84,13 +84,13 @@ int State::with_failed_copies(bool may_look) const {
 }
 
 void State::begin_fetch_if_needed() {
-  const bool fetches = on_host != nullptr && (persistent || !on_host->is_fetched());
-  if (fetches || staying_at) begin_fetch(false);
+  const bool comes = on_host != nullptr && (persistent || !on_host->is_fetched());
+  if (comes || staying_at) begin_fetch(false);
 }
 
 void State::start() {
   if (stage() != Stage::put_off) set(Stage::queued);
-  in_stream = false;
+  set(From::host);
   error = MPI_SUCCESS;
   if (persistent) ++starts;
   begin_fetch_if_needed();
@@ -99,13 +99,14 @@ void State::start() {
 }
 
 void State::begin_turn() {
+  set(From::stream);
   set(Stage::queued);
   if (persistent) ++starts;
 }
 
 void State::start_shortly() {
   set(Stage::running);
-  in_stream = false;
+  set(From::host);
   short_way->start();
 }
 
@@ -113,9 +114,9 @@ bool State::go_on(run::With with) {
   if (stage() >= Stage::complete) return true;
   if (stage() == Stage::put_off) return false;
   if (stage() == Stage::moved) return tell(with);
-  if (in_stream && !turn->has_come()) return false;
+  if (in_stream() && !turn->has_come()) return false;
   if (stage() < Stage::returning && !moves(with)) return false;
-  if (on_host != nullptr && !in_stream) {
+  if (on_host != nullptr && !in_stream()) {
     if (!on_host->has_finished()) return false;
     error = on_host->error();
   }
@@ -125,7 +126,7 @@ bool State::go_on(run::With with) {
 
 // True when what carries it out is done.
 bool State::moves(run::With with) {
-  if (with == run::With::mpi ? !has_fetched() : fetching) return false;
+  if (with == run::With::mpi ? !has_fetched() : fetches()) return false;
   if (queue != nullptr && queue->front() != this) return false;
   if (!can_go_on(with)) return false;
   int now = MPI_SUCCESS;
@@ -135,9 +136,9 @@ bool State::moves(run::With with) {
   const bool over = thrown != MPI_SUCCESS || op == nullptr || op->done();
   if (!over) return false;
   if (queue != nullptr) queue->pop_front();
-  if (!in_stream) error = with_failed_copies(on_host != nullptr && with == run::With::mpi);
+  if (!in_stream()) error = with_failed_copies(on_host != nullptr && with == run::With::mpi);
   set(Stage::returning);
-  if (on_host != nullptr && !in_stream) begin_finish();
+  if (on_host != nullptr && !in_stream()) begin_finish();
   return true;
 }
 
@@ -150,7 +151,7 @@ void State::begin_finish() {
 bool State::tell(run::With with) {
   const bool of_the_mpi = taken;
   if (of_the_mpi && with != run::With::mpi) return false;
-  if (in_stream && !api::end_turn(*this)) return false;
+  if (in_stream() && !api::end_turn(*this)) return false;
   stage_.store(Stage::complete, std::memory_order_release);
   // The last that is done with it: another thread, which waits in the MPI, may start it again or free it as soon as the
   // MPI knows. One that waits for the end waits in the MPI as well, after that.

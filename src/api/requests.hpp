@@ -57,9 +57,13 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // told, and the program knows by the MPI alone.
   bool taken = false;
   std::optional<quadrille::api::StayingAt>
-      staying_at;          // if its blocks are on a device, and the MPI gets them as they are
-  bool in_stream = false;  // the last start is one of its turns, and nobody is told but the stream
-  bool fetching = false;   // of the last start: what comes before anything moves is not done
+      staying_at;  // if its blocks are on a device, and the MPI gets them as they are
+  // Where the last start comes from.
+  enum class From : std::uint8_t {
+    host,
+    fetching,  // the host, and what comes before anything moves is not done
+    stream,    // the start is one of its turns, and nobody is told but the stream
+  };
   MPI_Request handle{};
   int handle_tag = 0;
   // The sequence number on its communicator, from 1 on, if some rank may have data on a device
@@ -70,7 +74,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
 
   bool is_complete() const { return stage_.load(std::memory_order_acquire) >= Stage::complete; }
   // From a start until the program was told that it is complete. A start in a stream tells the stream alone.
-  bool is_active() const { return stage() != Stage::idle && !in_stream; }
+  bool is_active() const { return stage() != Stage::idle && !in_stream(); }
+  bool in_stream() const { return from_.load(std::memory_order_relaxed) == From::stream; }
   bool is_alone() const { return needs == Needs::asking; }
   // What is to be started is put off, until carry().
   void put_off() { set(Stage::put_off); }
@@ -125,6 +130,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   Stage stage() const { return stage_.load(std::memory_order_relaxed); }
   void set(Stage stage) { stage_.store(stage, std::memory_order_relaxed); }
   int step();
+  bool fetches() const { return from_.load(std::memory_order_relaxed) == From::fetching; }
+  void set(From now) { from_.store(now, std::memory_order_relaxed); }
   bool calls_mpi() const { return op != nullptr && op->calls_mpi(); }
   void begin_fetch_if_needed();
   void tell_failed_fetch();
@@ -136,6 +143,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool tell(quadrille::run::With with);
 
   std::atomic<Stage> stage_ = Stage::idle;
+  std::atomic<From> from_ = From::host;  // is_active() reads it without a lock
 };
 
 namespace quadrille::api {

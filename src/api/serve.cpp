@@ -3,19 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/calibrate.hpp"
 #include "api/call_cache.hpp"
 #include "api/choose_by_load.hpp"
-#include "api/device_choice.hpp"
 #include "api/engines.hpp"
-#include "api/refused.hpp"
-#include "api/serve_neighbors.hpp"
-#include "api/taken.hpp"
 #include "api/trials.hpp"
 #include "mpi/errors.hpp"
 #include "run/native_run.hpp"
-#include "team/apart.hpp"
-#include "team/config.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 #include "team/record.hpp"
@@ -25,7 +18,6 @@ namespace quadrille::api {
 namespace {
 
 using run::Call;
-using run::Side;
 
 struct OnThread {
   bool serving = false;
@@ -37,48 +29,7 @@ struct OnThread {
 };
 constinit thread_local OnThread here;
 
-// A type that is none, or not committed, is a mistake even if nothing moves: so all MPIs say, but not of types that
-// are given one a block.
-bool side_is_sound(const Side& side, Form form, int blocks) {
-  if (!arrays_given(side, form)) return false;
-  if (side.types == nullptr && (side.type == mpi().datatype_null || !is_committed(side.type))) return false;
-  for (int b = 0; b < (has_arrays(form) ? blocks : 1); ++b) {
-    if (!block_is_sound(side, b)) return false;
-  }
-  return true;
-}
-
-// Is it time for this communicator, and can it be made ready?
-bool make_ready(team::Team& team, Door door, CountedAhead& ahead) {
-  if (team.ready) return true;
-  ahead.early = comes_early(team, door);
-  return !ahead.early && team::setup(team) == MPI_SUCCESS;
-}
-
 }  // namespace
-
-bool is_sound(const Call& call, int ranks) {
-  const CollectiveRow& row = row_of(call.collective);
-  if (call.recv.base == MPI_IN_PLACE || !side_is_sound(call.recv, row.recv, ranks)) return false;
-  return call.in_place || side_is_sound(call.send, row.send, ranks);
-}
-
-bool arrays_given(const Side& side, Form form) {
-  if (!has_arrays(form)) return true;
-  const bool counts = side.counts != nullptr || side.counts_large != nullptr;
-  return counts && (side.displacements != nullptr || side.displacements_large != nullptr) &&
-         (form == Form::arrays || side.types != nullptr);
-}
-
-bool block_is_sound(const Side& side, int block) {
-  const std::ptrdiff_t count = side.count_of(block);
-  if (count == 0) return true;
-  const MPI_Datatype type = side.type_of(block);
-  if (count < 0 || type == mpi().datatype_null || !is_committed(type)) return false;
-  if (side.base != nullptr) return true;
-  const TypeInfo info = type_info(type);
-  return !info.dense || info.size == 0 || side.displacement_of(block, 0) != 0;
-}
 
 BlockNumbers blocks_of(const Call& call, team::Team& team) {
   if (is_neighbor(call.collective)) {
@@ -86,7 +37,7 @@ BlockNumbers blocks_of(const Call& call, team::Team& team) {
     return neighbors != nullptr ? BlockNumbers{neighbors->send_blocks, neighbors->recv_blocks} : BlockNumbers{};
   }
   int ranks = team.group.ranks;
-  if (!team.eligible) {
+  if (!team.eligible()) {
     is_inter(team.user) ? mpi().Comm_remote_size(team.user, &ranks) : mpi().Comm_size(team.user, &ranks);
   }
   return {is_allgather(call.collective) ? 1 : ranks, ranks};
@@ -108,33 +59,6 @@ UsedBlocks used_blocks(const Call& call, team::Team& team) {
   return used;
 }
 
-std::size_t global_bytes(const Call& call, team::Team& team) {
-  if (is_neighbor(call.collective)) return neighbor_bytes(call, *team::neighbors_of(team));
-  if (!is_sized(call.collective)) return 0;
-  const int blocks = has_arrays(row_of(call.collective).recv) ? team.group.ranks : 1;
-  std::ptrdiff_t most = 0;
-  for (int b = 0; b < blocks; ++b) most = std::max(most, call.recv.count_of(b));
-  return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
-}
-
-int load_of(const Call& call, team::Team& team) {
-  const bool differs =
-      is_sized(call.collective) && is_dense(call.collective) && has_arrays(row_of(call.collective).recv);
-  if (!differs || team.nodes.nodes == 1 || !team.agreed().tries_between) return 0;
-  std::size_t all = 0;
-  for (int b = 0; b < team.group.ranks; ++b) all += static_cast<std::size_t>(call.recv.count_of(b));
-  return choose::size_class_of(all * type_info(call.recv.type).size);
-}
-
-bool moves_nothing(const Call& call, std::size_t bytes) {
-  return bytes == 0 && is_dense(call.collective) && is_sized(call.collective);
-}
-
-team::CachedSelection& selection_for(const Call& call, std::size_t bytes, team::Team& team, bool drop_in) {
-  return is_neighbor(call.collective) ? team::neighbor_selection(team, call.collective, bytes, drop_in)
-                                      : team::selection_of(team, call.collective, bytes, load_of(call, team));
-}
-
 std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers, team::Team*& team) {
   team = nullptr;
   const memory::DeviceDriver* const driver = memory::device_driver();
@@ -142,14 +66,7 @@ std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffer
     return nullptr;
   if (buffers == choose::HostBuffers::as_suits && team::mpi_device_use() == DeviceUse::all) return nullptr;
   team = team::team_of(call.comm);
-  if (team == nullptr) return nullptr;
-  // What is wrong with the call the MPI says.
-  if (is_neighbor(call.collective)) {
-    const team::Neighbors* const neighbors = team::neighbors_of(*team);
-    if (neighbors == nullptr || !is_sound(call, *neighbors)) return nullptr;
-  } else if (!is_sound(call, blocks_of(call, *team).recv)) {
-    return nullptr;
-  }
+  if (team == nullptr || is_refused(call, *team)) return nullptr;  // the MPI says what is wrong
   auto on_host = std::make_unique<OnHost>(call, used_blocks(call, *team), *driver, buffers);
   return on_host->is_needed() ? std::move(on_host) : nullptr;
 }
@@ -180,32 +97,6 @@ int call_noted_handler(int error) {
   return is_hidden ? MPI_SUCCESS : error;
 }
 
-bool comes_early(const team::Team& team, Door door) {
-  const team::Config& settings = team::config();
-  if (team.ready || door == Door::explicit_api || settings.any_forced) return false;
-  return team.calls < settings.setup_after;
-}
-
-int uncounted_calls(Door door) {
-  const team::Config& settings = team::config();
-  const bool looks = settings.explain || settings.any_forced || settings.off || door == Door::explicit_api;
-  return looks ? 0 : settings.setup_after;
-}
-
-void explain_passed(team::Team& team, const Call& call, const Why& why) {
-  if (team.counted.explains) team::explain(team, call.collective, 0, "mpi", why);
-}
-
-bool pass(team::Team& team, Reason why) {
-  team.counted.last_passed = &team.counted.counters.passed[counted_as(why)];
-  ++*team.counted.last_passed;
-  return false;
-}
-
-Reason why_chosen(const team::Team& team) {
-  return team.ready && team.nodes.nodes == 1 ? Reason::mpi_inside_a_node : Reason::mpi_between_nodes;
-}
-
 bool is_inter(MPI_Comm comm) {
   int inter = 0;
   mpi().Comm_test_inter(comm, &inter);
@@ -217,22 +108,6 @@ Serving::~Serving() { here.serving = before_; }
 bool is_serving() { return here.serving; }
 
 namespace {
-
-// False if a dense call goes to the MPI whatever would be selected.
-bool admit_dense(const Call& call, team::Team& team, Door door, CountedAhead& ahead) {
-  if (!team.eligible) {
-    if (team::explains_now(team, team::DeviceWay::none)) explain_passed(team, call, {team.why_not});
-    cache_forwarded(call, team, team.why_not, true);
-    return pass(team, team.why_not);
-  }
-  if (make_ready(team, door, ahead)) {
-    if (team.agreed().points_are_guessed) calibrate(team);
-    return true;
-  }
-  const Reason why = team.eligible ? Reason::early : team.why_not;
-  explain_passed(team, call, {why});
-  return pass(team, why);
-}
 
 // Will all calls like this one find the same? Those between neighbours are not remembered.
 bool is_settled(const Call& call, const team::CachedSelection& cached, const team::Team& team) {
@@ -252,15 +127,6 @@ int* kept_after(const Call& call, const team::CachedSelection& cached, team::Tea
   if (selection.by_load) return &team.asked.asking[c].unasked;
   const bool is_found = cached.trial != nullptr && cached.trial->trial.contest.decided();
   return is_found && !choose::may_begin_again(cached.trial->trial) ? &team.asked.load[c].unasked : nullptr;
-}
-
-// Does the call go to the MPI because the last answer is kept?
-bool keeps_the_mpi(const Call& call, team::Team& team, CountedAhead& ahead) {
-  int* const* const kept = &team.asked.kept[static_cast<std::size_t>(call.collective)];
-  if (wants_to_be_ready(team) || !is_kept(*kept)) return false;
-  ahead.note(**kept, 1);
-  cache_forwarded(call, team, why_chosen(team), false, kept);
-  return true;
 }
 
 // To the MPI, as was selected. Later calls find that out sooner.
@@ -295,7 +161,16 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
   }
   OnHost on_host(call, used, *driver, by.choice.buffers);
   if (on_host.is_needed()) explain_device(team, call, cached, Reason::staged);
-  return run_over_host(on_host, team, false, [&] { return engine.run(on_host.call(), by, team); });
+  return run_over_host(on_host, team, [&](const Call& there) { return engine.run(there, by, team); });
+}
+
+// Collective: what calls by this choice need is made. Returns why that is impossible, if it is.
+Reason why_not_prepared(const EngineWork& engine, const Call& call, const choose::Choice& choice, bool is_prepared,
+                        team::Team& team) {
+  if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS)
+    return Reason::no_communicator;
+  const bool is_there = is_prepared || engine.prepare == nullptr || engine.prepare(team, call.collective, choice);
+  return is_there ? Reason::none : Reason::no_memory_for_leaders;
 }
 
 // By what was selected for all calls like this one. False if it goes to the MPI.
@@ -311,16 +186,11 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   if (cached.follows_load) note_followed(call, team, cached, attempt.ahead);
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
   const EngineWork& engine = work_of(choice);
-  if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS) {
-    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", {Reason::no_communicator});
-    attempt.trial = nullptr;  // the MPI's time is not that of the candidate
-    return pass(team, Reason::no_communicator);
-  }
   const bool is_prepared = attempt.choice == nullptr && cached.prepared.has_value();
-  if (engine.prepare != nullptr && !is_prepared && !engine.prepare(team, call.collective, choice)) {
-    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", {Reason::no_memory_for_leaders});
-    attempt.trial = nullptr;
-    return pass(team, Reason::no_memory_for_leaders);
+  if (const Reason why = why_not_prepared(engine, call, choice, is_prepared, team); why != Reason::none) {
+    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", {why});
+    attempt.trial = nullptr;  // the MPI's time is not that of the candidate
+    return pass(team, why);
   }
   // What nonblocking calls by leaders need is made here, as they may not wait.
   if (engine.engine == choose::Engine::leaders && attempt.choice == nullptr && team.taken.ready())
@@ -340,42 +210,21 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   return true;
 }
 
-// What the MPI refuses it is to report. No rank waits in such a call.
-bool pass_refused(const Call& call, team::Team& team, Door door, CountedAhead& ahead) {
-  // An MPI that takes it after all is one that the other ranks are in, too.
-  ahead.early = team.eligible && !team.taken.in_flight() && comes_early(team, door);
-  const Reason why = is_neighbor(call.collective) ? why_no_neighbors(team) : Reason::none;
-  explain_passed(team, call, {why == Reason::none ? Reason::argument : why});
-  return pass(team, why == Reason::none || team.eligible ? Reason::argument : team.why_not);
-}
-
 // By a team that is there. False if the call is forwarded.
 bool serve_by(team::Team& team, const Call& call, Door door, int& error, Attempt& attempt) {
-  if (team.lost) {
-    error = raise(call.comm, MPI_ERR_OTHER);
-    return true;
-  }
-  const bool may_serve = team.eligible || is_neighbor(call.collective);
-  if (may_serve && is_refused(call, team)) return pass_refused(call, team, door, attempt.ahead);
-  team::await_told(team);
-  if (keeps_the_mpi(call, team, attempt.ahead)) return pass(team, why_chosen(team));
-  const bool neighbors = is_neighbor(call.collective);
-  const auto admit = neighbors ? admit_neighbors : admit_dense;
-  if (!admit(call, team, door, attempt.ahead)) return false;
-  if (wants_to_be_ready(team)) get_ready_to_take(team);
-  error = neighbors ? check_sizes(call, team) : MPI_SUCCESS;
+  const Entry entry{door};
+  const Admission admission = admit(call, team, entry, &attempt.ahead);
+  if (admission.is_of_the_mpi()) return pass(team, admission.counted);
+  error = admission.error;
   if (error == MPI_SUCCESS) {
     const std::size_t bytes = global_bytes(call, team);
     if (!moves_nothing(call, bytes)) {
-      const bool drop_in = door == Door::drop_in;
-      const bool on_devices = is_on_devices(call, team, Asks::now_and_then, &attempt.ahead);
-      team::CachedSelection& selected =
-          on_devices ? device_selection_for(call, bytes, team, drop_in) : selection_for(call, bytes, team, drop_in);
+      team::CachedSelection& selected = select(call, bytes, team, entry, &attempt.ahead);
       if (!carry_out(call, bytes, team, selected, error, attempt)) return false;
     }
   }
   if (error != MPI_SUCCESS) raise(call.comm, error);
-  ++team.counted.counters.served;
+  if (!team.lost) ++team.counted.counters.served;
   return true;
 }
 

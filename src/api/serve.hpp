@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "api/admission.hpp"
 #include "api/on_host.hpp"
 #include "api/refused.hpp"
 #include "api/trials.hpp"
@@ -17,10 +18,6 @@
 #include "team/team.hpp"
 
 namespace quadrille::api {
-
-// The drop-in door serves programs that know nothing of us: a communicator is set up only when it has
-// been used a few times. The explicit door sets it up at the first call.
-enum class Door { explicit_api, drop_in };
 
 // While we serve a call, collectives that the MPI calls by itself go straight to it. That is so on
 // this thread while there is one of these.
@@ -54,38 +51,15 @@ inline void fetch(OnHost& on_host, team::Team& team, bool is_counted) {
   if (!on_host.fetch()) team::tell_failed(team, team::number_of_call(team, is_counted), true);
 }
 
-// Makes a call by `run` with buffers of the host, where its own are a device's. Returns an MPI error code.
+// Makes a call that is not counted yet by `run`, with buffers of the host where its own are a device's. Returns an MPI
+// error code.
 template <class Run>
-int run_over_host(OnHost& on_host, team::Team& team, bool is_counted, const Run& run) {
-  fetch(on_host, team, is_counted);
-  return on_host.finish(with_failed_copies(&team, run(), is_counted, on_host.is_needed()));
+int run_over_host(OnHost& on_host, team::Team& team, const Run& run) {
+  fetch(on_host, team, false);
+  return on_host.finish(with_failed_copies(&team, run(on_host.call()), false, on_host.is_needed()));
 }
 
-// Is this one of the first calls on a communicator that could be made ready? They are forwarded, and counted if the MPI
-// takes them.
-bool comes_early(const team::Team& team, Door door);
-// How many calls on a communicator are forwarded before it has a team. Nobody must want to know about them.
-int uncounted_calls(Door door);
-
-// Prints why a call goes to the MPI before anything was selected, where the user wants to know.
-void explain_passed(team::Team& team, const run::Call& call, const Why& why);
-// Counts a call that goes to the MPI, and why. Returns false.
-bool pass(team::Team& team, Reason why);
-// Why, if the MPI was chosen.
-Reason why_chosen(const team::Team& team);
-
 bool is_inter(MPI_Comm comm);
-
-// A mistake that the MPI reports for an argument is left to the MPI to report. Only true mistakes count: whatever is
-// legal on one rank alone must be served, or ranks would part ways. Legal are MPI_BOTTOM (address zero) with types of
-// absolute addresses, or with displacements that lead to addresses, or where no data move, and, in practice, send and
-// receive buffers that start at one address.
-bool block_is_sound(const run::Side& side, int block);
-// None of the arrays that blocks of this form need is missing.
-bool arrays_given(const run::Side& side, Form form);
-
-// The same of all blocks of a dense call, and that none of its arrays is missing.
-bool is_sound(const run::Call& call, int ranks);
 
 // How many blocks the sides of a call have on this rank; none where the MPI is to find out what is wrong with the
 // communicator.
@@ -96,19 +70,14 @@ BlockNumbers blocks_of(const run::Call& call, team::Team& team);
 // Those of them that hold data on this rank. A Cartesian communicator may lack neighbours.
 UsedBlocks used_blocks(const run::Call& call, team::Team& team);
 
-// ---- What is selected. The team can serve the call ----
-
-// Bytes of the largest block as all ranks know it; 0 if they do not, as in the v and w forms.
-std::size_t global_bytes(const run::Call& call, team::Team& team);
-
-// On no rank; and no rank need wait for another.
-bool moves_nothing(const run::Call& call, std::size_t bytes);
-
-// `drop_in` leaves more to the MPI.
-// The class of what moves in all in an Allgatherv, for calls of which several algorithms are tried: by its largest
-// block alone, one that moves a single block would be taken for one that moves many.
-int load_of(const run::Call& call, team::Team& team);
-team::CachedSelection& selection_for(const run::Call& call, std::size_t bytes, team::Team& team, bool drop_in);
+// The same of a call as it comes.
+template <class Run>
+int run_over_host(const run::Call& call, team::Team& team, choose::HostBuffers buffers, const Run& run) {
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr) return with_failed_copies(&team, run(call), false, false);
+  OnHost on_host(call, used_blocks(call, team), *driver, buffers);
+  return run_over_host(on_host, team, run);
+}
 
 // ---- Errors ----
 //

@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "api/admission.hpp"
 #include "api/call_cache.hpp"
 #include "api/coming.hpp"
 #include "api/enqueue.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/requests.hpp"
-#include "api/serve_neighbors.hpp"
 #include "api/taken_table.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/generation.hpp"
@@ -21,6 +21,7 @@
 #include "team/apart.hpp"
 #include "team/ask.hpp"
 #include "team/config.hpp"
+#include "team/neighbors.hpp"
 #include "team/own_rings.hpp"
 
 namespace quadrille::api {
@@ -184,12 +185,12 @@ int make_and_start(State* made, MPI_Request* request) {
 // A persistent call may wait for the other ranks.
 bool may_take(Team& team, bool persistent) {
   if (persistent) team::await_told(team);
-  if (persistent && team.eligible) get_ready_to_take(team);
+  if (persistent && team.eligible()) get_ready_to_take(team);
   return team.taken.ready();
 }
 
 void want_to_be_ready(Team& team) {
-  if (!team.eligible || team.taken.now() != Stage::none) return;
+  if (!team.eligible() || team.taken.now() != Stage::none) return;
   team.taken.stage = Stage::wanted;
   if (team::may_be_told(team)) return begin_to_tell(team);
   some_wanted.store(true, std::memory_order_relaxed);
@@ -198,19 +199,20 @@ void want_to_be_ready(Team& team) {
 
 // Of a communicator that is not ready for such calls.
 Reason why_not_ready(const Team& team, bool persistent) {
-  if (!team.eligible) return team.why_not;
+  if (!team.eligible()) return team.why_not;
   if (team.taken.in_flight()) return Reason::not_prepared;
   const bool was_asked = team.taken.now() >= Stage::unavailable;
   if (was_asked && !progress_is_sure()) return Reason::lacks_progress;
   return was_asked || persistent ? Reason::no_memory : Reason::not_prepared;
 }
 
+record::Form form_of(bool persistent) { return persistent ? record::Form::persistent : record::Form::nonblocking; }
+
 void explain_not_taken(Team& team, const run::Call& call, bool persistent) {
   if (!team.counted.explains) return;
-  const bool in_flight = team.eligible && team.taken.in_flight();
+  const bool in_flight = team.eligible() && team.taken.in_flight();
   const Reason why = in_flight ? Reason::broadcast_in_flight : why_not_ready(team, persistent);
-  team::explain(team, call.collective, 0, "mpi",
-                {.reason = persistent ? Reason::persistent : Reason::nonblocking, .then = {{why}}});
+  explain_request(team, call, form_of(persistent), "mpi", {why});
 }
 
 bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int& error) {
@@ -243,7 +245,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   ahead.team = team;
   // This rank alone may have made the team: after a refused call, to bring data of a device to the host, or to explain.
   const bool may_be_alone = !persistent && !team::every_rank_explains();
-  if (team != nullptr && team->eligible && may_be_alone && comes_early(*team, Door::drop_in)) ahead.early = true;
+  if (team != nullptr && team->eligible() && may_be_alone && comes_early(*team, Door::drop_in)) ahead.early = true;
   ahead.why = ahead.early ? Reason::early : Reason::argument;
   if (team == nullptr || ahead.early) return false;
   const Serving guard;
@@ -254,10 +256,10 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   prepare_progress();
   prepare_end();
   delete_ended();
-  const bool may_want = team->eligible && team->taken.now() == Stage::none;
+  const bool may_want = team->eligible() && team->taken.now() == Stage::none;
   ahead.wants = !persistent && !team->taken.ready() && (may_want || team->counted.explains);
-  const bool may_serve = team->eligible || is_neighbor(call.collective);
-  if (may_serve && is_refused(call, *team)) return false;
+  const Entry entry{Door::drop_in, form_of(persistent)};
+  if (has_mistake(call, *team, entry)) return false;
   if (!persistent && team->taken.now() == Stage::awaiting) return start_put_off(*team, call, request, error);
   if (!may_take(*team, persistent)) {
     ahead.why = why_not_ready(*team, persistent);
@@ -265,9 +267,9 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
     return false;
   }
   auto made = std::make_unique<State>();
-  Making m{call, persistent, *team, *made, Door::drop_in};
+  Making m{call, entry, *team, *made};
   error = find_carrier(m);
-  ahead.why = m.has_mistake ? Reason::argument : why_chosen(*team);
+  ahead.why = why_chosen(*team);
   if (m.passes_on) return false;
   if (error == MPI_SUCCESS) error = make_and_start(made.release(), request);
   if (error != MPI_SUCCESS) raise(call.comm, error);
@@ -276,7 +278,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
 
 // Prepares what calls on the communicator need that may not wait. False, on all ranks, if it is unavailable.
 bool make_ready_to_take(Team& team) {
-  if (!team.ready && team::setup(team) != MPI_SUCCESS) return false;
+  if (!team.ready() && team::setup(team) != MPI_SUCCESS) return false;
   if (!team::true_on_all(team, progress_is_sure())) return false;
   if (team::has_topology(team) && prepare_neighbors(team) != MPI_SUCCESS) return false;
   const bool in_node = team.nodes.nodes == 1 && team.group.reach().rings;
@@ -316,7 +318,7 @@ namespace {
 // What copy-to-cpu asks for, or what goes over to it, where that is forced.
 choose::HostBuffers forced_buffers(const run::Call& call) {
   const Team* const team = team::find_team(call.comm);
-  const choose::Forced& forced = team != nullptr && team->ready ? team->agreed().forced : team::config().forced;
+  const choose::Forced& forced = team != nullptr && team->ready() ? team->agreed().forced : team::config().forced;
   const choose::Choice& choice = forced.by_collective[static_cast<std::size_t>(call.collective)];
   const bool goes_over = choice.algorithm != nullptr && choice.algorithm->engine == choose::Engine::pipeline;
   return goes_over ? choose::HostBuffers::kept : choice.buffers;
@@ -380,7 +382,7 @@ void get_ready_to_take(Team& team) {
 
 void get_world_ready_to_take() {
   Team* const team = team::team_of(mpi().comm_world);
-  if (team == nullptr || !team->ready) return;
+  if (team == nullptr || !team->ready()) return;
   get_ready_to_take(*team);
   // For messages of communicators whose ranks may not wait to make one.
   if (team->taken.ready()) team::prepare_messages(*team);

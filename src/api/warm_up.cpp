@@ -79,11 +79,11 @@ class Rehearsal {
 void warm_up() {
   if (!mpi().usable) return;
   team::Team* team = team::team_of(mpi().comm_world);
-  if (team == nullptr || !team->ready || team->group.may_send() || team->group.ranks > most_ranks) return;
+  if (team == nullptr || !team->ready() || team->group.may_send() || team->group.ranks > most_ranks) return;
   if (team::config().any_forced) return;
   if (team->agreed().points_are_guessed) calibrate(*team);
   const bool explains = std::exchange(team->counted.explains, false);
-  const bool might = team::let_try(*team, false);  // what is rehearsed is not to be compared
+  const team::MayTry might = team::let_try(*team, team::MayTry::nothing);  // what is rehearsed is not to be compared
   const team::Counters counters = team->counted.counters;
   const Rehearsal rehearsal(mpi().comm_world, team->group.ranks);
   // Twice: consecutive calls use different slots.
@@ -100,7 +100,7 @@ void warm_up() {
   team->counted.explains = explains;
   team::let_try(*team, might);
   // Or calls like these would take the short way, and say nothing, or stay with what was not tried.
-  if (explains || team->agreed().tries) team::forget_selections(*team);
+  if (explains || might == team::MayTry::everything) team::forget_selections(*team);
 }
 
 }  // namespace quadrille::api

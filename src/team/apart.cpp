@@ -55,7 +55,7 @@ bool shares_a_node(const Team& team) {
 }
 
 void go_through(Team& team, Telling& telling) {
-  if (!team.ready) setup_by(team, telling);
+  if (!team.ready()) setup_by(team, telling);
   int first_tag = team.group.me == 0 ? next_first_tag() : 0;
   telling.tell(&first_tag, sizeof first_tag);
   LanesMemory lanes{};
@@ -65,7 +65,7 @@ void go_through(Team& team, Telling& telling) {
     make_lanes(team, lanes);
   }
   // The resources of blocking calls may still become available where ranks may wait.
-  if (!team.area.is_there()) team.ready = false;
+  if (!team.area.is_there()) team.change_standing() = Standing::eligible;
   if (team.lanes == nullptr || team.lanes->lanes.empty()) {
     team.taken.numbers = ranks_in_world(team.user);
     team.taken.first_tag = first_tag;
@@ -76,7 +76,7 @@ void go_through(Team& team, Telling& telling) {
 
 bool may_be_told(Team& team) {
   const Config& settings = config();
-  if (!team.eligible || !world_has_met() || settings.any_forced || settings.inbox_limit == 0 || settings.check)
+  if (!team.eligible() || !world_has_met() || settings.any_forced || settings.inbox_limit == 0 || settings.check)
     return false;
   if (!settings.nodes.empty() || tags_of_process().count < enough_tags) return false;
   const Team* const all = team_of(mpi().comm_world);

@@ -8,9 +8,13 @@
 
 namespace quadrille::team {
 
-void lose(Team& team) {
+void mark_lost(Team& team) {
   team.lost = true;
   drop_cached_calls();  // no call goes the short way
+}
+
+void lose(Team& team) {
+  mark_lost(team);
   throw std::runtime_error("the MPI failed in a collective of Quadrille");
 }
 

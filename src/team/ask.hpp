@@ -28,7 +28,8 @@ void sum_of_all(Team& team, std::span<const std::uint64_t> mine, std::span<std::
 // Is it true on all ranks? As ask_all().
 bool true_on_all(Team& team, bool mine);
 
-// The MPI failed in a collective whose result all ranks go by.
+// The MPI failed in a collective whose result all ranks go by. lose() throws.
+void mark_lost(Team& team);
 [[noreturn]] void lose(Team& team);
 
 }  // namespace quadrille::team

@@ -38,7 +38,8 @@ bool may_be_asserted(Team& team) {
   const Neighbors* n = neighbors_of(team);
   if (n == nullptr || n->asked || n->isomorphic == nullptr || !n->isomorphic->whole) return false;
   if (n->wish.has_value()) return true;
-  return team.eligible && (config().check || forces_equal_sizes(team) || may_combine(team) || may_choose_inside(team));
+  return team.eligible() &&
+         (config().check || forces_equal_sizes(team) || may_combine(team) || may_choose_inside(team));
 }
 
 void ask_assertion(Team& team) {

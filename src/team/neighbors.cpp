@@ -187,9 +187,9 @@ bool is_whole(const plan::Grid& grid, const plan::PackedNeighborhood& around) {
 
 // Before a communicator is ready, what is known of all ranks has to do. Null if nothing is.
 const Team* who_knows(const Team& team) {
-  if (team.ready) return &team;
+  if (team.ready()) return &team;
   const Team* world = team_of(mpi().comm_world);
-  return world != nullptr && world->ready ? world : nullptr;
+  return world != nullptr && world->ready() ? world : nullptr;
 }
 
 // What the ranks of several nodes know of messages between them.
@@ -203,8 +203,8 @@ void add_costs(choose::NeighborKey& key, const Team& known, const choose::Combin
 // Do all ranks share a node and have rings? Before a communicator is ready it is guessed, by what MPI_Init found;
 // after that it is looked up again.
 bool is_in_node(const Team& team) {
-  if (team.ready) return team.nodes.nodes == 1 && team.group.reach().rings;
-  return team.eligible && world_has_met() && world()->nodes.nodes == 1;
+  if (team.ready()) return team.nodes.nodes == 1 && team.group.reach().rings;
+  return team.eligible() && world_has_met() && world()->nodes.nodes == 1;
 }
 
 }  // namespace
@@ -339,7 +339,7 @@ choose::NeighborKey neighbor_key(Team& team, Collective collective, std::size_t 
                           by_ourselves,
                           false,
                           is_in_node(team),
-                          is_in_node(team) && (!team.ready || team.group.reach().load_store),
+                          is_in_node(team) && (!team.ready() || team.group.reach().load_store),
                           around != nullptr,
                           false,
                           bytes,
@@ -353,7 +353,7 @@ choose::NeighborKey neighbor_key(Team& team, Collective collective, std::size_t 
   }
   key.mpi_collects_devices = team.agreed().mpi_device == DeviceUse::all;
   key.mpi_sends_devices = team.agreed().mpi_device != DeviceUse::none && !mpi().device_lacks_gaps;
-  key.tries = team.agreed().may_try && (team.nodes.nodes == 1 ? team.agreed().tries : team.agreed().tries_between);
+  key.tries = team.agreed().may_try >= (team.nodes.nodes == 1 ? MayTry::everything : MayTry::between_nodes);
   return key;
 }
 

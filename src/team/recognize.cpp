@@ -159,7 +159,7 @@ int seek_mesh(MPI_Comm comm, const Neighbors& n, const Place& place, Fit& fit) {
 
 bool may_be_grid(Team& team) {
   const Neighbors* n = neighbors_of(team);
-  if (n == nullptr || n->isomorphic != nullptr || n->sought || !team.eligible) return false;
+  if (n == nullptr || n->isomorphic != nullptr || n->sought || !team.eligible()) return false;
   return forces_isomorphic(team) || may_combine(team) || may_choose_inside(team);
 }
 

@@ -286,7 +286,7 @@ void begin() {
   mpi().Comm_rank(mpi().comm_world, &rank);
   mpi().Comm_size(mpi().comm_world, &ranks);
   const team::Team* const world = team::find_team(mpi().comm_world);
-  const int node = world != nullptr && world->ready ? world->nodes.node_of[static_cast<std::size_t>(rank)] : -1;
+  const int node = world != nullptr && world->ready() ? world->nodes.node_of[static_cast<std::size_t>(rank)] : -1;
   if (const int error = Tables::here().make(folder, rank, ranks, node); error != 0) {
     if (rank != 0) return;
     // Of the programs that one command starts one after the other the first is recorded.

@@ -100,8 +100,8 @@ choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {
           team.group.reach().load_store,
           team.group.reach().direct,
           model,
-          team.agreed().tries && team.agreed().may_try,
-          team.agreed().tries_between && team.agreed().may_try,
+          team.agreed().may_try == MayTry::everything,
+          team.agreed().may_try != MayTry::nothing,
           team.nodes.ranks_on_fullest_node(),
           is_dense(collective) && is_sized(collective) ? &team.agreed().by_size[index] : nullptr,
           team.agreed().mpi_device == DeviceUse::all,
@@ -156,7 +156,7 @@ void use_measured(Team& team, std::vector<choose::NeighborEntry> measured) {
   team.change_agreed().measured = std::move(measured);
 }
 
-bool let_try(Team& team, bool tries) { return std::exchange(team.change_agreed().may_try, tries); }
+MayTry let_try(Team& team, MayTry may_try) { return std::exchange(team.change_agreed().may_try, may_try); }
 
 void forget_selections(Team& team) {
   for (Selections& selections : team.chosen.selections) selections.forget();

@@ -189,9 +189,10 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     std::int64_t chunk;
     choose::SwitchPoints points;
     std::int64_t choices;  // bytes of text about them
-    bool known, tries, tries_between;
+    bool known;
+    MayTry may_try;
     std::int64_t inside;  // how many entries
-  } mine{not_first, {}, 0, true, false, false, 0};
+  } mine{not_first, {}, 0, true, MayTry::nothing, 0};
   if (members[0] == group.me) {
     mine.chunk = memory::inbox_layout(here).capacity() == 0 ? too_many_ranks : no_room;
     if (mine.chunk == no_room && processes.pool != nullptr) {
@@ -213,8 +214,10 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   if (group.me == 0) {
     mine.points = look_up_switch_points(group.ranks, team.crowded, mine.known);
     // What is gained between nodes is more than what ranks that share processors disturb each other.
-    mine.tries_between = settings.trials == Trials::on || (settings.trials != Trials::off && may_measure());
-    mine.tries = mine.tries_between && (settings.trials == Trials::on || !team.crowded);
+    if (settings.trials == Trials::on)
+      mine.may_try = MayTry::everything;
+    else if (settings.trials != Trials::off && may_measure())
+      mine.may_try = team.crowded ? MayTry::between_nodes : MayTry::everything;
     // Of several nodes: agree_on_messages().
     if (team.nodes.nodes == 1) {
       choices = look_up_algorithms(team.nodes, team.crowded);
@@ -232,8 +235,7 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   tell_list(telling, team.change_agreed().inside, mine.inside);
   group.change_reach().points = mine.points;
   team.change_agreed().points_are_guessed = !mine.known;
-  team.change_agreed().tries = mine.tries;
-  team.change_agreed().tries_between = mine.tries_between;
+  team.change_agreed().may_try = mine.may_try;
   chunk = areas.empty() ? mine.chunk : areas[static_cast<std::size_t>(members[0])].chunk;
   if (chunk >= 0) {
     team.area = memory::ControlArea(processes.pool, static_cast<std::size_t>(chunk), control_bytes(here));
@@ -321,7 +323,7 @@ void share_processors(const Config& settings, bool speaks) {
 
 int setup(Team& team) {
   await_told(team);
-  if (team.ready) return MPI_SUCCESS;
+  if (team.ready()) return MPI_SUCCESS;
   Broadcasts telling(team.user);
   return setup_by(team, telling);
 }
@@ -332,7 +334,7 @@ int setup_by(Team& team, Telling& telling) {
   print_warnings(config(), group.me);
   auto [settings, world_ranks, processes] = agree(team);
   if (processes.quiet == nullptr) {
-    team.eligible = false;
+    team.change_standing() = Standing::ineligible;
     team.why_not = Reason::no_communicator;
     return MPI_ERR_OTHER;
   }
@@ -379,7 +381,7 @@ int setup_by(Team& team, Telling& telling) {
   if (team.nodes.nodes > 1) agree_on_messages(team, telling);
   team.change_agreed().away_steps = settings.away_steps;
   team.change_agreed().forced = settings.forced;
-  team.ready = true;
+  team.change_standing() = Standing::ready;
   return MPI_SUCCESS;
 }
 
@@ -389,7 +391,7 @@ int prepare_messages(Team& team) {
   if (team.no_messages) return MPI_ERR_OTHER;
   const int error = make_private(team.own(), messages.comm);
   team.no_messages = error != MPI_SUCCESS;
-  if (team.eligible || error != MPI_SUCCESS) return error;
+  if (team.eligible() || error != MPI_SUCCESS) return error;
   // Nobody sends to another on it but we, and only with the tags of exchanges that are awaited.
   messages.quiet = messages.comm;
   mpi().Comm_rank(team.user, &team.group.me);

@@ -48,9 +48,8 @@ Teams& teams() {
 
 // Frees what a team holds outside its own memory.
 void release(Team& team) {
-  if (team.ready || team.quiet != nullptr) {
-    team.ready = false;
-    team.eligible = false;
+  if (team.ready() || team.quiet != nullptr) {
+    team.change_standing() = Standing::ineligible;
     team.group.inbox = {};
     team.lanes.reset();
     team.chunks.reset();
@@ -241,7 +240,7 @@ Team* make_team(MPI_Comm comm) {
   early_calls(comm, team->calls);
   team->group.change_messages().comm = mpi().comm_null;
   team->why_not = why_not_eligible(comm, team->group);
-  team->eligible = team->why_not == Reason::none;
+  if (team->why_not == Reason::none) team->change_standing() = Standing::eligible;
   if (team->why_not == Reason::fault_tolerant) explain_fault_tolerance();
   team->counted.explains = config().explain;
   team->counted.tally = begin_tally(*team);
@@ -399,13 +398,13 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
 
 void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm, const Why& why) {
   int rank = team.group.me, ranks = team.group.ranks;
-  if (!team.ready) {
+  if (!team.ready()) {
     mpi().Comm_rank(team.user, &rank);
     mpi().Comm_size(team.user, &ranks);
   }
   if (rank != 0) return;
   const std::string nodes =
-      team.ready ? fmt::format(", {} node{}", team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s") : "";
+      team.ready() ? fmt::format(", {} node{}", team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s") : "";
   const std::string line =
       fmt::format("{} on {} ranks{}{} -> {}: {}", name_of(collective), ranks, nodes,
                   bytes > 0 ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, text::words_of(why));
@@ -510,7 +509,7 @@ bool after_init() {
     return false;
   }
   Team* team = team_of(mpi().comm_world);
-  if (team != nullptr && team->eligible) setup(*team);
+  if (team != nullptr && team->eligible()) setup(*team);
   return true;
 }
 

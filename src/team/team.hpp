@@ -66,6 +66,9 @@ struct Try {
 
 struct Config;
 
+// What the first calls may try of which nothing is known (choose/trial.hpp).
+enum class MayTry : std::uint8_t { nothing, between_nodes, everything };
+
 // What all ranks go by when they choose: the same on all. Written by team/ alone.
 struct Agreed {
   choose::Forced forced;                           // by the API or the environment
@@ -76,11 +79,9 @@ struct Agreed {
   choose::ChoicesByCollective by_size_on_devices;  // likewise of calls with a device's memory
   std::vector<choose::InsideEntry> inside;         // likewise, on one node
   int away_steps = plan::standard_away_steps;      // of plans
-  bool tries = false;                      // the first calls may try what nothing is known of (choose/trial.hpp)
-  bool tries_between = false;              // likewise between nodes
-  bool may_try = true;                     // not while calls are rehearsed
-  DeviceUse mpi_device = DeviceUse::none;  // what every rank's MPI takes pointers to a device's memory in
-  bool follows_devices = false;  // some ranks may have such memory, and there is a choice (api/device_choice.hpp)
+  MayTry may_try = MayTry::nothing;                // not while calls are rehearsed
+  DeviceUse mpi_device = DeviceUse::none;          // what every rank's MPI takes pointers to a device's memory in
+  bool follows_devices = false;  // some ranks may have such memory, and there is a choice (api/admission.hpp)
   // No table has the switch points: they are to be measured (api/calibrate.hpp).
   bool points_are_guessed = false;
 };
@@ -118,14 +119,21 @@ struct Counted {
   Tally tally;                           // where the user wants to know
 };
 
+// What Quadrille may serve on a communicator.
+enum class Standing : std::uint8_t {
+  ineligible,  // Team::why_not says why
+  eligible,    // an intracommunicator of more than one rank, all of this MPI_COMM_WORLD
+  ready,       // setup() has been done, too
+};
+
 struct Team {
   MPI_Comm user{};                // null when it is gone and the team is kept
   int keepers = 0;                // under the lock of the list of teams
-  bool eligible = false;          // an intracommunicator of more than one rank, all of this MPI_COMM_WORLD
   Reason why_not = Reason::none;  // why it is not eligible
-  bool ready = false;             // setup() has been done
   int calls = 0;                  // calls that the MPI took before it was ready
   bool no_messages = false;       // the MPI has no communicator for them; the same on all ranks
+  bool eligible() const { return standing_ != Standing::ineligible; }
+  bool ready() const { return standing_ == Standing::ready; }
 
   run::Group group;  // valid when ready
   plan::NodeMap nodes;
@@ -179,14 +187,16 @@ struct Team {
   Asked asked;
   Counted counted;
   const Agreed& agreed() const { return agreed_; }
-  // For team/ (scripts/rooms.py).
+  // These two: for team/ (scripts/rooms.py).
   Agreed& change_agreed() { return agreed_; }
+  Standing& change_standing() { return standing_; }
 
   // What Quadrille's own collectives are called on: MPI_COMM_WORLD stays as the program left it.
   MPI_Comm own() const;
 
  private:
   Agreed agreed_;
+  Standing standing_ = Standing::ineligible;
 };
 
 // In what may this process give its MPI pointers to a device's memory? By the user's word, else by the MPI's.
@@ -221,8 +231,8 @@ int prepare_messages(Team& team);
 // All ranks call these alike. What was selected before is forgotten by the first alone.
 void force(Team& team, Collective collective, const choose::Choice& choice);
 void use_measured(Team& team, std::vector<choose::NeighborEntry> measured);
-// Whether the first calls may try what nothing is known of. Returns whether they might.
-bool let_try(Team& team, bool tries);
+// Returns what the first calls might try before.
+MayTry let_try(Team& team, MayTry may_try);
 
 // The NUMA domain of each rank, the same on all; empty: one. Collective when it is first called.
 const std::vector<int>& domains_of(Team& team);

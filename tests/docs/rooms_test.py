@@ -57,6 +57,9 @@ class Rooms(unittest.TestCase):
     self.refused(line, 'run/x.cpp', 'run may not write that')
     self.assertEqual(complaints(line, 'team/x.cpp'), [])
     self.assertEqual(complaints('Reach& change_reach();\n', 'run/group.hpp'), [])
+    line = 'void f(Team& team) { team.change_standing() = Standing::ready; }\n'
+    self.refused(line, 'api/x.cpp', 'api may not write that')
+    self.assertEqual(complaints(line, 'team/x.cpp'), [])
 
   def test_exceptions_are_used_up(self):
     line = '#include "choose/registry.hpp"\n'

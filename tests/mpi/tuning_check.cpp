@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
   }
   team::Team* team = team::team_of(MPI_COMM_WORLD);
   const choose::SwitchPoints& points = team->group.reach().points;
-  expect(team->ready && is_on_all_ranks(points), "the ranks have different switch points");
+  expect(team->ready() && is_on_all_ranks(points), "the ranks have different switch points");
   if (name == "differ") expect(points == points_of(0), "other switch points");
   // Without a table the points are guessed or measured.
   for (int r = 0; name != "differ" && r < ranks; ++r) expect(points != points_of(r), "points of a table");

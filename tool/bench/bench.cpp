@@ -235,13 +235,13 @@ class Bench {
   // The first call has set the communicator up.
   static void set_copying(const Implementation& implementation) {
     team::Team* team = implementation.copying ? team::team_of(implementation.comm) : nullptr;
-    if (team != nullptr && team->ready) team->group.copying = *implementation.copying;
+    if (team != nullptr && team->ready()) team->group.copying = *implementation.copying;
   }
 
   // What served the last call; null: the MPI, or nobody knows. The same on all ranks.
   const team::CachedSelection* selection_of(const Implementation& implementation) const {
     const team::Team* team = implementation.native ? nullptr : team::team_of(implementation.comm);
-    if (team == nullptr || !team->ready) return nullptr;
+    if (team == nullptr || !team->ready()) return nullptr;
     return team->chosen.selections[static_cast<std::size_t>(plan_.collective)].last();
   }
 
@@ -428,7 +428,7 @@ class Bench {
   void look_up(const Implementation& implementation, BenchRow& row) const {
     row.served_by = "mpi";
     team::Team* team = team::team_of(implementation.comm);
-    if (team == nullptr || !team->ready) {
+    if (team == nullptr || !team->ready()) {
       if (gpu_ != nullptr) row.path = team::mpi_device_use() == DeviceUse::all ? straight : over_host;
       return;
     }

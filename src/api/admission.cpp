@@ -1,0 +1,296 @@
+#include "api/admission.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/calibrate.hpp"
+#include "api/call_cache.hpp"
+#include "api/serve.hpp"
+#include "api/taken.hpp"
+#include "choose/trial.hpp"
+#include "memory/device.hpp"
+#include "run/neighbors.hpp"
+#include "team/apart.hpp"
+#include "team/ask.hpp"
+#include "team/config.hpp"
+#include "team/neighbors.hpp"
+#include "text/hash.hpp"
+
+namespace quadrille::api {
+namespace {
+
+using To = Admission::Outcome;
+using run::Call;
+using team::Team;
+
+void explain_passed(Team& team, const Call& call, Reason why) {
+  if (team.counted.explains) team::explain(team, call.collective, 0, "mpi", {why});
+}
+
+}  // namespace
+
+bool comes_early(const Team& team, Door door) {
+  const team::Config& settings = team::config();
+  if (team.ready() || door == Door::explicit_api || settings.any_forced) return false;
+  return team.calls < settings.setup_after;
+}
+
+int uncounted_calls(Door door) {
+  const team::Config& settings = team::config();
+  const bool looks = settings.explain || settings.any_forced || settings.off || door == Door::explicit_api;
+  return looks ? 0 : settings.setup_after;
+}
+
+void explain_request(Team& team, const Call& call, record::Form form, const char* algorithm, Why why) {
+  const Reason how = form == record::Form::enqueued     ? Reason::enqueued
+                     : form == record::Form::persistent ? Reason::persistent
+                                                        : Reason::nonblocking;
+  team::explain(team, call.collective, 0, algorithm, {.reason = how, .then = {std::move(why)}});
+}
+
+bool pass(Team& team, Reason why) {
+  team.counted.last_passed = &team.counted.counters.passed[counted_as(why)];
+  ++*team.counted.last_passed;
+  return false;
+}
+
+Reason why_chosen(const Team& team) {
+  return team.ready() && team.nodes.nodes == 1 ? Reason::mpi_inside_a_node : Reason::mpi_between_nodes;
+}
+
+// ---- What is selected ----
+
+namespace {
+
+// The class of what moves in all in an Allgatherv, for calls of which several algorithms are tried: by its largest
+// block alone, one that moves a single block would be taken for one that moves many.
+int load_of(const Call& call, const Team& team) {
+  const bool differs =
+      is_sized(call.collective) && is_dense(call.collective) && has_arrays(row_of(call.collective).recv);
+  if (!differs || team.nodes.nodes == 1 || team.agreed().may_try == team::MayTry::nothing) return 0;
+  std::size_t all = 0;
+  for (int b = 0; b < team.group.ranks; ++b) all += static_cast<std::size_t>(call.recv.count_of(b));
+  return choose::size_class_of(all * type_info(call.recv.type).size);
+}
+
+// Is there anything to choose? Among neighbours there is no way but over the host, unless the MPI takes such memory.
+bool has_choice(const Call& call, const Team& team) {
+  if (!team.agreed().follows_devices || call.collective == Collective::exchange) return false;
+  if (is_neighbor(call.collective) && team.agreed().mpi_device == DeviceUse::none) return false;
+  return team.agreed().forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm == nullptr;
+}
+
+// Whether the ranks ask each other about their buffers: in blocking calls less and less often while the answer is the
+// same; for a persistent request always, and for it alone; for a nonblocking one if nobody has asked before. What may
+// not wait goes by what the others found.
+bool asks_now(choose::AskedClass& seen, Entry entry) {
+  if (!entry.is_request()) return choose::must_ask(seen);
+  return !entry.never_waits() && (entry.is_persistent() || seen.now < 0);
+}
+
+// Has some rank its data in a device's memory, as far as the ranks know?
+bool is_on_devices(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
+  // What a thread makes progress on for a stream calls no driver, so it is the host's.
+  if (!team.ready() || entry.is_enqueued() || entry.must_serve(team) || !has_choice(call, team)) return false;
+  choose::AskedClass& seen = team.asked.devices[static_cast<std::size_t>(call.collective)];
+  if (ahead != nullptr) ahead->note(seen.unasked, 1);
+  if (!asks_now(seen, entry)) return seen.now > 0;
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  const bool mine = driver != nullptr && has_device_memory(call, used_blocks(call, team), *driver);
+  const bool some = !team::true_on_all(team, !mine);
+  if (!entry.is_persistent()) choose::note_class(seen, some ? 1 : 0);
+  return some;
+}
+
+std::size_t neighbor_bytes(const Call& call, const team::Neighbors& n) {
+  if (n.isomorphic == nullptr) return 0;
+  if (!is_regular(call.collective) && !n.sizes_known()) return 0;
+  return run::largest_block(call, {n.iso_send, n.iso_recv});
+}
+
+}  // namespace
+
+std::size_t global_bytes(const Call& call, Team& team) {
+  if (is_neighbor(call.collective)) return neighbor_bytes(call, *team::neighbors_of(team));
+  if (!is_sized(call.collective)) return 0;
+  const int blocks = has_arrays(row_of(call.collective).recv) ? team.group.ranks : 1;
+  std::ptrdiff_t most = 0;
+  for (int b = 0; b < blocks; ++b) most = std::max(most, call.recv.count_of(b));
+  return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
+}
+
+bool moves_nothing(const Call& call, std::size_t bytes) {
+  return bytes == 0 && is_dense(call.collective) && is_sized(call.collective);
+}
+
+team::CachedSelection& select(const Call& call, std::size_t bytes, Team& team, Entry entry, CountedAhead* ahead) {
+  const bool on_devices = is_on_devices(call, team, entry, ahead);
+  if (is_neighbor(call.collective)) {
+    const auto selection = on_devices ? team::device_neighbor_selection : team::neighbor_selection;
+    return selection(team, call.collective, bytes, entry.is_drop_in());
+  }
+  const int load = load_of(call, team);
+  return on_devices ? team::device_selection_of(team, call.collective, bytes, load)
+                    : team::selection_of(team, call.collective, bytes, load);
+}
+
+// ---- What is admitted ----
+
+namespace {
+
+// Of a request make_native() says so.
+Admission to_the_mpi(const Call& call, Team& team, Entry entry, Reason why, Reason counted, int error = MPI_ERR_OTHER) {
+  if (!entry.is_request()) explain_passed(team, call, why);
+  return {To::forwarded, why, counted, error};
+}
+
+// What the MPI refuses it is to report, or we report as the MPI does; no rank waits.
+Admission refuse(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
+  const bool has_blocks = !is_neighbor(call.collective) || team::neighbors_of(team) != nullptr;
+  const int error = has_blocks ? MPI_ERR_ARG : MPI_ERR_TOPOLOGY;
+  if (entry.is_request()) return {To::refused, Reason::argument, Reason::argument, error};
+  // An MPI that takes it after all is one that the other ranks are in, too.
+  ahead->early = team.eligible() && !team.taken.in_flight() && comes_early(team, entry.door);
+  const Reason obstacle = is_neighbor(call.collective) ? why_no_neighbors(team) : Reason::none;
+  const bool is_argument = obstacle == Reason::none;
+  const Reason why = is_argument ? Reason::argument : obstacle;
+  explain_passed(team, call, why);
+  return {To::refused, why, is_argument || team.eligible() ? Reason::argument : team.why_not, error};
+}
+
+// Does the call go to the MPI because the last answer is kept?
+bool keeps_the_mpi(const Call& call, Team& team, CountedAhead& ahead) {
+  int* const* const kept = &team.asked.kept[static_cast<std::size_t>(call.collective)];
+  if (wants_to_be_ready(team) || !is_kept(*kept)) return false;
+  ahead.note(**kept, 1);
+  cache_forwarded(call, team, why_chosen(team), false, kept);
+  return true;
+}
+
+// On such a communicator a request of ours is served all the same, by messages.
+Admission admit_ineligible(const Call& call, Team& team, Entry entry) {
+  if (entry.is_ours(call)) return {};
+  const bool says_so = !entry.is_request() && team::explains_now(team, team::DeviceWay::none);
+  if (says_so) explain_passed(team, call, team.why_not);
+  if (!entry.is_request()) cache_forwarded(call, team, team.why_not, true);
+  return {To::forwarded, team.why_not, team.why_not};
+}
+
+// A request is not: take() has looked, and our own ones make the communicator ready.
+bool is_early(const Team& team, Entry entry, CountedAhead* ahead) {
+  if (entry.is_request()) return false;
+  ahead->early = comes_early(team, entry.door);
+  return ahead->early;
+}
+
+Admission admit_dense(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
+  if (!team.eligible()) return admit_ineligible(call, team, entry);
+  if (is_early(team, entry, ahead)) return to_the_mpi(call, team, entry, Reason::early, Reason::early);
+  if (!team.ready() && !entry.must_serve(team)) {
+    const int error = team::setup(team);
+    if (error != MPI_SUCCESS) return to_the_mpi(call, team, entry, team.why_not, team.why_not, error);
+  }
+  if (!entry.is_request() && team.agreed().points_are_guessed) calibrate(team);
+  return {};
+}
+
+// Collective, once for each question: what the ranks can only find out together.
+int learn(Team& team) {
+  if (team::may_be_grid(team)) {
+    if (const int error = team::recognize(team); error != MPI_SUCCESS) return error;
+  }
+  if (team::may_be_asserted(team)) team::ask_assertion(team);
+  return MPI_SUCCESS;
+}
+
+// The drop-in door leaves a communicator as it is unless something is to be won by this call.
+bool is_worth_it(Team& team, const Call& call, Entry entry) {
+  if (entry.is_request() || !entry.is_drop_in() || team.ready()) return true;
+  if (!team.eligible()) return false;
+  if (team::config().any_forced) return true;
+  if (learn(team) != MPI_SUCCESS) return false;
+  if (team.neighbors->checks_sizes()) return true;  // before anything is chosen by sizes that may be wrong
+  const team::CachedSelection& selected =
+      team::neighbor_selection(team, call.collective, global_bytes(call, team), true);
+  return !is_of_the_mpi(*selected.selection.choice.algorithm);
+}
+
+Admission admit_neighbors(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
+  // Before anything that takes time: programs make such communicators for one call.
+  if (!entry.is_request() && team.eligible() && team::has_topology(team) && is_early(team, entry, ahead))
+    return to_the_mpi(call, team, entry, Reason::early, Reason::early);
+  const Reason why = entry.is_ours(call) ? Reason::none : why_no_neighbors(team);
+  if (why != Reason::none) return to_the_mpi(call, team, entry, why, team.eligible() ? Reason::argument : team.why_not);
+  if (!is_worth_it(team, call, entry)) {
+    return team.eligible() ? to_the_mpi(call, team, entry, Reason::no_gain_by_combining, why_chosen(team))
+                           : to_the_mpi(call, team, entry, team.why_not, team.why_not);
+  }
+  if (entry.never_waits()) {
+    if (!team::neighbors_of(team)->checks_sizes()) return {};
+    return to_the_mpi(call, team, entry, Reason::sizes_to_check, why_chosen(team));
+  }
+  const int error = prepare_neighbors(team);
+  if (error == MPI_SUCCESS) return {};
+  return to_the_mpi(call, team, entry, Reason::no_communicator, Reason::no_communicator, error);  // on all ranks
+}
+
+// Where the user asserts the sizes of the blocks of a v or w call and wants that checked: MPI_ERR_ARG on all ranks if
+// block i has not one size everywhere. That only all ranks together can see, and without this check one rank gets
+// MPI_ERR_TRUNCATE, others wrong data, or wait for ever.
+int check_sizes(const Call& call, Team& team) {
+  const team::Neighbors& n = *team::neighbors_of(team);
+  if (is_regular(call.collective) || !n.checks_sizes()) return MPI_SUCCESS;
+  std::vector<std::size_t> sizes;
+  const bool good = run::list_sizes(call, {n.iso_send, n.iso_recv}, sizes);
+  // A rank with two sizes for a block gives what no other gives, so that nobody waits for it.
+  const std::uint64_t given = good ? text::Hash().add_all(sizes).value() : ~text::Hash().add(team.group.me).value();
+  if (team::all_agree(team.user, given) && good) return MPI_SUCCESS;
+  if (team.group.me == 0) {
+    team::say(fmt::format("{}: the sizes of the blocks are not the same at all ranks, as was asserted",
+                          name_of(call.collective)));
+  }
+  return MPI_ERR_ARG;
+}
+
+}  // namespace
+
+Reason why_no_neighbors(Team& team) {
+  if (const Reason why = team::why_nothing_is_served(); why != Reason::none) return why;
+  if (is_inter(team.user)) return Reason::intercommunicator;
+  return team::neighbors_of(team) == nullptr ? Reason::no_topology : Reason::none;
+}
+
+int prepare_neighbors(Team& team) {
+  if (team.eligible() && !team.ready()) {
+    if (const int error = team::setup(team); error != MPI_SUCCESS) return error;
+    team::forget_selections(team);  // made when less was known
+  }
+  if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
+  return learn(team);
+}
+
+bool has_mistake(const Call& call, Team& team, Entry entry) {
+  const bool always = entry.is_request() && !entry.is_drop_in();
+  return (team.eligible() || is_neighbor(call.collective) || always) && is_refused(call, team);
+}
+
+Admission admit(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
+  const Admission lost{To::failed, Reason::none, Reason::none, MPI_ERR_OTHER};
+  if (team.lost) return lost;
+  const bool neighbors = is_neighbor(call.collective), blocking = !entry.is_request();
+  if (blocking || !entry.is_drop_in()) {  // else take() has done both
+    if (has_mistake(call, team, entry)) return refuse(call, team, entry, ahead);
+    team::await_told(team);
+    if (team.lost) return lost;
+  }
+  if (blocking && keeps_the_mpi(call, team, *ahead)) return {To::forwarded, why_chosen(team), why_chosen(team)};
+  const Admission found = neighbors ? admit_neighbors(call, team, entry, ahead) : admit_dense(call, team, entry, ahead);
+  if (found.outcome != To::admitted) return found;
+  if (blocking && wants_to_be_ready(team)) get_ready_to_take(team);
+  if (neighbors && check_sizes(call, team) != MPI_SUCCESS) return {To::failed, Reason::none, Reason::none, MPI_ERR_ARG};
+  return {};
+}
+
+}  // namespace quadrille::api
