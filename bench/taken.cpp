@@ -8,7 +8,7 @@
 // each form (of the slowest rank); the ratios, and in microseconds what the MPI's handle costs more than the C API's,
 // taken batch by batch, with quartiles. Then the nonblocking calls beside a computation between start and wait that
 // takes as long as the MPI's own call: how much of a call it hides, in percent of the call alone. The functions of the
-// MPI itself are looked up in its library, where nothing is interposed.
+// MPI itself are looked up in its library by their PMPI_ names, where nothing is interposed.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <quadrille.h>
@@ -37,22 +37,23 @@ void* mpi_library() {
 }
 
 template <class Function>
-Function* look_up(void* scope, const char* name, const char* older = nullptr) {
-  void* symbol = dlsym(scope, name);
-  if (symbol == nullptr && older != nullptr) symbol = dlsym(scope, older);
+Function* look_up(void* scope, const std::string& name, const std::string& older = "") {
+  void* symbol = dlsym(scope, name.c_str());
+  if (symbol == nullptr && !older.empty()) symbol = dlsym(scope, older.c_str());
   return reinterpret_cast<Function*>(symbol);
 }
 
 // By either: what the program finds, or the MPI's own.
 struct Functions {
-  explicit Functions(void* scope)
-      : ialltoall(look_up<Ialltoall>(scope, "MPI_Ialltoall")),
-        init(look_up<Init>(scope, "MPI_Alltoall_init", "MPIX_Alltoall_init")),
-        start(look_up<decltype(MPI_Start)>(scope, "MPI_Start")),
-        wait(look_up<decltype(MPI_Wait)>(scope, "MPI_Wait")),
-        test(look_up<decltype(MPI_Test)>(scope, "MPI_Test")),
-        waitall(look_up<decltype(MPI_Waitall)>(scope, "MPI_Waitall")),
-        free(look_up<decltype(MPI_Request_free)>(scope, "MPI_Request_free")) {}
+  // `mpi` begins all names.
+  Functions(void* scope, const std::string& mpi)
+      : ialltoall(look_up<Ialltoall>(scope, mpi + "_Ialltoall")),
+        init(look_up<Init>(scope, mpi + "_Alltoall_init", mpi + "X_Alltoall_init")),
+        start(look_up<decltype(MPI_Start)>(scope, mpi + "_Start")),
+        wait(look_up<decltype(MPI_Wait)>(scope, mpi + "_Wait")),
+        test(look_up<decltype(MPI_Test)>(scope, mpi + "_Test")),
+        waitall(look_up<decltype(MPI_Waitall)>(scope, mpi + "_Waitall")),
+        free(look_up<decltype(MPI_Request_free)>(scope, mpi + "_Request_free")) {}
   Ialltoall* ialltoall;
   Init* init;
   decltype(MPI_Start)* start;
@@ -202,7 +203,7 @@ void measure(std::size_t bytes, const Functions& seen, const Functions& own, int
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const Functions seen(RTLD_DEFAULT), own(mpi_library());
+  const Functions seen(RTLD_DEFAULT, "MPI"), own(mpi_library(), "PMPI");
   if (seen.ialltoall == own.ialltoall || seen.wait == own.wait) {
     std::fprintf(stderr, "nothing is before the MPI's functions: start it under `quadrille run`\n");
     MPI_Abort(MPI_COMM_WORLD, 1);

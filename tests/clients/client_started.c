@@ -47,15 +47,15 @@ static void take_the_mpis_own(void) {
   Dl_info info;
   void* library = NULL;
   if (dladdr(dlsym(RTLD_DEFAULT, "MPI_Wtime"), &info) != 0) library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  *(void**)&by.wait = own_function(library, "MPI_Wait");
-  *(void**)&by.waitall = own_function(library, "MPI_Waitall");
-  *(void**)&by.waitany = own_function(library, "MPI_Waitany");
-  *(void**)&by.waitsome = own_function(library, "MPI_Waitsome");
-  *(void**)&by.test = own_function(library, "MPI_Test");
-  *(void**)&by.testall = own_function(library, "MPI_Testall");
-  *(void**)&by.testany = own_function(library, "MPI_Testany");
-  *(void**)&by.testsome = own_function(library, "MPI_Testsome");
-  *(void**)&by.get_status = own_function(library, "MPI_Request_get_status");
+  *(void**)&by.wait = own_function(library, "PMPI_Wait");
+  *(void**)&by.waitall = own_function(library, "PMPI_Waitall");
+  *(void**)&by.waitany = own_function(library, "PMPI_Waitany");
+  *(void**)&by.waitsome = own_function(library, "PMPI_Waitsome");
+  *(void**)&by.test = own_function(library, "PMPI_Test");
+  *(void**)&by.testall = own_function(library, "PMPI_Testall");
+  *(void**)&by.testany = own_function(library, "PMPI_Testany");
+  *(void**)&by.testsome = own_function(library, "PMPI_Testsome");
+  *(void**)&by.get_status = own_function(library, "PMPI_Request_get_status");
 }
 
 /* ---- A list of requests, completed in one of many ways ---- */

@@ -44,7 +44,7 @@ int force(MPI_Comm comm, Collective collective, const std::string& algorithm);
 // way. Ends the program with a message if the MPI library is not found.
 const Door& native();
 
-// The function `name` of the MPI library itself.
+// The function `name` of the MPI library itself, which begins with PMPI_.
 void* native_symbol(const char* name);
 
 }  // namespace quadrille::test

@@ -34,7 +34,7 @@ Door find_all() {
 
 void* native_symbol(const char* name) {
   static void* const library = open_mpi_library();
-  // A lookup by handle searches that library alone, not what is preloaded.
+  // A lookup of a PMPI_ name by handle searches that library alone, not what is preloaded.
   void* const symbol = dlsym(library, name);
   if (symbol == nullptr) {
     std::fprintf(stderr, "the MPI library has no %s\n", name);

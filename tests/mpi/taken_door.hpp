@@ -29,7 +29,7 @@ template <class Function>
 Function* unseen(const char* name, Function*) {
   return reinterpret_cast<Function*>(native_symbol(name));
 }
-#define QUADRILLE_UNSEEN(Name) unseen("MPI_" #Name, &MPI_##Name)
+#define QUADRILLE_UNSEEN(Name) unseen("PMPI_" #Name, &MPI_##Name)
 
 inline int complete_by(Way way, MPI_Request* request) {
   MPI_Status status;

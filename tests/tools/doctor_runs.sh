@@ -46,8 +46,6 @@ else
   expect 1 - "defines MPI_Alltoall itself: its calls" $doctor --no-trial -- "$MPIRUN" -n 2 "$PROGRAM_WITH_TOOL"
 fi
 $doctor --no-trial -- "$MPIRUN" -n 2 "$PROGRAM" 2>&1 | grep -q ' tool ' && fail "a tool where there is none"
-printf 'import numba_mpi\n' >"$work/app.py"
-expect 0 - "numba_mpi in $work/app.py takes MPI's functions" $doctor --no-trial -- "$MPIRUN" -n 2 python3 "$work/app.py"
 if [ "$ABI" = openmpi ] && grep -q MPIX_Comm_shrink "$OWN_MPI/$mpi"; then
   expect 1 - "--with-ft ulfm: Open MPI runs with fault tolerance" $doctor --no-trial -- "$MPIRUN" --with-ft ulfm -n 2 "$PROGRAM"
 else

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <utility>
 
-#include "../temp_folder.hpp"
 #include "tool/doctor/limits.hpp"
 #include "tool/doctor/program.hpp"
 #include "tool/doctor/trial.hpp"
@@ -139,27 +137,6 @@ TEST(Doctor, SeesWhatAsksForFaultTolerance) {
   EXPECT_EQ(requested({"srun", "./app"}, {{"OMPI_MCA_mpi_ft_enable", "1"}}), "OMPI_MCA_mpi_ft_enable=1");
   EXPECT_EQ(requested({"srun", "./app"}, {{"OMPI_MCA_mpi_ft_enable", "0"}}), "");
   EXPECT_EQ(requested({"mpirun", "./app", "--with-ft", "ulfm"}), "") << "the program's own";
-}
-
-TEST(Doctor, SeesProgramsThatTakeFunctionsFromAHandle) {
-  const test::TempFolder folder;
-  const auto script = [&](const std::string& name, const std::string& text) {
-    std::ofstream(folder.file(name)) << text;
-    return folder.file(name);
-  };
-  const std::string numba = script("numba.py", "import numba_mpi\n"),
-                    plain = script("plain.py", "from mpi4py import MPI\n");
-  EXPECT_EQ(binds_by_dlsym("/usr/bin/python3", {"-O", numba}), "numba_mpi in " + numba);
-  EXPECT_EQ(binds_by_dlsym(numba, {}), "numba_mpi in " + numba);
-  EXPECT_EQ(binds_by_dlsym("/usr/bin/python3", {plain, "in.txt"}), "");
-  EXPECT_EQ(binds_by_dlsym("/usr/bin/python3", {"-c", "import numba_mpi"}), "numba_mpi in the command");
-  const std::string of_ctypes = script("c.py", "import ctypes\nmpi = ctypes.CDLL('libmpi.so.40')\n");
-  EXPECT_EQ(binds_by_dlsym("/usr/bin/python3", {of_ctypes}), "ctypes in " + of_ctypes);
-  const std::string julia = script("a.jl", "using MPI\nMPI.Init()\n");
-  EXPECT_EQ(binds_by_dlsym("/usr/bin/julia", {julia}), "MPI.jl in " + julia);
-  // This test itself looks functions up, such as MPI_Alltoall.
-  EXPECT_EQ(binds_by_dlsym("/proc/self/exe", {}), "dlsym in /proc/self/exe");
-  EXPECT_EQ(binds_by_dlsym("/bin/sh", {}), "");
 }
 
 TEST(Doctor, JudgesWhatLaunchersSay) {

@@ -4,18 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <iterator>
-#include <utility>
 
 #include "tool/launch/elf.hpp"
 #include "tool/launch/process.hpp"
 
 namespace quadrille::tools {
 namespace {
-
-// Of a script only the beginning is read.
-constexpr std::size_t most_of_script = std::size_t{1} << 20;
 
 std::string lower(std::string_view text) {
   std::string made(text);
@@ -64,39 +59,6 @@ std::string path_of(const std::string& entry, const LoaderPaths& paths) {
 }
 
 bool is_quadrille(const std::string& file) { return std::string_view(base_name(file)).starts_with("libquadrille_mpi"); }
-
-std::vector<std::string> arguments_of(const std::vector<std::string>& words, const CommandProgram& program) {
-  std::vector<std::string> arguments;
-  for (std::size_t i = static_cast<std::size_t>(program.word) + 1; i < words.size() && words[i] != ":"; ++i)
-    arguments.push_back(words[i]);
-  return arguments;
-}
-
-// A text file, or the beginning of it; empty of other files.
-std::string script_text(const std::string& path) {
-  const MappedFile file(path);
-  const Bytes bytes = file.bytes();
-  if (is_elf(bytes)) return "";
-  return {reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), most_of_script)};
-}
-
-// What a script takes MPI's functions by.
-std::string binding_in(std::string_view text) {
-  if (contains(text, "numba_mpi")) return "numba_mpi";
-  if (contains(text, "ctypes") && contains(text, "libmpi")) return "ctypes";
-  if (contains(text, "cffi") && contains(text, "libmpi")) return "cffi";
-  const bool is_julia = contains(text, "using MPI") || text.starts_with("import MPI") || contains(text, "\nimport MPI");
-  return is_julia ? "MPI.jl" : "";
-}
-
-// Of an ELF program that needs no MPI.
-bool takes_from_handle(const std::string& program) {
-  constexpr std::string_view lookups[] = {"dlsym", "dlvsym"};
-  const MappedFile file(program);
-  const Bytes bytes = file.bytes();
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return needs_any_function(bytes, lookups) && (contains(text, "MPI_Alltoall") || contains(text, "MPI_Allgather"));
-}
 
 // A program's own functions come before those of any library. What they pass on by PMPI_ names is served with Open MPI
 // alone, where Quadrille defines these names as well.
@@ -155,37 +117,6 @@ Findings judge_tools(const std::vector<std::string>& words, const Command& comma
     const std::vector<std::string> own = functions_in_front(program.path);
     if (!own.empty()) findings.push_back(judge_own_tool(program.path, own, abi));
     for (const std::string& file : mpi_use(program.path, paths).others) look(file, "linked to the program");
-  }
-  return findings;
-}
-
-std::string binds_by_dlsym(const std::string& program, const std::vector<std::string>& arguments) {
-  if (takes_from_handle(program)) return fmt::format("dlsym in {}", program);
-  std::vector<std::pair<std::string, std::string>> texts = {{program, script_text(program)}};
-  std::error_code error;
-  for (const std::string& word : arguments) {
-    if (std::filesystem::is_regular_file(word, error))
-      texts.emplace_back(word, script_text(word));
-    else
-      texts.emplace_back("the command", word);
-  }
-  for (const auto& [name, text] : texts) {
-    if (const std::string by = binding_in(text); !by.empty()) return fmt::format("{} in {}", by, name);
-  }
-  return "";
-}
-
-Findings judge_binding(const std::vector<std::string>& words, const Command& command, const LoaderPaths& paths) {
-  Findings findings;
-  for (const CommandProgram& program : command.programs) {
-    if (mpi_use(program.path, paths).abi != Abi::none) continue;
-    const std::string by = binds_by_dlsym(program.path, arguments_of(words, program));
-    if (by.empty()) continue;
-    findings.push_back({Level::note, "program",
-                        fmt::format("{} takes MPI's functions from the library's handle: such calls go "
-                                    "to the MPI and are not served",
-                                    by),
-                        "calls through mpi4py, or of Quadrille's functions by name, are served"});
   }
   return findings;
 }

@@ -28,12 +28,6 @@ std::vector<std::string> functions_in_front(const std::string& file);
 Findings judge_tools(const std::vector<std::string>& words, const Command& command, Abi abi,
                      const Environment& environment, const LoaderPaths& paths);
 
-// ---- Programs that take MPI's functions from a handle ----
-
-// "numba_mpi in app.py"; empty if nothing shows. `arguments` are the words after the program.
-std::string binds_by_dlsym(const std::string& program, const std::vector<std::string>& arguments);
-Findings judge_binding(const std::vector<std::string>& words, const Command& command, const LoaderPaths& paths);
-
 // ---- Fault tolerance ----
 
 // What asks Open MPI for it, "--with-ft ulfm"; empty if nothing does.
