@@ -4,6 +4,7 @@
 // admit() asks in this order:
 //   lost       does this rank know what the others go by?
 //   refused    are its arguments sound?
+//   told       is a broadcast in flight that this call must await (team/apart.hpp)?
 //   kept       does the last answer of the ranks to each other hold?
 //   served     is anything served on the communicator, is it time to make it ready, and is that possible?
 //   sizes      are the sizes of the blocks those that the user asserts?

@@ -22,7 +22,7 @@ struct Quadrille_Request_state;
 
 namespace quadrille::api {
 
-enum class Door;  // api/serve.hpp
+enum class Door;  // api/admission.hpp
 
 // What is cached of the calls of one collective on a communicator with a datatype. Valid as long as nothing has changed
 // that it depends on (mpi/generation.hpp).

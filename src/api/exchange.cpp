@@ -204,6 +204,7 @@ int exchange(Arguments call, team::Team& team, const run::SparseGroup& group, co
 
 // The same on all ranks, as the call was not begun on any if it fails.
 int prepare(team::Team& team, run::SparseGroup& group) {
+  if (team.lost) return MPI_ERR_OTHER;
   if (team.eligible() && !team.ready()) {
     if (const int error = team::setup(team); error != MPI_SUCCESS) return error;
   }

@@ -42,8 +42,8 @@ int make(Making& m) {
   const Admission admission = admit(m.call, m.team, m.entry);
   m.has_mistake = admission.outcome == Admission::Outcome::refused;
   if (admission.is_of_the_mpi() && !m.is_ours()) return make_native(m, {admission.why});
+  if (!m.team.lost) m.take_tag();  // whatever went wrong: another rank may not know of it
   if (admission.outcome != Admission::Outcome::admitted) return admission.error;
-  m.take_tag();
   if (const int error = keep_types(m.call, m.team, m.made); error != MPI_SUCCESS) return error;
   const int error = make_admitted(m);
   const bool passed = m.passes_on || m.made.carrier() == run::Carrier::mpi;

@@ -125,8 +125,9 @@ bool by_inbox(Making& m, std::size_t bytes) {
     m.made.inbox =
         &carry_by<Op>(m, [&](team::OwnInbox& here) { return run::InboxRun(m.call, m.team.group, inbox_in(here)); }).run;
   } else {
-    carry_by<run::OpOf<Carrier::inbox, run::NodeRun, team::OwnInbox>>(
-        m, [&](team::OwnInbox& here) { return run::NodeRun(m.call, m.team.group, inbox_in(here), nullptr); });
+    carry_by<run::OpOf<Carrier::inbox, run::NodeRun, team::OwnInbox>>(m, [&](team::OwnInbox& here) {
+      return run::NodeRun(m.call, m.team.group, inbox_in(here), nullptr, m.team.group.copying);
+    });
   }
   return true;
 }
@@ -137,7 +138,7 @@ bool by_node(Making& m) {
   if (!memory.is_there()) return false;
   carry_by<run::OpOf<Carrier::rings, run::NodeRun, team::NodeMemory>>(m, [&](team::NodeMemory& here) {
     here = std::move(memory);
-    return run::NodeRun(m.call, m.team.group, here.area().inbox, &here.area().pairs);
+    return run::NodeRun(m.call, m.team.group, here.area().inbox, &here.area().pairs, m.team.group.copying);
   });
   return true;
 }

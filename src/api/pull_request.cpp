@@ -17,6 +17,7 @@ PullRequest::PullRequest(const run::Call& call, Quadrille_Request_state& request
       request_(request),
       team_(team),
       on_(std::move(on)),
+      copying_(team.group.copying),
       driver_(memory::device_driver()),
       pull_(call_.call(), team.group, {on_.means().pairs, *on_.means().sharing, on_.means().stream.get()}, driver_,
             ways_of_pull(choice)),
@@ -94,7 +95,7 @@ int PullRequest::go_over_host() {
     }
   }
   team::NodeArea& area = on_.node.area();
-  instead_.emplace(*on, team_.group, area.inbox, &area.pairs);
+  instead_.emplace(*on, team_.group, area.inbox, &area.pairs, copying_);
   phase_ = Phase::fetching;
   return advance();
 }

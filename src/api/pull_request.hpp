@@ -68,6 +68,7 @@ class PullRequest {
   Quadrille_Request_state& request_;
   team::Team& team_;
   PullOn on_;
+  const memory::CopyPlan copying_;
   const memory::DeviceDriver* const driver_;
   run::DevicePull pull_;
   const std::string choice_;

@@ -39,10 +39,11 @@ std::string names(const team::Try& one) {
 Why tell(const team::Try& one) {
   if (!one.trial.were_alike) return {Reason::first_calls_differ, names(one)};
   const bool by_steps = choose::steps_tell(one.trial);
-  const tuner::Contest& times = by_steps ? one.trial.steps : one.trial.contest;
   Why told{by_steps ? Reason::first_steps_took : Reason::first_calls_took};
   for (std::size_t c = 0; c < one.trial.candidates.size(); ++c) {
-    told.then.push_back({Reason::took, name_of(one, c), times.median(c) * 1e6});
+    const bool is_step = by_steps && one.trial.contest.is_in(c);
+    const double median = is_step ? one.trial.steps.median(c) : one.trial.contest.median(c);
+    told.then.push_back({Reason::took, name_of(one, c), median * 1e6});
   }
   return told;
 }
@@ -129,20 +130,30 @@ void end_visit(team::Team& team, team::Try& one) {
     team::keep_verdict(one.of, {one.trial.candidates[one.best], one.why});
 }
 
+// Does the first candidate copy from other ranks' memory, in a kernel of ours?
+bool has_kernels(const team::Team& team, const team::CachedSelection& cached) {
+  const choose::Engine engine = cached.selection.choice.algorithm->engine;
+  const bool copies = engine == choose::Engine::exchange || engine == choose::Engine::node;
+  return copies && team.nodes.nodes == 1 && cached.load != team::on_devices;
+}
+
 // Two races over one stream of calls disturb each other: orders of copies come when all ranks know which kernels copy
-// blocks of that size. Collective, for calls whose size all ranks know.
-bool awaits_kernels(std::size_t bytes, team::Team& team, team::Try& one) {
-  constexpr int calls_between_looks = 8, most_calls = 96;
-  if (bytes == 0 || team.nodes.nodes > 1 || one.is_begun) return false;
-  if (one.waited++ % calls_between_looks == 0) {
+// blocks of that size. Collective. No call of those that wait is the MPI's.
+bool awaits_kernels(const run::Call& call, team::Team& team, team::CachedSelection& cached, team::Try& one) {
+  if (one.kernels_known || one.trial.contest.decided() || !has_kernels(team, cached)) return false;
+  if (one.waited % choose::Trial::calls_between_looks == 0) {
     const std::optional<memory::StreamTuner>& tuner = team.group.copying.tuner;
-    const std::size_t copied = bytes * static_cast<std::size_t>(team.group.ranks);
-    const double mine = tuner && !tuner->has_decided(copied) ? 1 : 0;
+    const std::size_t copied = bytes_of(call.recv, team.group.ranks).all;
+    const bool is_first = one.waited == 0;
+    const bool waits = tuner && (is_first ? !tuner->has_decided(copied) : tuner->is_measuring(copied));
+    const double mine = waits ? 1 : 0;
     double most = 0;
     team::largest_of_all(team, {&mine, 1}, {&most, 1});
-    one.is_begun = most == 0 || one.waited > most_calls;
+    one.kernels_known = most == 0 || one.waited == choose::Trial::most_waiting;
+    if (one.kernels_known) cached.explained = false;  // what follows is a trial
   }
-  return !one.is_begun;
+  if (!one.kernels_known) ++one.waited;
+  return !one.kernels_known;
 }
 
 }  // namespace
@@ -150,7 +161,7 @@ bool awaits_kernels(std::size_t bytes, team::Team& team, team::Try& one) {
 void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached,
                    Attempt& attempt) {
   team::Try& one = trial_of(call, bytes, team, cached);
-  if (awaits_kernels(bytes, team, one)) return;
+  if (awaits_kernels(call, team, cached, one)) return;
   // Where all ranks know the size, each class has a trial of its own.
   const double moved = bytes > 0 ? 0 : bytes_moved(call, team);
   choose::Turn turn = choose::begin_call(one.trial, moved, mpi().Wtime());
@@ -164,7 +175,7 @@ void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, t
     attempt.choice = &one.trial.candidates[static_cast<std::size_t>(turn.candidate)];
     attempt.turn = turn;
     attempt.ahead.note(one.trial.calls, -1);
-    attempt.begin = one.trial.last_begin;
+    attempt.begin = mpi().Wtime();
     return;
   }
   cached.settle(one.trial.candidates[one.best]);

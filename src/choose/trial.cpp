@@ -33,7 +33,7 @@ Trial make_trial(std::vector<Choice> candidates, bool crowded) {
   trial.crowded = crowded;
   const double must_take = crowded ? Trial::must_take_if_crowded : Trial::must_take_usually;
   trial.contest = tuner::Contest(candidates.size(), {Trial::visits, tuner::Counts::both, must_take, Trial::lost});
-  trial.steps = tuner::Contest(candidates.size(), {Trial::visits, tuner::Counts::both, must_take});
+  trial.steps = tuner::Contest(candidates.size(), {Trial::visits, tuner::Counts::median, must_take});
   trial.taken.resize(candidates.size());
   trial.candidates = std::move(candidates);
   return trial;
@@ -96,12 +96,14 @@ void judge(Trial& trial, std::span<const double> all) {
 
 bool steps_tell(const Trial& trial) {
   if (!trial.were_alike) return false;
+  bool has_rival = false;
   for (std::size_t c = 1; c < trial.candidates.size(); ++c) {
     if (!trial.contest.is_in(c)) continue;
+    has_rival = true;
     const bool is_sure = trial.steps.middle_half(c) <= Trial::most_spread * trial.contest.median(0);
     if (!is_sure || trial.steps.median(c) == not_noted) return false;
   }
-  return true;
+  return has_rival;
 }
 
 std::size_t best_of(const Trial& trial) {

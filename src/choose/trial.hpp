@@ -15,8 +15,10 @@
 // Steps   What a call leaves in the caches, the program pays after it. So the time from the begin of a call to that of
 //         the next is kept as well, and what a candidate's steps take more or less than those of the first candidate in
 //         the same visit is added to what the first one's calls took. That counts, and no longer the calls alone, where
-//         it can be told from chance: where the middle half of it lies within a fifth of a call, for each candidate.
+//         it can be told from chance: where the middle half of it lies within 8 % of a call, for each candidate.
 // Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
+// Kernels Where copies of the first candidate race kernels (memory/stream_tuner.hpp), that race comes first: see
+//         api/trials.cpp.
 // Cost    At most 9 calls for each candidate, 27 of short calls, 3 for one that loses at once, and a reduction a visit.
 //
 // Example, three candidates, B takes long, 2 visits of 3 calls:   A aa  B bb  C cc  |  A aa  C cc  (capitals: not
@@ -60,10 +62,12 @@ struct Trial {
   static constexpr double alike = 1.25;
 
   std::vector<Choice> candidates;
-  tuner::Contest contest;                     // by the mean of the ranks' seconds of a call
-  tuner::Contest steps;                       // by the same with what it does to the step
-  static constexpr double most_spread = 0.2;  // of a call's time
-  int calls = 0;                              // of this visit that have begun
+  tuner::Contest contest;                      // by the mean of the ranks' seconds of a call
+  tuner::Contest steps;                        // by the same with what it does to the step
+  static constexpr double most_spread = 0.08;  // of a call's time
+  // A trial waits for the kernels for at most so many calls, and looks every so often.
+  static constexpr int most_waiting = 96, calls_between_looks = 8;
+  int calls = 0;  // of this visit that have begun
   // [candidate] of the calls of this visit that count, and how many were noted; likewise of the steps that they begin
   struct Taken {
     double seconds = 0;
@@ -86,7 +90,7 @@ Trial make_trial(std::vector<Choice> candidates, bool crowded = false);
 
 // In so many calls one of so many candidates is over, if they are alike.
 constexpr int most_calls_of_trial(std::size_t candidates) {
-  return Trial::visits_of_short_calls * Trial::calls_in_turn * static_cast<int>(candidates) + 1;
+  return Trial::most_waiting + Trial::visits_of_short_calls * Trial::calls_in_turn * static_cast<int>(candidates) + 1;
 }
 
 // The next call begins. `bytes`: what this rank sends and receives in it. `now`: seconds on its clock.

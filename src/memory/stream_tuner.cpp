@@ -15,6 +15,12 @@ bool StreamTuner::has_decided(std::size_t call_bytes) const {
   return index < classes_.size() && classes_[index].decided;
 }
 
+bool StreamTuner::is_measuring(std::size_t call_bytes) const {
+  if (has_decided(call_bytes)) return false;
+  const std::size_t index = class_of(call_bytes);
+  return index < classes_.size() && classes_[index].warm && classes_[index].unusable == 0;
+}
+
 void StreamTuner::begin(SizeClass& c) const {
   c.warm = true;
   begin_round(c, {all_temporal, start_, 0});

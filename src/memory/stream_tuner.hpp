@@ -62,6 +62,8 @@ class StreamTuner {
 
   // Whether the size class of `call_bytes` has ended its trials.
   bool has_decided(std::size_t call_bytes) const;
+  // Whether calls of that class are being measured: they have come, and each timed one told something.
+  bool is_measuring(std::size_t call_bytes) const;
 
  private:
   struct SizeClass {

@@ -25,7 +25,7 @@ struct Side {
   const MPI_Count* counts_large = nullptr;
   const MPI_Aint* displacements_large = nullptr;
 
-  // May be negative: the caller's mistake, found by is_sound().
+  // May be negative: the caller's mistake, found by api/refused.cpp.
   std::ptrdiff_t count_of(int block) const {
     if (counts != nullptr) return counts[block];
     if (counts_large != nullptr) return static_cast<std::ptrdiff_t>(counts_large[block]);

@@ -43,6 +43,11 @@ struct NodeWork {
   std::vector<Given> given;     // packed rooms that peers may write to
   std::vector<int> users;       // peers that touch this rank's memory in this call
   std::vector<Stream> offered;  // at an address; goes through the ring if the receiver asks for that
+  // For as many ranks: then nothing throws in an exchange.
+  void reserve(std::size_t ranks) {
+    for (std::vector<Stream>* list : {&out, &in, &to_write, &offered}) list->reserve(ranks);
+    packed.reserve(ranks), given.reserve(ranks), users.reserve(2 * ranks);
+  }
   void clear() {
     out.clear(), in.clear(), to_write.clear(), packed.clear(), given.clear(), users.clear();
     offered.clear();

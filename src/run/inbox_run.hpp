@@ -1,14 +1,13 @@
 // Small blocks of plain bytes, all of one size, as a call that can be started: the protocol of the inboxes
 // (memory/inbox.hpp), in an inbox that belongs to one request, or to calls that follow each other.
 //
-// Idea    To start means to write to all peers; to go on means to read from those peers that have written. A start
-// comes
-//         after the end of the one before, so no rank is more than one start ahead, and two slots are enough.
+// Idea    A start writes to all peers; progress reads from those peers that have written. A start comes after the end
+// of
+//         the one before, so no rank is more than one start ahead, and two slots are enough.
 // Cost    P - 1 blocks written and read by each rank (an allgather writes one), each copied twice; nothing is waited
 //         for.
 //
-// Which calls come this way each rank decides by itself: from outside it looks as the exchange of node_run.hpp without
-// pairs.
+// Each rank decides by itself to take this way: peers see no difference to NodeRun without pairs.
 #pragma once
 
 #include "memory/inbox.hpp"

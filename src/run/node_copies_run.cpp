@@ -47,7 +47,7 @@ int NodeCopiesRun::end_copying() {
   now_.reset();
   phase_ = Phase::over;
   if (copied) return error;
-  if (!instead_) instead_.emplace(call_.call(), group_, inbox_, &pairs_);
+  if (!instead_) instead_.emplace(call_.call(), group_, inbox_, &pairs_, copying_);
   const int started = instead_->start();
   if (!instead_->done()) phase_ = Phase::instead;
   return error != MPI_SUCCESS ? error : started;

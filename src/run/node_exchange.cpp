@@ -1,5 +1,5 @@
 // The exchange of blocks between the ranks of a node, each pair by the best way that it has. Blocking calls and
-// requests (node_run.hpp) differ in who goes on with it.
+// requests (node_run.hpp) differ in who makes progress on it.
 //
 // Idea    Every rank tells every peer, in the peer's inbox, where the block for it is: in the slot itself
 //         if it is small, else in memory that the peer can reach. Then it takes its own blocks, one peer
@@ -68,6 +68,7 @@ struct ExchangeMeans {
   memory::Pool& own;  // for what it sends to itself
   memory::CopyPlan& copying;
   std::span<memory::XpmemPeer> attached = {};  // [rank of the node]; empty: not by XPMEM
+  bool trims = true;                           // what it took of the pools
 };
 
 class NodeExchange {
@@ -84,12 +85,12 @@ class NodeExchange {
         away_(group.reach().local.empty() ? nullptr : away),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
-        packed_send_(means.send),
-        packed_recv_(means.recv),
+        packed_send_(means.send, means.trims),
+        packed_recv_(means.recv, means.trims),
         copy_(means.copying, bytes_to_copy()) {
     work_.clear();
     // Without room nothing is thrown: the others wait for what this rank says.
-    has_room_ = packed_send_.reserve(bytes_to_stage()) && packed_recv_.reserve(bytes_to_unpack());
+    has_room_ = reserve_work() && packed_send_.reserve(bytes_to_stage()) && packed_recv_.reserve(bytes_to_unpack());
     if (!has_room_) error_ = MPI_ERR_NO_MEM;
   }
 
@@ -106,7 +107,7 @@ class NodeExchange {
     if (!call_.in_place) copy_mine();
   }
 
-  // Goes on as far as it can. `block`: it may wait for messages. True if it got further.
+  // Makes what progress it can. `block`: it may wait for messages. True if it got further.
   bool advance(bool block) {
     bool moved = false;
     while (!done() && step(block)) moved = true;
@@ -118,6 +119,14 @@ class NodeExchange {
 
  private:
   enum class Phase : std::uint8_t { taking, streaming, awaiting_messages, leaving, over };
+
+  // Has every block a slot, as all ranks know?
+  bool all_in_slots() const { return means_.pairs == nullptr && is_sized(call_.collective); }
+  bool reserve_work() {
+    if (all_in_slots()) return true;
+    const auto ranks = static_cast<std::size_t>(group_.ranks_here());
+    return thrown_by([&] { work_.reserve(ranks); }) == MPI_SUCCESS;
+  }
 
   bool step(bool block) {
     switch (phase_) {
@@ -217,7 +226,7 @@ class NodeExchange {
   }
   // Bytes of the blocks that may have to be received packed.
   std::size_t bytes_to_unpack() const {
-    if (recv_.all_dense()) return 0;
+    if (recv_.all_dense() || all_in_slots()) return 0;
     std::size_t total = 0;
     for (int from = 0; from < group_.ranks; ++from) {
       if (from == group_.me || is_away(from)) continue;
@@ -229,6 +238,7 @@ class NodeExchange {
 
   // An estimate of what this rank receives. Only large blocks are worth the sum.
   std::size_t bytes_to_copy() const {
+    if (all_in_slots()) return 0;
     const auto ranks = static_cast<std::size_t>(group_.ranks_here());
     if (call_.recv.counts == nullptr && call_.recv.counts_large == nullptr) {
       return recv_[0].bytes() * ranks;
@@ -535,12 +545,13 @@ struct NodeRun::Now {
   std::optional<NodeExchange> exchange;
 };
 
-NodeRun::NodeRun(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs)
+NodeRun::NodeRun(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs,
+                 const memory::CopyPlan& copying)
     : call_(call, is_allgather(call.collective) ? 1 : group.ranks, group.ranks),
       group_(group),
       inbox_(inbox),
       pairs_(pairs),
-      copying_(group.copying),
+      copying_(copying),
       now_(std::make_unique<Now>()) {}
 
 NodeRun::~NodeRun() = default;
@@ -556,7 +567,7 @@ int NodeRun::start() {
   const std::size_t capacity = inbox_.capacity();
   const std::size_t limit = pairs_ == nullptr ? capacity : std::min(capacity, group_.reach().slot_limit);
   now_->exchange.emplace(call_.call(), group_,
-                         ExchangeMeans{inbox_, pairs_, limit, work_, send_, recv_, own_, copying_});
+                         ExchangeMeans{inbox_, pairs_, limit, work_, send_, recv_, own_, copying_, {}, false});
   now_->exchange->begin();
   return advance();
 }

@@ -17,7 +17,8 @@ class NodeRun {
  public:
   // `pairs`: null if all ranks know that every block fits a slot. They, the group and the inbox must outlive it; the
   // arrays of the call need not.
-  NodeRun(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs);
+  // `copying`: that of the group, as it was when the request was made.
+  NodeRun(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs, const memory::CopyPlan& copying);
   NodeRun(const NodeRun&) = delete;
   NodeRun& operator=(const NodeRun&) = delete;
   ~NodeRun();

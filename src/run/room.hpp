@@ -12,12 +12,15 @@ namespace quadrille::run {
 
 class Room {
  public:
-  explicit Room(memory::Pool& pool) : pool_(pool) {}
+  // `trims`: gives large memory back at its end.
+  explicit Room(memory::Pool& pool, bool trims = true) : pool_(pool), trims_(trims) {}
   // `bytes` in all. Throws std::bad_alloc.
   Room(memory::Pool& pool, std::size_t bytes) : Room(pool) {
     if (!reserve(bytes)) throw std::bad_alloc();
   }
-  ~Room() { pool_.trim(); }
+  ~Room() {
+    if (trims_) pool_.trim();
+  }
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
   // Once: makes it so large. False if there is no memory.
@@ -55,6 +58,7 @@ class Room {
   }
 
   memory::Pool& pool_;
+  const bool trims_;
   std::size_t size_ = 0, taken_ = 0;
   std::byte* next_ = nullptr;
 };

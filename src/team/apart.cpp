@@ -65,7 +65,7 @@ void go_through(Team& team, Telling& telling) {
     make_lanes(team, lanes);
   }
   // The resources of blocking calls may still become available where ranks may wait.
-  if (!team.area.is_there()) team.change_standing() = Standing::eligible;
+  if (team.ready() && !team.area.is_there()) team.change_standing(Standing::eligible);
   if (team.lanes == nullptr || team.lanes->lanes.empty()) {
     team.taken.numbers = ranks_in_world(team.user);
     team.taken.first_tag = first_tag;

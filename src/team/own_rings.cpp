@@ -132,20 +132,30 @@ std::optional<OwnInbox> own_inbox(Team& team, std::size_t bytes) {
 
 namespace {
 
-// Where things are in a NodeArea. As many bytes for a rank, whatever the number of ranks; but rings of `ring_bytes`, if
-// that is more.
+// Where things are in a NodeArea.
 struct NodeLayout {
-  NodeLayout(const run::Group& group, std::size_t ring_bytes) {
-    constexpr std::size_t bytes_of_rank = std::size_t{64} << 10;
-    const std::size_t bytes = bytes_of_rank / static_cast<std::size_t>(group.ranks);
-    const std::size_t wanted = std::max({bytes, ring_bytes, least_ring_bytes}) / sys::cache_line * sys::cache_line;
+  NodeLayout(const run::Group& group, std::size_t ring_bytes, std::size_t slot_bytes) {
+    const std::size_t wanted = std::max(ring_bytes, least_ring_bytes) / sys::cache_line * sys::cache_line;
     pairs = memory::pairs_layout_with(group.ranks, std::min(wanted, group.pairs.ring_bytes()));
-    inbox = memory::inbox_layout_for(group.ranks, std::clamp(bytes / 2, least_ring_bytes / 4, memory::most_slot_bytes));
+    inbox = memory::inbox_layout_for(group.ranks, std::clamp(slot_bytes, least_slot_bytes, memory::most_slot_bytes));
+  }
+  // As many bytes for a rank, whatever the number of ranks.
+  static NodeLayout of_lane(const run::Group& group) {
+    const std::size_t bytes = bytes_of_rank / static_cast<std::size_t>(group.ranks);
+    return {group, bytes, bytes / 2};
+  }
+  // Room for four starts with blocks of at most so many bytes, as ring_bytes_for(); slots as far as those of a lane.
+  static NodeLayout of_call(const run::Group& group, std::size_t most) {
+    const std::size_t slots = bytes_of_rank / static_cast<std::size_t>(group.ranks) / 2;
+    return {group, 4 * std::min(most + 16, group.pairs.ring_bytes()), std::min(most, slots)};
   }
   std::size_t bytes() const { return inbox.segment_bytes() + pairs.segment_bytes(); }
 
   memory::InboxLayout inbox;
   memory::PairsLayout pairs;
+
+ private:
+  static constexpr std::size_t bytes_of_rank = std::size_t{64} << 10, least_slot_bytes = 256;
 };
 
 NodeArea make_node_area(const Team& team, memory::ControlArea area, const NodeLayout& layout) {
@@ -156,7 +166,7 @@ NodeArea make_node_area(const Team& team, memory::ControlArea area, const NodeLa
   return node;
 }
 
-// Of a block of this rank's that has most.
+// Bytes of this rank's largest block.
 std::uint64_t largest_sent(const run::Call& call, int ranks) {
   const run::Blocks send(call.in_place ? call.recv : call.send);
   std::size_t most = 0;
@@ -172,7 +182,7 @@ std::optional<NodeArea> own_node_area(Team& team, const run::Call& call) {
   const std::vector<Verdict> largest = gather({0, largest_sent(call, team.group.ranks)}, team.group);
   const auto most = std::max_element(largest.begin(), largest.end(),
                                      [](const Verdict& a, const Verdict& b) { return a.fits < b.fits; });
-  const NodeLayout layout(team.group, std::min<std::size_t>(most->fits, team.group.pairs.ring_bytes()));
+  const NodeLayout layout = NodeLayout::of_call(team.group, most->fits);
   std::optional<memory::ControlArea> area = own_area(team, layout.bytes());
   if (!area) return std::nullopt;
   return make_node_area(team, std::move(*area), layout);
@@ -255,7 +265,7 @@ Lane make_lane(const Team& team, std::int64_t chunk, const NodeLayout& layout) {
 }  // namespace
 
 LanesMemory take_lanes(const Team& team) {
-  const std::size_t bytes = NodeLayout(team.group, 0).bytes();
+  const std::size_t bytes = NodeLayout::of_lane(team.group).bytes();
   LanesMemory memory;
   for (std::int64_t& lane : memory) {
     const std::optional<std::size_t> taken = team.area.pool()->take(bytes, team.group.ranks);
@@ -265,7 +275,7 @@ LanesMemory take_lanes(const Team& team) {
 }
 
 void make_lanes(Team& team, const LanesMemory& memory) {
-  const NodeLayout layout(team.group, 0);
+  const NodeLayout layout = NodeLayout::of_lane(team.group);
   auto made = std::make_shared<Lanes>();
   for (const std::int64_t chunk : memory) {
     if (chunk >= 0) made->lanes.push_back(make_lane(team, chunk, layout));

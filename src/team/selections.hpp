@@ -38,7 +38,7 @@ inline constexpr int on_devices = choose::load_on_devices;
 struct CachedSelection {
   std::size_t bytes = 0;
   bool drop_in = false;  // neighbour collectives
-  int load = 0;          // class of what moves in all, where all ranks know it and blocks differ (api/serve.hpp)
+  int load = 0;          // class of what moves in all, where all ranks know it and blocks differ (api/admission.hpp)
   choose::Selection selection;
   bool explained = false, device_explained = false;
   Try* trial = nullptr;                   // once it was needed for the rivals

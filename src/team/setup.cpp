@@ -323,6 +323,7 @@ void share_processors(const Config& settings, bool speaks) {
 
 int setup(Team& team) {
   await_told(team);
+  if (team.lost) return MPI_ERR_OTHER;
   if (team.ready()) return MPI_SUCCESS;
   Broadcasts telling(team.user);
   return setup_by(team, telling);
@@ -334,7 +335,7 @@ int setup_by(Team& team, Telling& telling) {
   print_warnings(config(), group.me);
   auto [settings, world_ranks, processes] = agree(team);
   if (processes.quiet == nullptr) {
-    team.change_standing() = Standing::ineligible;
+    team.change_standing(Standing::ineligible);
     team.why_not = Reason::no_communicator;
     return MPI_ERR_OTHER;
   }
@@ -381,7 +382,7 @@ int setup_by(Team& team, Telling& telling) {
   if (team.nodes.nodes > 1) agree_on_messages(team, telling);
   team.change_agreed().away_steps = settings.away_steps;
   team.change_agreed().forced = settings.forced;
-  team.change_standing() = Standing::ready;
+  team.change_standing(Standing::ready);
   return MPI_SUCCESS;
 }
 

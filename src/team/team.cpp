@@ -49,7 +49,7 @@ Teams& teams() {
 // Frees what a team holds outside its own memory.
 void release(Team& team) {
   if (team.ready() || team.quiet != nullptr) {
-    team.change_standing() = Standing::ineligible;
+    team.change_standing(Standing::ineligible);
     team.group.inbox = {};
     team.lanes.reset();
     team.chunks.reset();
@@ -240,7 +240,7 @@ Team* make_team(MPI_Comm comm) {
   early_calls(comm, team->calls);
   team->group.change_messages().comm = mpi().comm_null;
   team->why_not = why_not_eligible(comm, team->group);
-  if (team->why_not == Reason::none) team->change_standing() = Standing::eligible;
+  if (team->why_not == Reason::none) team->change_standing(Standing::eligible);
   if (team->why_not == Reason::fault_tolerant) explain_fault_tolerance();
   team->counted.explains = config().explain;
   team->counted.tally = begin_tally(*team);

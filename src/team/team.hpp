@@ -58,9 +58,9 @@ struct Try {
   std::vector<choose::Choice> candidates;  // as they were selected: of those with the same plan the trial has one
   choose::Case of;
   choose::Trial trial;
-  int waited = 0;         // calls, for another race to end
-  bool is_begun = false;  // it has ended
-  std::size_t best = 0;   // when it is decided
+  int waited = 0;              // calls, for the race of the kernels
+  bool kernels_known = false;  // that race is over
+  std::size_t best = 0;        // when it is decided
   Why why;
 };
 
@@ -132,8 +132,8 @@ struct Team {
   Reason why_not = Reason::none;  // why it is not eligible
   int calls = 0;                  // calls that the MPI took before it was ready
   bool no_messages = false;       // the MPI has no communicator for them; the same on all ranks
-  bool eligible() const { return standing_ != Standing::ineligible; }
-  bool ready() const { return standing_ == Standing::ready; }
+  bool eligible() const { return standing_.load(std::memory_order_relaxed) != Standing::ineligible; }
+  bool ready() const { return standing_.load(std::memory_order_relaxed) == Standing::ready; }
 
   run::Group group;  // valid when ready
   plan::NodeMap nodes;
@@ -150,7 +150,7 @@ struct Team {
   bool refuses_chunks = false;                // no call is made so any more; the same on all ranks
   std::vector<std::shared_ptr<LeadersMemory>> leaders;  // for each size of groups
   std::atomic<int> enqueue_error = 0;  // the first of calls that streams of a device ordered: an MPI error code
-  bool lost = false;                   // this rank does not know what the others go by: team/ask.hpp
+  bool lost = false;                   // this rank does not know what the others go by, ready or not: team/ask.hpp
   // What MPI's nonblocking calls need, which may not wait (api/taken.hpp).
   struct Taken {
     enum class Stage : std::uint8_t {
@@ -189,14 +189,15 @@ struct Team {
   const Agreed& agreed() const { return agreed_; }
   // These two: for team/ (scripts/rooms.py).
   Agreed& change_agreed() { return agreed_; }
-  Standing& change_standing() { return standing_; }
+  // Also where a broadcast arrives, on another thread: then Taken::stage says when the rest can be read.
+  void change_standing(Standing standing) { standing_.store(standing, std::memory_order_relaxed); }
 
   // What Quadrille's own collectives are called on: MPI_COMM_WORLD stays as the program left it.
   MPI_Comm own() const;
 
  private:
   Agreed agreed_;
-  Standing standing_ = Standing::ineligible;
+  std::atomic<Standing> standing_ = Standing::ineligible;
 };
 
 // In what may this process give its MPI pointers to a device's memory? By the user's word, else by the MPI's.

@@ -57,7 +57,7 @@ class Rooms(unittest.TestCase):
     self.refused(line, 'run/x.cpp', 'run may not write that')
     self.assertEqual(complaints(line, 'team/x.cpp'), [])
     self.assertEqual(complaints('Reach& change_reach();\n', 'run/group.hpp'), [])
-    line = 'void f(Team& team) { team.change_standing() = Standing::ready; }\n'
+    line = 'void f(Team& team) { team.change_standing(Standing::ready); }\n'
     self.refused(line, 'api/x.cpp', 'api may not write that')
     self.assertEqual(complaints(line, 'team/x.cpp'), [])
 

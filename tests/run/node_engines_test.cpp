@@ -139,7 +139,7 @@ class OneRank {
       return twice(request);
     }
     if (by_inbox) {
-      run::NodeRun request(mine.call(), group_, inbox, nullptr);
+      run::NodeRun request(mine.call(), group_, inbox, nullptr, group_.copying);
       return twice(request);
     }
     memory::Pairs pairs = node_.own_pairs(me_, 1024);
@@ -148,7 +148,7 @@ class OneRank {
       run::NodeCopiesRun request(mine.call(), order, group_, inbox, pairs, run::SharedBlocks::By::all);
       return twice(request);
     }
-    run::NodeRun request(mine.call(), group_, inbox, &pairs);
+    run::NodeRun request(mine.call(), group_, inbox, &pairs, group_.copying);
     return twice(request);
   }
 
