@@ -29,7 +29,7 @@ MENU = [
              "docs/report.md", "docs/benchmark.md", "docs/cli.md"]),
   ("How it works", ["docs/collectives.md", "docs/neighbours.md", "docs/requests.md", "docs/inside-a-node.md",
                     "docs/between-nodes.md", "docs/algorithms.md", "docs/simulate.md", "docs/watch.md"]),
-  ("Developers", ["docs/internals.md", "docs/design.md", "docs/building.md", "docs/testing.md", "docs/demo.md"]),
+  ("Developers", ["docs/internals.md", "docs/design.md", "docs/building.md", "docs/dependencies.md", "docs/testing.md", "docs/demo.md"]),
 ]
 
 # Made here, where there is a tool: a page of its own, and one of ours that leads to it.
