@@ -251,8 +251,6 @@ TEST(Heap, ClosedDescriptor) {
   free(block);
 }
 
-constexpr std::size_t MiB = std::size_t{1} << 20;
-
 // Small blocks must not inherit the advice of a large one: they would hold more memory than they use.
 TEST(HeapPages, OfLargeBlocksAloneAreAdvisedToBeHuge) {
   setenv("QUADRILLE_HEAP_PAGES", "huge", 1);
@@ -279,13 +277,13 @@ TEST(HeapPages, OfLargeBlocksAloneAreAdvisedToBeHuge) {
 TEST(HeapPages, AreSmallIfAskedFor) {
   setenv("QUADRILLE_HEAP_PAGES", "small", 1);
   ASSERT_TRUE(heap_start());
-  auto* block = static_cast<std::byte*>(malloc(8 * MiB));
-  fill(block, 8 * MiB, 1);
+  auto* block = static_cast<std::byte*>(malloc(8 * test::MiB));
+  fill(block, 8 * test::MiB, 1);
   const HeapSegment segment = heap_segment();
   std::byte* peer = heap_map_peer(segment.descriptor, segment.bytes);
   ASSERT_NE(peer, nullptr);
-  EXPECT_NE(test::advice_at(block + 4 * MiB), "huge");
-  EXPECT_EQ(test::advice_at(peer), test::advice_at(block + 4 * MiB));
+  EXPECT_NE(test::advice_at(block + 4 * test::MiB), "huge");
+  EXPECT_EQ(test::advice_at(peer), test::advice_at(block + 4 * test::MiB));
   EXPECT_EQ(test::huge_bytes(segment.base, segment.bytes), 0U);
   heap_unmap_peer(peer, segment.bytes);
   free(block);
@@ -293,7 +291,7 @@ TEST(HeapPages, AreSmallIfAskedFor) {
 
 TEST(HeapPages, OfALargeBlockAreHugeWhereTheSystemAllowsIt) {
   const std::size_t large = 4 * sys::huge_page_bytes();
-  if (!sys::shares_huge_pages() || large > 64 * MiB) GTEST_SKIP() << "shmem_enabled allows no huge pages";
+  if (!sys::shares_huge_pages() || large > 64 * test::MiB) GTEST_SKIP() << "shmem_enabled allows no huge pages";
   ASSERT_TRUE(heap_start());
   void* blocks[64];
   for (void*& block : blocks) fill(block = malloc(16 * 1024), 16 * 1024, 1);
@@ -310,7 +308,8 @@ TEST(HeapPages, OfALargeBlockAreHugeWhereTheSystemAllowsIt) {
 TEST(HeapPages, AreMappedHugeByOwnerAndPeers) {
   constexpr const char* options = "size=64M,huge=advise";
   const std::size_t huge = sys::huge_page_bytes(), all = 8 * huge;
-  if (all > 64 * MiB || unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+  if (all > 64 * test::MiB || unshare(CLONE_NEWNS) != 0 ||
+      mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
       mount("none", "/dev/shm", "tmpfs", 0, options) != 0) {
     GTEST_SKIP() << "the system lets this user mount nothing, or has no huge pages";
   }

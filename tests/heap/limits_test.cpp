@@ -17,8 +17,6 @@
 namespace quadrille::memory {
 namespace {
 
-constexpr std::size_t MiB = std::size_t{1} << 20;
-
 TEST(Limits, AreRaisedAsFarAsTheSystemAllows) {
   const auto raised = [](Limit asked, std::uint64_t idle, std::uint64_t hard) {
     const Limit limit = raised_limit(asked, idle, hard);
@@ -38,24 +36,24 @@ TEST(Limits, AreRaisedAsFarAsTheSystemAllows) {
 // Twice the whole heap and a peer's would not fit; what the program asks for does, up to its limit.
 TEST(Limits, OfAddressesLeaveRoomForTheProgram) {
   ASSERT_TRUE(heap_start());
-  void* before = malloc(4 * MiB);
-  ASSERT_TRUE(heap_contains(before, 4 * MiB));
+  void* before = malloc(4 * test::MiB);
+  ASSERT_TRUE(heap_contains(before, 4 * test::MiB));
   const HeapSegment segment = heap_segment();
   std::byte* peer = heap_map_peer(segment.descriptor, segment.bytes);
   ASSERT_NE(peer, nullptr);
-  EXPECT_GE(heap_idle_addresses(), 2 * segment.bytes - 64 * MiB);
+  EXPECT_GE(heap_idle_addresses(), 2 * segment.bytes - 64 * test::MiB);
 
-  const rlimit wanted{test::address_space() - heap_idle_addresses() + 300 * MiB, RLIM_INFINITY};
+  const rlimit wanted{test::address_space() - heap_idle_addresses() + 300 * test::MiB, RLIM_INFINITY};
   ASSERT_EQ(setrlimit(RLIMIT_AS, &wanted), 0);
   rlimit found{};
   ASSERT_EQ(getrlimit(RLIMIT_AS, &found), 0);
   EXPECT_EQ(found.rlim_cur, wanted.rlim_cur);
   EXPECT_EQ(found.rlim_max, wanted.rlim_max);
   for (int i = 0; i < 1000; ++i) ASSERT_NE(malloc(12000), nullptr) << i;
-  void* fits = malloc(200 * MiB);
+  void* fits = malloc(200 * test::MiB);
   EXPECT_NE(fits, nullptr);
   EXPECT_FALSE(heap_contains(fits, 1));
-  EXPECT_EQ(malloc(400 * MiB), nullptr);
+  EXPECT_EQ(malloc(400 * test::MiB), nullptr);
   free(fits);
   free(before);
 
@@ -63,7 +61,7 @@ TEST(Limits, OfAddressesLeaveRoomForTheProgram) {
   rlimit old{};
   ASSERT_EQ(prlimit(0, RLIMIT_AS, &none, &old), 0);
   EXPECT_EQ(old.rlim_cur, wanted.rlim_cur);
-  EXPECT_NE(malloc(400 * MiB), nullptr);
+  EXPECT_NE(malloc(400 * test::MiB), nullptr);
   heap_unmap_peer(peer, segment.bytes);
 }
 
@@ -86,8 +84,8 @@ class Locked : public testing::Test {
     GTEST_SKIP() << "AddressSanitizer lets nothing be locked";
 #endif
     ASSERT_TRUE(heap_start());
-    descriptor_ = sys::create_heap_file(64 * MiB);
-    peer_ = heap_map_peer(descriptor_, 64 * MiB);
+    descriptor_ = sys::create_heap_file(64 * test::MiB);
+    peer_ = heap_map_peer(descriptor_, 64 * test::MiB);
     ASSERT_NE(peer_, nullptr);
     peer_[0] = std::byte{1};
   }
@@ -106,12 +104,13 @@ class Locked : public testing::Test {
 };
 
 TEST_F(Locked, MemoryOfPeersIsNotFilled) {
-  char* own = static_cast<char*>(mmap(nullptr, 8 * MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  char* own =
+      static_cast<char*>(mmap(nullptr, 8 * test::MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   if (!lock(MCL_CURRENT) && !may_lock()) GTEST_SKIP() << "memory may not be locked here";
-  EXPECT_GE(test::locked_bytes(), 8 * MiB);
-  EXPECT_LE(sys::resident_bytes(descriptor_), 1 * MiB);
+  EXPECT_GE(test::locked_bytes(), 8 * test::MiB);
+  EXPECT_LE(sys::resident_bytes(descriptor_), 1 * test::MiB);
   unsigned char resident = 0;
-  ASSERT_EQ(mincore(own + 5 * MiB, 4096, &resident), 0);
+  ASSERT_EQ(mincore(own + 5 * test::MiB, 4096, &resident), 0);
   EXPECT_EQ(resident & 1, 1);
   EXPECT_EQ(munlockall(), 0);
   EXPECT_EQ(test::locked_bytes(), 0U);
@@ -120,12 +119,12 @@ TEST_F(Locked, MemoryOfPeersIsNotFilled) {
 TEST_F(Locked, WhatComesLaterIsLockedInTheHeapToo) {
   if (!lock(MCL_CURRENT | MCL_FUTURE) && !may_lock()) GTEST_SKIP() << "memory may not be locked here";
   const std::size_t before = test::locked_bytes();
-  void* block = malloc(20 * MiB);
-  EXPECT_TRUE(heap_contains(block, 20 * MiB));
-  EXPECT_GE(test::locked_bytes(), before + 20 * MiB);
-  std::byte* another = heap_map_peer(descriptor_, 64 * MiB);
+  void* block = malloc(20 * test::MiB);
+  EXPECT_TRUE(heap_contains(block, 20 * test::MiB));
+  EXPECT_GE(test::locked_bytes(), before + 20 * test::MiB);
+  std::byte* another = heap_map_peer(descriptor_, 64 * test::MiB);
   ASSERT_NE(another, nullptr);
-  EXPECT_LE(sys::resident_bytes(descriptor_), 1 * MiB);
+  EXPECT_LE(sys::resident_bytes(descriptor_), 1 * test::MiB);
   EXPECT_EQ(mlockall(64), -1);
   EXPECT_EQ(errno, EINVAL);
 }

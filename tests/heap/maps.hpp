@@ -9,6 +9,8 @@
 
 namespace quadrille::test {
 
+inline constexpr std::size_t MiB = std::size_t{1} << 20;
+
 // The line of /proc/self/maps that holds `address`; empty if there is none. Allocates small blocks only.
 std::string mapping_of(const void* address);
 
