@@ -119,7 +119,6 @@ CALLS_UP = {
     ('run', 'run', 'api/pipeline.cpp'): 'the algorithm of each round (run/device_rounds.hpp)',
     ('sys', 'for_each_mapping', 'memory/heap_limits.cpp'): 'visits mappings',
     ('sys', 'for_each_mapping', 'memory/heap_mapped.cpp'): 'visits mappings',
-    ('team', 'own_rings', 'api/making.cpp'): 'the size of each ring',
     # Kept and called later.
     ('memory', 'before_free_staging', 'api/enqueue.cpp'): 'turns in streams end before their memory goes',
     ('memory', 'set_mapping_watch', 'api/map_watch.cpp'): 'the preload library watches mappings',

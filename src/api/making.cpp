@@ -73,9 +73,7 @@ struct Rings {
 Rings rings_for(Making& m, const run::NodeEdges& edges) {
   if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings) return {};
   if (m.persistent) {
-    const std::size_t most = m.team.group.pairs.ring_bytes();
-    auto own = team::own_rings(m.team, edges,
-                               [&](const run::NeighborPair& pair) { return team::ring_bytes_for(m.call, pair, most); });
+    auto own = team::own_rings(m.team, edges, m.call);
     return own ? Rings{true, std::move(*own), {}} : Rings{};
   }
   team::Lanes& lanes = team::lanes_of(m.team);

@@ -74,7 +74,7 @@ class NodeNeighbors {
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
       progress_[p].least_offered = least_offered_to(edges_.pairs[p]);
     }
-    has_room_ = !means.lacking && packed_send_.reserve(to_pack_) && packed_recv_.reserve(received_.to_unpack);
+    has_room_ = packed_send_.reserve(to_pack_) && packed_recv_.reserve(received_.to_unpack);
     if (has_room_) {
       pack_all_sent();
     } else {

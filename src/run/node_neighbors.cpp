@@ -78,10 +78,10 @@ bool NodeNeighborRun::calls_mpi() const {
   return !Blocks(call_.call().send).all_dense() || !Blocks(call_.call().recv).all_dense();
 }
 
-int NodeNeighborRun::start(bool lacking) {
+int NodeNeighborRun::start() {
   if (!done()) return MPI_ERR_REQUEST;
   now_->neighbors.emplace(call_.call(), edges_, group_,
-                          NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, lacking, rings_});
+                          NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, rings_});
   under_way_ = true;
   now_->neighbors->begin();
   return advance();

@@ -62,7 +62,6 @@ struct NodeMeans {
   memory::Pool& own;  // for what it sends to itself
   std::vector<NeighborProgress>& progress;
   memory::CopyPlan& copying;
-  bool lacking = false;  // there is no memory for what it would send
   // [pair], or [distance - 1 to any rank]. Empty: those that the blocking calls of the communicator use.
   std::span<PairRings> rings = {};
 };
@@ -91,8 +90,8 @@ class NodeNeighborRun {
   NodeNeighborRun& operator=(const NodeNeighborRun&) = delete;
 
   // Neither waits. Both return an MPI error code. Only the first start() takes memory, and those of calls with gaps in
-  // their blocks. `lacking`: there is no memory for what it sends, so it takes part without.
-  int start(bool lacking = false);  // and goes on, as advance()
+  // their blocks.
+  int start();  // and makes progress, as advance()
   int advance();
   bool done() const { return !under_way_; }
   bool calls_mpi() const;  // in advance(): to pack or unpack

@@ -34,11 +34,21 @@ struct Verdict {
 
 constexpr std::size_t least_ring_bytes = 1024;
 
-std::vector<Told> what_to_tell(const run::Group& group, const run::NodeEdges& edges, const RingBytes& bytes_for) {
+// Room for four starts, as far as a ring of the communicator has that: the sender looks at how far the receiver is when
+// half of it is full, and small blocks go into a quarter of it at a time.
+std::size_t ring_bytes_for(const run::Call& call, const run::NeighborPair& pair, std::size_t most) {
+  const run::Blocks send(call.send);
+  const bool gather = is_allgather(call.collective);
+  std::size_t bytes = sizeof(Told);  // for answers
+  for (const int b : pair.send_blocks) bytes += 16 + std::min(send.bytes_of(gather ? 0 : b), most);
+  return 4 * bytes;
+}
+
+std::vector<Told> what_to_tell(const run::Group& group, const run::NodeEdges& edges, const run::Call& call) {
   std::vector<Told> told(static_cast<std::size_t>(group.ranks));
   std::size_t all = 0;
   for (const run::NeighborPair& pair : edges.pairs) {
-    const std::size_t wanted = std::max(bytes_for(pair), least_ring_bytes);
+    const std::size_t wanted = std::max(ring_bytes_for(call, pair, group.pairs.ring_bytes()), least_ring_bytes);
     const std::size_t lines = (wanted + sys::cache_line - 1) / sys::cache_line * sys::cache_line;
     const std::size_t bytes = std::min(lines, group.pairs.ring_bytes());
     told[static_cast<std::size_t>(pair.peer)] = {0, all, bytes};
@@ -67,20 +77,6 @@ std::vector<Verdict> gather(const Verdict& mine, run::Group& group) {
 
 memory::Ring ring_at(std::byte* place, std::size_t bytes) { return {reinterpret_cast<RingHead*>(place), bytes}; }
 
-}  // namespace
-
-// Room for four starts, as far as a ring of the communicator has that: the sender looks at how far the receiver is when
-// half of it is full, and small blocks go into a quarter of it at a time.
-std::size_t ring_bytes_for(const run::Call& call, const run::NeighborPair& pair, std::size_t most) {
-  const run::Blocks send(call.in_place ? call.recv : call.send);
-  const bool gather = is_allgather(call.collective);
-  std::size_t bytes = sizeof(Told);  // for answers
-  for (const int b : pair.send_blocks) bytes += 16 + std::min(send.bytes_of(gather && !call.in_place ? 0 : b), most);
-  return 4 * bytes;
-}
-
-namespace {
-
 // An area of so many bytes for all ranks, if all is well on each. Collective.
 std::optional<memory::ControlArea> own_area(Team& team, std::size_t bytes, bool is_well = true) {
   run::Group& group = team.group;
@@ -98,9 +94,9 @@ std::optional<memory::ControlArea> own_area(Team& team, std::size_t bytes, bool 
 
 }  // namespace
 
-std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const RingBytes& bytes_for) {
+std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call) {
   run::Group& group = team.group;
-  const std::vector<Told> told = what_to_tell(group, edges, bytes_for), heard = exchange(told, group);
+  const std::vector<Told> told = what_to_tell(group, edges, call), heard = exchange(told, group);
   std::vector<std::size_t> first(heard.size());  // [rank] where the rings begin that it writes to
   std::transform_exclusive_scan(heard.begin(), heard.end(), first.begin(), std::size_t{0}, std::plus<>(),
                                 [](const Told& one) { return one.all; });

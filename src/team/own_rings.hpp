@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -24,13 +23,9 @@
 
 namespace quadrille::team {
 
-// Bytes that the ring to a peer should have; a ring of the communicator's is the most.
-using RingBytes = std::function<std::size_t(const run::NeighborPair&)>;
-std::size_t ring_bytes_for(const run::Call& call, const run::NeighborPair& pair, std::size_t most);
-
-// Collective over a team whose ranks share a node and have rings. Nothing, on all ranks, if there is no memory left for
-// them.
-std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const RingBytes& bytes_for);
+// For a neighbour collective. Collective over a team whose ranks share a node and have rings. Nothing, on all ranks, if
+// there is no memory left for them.
+std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call);
 
 // An inbox whose slots have room for blocks of `bytes`. Collective, and nothing, as own_rings().
 struct OwnInbox {
