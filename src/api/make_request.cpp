@@ -42,7 +42,8 @@ int make(Making& m) {
   const Admission admission = admit(m.call, m.team, m.entry);
   m.has_mistake = admission.outcome == Admission::Outcome::refused;
   if (admission.is_of_the_mpi() && !m.is_ours()) return make_native(m, {admission.why});
-  if (!m.team.lost) m.take_tag();  // whatever went wrong: another rank may not know of it
+  if (m.has_mistake) return admission.error;  // of this rank alone
+  if (!m.team.lost) m.take_tag();  // also if sizes are not as asserted: where the MPI failed, only this rank knows
   if (admission.outcome != Admission::Outcome::admitted) return admission.error;
   if (const int error = keep_types(m.call, m.team, m.made); error != MPI_SUCCESS) return error;
   const int error = make_admitted(m);
