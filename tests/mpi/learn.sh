@@ -8,7 +8,7 @@ fail() {
 }
 export QUADRILLE_TRIALS=learn QUADRILLE_TUNING="$work/place/tuning.json" QUADRILLE_EXPLAIN=1
 "$@" > "$work/first" 2>&1 || { cat "$work/first"; fail "the first program fails"; }
-grep -q "the first calls took" "$work/first" || fail "nothing was tried"
+grep -q "the first calls.* took" "$work/first" || fail "nothing was tried"
 grep -q "trials in '$QUADRILLE_TUNING'" "$work/first" || fail "nothing is kept"
 "$@" > "$work/second" 2>&1 || { cat "$work/second"; fail "the second program fails"; }
 for collective in alltoall alltoallv allgather allgatherv; do
@@ -17,7 +17,7 @@ for collective in alltoall alltoallv allgather allgatherv; do
     fail "what was found of $collective is not obeyed"
   }
 done
-grep -q "the first calls took" "$work/second" && fail "it is tried again"
+grep -q "the first calls.* took" "$work/second" && fail "it is tried again"
 grep -q "ignored" "$work/second" && fail "the table is refused"
 grep -q "no trial was completed: nothing new to save in '$QUADRILLE_TUNING'" "$work/second" || fail "it does not say that nothing is new"
 
