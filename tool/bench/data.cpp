@@ -201,6 +201,25 @@ void BlockBuffer::allocate_on(const std::shared_ptr<Gpu>& gpu, bool stages) {
   if (staging_ == nullptr) staging_pageable_ = std::make_unique<std::byte[]>(std::max<std::size_t>(size_, 1));
 }
 
+void BlockBuffer::overwrite(std::uint64_t value, std::size_t at, std::size_t bytes) {
+  std::byte* const to = data() + at;
+  std::size_t i = 0;
+  for (; i + 8 <= bytes; i += 8, ++value) std::memcpy(to + i, &value, 8);
+  for (; i < bytes; ++i) to[i] = static_cast<std::byte>(value);
+}
+
+void BlockBuffer::read_all() const {
+  const std::byte* const from = (on_gpu_ ? on_gpu_.get() : memory_.get()) + guard;
+  std::uint64_t sum = 0, word = 0;
+  std::size_t i = 0;
+  for (; i + 8 <= size_; i += 8) {
+    std::memcpy(&word, from + i, 8);
+    sum += word;
+  }
+  for (; i < size_; ++i) sum += static_cast<std::uint64_t>(from[i]);
+  asm volatile("" : : "r"(sum));  // the sum counts, though nobody wants it
+}
+
 void BlockBuffer::bring_to_mpi() { on_gpu_.get_deleter().gpu->copy(for_mpi(), data(), size_); }
 
 void BlockBuffer::bring_from_mpi() { on_gpu_.get_deleter().gpu->copy(data(), for_mpi(), size_); }
@@ -382,27 +401,12 @@ void BenchData::touch() {
 
 void BenchData::write_sent(std::uint64_t value) {
   BlockBuffer& buffer = case_.in_place ? recv_ : send_;
-  std::byte* bytes = buffer.data();
-  std::size_t size = buffer.size(), i = 0;
-  if (case_.in_place && gathers()) {
-    bytes += buffer.address_displacements()[static_cast<std::size_t>(case_.me)];
-    size = buffer.block_bytes(case_.me);
-  }
-  for (; i + 8 <= size; i += 8, ++value) std::memcpy(bytes + i, &value, 8);
-  for (; i < size; ++i) bytes[i] = static_cast<std::byte>(value);
+  if (!case_.in_place || !gathers()) return buffer.overwrite(value, 0, buffer.size());
+  const auto own = static_cast<std::size_t>(case_.me);
+  buffer.overwrite(value, static_cast<std::size_t>(buffer.address_displacements()[own]), buffer.block_bytes(case_.me));
 }
 
-void BenchData::read_received() {
-  const std::byte* bytes = recv_.data();
-  std::uint64_t sum = 0, word = 0;
-  std::size_t i = 0;
-  for (; i + 8 <= recv_.size(); i += 8) {
-    std::memcpy(&word, bytes + i, 8);
-    sum += word;
-  }
-  for (; i < recv_.size(); ++i) sum += static_cast<std::uint64_t>(bytes[i]);
-  asm volatile("" : : "r"(sum));  // the sum counts, though nobody wants it
-}
+void BenchData::read_received() { recv_.read_all(); }
 
 namespace {
 

@@ -83,6 +83,10 @@ class BlockBuffer {
   void bring_to_mpi();
   void bring_from_mpi();
   std::size_t size() const { return size_; }
+
+  // Writes each byte from `at` on, and reads each byte of the buffer, as a program does.
+  void overwrite(std::uint64_t value, std::size_t at, std::size_t bytes);
+  void read_all() const;
   const std::vector<int>& counts() const { return counts_; }
   const std::vector<int>& displacements() const { return displacements_; }  // extents
   const std::vector<int>& byte_displacements() const { return byte_displacements_; }
