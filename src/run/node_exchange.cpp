@@ -57,6 +57,8 @@ struct Offer {
   std::uint64_t generation;
 };
 
+}  // namespace
+
 // What calls in flight together must not share. Blocking calls use those of the group.
 struct ExchangeMeans {
   memory::Inbox& inbox;
@@ -518,6 +520,8 @@ class NodeExchange {
   Phase phase_ = Phase::over;
   int error_ = 0;
 };
+
+namespace {
 
 ExchangeMeans blocking_means(Group& group, bool direct) {
   Scratch& scratch = group.scratch;
