@@ -83,8 +83,5 @@ int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, M
 
 // The block that a rank sends to itself, or as much of it as is given room; `room` is for packing it.
 int copy_own(const Block& from, const Block& to, Group& group, memory::Pool& room);
-inline int copy_own(const Block& from, const Block& to, Group& group) {
-  return copy_own(from, to, group, group.scratch.packed_own);
-}
 
 }  // namespace quadrille::run

@@ -61,8 +61,6 @@ class StoredCall {
   StoredCall(const StoredCall&) = delete;
   StoredCall& operator=(const StoredCall&) = delete;
   const Call& call() const { return call_; }
-  // Another call without arrays, in the place of one without.
-  void replace(const Call& call) { call_ = call; }
 
  private:
   struct Arrays {
