@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "abi/abi.hpp"
 #include "lab/bench_options.hpp"
 #include "lab/copy_phase/copy_phase.hpp"
 #include "lab/draw/show_svg.hpp"
@@ -13,7 +14,6 @@
 #include "lab/figure/stored.hpp"
 #include "lab/map/show_map.hpp"
 #include "lab/simulate/command.hpp"
-#include "quadrille.h"
 #include "tool/bench/status.hpp"
 #include "tool/launch/abi.hpp"
 #include "tool/launch/process.hpp"
@@ -115,9 +115,8 @@ int run_lab(std::vector<std::string> words) {
       "  mpirun -n 8 quadrille-lab bench --figure hint-6             # repeat a figure of a paper\n"
       "  quadrille-lab simulate alltoall --ranks 1024 --per-node 32  # run schedules through a simulated network\n"
       "  quadrille-lab show --map                                    # draw which algorithm is fastest where\n");
-  line.app.set_version_flag(
-      "--version", fmt::format("quadrille-lab {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
-                               QUADRILLE_VERSION_PATCH, title_of(own_abi())));
+  line.app.set_version_flag("--version",
+                            fmt::format("quadrille-lab {} for {}", abi::version_text(), title_of(own_abi())));
   LabOptions bench;
   add_bench(line, bench);
   Drawn drawn;

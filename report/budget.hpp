@@ -25,7 +25,7 @@ std::size_t fitting(double seconds, const TurnCosts& costs);
 // Rank 0's clock counts, so that all ranks decide alike.
 class Budget {
  public:
-  Budget(double seconds, MPI_Comm world) : end_(mpi().Wtime() + seconds), world_(world) {}
+  Budget(double seconds, MpiComm world) : end_(mpi().Wtime() + seconds), world_(world) {}
   // Collective. Not below 0.
   double left() const;
   // By rank 0's clock.
@@ -35,7 +35,7 @@ class Budget {
 
  private:
   double end_;
-  MPI_Comm world_;
+  MpiComm world_;
 };
 
 // Of one case: its part, and what it may take where that is too little.

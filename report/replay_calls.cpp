@@ -30,8 +30,8 @@ void ReplayCalls::start() {
 }
 
 void ReplayCalls::wait() {
-  MPI_Status status;
-  by_.native ? mpi().Waitall(1, &theirs_, &status) : Quadrille_Wait(&ours_);
+  MpiStatus status;
+  by_.native ? mpi().Waitall(1, one(theirs_), &status) : Quadrille_Wait(&ours_);
 }
 
 void ReplayCalls::run(long times) {

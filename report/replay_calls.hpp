@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "abi/functions.hpp"
 #include "mpi/mpi.hpp"
-#include "quadrille.h"
 #include "tool/bench/data.hpp"
 #include "tool/bench/timing.hpp"
 
@@ -25,7 +25,7 @@ class ReplayCalls {
   ~ReplayCalls();
 
   // False: this rank has no request.
-  bool is_good() const { return error_ == MPI_SUCCESS; }
+  bool is_good() const { return error_ == mpi_success; }
   // So many calls, one after the other.
   void run(long times);
 
@@ -36,8 +36,8 @@ class ReplayCalls {
   CallForm form_;
   BenchData& data_;
   const Implementation by_;
-  int error_ = MPI_SUCCESS;
-  MPI_Request theirs_ = mpi().request_null;
+  int error_ = mpi_success;
+  MpiRequest theirs_ = mpi().request_null;
   Quadrille_Request ours_ = QUADRILLE_REQUEST_NULL;
 };
 

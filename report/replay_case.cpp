@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "abi/functions.hpp"
 #include "choose/candidates.hpp"
 #include "mpi/errors.hpp"
-#include "quadrille.h"
 #include "report/graph.hpp"
 #include "team/neighbors.hpp"
 #include "team/same_plans.hpp"
@@ -25,21 +25,21 @@ constexpr double longest_disturbance = 0.2;
 
 // The communicator that `make` makes of `comm`, with its error handler. Null where there is none left.
 template <class Make>
-MPI_Comm made_of(MPI_Comm comm, const Make& make) {
-  MPI_Comm made = mpi().comm_null;
+MpiComm made_of(MpiComm comm, const Make& make) {
+  MpiComm made = mpi().comm_null;
   {
     const ErrorsReturned returned(comm);
     made = make();
   }
-  MPI_Errhandler handler;
-  if (made != mpi().comm_null && mpi().Comm_get_errhandler(comm, &handler) == MPI_SUCCESS) {
+  MpiErrhandler handler;
+  if (made != mpi().comm_null && mpi().Comm_get_errhandler(comm, &handler) == mpi_success) {
     mpi().Comm_set_errhandler(made, handler);
     mpi().Errhandler_free(&handler);
   }
   return made;
 }
 
-void free_comm(MPI_Comm comm) {
+void free_comm(MpiComm comm) {
   if (comm != mpi().comm_null) mpi().Comm_free(&comm);
 }
 
@@ -63,9 +63,9 @@ ReplayCase::ReplayCase(const Json& work, const World& world) : world_(world) {
   }
   root_ = work["groups"][0][0];
   comm_ = made_of(world.comm, [&] {
-    MPI_Comm comm = mpi().comm_null;
-    const int error = mpi().Comm_split(world.comm, mine < 0 ? MPI_UNDEFINED : mine, at, &comm);
-    return error == MPI_SUCCESS ? comm : mpi().comm_null;
+    MpiComm comm = mpi().comm_null;
+    const int error = mpi().Comm_split(world.comm, mine < 0 ? mpi().undefined : mine, at, &comm);
+    return error == mpi_success ? comm : mpi().comm_null;
   });
   is_split_ = have_all(mine < 0 || is_member());
   if (!is_split_) comm_ = mpi().comm_null;  // to free it takes all of its ranks
@@ -124,7 +124,7 @@ std::string ReplayCase::prepare() {
 }
 
 // For one implementation; with the neighbours, if the calls are between neighbours.
-MPI_Comm ReplayCase::make_own() const {
+MpiComm ReplayCase::make_own() const {
   if (case_.edges != nullptr) return make_graph_comm(comm_, *case_.edges);
   World group = world_;
   group.comm = comm_;

@@ -56,7 +56,7 @@ class ReplayCase {
   bool have_all(bool mine) const { return sum_over_ranks(mine ? 0 : 1, world_) == 0; }
   void take_blocks(const nlohmann::ordered_json& work, std::size_t group);
   void take_matrix(const nlohmann::ordered_json& rows);
-  MPI_Comm make_own() const;
+  MpiComm make_own() const;
   std::vector<std::string> contenders();
   std::vector<std::string> around_contenders() const;
   // The second of all.
@@ -73,7 +73,7 @@ class ReplayCase {
   const World& world_;
   Collective collective_{};
   int root_ = 0;  // of the world: the first rank of the first group
-  MPI_Comm comm_ = mpi().comm_null;
+  MpiComm comm_ = mpi().comm_null;
   bool is_split_ = false;
   CallForm form_ = CallForm::blocking;
   BenchCase case_;

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "quadrille.h"
+#include "abi/abi.hpp"
 #include "report/again.hpp"
 #include "report/child.hpp"
 #include "report/page.hpp"
@@ -52,9 +52,7 @@ std::string write_text(const std::string& file, const std::string& text) {
   return out ? "" : fmt::format("cannot write '{}'", file);
 }
 
-std::string version() {
-  return fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR, QUADRILLE_VERSION_PATCH);
-}
+std::string version() { return abi::version_text(); }
 
 // With `problem` on stderr.
 int complain_with(int status, const std::string& problem) {

@@ -32,8 +32,8 @@ HEAD = """# The command line
 ## How run finds the MPI
 
 `run` finds the program behind the launcher's options, wrappers (`taskset`, `numactl`, `env`, `time`) and `:`. It reads the
-libraries that the program needs: `libmpi.so.40` is Open MPI's, `libmpi.so.12` and `libmpich.so.12` those of MPICH's ABI. Programs
-with `libmpi_abi.so.1` are not served.
+libraries that the program needs: `libmpi.so.40` is Open MPI's, `libmpi.so.12` and `libmpich.so.12` those of MPICH's ABI,
+`libmpi_abi.so.1` that of the MPI standard's.
 
 Scripts, interpreters, and programs that call `dlopen` or start others do not reveal their MPI. The launcher then decides, by its
 name or `mpirun --version`. `--mpi` overrides this. It is needed without a launcher, and for programs on other hosts only.

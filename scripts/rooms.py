@@ -9,6 +9,8 @@ The tables below are the rules. EXCEPTIONS are the includes that break them toda
 fails. One that is gone fails too, until it is taken off the list: the list only gets shorter. The same holds for
 CALLS_UP: functions that a room gives to a lower room, which calls them by pointer, std::function or virtual function.
 
+Names that an mpi.h declares are those of abi/ alone.
+
 LIMITS are today's numbers of what is to become less; more fails.
   thread-locals     variables of src/ that each thread has
   flags of a ...    bools, bit-fields and std::optional among the members of its structs
@@ -28,10 +30,11 @@ import sys
 
 from cpp_text import CALL, INCLUDE, INCLUDE_FORM, NAME, NO_CALLS, Code, behind, room_of, stem_of
 
-# A call walks from left to right: api, team, choose, plan, run, memory. Beside the way: sys, mpi, text. Below it:
+# A call walks from left to right: api, team, choose, plan, run, memory. Beside the way: sys, mpi, abi, text. Below it:
 # collective, which says what all of them deal with, and tuner, which finds the fastest of several ways.
 MAY_INCLUDE = {
-    'api': {'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
+    'abi': {'mpi', 'collective'},
+    'api': {'abi', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
     'team': {'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
     'choose': {'plan', 'text', 'collective', 'tuner'},
     'plan': {'text'},
@@ -42,10 +45,10 @@ MAY_INCLUDE = {
     'text': set(),
     'collective': set(),
     'tuner': set(),
-    'tool': {'report', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
-    'report': {'tool', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
+    'tool': {'abi', 'report', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
+    'report': {'abi', 'tool', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
     # No part of the product: no room may include it.
-    'lab': {'tool', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
+    'lab': {'abi', 'tool', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
 }
 
 # Folders of the root that are rooms too.
@@ -53,24 +56,25 @@ OUTSIDE = ('tool', 'report', 'lab')
 
 # Libraries, by how their headers begin, and the rooms that may use them.
 LIBRARIES = {
-    'mpi.h': {'api', 'team', 'run', 'mpi'},
+    'mpi.h': {'abi'},
     'fmt/': {'api', 'team', 'choose', 'plan', 'text', 'tool', 'report', 'lab'},
     'nlohmann/': {'choose', 'tool', 'report', 'lab'},
     'CLI/': {'tool', 'lab'},
     'hwloc': {'team', 'tool'},
     'hwy/': {'memory'},
-    'quadrille.h': {'api', 'tool', 'report', 'lab'},
+    'quadrille.h': {'abi'},
 }
 
 # The system: what ends in .h and is of no library above, and of C++ itself its clocks, threads and files.
 SYSTEM_OF_CPP = {'chrono', 'csignal', 'ctime', 'filesystem', 'fstream', 'latch', 'thread'}
 # `sys` is the system's room. The doors in `api` stand in for functions of the system, `mpi` finds the loaded MPI, and
 # the command line starts programs and looks at the machine.
-SYSTEM_ROOMS = {'sys', 'api', 'mpi', *OUTSIDE}
+SYSTEM_ROOMS = {'sys', 'abi', 'api', 'mpi', *OUTSIDE}
 
 # (file below src/, header): what for.
 EXCEPTIONS = {
     # Rooms.
+    ('mpi/mpi.cpp', 'abi/abi.hpp'): 'what is known of the ABI of the MPI that was found',
     ('run/group.hpp', 'choose/tuning.hpp'): 'the switch points of inboxes lie in the tuning table',
     ('mpi/type_runs.cpp', 'memory/copy.hpp'): 'small blocks with gaps are packed without the MPI',
     # The system: files.
@@ -148,7 +152,10 @@ FLAGS_OF = {
 CHAIN = ('api/serve.cpp', 'serve'), ('run/node_exchange.cpp', 'run_node')
 # Calls by the table of engines (api/engines.cpp): (function, what it calls).
 BY_TABLE = {'run_by': 'by_pairs'}
-OFF_THE_WAY = {'calibrate'}  # once a communicator, where no table has the switch points
+# Once a communicator, where no table has the switch points; once a process.
+OFF_THE_WAY = {'calibrate', 'find_mpi'}
+# What an mpi.h declares. The rest of the library has words of its own (mpi/words.hpp).
+NATIVE = re.compile(r'\bP?MPI_[A-Z][A-Za-z_]{2,}')
 
 SOURCES = {'.c', '.cc', '.cpp', '.h', '.hpp', '.inc'}
 
@@ -389,6 +396,9 @@ def check_code(root, calls_up=None, limits=None, flags_of=None, chain=CHAIN):
                  for room, name, file in sorted(set(found) - set(calls_up))]
   complaints += [f'src/{file}: {room} does not call up by {name} any more; take it off scripts/rooms.py'
                  for room, name, file in sorted(set(calls_up) - set(found))]
+  complaints += [f'src/{file}: {name} is a name of the MPI: only abi/ may use those'
+                 for file, text in code.files.items() if room_of(file) != 'abi'
+                 for name in sorted(set(NATIVE.findall(text)))]
   complaints += [f'{what}: {number}, more than the {limits[what]} of scripts/rooms.py'
                  for what, number in counted.items() if number > limits[what]]
   return counted, complaints

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrille.h"
+#include "abi/abi.hpp"
 #include "report/report.hpp"
 #include "tool/bench/bench.hpp"
 #include "tool/bench/options.hpp"
@@ -29,13 +29,15 @@ namespace {
 constexpr int bad_usage = 2;
 
 void add_mpi_option(CLI::App& command, std::string& abi, const char* what) {
-  command.add_option("--mpi", abi, what)->check(CLI::IsMember({"auto", "openmpi", "mpich"}))->default_str("auto");
+  command.add_option("--mpi", abi, what)
+      ->check(CLI::IsMember({"auto", "openmpi", "mpich", "standard"}))
+      ->default_str("auto");
 }
 
 void add_run(Line& line, RunOptions& options, std::string& abi) {
   CLI::App* command =
       add_command(line, "run", "Start an MPI program with Quadrille's collectives",
-                  "\nUsage: quadrille run [--mpi auto|openmpi|mpich] [--explain] -- mpirun -n 4 ./app ...\n\n"
+                  "\nUsage: quadrille run [--mpi auto|openmpi|mpich|standard] [--explain] -- mpirun -n 4 ./app ...\n\n"
                   "The command is the one without Quadrille. The program needs no change.\n\n"
                   "The exit status and all signals are those of the launcher.\n\n"
                   "Examples:\n"
@@ -57,7 +59,7 @@ void add_report(Line& line, ReportOptions& options, std::string& abi) {
   CLI::App* command = add_command(
       line, "report", "Run an MPI program once and write a page about its collectives: times, traffic, faster choices",
       "\nUsage: quadrille report [--output FILE] [--data FILE] [--no-replay] [--replay-seconds S] [--progress] [--mpi "
-      "auto|openmpi|mpich] -- mpirun -n 8 ./app ...\n"
+      "auto|openmpi|mpich|standard] -- mpirun -n 8 ./app ...\n"
       "       quadrille report --data FILE [--output FILE]\n\n"
       "The program runs as under 'quadrille run', and its calls of the all-to-all family are recorded. Then the\n"
       "calls that took most of the time are replayed, by the MPI and by Quadrille's algorithms in turns. The page\n"
@@ -93,7 +95,8 @@ void add_report(Line& line, ReportOptions& options, std::string& abi) {
 void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
   CLI::App* command = add_command(
       line, "doctor", "Check whether a command would be served; report what is wrong and how to fix it",
-      "\nUsage: quadrille doctor [--mpi auto|openmpi|mpich] [--no-trial] [--progress] [--json] [-- mpirun -n 4 ./app "
+      "\nUsage: quadrille doctor [--mpi auto|openmpi|mpich|standard] [--no-trial] [--progress] [--json] [-- mpirun -n "
+      "4 ./app "
       "...]\n\n"
       "Checks the launcher, the program's MPI, interposed tools, limits, and the memory access between ranks, and\n"
       "measures for some seconds with your launcher, its options and the MPI library of the program. Your program\n"
@@ -315,9 +318,7 @@ int run_tool(int argc, char** argv) {
       "  mpirun -n 2 quadrille bench alltoall      # measure a collective, the MPI's own and Quadrille's\n"
       "  quadrille bench --help                    # the options of a subcommand\n"
       "  quadrille list --settings                 # the environment variables that Quadrille reads\n");
-  line.app.set_version_flag("--version",
-                            fmt::format("quadrille {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
-                                        QUADRILLE_VERSION_PATCH, title_of(own_abi())));
+  line.app.set_version_flag("--version", fmt::format("quadrille {} for {}", abi::version_text(), title_of(own_abi())));
   add_run(line, run, abi);
   DoctorOptions doctor;
   add_doctor(line, doctor, abi);

@@ -72,7 +72,7 @@ int measure_by_ranks(const BenchOptions& options, const Plot& plot, BenchResults
   if (plot.ranks == 0) return measure_plan(options, plan, results);
   int me = 0, status = 0;
   mpi().Comm_rank(mpi().comm_world, &me);
-  MPI_Comm comm = first_ranks(plot.ranks);
+  MpiComm comm = first_ranks(plot.ranks);
   if (me < plot.ranks) status = measure_plan(options, plan, results, comm);
   sleep_until_all_are_here();
   mpi().Comm_free(&comm);

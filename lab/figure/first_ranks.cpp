@@ -5,18 +5,18 @@
 
 namespace quadrille::tools {
 
-MPI_Comm first_ranks(int count) {
+MpiComm first_ranks(int count) {
   int rank = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);
-  MPI_Comm comm = mpi().comm_null;
+  MpiComm comm = mpi().comm_null;
   mpi().Comm_split(mpi().comm_world, rank < count ? 1 : 0, rank, &comm);
   return comm;
 }
 
 void sleep_until_all_are_here() {
-  MPI_Request request = mpi().request_null;
+  MpiRequest request = mpi().request_null;
   mpi().Ibarrier(mpi().comm_world, &request);
-  MPI_Status status;
+  MpiStatus status;
   for (int done = 0;;) {
     mpi().Test(&request, &done, &status);
     if (done != 0) return;

@@ -6,7 +6,7 @@
 namespace quadrille::tools {
 
 // A communicator of the first ranks on them, and one of the others there; to be freed. Collective.
-MPI_Comm first_ranks(int count);
+MpiComm first_ranks(int count);
 // Returns when all ranks have come here. Who waits for long leaves its processor to others.
 void sleep_until_all_are_here();
 

@@ -102,9 +102,9 @@ Figure figure_13() {
 
 // Whether the first ranks, as many as hosts, are on a host each. The same on all ranks.
 bool take_turns(int hosts) {
-  MPI_Comm host = mpi().comm_null;
+  MpiComm host = mpi().comm_null;
   int rank = 0, place = 0;
-  mpi().Comm_split_type(mpi().comm_world, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &host);
+  mpi().Comm_split_type(mpi().comm_world, mpi().comm_type_shared, 0, mpi().info_null, &host);
   mpi().Comm_rank(mpi().comm_world, &rank);
   mpi().Comm_rank(host, &place);
   mpi().Comm_free(&host);

@@ -70,10 +70,10 @@ void add_text(const ordered_json& json, const std::string& indent, std::string& 
 }  // namespace
 
 int count_hosts() {
-  MPI_Comm all = mpi().comm_world;
-  MPI_Comm host = mpi().comm_null;
+  MpiComm all = mpi().comm_world;
+  MpiComm host = mpi().comm_null;
   int rank = 0;
-  mpi().Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &host);
+  mpi().Comm_split_type(all, mpi().comm_type_shared, 0, mpi().info_null, &host);
   mpi().Comm_rank(host, &rank);
   mpi().Comm_free(&host);
   std::uint64_t first = rank == 0 ? 1 : 0, hosts = 0;

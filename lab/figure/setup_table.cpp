@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "abi/functions.hpp"
 #include "lab/figure/claims.hpp"
 #include "lab/figure/results.hpp"
 #include "mpi/mpi.hpp"
-#include "quadrille.h"
 #include "tool/bench/neighbors.hpp"
 #include "tool/bench/statistics.hpp"
 #include "tool/bench/turns.hpp"
@@ -23,14 +23,14 @@ constexpr double seconds_a_case = 2;
 
 // What the functions of a case work on.
 struct Place {
-  MPI_Comm all, cart;
+  MpiComm all, cart;
   const BenchNeighbors& neighbors;
   std::vector<double> send, recv;
 };
 
 // Seconds of the slowest rank.
 template <class Work>
-double time_of_slowest(MPI_Comm all, const Work& work) {
+double time_of_slowest(MpiComm all, const Work& work) {
   mpi().Barrier(all);
   const double begin = mpi().Wtime();
   work();
@@ -39,7 +39,7 @@ double time_of_slowest(MPI_Comm all, const Work& work) {
   return most;
 }
 
-MPI_Comm make_setup_comm(const Place& place, std::size_t function) {
+MpiComm make_setup_comm(const Place& place, std::size_t function) {
   if (function == 0) return make_graph_comm(place.all, place.neighbors);
   if (function == 1) return make_graph_comm_around(place.cart, place.neighbors);
   if (function == 2) return make_general_graph_comm(place.all, place.neighbors);
@@ -48,7 +48,7 @@ MPI_Comm make_setup_comm(const Place& place, std::size_t function) {
 
 // Each request has a new communicator: a second one would find what the first has prepared.
 double time_request(Place& place, std::size_t function) {
-  MPI_Comm comm = make_setup_comm(place, function);
+  MpiComm comm = make_setup_comm(place, function);
   Quadrille_Set_algorithm(comm, "neighbor_alltoall", setup_functions()[function].algorithm);
   Quadrille_Request request = QUADRILLE_REQUEST_NULL;
   const double seconds = time_of_slowest(place.all, [&] {
@@ -62,20 +62,20 @@ double time_request(Place& place, std::size_t function) {
 
 double time_function(Place& place, std::size_t function) {
   if (*setup_functions()[function].algorithm != '\0') return time_request(place, function);
-  MPI_Comm comm = mpi().comm_null;
+  MpiComm comm = mpi().comm_null;
   const double seconds = time_of_slowest(place.all, [&] { comm = make_setup_comm(place, function); });
   mpi().Comm_free(&comm);
   return seconds;
 }
 
 // Only the rank's own clock is read, so the ranks have to agree.
-bool time_is_up(MPI_Comm all, double begin) {
+bool time_is_up(MpiComm all, double begin) {
   double mine = mpi().Wtime() - begin, most = mine;
   mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, all);
   return most > seconds_a_case;
 }
 
-bool is_enough(MPI_Comm all, std::size_t done, long iterations, double begin) {
+bool is_enough(MpiComm all, std::size_t done, long iterations, double begin) {
   if (iterations > 0) return done >= static_cast<std::size_t>(iterations);
   return done >= most_repetitions || (done >= least_repetitions && time_is_up(all, begin));
 }
@@ -171,7 +171,7 @@ const std::array<SetupFunction, setup_count>& setup_functions() {
   return functions;
 }
 
-SetupRow measure_setups(MPI_Comm all, const SetupCase& one, long iterations) {
+SetupRow measure_setups(MpiComm all, const SetupCase& one, long iterations) {
   int ranks = 1, me = 0;
   mpi().Comm_size(all, &ranks);
   mpi().Comm_rank(all, &me);

@@ -29,7 +29,7 @@ struct SetupRow {
 };
 
 // Collective. `iterations` repetitions; 0: as many as fit a fixed time, at most the paper's 400.
-SetupRow measure_setups(MPI_Comm all, const SetupCase& one, long iterations);
+SetupRow measure_setups(MpiComm all, const SetupCase& one, long iterations);
 
 nlohmann::ordered_json to_json(const SetupRow& row);
 // What becomes of the paper's two sentences about the table, as in the data of the other figures.

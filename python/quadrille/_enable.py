@@ -22,7 +22,6 @@ DOORS = {
     "openmpi": (("libquadrille_mpi_persistent.so", "MPI_Alltoall_init"),
                 ("libquadrille_mpix_persistent.so", "MPIX_Alltoall_init")),
 }
-STANDARD = "quadrille.enable: this MPI has the MPI standard ABI (libmpi_abi.so), which is not served"
 _kept = []
 
 
@@ -60,8 +59,6 @@ def _needed_by_module(mpi4py):
     needed = _loader.read(spec.origin).needed
   except (OSError, ValueError) as error:
     raise Error(f"quadrille.enable: mpi4py's module cannot be read: {error}") from error
-  if any(os.path.basename(name).startswith("libmpi_abi.so") for name in needed):
-    raise Error(STANDARD)
   # The C library first, then those of other languages.
   names = sorted(filter(_places.abi_of_name, needed), key=lambda name: not name.startswith(("libmpi.so", "libmpich.so")))
   if not names:
@@ -87,8 +84,6 @@ def _mpi_of_mpi4py():
   library = _found_by_mpi4py(_mpiabi) if several else _needed_by_module(mpi4py)
   if hasattr(library, "ompi_mpi_comm_world"):
     return library, "openmpi"
-  if any(os.path.basename(path).startswith("libmpi_abi.so") for path in mapped()):
-    raise Error(STANDARD)
   return library, "mpich"
 
 

@@ -51,8 +51,11 @@ def abi_of_ancestors():
 
 
 def abi_of_name(path):
-  """The ABI of an MPI library (C, C++ or Fortran) by its file name, or None."""
-  # libmpifr and libmpir are other libraries, and libmpi_abi.so.0 has the standard ABI.
+  """The ABI of an MPI library (C, C++ or Fortran) by its file name, or None. That of the MPI standard is MPICH's here:
+  the same libraries serve both."""
+  if re.match(r"lib(?:mpi|mpifort)_abi\.so\.1(?:\.|$)", os.path.basename(path)):
+    return "mpich"
+  # libmpifr and libmpir are other libraries.
   found = re.match(r"lib(?:mpi|mpi_\w+|mpifort|mpicxx|mpich\w*|fmpich\w*)\.so\.(40|12)(?:\.|$)", os.path.basename(path))
   return {"40": "openmpi", "12": "mpich"}[found[1]] if found else None
 

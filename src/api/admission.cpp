@@ -141,7 +141,8 @@ team::CachedSelection& select(const Call& call, std::size_t bytes, Team& team, E
 namespace {
 
 // Of a request make_native() says so.
-Admission to_the_mpi(const Call& call, Team& team, Entry entry, Reason why, Reason counted, int error = MPI_ERR_OTHER) {
+Admission to_the_mpi(const Call& call, Team& team, Entry entry, Reason why, Reason counted,
+                     int error = mpi().err_other) {
   if (!entry.is_request()) explain_passed(team, call, why);
   return {To::forwarded, why, counted, error};
 }
@@ -149,7 +150,7 @@ Admission to_the_mpi(const Call& call, Team& team, Entry entry, Reason why, Reas
 // What the MPI refuses it is to report, or we report as the MPI does; no rank waits.
 Admission refuse(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
   const bool has_blocks = !is_neighbor(call.collective) || team::neighbors_of(team) != nullptr;
-  const int error = has_blocks ? MPI_ERR_ARG : MPI_ERR_TOPOLOGY;
+  const int error = has_blocks ? mpi().err_arg : mpi().err_topology;
   if (entry.is_request()) return {To::refused, Reason::argument, Reason::argument, error};
   // An MPI that takes it after all is one that the other ranks are in, too.
   ahead->early = team.eligible() && !team.taken.in_flight() && comes_early(team, entry.door);
@@ -190,7 +191,7 @@ Admission admit_dense(const Call& call, Team& team, Entry entry, CountedAhead* a
   if (is_early(team, entry, ahead)) return to_the_mpi(call, team, entry, Reason::early, Reason::early);
   if (!team.ready() && !entry.must_serve(team)) {
     const int error = team::setup(team);
-    if (error != MPI_SUCCESS) return to_the_mpi(call, team, entry, team.why_not, team.why_not, error);
+    if (error != mpi_success) return to_the_mpi(call, team, entry, team.why_not, team.why_not, error);
   }
   if (!entry.is_request() && team.agreed().points_are_guessed) calibrate(team);
   return {};
@@ -199,10 +200,10 @@ Admission admit_dense(const Call& call, Team& team, Entry entry, CountedAhead* a
 // Collective, once for each question: what the ranks can only find out together.
 int learn(Team& team) {
   if (team::may_be_grid(team)) {
-    if (const int error = team::recognize(team); error != MPI_SUCCESS) return error;
+    if (const int error = team::recognize(team); error != mpi_success) return error;
   }
   if (team::may_be_asserted(team)) team::ask_assertion(team);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 // The drop-in door leaves a communicator as it is unless something is to be won by this call.
@@ -210,7 +211,7 @@ bool is_worth_it(Team& team, const Call& call, Entry entry) {
   if (entry.is_request() || !entry.is_drop_in() || team.ready()) return true;
   if (!team.eligible()) return false;
   if (team::config().any_forced) return true;
-  if (learn(team) != MPI_SUCCESS) return false;
+  if (learn(team) != mpi_success) return false;
   if (team.neighbors->checks_sizes()) return true;  // before anything is chosen by sizes that may be wrong
   const team::CachedSelection& selected =
       team::neighbor_selection(team, call.collective, global_bytes(call, team), true);
@@ -232,7 +233,7 @@ Admission admit_neighbors(const Call& call, Team& team, Entry entry, CountedAhea
     return to_the_mpi(call, team, entry, Reason::sizes_to_check, why_chosen(team));
   }
   const int error = prepare_neighbors(team);
-  if (error == MPI_SUCCESS) return {};
+  if (error == mpi_success) return {};
   return to_the_mpi(call, team, entry, Reason::no_communicator, Reason::no_communicator, error);  // on all ranks
 }
 
@@ -241,17 +242,17 @@ Admission admit_neighbors(const Call& call, Team& team, Entry entry, CountedAhea
 // MPI_ERR_TRUNCATE, others wrong data, or wait for ever.
 int check_sizes(const Call& call, Team& team) {
   const team::Neighbors& n = *team::neighbors_of(team);
-  if (is_regular(call.collective) || !n.checks_sizes()) return MPI_SUCCESS;
+  if (is_regular(call.collective) || !n.checks_sizes()) return mpi_success;
   std::vector<std::size_t> sizes;
   const bool good = run::list_sizes(call, {n.iso_send, n.iso_recv}, sizes);
   // A rank with two sizes for a block gives what no other gives, so that nobody waits for it.
   const std::uint64_t given = good ? text::Hash().add_all(sizes).value() : ~text::Hash().add(team.group.me).value();
-  if (team::all_agree(team.user, given) && good) return MPI_SUCCESS;
+  if (team::all_agree(team.user, given) && good) return mpi_success;
   if (team.group.me == 0) {
     team::say(fmt::format("{}: the sizes of the blocks are not the same at all ranks, as was asserted",
                           name_of(call.collective)));
   }
-  return MPI_ERR_ARG;
+  return mpi().err_arg;
 }
 
 }  // namespace
@@ -264,10 +265,10 @@ Reason why_no_neighbors(Team& team) {
 
 int prepare_neighbors(Team& team) {
   if (team.eligible() && !team.ready()) {
-    if (const int error = team::setup(team); error != MPI_SUCCESS) return error;
+    if (const int error = team::setup(team); error != mpi_success) return error;
     team::forget_selections(team);  // made when less was known
   }
-  if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
+  if (const int error = team::prepare_messages(team); error != mpi_success) return error;
   return learn(team);
 }
 
@@ -277,7 +278,7 @@ bool has_mistake(const Call& call, Team& team, Entry entry) {
 }
 
 Admission admit(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
-  const Admission lost{To::failed, Reason::none, Reason::none, MPI_ERR_OTHER};
+  const Admission lost{To::failed, Reason::none, Reason::none, mpi().err_other};
   if (team.lost) return lost;
   const bool neighbors = is_neighbor(call.collective), blocking = !entry.is_request();
   if (blocking || !entry.is_drop_in()) {  // else take() has done both
@@ -289,7 +290,8 @@ Admission admit(const Call& call, Team& team, Entry entry, CountedAhead* ahead) 
   const Admission found = neighbors ? admit_neighbors(call, team, entry, ahead) : admit_dense(call, team, entry, ahead);
   if (found.outcome != To::admitted) return found;
   if (blocking && wants_to_be_ready(team)) get_ready_to_take(team);
-  if (neighbors && check_sizes(call, team) != MPI_SUCCESS) return {To::failed, Reason::none, Reason::none, MPI_ERR_ARG};
+  if (neighbors && check_sizes(call, team) != mpi_success)
+    return {To::failed, Reason::none, Reason::none, mpi().err_arg};
   return {};
 }
 

@@ -59,7 +59,7 @@ struct Admission {
   };
   Outcome outcome = Outcome::admitted;
   Reason why = Reason::none, counted = Reason::none;  // of a call of the MPI
-  int error = MPI_SUCCESS;                            // of a failed call, and of one that is_ours() and not admitted
+  int error = mpi_success;                            // of a failed call, and of one that is_ours() and not admitted
   bool is_of_the_mpi() const { return outcome == Outcome::refused || outcome == Outcome::forwarded; }
 };
 

@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "abi/functions.hpp"
 #include "memory/heap.hpp"
-#include "quadrille.h"
 
 namespace memory = quadrille::memory;
 

@@ -1,12 +1,12 @@
 // The drop-in door for functions in which all ranks wait for each other anyway: there what nonblocking calls need can
 // be made (taken.hpp). Without a communicator that wants it they cost one look and one jump more.
+#include "abi/functions.hpp"
 #include "api/next_names.hpp"
 #include "api/taken.hpp"
-#include "quadrille.h"
 
 namespace {
 
-namespace api = quadrille::api;
+using namespace quadrille;
 
 QUADRILLE_NEXT(Barrier)
 QUADRILLE_NEXT(Allreduce)
@@ -19,28 +19,27 @@ struct Behind_PMPI {
   QUADRILLE_MPI_MEMBER(Allreduce)
 };
 
-[[gnu::always_inline]] inline void get_ready(MPI_Comm comm) {
+[[gnu::always_inline]] inline void get_ready(MpiComm comm) {
   if (api::some_wanted.load(std::memory_order_relaxed)) [[unlikely]]
-    api::leave(api::get_ready_in_a_barrier(comm));
+    api::leave(api::get_ready_in_a_barrier(given(comm)));
 }
 
 }  // namespace
 
-#define QUADRILLE_BARRIERS(PREFIX)                                                                                     \
-  QUADRILLE_EXPORT int PREFIX##_Barrier(MPI_Comm comm) {                                                               \
-    get_ready(comm);                                                                                                   \
-    return Behind_##PREFIX::Barrier(comm);                                                                             \
-  }                                                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, \
-                                          MPI_Comm comm) {                                                             \
-    if (count > 0 && type != quadrille::mpi().datatype_null && recvbuf != MPI_IN_PLACE) get_ready(comm);               \
-    return Behind_##PREFIX::Allreduce(sendbuf, recvbuf, count, type, op, comm);                                        \
+#define QUADRILLE_BARRIERS(PREFIX, serves)                                                                       \
+  QUADRILLE_EXPORT int PREFIX##_Barrier(MpiComm comm) {                                                          \
+    if (serves) get_ready(comm);                                                                                 \
+    return Behind_##PREFIX::Barrier(comm);                                                                       \
+  }                                                                                                              \
+  QUADRILLE_EXPORT int PREFIX##_Allreduce(const void* sendbuf, void* recvbuf, int count, MpiType type, MpiOp op, \
+                                          MpiComm comm) {                                                        \
+    const bool moves = count > 0 && given(type) != mpi().datatype_null && recvbuf != mpi().in_place;             \
+    if (moves && (serves)) get_ready(comm);                                                                      \
+    return Behind_##PREFIX::Allreduce(sendbuf, recvbuf, count, type, op, comm);                                  \
   }
 
-// Open MPI's Fortran calls the PMPI_ names, see interpose.cpp.
+// The PMPI_ names: see interpose.cpp.
 extern "C" {
-QUADRILLE_BARRIERS(MPI)
-#if defined(QUADRILLE_ABI_OPENMPI)
-QUADRILLE_BARRIERS(PMPI)
-#endif
+QUADRILLE_BARRIERS(MPI, true)
+QUADRILLE_BARRIERS(PMPI, api::serves_pmpi_names())
 }  // extern "C"

@@ -79,7 +79,7 @@ class Calibration {
     call.recv.base = buffers.recv();
     call.send.count = call.recv.count = bytes;
     call.send.type = call.recv.type = mpi().byte;
-    return (through_inbox ? run::run_inbox(call, group_) : run::run_node(call, group_, true)) == MPI_SUCCESS;
+    return (through_inbox ? run::run_inbox(call, group_) : run::run_node(call, group_, true)) == mpi_success;
   }
 
   // Seconds of a batch after one more call of its kind.

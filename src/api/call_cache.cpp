@@ -26,7 +26,7 @@ constinit thread_local std::array<CachedCalls, 2> cached[collective_count];
 std::array<CachedCalls, 2>& cached_of(Collective collective) { return cached[static_cast<std::size_t>(collective)]; }
 
 // Where the calls on this communicator with this datatype are cached, in the place of the older one if they are not.
-CachedCalls& entry_for(Collective collective, MPI_Comm comm, MPI_Datatype type, team::Team& team) {
+CachedCalls& entry_for(Collective collective, MpiComm comm, MpiType type, team::Team& team) {
   auto& [last, older] = cached_of(collective);
   if (last.is_for(comm, type)) return last;
   std::swap(last, older);
@@ -42,7 +42,7 @@ std::size_t alike_up_to(Collective collective, const team::Team& team) {
   return c < team.agreed().by_size.size() ? std::min(limit, choose::default_up_to(team.agreed().by_size[c])) : limit;
 }
 
-const CachedCalls* find(Collective collective, MPI_Comm comm, MPI_Datatype type) {
+const CachedCalls* find(Collective collective, MpiComm comm, MpiType type) {
   for (const CachedCalls& calls : cached_of(collective)) {
     if (calls.is_for(comm, type)) return &calls;
   }
@@ -50,9 +50,13 @@ const CachedCalls* find(Collective collective, MPI_Comm comm, MPI_Datatype type)
 }
 
 // What is cached of blocking calls with these arguments, or null.
-inline const CachedCalls* find_served(Collective collective, MPI_Comm comm, const void* sendbuf, MPI_Datatype sendtype,
-                                      const void* recvbuf, MPI_Datatype recvtype) {
-  if (sendtype != recvtype || sendbuf == MPI_IN_PLACE || recvbuf == MPI_IN_PLACE || sendbuf == nullptr ||
+inline const CachedCalls* find_served(Collective collective, MpiComm comm, const void* sendbuf, MpiType sendtype,
+                                      const void* recvbuf, MpiType recvtype) {
+  // As the program has passed them: given() would look whether there is a table, and where something is cached there
+  // is.
+  const std::uintptr_t mask = detail::handle_mask;
+  comm.word &= mask, sendtype.word &= mask, recvtype.word &= mask;
+  if (sendtype != recvtype || sendbuf == detail::in_place || recvbuf == detail::in_place || sendbuf == nullptr ||
       recvbuf == nullptr) {
     return nullptr;
   }
@@ -61,13 +65,13 @@ inline const CachedCalls* find_served(Collective collective, MPI_Comm comm, cons
 }
 
 // Has the exchange by pairs served blocks of as many elements?
-inline bool is_known_large(MPI_Count count, const CachedCalls& last) {
+inline bool is_known_large(MpiCount count, const CachedCalls& last) {
   const auto elements = static_cast<std::size_t>(count);
   return elements != 0 && std::find(last.large.begin(), last.large.end(), elements) != last.large.end();
 }
 
 // A negative count is taken for a large one. None at all goes the whole way too.
-inline bool is_small(MPI_Count count, const CachedCalls& last) {
+inline bool is_small(MpiCount count, const CachedCalls& last) {
   return static_cast<std::size_t>(count) - 1 < last.most_count;
 }
 
@@ -87,7 +91,7 @@ bool all_small(const Count* counts, const CachedCalls& last) {
 }
 
 inline bool served(const CachedCalls& last, int error) {
-  if (error != MPI_SUCCESS) [[unlikely]]
+  if (error != mpi_success) [[unlikely]]
     raise(last.comm, error);
   ++last.team->counted.counters.served;
   return true;
@@ -100,12 +104,12 @@ inline bool served(const CachedCalls& last, int error) {
   recv.base = bytes_of(recvbuf);
   send.type = recv.type = last.type;
   const run::Call call{collective, send, recv, false, last.comm};
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   const int thrown = thrown_by([&] { error = run::run_node(call, last.team->group, true); });
-  return thrown != MPI_SUCCESS ? thrown : error;
+  return thrown != mpi_success ? thrown : error;
 }
 
-run::Side blocks_of(MPI_Count count) {
+run::Side blocks_of(MpiCount count) {
   run::Side side;
   side.count = static_cast<std::size_t>(count);
   return side;
@@ -116,7 +120,7 @@ run::Side blocks_of(const int* counts, const int* displacements) {
   side.displacements = displacements;
   return side;
 }
-run::Side blocks_of(const MPI_Count* counts, const MPI_Aint* displacements) {
+run::Side blocks_of(const MpiCount* counts, const MpiAint* displacements) {
   run::Side side;
   side.counts_large = counts;
   side.displacements_large = displacements;
@@ -157,14 +161,14 @@ void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool w
   if (!whatever && !uniform && !sizeless) return;
   CachedCalls& calls = entry_for(call.collective, call.comm, call.recv.type, team);
   calls.forwards = whatever || sizeless ? CachedCalls::Forwards::all : CachedCalls::Forwards::one_count;
-  calls.forwarded_count = static_cast<MPI_Count>(call.recv.count);
+  calls.forwarded_count = static_cast<MpiCount>(call.recv.count);
   calls.counter = &team.counted.counters.passed[counted_as(why)];
   calls.unasked = unasked;
 }
 
 namespace {
 
-bool is_forwarded(const CachedCalls& calls, MPI_Comm comm, MPI_Datatype type, MPI_Count count) {
+bool is_forwarded(const CachedCalls& calls, MpiComm comm, MpiType type, MpiCount count) {
   if (calls.forwards == CachedCalls::Forwards::all) return calls.is_for(comm);
   return calls.forwards == CachedCalls::Forwards::one_count && calls.is_for(comm, type) &&
          count == calls.forwarded_count;
@@ -172,7 +176,7 @@ bool is_forwarded(const CachedCalls& calls, MPI_Comm comm, MPI_Datatype type, MP
 
 }  // namespace
 
-bool forwarded_by_cache(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count, CountedAhead* ahead) {
+bool forwarded_by_cache(Collective collective, MpiComm comm, MpiType type, MpiCount count, CountedAhead* ahead) {
   const auto& all = cached_of(collective);
   const auto* const calls = std::find_if(all.begin(), all.end(),
                                          [&](const CachedCalls& one) { return is_forwarded(one, comm, type, count); });
@@ -186,8 +190,8 @@ bool forwarded_by_cache(Collective collective, MPI_Comm comm, MPI_Datatype type,
   return true;
 }
 
-bool served_by_cache(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+bool served_by_cache(Of<Collective::alltoall>, const void* sendbuf, MpiCount sendcount, MpiType sendtype, void* recvbuf,
+                     MpiCount recvcount, MpiType recvtype, MpiComm comm, int& error) {
   const CachedCalls* last = find_served(Collective::alltoall, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || sendcount != recvcount) return false;
   if (!is_small(recvcount, *last)) {
@@ -203,8 +207,8 @@ bool served_by_cache(Of<Collective::alltoall>, const void* sendbuf, MPI_Count se
 
 template <class Count, class Displacement>
 bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count* sendcounts,
-                     const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
-                     const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+                     const Displacement* sdispls, MpiType sendtype, void* recvbuf, const Count* recvcounts,
+                     const Displacement* rdispls, MpiType recvtype, MpiComm comm, int& error) {
   const CachedCalls* last = find_served(Collective::alltoallv, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || sendcounts == nullptr || sdispls == nullptr || recvcounts == nullptr || rdispls == nullptr) {
     return false;
@@ -224,8 +228,8 @@ bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count
   return served(*last, error);
 }
 
-bool served_by_cache(Of<Collective::allgather>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+bool served_by_cache(Of<Collective::allgather>, const void* sendbuf, MpiCount sendcount, MpiType sendtype,
+                     void* recvbuf, MpiCount recvcount, MpiType recvtype, MpiComm comm, int& error) {
   const CachedCalls* last = find_served(Collective::allgather, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || sendcount != recvcount) return false;
   if (!is_small(recvcount, *last)) {
@@ -239,9 +243,8 @@ bool served_by_cache(Of<Collective::allgather>, const void* sendbuf, MPI_Count s
 }
 
 template <class Count, class Displacement>
-bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
-                     void* recvbuf, const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
-                     MPI_Comm comm, int& error) {
+bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count sendcount, MpiType sendtype, void* recvbuf,
+                     const Count* recvcounts, const Displacement* displs, MpiType recvtype, MpiComm comm, int& error) {
   const CachedCalls* last = find_served(Collective::allgatherv, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || displs == nullptr || !all_small(recvcounts, *last) ||
       sendcount != recvcounts[last->team->group.me]) {
@@ -256,7 +259,7 @@ bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count send
   return served(*last, error);
 }
 
-Engine engine_of_cached(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count) {
+Engine engine_of_cached(Collective collective, MpiComm comm, MpiType type, MpiCount count) {
   const CachedCalls* const calls = find(collective, comm, type);
   const bool by_inbox = calls == nullptr || (is_regular(collective) ? is_small(count, *calls) : !calls->by_pairs);
   return by_inbox ? Engine::inbox : Engine::exchange;
@@ -293,7 +296,7 @@ bool is_kept(State& request) {
   if (!is_like_others(request)) return false;
   request.team.reset();
   request.queue = nullptr;
-  request.error = MPI_SUCCESS;
+  request.error = mpi_success;
   request.set_idle();
   const run::UnderWay::Held held(run::UnderWay::here());
   std::vector<State*>& list = ended_requests().requests;
@@ -313,7 +316,7 @@ State* take_ended() {
 }
 
 const CachedCalls* find_request(const run::Call& call) {
-  const bool is_plain = is_regular(call.collective) && !call.in_place && call.recv.base != MPI_IN_PLACE;
+  const bool is_plain = is_regular(call.collective) && !call.in_place && call.recv.base != mpi().in_place;
   if (!is_plain || call.send.type != call.recv.type || call.send.count != call.recv.count || call.recv.count == 0 ||
       call.send.base == nullptr || call.recv.base == nullptr) {
     return nullptr;
@@ -359,13 +362,13 @@ State* request_by_cache(const run::Call& call, Door door) {
   return made;
 }
 
-template bool served_by_cache(Of<Collective::alltoallv>, const void*, const int*, const int*, MPI_Datatype, void*,
-                              const int*, const int*, MPI_Datatype, MPI_Comm, int&);
-template bool served_by_cache(Of<Collective::alltoallv>, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype,
-                              void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm, int&);
-template bool served_by_cache(Of<Collective::allgatherv>, const void*, int, MPI_Datatype, void*, const int*, const int*,
-                              MPI_Datatype, MPI_Comm, int&);
-template bool served_by_cache(Of<Collective::allgatherv>, const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
-                              const MPI_Aint*, MPI_Datatype, MPI_Comm, int&);
+template bool served_by_cache(Of<Collective::alltoallv>, const void*, const int*, const int*, MpiType, void*,
+                              const int*, const int*, MpiType, MpiComm, int&);
+template bool served_by_cache(Of<Collective::alltoallv>, const void*, const MpiCount*, const MpiAint*, MpiType, void*,
+                              const MpiCount*, const MpiAint*, MpiType, MpiComm, int&);
+template bool served_by_cache(Of<Collective::allgatherv>, const void*, int, MpiType, void*, const int*, const int*,
+                              MpiType, MpiComm, int&);
+template bool served_by_cache(Of<Collective::allgatherv>, const void*, MpiCount, MpiType, void*, const MpiCount*,
+                              const MpiAint*, MpiType, MpiComm, int&);
 
 }  // namespace quadrille::api

@@ -28,8 +28,8 @@ enum class Door;  // api/admission.hpp
 // that it depends on (mpi/generation.hpp).
 struct CachedCalls {
   std::uint64_t generation = 0;  // 0: nothing is cached
-  MPI_Comm comm{};
-  MPI_Datatype type{};
+  MpiComm comm{};
+  MpiType type{};
   team::Team* team = nullptr;
 
   // Blocking calls that are served.
@@ -41,18 +41,18 @@ struct CachedCalls {
   // Blocking calls that are forwarded.
   enum class Forwards : std::uint8_t { none, one_count, all };  // all: whatever the type and the count
   Forwards forwards = Forwards::none;
-  MPI_Count forwarded_count = 0;
+  MpiCount forwarded_count = 0;
   std::uint64_t* counter = nullptr;
   int* const* unasked = nullptr;  // as many calls are (team::Asked::kept); null: all
 
   // Nonblocking calls: elements of a block; 0: none. Two, for programs that alternate.
   std::array<std::size_t, 2> requests{};
 
-  static CachedCalls none_yet(MPI_Comm comm, MPI_Datatype type, team::Team* team) {
+  static CachedCalls none_yet(MpiComm comm, MpiType type, team::Team* team) {
     return {cache_generation(), comm, type, team};
   }
-  bool is_for(MPI_Comm of_comm) const { return of_comm == comm && generation == cache_generation(); }
-  bool is_for(MPI_Comm of_comm, MPI_Datatype of_type) const { return of_type == type && is_for(of_comm); }
+  bool is_for(MpiComm of_comm) const { return of_comm == comm && generation == cache_generation(); }
+  bool is_for(MpiComm of_comm, MpiType of_type) const { return of_type == type && is_for(of_comm); }
 };
 
 // After a blocking call that `engine` served without error. `settled`: so it will all that are like it.
@@ -75,29 +75,28 @@ inline bool is_kept(int* unasked) {
 
 // Whether a cached call like this one was forwarded. Counts it then; `ahead` undoes that if the MPI refuses the call,
 // which nothing but the MPI looks at.
-bool forwarded_by_cache(Collective collective, MPI_Comm comm, MPI_Datatype type = {}, MPI_Count count = 0,
+bool forwarded_by_cache(Collective collective, MpiComm comm, MpiType type = {}, MpiCount count = 0,
                         CountedAhead* ahead = nullptr);
 
 // Each serves a call that is like a cached one, or returns false and does nothing.
-bool served_by_cache(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);
+bool served_by_cache(Of<Collective::alltoall>, const void* sendbuf, MpiCount sendcount, MpiType sendtype, void* recvbuf,
+                     MpiCount recvcount, MpiType recvtype, MpiComm comm, int& error);
 
 template <class Count, class Displacement>
 bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count* sendcounts,
-                     const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
-                     const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm, int& error);
+                     const Displacement* sdispls, MpiType sendtype, void* recvbuf, const Count* recvcounts,
+                     const Displacement* rdispls, MpiType recvtype, MpiComm comm, int& error);
 
-bool served_by_cache(Of<Collective::allgather>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);
+bool served_by_cache(Of<Collective::allgather>, const void* sendbuf, MpiCount sendcount, MpiType sendtype,
+                     void* recvbuf, MpiCount recvcount, MpiType recvtype, MpiComm comm, int& error);
 
 template <class Count, class Displacement>
-bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
-                     void* recvbuf, const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
-                     MPI_Comm comm, int& error);
+bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count sendcount, MpiType sendtype, void* recvbuf,
+                     const Count* recvcounts, const Displacement* displs, MpiType recvtype, MpiComm comm, int& error);
 
 // The engine by which served_by_cache() has served such a call. `count`: of the elements of its blocks, if they have
 // one size.
-choose::Engine engine_of_cached(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count = 0);
+choose::Engine engine_of_cached(Collective collective, MpiComm comm, MpiType type, MpiCount count = 0);
 
 // After a nonblocking call was made at length, and all that are like it would be made alike.
 void cache_request(const run::Call& call, team::Team& team, const Quadrille_Request_state& made);

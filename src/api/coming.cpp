@@ -32,11 +32,11 @@ std::atomic<int> under_way_now = 0;
 // What nobody knew of a call when it was started. After an error it comes to its end.
 void carry_out(const run::Call& call, Team& team, State& request, int error) {
   const memory::MustNotWait under_a_lock;
-  if (error == MPI_SUCCESS) {
+  if (error == mpi_success) {
     const Serving guard;
     Making m{call, {Door::drop_in, record::Form::nonblocking}, team, request};
     error = find_carrier(m);
-    if (m.passes_on) error = MPI_ERR_OTHER;  // nobody can any more
+    if (m.passes_on) error = mpi().err_other;  // nobody can any more
   }
   request.error = error;
   request.carry();
@@ -54,10 +54,10 @@ class Coming final : public team::Arrival {
     requests_.push_back(&request);
   }
 
-  void arrive() override { arrive(MPI_SUCCESS); }
+  void arrive() override { arrive(mpi_success); }
 
   std::array<std::byte, team::told_bytes> told;
-  MPI_Request broadcast{};
+  MpiRequest broadcast{};
 
  private:
   // What was told is there. The team may be gone when this has been called, and the next go_on() is the last.
@@ -73,9 +73,9 @@ class Coming final : public team::Arrival {
 bool Coming::go_on(With with) {
   if (with != With::mpi) return false;
   int there = 0;
-  MPI_Status status;
-  const int error = test_all(1, &broadcast, &there, &status);
-  if (error == MPI_SUCCESS && there == 0) return false;
+  MpiStatus status;
+  const int error = test_all(1, one(broadcast), &there, &status);
+  if (error == mpi_success && there == 0) return false;
   if (self_ == nullptr) arrive(error);
   const std::shared_ptr<Arrival> self = std::move(self_);
   return true;
@@ -83,10 +83,10 @@ bool Coming::go_on(With with) {
 
 void Coming::arrive(int error) {
   self_ = std::move(team_.taken.coming);
-  if (team_.taken.now() == Stage::awaiting && error == MPI_SUCCESS) {
+  if (team_.taken.now() == Stage::awaiting && error == mpi_success) {
     error = thrown_by([&] { team::learn_apart(team_, told); });
   }
-  if (error != MPI_SUCCESS) team::mark_lost(team_);
+  if (error != mpi_success) team::mark_lost(team_);
   carry_all(error);
   // A call of another thread, which is put off until now, comes after these.
   team_.taken.stage.store(Stage::received, std::memory_order_release);
@@ -117,7 +117,7 @@ void begin_to_tell(Team& team) {
     const ErrorsReturned guard(team.user);
     const int error = mpi().Ibcast(coming->told.data(), static_cast<int>(coming->told.size()), mpi().byte, 0, team.user,
                                    &coming->broadcast);
-    if (error != MPI_SUCCESS) team::lose(team);
+    if (error != mpi_success) team::lose(team);
   }
   const run::UnderWay::Held held(under_way);
   team.taken.coming = coming;
@@ -138,7 +138,7 @@ bool make_to_put_off(Team& team, const run::Call& call, State& request, run::Cal
 
 void put_off(Team& team, const run::Call& kept, State& request) {
   const run::UnderWay::Held held(run::UnderWay::here());
-  if (team.taken.coming == nullptr) return carry_out(kept, team, request, team.lost ? MPI_ERR_OTHER : MPI_SUCCESS);
+  if (team.taken.coming == nullptr) return carry_out(kept, team, request, team.lost ? mpi().err_other : mpi_success);
   coming_to(team).put_off(kept, request, blocks_of(kept, team));
 }
 

@@ -4,23 +4,26 @@
 // here, where only that is looked at, and then lets the MPI say so. Without a request of ours a function costs one look
 // and one jump more. To start a persistent one it must be known that it is ours: so these functions have both names for
 // every ABI, as those that start an MPI (interpose.cpp).
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "abi/functions.hpp"
 #include "api/next_names.hpp"
 #include "api/requests.hpp"
 #include "api/taken.hpp"
 #include "api/taken_table.hpp"
 #include "mpi/mpi.hpp"
-#include "quadrille.h"
 #include "sys/sys.hpp"
 
 namespace {
 
 using quadrille::mpi;
+using quadrille::mpi_success;
+using quadrille::MpiRequest;
+using quadrille::MpiRequests;
+using quadrille::MpiStatus;
 namespace api = quadrille::api;
 namespace record = quadrille::record;
 namespace sys = quadrille::sys;
@@ -42,16 +45,23 @@ struct Behind_PMPI {
   QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_MPI_MEMBER)
 };
 
-std::span<const MPI_Request> list(int count, const MPI_Request* handles) {
-  if (count <= 0 || handles == nullptr) return {};
+// Requests of the program, as they lie in its memory.
+struct Listed {
+  MpiRequests handles;
+  std::size_t count = 0;
+};
+Listed list(int count, MpiRequests handles) {
+  if (count <= 0 || !handles) return {};
   return {handles, static_cast<std::size_t>(count)};
 }
+Listed list(const MpiRequest* handle) { return list(1, {handle}); }
+MpiRequest handle_in(const MpiRequest* handle) { return MpiRequests{handle}[0]; }
 
 // The requests of ours in a list of the program's. Short lists take no memory.
 class Ours {
  public:
-  explicit Ours(std::span<const MPI_Request> handles) {
-    for (const MPI_Request handle : handles) add(handle);
+  explicit Ours(Listed handles) {
+    for (std::size_t i = 0; i < handles.count; ++i) add(handles.handles[i]);
   }
   bool any() const { return few_ > 0; }
   std::span<Quadrille_Request> all() {
@@ -68,14 +78,14 @@ class Ours {
   std::vector<State*> may_fail() {
     std::vector<State*> found;
     for (State* const request : all()) {
-      const bool is_good = request->is_complete() && request->error == MPI_SUCCESS;
+      const bool is_good = request->is_complete() && request->error == mpi_success;
       if (request->persistent && !is_good) found.push_back(request);
     }
     return found;
   }
 
  private:
-  void add(MPI_Request handle) {
+  void add(MpiRequest handle) {
     State* const request = api::taken_behind(handle);
     if (request == nullptr) return;
     if (few_ < some_.size()) {
@@ -94,17 +104,17 @@ class Ours {
 // nothing here catches that. What is thrown by our own part is an error of the call.
 class Completion {
  public:
-  explicit Completion(std::span<const MPI_Request> handles) : handles_(handles) {
+  explicit Completion(Listed handles) : handles_(handles) {
     error_ = api::guarded(mpi().comm_world, [&] {
       ours_.emplace(handles);
-      return MPI_SUCCESS;
+      return mpi_success;
     });
   }
   int error() const { return error_; }
   bool any() const { return ours_->any(); }
   bool persistent() { return ours_->persistent(); }
   int wait() {
-    if (!any()) return MPI_SUCCESS;
+    if (!any()) return mpi_success;
     return by_us([&] { api::wait_until_complete(ours_->all()); });
   }
   int make_progress() { return by_us(api::go_on_with_all); }
@@ -115,10 +125,10 @@ class Completion {
   // Lets the MPI say what has completed.
   template <class Complete>
   int by_the_mpi(Complete complete) {
-    if (const int error = by_us([&] { may_fail_ = ours_->may_fail(); }); error != MPI_SUCCESS) return error;
+    if (const int error = by_us([&] { may_fail_ = ours_->may_fail(); }); error != mpi_success) return error;
     FreeFailed after{*this};
     const int error = complete();
-    after.any = error != MPI_SUCCESS;
+    after.any = error != mpi_success;
     return error;
   }
 
@@ -135,7 +145,8 @@ class Completion {
 
   void free_failed() {
     for (State* const request : may_fail_) {
-      const bool is_there = std::find(handles_.begin(), handles_.end(), request->handle) != handles_.end();
+      bool is_there = false;
+      for (std::size_t i = 0; i < handles_.count; ++i) is_there = is_there || handles_.handles[i] == request->handle;
       if (!is_there && request->is_complete()) api::free_taken(*request);
     }
   }
@@ -143,29 +154,29 @@ class Completion {
   int by_us(Work work) {
     return api::guarded(mpi().comm_world, [&] {
       work();
-      return MPI_SUCCESS;
+      return mpi_success;
     });
   }
 
-  std::span<const MPI_Request> handles_;
+  Listed handles_;
   std::optional<Ours> ours_;
   std::vector<State*> may_fail_;
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
 };
 
 template <class Behind>
-int wait_for_one(MPI_Request* handle, MPI_Status* status) {
-  Completion completion(list(handle != nullptr ? 1 : 0, handle));
-  if (completion.error() != MPI_SUCCESS) return completion.error();
-  if (const int error = completion.wait(); error != MPI_SUCCESS) return error;
+int wait_for_one(MpiRequest* handle, MpiStatus* status) {
+  Completion completion(list(handle));
+  if (completion.error() != mpi_success) return completion.error();
+  if (const int error = completion.wait(); error != mpi_success) return error;
   return completion.by_the_mpi([&] { return Behind::Wait(handle, status); });
 }
 
 template <class Behind>
-int wait_for_all(int count, MPI_Request* handles, MPI_Status* statuses) {
+int wait_for_all(int count, MpiRequests handles, MpiStatus* statuses) {
   Completion completion(list(count, handles));
-  if (completion.error() != MPI_SUCCESS) return completion.error();
-  if (const int error = completion.wait(); error != MPI_SUCCESS) return error;
+  if (completion.error() != mpi_success) return completion.error();
+  if (const int error = completion.wait(); error != mpi_success) return error;
   return completion.by_the_mpi([&] { return Behind::Waitall(count, handles, statuses); });
 }
 
@@ -175,19 +186,19 @@ template <class Test>
 int test_until_found(Completion& completion, Test test) {
   constexpr int turns_before_yield = 1000;
   for (int turn = 0;; ++turn) {
-    if (const int error = completion.make_progress(); error != MPI_SUCCESS) return error;
+    if (const int error = completion.make_progress(); error != mpi_success) return error;
     bool found = false;
     const int error = completion.by_the_mpi([&] { return test(found); });
-    if (found || error != MPI_SUCCESS) return error;
+    if (found || error != mpi_success) return error;
     turn < turns_before_yield ? sys::pause() : sys::yield();
-    if (const int failed = completion.let_others_run(); failed != MPI_SUCCESS) return failed;
+    if (const int failed = completion.let_others_run(); failed != mpi_success) return failed;
   }
 }
 
 template <class Behind>
-int wait_for_any(int count, MPI_Request* handles, int* index, MPI_Status* status) {
+int wait_for_any(int count, MpiRequests handles, int* index, MpiStatus* status) {
   Completion completion(list(count, handles));
-  if (completion.error() != MPI_SUCCESS) return completion.error();
+  if (completion.error() != mpi_success) return completion.error();
   if (!completion.any()) return Behind::Waitany(count, handles, index, status);
   return test_until_found(completion, [&](bool& found) {
     int flag = 0;
@@ -198,9 +209,9 @@ int wait_for_any(int count, MPI_Request* handles, int* index, MPI_Status* status
 }
 
 template <class Behind>
-int wait_for_some(int count, MPI_Request* handles, int* completed, int* indices, MPI_Status* statuses) {
+int wait_for_some(int count, MpiRequests handles, int* completed, int* indices, MpiStatus* statuses) {
   Completion completion(list(count, handles));
-  if (completion.error() != MPI_SUCCESS) return completion.error();
+  if (completion.error() != mpi_success) return completion.error();
   if (!completion.any()) return Behind::Waitsome(count, handles, completed, indices, statuses);
   return test_until_found(completion, [&](bool& found) {
     const int error = mpi().Testsome(count, handles, completed, indices, statuses);
@@ -211,125 +222,118 @@ int wait_for_some(int count, MPI_Request* handles, int* completed, int* indices,
 
 // Looks at ours, then lets the MPI do its test, which says by `is_done()` whether it has found something.
 template <class Test, class IsDone>
-int look_and_test(std::span<const MPI_Request> handles, Test test, IsDone is_done) {
+int look_and_test(Listed handles, Test test, IsDone is_done) {
   Completion completion(handles);
-  if (completion.error() != MPI_SUCCESS) return completion.error();
+  if (completion.error() != mpi_success) return completion.error();
   if (!completion.any()) return test();
-  if (const int error = completion.make_progress(); error != MPI_SUCCESS) return error;
+  if (const int error = completion.make_progress(); error != mpi_success) return error;
   const int error = completion.by_the_mpi(test);
-  return error == MPI_SUCCESS && !is_done() ? completion.let_others_run() : error;
+  return error == mpi_success && !is_done() ? completion.let_others_run() : error;
 }
 
 bool is_set(const int* flag) { return flag == nullptr || *flag != 0; }
 
 template <class Behind>
-int start_one(MPI_Request* handle, const void* site) {
+int start_one(MpiRequest* handle, const void* site) {
   std::optional<record::Recorded> recorded;
   if (record::on && handle != nullptr) {
-    static_cast<void>(quadrille::thrown_by([&] { record::begin_start(recorded.emplace(), *handle, site); }));
+    static_cast<void>(quadrille::thrown_by([&] { record::begin_start(recorded.emplace(), handle_in(handle), site); }));
   }
-  State* const request = handle != nullptr ? api::taken_behind(*handle) : nullptr;
+  State* const request = handle != nullptr ? api::taken_behind(handle_in(handle)) : nullptr;
   if (request == nullptr || !request->persistent) return Behind::Start(handle);
-  if (!request->is_complete()) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
-  if (const int error = mpi().Start(handle); error != MPI_SUCCESS) return error;
+  if (!request->is_complete()) return api::raise(mpi().comm_world, mpi().err_request);
+  if (const int error = mpi().Start(handle); error != mpi_success) return error;
   return api::guarded(mpi().comm_world, [&] {
     api::start_taken(*request);
-    return MPI_SUCCESS;
+    return mpi_success;
   });
 }
 
 // One after the other where some are ours, or are written down.
 template <class Behind>
-int start_all(int count, MPI_Request* handles, const void* site) {
+int start_all(int count, MpiRequests handles, const void* site) {
   Completion completion(list(count, handles));
-  if (completion.error() != MPI_SUCCESS) return completion.error();
+  if (completion.error() != mpi_success) return completion.error();
   if (!record::on && !completion.persistent()) return Behind::Startall(count, handles);
   for (int i = 0; i < count; ++i) {
-    if (const int error = start_one<Behind>(&handles[i], site); error != MPI_SUCCESS) return error;
+    if (const int error = start_one<Behind>(handles.at(static_cast<std::size_t>(i)), site); error != mpi_success)
+      return error;
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 // MPI allows it for persistent requests of collectives that are not active, and for no others of collectives.
 template <class Behind>
-int free_one(MPI_Request* handle, const void*) {
-  if (record::on && handle != nullptr) record::forget_made(*handle);
-  State* const request = handle != nullptr ? api::taken_behind(*handle) : nullptr;
+int free_one(MpiRequest* handle, const void*) {
+  if (record::on && handle != nullptr) record::forget_made(handle_in(handle));
+  State* const request = handle != nullptr ? api::taken_behind(handle_in(handle)) : nullptr;
   if (request == nullptr) return Behind::Request_free(handle);
   if (!request->persistent || !request->is_complete()) {
-    return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
+    return api::raise(mpi().comm_world, mpi().err_request);
   }
-  if (const int error = mpi().Request_free(handle); error != MPI_SUCCESS) return error;
+  if (const int error = mpi().Request_free(handle); error != mpi_success) return error;
   api::free_taken(*request);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 template <class Behind>
-int cancel(MPI_Request* handle) {
-  if (handle == nullptr || api::taken_behind(*handle) == nullptr) return Behind::Cancel(handle);
-  return api::raise(mpi().comm_world, MPI_ERR_REQUEST);  // no collective can be cancelled
+int cancel(MpiRequest* handle) {
+  if (handle == nullptr || api::taken_behind(handle_in(handle)) == nullptr) return Behind::Cancel(handle);
+  return api::raise(mpi().comm_world, mpi().err_request);  // no collective can be cancelled
 }
 
 // ---- The doors ----
 
 template <class Behind>
-int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
+int test_one(MpiRequest* request, int* flag, MpiStatus* status) {
   return look_and_test(
-      list(1, request), [=] { return Behind::Test(request, flag, status); }, [=] { return is_set(flag); });
+      list(request), [=] { return Behind::Test(request, flag, status); }, [=] { return is_set(flag); });
 }
 
 template <class Behind>
-int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+int test_all(int count, MpiRequests requests, int* flag, MpiStatus* statuses) {
   return look_and_test(
       list(count, requests), [=] { return Behind::Testall(count, requests, flag, statuses); },
       [=] { return is_set(flag); });
 }
 
 template <class Behind>
-int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+int test_any(int count, MpiRequests requests, int* index, int* flag, MpiStatus* status) {
   return look_and_test(
       list(count, requests), [=] { return Behind::Testany(count, requests, index, flag, status); },
       [=] { return is_set(flag); });
 }
 
 template <class Behind>
-int test_some(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
+int test_some(int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses) {
   return look_and_test(
       list(count, requests), [=] { return Behind::Testsome(count, requests, completed, indices, statuses); },
       [=] { return is_set(completed); });
 }
 
-#if defined(QUADRILLE_ABI_MPICH)
 // MPICH's own function makes a persistent receive that is complete inactive, so that nothing tells of its end any more.
 // It must not see ours.
-int get_status_of_kept(State& request, int* flag, MPI_Status* status) {
+int get_status_of_kept(State& request, int* flag, MpiStatus* status) {
   api::go_on_with_all();
   const bool complete = request.is_complete();
   if (flag != nullptr) *flag = complete ? 1 : 0;
   if (!complete) {
     Quadrille_Request one = &request;
     api::let_others_run({&one, 1});
-  } else if (status != MPI_STATUS_IGNORE) {
+  } else if (status != mpi().status_ignore) {
     mpi().Status_set_elements(status, mpi().byte, 0);
     mpi().Status_set_cancelled(status, 0);
-    status->MPI_SOURCE = MPI_ANY_SOURCE;
-    status->MPI_TAG = MPI_ANY_TAG;
-    status->MPI_ERROR = request.error;
+    quadrille::set_status(*status, mpi().any_source, mpi().any_tag, request.error);
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
-#endif
 
 template <class Behind>
-int get_status(MPI_Request request, int* flag, MPI_Status* status) {
-#if defined(QUADRILLE_ABI_MPICH)
-  if (State* const ours = api::taken_behind(request); ours != nullptr && ours->persistent) {
-    return get_status_of_kept(*ours, flag, status);
-  }
-#endif
+int get_status(MpiRequest request, int* flag, MpiStatus* status) {
+  State* const ours = mpi().abi != quadrille::Abi::openmpi ? api::taken_behind(request) : nullptr;
+  if (ours != nullptr && ours->persistent) return get_status_of_kept(*ours, flag, status);
   return look_and_test(
-      list(1, &request), [=] { return Behind::Request_get_status(request, flag, status); },
-      [=] { return is_set(flag); });
+      list(&request), [=] { return Behind::Request_get_status(request, flag, status); }, [=] { return is_set(flag); });
 }
 
 // Apart, so that a door needs no memory for it on its way to what comes after us, and an exception passes the door.
@@ -340,37 +344,41 @@ template <auto work, class... Arguments>
 
 }  // namespace
 
+// The PMPI_ names: see interpose.cpp.
+#define is_ours_MPI() true
+#define is_ours_PMPI() api::serves_pmpi_names()
+
 // A function of MPI: what comes after us does it, unless there are requests of ours: then `work` does.
 #define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...)      \
   QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                    \
-    if (!api::TakenTable::any()) [[likely]]                            \
+    if (!api::TakenTable::any() || !is_ours_##PREFIX()) [[likely]]     \
       return Behind_##PREFIX::Name(__VA_ARGS__);                       \
     return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__)); \
   }
 
-#define QUADRILLE_COMPLETE(PREFIX)                                                                                     \
-  QUADRILLE_COMPLETION(PREFIX, Wait, wait_for_one, (MPI_Request * request, MPI_Status * status), request, status)      \
-  QUADRILLE_COMPLETION(PREFIX, Waitall, wait_for_all, (int count, MPI_Request* requests, MPI_Status* statuses), count, \
-                       requests, statuses)                                                                             \
-  QUADRILLE_COMPLETION(PREFIX, Waitany, wait_for_any,                                                                  \
-                       (int count, MPI_Request* requests, int* index, MPI_Status* status), count, requests, index,     \
-                       status)                                                                                         \
-  QUADRILLE_COMPLETION(PREFIX, Waitsome, wait_for_some,                                                                \
-                       (int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses), count,  \
-                       requests, completed, indices, statuses)                                                         \
-  QUADRILLE_COMPLETION(PREFIX, Test, test_one, (MPI_Request * request, int* flag, MPI_Status* status), request, flag,  \
-                       status)                                                                                         \
-  QUADRILLE_COMPLETION(PREFIX, Testall, test_all, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses), \
-                       count, requests, flag, statuses)                                                                \
-  QUADRILLE_COMPLETION(PREFIX, Testany, test_any,                                                                      \
-                       (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status), count, requests, \
-                       index, flag, status)                                                                            \
-  QUADRILLE_COMPLETION(PREFIX, Testsome, test_some,                                                                    \
-                       (int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses), count,  \
-                       requests, completed, indices, statuses)                                                         \
-  QUADRILLE_COMPLETION(PREFIX, Request_get_status, get_status, (MPI_Request request, int* flag, MPI_Status* status),   \
-                       request, flag, status)                                                                          \
-  QUADRILLE_COMPLETION(PREFIX, Cancel, cancel, (MPI_Request * request), request)
+#define QUADRILLE_COMPLETE(PREFIX)                                                                                   \
+  QUADRILLE_COMPLETION(PREFIX, Wait, wait_for_one, (MpiRequest * request, MpiStatus * status), request, status)      \
+  QUADRILLE_COMPLETION(PREFIX, Waitall, wait_for_all, (int count, MpiRequests requests, MpiStatus* statuses), count, \
+                       requests, statuses)                                                                           \
+  QUADRILLE_COMPLETION(PREFIX, Waitany, wait_for_any,                                                                \
+                       (int count, MpiRequests requests, int* index, MpiStatus* status), count, requests, index,     \
+                       status)                                                                                       \
+  QUADRILLE_COMPLETION(PREFIX, Waitsome, wait_for_some,                                                              \
+                       (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses), count,  \
+                       requests, completed, indices, statuses)                                                       \
+  QUADRILLE_COMPLETION(PREFIX, Test, test_one, (MpiRequest * request, int* flag, MpiStatus* status), request, flag,  \
+                       status)                                                                                       \
+  QUADRILLE_COMPLETION(PREFIX, Testall, test_all, (int count, MpiRequests requests, int* flag, MpiStatus* statuses), \
+                       count, requests, flag, statuses)                                                              \
+  QUADRILLE_COMPLETION(PREFIX, Testany, test_any,                                                                    \
+                       (int count, MpiRequests requests, int* index, int* flag, MpiStatus* status), count, requests, \
+                       index, flag, status)                                                                          \
+  QUADRILLE_COMPLETION(PREFIX, Testsome, test_some,                                                                  \
+                       (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses), count,  \
+                       requests, completed, indices, statuses)                                                       \
+  QUADRILLE_COMPLETION(PREFIX, Request_get_status, get_status, (MpiRequest request, int* flag, MpiStatus* status),   \
+                       quadrille::given(request), flag, status)                                                      \
+  QUADRILLE_COMPLETION(PREFIX, Cancel, cancel, (MpiRequest * request), request)
 
 // The same, and where calls are recorded. `work` gets the arguments, and where they come from.
 #define QUADRILLE_KEEPING(PREFIX, Name, work, PARAMETERS, ...)                                      \
@@ -380,17 +388,14 @@ template <auto work, class... Arguments>
     return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__, __builtin_return_address(0))); \
   }
 
-#define QUADRILLE_KEEP(PREFIX)                                                                        \
-  QUADRILLE_KEEPING(PREFIX, Start, start_one, (MPI_Request * request), request)                       \
-  QUADRILLE_KEEPING(PREFIX, Startall, start_all, (int count, MPI_Request* requests), count, requests) \
-  QUADRILLE_KEEPING(PREFIX, Request_free, free_one, (MPI_Request * request), request)
+#define QUADRILLE_KEEP(PREFIX)                                                                       \
+  QUADRILLE_KEEPING(PREFIX, Start, start_one, (MpiRequest * request), request)                       \
+  QUADRILLE_KEEPING(PREFIX, Startall, start_all, (int count, MpiRequests requests), count, requests) \
+  QUADRILLE_KEEPING(PREFIX, Request_free, free_one, (MpiRequest * request), request)
 
-// Open MPI's Fortran calls the PMPI_ names, see interpose.cpp.
 extern "C" {
 QUADRILLE_COMPLETE(MPI)
-#if defined(QUADRILLE_ABI_OPENMPI)
 QUADRILLE_COMPLETE(PMPI)
-#endif
 QUADRILLE_KEEP(MPI)
 QUADRILLE_KEEP(PMPI)
 }  // extern "C"

@@ -16,7 +16,7 @@ inline std::byte* writable(const void* buffer) { return static_cast<std::byte*>(
 // ---- The blocks of a side, in each of their forms. Written where they stay: a copy of them costs as much as a small
 // call. ----
 
-inline void set_side(run::Side& side, const void* buffer, MPI_Count count, MPI_Datatype type) {
+inline void set_side(run::Side& side, const void* buffer, MpiCount count, MpiType type) {
   side.base = writable(buffer);
   side.count = static_cast<std::size_t>(count);
   side.type = type;
@@ -24,7 +24,7 @@ inline void set_side(run::Side& side, const void* buffer, MPI_Count count, MPI_D
 
 template <class Count, class Displacement>
 void set_side(run::Side& side, const void* buffer, const Count* counts, const Displacement* displacements,
-              MPI_Datatype type) {
+              MpiType type) {
   side.base = writable(buffer);
   side.type = type;
   if constexpr (std::is_same_v<Count, int>) {
@@ -41,52 +41,52 @@ void set_side(run::Side& side, const void* buffer, const Count* counts, const Di
 
 template <class Count, class Displacement>
 void set_side(run::Side& side, const void* buffer, const Count* counts, const Displacement* displacements,
-              const MPI_Datatype* types) {
-  set_side(side, buffer, counts, displacements, MPI_Datatype{});
+              MpiTypes types) {
+  set_side(side, buffer, counts, displacements, MpiType{});
   side.types = types;
 }
 
-// ---- The argument lists ----
+// ---- The argument lists, as the program gives them ----
 
 template <class Count>
 inline constexpr bool has_large = !std::is_same_v<Count, int>;
 
 template <class Count>
-run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_UNIFORM(Count, int)) {
-  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm, has_large<Count>};
-  set_side(call.send, sendbuf, sendcount, sendtype);
-  set_side(call.recv, recvbuf, recvcount, recvtype);
+run::Call call_of(Collective collective, QUADRILLE_WORDS_UNIFORM(Count, int)) {
+  run::Call call{collective, {}, {}, sendbuf == mpi().in_place, given(comm), has_large<Count>};
+  set_side(call.send, sendbuf, sendcount, given(sendtype));
+  set_side(call.recv, recvbuf, recvcount, given(recvtype));
   return call;
 }
 
 template <class Count, class Displacement>
-run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_VECTOR(Count, Displacement)) {
-  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm, has_large<Count>};
-  set_side(call.send, sendbuf, sendcounts, sdispls, sendtype);
-  set_side(call.recv, recvbuf, recvcounts, rdispls, recvtype);
+run::Call call_of(Collective collective, QUADRILLE_WORDS_VECTOR(Count, Displacement)) {
+  run::Call call{collective, {}, {}, sendbuf == mpi().in_place, given(comm), has_large<Count>};
+  set_side(call.send, sendbuf, sendcounts, sdispls, given(sendtype));
+  set_side(call.recv, recvbuf, recvcounts, rdispls, given(recvtype));
   return call;
 }
 
 template <class Count, class Displacement>
-run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_TYPED(Count, Displacement)) {
-  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm, has_large<Count>};
+run::Call call_of(Collective collective, QUADRILLE_WORDS_TYPED(Count, Displacement)) {
+  run::Call call{collective, {}, {}, sendbuf == mpi().in_place, given(comm), has_large<Count>};
   set_side(call.send, sendbuf, sendcounts, sdispls, sendtypes);
   set_side(call.recv, recvbuf, recvcounts, rdispls, recvtypes);
   return call;
 }
 
 template <class Count, class Displacement>
-run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_GATHERV(Count, Displacement)) {
-  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm, has_large<Count>};
-  set_side(call.send, sendbuf, sendcount, sendtype);
-  set_side(call.recv, recvbuf, recvcounts, displs, recvtype);
+run::Call call_of(Collective collective, QUADRILLE_WORDS_GATHERV(Count, Displacement)) {
+  run::Call call{collective, {}, {}, sendbuf == mpi().in_place, given(comm), has_large<Count>};
+  set_side(call.send, sendbuf, sendcount, given(sendtype));
+  set_side(call.recv, recvbuf, recvcounts, displs, given(recvtype));
   return call;
 }
 
 template <class Count, class Displacement>
-run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_GATHERW(Count, Displacement)) {
-  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm, has_large<Count>};
-  set_side(call.send, sendbuf, sendcount, sendtype);
+run::Call call_of(Collective collective, QUADRILLE_WORDS_GATHERW(Count, Displacement)) {
+  run::Call call{collective, {}, {}, sendbuf == mpi().in_place, given(comm), has_large<Count>};
+  set_side(call.send, sendbuf, sendcount, given(sendtype));
   set_side(call.recv, recvbuf, recvcounts, rdispls, recvtypes);
   return call;
 }
@@ -144,15 +144,15 @@ template <Collective collective, class Function, class... Arguments>
   const int ready = guarded(call.comm, [&] {
     on_host = on_host_for_the_mpi(call, buffers, team);
     if (on_host != nullptr) fetch(*on_host, *team, true);
-    return MPI_SUCCESS;
+    return mpi_success;
   });
-  if (ready != MPI_SUCCESS) return ready;
+  if (ready != mpi_success) return ready;
   // The MPI may call an error handler of the program here.
   const int error = on_host == nullptr ? function(arguments...) : function(with_buffer(arguments, on_host->call())...);
   return guarded(call.comm, [&] {
     const int agreed = with_failed_copies(team, error, true, on_host != nullptr && on_host->is_needed());
     const int finished = on_host != nullptr ? on_host->finish(agreed) : agreed;
-    return error == MPI_SUCCESS && finished != MPI_SUCCESS ? raise(call.comm, finished) : finished;
+    return error == mpi_success && finished != mpi_success ? raise(call.comm, finished) : finished;
   });
 }
 
@@ -163,16 +163,15 @@ int hand_on(Function function, choose::HostBuffers buffers, Arguments... argumen
   return hand_on_beside_devices<collective>(function, buffers, arguments...);
 }
 
-// What the short way did not serve. A function of its own, so that the short way need not keep anything for it.
 template <Collective collective, class Native, class... Arguments>
-[[gnu::noinline]] int serve_or_pass_at_length(Door door, Native member, Arguments... arguments) {
+int serve_or_pass_given(Door door, Native member, Arguments... arguments) {
   const auto native = function_of(member);
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   Attempt attempt;
   bool is_known = false;
   if constexpr (!is_neighbor(collective)) is_known = forwarded_by_cache<collective>(attempt.ahead, arguments...);
   if (!is_known && serve(call_of(collective, arguments...), door, error, attempt)) return error;
-  const MPI_Comm comm = std::get<sizeof...(Arguments) - 1>(std::tie(arguments...));
+  const MpiComm comm = std::get<sizeof...(Arguments) - 1>(std::tie(arguments...));
   UndoUnlessReturned guard(attempt.ahead, comm);
   error = error_of(comm, attempt.ahead, [&] { return hand_on<collective>(native, attempt.buffers, arguments...); });
   guard.returned = true;
@@ -180,14 +179,20 @@ template <Collective collective, class Native, class... Arguments>
   return error;
 }
 
+// What the short way did not serve. A function of its own, so that the short way need not keep anything for it.
+template <Collective collective, class Native, class... Arguments>
+[[gnu::noinline]] int serve_or_pass_at_length(Door door, Native member, Arguments... arguments) {
+  return serve_or_pass_given<collective>(door, member, given(arguments)...);
+}
+
 template <class Count>
-record::Key key_of(Collective collective, const void* site, QUADRILLE_PARAMETERS_UNIFORM(Count, int)) {
+record::Key key_of(Collective collective, const void* site, QUADRILLE_WORDS_UNIFORM(Count, int)) {
   static_cast<void>(recvbuf);
-  const bool in_place = sendbuf == MPI_IN_PLACE;
+  const bool in_place = sendbuf == mpi().in_place;
   return {collective,
           record::Form::blocking,
-          comm,
-          in_place ? recvtype : sendtype,
+          given(comm),
+          given(in_place ? recvtype : sendtype),
           static_cast<std::size_t>(in_place ? recvcount : sendcount),
           site};
 }
@@ -201,9 +206,9 @@ template <Collective collective, class Native, class... Arguments>
     is_known = recorded.begin_like(key_of(collective, site, arguments...));
   if (!is_known) recorded.begin(call_of(collective, arguments...), record::Form::blocking, site);
   if constexpr (is_cached(collective)) {
-    int error = MPI_SUCCESS;
+    int error = mpi_success;
     if (served_by_cache(Of<collective>(), arguments..., error)) {
-      if (record::on) record::by_the_short_way(engine_of_cached<collective>(arguments...));
+      if (record::on) record::by_the_short_way(engine_of_cached<collective>(quadrille::given(arguments)...));
       return error;
     }
   }
@@ -217,7 +222,7 @@ template <Collective collective, class Native, class... Arguments>
                                                      Arguments... arguments) {
   if (record::on) [[unlikely]]
     return serve_or_pass_recorded<collective>(site, door, native, arguments...);
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   constexpr bool short_way = requires { served_by_cache(Of<collective>(), arguments..., error); };
   static_assert(short_way == is_cached(collective), "also with large counts");
   if constexpr (short_way) {

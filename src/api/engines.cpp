@@ -72,7 +72,7 @@ int by_rings(const Call& call, const Service&, Team& team) {
 }
 
 int by_neighbor_copies(const Call& call, const Service& by, Team& team) {
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   const plan::Schedule* schedule = team::copy_plan_of(team, by.choice.algorithm->build_edges, error);
   if (schedule == nullptr) return error;
   const run::EdgesHere& here = team.neighbors->node_graph->here;

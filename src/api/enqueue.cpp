@@ -95,7 +95,7 @@ void take_turn(State& request) {
   ++turn.last;
   if (!request.is_complete()) return;  // it goes on with this one when those before are done
   turn.now = turn.last;
-  request.error = MPI_SUCCESS;
+  request.error = mpi_success;
   request.begin_turn();
   if (request.queue != nullptr) request.queue->push_back(&request);
   under_way.add(request);
@@ -124,7 +124,7 @@ void go_without_stream(State& request) {
   const run::UnderWay::Held held(run::UnderWay::here());
   request.turn->is_broken = true;
   // Turns before this one have not come yet, and go on all the same.
-  if (request.turn->now != request.turn->last) request.error = MPI_ERR_OTHER;
+  if (request.turn->now != request.turn->last) request.error = mpi().err_other;
 }
 
 // Before the others can see that it has come, and behind that. False if the driver refuses.
@@ -160,7 +160,7 @@ int put_into_stream(State& request, void* stream, const memory::DevicePlace& pla
     go_without_stream(request);
     wake_progress_thread();
   }
-  return returns && ends ? MPI_SUCCESS : MPI_ERR_OTHER;
+  return returns && ends ? mpi_success : mpi().err_other;
 }
 
 // ---- On the host ----
@@ -179,8 +179,8 @@ int wait_on_host(State& request, const memory::DeviceDriver* driver, void* strea
   State* waited = &request;
   if (begin(request)) wait_until_complete({&waited, 1});
   request.set_idle();
-  const int error = std::exchange(request.error, MPI_SUCCESS);
-  return error == MPI_SUCCESS && refused ? MPI_ERR_OTHER : error;
+  const int error = std::exchange(request.error, mpi_success);
+  return error == mpi_success && refused ? mpi().err_other : error;
 }
 
 // By either way. `owned` is the request, if it is nobody else's.
@@ -204,8 +204,8 @@ int carry_out_in_order(std::unique_ptr<State>& owned, State& request, const memo
 // ---- What is wrong ----
 
 int wrong_with(const memory::DeviceDriver* driver, void* stream) {
-  if (driver == nullptr) return MPI_SUCCESS;
-  return memory::state_of_stream(*driver, stream) == StreamState::usable ? MPI_SUCCESS : MPI_ERR_ARG;
+  if (driver == nullptr) return mpi_success;
+  return memory::state_of_stream(*driver, stream) == StreamState::usable ? mpi_success : mpi().err_arg;
 }
 
 // A capture of another stream than the call's is not disturbed by it.
@@ -216,12 +216,12 @@ std::optional<memory::BesideCapture> beside_capture(const memory::DeviceDriver* 
 
 // An error of earlier calls is told by the next one, which takes part all the same. It is looked for when the call
 // begins: what goes wrong in this one while it is made is the next one's to tell, as if it had gone wrong later.
-int earlier_error(Team& team) { return team.enqueue_error.exchange(MPI_SUCCESS); }
+int earlier_error(Team& team) { return team.enqueue_error.exchange(mpi_success); }
 
 int told(Team& team, int error, int earlier) {
-  if (error == MPI_SUCCESS) error = earlier;
-  const MPI_Comm comm = team.user == mpi().comm_null ? mpi().comm_world : team.user;
-  return error == MPI_SUCCESS ? error : raise(comm, error);
+  if (error == mpi_success) error = earlier;
+  const MpiComm comm = team.user == mpi().comm_null ? mpi().comm_world : team.user;
+  return error == mpi_success ? error : raise(comm, error);
 }
 
 int make_enqueued(const run::Call& call, Team& team, State& made) {
@@ -231,12 +231,12 @@ int make_enqueued(const run::Call& call, Team& team, State& made) {
 }
 
 int try_to_enqueue(const run::Call& call, void* stream) {
-  if (!mpi().usable) return raise(call.comm, MPI_ERR_OTHER);
+  if (!mpi().usable) return raise(call.comm, mpi().err_other);
   Team* const team = team::team_of(call.comm);
-  if (team == nullptr || is_inter(call.comm)) return raise(call.comm, MPI_ERR_COMM);
+  if (team == nullptr || is_inter(call.comm)) return raise(call.comm, mpi().err_comm);
   const memory::DeviceDriver* const driver = memory::device_driver();
-  if (const int error = wrong_with(driver, stream); error != MPI_SUCCESS) return raise(call.comm, error);
-  if (is_refused(call, *team)) return raise(call.comm, MPI_ERR_ARG);
+  if (const int error = wrong_with(driver, stream); error != mpi_success) return raise(call.comm, error);
+  if (is_refused(call, *team)) return raise(call.comm, mpi().err_arg);
   const std::optional<memory::BesideCapture> beside = beside_capture(driver);
   prepare_progress();
   sweep_turns();
@@ -245,18 +245,18 @@ int try_to_enqueue(const run::Call& call, void* stream) {
   prepare_turns(*made);
   if (record::on) record::by("quadrille");
   int error = make_enqueued(call, *team, *made);
-  if (record::on && error == MPI_SUCCESS) record::by(to_string(team->request_by));
-  if (error == MPI_SUCCESS && made->op != nullptr) error = carry_out_in_order(made, *made, driver, stream);
+  if (record::on && error == mpi_success) record::by(to_string(team->request_by));
+  if (error == mpi_success && made->op != nullptr) error = carry_out_in_order(made, *made, driver, stream);
   return told(*team, error, earlier);
 }
 
 int try_to_start(Quadrille_Request* handle, void* stream) {
-  if (handle == nullptr || *handle == nullptr) return raise(mpi().comm_world, MPI_ERR_REQUEST);
+  if (handle == nullptr || *handle == nullptr) return raise(mpi().comm_world, mpi().err_request);
   State& request = **handle;
   if (request.is_active() || !request.persistent)
-    return told(*request.team, MPI_ERR_REQUEST, earlier_error(*request.team));
+    return told(*request.team, mpi().err_request, earlier_error(*request.team));
   const memory::DeviceDriver* const driver = memory::device_driver();
-  if (const int error = wrong_with(driver, stream); error != MPI_SUCCESS)
+  if (const int error = wrong_with(driver, stream); error != mpi_success)
     return told(*request.team, error, earlier_error(*request.team));
   const std::optional<memory::BesideCapture> beside = beside_capture(driver);
   sweep_turns();
@@ -271,9 +271,9 @@ int try_to_start(Quadrille_Request* handle, void* stream) {
 
 bool end_turn(State& request) {
   StreamTurn& turn = *request.turn;
-  int none = MPI_SUCCESS;
-  if (request.error != MPI_SUCCESS) request.team->enqueue_error.compare_exchange_strong(none, request.error);
-  request.error = MPI_SUCCESS;
+  int none = mpi_success;
+  if (request.error != mpi_success) request.team->enqueue_error.compare_exchange_strong(none, request.error);
+  request.error = mpi_success;
   turn.words->done.store(turn.now, std::memory_order_release);
   if (turn.now == turn.last) return true;
   ++turn.now;
@@ -293,14 +293,14 @@ int start_in_stream(Quadrille_Request* request, void* stream, const void* site) 
   return guarded(mpi().comm_world, [&] { return try_to_start(request, stream); });
 }
 
-int enqueue_status(MPI_Comm comm) {
+int enqueue_status(MpiComm comm) {
   return guarded(comm, [&] {
-    if (!mpi().usable) return raise(comm, MPI_ERR_OTHER);
+    if (!mpi().usable) return raise(comm, mpi().err_other);
     Team* const team = team::team_of(comm);
-    if (team == nullptr) return raise(comm, MPI_ERR_COMM);
+    if (team == nullptr) return raise(comm, mpi().err_comm);
     const std::optional<memory::BesideCapture> beside = beside_capture(memory::device_driver());
     sweep_turns();
-    const int of_gone = comm == mpi().comm_world ? take_error_of_gone() : MPI_SUCCESS;
+    const int of_gone = comm == mpi().comm_world ? take_error_of_gone() : mpi_success;
     return told(*team, of_gone, earlier_error(*team));
   });
 }
@@ -309,23 +309,26 @@ int enqueue_status(MPI_Comm comm) {
 
 namespace api = quadrille::api;
 using quadrille::Collective;
+using quadrille::MpiComm;
+using quadrille::MpiType;
+using quadrille::MpiTypes;
 
-int Quadrille_Alltoall_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                               MPI_Datatype recvtype, void* stream, MPI_Comm comm) {
+int Quadrille_Alltoall_enqueue(const void* sendbuf, int sendcount, MpiType sendtype, void* recvbuf, int recvcount,
+                               MpiType recvtype, void* stream, MpiComm comm) {
   return api::leave(api::enqueue(api::call_of(Collective::alltoall, QUADRILLE_ARGUMENTS_UNIFORM), stream,
                                  __builtin_return_address(0)));
 }
 
-int Quadrille_Alltoallv_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-                                void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-                                void* stream, MPI_Comm comm) {
+int Quadrille_Alltoallv_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[], MpiType sendtype,
+                                void* recvbuf, const int recvcounts[], const int rdispls[], MpiType recvtype,
+                                void* stream, MpiComm comm) {
   return api::leave(api::enqueue(api::call_of(Collective::alltoallv, QUADRILLE_ARGUMENTS_VECTOR), stream,
                                  __builtin_return_address(0)));
 }
 
-int Quadrille_Alltoallw_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
-                                const int rdispls[], const MPI_Datatype recvtypes[], void* stream, MPI_Comm comm) {
+int Quadrille_Alltoallw_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[], MpiTypes sendtypes,
+                                void* recvbuf, const int recvcounts[], const int rdispls[], MpiTypes recvtypes,
+                                void* stream, MpiComm comm) {
   return api::leave(api::enqueue(api::call_of(Collective::alltoallw, QUADRILLE_ARGUMENTS_TYPED), stream,
                                  __builtin_return_address(0)));
 }
@@ -334,4 +337,4 @@ int Quadrille_Start_enqueue(Quadrille_Request* request, void* stream) {
   return api::leave(api::start_in_stream(request, stream, __builtin_return_address(0)));
 }
 
-int Quadrille_Enqueue_status(MPI_Comm comm) { return api::leave(api::enqueue_status(comm)); }
+int Quadrille_Enqueue_status(MpiComm comm) { return api::leave(api::enqueue_status(quadrille::given(comm))); }

@@ -16,7 +16,7 @@
 // for the stream and for the request on the host. So the others need not know.
 #pragma once
 
-#include "quadrille.h"
+#include "abi/functions.hpp"
 #include "run/call.hpp"
 
 namespace quadrille::team {
@@ -28,7 +28,7 @@ namespace quadrille::api {
 // Collective in the order of the calls on the communicator. What is wrong is raised, also with earlier ones.
 int enqueue(const run::Call& call, void* stream, const void* site);
 int start_in_stream(Quadrille_Request* request, void* stream, const void* site);
-int enqueue_status(MPI_Comm comm);
+int enqueue_status(MpiComm comm);
 
 // ---- For requests (requests.cpp). The first is called with the lock of run::UnderWay ----
 

@@ -19,7 +19,7 @@ struct Turns {
   std::mutex mutex;
   std::vector<State*> listed;
   std::vector<State*> broken;  // nothing of theirs is used again
-  std::atomic<int> error_of_gone = MPI_SUCCESS;
+  std::atomic<int> error_of_gone = mpi_success;
 };
 Turns& turns() {
   static auto* const made = new Turns;  // outlives all destructors
@@ -31,9 +31,9 @@ bool is_over(const State& request) { return request.is_complete() && request.tur
 // Nobody can ask for it any more.
 void keep_error_of_gone(team::Team& team) {
   if (team.user != mpi().comm_null) return;
-  const int error = team.enqueue_error.exchange(MPI_SUCCESS);
-  int none = MPI_SUCCESS;
-  if (error != MPI_SUCCESS) turns().error_of_gone.compare_exchange_strong(none, error);
+  const int error = team.enqueue_error.exchange(mpi_success);
+  int none = mpi_success;
+  if (error != mpi_success) turns().error_of_gone.compare_exchange_strong(none, error);
 }
 
 // Forgets those that are over or broken, but for what is to be deleted: of that it returns one, or null.
@@ -123,7 +123,7 @@ void sweep_turns() {
   memory::trim_staging();
 }
 
-int take_error_of_gone() { return turns().error_of_gone.exchange(MPI_SUCCESS); }
+int take_error_of_gone() { return turns().error_of_gone.exchange(mpi_success); }
 
 void await_turns_at_end() {
   constexpr unsigned sleep_us = 20, looks_between_questions = 5000;

@@ -14,7 +14,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "quadrille.h"
+#include "abi/abi.hpp"
+#include "abi/functions.hpp"
 
 namespace {
 
@@ -22,12 +23,6 @@ namespace {
 constexpr const char* oldest_glibc = "GLIBC_2.2.5";
 #else
 constexpr const char* oldest_glibc = "GLIBC_2.17";
-#endif
-
-#if defined(QUADRILLE_ABI_OPENMPI)
-constexpr std::string_view abi = ".so.40";
-#else
-constexpr std::string_view abi = ".so.12";
 #endif
 
 using Lookup = void*(void*, const char*) noexcept;
@@ -59,24 +54,11 @@ void* look_up_in(link_map* object, const char* name) {
   return object_of(found) == object ? found : nullptr;
 }
 
-// "libmpi.so.40", wherever it was loaded from.
-std::string_view soname_of(const link_map& object) {
-  std::uintptr_t strings = 0, at = 0;
-  for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag == DT_STRTAB) strings = entry->d_un.d_ptr;
-    if (entry->d_tag == DT_SONAME) at = entry->d_un.d_val;
-  }
-  if (strings == 0 || at == 0) return {};
-  if (strings < object.l_addr) strings += object.l_addr;  // glibc leaves a read-only section as it is
-  return reinterpret_cast<const char*>(strings + at);
-}
-
 // Another MPI has other handles, and one in a namespace of its own is hidden from us.
 bool can_be_served(link_map* library) {
-  const std::string_view name = library != nullptr ? soname_of(*library) : "";
+  const std::string_view name = library != nullptr ? quadrille::abi::soname_of(*library) : "";
   Lmid_t space = LM_ID_NEWLM;
-  return name.starts_with("libmpi") && name.ends_with(abi) && dlinfo(library, RTLD_DI_LMID, &space) == 0 &&
-         space == LM_ID_BASE;
+  return quadrille::abi::is_known(name) && dlinfo(library, RTLD_DI_LMID, &space) == 0 && space == LM_ID_BASE;
 }
 
 // Our function of this name, also of the libraries that `quadrille run` adds; null if there is none.
@@ -84,7 +66,7 @@ void* door_of(const char* name) {
   if (void* const door = look_up_in(object_of(&next_lookup), name)) return door;
   void* const added = next()(RTLD_DEFAULT, name);
   const link_map* const object = object_of(added);
-  return object != nullptr && soname_of(*object).starts_with("libquadrille_mpi") ? added : nullptr;
+  return object != nullptr && quadrille::abi::soname_of(*object).starts_with("libquadrille_mpi") ? added : nullptr;
 }
 
 // A tool's function stays, and a tool that looks for what comes after its own function gets the MPI's.

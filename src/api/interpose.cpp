@@ -1,14 +1,15 @@
 // The drop-in door: MPI's own names, found before the MPI's by the loader (LD_PRELOAD).
 //
 // Fortran reaches us too. The Fortran layers of MPICH and Intel MPI call the C functions MPI_X; those of
-// Open MPI call PMPI_X. Both have turned Fortran's MPI_IN_PLACE and MPI_BOTTOM into C's by then. So the
-// MPI_ names are defined here for every ABI, and the PMPI_ names for Open MPI as well. There is one
-// exception, MPI_Init of MPICH's mpi_f08, which calls PMPI_Init: the functions that start and end an MPI
-// have both names for every ABI. So have those of a tool that is called before us, and calls PMPI_Init.
+// Open MPI call PMPI_X. Both have turned Fortran's MPI_IN_PLACE and MPI_BOTTOM into C's by then. So calls of
+// the MPI_ names are served with every MPI, and calls of the PMPI_ names with Open MPI; else they go straight to
+// the MPI. There is one exception, MPI_Init of MPICH's mpi_f08, which calls PMPI_Init: the functions that start
+// and end an MPI are ours by both names. So are those of a tool that is called before us, and calls PMPI_Init.
 //
 // What we forward goes on to the next function of the name (api/next_names.hpp): a tool that is loaded
 // behind us sees it. We ourselves reach the MPI by looking its symbols up in its own library, so
 // there is no way back to here.
+#include "abi/functions.hpp"
 #include "api/doors.hpp"
 #include "api/memory_doors.hpp"
 #include "api/next_names.hpp"
@@ -17,12 +18,15 @@
 #include "api/warm_up.hpp"
 #include "mpi/phase.hpp"
 #include "mpi/progress_hook.hpp"
-#include "quadrille.h"
 #include "team/record.hpp"
 #include "team/team.hpp"
 
 using quadrille::Collective;
 using quadrille::mpi;
+using quadrille::mpi_success;
+using quadrille::MpiAint;
+using quadrille::MpiCount;
+using quadrille::MpiInfo;
 using quadrille::api::Door;
 namespace api = quadrille::api;
 
@@ -47,15 +51,15 @@ int prepare_program() {
       api::get_world_ready_to_take();
     }
     if (mpi().usable) quadrille::record::begin();
-    return MPI_SUCCESS;
+    return mpi_success;
   });
 }
 
 // What MPI_Init does, by `next`, and what is to be done around it.
 template <class Next, class... Arguments>
 int start(Next next, Arguments... arguments) {
-  if (quadrille::thrown_by(quadrille::team::before_init) != MPI_SUCCESS) return MPI_ERR_NO_MEM;
-  if (const int error = next(arguments...); error != MPI_SUCCESS) return error;
+  if (quadrille::thrown_by(quadrille::team::before_init) != mpi_success) return mpi().err_no_mem;
+  if (const int error = next(arguments...); error != mpi_success) return error;
   return prepare_program();
 }
 
@@ -73,19 +77,22 @@ int end(Next next) {
 
 extern "C" {
 
-#define QUADRILLE_INTERPOSE(PREFIX, native, collective, Name, FORM, Displacement)                                     \
-  QUADRILLE_EXPORT int PREFIX##_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                              \
-    return api::leave(api::serve_or_pass<Collective::collective>(Door::drop_in, native, QUADRILLE_ARGUMENTS_##FORM)); \
+#define QUADRILLE_INTERPOSE_MPI(collective, Name, FORM, Displacement)                                               \
+  QUADRILLE_EXPORT int MPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                      \
+    const auto next = [](auto... all) { return Behind_MPI::Name(all...); };                                         \
+    return api::leave(api::serve_or_pass<Collective::collective>(Door::drop_in, next, QUADRILLE_ARGUMENTS_##FORM)); \
   }
-#define QUADRILLE_INTERPOSE_MPI(collective, Name, ...) \
-  QUADRILLE_INTERPOSE(MPI, ([](auto... all) { return Behind_MPI::Name(all...); }), collective, Name, __VA_ARGS__)
-#define QUADRILLE_INTERPOSE_PMPI(collective, Name, ...) \
-  QUADRILLE_INTERPOSE(PMPI, &quadrille::Mpi::Name, collective, Name, __VA_ARGS__)
+#define QUADRILLE_INTERPOSE_PMPI(collective, Name, FORM, Displacement)                                                 \
+  QUADRILLE_EXPORT int PMPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                        \
+    if (!api::serves_pmpi_names()) return mpi().Name(QUADRILLE_ARGUMENTS_##FORM);                                      \
+    return api::leave(                                                                                                 \
+        api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name, QUADRILLE_ARGUMENTS_##FORM)); \
+  }
 
-#define QUADRILLE_INTERPOSE_MEMORY(PREFIX, NEXT)                                         \
-  QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) { \
-    return api::alloc_mem(size, info, baseptr, NEXT(Alloc_mem));                         \
-  }                                                                                      \
+#define QUADRILLE_INTERPOSE_MEMORY(PREFIX, NEXT)                                       \
+  QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MpiAint size, MpiInfo info, void* baseptr) { \
+    return api::alloc_mem(size, quadrille::given(info), baseptr, NEXT(Alloc_mem));     \
+  }                                                                                    \
   QUADRILLE_EXPORT int PREFIX##_Free_mem(void* base) { return api::free_mem(base, NEXT(Free_mem)); }
 
 #define QUADRILLE_INTERPOSE_START(PREFIX, NEXT)                                                                     \
@@ -100,27 +107,24 @@ extern "C" {
 
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_MPI)
 QUADRILLE_INTERPOSE_MEMORY(MPI, QUADRILLE_NEXT_OF)
-#if defined(QUADRILLE_ABI_OPENMPI)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PMPI)
 QUADRILLE_INTERPOSE_MEMORY(PMPI, QUADRILLE_MPIS)
-#endif
 QUADRILLE_INTERPOSE_START(MPI, QUADRILLE_NEXT_OF)
 QUADRILLE_INTERPOSE_START(PMPI, QUADRILLE_MPIS)
 
 // The doors for large counts are in a library of their own (interpose_large.cpp), which calls these. `next` is what
 // comes after that library, or null; `site` where it was called from.
-#if defined(QUADRILLE_HAVE_LARGE_COUNT)
 #define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                                \
-  QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),                      \
+  QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint),                             \
                                             decltype(quadrille::Mpi::Name##_c) next, const void* site) {           \
     auto* const of_the_mpi = mpi().Name##_c;                                                                       \
-    if (of_the_mpi == nullptr) return api::leave(api::raise(comm, MPI_ERR_OTHER)); /* loaded by mistake */         \
+    if (of_the_mpi == nullptr)                                                                                     \
+      return api::leave(api::raise(quadrille::given(comm), mpi().err_other)); /* loaded by mistake */              \
     if (next == nullptr) next = of_the_mpi;                                                                        \
     const auto native = [=](auto... all) { return api::forward(next, of_the_mpi, all...); };                       \
     return api::leave(                                                                                             \
         api::serve_or_pass_from<Collective::collective>(site, Door::drop_in, native, QUADRILLE_ARGUMENTS_##FORM)); \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_SERVE_LARGE)
-#endif
 
 }  // extern "C"

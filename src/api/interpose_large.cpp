@@ -1,19 +1,19 @@
-// The drop-in door for large counts (MPI 4): libquadrille_mpi_large.so. Each function calls the preload library,
-// and says where it was called from.
+// The drop-in door for large counts (MPI 4), blocking, nonblocking and persistent: libquadrille_mpi_large.so. Each
+// function calls the preload library, and says where it was called from.
 //
 // A program may look whether MPI_Alltoall_c is there (mpi4py does, by weak symbols) and then take it that the MPI has
 // it. So the preload library does not define these names; this one does, which is loaded only where the MPI has them,
 // and hands its calls to the first, where all state is.
-#include <mpi.h>
-
+#include "abi/functions.hpp"
 #include "api/next_added.hpp"
 #include "collective/signatures.hpp"
+#include "mpi/words.hpp"
 
-#define QUADRILLE_EXPORT __attribute__((visibility("default")))
+using namespace quadrille;
 
 extern "C" {
 
-#define QUADRILLE_LARGE_PARAMETERS(FORM) QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)
+#define QUADRILLE_LARGE_PARAMETERS(FORM) QUADRILLE_WORDS_##FORM(MpiCount, MpiAint)
 
 #define QUADRILLE_INTERPOSE_LARGE(collective, Name, FORM, Displacement)                                     \
   int quadrille_##Name##_c(QUADRILLE_LARGE_PARAMETERS(FORM), int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM)), \
@@ -25,15 +25,27 @@ extern "C" {
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE)
 
-#define QUADRILLE_INTERPOSE_LARGE_START(collective, Name, FORM, Displacement)                                     \
-  int quadrille_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request* request,                         \
-                                  int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request*), const void* site); \
-  QUADRILLE_EXPORT int MPI_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request* request) {            \
-    return quadrille_I##collective##_c(                                                                           \
-        QUADRILLE_ARGUMENTS_##FORM, request,                                                                      \
-        QUADRILLE_NEXT_ADDED("MPI_I" #collective "_c", QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request*),           \
-        __builtin_return_address(0));                                                                             \
+#define QUADRILLE_INTERPOSE_LARGE_START(collective, Name, FORM, Displacement)                                    \
+  int quadrille_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MpiRequest* request,                         \
+                                  int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM), MpiRequest*), const void* site); \
+  QUADRILLE_EXPORT int MPI_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MpiRequest* request) {            \
+    return quadrille_I##collective##_c(                                                                          \
+        QUADRILLE_ARGUMENTS_##FORM, request,                                                                     \
+        QUADRILLE_NEXT_ADDED("MPI_I" #collective "_c", QUADRILLE_LARGE_PARAMETERS(FORM), MpiRequest*),           \
+        __builtin_return_address(0));                                                                            \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE_START)
+
+#define QUADRILLE_INIT_PARAMETERS(FORM) QUADRILLE_LARGE_PARAMETERS(FORM), MpiInfo info, MpiRequest *request
+
+#define QUADRILLE_INTERPOSE_PERSISTENT_LARGE(collective, Name, FORM, Displacement)                                  \
+  int quadrille_##Name##_init_c(QUADRILLE_INIT_PARAMETERS(FORM), int (*next)(QUADRILLE_INIT_PARAMETERS(FORM)),      \
+                                const void* site);                                                                  \
+  QUADRILLE_EXPORT int MPI_##Name##_init_c(QUADRILLE_INIT_PARAMETERS(FORM)) {                                       \
+    return quadrille_##Name##_init_c(QUADRILLE_ARGUMENTS_##FORM, info, request,                                     \
+                                     QUADRILLE_NEXT_ADDED("MPI_" #Name "_init_c", QUADRILLE_INIT_PARAMETERS(FORM)), \
+                                     __builtin_return_address(0));                                                  \
+  }
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PERSISTENT_LARGE)
 
 }  // extern "C"

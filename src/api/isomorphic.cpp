@@ -4,14 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "abi/functions.hpp"
 #include "api/serve.hpp"
-#include "quadrille.h"
 #include "team/config.hpp"
 #include "team/hints.hpp"
 #include "team/neighbors.hpp"
 #include "text/hash.hpp"
 
 using quadrille::mpi;
+using quadrille::mpi_success;
+using quadrille::MpiComm;
+using quadrille::MpiErrhandler;
+using quadrille::MpiInfo;
 namespace api = quadrille::api;
 namespace plan = quadrille::plan;
 namespace team = quadrille::team;
@@ -19,10 +23,10 @@ namespace team = quadrille::team;
 namespace {
 
 // What is wrong with the arguments of this rank.
-int check(MPI_Comm cartcomm, int s, const int offsets[], const MPI_Comm* isocomm, plan::Grid& grid) {
-  if (!team::grid_of(cartcomm, grid)) return MPI_ERR_TOPOLOGY;
-  if (s < 0 || isocomm == nullptr) return MPI_ERR_ARG;
-  return s > 0 && offsets == nullptr && !grid.extents.empty() ? MPI_ERR_ARG : MPI_SUCCESS;
+int check(MpiComm cartcomm, int s, const int offsets[], const MpiComm* isocomm, plan::Grid& grid) {
+  if (!team::grid_of(cartcomm, grid)) return mpi().err_topology;
+  if (s < 0 || isocomm == nullptr) return mpi().err_arg;
+  return s > 0 && offsets == nullptr && !grid.extents.empty() ? mpi().err_arg : mpi_success;
 }
 
 std::uint64_t hash(int s, std::span<const int> offsets, bool asserted) {
@@ -44,7 +48,7 @@ plan::RanksAround edges_of(const plan::Grid& grid, const plan::PackedNeighborhoo
 }
 
 // Errors are raised by the MPI itself.
-int make_graph(MPI_Comm cartcomm, plan::RanksAround edges, MPI_Info info, MPI_Comm* isocomm) {
+int make_graph(MpiComm cartcomm, plan::RanksAround edges, MpiInfo info, MpiComm* isocomm) {
   const auto in = static_cast<int>(edges.sources.size());
   const auto out = static_cast<int>(edges.destinations.size());
   edges.sources.reserve(1), edges.destinations.reserve(1);  // some MPIs refuse a null array
@@ -53,27 +57,27 @@ int make_graph(MPI_Comm cartcomm, plan::RanksAround edges, MPI_Info info, MPI_Co
 }
 
 // The new communicator has the program's error handler, not the one that was set while it was made.
-void inherit_handler(MPI_Comm from, MPI_Comm made) {
-  MPI_Errhandler inherited, of_the_program;
-  if (!quadrille::has_own_handler(from) || mpi().Comm_get_errhandler(made, &inherited) != MPI_SUCCESS) return;
-  if (inherited == mpi().errors_return && mpi().Comm_get_errhandler(from, &of_the_program) == MPI_SUCCESS) {
+void inherit_handler(MpiComm from, MpiComm made) {
+  MpiErrhandler inherited, of_the_program;
+  if (!quadrille::has_own_handler(from) || mpi().Comm_get_errhandler(made, &inherited) != mpi_success) return;
+  if (inherited == mpi().errors_return && mpi().Comm_get_errhandler(from, &of_the_program) == mpi_success) {
     mpi().Comm_set_errhandler(made, of_the_program);
     mpi().Errhandler_free(&of_the_program);
   }
   mpi().Errhandler_free(&inherited);
 }
 
-int create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info, MPI_Comm* isocomm) {
+int create(MpiComm cartcomm, int s, const int offsets[], MpiInfo info, MpiComm* isocomm) {
   if (isocomm != nullptr) *isocomm = mpi().comm_null;
-  if (!mpi().usable) return api::raise(cartcomm, MPI_ERR_OTHER);
-  if (cartcomm == mpi().comm_null) return api::raise(cartcomm, MPI_ERR_COMM);
+  if (!mpi().usable) return api::raise(cartcomm, mpi().err_other);
+  if (cartcomm == mpi().comm_null) return api::raise(cartcomm, mpi().err_comm);
   plan::Grid grid;
   const team::Hints hints = team::read_hints(info);
   const bool checked = hints.check || team::config().check;
   int error = check(cartcomm, s, offsets, isocomm, grid);
   const auto dimensions = static_cast<int>(grid.extents.size());
   std::span<const int> given;
-  if (error == MPI_SUCCESS && dimensions > 0) {
+  if (error == mpi_success && dimensions > 0) {
     given = {offsets, static_cast<std::size_t>(s) * grid.extents.size()};
   }
   int me = 0;
@@ -81,46 +85,49 @@ int create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info, MPI_Com
   if (me == 0 && team::config().explain) team::say_problems(hints, "Quadrille_Iso_neighborhood_create");
   if (checked) {
     // A rank with a mistake gives what no other gives, so that nobody waits for it.
-    const std::uint64_t mine = error == MPI_SUCCESS ? hash(s, given, hints.iso_sizes) : ~hash(me, {}, false);
-    if (!team::all_agree(cartcomm, mine) && error == MPI_SUCCESS) {
+    const std::uint64_t mine = error == mpi_success ? hash(s, given, hints.iso_sizes) : ~hash(me, {}, false);
+    if (!team::all_agree(cartcomm, mine) && error == mpi_success) {
       if (me == 0) team::say("Quadrille_Iso_neighborhood_create: the ranks gave different offsets");
-      error = MPI_ERR_ARG;
+      error = mpi().err_arg;
     }
   }
-  if (error != MPI_SUCCESS) return api::raise(cartcomm, error);
+  if (error != mpi_success) return api::raise(cartcomm, error);
   // A copy of an info can cost as much as the graph: none for the MPI if all keys are ours.
   plan::PackedNeighborhood around = plan::pack(dimensions, given);
   error = api::handled_later(cartcomm, [&] {
     return make_graph(cartcomm, edges_of(grid, around, s, me), hints.others ? info : mpi().info_null, isocomm);
   });
-  if (error == MPI_SUCCESS) inherit_handler(cartcomm, *isocomm);
-  if (error != MPI_SUCCESS || dimensions == 0) return error;
+  if (error == mpi_success) inherit_handler(cartcomm, *isocomm);
+  if (error != mpi_success || dimensions == 0) return error;
   auto kept = team::isomorphic_around(std::move(grid), std::move(around));
   kept->asserted = hints.iso_sizes;
   kept->checked = checked;
   error = team::keep_isomorphic(*isocomm, std::move(kept));
-  return error == MPI_SUCCESS ? error : api::raise(cartcomm, error);
+  return error == mpi_success ? error : api::raise(cartcomm, error);
 }
 
-int set_iso_sizes(MPI_Comm comm, int asserted) {
-  if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
+int set_iso_sizes(MpiComm comm, int asserted) {
+  if (!mpi().usable) return api::raise(comm, mpi().err_other);
   team::Team* team = team::team_of(comm);
-  if (team == nullptr || api::is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
-  if (team::neighbors_of(*team) == nullptr) return api::raise(comm, MPI_ERR_TOPOLOGY);
+  if (team == nullptr || api::is_inter(comm)) return api::raise(comm, mpi().err_comm);
+  if (team::neighbors_of(*team) == nullptr) return api::raise(comm, mpi().err_topology);
   // Whether the others say the same is asked when it may count.
   team->neighbors->wish = asserted != 0;
   team->neighbors->asserted = false;
   team->neighbors->asked = false;
   team::forget_selections(*team);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace
 
-int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info, MPI_Comm* isocomm) {
-  return api::leave(api::guarded(cartcomm, [&] { return create(cartcomm, s, offsets, info, isocomm); }));
+int Quadrille_Iso_neighborhood_create(MpiComm cartcomm, int s, const int offsets[], MpiInfo info, MpiComm* isocomm) {
+  return api::leave(api::guarded(given(cartcomm), [&] {
+    return quadrille::give(isocomm,
+                           [&](MpiComm* made) { return create(given(cartcomm), s, offsets, given(info), made); });
+  }));
 }
 
-int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted) {
-  return api::leave(api::guarded(comm, [&] { return set_iso_sizes(comm, asserted); }));
+int Quadrille_Set_iso_sizes(MpiComm comm, int asserted) {
+  return api::leave(api::guarded(given(comm), [&] { return set_iso_sizes(given(comm), asserted); }));
 }

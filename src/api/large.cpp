@@ -3,15 +3,18 @@
 // alone.
 #include <type_traits>
 
+#include "abi/functions.hpp"
 #include "api/doors.hpp"
 #include "api/making.hpp"
 #include "api/requests.hpp"
 #include "mpi/errors.hpp"
-#include "quadrille.h"
 #include "run/native_run.hpp"
 
 using quadrille::Collective;
 using quadrille::mpi;
+using quadrille::mpi_success;
+using quadrille::MpiAint;
+using quadrille::MpiCount;
 using quadrille::api::Door;
 namespace api = quadrille::api;
 namespace run = quadrille::run;
@@ -21,7 +24,7 @@ namespace {
 int by_request(const run::Call& call) {
   Quadrille_Request request = QUADRILLE_REQUEST_NULL;
   const int error = api::make_request(call, false, &request, nullptr);
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   // The call is already counted as forwarded, and ranks identify failed copies by that number.
   --request->team->counted.counters.served;
   return api::wait_for(&request);
@@ -29,9 +32,9 @@ int by_request(const run::Call& call) {
 
 int stand_in(const run::Call& call) {
   return api::guarded(call.comm, [&] {
-    if (!mpi().usable) return api::raise(call.comm, MPI_ERR_OTHER);
+    if (!mpi().usable) return api::raise(call.comm, mpi().err_other);
     if (!api::fits_the_mpi(call)) return by_request(call);
-    if (call.comm == mpi().comm_null) return api::raise(mpi().comm_world, MPI_ERR_COMM);
+    if (call.comm == mpi().comm_null) return api::raise(mpi().comm_world, mpi().err_comm);
     return api::handled_later(call.comm, [&] { return run::run_native(call, call.comm); });
   });
 }
@@ -48,18 +51,14 @@ int pass_on(Function function, Arguments... arguments) {
 }  // namespace
 
 #define QUADRILLE_DEFINE_LARGE(function, collective, Name, FORM)                                                   \
-  int Quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {                                     \
+  int Quadrille_##Name##_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint)) {                                            \
     const auto native = [](auto... arguments) { return pass_on<Collective::collective>(function, arguments...); }; \
     return api::leave(                                                                                             \
         api::serve_or_pass<Collective::collective>(Door::explicit_api, native, QUADRILLE_ARGUMENTS_##FORM));       \
   }
 #define QUADRILLE_DEFINE_WITHOUT(collective, Name, FORM, Displacement) \
   QUADRILLE_DEFINE_LARGE(nullptr, collective, Name, FORM)
-#if defined(QUADRILLE_HAVE_LARGE_COUNT)
 #define QUADRILLE_DEFINE_WITH(collective, Name, FORM, Displacement) \
   QUADRILLE_DEFINE_LARGE(mpi().Name##_c, collective, Name, FORM)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_DEFINE_WITH)
-#else
-QUADRILLE_MPI_COLLECTIVES(QUADRILLE_DEFINE_WITHOUT)
-#endif
 QUADRILLE_OWN_NEIGHBOR_COLLECTIVES(QUADRILLE_DEFINE_WITHOUT)

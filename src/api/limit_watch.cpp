@@ -8,9 +8,9 @@
 #include <atomic>
 #include <mutex>
 
+#include "abi/functions.hpp"
 #include "memory/heap.hpp"
 #include "memory/heap_limits.hpp"
-#include "quadrille.h"
 
 namespace memory = quadrille::memory;
 

@@ -5,9 +5,9 @@
 
 #include <atomic>
 
+#include "abi/functions.hpp"
 #include "memory/device.hpp"
 #include "mpi/generation.hpp"
-#include "quadrille.h"
 #include "team/team.hpp"
 
 namespace {

@@ -26,7 +26,7 @@ int make_admitted(Making& m) {
     return make_unselected(m, team.why_not);
   }
   const std::size_t bytes = global_bytes(m.call, team);
-  if (moves_nothing(m.call, bytes)) return MPI_SUCCESS;
+  if (moves_nothing(m.call, bytes)) return mpi_success;
   if (m.must_serve() && team.taken.first_tag >= 0) return make_apart(m);
   team::CachedSelection& selected = select(m.call, bytes, team, m.entry);
   const choose::Selection& selection = selected.selection;
@@ -45,7 +45,7 @@ int make(Making& m) {
   if (m.has_mistake) return admission.error;  // of this rank alone
   if (!m.team.lost) m.take_tag();  // also if sizes are not as asserted: where the MPI failed, only this rank knows
   if (admission.outcome != Admission::Outcome::admitted) return admission.error;
-  if (const int error = keep_types(m.call, m.team, m.made); error != MPI_SUCCESS) return error;
+  if (const int error = keep_types(m.call, m.team, m.made); error != mpi_success) return error;
   const int error = make_admitted(m);
   const bool passed = m.passes_on || m.made.carrier() == run::Carrier::mpi;
   if (!passed) ++m.team.counted.counters.served;
@@ -66,7 +66,7 @@ int find_or_throw(Making& m) {
   m.made.look_what_it_needs();
   m.team.request_by = m.made.carrier();
   if (m.passes_on) give_tag_back(m);
-  if (error == MPI_SUCCESS && m.may_come_again && !m.passes_on) cache_request(m.call, m.team, m.made);
+  if (error == mpi_success && m.may_come_again && !m.passes_on) cache_request(m.call, m.team, m.made);
   return error;
 }
 
@@ -75,16 +75,16 @@ int find_or_throw(Making& m) {
 int keep_types(Call& call, Team& team, State& made) {
   const BlockNumbers blocks = blocks_of(call, team);
   const int error = made.types.keep(call, call.in_place ? 0 : blocks.send, blocks.recv);
-  return error == MPI_SUCCESS ? error : MPI_ERR_TYPE;
+  return error == mpi_success ? error : mpi().err_type;
 }
 
 int find_carrier(Making& m) {
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   const int thrown = thrown_by([&] { error = find_or_throw(m); });
-  return thrown != MPI_SUCCESS ? thrown : error;
+  return thrown != mpi_success ? thrown : error;
 }
 
-const char* carrier_on(MPI_Comm comm) {
+const char* carrier_on(MpiComm comm) {
   const Team* const team = team::find_team(comm);
   return team != nullptr ? to_string(team->request_by) : "quadrille";
 }
@@ -97,32 +97,32 @@ int start_made(Making& m) {
   const bool by_mpi = m.made.carrier() == run::Carrier::mpi;
   if (by_mpi) ahead.passed = m.team.counted.last_passed, ahead.team = &m.team;
   const int error = start(m.made);
-  if (error != MPI_SUCCESS && by_mpi) raise_of_the_mpi(m.call.comm, error);
-  if (error != MPI_SUCCESS && by_mpi && !keep_or_undo(ahead, m.call, error)) give_tag_back(m);
+  if (error != mpi_success && by_mpi) raise_of_the_mpi(m.call.comm, error);
+  if (error != mpi_success && by_mpi && !keep_or_undo(ahead, m.call, error)) give_tag_back(m);
   return error;
 }
 
 int make_and_start(const Call& call, record::Form form, Quadrille_Request* request) {
   if (request != nullptr) *request = QUADRILLE_REQUEST_NULL;
-  if (!mpi().usable) return raise(call.comm, MPI_ERR_OTHER);
+  if (!mpi().usable) return raise(call.comm, mpi().err_other);
   Team* team = team::team_of(call.comm);
   const Entry entry{Door::explicit_api, form};
-  if (team == nullptr || (entry.is_ours(call) && is_inter(call.comm))) return raise(call.comm, MPI_ERR_COMM);
-  if (request == nullptr) return raise(call.comm, MPI_ERR_ARG);
+  if (team == nullptr || (entry.is_ours(call) && is_inter(call.comm))) return raise(call.comm, mpi().err_comm);
+  if (request == nullptr) return raise(call.comm, mpi().err_arg);
   prepare_progress();
   sweep_turns();
   auto made = std::make_unique<Quadrille_Request_state>();
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   {
     const Serving guard;
     Making m{call, entry, *team, *made};
     error = find_carrier(m);
-    if (error == MPI_SUCCESS && !m.persistent)
+    if (error == mpi_success && !m.persistent)
       error = start_made(m);
-    else if (error != MPI_SUCCESS)
+    else if (error != mpi_success)
       error = raise(call.comm, error);
   }
-  if (error == MPI_SUCCESS) *request = made.release();
+  if (error == mpi_success) *request = made.release();
   return error;
 }
 
@@ -140,7 +140,7 @@ int make_guarded(const Call& call, record::Form form, Quadrille_Request* request
   return guarded(call.comm, [&] {
     if (form == record::Form::persistent || request == nullptr || !starts_again(call, request))
       return make_and_start(call, form, request);
-    return MPI_SUCCESS;
+    return mpi_success;
   });
 }
 
@@ -160,7 +160,7 @@ int make_recorded(const Call& call, record::Form form, Quadrille_Request* reques
   recorded.begin(call, form, site);
   record::by("quadrille");  // also if it fails
   const int error = make_guarded(call, form, request);
-  if (error == MPI_SUCCESS && request != nullptr && *request != nullptr) tell_recorder(call, **request);
+  if (error == mpi_success && request != nullptr && *request != nullptr) tell_recorder(call, **request);
   return error;
 }
 

@@ -32,7 +32,7 @@ bool has_messages(Making& m, int& error) {
     return false;
   }
   error = team::prepare_messages(m.team);
-  if (error == MPI_SUCCESS) return true;
+  if (error == mpi_success) return true;
   if (!m.is_ours()) error = make_native(m, {Reason::no_communicator});
   return false;
 }
@@ -45,7 +45,7 @@ int carry_by_messages(Making& m, const Make& make) {
   using Run = decltype(make(std::declval<const run::RunMemory&>()));
   m.made.op =
       std::make_unique<run::OpOf<Carrier::messages, Run, OwnMemory>>([&](OwnMemory& own) { return make(own.all()); });
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int make_by(Making& m, const team::Prepared& on) {
@@ -165,16 +165,16 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const ch
   const bool in_node = m.team.eligible() && m.team.nodes.nodes == 1 && m.team.group.reach().rings;
   if (in_node && by_inbox(m, bytes)) {
     m.explain("inbox", why);
-    return MPI_SUCCESS;
+    return mpi_success;
   }
   if (in_node && by_node(m)) {
     m.explain("rings", why);
-    return MPI_SUCCESS;
+    return mpi_success;
   }
   const choose::Choice messages = messages_of(m, in_node ? nullptr : asked);
   m.explain(m.team.counted.explains ? choose::to_string(messages).c_str() : "",
             [&] { return in_node ? followed(why(), Reason::no_memory_for_rings) : why(); });
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   if (!has_messages(m, error)) return error;
   return make_by(m, team::prepare(m.team, m.call.collective, messages));
 }
@@ -209,7 +209,7 @@ int by_neighbor_rings(Making& m) {
     here = std::move(rings);
     return run::NodeNeighborRun(m.call, edges, blocks.send, blocks.recv, m.team.group, here.all());
   });
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace
@@ -250,7 +250,7 @@ void Making::take_tag() {
 int make_native(Making& m, const Why& why) {
   m.explain("mpi", [&] { return why; });
   m.passes_on = m.entry.is_drop_in();
-  if (m.passes_on) return MPI_SUCCESS;  // as it is: request_names.cpp
+  if (m.passes_on) return mpi_success;  // as it is: request_names.cpp
   const bool is_its_own = m.choice == nullptr || m.choice->buffers == choose::HostBuffers::as_suits;
   if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
   // All ranks call the MPI's own function in one order, so it is called at once, and the data are there before.
@@ -258,7 +258,7 @@ int make_native(Making& m, const Why& why) {
   pass(m.team, m.has_mistake ? Reason::argument : m.team.eligible() ? why_chosen(m.team) : m.team.why_not);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   carry_by<run::NativeOp>(m, [&](auto&) { return run::NativeRun(m.call, blocks.send, blocks.recv, m.team.user); });
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int make_apart(Making& m) {
@@ -288,7 +288,7 @@ int make_unselected(Making& m, Reason why) {
 int make_schedule(Making& m, team::CachedSelection& selected) {
   const choose::Selection& selection = selected.selection;
   explain_selected(m, selection);
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   if (!has_messages(m, error)) return error;
   return make_by(m, team::prepared_of(m.team, m.call.collective, selected));
 }
@@ -325,7 +325,7 @@ int make_copies(Making& m, team::CachedSelection& selected) {
   }
   const choose::Selection& selection = selected.selection;
   explain_selected(m, selection);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 bool is_pull_forced(const team::Team& team) {
@@ -366,7 +366,7 @@ int make_pull(Making& m, team::CachedSelection& selected) {
   // What a thread goes on with for a stream calls no driver.
   if (m.entry.is_enqueued() || !by_pull(m, selection.choice)) return make_in_node(m, selected);
   explain_selected(m, selection);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int make_pipeline(Making& m, team::CachedSelection& selected) {
@@ -420,14 +420,14 @@ bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
 
 int make_leaders(Making& m, team::CachedSelection& selected) {
   const choose::Selection& selection = selected.selection;
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   if (!has_messages(m, error)) return error;
   team::CachedLeaders* const on = m.never_waits() ? team::leaders_at_hand(m.team, selection.choice)
                                                   : team::leaders_for(m.team, m.call.collective, selection.choice);
   if (on == nullptr && m.never_waits()) return make_native(m, {Reason::leaders_not_prepared});
   if (on == nullptr || !by_leaders(m, *on, selected.bytes)) return make_in_node(m, selected);
   explain_selected(m, selection);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int make_neighbor_schedule(Making& m, team::CachedSelection& selected) {

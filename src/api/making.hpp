@@ -48,7 +48,7 @@ int keep_types(run::Call& call, team::Team& team, Quadrille_Request_state& made)
 // Finds what carries it out, or that the MPI does. Returns an MPI error code, also of what is thrown.
 int find_carrier(Making& m);
 // By the last request that was made on a communicator.
-const char* carrier_on(MPI_Comm comm);
+const char* carrier_on(MpiComm comm);
 
 // ---- By an engine; see EngineWork ----
 

@@ -14,10 +14,10 @@
 #include <cstring>
 #include <iterator>
 
+#include "abi/functions.hpp"
 #include "memory/heap.hpp"
 #include "memory/mapping_watch.hpp"
 #include "memory/xpmem.hpp"
-#include "quadrille.h"
 
 namespace memory = quadrille::memory;
 

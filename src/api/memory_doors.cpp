@@ -26,7 +26,7 @@ class Given {
  public:
   bool note(void* block) {
     const std::lock_guard lock(mutex_);
-    return thrown_by([&] { blocks_.insert(block); }) == MPI_SUCCESS;
+    return thrown_by([&] { blocks_.insert(block); }) == mpi_success;
   }
   bool take(void* block) {
     const std::lock_guard lock(mutex_);
@@ -44,41 +44,41 @@ Given& given() {
 
 }  // namespace
 
-int allocate(MPI_Aint bytes, void** base) {
-  if (bytes < 0 || base == nullptr) return raise_anywhere(MPI_ERR_ARG);
+int allocate(MpiAint bytes, void** base) {
+  if (bytes < 0 || base == nullptr) return raise_anywhere(mpi().err_arg);
   *base = nullptr;
-  if (bytes == 0) return MPI_SUCCESS;
+  if (bytes == 0) return mpi_success;
   const auto size = static_cast<std::size_t>(bytes);
   if (memory::heap_start()) *base = memory::heap_allocate(size, sys::cache_line);
   if (*base == nullptr && posix_memalign(base, sys::cache_line, size) != 0) {
     *base = nullptr;
-    return raise_anywhere(MPI_ERR_NO_MEM);
+    return raise_anywhere(mpi().err_no_mem);
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int release(void* base) {
   if (!memory::heap_free(base)) std::free(base);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
-int alloc_mem(MPI_Aint bytes, MPI_Info info, void* base, decltype(&MPI_Alloc_mem) next) {
+int alloc_mem(MpiAint bytes, MpiInfo info, void* base, decltype(Mpi::Alloc_mem) next) {
   // What is wrong with an argument, and what the hints mean, the MPI says.
   if (bytes > 0 && base != nullptr && info == mpi().info_null) {
     void* const block = memory::heap_allocate(static_cast<std::size_t>(bytes), sys::cache_line);
     if (block != nullptr && given().note(block)) {
       std::memcpy(base, &block, sizeof block);
-      return MPI_SUCCESS;
+      return mpi_success;
     }
     memory::heap_free(block);
   }
   return next(bytes, info, base);
 }
 
-int free_mem(void* base, decltype(&MPI_Free_mem) next) {
+int free_mem(void* base, decltype(Mpi::Free_mem) next) {
   if (!given().take(base)) return next(base);
   memory::heap_free(base);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace quadrille::api

@@ -1,16 +1,16 @@
 // Memory that a program asks for by name: Quadrille_Alloc, and the interposed MPI_Alloc_mem.
 #pragma once
 
-#include <mpi.h>
+#include "mpi/mpi.hpp"
 
 namespace quadrille::api {
 
 // Quadrille_Alloc and Quadrille_Free.
-int allocate(MPI_Aint bytes, void** base);
+int allocate(MpiAint bytes, void** base);
 int release(void* base);
 
 // MPI_Alloc_mem and MPI_Free_mem: from the heap if it is active, else by `next`.
-int alloc_mem(MPI_Aint bytes, MPI_Info info, void* base, decltype(&MPI_Alloc_mem) next);
-int free_mem(void* base, decltype(&MPI_Free_mem) next);
+int alloc_mem(MpiAint bytes, MpiInfo info, void* base, decltype(Mpi::Alloc_mem) next);
+int free_mem(void* base, decltype(Mpi::Free_mem) next);
 
 }  // namespace quadrille::api

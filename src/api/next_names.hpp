@@ -18,6 +18,9 @@ Function* look_up_next(const char* name, Function* of_the_mpi) {
   return next != nullptr ? reinterpret_cast<Function*>(next) : of_the_mpi;
 }
 
+// Whether the names that begin with PMPI_ are ours, too: see interpose.cpp. Else they are the MPI's.
+inline bool serves_pmpi_names() { return mpi().abi == Abi::openmpi; }
+
 // A call that we forward. A tool calls the PMPI_ name, which may come here again: that call goes straight to the MPI,
 // and is not counted twice.
 template <class Function, class... Arguments>
@@ -35,7 +38,7 @@ int forward(Function* next, Function* of_the_mpi, Arguments... arguments) {
 #define QUADRILLE_NEXT(Name)                                                                                         \
   template <class... Arguments>                                                                                      \
   int look_up_##Name(Arguments...);                                                                                  \
-  constinit std::atomic<decltype(&MPI_##Name)> next_##Name{&look_up_##Name};                                         \
+  constinit std::atomic<decltype(quadrille::Mpi::Name)> next_##Name{&look_up_##Name};                                \
   template <class... Arguments>                                                                                      \
   int look_up_##Name(Arguments... arguments) {                                                                       \
     next_##Name.store(quadrille::api::look_up_next("MPI_" #Name, quadrille::mpi().Name), std::memory_order_relaxed); \
@@ -57,8 +60,8 @@ int forward(Function* next, Function* of_the_mpi, Arguments... arguments) {
 
 // The same of a collective that is served or forwarded: functions that forward it.
 #define QUADRILLE_FORWARD_MEMBER(Name)                                                                          \
-  static decltype(&MPI_##Name) next_##Name() {                                                                  \
-    static std::atomic<decltype(&MPI_##Name)> known = nullptr;                                                  \
+  static decltype(quadrille::Mpi::Name) next_##Name() {                                                         \
+    static std::atomic<decltype(quadrille::Mpi::Name)> known = nullptr;                                         \
     auto* next = known.load(std::memory_order_relaxed);                                                         \
     if (next == nullptr) known.store(next = quadrille::api::look_up_next("MPI_" #Name, quadrille::mpi().Name)); \
     return next;                                                                                                \

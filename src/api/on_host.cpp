@@ -25,7 +25,7 @@ Layout layout_of(const run::Block& block) {
   const TypeInfo& info = block.info;
   if (info.dense) return {{{0, info.size}}};
   if (info.runs != nullptr) return {*info.runs};
-  MPI_Aint lower = 0, extent = 0;
+  MpiAint lower = 0, extent = 0;
   mpi().Type_get_true_extent(block.type, &lower, &extent);
   Layout layout;
   const auto bytes = static_cast<std::size_t>(extent);
@@ -58,7 +58,7 @@ const void* byte_of(const run::Block& block) {
   if (block.info.runs != nullptr) {
     at = block.info.runs->front().at;
   } else if (!block.info.dense) {
-    MPI_Aint lower = 0, extent = 0;
+    MpiAint lower = 0, extent = 0;
     mpi().Type_get_true_extent(block.type, &lower, &extent);
     at = lower;
   }
@@ -124,7 +124,7 @@ void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Cop
   const Where where = find_side(side, blocks, list, driver_, copy.place);
   if (where == Where::host) return;
   copy.is_lost = where == Where::unknown;
-  MPI_Datatype known{};
+  MpiType known{};
   Layout layout;
   bool is_known = false;
   for_each_block(side, blocks, list, [&](int b, const run::Block& block) {
@@ -178,14 +178,14 @@ bool OnHost::fetch() {
 }
 
 int OnHost::finish(int error) {
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   if (recv_.can_be_copied()) {
     const memory::AtDevice at(driver_, recv_.place);
     memory::DeviceCopies copies(driver_);
     copies.to_device(recv_.regions, recv_.moved, recv_.in);
     failed_ = !copies.wait() || failed_;
   }
-  return failed_ ? MPI_ERR_OTHER : MPI_SUCCESS;
+  return failed_ ? mpi().err_other : mpi_success;
 }
 
 // ---- In steps ----
@@ -247,7 +247,7 @@ bool OnHost::has_fetched() {
 void OnHost::begin_finish(int error) {
   error_ = error;
   step_ = Step::writing;
-  if (error != MPI_SUCCESS || !recv_.can_be_copied()) return;
+  if (error != mpi_success || !recv_.can_be_copied()) return;
   // Of one that fetch() was called for.
   if (recv_.stream == nullptr) recv_.stream = memory::borrow_stream(driver_, recv_.place);
   const memory::AtDevice at(driver_, recv_.place);
@@ -261,7 +261,7 @@ bool OnHost::has_finished() {
   if (step_ == Step::writing) {
     if (!are_done(&memory::OwnStream::look)) return false;
     step_ = Step::fetched;
-    if (error_ == MPI_SUCCESS && failed_) error_ = MPI_ERR_OTHER;
+    if (error_ == mpi_success && failed_) error_ = mpi().err_other;
   }
   return true;
 }

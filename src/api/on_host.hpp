@@ -117,7 +117,7 @@ class OnHost {
   When kernels_;
   Copy send_, recv_;
   int own_ = -1;
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
   Step step_ = Step::none;
   bool failed_ = false;
 };

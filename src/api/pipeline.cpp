@@ -43,7 +43,7 @@ void tell(Collective collective, const choose::Choice& choice, team::Team& team,
 // How a call has gone.
 struct InChunks {
   Outcome outcome = Outcome::never;
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   std::size_t chunk = 0;
   bool by_leaders = false;
 };
@@ -146,7 +146,7 @@ bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const In
   said = hear_all(said, is_sized(call.collective), team);
   if (said.offer.cannot != 0 || said.offer.differs != 0 || said.offer.has_device == 0) return false;
   const bool good = rounds.run(said.offer.largest, [&](const run::Call& round) { return inner(round); });
-  error = team::true_on_all(team, good) ? rounds.error() : MPI_ERR_OTHER;
+  error = team::true_on_all(team, good) ? rounds.error() : mpi().err_other;
   return true;
 }
 
@@ -159,7 +159,7 @@ int pipeline_between_nodes(const run::Call& call, const choose::Choice& choice, 
   const choose::Choice named = choose::inner_of(call.collective, choice);
   const Inner inner(call.collective, named, team);
   Said said;
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   const bool piped = run_in_rounds(call, choice, inner, team, said, error);
   if (said.offer.never_can != 0) team::refuse_chunks(team);
   tell(call.collective, choice, team, piped, [&] {
@@ -178,7 +178,7 @@ int pipeline(const run::Call& call, const choose::Choice& choice, team::Team& te
   if (gone.outcome == Outcome::never) team::refuse_chunks(team);
   tell(call.collective, choice, team, gone.outcome == Outcome::done, [&] { return how_in_chunks(gone); });
   if (gone.outcome == Outcome::done) return gone.error;
-  return gone.outcome == Outcome::lost ? MPI_ERR_OTHER : exchange_over_host(call, team);
+  return gone.outcome == Outcome::lost ? mpi().err_other : exchange_over_host(call, team);
 }
 
 bool prepare_pipeline(team::Team& team, Collective collective, const choose::Choice& choice) {

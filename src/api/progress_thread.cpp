@@ -96,9 +96,9 @@ void make_thread(With with) {
 }
 
 void settle() {
-  int level = MPI_THREAD_MULTIPLE;
+  int level = mpi().thread_multiple;
   mpi().Query_thread(&level);  // that of the MPI: with its own thread for progress MPICH raises it
-  const bool multiple = level == MPI_THREAD_MULTIPLE;
+  const bool multiple = level == mpi().thread_multiple;
   if (!team::config().progress_thread) {
     if (!multiple) UnderWay::here().one_thread();
     return;
@@ -121,10 +121,10 @@ void prepare_progress() {
 
 bool start_progress_thread() {
   static const bool started = [] {
-    int level = MPI_THREAD_SINGLE;
+    int level = mpi().thread_single;
     mpi().Query_thread(&level);
     prepare_progress();
-    if (level != MPI_THREAD_MULTIPLE) return false;
+    if (level != mpi().thread_multiple) return false;
     if (!has_progress_thread()) make_thread(With::mpi);
     return has_progress_thread();
   }();

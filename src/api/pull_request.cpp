@@ -58,19 +58,19 @@ bool PullRequest::copy_in(void* stream, const memory::StreamWords& words, std::u
 int PullRequest::advance() {
   const memory::MustNotWait guard;
   if (phase_ == Phase::pulling) {
-    if (!goes_on()) return MPI_SUCCESS;
+    if (!goes_on()) return mpi_success;
     note_pull(call_.call().collective, choice_, team_, pull_.pulled());
     if (!pull_.pulled() && !pull_.was_in_streams()) return go_over_host();
     phase_ = Phase::over;
-    return pull_.pulled() ? pull_.error() : MPI_ERR_OTHER;
+    return pull_.pulled() ? pull_.error() : mpi().err_other;
   }
-  if (phase_ == Phase::fetching) return request_.has_fetched() ? go_through_rings() : MPI_SUCCESS;
+  if (phase_ == Phase::fetching) return request_.has_fetched() ? go_through_rings() : mpi_success;
   if (phase_ == Phase::by_rings) {
     const int error = instead_->advance();
     if (instead_->done()) phase_ = Phase::over;
     return error;
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 // Pulls as far as it can without waiting; true if it is done. A capture of the program is not disturbed.

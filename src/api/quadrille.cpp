@@ -1,6 +1,6 @@
 // The explicit door: the functions of quadrille.h.
-#include "quadrille.h"
-
+#include "abi/abi.hpp"
+#include "abi/functions.hpp"
 #include "api/doors.hpp"
 #include "api/memory_doors.hpp"
 #include "team/config.hpp"
@@ -9,6 +9,9 @@
 
 using quadrille::Collective;
 using quadrille::mpi;
+using quadrille::mpi_success;
+using quadrille::MpiAint;
+using quadrille::MpiComm;
 using quadrille::api::Door;
 namespace api = quadrille::api;
 namespace choose = quadrille::choose;
@@ -26,7 +29,7 @@ std::string read_request(const char* collective, const char* algorithm, Collecti
   return choose::parse_choice(which, algorithm, choice);
 }
 
-int set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
+int set_algorithm(MpiComm comm, const char* collective, const char* algorithm) {
   Collective which{};
   choose::Choice choice;
   const std::string wrong = read_request(collective, algorithm, which, choice);
@@ -34,43 +37,43 @@ int set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) 
   // One rank alone can have neighbours: itself.
   const bool alone = team != nullptr && !team->eligible() && team->group.ranks == 1;
   if (team == nullptr || (!team->eligible() && !alone && wrong.empty())) {
-    return team == nullptr ? api::raise(comm, MPI_ERR_COMM) : MPI_SUCCESS;
+    return team == nullptr ? api::raise(comm, mpi().err_comm) : mpi_success;
   }
   if (team->eligible()) {
     if (!team->ready()) {
-      if (const int error = team::setup(*team); error != MPI_SUCCESS) return error;
+      if (const int error = team::setup(*team); error != mpi_success) return error;
     }
     const std::string request =
         std::string(collective != nullptr ? collective : "") + "=" + (algorithm != nullptr ? algorithm : "");
     if (!team::all_agree(team->user, quadrille::text::Hash().add(request).value())) {
       if (team->group.me == 0) team::say("Quadrille_Set_algorithm: the ranks gave different names");
-      return api::raise(comm, MPI_ERR_ARG);
+      return api::raise(comm, mpi().err_arg);
     }
   }
   if (!wrong.empty()) {
     if (team->group.me == 0) team::say("Quadrille_Set_algorithm: " + wrong);
-    return api::raise(comm, MPI_ERR_ARG);
+    return api::raise(comm, mpi().err_arg);
   }
   const auto index = static_cast<std::size_t>(which);
   team::force(*team, which, choice.algorithm != nullptr ? choice : team::config().forced.by_collective[index]);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace
 
-int Quadrille_Version(void) { return QUADRILLE_VERSION; }
+int Quadrille_Version(void) { return quadrille::abi::version(); }
 
 #define QUADRILLE_DEFINE(collective, Name, FORM, Displacement)                                              \
-  int Quadrille_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                                    \
+  int Quadrille_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                         \
     return api::leave(api::serve_or_pass<Collective::collective>(Door::explicit_api, &quadrille::Mpi::Name, \
                                                                  QUADRILLE_ARGUMENTS_##FORM));              \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_DEFINE)
 
-int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
-  return api::leave(api::guarded(comm, [&] { return set_algorithm(comm, collective, algorithm); }));
+int Quadrille_Set_algorithm(MpiComm comm, const char* collective, const char* algorithm) {
+  return api::leave(api::guarded(given(comm), [&] { return set_algorithm(given(comm), collective, algorithm); }));
 }
 
-int Quadrille_Alloc(MPI_Aint bytes, void** base) { return api::allocate(bytes, base); }
+int Quadrille_Alloc(MpiAint bytes, void** base) { return api::allocate(bytes, base); }
 
 int Quadrille_Free(void* base) { return api::release(base); }

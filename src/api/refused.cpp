@@ -26,7 +26,7 @@ using run::Side;
 bool block_is_sound(const Side& side, int block) {
   const std::ptrdiff_t count = side.count_of(block);
   if (count == 0) return true;
-  const MPI_Datatype type = side.type_of(block);
+  const MpiType type = side.type_of(block);
   if (count < 0 || type == mpi().datatype_null || !is_committed(type)) return false;
   if (side.base != nullptr) return true;
   const TypeInfo info = type_info(type);
@@ -51,14 +51,14 @@ bool arrays_given(const Side& side, Form form) {
   if (!has_arrays(form)) return true;
   const bool counts = side.counts != nullptr || side.counts_large != nullptr;
   return counts && (side.displacements != nullptr || side.displacements_large != nullptr) &&
-         (form == Form::arrays || side.types != nullptr);
+         (form == Form::arrays || side.types);
 }
 
 // A type that is none, or not committed, is a mistake even if nothing moves: so all MPIs say, but not of types that
 // are given one a block.
 bool dense_side_is_sound(const Side& side, Form form, int blocks) {
   if (!arrays_given(side, form)) return false;
-  if (side.types == nullptr && (side.type == mpi().datatype_null || !is_committed(side.type))) return false;
+  if (!side.types && (side.type == mpi().datatype_null || !is_committed(side.type))) return false;
   return blocks_are_sound(side, form, blocks);
 }
 
@@ -86,12 +86,12 @@ bool is_uneven(const Call& call) {
 }
 
 // A grid of this process alone, on which no call waits.
-MPI_Comm alone() {
-  static const MPI_Comm comm = [] {
+MpiComm alone() {
+  static const MpiComm comm = [] {
     const int one = 1, periodic = 1;
-    MPI_Comm made = mpi().comm_null;
+    MpiComm made = mpi().comm_null;
     const ErrorsReturned guard(mpi().comm_self);
-    if (mpi().Cart_create(mpi().comm_self, 1, &one, &periodic, 0, &made) != MPI_SUCCESS) return mpi().comm_null;
+    if (mpi().Cart_create(mpi().comm_self, 1, &one, &periodic, 0, &made) != mpi_success) return mpi().comm_null;
     mpi().Comm_set_errhandler(made, mpi().errors_return);
     return made;
   }();
@@ -103,8 +103,8 @@ bool refuses_one_for_two(Collective collective) {
   if (alone() == mpi().comm_null || !row_of(collective).of_mpi) return false;
   int sent[2] = {}, received[4] = {};  // the grid's one process has two neighbours: itself, twice
   const int ones[2] = {1, 1}, twos[2] = {2, 2}, places[2] = {};
-  const MPI_Aint far_places[2] = {};
-  const MPI_Datatype ints[2] = {mpi().int_type, mpi().int_type};
+  const MpiAint far_places[2] = {};
+  const MpiArray<MpiType> ints(2, mpi().int_type);
   const CollectiveRow& row = row_of(collective);
   const auto side_of = [&](void* base, Form form, const int* counts) {
     Side side;
@@ -114,11 +114,11 @@ bool refuses_one_for_two(Collective collective) {
     if (!has_arrays(form)) return side;
     side.counts = counts;
     side.displacements = places;
-    if (form != Form::arrays) side.types = ints, side.displacements_large = far_places;
+    if (form != Form::arrays) side.types = ints.all(), side.displacements_large = far_places;
     return side;
   };
   return run::run_native({collective, side_of(sent, row.send, ones), side_of(received, row.recv, twos), false, alone()},
-                         alone()) != MPI_SUCCESS;
+                         alone()) != mpi_success;
 }
 
 // Asked once for each collective, after the first error of that kind.
@@ -140,25 +140,25 @@ bool refuses_uneven(Collective collective) {
 
 // A class of errors in arguments. Others also come of communication, in which the other ranks have counted the call.
 bool is_of_arguments(int its_class) {
-  constexpr int classes[] = {MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,    MPI_ERR_COMM,
-                             MPI_ERR_ARG,    MPI_ERR_GROUP, MPI_ERR_REQUEST, MPI_ERR_TOPOLOGY};
-  for (const int one : classes) {
-    if (its_class == one) return true;
+  const int classes[] = {mpi().err_buffer, mpi().err_count, mpi().err_type,    mpi().err_comm,
+                         mpi().err_arg,    mpi().err_group, mpi().err_request, mpi().err_topology};
+  for (const int each : classes) {
+    if (its_class == each) return true;
   }
   return false;
 }
 
 bool was_refused(const CountedAhead& ahead, const Call& call, int error) {
-  if (error == MPI_SUCCESS) return false;
-  int its_class = MPI_ERR_OTHER;
+  if (error == mpi_success) return false;
+  int its_class = mpi().err_other;
   mpi().Error_class(error, &its_class);
   if (is_of_arguments(its_class)) return true;
-  if (its_class == MPI_ERR_TRUNCATE) return is_uneven(call) && refuses_uneven(call.collective);
+  if (its_class == mpi().err_truncate) return is_uneven(call) && refuses_uneven(call.collective);
   return ahead.team != nullptr && is_refused(call, *ahead.team);
 }
 
 // An error handler of the program may have freed the communicator, and the team with it.
-bool is_gone(const CountedAhead& ahead, MPI_Comm comm) {
+bool is_gone(const CountedAhead& ahead, MpiComm comm) {
   return ahead.team != nullptr && !team::is_there(*ahead.team, comm);
 }
 
@@ -174,7 +174,7 @@ void undo(const CountedAhead& ahead) {
 bool is_refused(const Call& call, team::Team& team) {
   const bool neighbors = is_neighbor(call.collective);
   if (neighbors && (call.in_place || team::neighbors_of(team) == nullptr)) return true;
-  if (call.recv.base == MPI_IN_PLACE) return true;
+  if (call.recv.base == mpi().in_place) return true;
   const BlockNumbers blocks = blocks_of(call, team);
   const auto is_sound = neighbors ? neighbor_side_is_sound : dense_side_is_sound;
   const CollectiveRow& row = row_of(call.collective);
@@ -185,11 +185,11 @@ bool keep_or_undo_at_length(const CountedAhead& ahead, const Call& call, int err
   bool refused = true;
   // What the communicator needs cannot be begun: it is lost then, and its next call says so.
   static_cast<void>(thrown_by([&] {
-    if (error != MPI_SUCCESS && is_gone(ahead, call.comm)) return;
+    if (error != mpi_success && is_gone(ahead, call.comm)) return;
     refused = was_refused(ahead, call, error);
     if (refused) return undo(ahead);
     if (ahead.early) team::count_early(call.comm);
-    if (ahead.wants && error == MPI_SUCCESS) want_to_be_ready(call);
+    if (ahead.wants && error == mpi_success) want_to_be_ready(call);
   }));
   return !refused;
 }

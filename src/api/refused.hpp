@@ -50,7 +50,7 @@ struct CountedAhead {
 // the program has freed the communicator: then nothing is left to count.
 bool keep_or_undo_at_length(const CountedAhead& ahead, const run::Call& call, int error);
 inline bool keep_or_undo(const CountedAhead& ahead, const run::Call& call, int error) {
-  if (error == MPI_SUCCESS && !ahead.early && !ahead.wants) return true;
+  if (error == mpi_success && !ahead.early && !ahead.wants) return true;
   return keep_or_undo_at_length(ahead, call, error);
 }
 
@@ -58,7 +58,7 @@ inline bool keep_or_undo(const CountedAhead& ahead, const run::Call& call, int e
 // error of a call that was refused.
 class UndoUnlessReturned {
  public:
-  UndoUnlessReturned(const CountedAhead& ahead, MPI_Comm comm) : ahead_(ahead), comm_(comm) {}
+  UndoUnlessReturned(const CountedAhead& ahead, MpiComm comm) : ahead_(ahead), comm_(comm) {}
   UndoUnlessReturned(const UndoUnlessReturned&) = delete;
   UndoUnlessReturned& operator=(const UndoUnlessReturned&) = delete;
   ~UndoUnlessReturned() {
@@ -70,7 +70,7 @@ class UndoUnlessReturned {
  private:
   void undo() const;
   const CountedAhead& ahead_;
-  MPI_Comm comm_;
+  MpiComm comm_;
 };
 
 }  // namespace quadrille::api

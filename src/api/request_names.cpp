@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "abi/functions.hpp"
 #include "api/doors.hpp"
 #include "api/making.hpp"
 #include "api/next_names.hpp"
@@ -14,7 +15,6 @@
 #include "api/taken.hpp"
 #include "collective/signatures.hpp"
 #include "mpi/mpi.hpp"
-#include "quadrille.h"
 #include "team/record_starts.hpp"
 #include "team/tally.hpp"
 #include "team/team.hpp"
@@ -23,6 +23,11 @@ namespace {
 
 using quadrille::Collective;
 using quadrille::mpi;
+using quadrille::mpi_success;
+using quadrille::MpiAint;
+using quadrille::MpiCount;
+using quadrille::MpiInfo;
+using quadrille::MpiRequest;
 using quadrille::team::untaken;
 namespace api = quadrille::api;
 namespace record = quadrille::record;
@@ -33,7 +38,7 @@ void count(quadrille::team::Untaken::Counts& counts, quadrille::Reason why) {
 }
 
 // Takes it over, or says no, and counts that. What then carries it out is written down.
-bool take_recorded(const quadrille::run::Call& call, bool persistent, MPI_Request* request, int& error,
+bool take_recorded(const quadrille::run::Call& call, bool persistent, MpiRequest* request, int& error,
                    api::CountedAhead& ahead) {
   const bool taken = api::take(call, persistent, request, error, ahead);
   if (!taken) count(persistent ? untaken.persistent : untaken.nonblocking, ahead.why);
@@ -59,36 +64,36 @@ Native(Function, Function) -> Native<Function>;
 // request; `by_mpi` is what it has returned.
 template <class Native, class Last, class... Arguments>
 [[gnu::noinline]] int forward_beside_devices(bool persistent, const quadrille::run::Call& call, Native native,
-                                             MPI_Request* request, Last last, int& by_mpi, Arguments... arguments) {
-  int failed = MPI_SUCCESS;
+                                             MpiRequest* request, Last last, int& by_mpi, Arguments... arguments) {
+  int failed = mpi_success;
   api::ByHost made = api::take_by_host(call, persistent, failed);
   if (made == nullptr) {
     by_mpi = last(native, request, arguments...);
-    return by_mpi == MPI_SUCCESS && failed != MPI_SUCCESS ? api::raise(call.comm, failed) : by_mpi;
+    return by_mpi == mpi_success && failed != mpi_success ? api::raise(call.comm, failed) : by_mpi;
   }
-  MPI_Request its_own = mpi().request_null;
+  MpiRequest its_own = mpi().request_null;
   by_mpi = last(native, &its_own, api::with_buffer(arguments, api::on_host(*made))...);
   return api::hand_in(std::move(made), call.comm, its_own, by_mpi, request);
 }
 
 // `last` calls the function. Nothing here may catch, or need to clean up, as an error handler may throw from there.
 template <class Native, class Last, class... Arguments>
-int forward(bool persistent, const quadrille::run::Call& call, Native native, MPI_Request* request, Last last,
+int forward(bool persistent, const quadrille::run::Call& call, Native native, MpiRequest* request, Last last,
             int& by_mpi, Arguments... arguments) {
   if (quadrille::memory::device_driver() == nullptr) return by_mpi = last(native, request, arguments...);
   return forward_beside_devices(persistent, call, native, request, last, by_mpi, arguments...);
 }
 
 template <class Native, class Last, class... Arguments>
-int take_or_forward(const quadrille::run::Call& call, bool persistent, Native native, Last last, MPI_Request* request,
+int take_or_forward(const quadrille::run::Call& call, bool persistent, Native native, Last last, MpiRequest* request,
                     bool& taken, Arguments... arguments) {
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   api::CountedAhead ahead;  // a persistent call that is forwarded has counted nothing
   taken = take_recorded(call, persistent, request, error, ahead);
   if (taken) return error;
-  if (!native.is_there()) return api::raise(call.comm, MPI_ERR_OTHER);
+  if (!native.is_there()) return api::raise(call.comm, mpi().err_other);
   // The other ranks go by what the MPI has made of the call, whatever this one fails at then.
-  int by_mpi = MPI_SUCCESS;
+  int by_mpi = mpi_success;
   error = api::error_of(call.comm, ahead,
                         [&] { return forward(persistent, call, native, request, last, by_mpi, arguments...); });
   api::keep_or_undo(ahead, call, by_mpi);
@@ -97,18 +102,18 @@ int take_or_forward(const quadrille::run::Call& call, bool persistent, Native na
 
 template <class Native, class Last, class... Arguments>
 [[gnu::noinline]] int begin_recorded(const void* site, const quadrille::run::Call& call, bool persistent, Native native,
-                                     Last last, MPI_Request* request, Arguments... arguments) {
+                                     Last last, MpiRequest* request, Arguments... arguments) {
   record::Recorded recorded;
   recorded.begin(call, persistent ? record::Form::persistent : record::Form::nonblocking, site);
   bool taken = false;
   const int error = take_or_forward(call, persistent, native, last, request, taken, arguments...);
-  if (persistent && error == MPI_SUCCESS) record::keep_made(*request, call, taken ? api::carrier_on(call.comm) : "mpi");
+  if (persistent && error == mpi_success) record::keep_made(*request, call, taken ? api::carrier_on(call.comm) : "mpi");
   return error;
 }
 
 template <class Native, class Last, class... Arguments>
 int begin(const void* site, const quadrille::run::Call& call, bool persistent, Native native, Last last,
-          MPI_Request* request, Arguments... arguments) {
+          MpiRequest* request, Arguments... arguments) {
   if (record::on) [[unlikely]]
     return begin_recorded(site, call, persistent, native, last, request, arguments...);
   bool taken = false;
@@ -116,18 +121,31 @@ int begin(const void* site, const quadrille::run::Call& call, bool persistent, N
 }
 
 template <class Native, class... Arguments>
-int start(const void* site, const quadrille::run::Call& call, Native native, MPI_Request* request,
-          Arguments... arguments) {
-  const auto last = [](Native function, MPI_Request* made, auto... all) { return function(all..., made); };
-  return begin(site, call, false, native, last, request, arguments...);
+int start_given(const void* site, Collective collective, Native native, MpiRequest* to, Arguments... arguments) {
+  const auto last = [](Native function, MpiRequest* made, auto... all) { return function(all..., made); };
+  const quadrille::run::Call call = api::call_of(collective, arguments...);
+  return quadrille::give(
+      to, [&](MpiRequest* request) { return begin(site, call, false, native, last, request, arguments...); });
 }
 
 template <class Native, class... Arguments>
-int make(const void* site, const quadrille::run::Call& call, Native native, MPI_Info info, MPI_Request* request,
-         Arguments... arguments) {
-  if (!native.is_there()) return api::raise(call.comm, MPI_ERR_OTHER);
-  const auto last = [info](Native function, MPI_Request* made, auto... all) { return function(all..., info, made); };
-  return begin(site, call, true, native, last, request, arguments...);
+int make_given(const void* site, Collective collective, Native native, MpiInfo info, MpiRequest* to,
+               Arguments... arguments) {
+  const quadrille::run::Call call = api::call_of(collective, arguments...);
+  if (!native.is_there()) return api::raise(call.comm, mpi().err_other);
+  const auto last = [info](Native function, MpiRequest* made, auto... all) { return function(all..., info, made); };
+  return quadrille::give(
+      to, [&](MpiRequest* request) { return begin(site, call, true, native, last, request, arguments...); });
+}
+
+// With the arguments of the program.
+template <class... Arguments>
+int start(const void* site, Collective collective, Arguments... arguments) {
+  return start_given(site, collective, quadrille::given(arguments)...);
+}
+template <class... Arguments>
+int make(const void* site, Collective collective, Arguments... arguments) {
+  return make_given(site, collective, quadrille::given(arguments)...);
 }
 
 #define QUADRILLE_FORWARD_START(collective, ...) QUADRILLE_FORWARD_MEMBER(I##collective)
@@ -137,46 +155,47 @@ struct Behind_MPI {
 
 }  // namespace
 
-#define QUADRILLE_START(PREFIX, NEXT, collective, Name, FORM, Displacement)                                           \
-  QUADRILLE_EXPORT int PREFIX##_I##collective(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Request* request) { \
-    return api::leave(start(__builtin_return_address(0),                                                              \
-                            api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                         \
-                            Native{NEXT, mpi().I##collective}, request, QUADRILLE_ARGUMENTS_##FORM));                 \
+#define QUADRILLE_START_MPI(collective, Name, FORM, Displacement)                                          \
+  QUADRILLE_EXPORT int MPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) { \
+    return api::leave(start(__builtin_return_address(0), Collective::collective,                           \
+                            Native{Behind_MPI::next_I##collective(), mpi().I##collective}, request,        \
+                            QUADRILLE_ARGUMENTS_##FORM));                                                  \
   }
-#define QUADRILLE_START_MPI(collective, ...) \
-  QUADRILLE_START(MPI, Behind_MPI::next_I##collective(), collective, __VA_ARGS__)
-#define QUADRILLE_START_PMPI(collective, ...) QUADRILLE_START(PMPI, mpi().I##collective, collective, __VA_ARGS__)
+#define QUADRILLE_START_PMPI(collective, Name, FORM, Displacement)                                               \
+  QUADRILLE_EXPORT int PMPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) {      \
+    const auto of_the_mpi = mpi().I##collective;                                                                 \
+    if (!api::serves_pmpi_names()) return of_the_mpi(QUADRILLE_ARGUMENTS_##FORM, request);                       \
+    return api::leave(start(__builtin_return_address(0), Collective::collective, Native{of_the_mpi, of_the_mpi}, \
+                            request, QUADRILLE_ARGUMENTS_##FORM));                                               \
+  }
 
 // Called by the libraries of these names: `next` is what comes after them, or null; `site` where they were called from.
-#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                     \
-  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info info,    \
-                                               MPI_Request* request, decltype(quadrille::Mpi::Name##_init) next, \
-                                               const void* site) {                                               \
-    return api::leave(make(site, api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),               \
-                           Native{next, mpi().Name##_init}, info, request, QUADRILLE_ARGUMENTS_##FORM));         \
+#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                    \
+  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_WORDS_##FORM(int, Displacement), MpiInfo info,         \
+                                               MpiRequest* request, decltype(quadrille::Mpi::Name##_init) next, \
+                                               const void* site) {                                              \
+    return api::leave(make(site, Collective::collective, Native{next, mpi().Name##_init}, info, request,        \
+                           QUADRILLE_ARGUMENTS_##FORM));                                                        \
   }
-#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                        \
-  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info info,    \
-                                                 MPI_Request* request, decltype(quadrille::Mpi::Name##_init_c) next, \
-                                                 const void* site) {                                                 \
-    return api::leave(make(site, api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                   \
-                           Native{next, mpi().Name##_init_c}, info, request, QUADRILLE_ARGUMENTS_##FORM));           \
-  }                                                                                                                  \
-  QUADRILLE_EXPORT int quadrille_I##collective##_c(                                                                  \
-      QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Request* request,                                        \
-      decltype(quadrille::Mpi::I##collective##_c) next, const void* site) {                                          \
-    return api::leave(start(site, api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                  \
-                            Native{next, mpi().I##collective##_c}, request, QUADRILLE_ARGUMENTS_##FORM));            \
+#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                       \
+  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiInfo info,           \
+                                                 MpiRequest* request, decltype(quadrille::Mpi::Name##_init_c) next, \
+                                                 const void* site) {                                                \
+    return api::leave(make(site, Collective::collective, Native{next, mpi().Name##_init_c}, info, request,          \
+                           QUADRILLE_ARGUMENTS_##FORM));                                                            \
+  }                                                                                                                 \
+  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiRequest* request,  \
+                                                   decltype(quadrille::Mpi::I##collective##_c) next,                \
+                                                   const void* site) {                                              \
+    return api::leave(start(site, Collective::collective, Native{next, mpi().I##collective##_c}, request,           \
+                            QUADRILLE_ARGUMENTS_##FORM));                                                           \
   }
 
-// Open MPI's Fortran calls the PMPI_ names, see interpose.cpp.
+// The PMPI_ names: see interpose.cpp.
 extern "C" {
+QUADRILLE_EXPORT bool quadrille_serves_pmpi_names() { return api::serves_pmpi_names(); }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_START_MPI)
-#if defined(QUADRILLE_ABI_OPENMPI)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_START_PMPI)
-#endif
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_MAKE)
-#if defined(QUADRILLE_HAVE_LARGE_COUNT)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LARGE)
-#endif
 }  // extern "C"

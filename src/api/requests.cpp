@@ -19,6 +19,8 @@
 #include "team/failed_copies.hpp"
 
 using quadrille::mpi;
+using quadrille::mpi_success;
+using quadrille::MpiComm;
 namespace api = quadrille::api;
 namespace record = quadrille::record;
 namespace run = quadrille::run;
@@ -32,7 +34,7 @@ using State = Quadrille_Request_state;
 int State::step() {
   const bool begins = stage() == Stage::queued;
   set(Stage::running);
-  if (op == nullptr) return MPI_SUCCESS;
+  if (op == nullptr) return mpi_success;
   return begins ? op->start() : op->advance();
 }
 
@@ -57,9 +59,9 @@ void State::begin_fetch(bool settled) {
     if (on_host != nullptr) on_host->begin_fetch(settled);
     if (staying_at) staying_at->begin_to_settle();
   });
-  if (thrown == MPI_SUCCESS) return;
+  if (thrown == mpi_success) return;
   tell_failed_fetch();
-  if (error == MPI_SUCCESS) error = thrown;
+  if (error == mpi_success) error = thrown;
 }
 
 bool State::has_fetched() {
@@ -71,16 +73,16 @@ bool State::has_fetched() {
   if (staying_at) {
     const auto look = staying_at->look();
     if (look == quadrille::memory::OwnStream::Look::not_yet) return false;
-    if (look == quadrille::memory::OwnStream::Look::failed && error == MPI_SUCCESS) error = MPI_ERR_OTHER;
+    if (look == quadrille::memory::OwnStream::Look::failed && error == mpi_success) error = mpi().err_other;
   }
   set(From::host);
   return true;
 }
 
 int State::with_failed_copies(bool may_look) const {
-  if (error != MPI_SUCCESS || number == 0) return error;
+  if (error != mpi_success || number == 0) return error;
   const std::uint64_t start = quadrille::team::number_of_start(number, starts);
-  return quadrille::team::has_failed(*team, start, may_look) ? MPI_ERR_OTHER : MPI_SUCCESS;
+  return quadrille::team::has_failed(*team, start, may_look) ? mpi().err_other : mpi_success;
 }
 
 void State::begin_fetch_if_needed() {
@@ -91,7 +93,7 @@ void State::begin_fetch_if_needed() {
 void State::start() {
   if (stage() != Stage::put_off) set(Stage::queued);
   set(From::host);
-  error = MPI_SUCCESS;
+  error = mpi_success;
   if (persistent) ++starts;
   begin_fetch_if_needed();
   if (queue != nullptr) queue->push_back(this);
@@ -129,11 +131,11 @@ bool State::moves(run::With with) {
   if (with == run::With::mpi ? !has_fetched() : fetches()) return false;
   if (queue != nullptr && queue->front() != this) return false;
   if (!can_go_on(with)) return false;
-  int now = MPI_SUCCESS;
+  int now = mpi_success;
   const int thrown = quadrille::thrown_by([&] { now = step(); });
-  if (error == MPI_SUCCESS) error = thrown != MPI_SUCCESS ? thrown : now;
+  if (error == mpi_success) error = thrown != mpi_success ? thrown : now;
   // What has thrown is in the middle of something, and nothing goes on any more.
-  const bool over = thrown != MPI_SUCCESS || op == nullptr || op->done();
+  const bool over = thrown != mpi_success || op == nullptr || op->done();
   if (!over) return false;
   if (queue != nullptr) queue->pop_front();
   if (!in_stream()) error = with_failed_copies(on_host != nullptr && with == run::With::mpi);
@@ -145,7 +147,7 @@ bool State::moves(run::With with) {
 // Whatever it throws: the others have what this rank sent.
 void State::begin_finish() {
   const int thrown = quadrille::thrown_by([&] { on_host->begin_finish(error); });
-  if (thrown != MPI_SUCCESS) on_host->begin_finish(thrown);
+  if (thrown != mpi_success) on_host->begin_finish(thrown);
 }
 
 bool State::tell(run::With with) {
@@ -166,9 +168,9 @@ constexpr int turns_before_yield = 4000, turns_if_crowded = 1;
 // Raises an error of the request's communicator or, when that is gone, of MPI_COMM_WORLD.
 int raise(const State& request, int error) {
   const bool is_of_the_mpi = request.carrier() == run::Carrier::mpi;
-  if (is_of_the_mpi && static_cast<const run::NativeOp&>(*request.op).run.has_raised() && error != MPI_ERR_REQUEST)
+  if (is_of_the_mpi && static_cast<const run::NativeOp&>(*request.op).run.has_raised() && error != mpi().err_request)
     return error;
-  const MPI_Comm comm = request.team ? request.team->user : mpi().comm_world;
+  const MpiComm comm = request.team ? request.team->user : mpi().comm_world;
   return api::raise(comm == mpi().comm_null ? mpi().comm_world : comm, error);
 }
 int raise(int error) { return api::raise(mpi().comm_world, error); }
@@ -233,11 +235,11 @@ void wait_until(std::span<Quadrille_Request> requests, Done done) {
 
 // Tells the user that a request is complete, and what became of it. One of a nonblocking call is gone then.
 int finish(Quadrille_Request& request) {
-  if (!is_active(request)) return MPI_SUCCESS;
+  if (!is_active(request)) return mpi_success;
   request->set_idle();
   api::sweep_turns();
-  const int error = std::exchange(request->error, MPI_SUCCESS);
-  const int raised = error == MPI_SUCCESS ? error : raise(*request, error);
+  const int error = std::exchange(request->error, mpi_success);
+  const int raised = error == mpi_success ? error : raise(*request, error);
   if (!request->persistent) {
     api::retire(request);
     request = QUADRILLE_REQUEST_NULL;
@@ -254,9 +256,9 @@ bool all_complete(std::span<Quadrille_Request> requests) {
 
 // The first error, when all have been told.
 int finish_all(std::span<Quadrille_Request> requests) {
-  int first = MPI_SUCCESS;
+  int first = mpi_success;
   for (Quadrille_Request& request : requests) {
-    if (const int error = finish(request); first == MPI_SUCCESS) first = error;
+    if (const int error = finish(request); first == mpi_success) first = error;
   }
   return first;
 }
@@ -275,24 +277,24 @@ std::size_t find_complete(std::span<Quadrille_Request> requests, bool& any) {
 bool is_list(int count, const Quadrille_Request* requests) { return count == 0 || (count > 0 && requests != nullptr); }
 
 int start_one(Quadrille_Request* handle) {
-  if (handle == nullptr || *handle == nullptr) return raise(MPI_ERR_REQUEST);
+  if (handle == nullptr || *handle == nullptr) return raise(mpi().err_request);
   State& request = **handle;
-  if (request.is_active() || !request.persistent || api::has_turn(request)) return raise(request, MPI_ERR_REQUEST);
+  if (request.is_active() || !request.persistent || api::has_turn(request)) return raise(request, mpi().err_request);
   return api::start(request);
 }
 
 int test_all(int count, Quadrille_Request* list, int* flag) {
-  if (!is_list(count, list) || flag == nullptr) return raise(MPI_ERR_ARG);
+  if (!is_list(count, list) || flag == nullptr) return raise(mpi().err_arg);
   const std::span requests(list, static_cast<std::size_t>(count));
   api::go_on_with_all();
   *flag = all_complete(requests) ? 1 : 0;
   if (*flag != 0) return finish_all(requests);
   api::let_others_run(requests);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int wait_for_all(int count, Quadrille_Request* list) {
-  if (!is_list(count, list)) return raise(MPI_ERR_ARG);
+  if (!is_list(count, list)) return raise(mpi().err_arg);
   const std::span requests(list, static_cast<std::size_t>(count));
   wait_until(requests, [&] { return all_complete(requests); });
   return finish_all(requests);
@@ -303,12 +305,12 @@ int finish_any(std::span<Quadrille_Request> requests, int* index, bool& found) {
   bool any = false;
   const std::size_t at = find_complete(requests, any);
   found = at < requests.size() || !any;
-  *index = at < requests.size() ? static_cast<int>(at) : MPI_UNDEFINED;
-  return at < requests.size() ? finish(requests[at]) : MPI_SUCCESS;
+  *index = at < requests.size() ? static_cast<int>(at) : mpi().undefined;
+  return at < requests.size() ? finish(requests[at]) : mpi_success;
 }
 
 int test_any(int count, Quadrille_Request* list, int* index, int* flag) {
-  if (!is_list(count, list) || index == nullptr || flag == nullptr) return raise(MPI_ERR_ARG);
+  if (!is_list(count, list) || index == nullptr || flag == nullptr) return raise(mpi().err_arg);
   const std::span requests(list, static_cast<std::size_t>(count));
   api::go_on_with_all();
   bool found = false;
@@ -319,10 +321,10 @@ int test_any(int count, Quadrille_Request* list, int* index, int* flag) {
 }
 
 int wait_for_any(int count, Quadrille_Request* list, int* index) {
-  if (!is_list(count, list) || index == nullptr) return raise(MPI_ERR_ARG);
+  if (!is_list(count, list) || index == nullptr) return raise(mpi().err_arg);
   const std::span requests(list, static_cast<std::size_t>(count));
   bool found = false;
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   wait_until(requests, [&] {
     error = finish_any(requests, index, found);
     return found;
@@ -331,24 +333,24 @@ int wait_for_any(int count, Quadrille_Request* list, int* index) {
 }
 
 int test_one(Quadrille_Request* request, int* flag) {
-  return request == nullptr ? raise(MPI_ERR_REQUEST) : test_all(1, request, flag);
+  return request == nullptr ? raise(mpi().err_request) : test_all(1, request, flag);
 }
 
 int wait_for_one(Quadrille_Request* request) {
-  return request == nullptr ? raise(MPI_ERR_REQUEST) : wait_for_all(1, request);
+  return request == nullptr ? raise(mpi().err_request) : wait_for_all(1, request);
 }
 
 int free_one(Quadrille_Request* request) {
-  if (request == nullptr || *request == nullptr) return MPI_SUCCESS;
+  if (request == nullptr || *request == nullptr) return mpi_success;
   State* const state = *request;
   // Some stream may still use what the driver has refused to go on with.
   const bool is_broken = state->turn != nullptr && state->turn->is_broken;
-  if (state->is_active() || (api::has_turn(*state) && !is_broken)) return raise(*state, MPI_ERR_REQUEST);
+  if (state->is_active() || (api::has_turn(*state) && !is_broken)) return raise(*state, mpi().err_request);
   *request = QUADRILLE_REQUEST_NULL;
-  if (is_broken) return MPI_SUCCESS;
+  if (is_broken) return mpi_success;
   api::forget_turns(*state);
   delete state;
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 // ---- The short way: of blocks of some bytes the rest costs as much as the exchange itself ----
@@ -366,29 +368,29 @@ bool starts_shortly(const Quadrille_Request* handle) {
 bool waits_shortly(const Quadrille_Request* handle) {
   if (handle == nullptr || *handle == nullptr) return false;
   State& request = **handle;
-  if (request.short_way == nullptr || !request.is_active() || request.error != MPI_SUCCESS) return false;
+  if (request.short_way == nullptr || !request.is_active() || request.error != mpi_success) return false;
   run::InboxRun& exchange = *request.short_way;
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   request.team->group.waiter.until([&] {
     error = exchange.advance();
     return exchange.done() || (run::UnderWay::here().help(), false);
   });
   request.end_shortly(error);
-  return error == MPI_SUCCESS;
+  return error == mpi_success;
 }
 
 int start(Quadrille_Request* handle, const void* site) {
   std::optional<record::Recorded> recorded;
   if (record::on) api::record_start(recorded.emplace(), handle, record::Form::started, site);
-  return starts_shortly(handle) ? MPI_SUCCESS : start_one(handle);
+  return starts_shortly(handle) ? mpi_success : start_one(handle);
 }
 
 int start_all(int count, Quadrille_Request* requests, const void* site) {
-  if (!is_list(count, requests)) return raise(MPI_ERR_ARG);
+  if (!is_list(count, requests)) return raise(mpi().err_arg);
   for (int i = 0; i < count; ++i) {
-    if (const int error = start(&requests[i], site); error != MPI_SUCCESS) return error;
+    if (const int error = start(&requests[i], site); error != mpi_success) return error;
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 template <class Work>
@@ -436,16 +438,16 @@ bool api::begin(State& request) {
 }
 
 int api::start(Quadrille_Request_state& request) {
-  if (begin(request) || request.error == MPI_SUCCESS) return MPI_SUCCESS;
+  if (begin(request) || request.error == mpi_success) return mpi_success;
   request.set_idle();
-  return ::raise(request, std::exchange(request.error, MPI_SUCCESS));
+  return ::raise(request, std::exchange(request.error, mpi_success));
 }
 
 int api::wait_for(Quadrille_Request* request) { return ::wait_for_one(request); }
 
 int Quadrille_Start(Quadrille_Request* request) {
   if (!record::on && starts_shortly(request)) [[likely]]
-    return MPI_SUCCESS;
+    return mpi_success;
   return api::leave(guarded([&, site = __builtin_return_address(0)] { return start(request, site); }));
 }
 
@@ -466,7 +468,7 @@ int Quadrille_Testany(int count, Quadrille_Request requests[], int* index, int* 
 }
 
 int Quadrille_Wait(Quadrille_Request* request) {
-  if (waits_shortly(request)) return MPI_SUCCESS;
+  if (waits_shortly(request)) return mpi_success;
   return api::leave(guarded([&] { return wait_for_one(request); }));
 }
 

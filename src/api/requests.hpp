@@ -10,9 +10,9 @@
 #include <optional>
 #include <span>
 
+#include "abi/functions.hpp"
 #include "api/on_host.hpp"
 #include "api/stream_turn.hpp"
-#include "quadrille.h"
 #include "run/call.hpp"
 #include "run/inbox_run.hpp"
 #include "run/kept_types.hpp"
@@ -64,13 +64,13 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
     fetching,  // the host, and what comes before anything moves is not done
     stream,    // the start is one of its turns, and nobody is told but the stream
   };
-  MPI_Request handle{};
+  quadrille::MpiRequest handle{};
   int handle_tag = 0;
   // The sequence number on its communicator, from 1 on, if some rank may have data on a device
   // (team/failed_copies.hpp).
   unsigned number = 0;
   std::uint64_t starts = 0;
-  int error = MPI_SUCCESS;
+  int error = quadrille::mpi_success;
 
   bool is_complete() const { return stage_.load(std::memory_order_acquire) >= Stage::complete; }
   // From a start until the program was told that it is complete. A start in a stream tells the stream alone.
@@ -90,7 +90,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   void start_shortly();
   void end_shortly(int now) {
     error = now;
-    set(now == MPI_SUCCESS ? Stage::idle : Stage::complete);
+    set(now == quadrille::mpi_success ? Stage::idle : Stage::complete);
   }
   bool go_on(quadrille::run::With with) override;
   bool can_go_on(quadrille::run::With with) const override {
@@ -122,7 +122,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // One that was put off, when that is known: it was started before its data could be fetched.
   void carry() {
     set(Stage::queued);
-    if (error == MPI_SUCCESS) begin_fetch_if_needed();
+    if (error == quadrille::mpi_success) begin_fetch_if_needed();
     if (queue != nullptr) queue->push_back(this);
   }
 

@@ -24,8 +24,8 @@ struct OnThread {
   // An error to be raised by the door, if `notes`.
   bool notes = false;
   bool is_of_the_mpi = false;
-  int error = MPI_SUCCESS;
-  MPI_Comm comm{};
+  int error = mpi_success;
+  MpiComm comm{};
 };
 constinit thread_local OnThread here;
 
@@ -72,11 +72,11 @@ std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffer
 }
 
 int with_failed_copies(team::Team* team, int error, bool is_counted, bool may_look) {
-  if (error != MPI_SUCCESS || team == nullptr) return error;
-  return team::has_failed(*team, team::number_of_call(*team, is_counted), may_look) ? MPI_ERR_OTHER : MPI_SUCCESS;
+  if (error != mpi_success || team == nullptr) return error;
+  return team::has_failed(*team, team::number_of_call(*team, is_counted), may_look) ? mpi().err_other : mpi_success;
 }
 
-int raise(MPI_Comm comm, int error) {
+int raise(MpiComm comm, int error) {
   if (here.notes) return error;
   here.notes = true;
   here.is_of_the_mpi = false;
@@ -84,7 +84,7 @@ int raise(MPI_Comm comm, int error) {
   return here.error = error;
 }
 
-int raise_of_the_mpi(MPI_Comm comm, int error) {
+int raise_of_the_mpi(MpiComm comm, int error) {
   raise(comm, error);
   here.is_of_the_mpi = true;
   return error;
@@ -92,12 +92,12 @@ int raise_of_the_mpi(MPI_Comm comm, int error) {
 
 int call_noted_handler(int error) {
   if (!std::exchange(here.notes, false)) return error;
-  const bool is_hidden = here.is_of_the_mpi && hides_handled_errors && has_own_handler(here.comm);
+  const bool is_hidden = here.is_of_the_mpi && hides_handled_errors() && has_own_handler(here.comm);
   mpi().Comm_call_errhandler(here.comm, here.error);
-  return is_hidden ? MPI_SUCCESS : error;
+  return is_hidden ? mpi_success : error;
 }
 
-bool is_inter(MPI_Comm comm) {
+bool is_inter(MpiComm comm) {
   int inter = 0;
   mpi().Comm_test_inter(comm, &inter);
   return inter != 0;
@@ -167,7 +167,7 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
 // Collective: what calls by this choice need is made. Returns why that is impossible, if it is.
 Reason why_not_prepared(const EngineWork& engine, const Call& call, const choose::Choice& choice, bool is_prepared,
                         team::Team& team) {
-  if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS)
+  if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != mpi_success)
     return Reason::no_communicator;
   const bool is_there = is_prepared || engine.prepare == nullptr || engine.prepare(team, call.collective, choice);
   return is_there ? Reason::none : Reason::no_memory_for_leaders;
@@ -179,7 +179,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   team.asked.kept[static_cast<std::size_t>(call.collective)] = nullptr;
   if (cached.selection.by_load) {
     error = choose_by_load(call, team, cached, attempt.ahead);
-    if (error != MPI_SUCCESS) return pass(team, Reason::other);  // so it does on all ranks, as far as the MPI goes
+    if (error != mpi_success) return pass(team, Reason::other);  // so it does on all ranks, as far as the MPI goes
   }
   if (cached.follows_load) follow_load(call, team, cached);
   if (!cached.selection.rivals.empty() && run::has_function(call)) begin_attempt(call, bytes, team, cached, attempt);
@@ -206,7 +206,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   if (record::on) record::by(choice);
   error = run_by(engine, call, {choice, on}, team, cached);
   end_attempt(attempt);
-  if (error == MPI_SUCCESS) cache_served(call, engine.engine, is_settled(call, cached, team), team);
+  if (error == mpi_success) cache_served(call, engine.engine, is_settled(call, cached, team), team);
   return true;
 }
 
@@ -216,14 +216,14 @@ bool serve_by(team::Team& team, const Call& call, Door door, int& error, Attempt
   const Admission admission = admit(call, team, entry, &attempt.ahead);
   if (admission.is_of_the_mpi()) return pass(team, admission.counted);
   error = admission.error;
-  if (error == MPI_SUCCESS) {
+  if (error == mpi_success) {
     const std::size_t bytes = global_bytes(call, team);
     if (!moves_nothing(call, bytes)) {
       team::CachedSelection& selected = select(call, bytes, team, entry, &attempt.ahead);
       if (!carry_out(call, bytes, team, selected, error, attempt)) return false;
     }
   }
-  if (error != MPI_SUCCESS) raise(call.comm, error);
+  if (error != mpi_success) raise(call.comm, error);
   if (!team.lost) ++team.counted.counters.served;
   return true;
 }
@@ -248,7 +248,7 @@ bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
   if (here.serving || !mpi().usable) return false;
   bool served = true;
   const int thrown = thrown_by([&] { served = try_to_serve(call, door, error, attempt); });
-  if (thrown != MPI_SUCCESS) error = raise(call.comm, thrown);
+  if (thrown != mpi_success) error = raise(call.comm, thrown);
   return served;
 }
 

@@ -59,7 +59,7 @@ int run_over_host(OnHost& on_host, team::Team& team, const Run& run) {
   return on_host.finish(with_failed_copies(&team, run(on_host.call()), false, on_host.is_needed()));
 }
 
-bool is_inter(MPI_Comm comm);
+bool is_inter(MpiComm comm);
 
 // How many blocks the sides of a call have on this rank; none where the MPI is to find out what is wrong with the
 // communicator.
@@ -85,42 +85,42 @@ int run_over_host(const run::Call& call, team::Team& team, choose::HostBuffers b
 // ours wait for it to return: raise() notes the error, and the door calls the handler as its last act.
 
 // Notes an error for leave(). The first one counts. Returns `error`.
-int raise(MPI_Comm comm, int error);
+int raise(MpiComm comm, int error);
 // The same of an error that a function of the MPI has returned to us instead of calling the handler.
-int raise_of_the_mpi(MPI_Comm comm, int error);
+int raise_of_the_mpi(MpiComm comm, int error);
 // Calls the error handler for what was noted. If the handler returns, returns `error`, or what the MPI returns then.
 [[gnu::cold, gnu::noinline]] int call_noted_handler(int error);
 // The end of each door: `return leave(...)`. The MPI has called the handler for errors of its own functions.
-[[gnu::always_inline]] inline int leave(int error) { return error == MPI_SUCCESS ? error : call_noted_handler(error); }
+[[gnu::always_inline]] inline int leave(int error) { return error == mpi_success ? error : call_noted_handler(error); }
 
 // Calls a function of the MPI on `comm`. A handler of the program is called by the door, after our frames have
 // returned: it may throw, and some MPIs hide an error that such a handler was given.
 template <class Forward>
-int handled_later(MPI_Comm comm, Forward forward) {
+int handled_later(MpiComm comm, Forward forward) {
   if (!has_own_handler(comm)) return forward();
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   {
     const ErrorsReturned guard(comm);
     error = forward();
   }
-  return error == MPI_SUCCESS ? error : raise_of_the_mpi(comm, error);
+  return error == mpi_success ? error : raise_of_the_mpi(comm, error);
 }
 
 // Forwards a call that has counted something. The error is known also where the MPI hides it.
 template <class Forward>
-int error_of(MPI_Comm comm, const CountedAhead& ahead, Forward forward) {
+int error_of(MpiComm comm, const CountedAhead& ahead, Forward forward) {
   const bool has_counted = ahead.early || ahead.wants || ahead.changed > 0;
-  return hides_handled_errors && has_counted ? handled_later(comm, forward) : forward();
+  return hides_handled_errors() && has_counted ? handled_later(comm, forward) : forward();
 }
 
 // Does the `work` of a door, which returns an MPI error code. What it throws is raised: the others may be in the middle
 // of the call, so it cannot go to the MPI. `work` calls functions of the MPI that may fail by handled_later(): an
 // exception of the program would be taken for one of ours.
 template <class Work>
-[[gnu::noinline]] int guarded(MPI_Comm comm, Work&& work) {
-  int error = MPI_SUCCESS;
+[[gnu::noinline]] int guarded(MpiComm comm, Work&& work) {
+  int error = mpi_success;
   const int thrown = thrown_by([&] { error = work(); });
-  return thrown == MPI_SUCCESS ? error : raise(comm, thrown);
+  return thrown == mpi_success ? error : raise(comm, thrown);
 }
 
 }  // namespace quadrille::api

@@ -36,7 +36,7 @@ TakenTable& table() {
   return *made;
 }
 
-std::uintptr_t number_of(MPI_Request handle) { return (std::uintptr_t)handle; }  // a pointer, or an int
+std::uintptr_t number_of(MpiRequest handle) { return handle.word; }
 
 // ---- Who goes on ----
 
@@ -48,9 +48,9 @@ bool help_from_the_mpi() {
 }
 
 bool thread_may_call_mpi() {
-  int level = MPI_THREAD_SINGLE;
+  int level = mpi().thread_single;
   mpi().Query_thread(&level);
-  return level == MPI_THREAD_MULTIPLE && has_progress_thread();
+  return level == mpi().thread_multiple && has_progress_thread();
 }
 
 // While the program is in whatever function of the MPI.
@@ -84,13 +84,12 @@ void delete_ended() {
 
 // ---- The generalised request of a nonblocking call ----
 
-int tell_status(void* request, MPI_Status* status) {
+int tell_status(void* request, MpiStatus* status) {
   mpi().Status_set_elements(status, mpi().byte, 0);
   mpi().Status_set_cancelled(status, 0);
-  status->MPI_SOURCE = MPI_UNDEFINED;
-  status->MPI_TAG = MPI_UNDEFINED;
-  status->MPI_ERROR = static_cast<const State*>(request)->error;  // MPICH takes it from here in MPI_Waitsome
-  return static_cast<const State*>(request)->error;
+  const int error = static_cast<const State*>(request)->error;
+  set_status(*status, mpi().undefined, mpi().undefined, error);  // MPICH takes the error from there in MPI_Waitsome
+  return error;
 }
 
 int end_request(void* data) {
@@ -99,24 +98,24 @@ int end_request(void* data) {
   const std::lock_guard lock(ended().mutex);
   ended().requests.push_back(request);
   ended().any.store(true, std::memory_order_release);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 // As the MPIs refuse to cancel their own.
-int refuse_to_cancel(void*, int) { return MPI_ERR_REQUEST; }
+int refuse_to_cancel(void*, int) { return mpi().err_request; }
 
 // ---- The receive of a persistent call ----
 
 // Of this process alone, where nobody but we send: made from the group, so that no attribute of the program is copied.
 struct OwnComm {
-  MPI_Comm comm;
+  MpiComm comm;
   std::vector<int> free_tags;
   int tags = 0;
 
   OwnComm() : comm(mpi().comm_null) {
-    MPI_Group group;
-    if (mpi().Comm_group(mpi().comm_self, &group) != MPI_SUCCESS) return;
-    if (mpi().Comm_create(mpi().comm_self, group, &comm) != MPI_SUCCESS) comm = mpi().comm_null;
+    MpiGroup group;
+    if (mpi().Comm_group(mpi().comm_self, &group) != mpi_success) return;
+    if (mpi().Comm_create(mpi().comm_self, group, &comm) != mpi_success) comm = mpi().comm_null;
     mpi().Group_free(&group);
     if (comm != mpi().comm_null) mpi().Comm_set_errhandler(comm, mpi().errors_return);
   }
@@ -150,15 +149,15 @@ constexpr int most_tags = 32767;  // MPI_TAG_UB is never less
 
 // All ranks have decided to serve the call: whoever has no handle takes part all the same.
 int make_handle(State& request) {
-  int error = MPI_ERR_NO_MEM;
+  int error = mpi().err_no_mem;
   if (request.persistent) {
     request.handle_tag = take_tag();
-    if (own_comm().comm == mpi().comm_null || request.handle_tag > most_tags) return MPI_ERR_NO_MEM;
+    if (own_comm().comm == mpi().comm_null || request.handle_tag > most_tags) return mpi().err_no_mem;
     error = mpi().Recv_init(nullptr, 0, mpi().byte, 0, request.handle_tag, own_comm().comm, &request.handle);
   } else {
     error = mpi().Grequest_start(tell_status, end_request, refuse_to_cancel, &request, &request.handle);
   }
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   return thrown_by([&] { table().add(number_of(request.handle), &request); });
 }
 
@@ -173,11 +172,11 @@ void prepare_end() {
   std::call_once(once, [] { team::before_end(team::AtEnd::requests, end_all); });
 }
 
-int make_and_start(State* made, MPI_Request* request) {
+int make_and_start(State* made, MpiRequest* request) {
   State& state = *made;  // from here on the MPI or the program ends it
   const int error = make_handle(state);
-  if (error != MPI_SUCCESS) state.taken = false;  // nobody is to be told
-  if (error == MPI_SUCCESS) *request = state.handle;
+  if (error != mpi_success) state.taken = false;  // nobody is to be told
+  if (error == mpi_success) *request = state.handle;
   if (!state.persistent) start_taken(state);
   return error;
 }
@@ -215,31 +214,31 @@ void explain_not_taken(Team& team, const run::Call& call, bool persistent) {
   explain_request(team, call, form_of(persistent), "mpi", {why});
 }
 
-bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int& error) {
+bool start_put_off(Team& team, const run::Call& call, MpiRequest* request, int& error) {
   auto made = std::make_unique<State>();
   run::Call kept;
   if (!make_to_put_off(team, call, *made, kept, error)) return false;
-  if (error == MPI_SUCCESS) {
+  if (error == mpi_success) {
     State* const state = made.release();
     error = make_and_start(state, request);
     put_off(team, kept, *state);
   }
-  if (error != MPI_SUCCESS) raise(call.comm, error);
+  if (error != mpi_success) raise(call.comm, error);
   return true;
 }
 
 // As one before.
-bool takes_again(const run::Call& call, MPI_Request* request, int& error) {
+bool takes_again(const run::Call& call, MpiRequest* request, int& error) {
   const Serving guard;
   delete_ended();
   State* const made = request_by_cache(call, Door::drop_in);
   if (made == nullptr) return false;
   error = make_and_start(made, request);
-  if (error != MPI_SUCCESS) raise(call.comm, error);
+  if (error != mpi_success) raise(call.comm, error);
   return true;
 }
 
-bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, int& error, CountedAhead& ahead) {
+bool try_to_take(const run::Call& call, bool persistent, MpiRequest* request, int& error, CountedAhead& ahead) {
   if (!persistent && takes_again(call, request, error)) return true;
   Team* const team = team::team_after(call.comm, persistent ? 0 : uncounted_calls(Door::drop_in), ahead.early);
   ahead.team = team;
@@ -250,7 +249,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   if (team == nullptr || ahead.early) return false;
   const Serving guard;
   if (team->lost) {
-    error = raise(call.comm, MPI_ERR_OTHER);
+    error = raise(call.comm, mpi().err_other);
     return true;
   }
   prepare_progress();
@@ -271,21 +270,21 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   error = find_carrier(m);
   ahead.why = why_chosen(*team);
   if (m.passes_on) return false;
-  if (error == MPI_SUCCESS) error = make_and_start(made.release(), request);
-  if (error != MPI_SUCCESS) raise(call.comm, error);
+  if (error == mpi_success) error = make_and_start(made.release(), request);
+  if (error != mpi_success) raise(call.comm, error);
   return true;
 }
 
 // Prepares what calls on the communicator need that may not wait. False, on all ranks, if it is unavailable.
 bool make_ready_to_take(Team& team) {
-  if (!team.ready() && team::setup(team) != MPI_SUCCESS) return false;
+  if (!team.ready() && team::setup(team) != mpi_success) return false;
   if (!team::true_on_all(team, progress_is_sure())) return false;
-  if (team::has_topology(team) && prepare_neighbors(team) != MPI_SUCCESS) return false;
+  if (team::has_topology(team) && prepare_neighbors(team) != mpi_success) return false;
   const bool in_node = team.nodes.nodes == 1 && team.group.reach().rings;
   const bool has_lanes = in_node && !team::lanes_of(team).lanes.empty();
   if (has_lanes && is_pull_forced(team)) team::prepare_pull_lanes(team);
   if (has_lanes && !team::config().any_forced) return true;
-  return team::prepare_messages(team) == MPI_SUCCESS || has_lanes;
+  return team::prepare_messages(team) == mpi_success || has_lanes;
 }
 
 }  // namespace
@@ -294,18 +293,18 @@ void want_to_be_ready(const run::Call& call) {
   Team* const team = team::find_team(call.comm);
   if (team == nullptr || team->lost) return;
   const Serving guard;
-  if (thrown_by([team] { want_to_be_ready(*team); }) != MPI_SUCCESS && !team->lost) {
+  if (thrown_by([team] { want_to_be_ready(*team); }) != mpi_success && !team->lost) {
     static_cast<void>(thrown_by([team] { team::lose(*team); }));
   }
   explain_not_taken(*team, call, false);
 }
 
-bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error, CountedAhead& ahead) {
+bool take(const run::Call& call, bool persistent, MpiRequest* request, int& error, CountedAhead& ahead) {
   ahead.why = team::config().off ? Reason::switched_off : Reason::other;
   if (is_serving() || !mpi().usable || request == nullptr) return false;
   bool taken = true;
   const int thrown = thrown_by([&] { taken = try_to_take(call, persistent, request, error, ahead); });
-  if (thrown != MPI_SUCCESS) error = raise(call.comm, thrown);
+  if (thrown != mpi_success) error = raise(call.comm, thrown);
   return taken;
 }
 
@@ -327,7 +326,7 @@ choose::HostBuffers forced_buffers(const run::Call& call) {
 }  // namespace
 
 ByHost take_by_host(const run::Call& call, bool persistent, int& error) {
-  error = MPI_SUCCESS;
+  error = mpi_success;
   if (memory::device_driver() == nullptr) return nullptr;
   ByHost made;
   const int thrown = thrown_by([&] {
@@ -345,13 +344,13 @@ ByHost take_by_host(const run::Call& call, bool persistent, int& error) {
     prepare_end();
     delete_ended();
   });
-  if (thrown == MPI_SUCCESS) return made;
+  if (thrown == mpi_success) return made;
   error = thrown;
   return nullptr;
 }
 
-int hand_in(ByHost made, MPI_Comm comm, MPI_Request native, int error, MPI_Request* request) {
-  if (error != MPI_SUCCESS) return error;
+int hand_in(ByHost made, MpiComm comm, MpiRequest native, int error, MpiRequest* request) {
+  if (error != mpi_success) return error;
   const Serving guard;
   const int thrown = thrown_by([&] {
     made->op = std::make_unique<run::NativeOp>(
@@ -359,8 +358,8 @@ int hand_in(ByHost made, MPI_Comm comm, MPI_Request native, int error, MPI_Reque
     made->look_what_it_needs();
     error = make_and_start(made.release(), request);
   });
-  if (thrown != MPI_SUCCESS) error = thrown;
-  return error == MPI_SUCCESS ? error : raise(comm, error);
+  if (thrown != mpi_success) error = thrown;
+  return error == mpi_success ? error : raise(comm, error);
 }
 
 void tell_the_mpi(State& request) {
@@ -370,7 +369,7 @@ void tell_the_mpi(State& request) {
   }
   // One that has failed must not look like one that has not: what is longer than the receive is an error to the MPI.
   const char nothing = 0;
-  mpi().Send(&nothing, request.error == MPI_SUCCESS ? 0 : 1, mpi().byte, 0, request.handle_tag, own_comm().comm);
+  mpi().Send(&nothing, request.error == mpi_success ? 0 : 1, mpi().byte, 0, request.handle_tag, own_comm().comm);
 }
 
 void get_ready_to_take(Team& team) {
@@ -388,20 +387,20 @@ void get_world_ready_to_take() {
   if (team->taken.ready()) team::prepare_messages(*team);
 }
 
-int get_ready_in_a_barrier(MPI_Comm comm) {
-  if (is_serving() || !mpi().usable) return MPI_SUCCESS;
+int get_ready_in_a_barrier(MpiComm comm) {
+  if (is_serving() || !mpi().usable) return mpi_success;
   const int thrown = thrown_by([comm] {
     Team* const team = team::find_team(comm);
     if (team == nullptr || team->lost || !wants_to_be_ready(*team)) return;
     const Serving guard;
     get_ready_to_take(*team);
   });
-  return thrown == MPI_SUCCESS ? thrown : raise(comm, thrown);
+  return thrown == mpi_success ? thrown : raise(comm, thrown);
 }
 
 bool has_taken() { return table().any(); }
 
-State* taken_behind(MPI_Request handle) { return table().find(number_of(handle)); }
+State* taken_behind(MpiRequest handle) { return table().find(number_of(handle)); }
 
 void start_taken(State& request) {
   if (begin(request)) begin_progress_hook(help_from_the_mpi);

@@ -17,10 +17,10 @@
 #include <atomic>
 #include <memory>
 
+#include "abi/functions.hpp"
 #include "api/refused.hpp"
 #include "api/serve.hpp"
 #include "collective/signatures.hpp"
-#include "quadrille.h"
 #include "run/call.hpp"
 
 namespace quadrille::api {
@@ -28,7 +28,7 @@ namespace quadrille::api {
 // Makes a request for a call of a function of the MPI's name, and starts it if it is not persistent. False: all ranks
 // call the MPI's function, and `ahead.why` says why, or this one calls it and is refused. What is wrong is raised, and
 // is the `error`.
-bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error, CountedAhead& ahead);
+bool take(const run::Call& call, bool persistent, MpiRequest* request, int& error, CountedAhead& ahead);
 
 // Where take() has returned false: a call with a device's memory, which this MPI does not take, goes to its function
 // with buffers of the host. Null: as it is. Else the caller makes the MPI's own request for on_host(), and hands it in.
@@ -40,7 +40,7 @@ using ByHost = std::unique_ptr<Quadrille_Request_state, DeleteRequest>;
 // `error`: what is to be raised when that is done.
 ByHost take_by_host(const run::Call& call, bool persistent, int& error);
 const run::Call& on_host(const Quadrille_Request_state& request);
-int hand_in(ByHost made, MPI_Comm comm, MPI_Request native, int error, MPI_Request* request);
+int hand_in(ByHost made, MpiComm comm, MpiRequest native, int error, MpiRequest* request);
 
 // All of the last start of a request has moved: the MPI may say so to the program. From any thread that may call the
 // MPI.
@@ -56,14 +56,14 @@ inline bool wants_to_be_ready(const team::Team& team) { return team.taken.now() 
 // In a call of the MPI out of which no rank comes before all are in it: if `comm` wants it. The call is made in spite
 // of an error.
 inline std::atomic<bool> some_wanted = false;
-int get_ready_in_a_barrier(MPI_Comm comm);
+int get_ready_in_a_barrier(MpiComm comm);
 
 // ---- What the doors of MPI's completion functions need ----
 
 // Are there requests that the program holds?
 bool has_taken();
 // The one that is behind a handle of the MPI; null if it is none of ours.
-Quadrille_Request_state* taken_behind(MPI_Request handle);
+Quadrille_Request_state* taken_behind(MpiRequest handle);
 // Starts a persistent one, whose receive has been started.
 void start_taken(Quadrille_Request_state& request);
 // Frees a persistent one that is not active, whose receive has been freed.

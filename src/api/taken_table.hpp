@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "quadrille.h"
+#include "abi/functions.hpp"
 #include "run/under_way.hpp"
 
 namespace quadrille::api {

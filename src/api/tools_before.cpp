@@ -1,19 +1,15 @@
 #include "api/tools_before.hpp"
 
-#include <fmt/core.h>
-
-#include "collective/signatures.hpp"
-
-#if defined(QUADRILLE_ABI_MPICH)
 #include <dlfcn.h>
 #include <elf.h>
+#include <fmt/core.h>
 #include <link.h>
 #include <sys/auxv.h>
-#endif
+
+#include "api/next_names.hpp"
+#include "collective/signatures.hpp"
 
 namespace quadrille::api {
-
-#if defined(QUADRILLE_ABI_MPICH)
 
 namespace {
 
@@ -43,7 +39,9 @@ std::string program_name() {
 
 }  // namespace
 
+// Where the PMPI_ names are ours, too, tools come to us.
 std::string tools_before() {
+  if (serves_pmpi_names()) return {};
   std::string first, file;
   int others = 0;
   for (const char* name : names) {
@@ -59,12 +57,5 @@ std::string tools_before() {
   const std::string way_out = is_program ? "link that tool as a shared library" : behind;
   return fmt::format("{} defines {}{}, and calls the MPI without Quadrille; {}", file, first, more, way_out);
 }
-
-#else
-
-// Tools call the PMPI_ names, which are ours too.
-std::string tools_before() { return {}; }
-
-#endif
 
 }  // namespace quadrille::api

@@ -20,7 +20,7 @@ constexpr int most_ranks = 64, most_ranks_for_large_blocks = 16;
 
 class Rehearsal {
  public:
-  Rehearsal(MPI_Comm comm, int ranks) : comm_(comm), ranks_(ranks), places_(static_cast<std::size_t>(ranks)) {
+  Rehearsal(MpiComm comm, int ranks) : comm_(comm), ranks_(ranks), places_(static_cast<std::size_t>(ranks)) {
     for (int rank = 0; rank < ranks; ++rank) places_[static_cast<std::size_t>(rank)] = rank * small;
     counts_.assign(static_cast<std::size_t>(ranks), small);
   }
@@ -34,8 +34,8 @@ class Rehearsal {
 
   // Of a type that the program made.
   void alltoall_of_a_made_type() const {
-    MPI_Datatype pair;
-    if (mpi().Type_contiguous(2, mpi().double_type, &pair) != MPI_SUCCESS) return;
+    MpiType pair;
+    if (mpi().Type_contiguous(2, mpi().double_type, &pair) != mpi_success) return;
     mpi().Type_commit(&pair);
     const std::vector<double> send(2 * static_cast<std::size_t>(ranks_));
     std::vector<double> recv(send.size());
@@ -69,7 +69,7 @@ class Rehearsal {
                                         mpi().byte, comm_);
   }
 
-  MPI_Comm comm_;
+  MpiComm comm_;
   int ranks_;
   std::vector<int> counts_, places_;
 };

@@ -15,7 +15,7 @@ template <Collective collective>
 using Of = std::integral_constant<Collective, collective>;
 
 // All that a side may be asked for. Of the arrays a caller gives those that the form has.
-template <class Type, class Address, class Count = int, class Displacement = int>
+template <class Type, class Types, class Address, class Count = int, class Displacement = int>
 struct SideArguments {
   void* buffer = nullptr;
   Count count = 0;
@@ -24,7 +24,7 @@ struct SideArguments {
   const Displacement* displacements = nullptr;  // in extents
   const Displacement* bytes = nullptr;          // displacements in bytes, where these are no addresses
   const Address* addresses = nullptr;           // and where they are MPI_Aint
-  const Type* types = nullptr;
+  Types types{};
 };
 
 template <Form form, Places places, class Side>

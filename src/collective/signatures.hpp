@@ -3,9 +3,10 @@
 // A list calls X(collective, Name, FORM, Displacement): `Name` is what follows "MPI_" or "Quadrille_", `FORM` names the
 // argument list below, and `Displacement` is what its displacements are where counts are int. Of large counts they are
 // MPI_Aint. So of each collective
-//   int MPI_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement))
-// is the declaration, and QUADRILLE_ARGUMENTS_##FORM are its arguments. Nonblocking functions have one parameter more,
-// persistent ones two.
+//   int MPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement))
+// is the declaration in words of our own (mpi/words.hpp), QUADRILLE_PARAMETERS_##FORM (abi/signatures.hpp) those of the
+// MPI, and QUADRILLE_ARGUMENTS_##FORM are its arguments. Nonblocking functions have one parameter more, persistent ones
+// two.
 #pragma once
 
 #include "collective/collective.hpp"
@@ -17,44 +18,53 @@
   X(allgather, Allgather, UNIFORM, int) \
   X(allgatherv, Allgatherv, GATHERV, int)
 
-#define QUADRILLE_NEIGHBOR_COLLECTIVES(X)                    \
-  X(neighbor_alltoall, Neighbor_alltoall, UNIFORM, int)      \
-  X(neighbor_alltoallv, Neighbor_alltoallv, VECTOR, int)     \
-  X(neighbor_alltoallw, Neighbor_alltoallw, TYPED, MPI_Aint) \
-  X(neighbor_allgather, Neighbor_allgather, UNIFORM, int)    \
+#define QUADRILLE_NEIGHBOR_COLLECTIVES(X)                          \
+  X(neighbor_alltoall, Neighbor_alltoall, UNIFORM, int)            \
+  X(neighbor_alltoallv, Neighbor_alltoallv, VECTOR, int)           \
+  X(neighbor_alltoallw, Neighbor_alltoallw, TYPED, std::ptrdiff_t) \
+  X(neighbor_allgather, Neighbor_allgather, UNIFORM, int)          \
   X(neighbor_allgatherv, Neighbor_allgatherv, GATHERV, int)
 
 // That no MPI has.
-#define QUADRILLE_OWN_NEIGHBOR_COLLECTIVES(X) X(neighbor_allgatherw, Neighbor_allgatherw, GATHERW, MPI_Aint)
+#define QUADRILLE_OWN_NEIGHBOR_COLLECTIVES(X) X(neighbor_allgatherw, Neighbor_allgatherw, GATHERW, std::ptrdiff_t)
 
 #define QUADRILLE_MPI_COLLECTIVES(X) QUADRILLE_DENSE_COLLECTIVES(X) QUADRILLE_NEIGHBOR_COLLECTIVES(X)
 #define QUADRILLE_COLLECTIVES(X) QUADRILLE_MPI_COLLECTIVES(X) QUADRILLE_OWN_NEIGHBOR_COLLECTIVES(X)
 
-#define QUADRILLE_PARAMETERS_UNIFORM(Count, Displacement)                                                             \
-  const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, Count recvcount, MPI_Datatype recvtype, \
-      MPI_Comm comm
+#define QUADRILLE_LIST_UNIFORM(Count, Displacement, Comm, Type, Types) \
+  const void *sendbuf, Count sendcount, Type sendtype, void *recvbuf, Count recvcount, Type recvtype, Comm comm
 #define QUADRILLE_ARGUMENTS_UNIFORM sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
 
-#define QUADRILLE_PARAMETERS_VECTOR(Count, Displacement)                                                             \
-  const void *sendbuf, const Count sendcounts[], const Displacement sdispls[], MPI_Datatype sendtype, void *recvbuf, \
-      const Count recvcounts[], const Displacement rdispls[], MPI_Datatype recvtype, MPI_Comm comm
+#define QUADRILLE_LIST_VECTOR(Count, Displacement, Comm, Type, Types)                                        \
+  const void *sendbuf, const Count sendcounts[], const Displacement sdispls[], Type sendtype, void *recvbuf, \
+      const Count recvcounts[], const Displacement rdispls[], Type recvtype, Comm comm
 #define QUADRILLE_ARGUMENTS_VECTOR sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm
 
-#define QUADRILLE_PARAMETERS_TYPED(Count, Displacement)                                                        \
-  const void *sendbuf, const Count sendcounts[], const Displacement sdispls[], const MPI_Datatype sendtypes[], \
-      void *recvbuf, const Count recvcounts[], const Displacement rdispls[], const MPI_Datatype recvtypes[],   \
-      MPI_Comm comm
+#define QUADRILLE_LIST_TYPED(Count, Displacement, Comm, Type, Types)                                           \
+  const void *sendbuf, const Count sendcounts[], const Displacement sdispls[], Types sendtypes, void *recvbuf, \
+      const Count recvcounts[], const Displacement rdispls[], Types recvtypes, Comm comm
 #define QUADRILLE_ARGUMENTS_TYPED sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm
 
-#define QUADRILLE_PARAMETERS_GATHERV(Count, Displacement)                                               \
-  const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, const Count recvcounts[], \
-      const Displacement displs[], MPI_Datatype recvtype, MPI_Comm comm
+#define QUADRILLE_LIST_GATHERV(Count, Displacement, Comm, Type, Types)                          \
+  const void *sendbuf, Count sendcount, Type sendtype, void *recvbuf, const Count recvcounts[], \
+      const Displacement displs[], Type recvtype, Comm comm
 #define QUADRILLE_ARGUMENTS_GATHERV sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm
 
-#define QUADRILLE_PARAMETERS_GATHERW(Count, Displacement)                                               \
-  const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, const Count recvcounts[], \
-      const Displacement rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm
+#define QUADRILLE_LIST_GATHERW(Count, Displacement, Comm, Type, Types)                          \
+  const void *sendbuf, Count sendcount, Type sendtype, void *recvbuf, const Count recvcounts[], \
+      const Displacement rdispls[], Types recvtypes, Comm comm
 #define QUADRILLE_ARGUMENTS_GATHERW sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtypes, comm
+
+#define QUADRILLE_WORDS_UNIFORM(Count, Displacement) \
+  QUADRILLE_LIST_UNIFORM(Count, Displacement, quadrille::MpiComm, quadrille::MpiType, quadrille::MpiTypes)
+#define QUADRILLE_WORDS_VECTOR(Count, Displacement) \
+  QUADRILLE_LIST_VECTOR(Count, Displacement, quadrille::MpiComm, quadrille::MpiType, quadrille::MpiTypes)
+#define QUADRILLE_WORDS_TYPED(Count, Displacement) \
+  QUADRILLE_LIST_TYPED(Count, Displacement, quadrille::MpiComm, quadrille::MpiType, quadrille::MpiTypes)
+#define QUADRILLE_WORDS_GATHERV(Count, Displacement) \
+  QUADRILLE_LIST_GATHERV(Count, Displacement, quadrille::MpiComm, quadrille::MpiType, quadrille::MpiTypes)
+#define QUADRILLE_WORDS_GATHERW(Count, Displacement) \
+  QUADRILLE_LIST_GATHERW(Count, Displacement, quadrille::MpiComm, quadrille::MpiType, quadrille::MpiTypes)
 
 // ---- The lists say what the table says ----
 
@@ -68,7 +78,7 @@ namespace quadrille::detail {
 
 constexpr bool is_listed_well(Collective c, Form send, Form recv, std::string_view displacement, bool of_mpi) {
   const CollectiveRow& row = row_of(c);
-  const bool addresses = displacement == "MPI_Aint";
+  const bool addresses = displacement == "std::ptrdiff_t";
   return row.send == send && row.recv == recv && row.of_mpi == of_mpi &&
          addresses == (row.places == Places::addresses) && (row.places != Places::none) == is_typed(c);
 }

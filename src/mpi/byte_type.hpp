@@ -14,7 +14,7 @@ namespace quadrille {
 
 // A committed type, to be freed by the caller. `type` may then be freed, too. False for distributed arrays
 // (MPI_Type_create_darray), and for types whose construction the MPI does not reveal.
-bool make_byte_type(MPI_Datatype type, MPI_Datatype& made);
+bool make_byte_type(MpiType type, MpiType& made);
 
 // Byte types that are made once each, and freed together. The types they are of must stay meanwhile.
 class ByteTypes {
@@ -24,10 +24,10 @@ class ByteTypes {
   ByteTypes& operator=(const ByteTypes&) = delete;
   ~ByteTypes();
   // False if there is none.
-  bool find(MPI_Datatype type, MPI_Datatype& found);
+  bool find(MpiType type, MpiType& found);
 
  private:
-  std::unordered_map<MPI_Datatype, MPI_Datatype> made_;
+  std::unordered_map<MpiType, MpiType> made_;
 };
 
 }  // namespace quadrille

@@ -22,11 +22,11 @@ bool has_kind(std::string_view kinds, std::string_view kind) {
 }
 
 bool kinds_have_devices() {
-  MPI_Info info = mpi().info_null;
-  if (mpi().Comm_get_info(mpi().comm_world, &info) != MPI_SUCCESS || info == mpi().info_null) return false;
-  char kinds[MPI_MAX_INFO_VAL + 1] = {};
+  MpiInfo info = mpi().info_null;
+  if (mpi().Comm_get_info(mpi().comm_world, &info) != mpi_success || info == mpi().info_null) return false;
+  char kinds[most_mpi_text + 1] = {};
   int found = 0;
-  mpi().Info_get(info, kinds_key, MPI_MAX_INFO_VAL, kinds, &found);
+  mpi().Info_get(info, kinds_key, mpi().max_info_val, kinds, &found);
   mpi().Info_free(&info);
   return found != 0 && names_devices(kinds);
 }
@@ -36,7 +36,7 @@ bool says_yes(int (*query)()) { return query != nullptr && query() == 1; }
 bool supports(int kind) {
   if (mpi().GPU_query_support == nullptr) return false;
   int supported = 0;
-  return mpi().GPU_query_support(kind, &supported) == MPI_SUCCESS && supported != 0;
+  return mpi().GPU_query_support(kind, &supported) == mpi_success && supported != 0;
 }
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace {
 
 // The handler of a communicator, while errors are returned.
 struct Lent {
-  MPI_Comm comm{};
-  MPI_Errhandler handler{};
+  MpiComm comm{};
+  MpiErrhandler handler{};
   int guards = 0;
   bool is_lent = false;
 };
@@ -17,7 +17,7 @@ struct Lent {
 std::array<Lent, 64> all_lent;
 std::mutex lent_mutex;
 
-Lent* place_of(MPI_Comm comm) {
+Lent* place_of(MpiComm comm) {
   Lent* unused = nullptr;
   for (Lent& one : all_lent) {
     if (one.guards > 0 && one.comm == comm) return &one;
@@ -27,9 +27,9 @@ Lent* place_of(MPI_Comm comm) {
 }
 
 void give_back(Lent& lent) {
-  MPI_Errhandler now;
+  MpiErrhandler now;
   bool is_ours = true;
-  if (mpi().Comm_get_errhandler(lent.comm, &now) == MPI_SUCCESS) {
+  if (mpi().Comm_get_errhandler(lent.comm, &now) == mpi_success) {
     is_ours = now == mpi().errors_return;
     mpi().Errhandler_free(&now);
   }
@@ -39,15 +39,15 @@ void give_back(Lent& lent) {
 
 }  // namespace
 
-ErrorsReturned::ErrorsReturned(MPI_Comm comm) {
+ErrorsReturned::ErrorsReturned(MpiComm comm) {
   const std::lock_guard lock(lent_mutex);
   Lent* const lent = place_of(comm);
   if (lent == nullptr) return;
   place_ = static_cast<int>(lent - all_lent.data());
   if (lent->guards++ > 0) return;
   lent->comm = comm;
-  lent->is_lent = mpi().Comm_get_errhandler(comm, &lent->handler) == MPI_SUCCESS &&
-                  mpi().Comm_set_errhandler(comm, mpi().errors_return) == MPI_SUCCESS;
+  lent->is_lent = mpi().Comm_get_errhandler(comm, &lent->handler) == mpi_success &&
+                  mpi().Comm_set_errhandler(comm, mpi().errors_return) == mpi_success;
 }
 
 ErrorsReturned::~ErrorsReturned() {
@@ -57,9 +57,9 @@ ErrorsReturned::~ErrorsReturned() {
   if (--lent.guards == 0 && lent.is_lent) give_back(lent);
 }
 
-bool has_own_handler(MPI_Comm comm) {
-  MPI_Errhandler handler;
-  if (comm == mpi().comm_null || mpi().Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
+bool has_own_handler(MpiComm comm) {
+  MpiErrhandler handler;
+  if (comm == mpi().comm_null || mpi().Comm_get_errhandler(comm, &handler) != mpi_success) return false;
   const bool of_the_mpi = handler == mpi().errors_return || handler == mpi().errors_are_fatal;
   mpi().Errhandler_free(&handler);
   return !of_the_mpi;

@@ -10,7 +10,7 @@ namespace quadrille {
 // handler back, unless the program has set another one meanwhile.
 class ErrorsReturned {
  public:
-  explicit ErrorsReturned(MPI_Comm comm);
+  explicit ErrorsReturned(MpiComm comm);
   ErrorsReturned(const ErrorsReturned&) = delete;
   ErrorsReturned& operator=(const ErrorsReturned&) = delete;
   ~ErrorsReturned();
@@ -20,13 +20,9 @@ class ErrorsReturned {
 };
 
 // Whether an error handler of the program, not one of the MPI's own, is set on `comm`.
-bool has_own_handler(MPI_Comm comm);
+bool has_own_handler(MpiComm comm);
 
 // MPICH, and the MPIs that are made from it, return MPI_SUCCESS from a call whose error such a handler was given.
-#if defined(QUADRILLE_ABI_OPENMPI)
-inline constexpr bool hides_handled_errors = false;
-#else
-inline constexpr bool hides_handled_errors = true;
-#endif
+inline bool hides_handled_errors() { return mpi().abi != Abi::openmpi; }
 
 }  // namespace quadrille

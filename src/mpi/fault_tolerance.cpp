@@ -6,13 +6,6 @@
 #include "mpi/mpi.hpp"
 
 namespace quadrille {
-#if defined(QUADRILLE_ABI_OPENMPI)
-
-// Set from mpi_ft_enable, wherever that comes from. Releases without fault tolerance do not have it.
-bool tolerates_faults() { return mpi().ftmpi_enabled != nullptr && *mpi().ftmpi_enabled; }
-
-#else
-
 namespace {
 
 bool wanted_in_the_environment() {
@@ -28,11 +21,12 @@ bool wanted_in_the_environment() {
 
 }  // namespace
 
-// MPICH and Intel MPI take this from the environment alone.
+// Open MPI sets a variable from mpi_ft_enable, wherever that comes from; releases without fault tolerance do not have
+// it. MPICH and Intel MPI take this from the environment alone.
 bool tolerates_faults() {
+  if (mpi().abi == Abi::openmpi) return mpi().ftmpi_enabled != nullptr && *mpi().ftmpi_enabled;
   static const bool tolerates = wanted_in_the_environment();
   return tolerates;
 }
 
-#endif
 }  // namespace quadrille

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "abi/abi.hpp"
 #include "mpi/thrown.hpp"
 
 namespace quadrille {
@@ -51,17 +52,6 @@ void* find_library(std::string& path) {
   return nullptr;
 }
 
-// MPI_UNWEIGHTED is a constant in some MPIs and a variable of the library in others.
-void load_unweighted(void* library, Mpi& table) {
-#if defined(MPI_UNWEIGHTED)
-  static_cast<void>(library);
-  table.unweighted = MPI_UNWEIGHTED;
-#else
-  if (void* variable = dlsym(library, "MPI_UNWEIGHTED")) table.unweighted = *static_cast<int**>(variable);
-  if (table.unweighted == nullptr) table.problem = table.library + " has no MPI_UNWEIGHTED";
-#endif
-}
-
 // The first of these functions that the library has.
 template <class Function>
 void load_later(void* library, Function& function, const char* name, const char* older = nullptr) {
@@ -72,7 +62,7 @@ void load_later(void* library, Function& function, const char* name, const char*
 
 void load_functions(void* library, Mpi& table) {
   const char* missing = nullptr;
-#define QUADRILLE_LOAD(name)                                                          \
+#define QUADRILLE_LOAD(name, ...)                                                     \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, "PMPI_" #name)); \
   if (table.name == nullptr) missing = "PMPI_" #name;
 #define QUADRILLE_LOAD_ALL_FORMS(collective, Name, ...)                                  \
@@ -86,14 +76,11 @@ void load_functions(void* library, Mpi& table) {
   QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LOAD_ALL_FORMS)
 #undef QUADRILLE_LOAD_ALL_FORMS
 #undef QUADRILLE_LOAD
-#if defined(QUADRILLE_ABI_OPENMPI)
   load_later(library, table.opal_progress_register, "opal_progress_register");
   load_later(library, table.opal_progress_unregister, "opal_progress_unregister");
   load_later(library, table.ftmpi_enabled, "ompi_ftmpi_enabled");
-#else
   load_later(library, table.Async_start, "PMPIX_Async_start");
   load_later(library, table.Request_is_complete, "MPIX_Request_is_complete");
-#endif
   load_later(library, table.Query_cuda_support, "MPIX_Query_cuda_support");
   load_later(library, table.Query_rocm_support, "MPIX_Query_rocm_support");
   load_later(library, table.Query_hip_support, "MPIX_Query_hip_support");
@@ -103,72 +90,15 @@ void load_functions(void* library, Mpi& table) {
   }
 }
 
-#if defined(QUADRILLE_ABI_OPENMPI)
-// The global scope comes first: a program may hold its own copy of the library's variable (a copy
-// relocation), and then the library uses that copy too.
-template <class Handle>
-void load_handle(void* library, const char* symbol, Handle& handle, Mpi& table) {
-  void* address = dlsym(RTLD_DEFAULT, symbol);
-  if (address == nullptr) address = dlsym(library, symbol);
-  handle = reinterpret_cast<Handle>(address);
-  if (handle == nullptr && table.problem.empty()) {
-    table.problem = table.library + " has no " + symbol + "; this Quadrille is built for Open MPI";
-  }
-}
-
-void load_handles(void* library, Mpi& t) {
-  load_handle(library, "ompi_mpi_comm_world", t.comm_world, t);
-  load_handle(library, "ompi_mpi_comm_self", t.comm_self, t);
-  load_handle(library, "ompi_mpi_comm_null", t.comm_null, t);
-  load_handle(library, "ompi_mpi_group_null", t.group_null, t);
-  load_handle(library, "ompi_mpi_info_null", t.info_null, t);
-  load_handle(library, "ompi_request_null", t.request_null, t);
-  load_handle(library, "ompi_mpi_errors_return", t.errors_return, t);
-  load_handle(library, "ompi_mpi_errors_are_fatal", t.errors_are_fatal, t);
-  load_handle(library, "ompi_mpi_datatype_null", t.datatype_null, t);
-  load_handle(library, "ompi_mpi_byte", t.byte, t);
-  load_handle(library, "ompi_mpi_packed", t.packed, t);
-  load_handle(library, "ompi_mpi_char", t.char_type, t);
-  load_handle(library, "ompi_mpi_int", t.int_type, t);
-  load_handle(library, "ompi_mpi_uint64_t", t.uint64, t);
-  load_handle(library, "ompi_mpi_double", t.double_type, t);
-  load_handle(library, "ompi_mpi_op_max", t.op_max, t);
-  load_handle(library, "ompi_mpi_op_min", t.op_min, t);
-  load_handle(library, "ompi_mpi_op_sum", t.op_sum, t);
-  load_handle(library, "ompi_mpi_op_bor", t.op_bor, t);
-}
-
-constexpr const char* usual_names[] = {"libmpi.so.40", "libmpi.so"};
-#else
-void load_handles(void* library, Mpi& t) {
-  if (dlsym(library, "ompi_mpi_comm_world") != nullptr) {
-    t.problem = t.library + " is Open MPI; this Quadrille is built for the ABI of MPICH";
-    t.foreign = true;
-  }
-  t.comm_world = MPI_COMM_WORLD, t.comm_self = MPI_COMM_SELF, t.comm_null = MPI_COMM_NULL;
-  t.group_null = MPI_GROUP_NULL, t.info_null = MPI_INFO_NULL;
-  t.request_null = MPI_REQUEST_NULL, t.errors_return = MPI_ERRORS_RETURN;
-  t.errors_are_fatal = MPI_ERRORS_ARE_FATAL;
-  t.datatype_null = MPI_DATATYPE_NULL, t.byte = MPI_BYTE, t.packed = MPI_PACKED;
-  t.char_type = MPI_CHAR, t.int_type = MPI_INT, t.uint64 = MPI_UINT64_T, t.double_type = MPI_DOUBLE;
-  t.op_max = MPI_MAX, t.op_min = MPI_MIN, t.op_sum = MPI_SUM, t.op_bor = MPI_BOR;
-}
-
-constexpr const char* usual_names[] = {"libmpi.so.12", "libmpich.so.12", "libmpi.so"};
-#endif
-
 // MPICH's Alltoall(v, w) report it, as Intel MPI's Allgather(v) do.
 void load_customs(Mpi& table) {
-#if defined(QUADRILLE_ABI_MPICH)
-  char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  if (table.abi == Abi::openmpi) return;
+  char version[most_mpi_text + 1] = {};
   int length = 0;
-  if (table.Get_library_version(version, &length) != MPI_SUCCESS) return;
+  if (table.Get_library_version(version, &length) != mpi_success) return;
   table.device_lacks_gaps = std::strstr(version, "Intel") != nullptr;
   table.cuts_long_gathers = !table.device_lacks_gaps;
   table.cuts_long_neighbors = true;
-#else
-  static_cast<void>(table);
-#endif
 }
 
 Mpi* make_table() {
@@ -179,8 +109,7 @@ Mpi* make_table() {
     std::abort();
   }
   load_functions(library, *table);
-  load_unweighted(library, *table);
-  load_handles(library, *table);
+  abi::load_constants(library, *table);
   table->usable = table->problem.empty();
   if (table->usable) load_customs(*table);
   return table;
@@ -194,8 +123,10 @@ std::atomic<const Mpi*> mpi_table{nullptr};
 
 const Mpi& find_mpi() {
   static const Mpi* table = [] {  // once, whatever number of threads come here
-    const Mpi* made = nullptr;
-    if (thrown_by([&] { made = make_table(); }) == MPI_SUCCESS) return made;
+    try {
+      return static_cast<const Mpi*>(make_table());
+    } catch (const std::exception&) {
+    }
     // The doors could do nothing without.
     std::fputs("quadrille: there is no memory for what the MPI is called by\n", stderr);
     std::_Exit(EXIT_FAILURE);
@@ -213,7 +144,7 @@ std::string load_mpi(const std::string& name) {
   } else if (const char* given = std::getenv("QUADRILLE_LIBMPI"); given != nullptr && *given) {
     names = {given};
   } else {
-    names.assign(std::begin(usual_names), std::end(usual_names));
+    names = abi::usual_names();
   }
   std::string errors;
   for (const std::string& candidate : names) {

@@ -2,64 +2,69 @@
 //
 // No library of Quadrille is linked to an MPI. The functions that it calls are looked up in the MPI
 // library that the program has loaded, under their PMPI_ names and past our own interposed symbols.
-// So one build serves every MPI of the same ABI, whatever its library is called and however it was
+// So one build serves every MPI, whatever its library is called and however it was
 // loaded (a Python extension module loads it outside the global scope).
 //
 // Code that uses MPI includes this header and calls mpi().Comm_rank(...), never MPI_Comm_rank(...).
 // Predefined handles are addresses inside the library in Open MPI: use the members below instead.
 #pragma once
 
-#include <mpi.h>
-
 #include <atomic>
 #include <string>
 
 #include "collective/signatures.hpp"
+#include "mpi/functions.hpp"
+#include "mpi/words.hpp"
 
 namespace quadrille {
 
-// The functions that every supported MPI has, beside those of the collectives. In a list that clang-format would spoil.
-// clang-format off
-#define QUADRILLE_MPI_REQUIRED(X)                                                                                   \
-  X(Abort) X(Alloc_mem) X(Allreduce) X(Barrier) X(Bcast) X(Cancel) X(Cart_create) X(Cart_get) X(Cart_rank)          \
-  X(Cartdim_get) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_group) X(Comm_create_keyval) X(Comm_free)     \
-  X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_get_info) X(Comm_get_name) X(Comm_group) X(Comm_rank)              \
-  X(Comm_remote_size) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split) X(Comm_split_type)         \
-  X(Comm_test_inter) X(Dims_create) X(Dist_graph_create) X(Dist_graph_create_adjacent) X(Dist_graph_neighbors)      \
-  X(Dist_graph_neighbors_count) X(Errhandler_free) X(Error_class) X(Finalize) X(Finalized) X(Free_mem) X(Gather)    \
-  X(Get_elements_x) X(Get_library_version) X(Get_processor_name) X(Get_version) X(Graph_neighbors)                  \
-  X(Graph_neighbors_count) X(Grequest_complete) X(Grequest_start) X(Group_free) X(Group_range_incl) X(Group_size)   \
-  X(Group_translate_ranks) X(Iallreduce) X(Ibarrier) X(Ibcast) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys)      \
-  X(Info_get_nthkey) X(Info_set) X(Init) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend)        \
-  X(Pack) X(Query_thread) X(Recv_init) X(Reduce) X(Request_free) X(Request_get_status) X(Send) X(Sendrecv) X(Start) \
-  X(Startall) X(Status_set_cancelled) X(Status_set_elements) X(T_cvar_get_index) X(T_cvar_handle_alloc)             \
-  X(T_cvar_handle_free) X(T_cvar_write) X(T_finalize) X(T_init_thread) X(Test) X(Testall) X(Testany) X(Testsome)    \
-  X(Topo_test) X(Type_commit) X(Type_contiguous) X(Type_create_hindexed) X(Type_create_hvector)                     \
-  X(Type_create_keyval) X(Type_create_resized) X(Type_create_struct) X(Type_create_subarray) X(Type_dup)            \
-  X(Type_free) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)                        \
-  X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Type_vector) X(Unpack) X(Wait) X(Waitall) X(Waitany)    \
-  X(Waitsome) X(Wtime)
-// clang-format on
+// What an MPI calls one thing and another MPI another, as its ABI has it: X(member, what follows "MPI_").
+#define QUADRILLE_MPI_CONSTANTS(X)                                                                                    \
+  X(any_source, ANY_SOURCE)                                                                                           \
+  X(any_tag, ANY_TAG)                                                                                                 \
+  X(cart, CART)                                                                                                       \
+  X(combiner_contiguous, COMBINER_CONTIGUOUS)                                                                         \
+  X(combiner_dup, COMBINER_DUP)                                                                                       \
+  X(combiner_f90_complex, COMBINER_F90_COMPLEX)                                                                       \
+  X(combiner_f90_integer, COMBINER_F90_INTEGER)                                                                       \
+  X(combiner_f90_real, COMBINER_F90_REAL) X(combiner_hindexed, COMBINER_HINDEXED)                                     \
+      X(combiner_hindexed_block, COMBINER_HINDEXED_BLOCK) X(combiner_hvector, COMBINER_HVECTOR)                       \
+          X(combiner_indexed, COMBINER_INDEXED) X(combiner_indexed_block, COMBINER_INDEXED_BLOCK)                     \
+              X(combiner_named, COMBINER_NAMED) X(combiner_resized, COMBINER_RESIZED)                                 \
+                  X(combiner_struct, COMBINER_STRUCT) X(combiner_subarray, COMBINER_SUBARRAY)                         \
+                      X(combiner_vector, COMBINER_VECTOR) X(comm_type_shared, COMM_TYPE_SHARED)                       \
+                          X(dist_graph, DIST_GRAPH) X(err_arg, ERR_ARG) X(err_buffer, ERR_BUFFER)                     \
+                              X(err_comm, ERR_COMM) X(err_count, ERR_COUNT) X(err_group, ERR_GROUP)                   \
+                                  X(err_in_status, ERR_IN_STATUS) X(err_intern, ERR_INTERN) X(err_no_mem, ERR_NO_MEM) \
+                                      X(err_other, ERR_OTHER) X(err_pending, ERR_PENDING) X(err_rank, ERR_RANK)       \
+                                          X(err_request, ERR_REQUEST) X(err_topology, ERR_TOPOLOGY)                   \
+                                              X(err_truncate, ERR_TRUNCATE) X(err_type, ERR_TYPE) X(graph, GRAPH)     \
+                                                  X(keyval_invalid, KEYVAL_INVALID) X(max_info_val, MAX_INFO_VAL)     \
+                                                      X(proc_null, PROC_NULL) X(tag_ub, TAG_UB)                       \
+                                                          X(thread_multiple, THREAD_MULTIPLE)                         \
+                                                              X(thread_single, THREAD_SINGLE) X(undefined, UNDEFINED)
+
+// No name of an object, key or value of an info, or description of a library is longer, in any MPI.
+inline constexpr std::size_t most_mpi_text = 8192;
+
+// That of the MPI standard is, up to now, an MPICH's (libmpi_abi.so.1).
+enum class Abi { openmpi, mpich, standard };
 
 struct Mpi {
-#define QUADRILLE_MEMBER(name) decltype(&PMPI_##name) name = nullptr;
-#define QUADRILLE_BLOCKING(collective, Name, ...) QUADRILLE_MEMBER(Name)
-#define QUADRILLE_NONBLOCKING(collective, ...) QUADRILLE_MEMBER(I##collective)
-  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_BLOCKING)
-  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_NONBLOCKING)
+#define QUADRILLE_MEMBER(Name, result, parameters) result(*Name) parameters = nullptr;
   QUADRILLE_MPI_REQUIRED(QUADRILLE_MEMBER)
-#undef QUADRILLE_BLOCKING
-#undef QUADRILLE_NONBLOCKING
 #undef QUADRILLE_MEMBER
-  // Forms of MPI 4, which mpi.h may not declare. Null if the library that is loaded has not; those of Open MPI 4.1 have
-  // a name of their own, MPIX_.
-#define QUADRILLE_LATER_MEMBERS(collective, Name, FORM, Displacement)                                       \
-  int (*Name##_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) = nullptr;                              \
-  int (*Name##_init)(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info, MPI_Request*) = nullptr;     \
-  int (*Name##_init_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info, MPI_Request*) = nullptr; \
-  int (*I##collective##_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Request*) = nullptr;
-  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LATER_MEMBERS)
-#undef QUADRILLE_LATER_MEMBERS
+  // Of each collective the blocking and the nonblocking function; and the forms of MPI 4, null if the library that is
+  // loaded has none. Those of Open MPI 4.1 have a name of their own, MPIX_.
+#define QUADRILLE_MEMBERS(collective, Name, FORM, Displacement)                                    \
+  int (*Name)(QUADRILLE_WORDS_##FORM(int, Displacement)) = nullptr;                                \
+  int (*I##collective)(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest*) = nullptr;          \
+  int (*Name##_c)(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint)) = nullptr;                            \
+  int (*Name##_init)(QUADRILLE_WORDS_##FORM(int, Displacement), MpiInfo, MpiRequest*) = nullptr;   \
+  int (*Name##_init_c)(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiInfo, MpiRequest*) = nullptr; \
+  int (*I##collective##_c)(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiRequest*) = nullptr;
+  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_MEMBERS)
+#undef QUADRILLE_MEMBERS
 
   // By which an MPI calls others while it makes progress, wherever that is (mpi/progress_hook.hpp). Null where it has
   // none.
@@ -71,22 +76,33 @@ struct Mpi {
   int (*Query_cuda_support)() = nullptr, (*Query_rocm_support)() = nullptr, (*Query_hip_support)() = nullptr;
   int (*GPU_query_support)(int kind, int* is_supported) = nullptr;
   // Of MPICH: looks at a request, and at nothing else.
-  int (*Request_is_complete)(MPI_Request) = nullptr;
+  int (*Request_is_complete)(MpiRequest) = nullptr;
 
-  MPI_Comm comm_world, comm_self, comm_null;
-  MPI_Group group_null;
-  MPI_Info info_null;
-  MPI_Request request_null;
-  MPI_Errhandler errors_return, errors_are_fatal;
-  MPI_Datatype datatype_null, byte, packed, char_type, int_type, uint64, double_type;
-  MPI_Op op_max, op_min, op_sum, op_bor;
-  int* unweighted = nullptr;  // MPI_UNWEIGHTED
+  MpiComm comm_world, comm_self, comm_null;
+  MpiGroup group_null;
+  MpiInfo info_null;
+  MpiRequest request_null;
+  MpiErrhandler errors_return, errors_are_fatal;
+  MpiType datatype_null, byte, packed, char_type, int_type, uint64, double_type;
+  MpiOp op_max, op_min, op_sum, op_bor;
+  int* unweighted = nullptr;
+  void* in_place = nullptr;
+  MpiStatus *status_ignore = nullptr, *statuses_ignore = nullptr;
+#define QUADRILLE_CONSTANT(name, NAME) int name = 0;
+  QUADRILLE_MPI_CONSTANTS(QUADRILLE_CONSTANT)
+#undef QUADRILLE_CONSTANT
+  // Where the fields of a status are, in bytes, and how long it is in an array.
+  struct {
+    std::size_t source = 0, tag = 0, error = 0, bytes = 0;
+    std::size_t count = 0;  // of bytes that have come
+    bool count_in_halves = false, count_is_hidden = false;
+  } status;
+  Abi abi{};
 
-  // False if the library that was found has another ABI than this build, or lacks something. No handle of ours
+  // False if the library that was found has an ABI that this build does not know, or lacks something. No handle of ours
   // may be used then.
   bool usable = false;
-  // The handles of the library that was found do not fit into those of this build: not even the program's own
-  // calls can be forwarded.
+  // Nothing is known of the handles of the library that was found: not even the program's own calls can be forwarded.
   bool foreign = false;
   // This MPI cuts what is longer than its receive block, and reports no error: in allgathers, among neighbours.
   bool cuts_long_gathers = false, cuts_long_neighbors = false;
@@ -108,9 +124,69 @@ inline const Mpi& mpi() {
   return table != nullptr ? *table : detail::find_mpi();
 }
 
-// For programs that are not linked to an MPI (the command line tool): loads the MPI library of this
-// build's ABI. `name` is a file, or empty for QUADRILLE_LIBMPI in the environment, else the ABI's
-// usual names. Returns an empty string, or one line that says what was tried.
+// A handle that the program, or the MPI, has passed as an argument.
+template <class Kind>
+MpiHandle<Kind> given(MpiHandle<Kind> handle) {
+  static_cast<void>(mpi());  // which sets the mask
+  return {handle.word & detail::handle_mask};
+}
+template <class Other>
+Other given(Other argument) {
+  return argument;
+}
+// `make(&word)` may write a handle for the program, to where the program wants it. Its result is returned.
+template <class Handle, class Make>
+int give(Handle* to, const Make& make) {
+  static_cast<void>(mpi());
+  if (to == nullptr || detail::handle_bytes == sizeof(Handle)) return make(to);
+  Handle made;
+  std::memcpy(&made, to, detail::handle_bytes);
+  const int error = make(&made);
+  std::memcpy(to, &made, detail::handle_bytes);
+  return error;
+}
+
+namespace detail {
+inline int field_of(const MpiStatus& status, std::size_t at) {
+  int value = 0;
+  std::memcpy(&value, status.native + at, sizeof value);
+  return value;
+}
+}  // namespace detail
+inline int source_in(const MpiStatus& status) { return detail::field_of(status, mpi().status.source); }
+inline int tag_in(const MpiStatus& status) { return detail::field_of(status, mpi().status.tag); }
+inline int error_in(const MpiStatus& status) { return detail::field_of(status, mpi().status.error); }
+inline void set_status(MpiStatus& status, int source, int tag, int error) {
+  std::memcpy(status.native + mpi().status.source, &source, sizeof source);
+  std::memcpy(status.native + mpi().status.tag, &tag, sizeof tag);
+  std::memcpy(status.native + mpi().status.error, &error, sizeof error);
+}
+// How many bytes have come, of plain ones.
+inline std::size_t bytes_in(const MpiStatus& status) {
+  const auto& layout = mpi().status;
+  std::uint64_t count = 0;
+  if (layout.count_is_hidden) {
+    MpiCount asked = 0;
+    mpi().Get_elements_x(&status, mpi().byte, &asked);
+    return static_cast<std::size_t>(asked);
+  }
+  std::memcpy(&count, status.native + layout.count, sizeof count);
+  // Where it is in two halves, the lowest bit of the upper one says whether the message was cancelled.
+  return layout.count_in_halves ? (count >> 33 << 32) | (count & 0xffffffff) : count;
+}
+// Of statuses that a function of the MPI has written from `first` on.
+inline MpiStatus status_at(const MpiStatus* first, std::size_t index) {
+  MpiStatus one;
+  std::memcpy(one.native, reinterpret_cast<const std::byte*>(first) + index * mpi().status.bytes, mpi().status.bytes);
+  return one;
+}
+inline void set_status_at(MpiStatus* first, std::size_t index, const MpiStatus& status) {
+  std::memcpy(reinterpret_cast<std::byte*>(first) + index * mpi().status.bytes, status.native, mpi().status.bytes);
+}
+
+// For programs that are not linked to an MPI (the command line tool): loads an MPI's library.
+// `name` is a file, or empty for QUADRILLE_LIBMPI in the environment, else the usual names. Returns an empty string, or
+// one line that says what was tried.
 std::string load_mpi(const std::string& name = {});
 
 }  // namespace quadrille

@@ -50,7 +50,7 @@ bool stays_after_all() {
   return wanted.load() && !there.exchange(true);
 }
 
-#if defined(QUADRILLE_ABI_OPENMPI)
+// ---- Open MPI ----
 
 int called() {
   if (work_once() || is_inside()) return 0;
@@ -60,39 +60,42 @@ int called() {
   return 0;
 }
 
-constexpr bool works_in_finalize = true;
-bool can_hook() { return mpi().opal_progress_register != nullptr && mpi().opal_progress_unregister != nullptr; }
-constexpr const char* hook_name = "opal_progress_register";
-void install() { mpi().opal_progress_register(called); }
-
-#else
+// ---- MPICH ----
 
 constexpr int no_progress = 0, all_done = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
 constexpr int null_stream = 0x3c000000;       // MPIX_STREAM_NULL
 
-int called(void*) {
+int called_by_mpich(void*) {
   if (work_once() || is_inside()) return no_progress;
   return stays_after_all() ? no_progress : all_done;
 }
 
+// ---- Both ----
+
+bool is_openmpi() { return mpi().abi == Abi::openmpi; }
+bool can_hook() {
+  if (is_openmpi()) return mpi().opal_progress_register != nullptr && mpi().opal_progress_unregister != nullptr;
+  return mpi().abi == Abi::mpich && mpi().Async_start != nullptr && mpi().Request_is_complete != nullptr;
+}
 // MPICH takes the function away from its progress before it calls back in MPI_Finalize, and ends the program if there
 // is another one.
-constexpr bool works_in_finalize = false;
-bool can_hook() { return mpi().Async_start != nullptr && mpi().Request_is_complete != nullptr; }
-constexpr const char* hook_name = "MPIX_Async_start";
-void install() { mpi().Async_start(called, nullptr, null_stream); }
+bool works_in_finalize() { return is_openmpi(); }
+void install() {
+  is_openmpi() ? mpi().opal_progress_register(called) : mpi().Async_start(called_by_mpich, nullptr, null_stream);
+}
 
-#endif
-
-bool is_complete(MPI_Request request) {
+bool is_complete(MpiRequest request) {
   return request == mpi().request_null || mpi().Request_is_complete(request) != 0;
 }
 
 }  // namespace
 
-const char* progress_hook_name() { return mpi().usable && can_hook() ? hook_name : nullptr; }
+const char* progress_hook_name() {
+  if (!mpi().usable || !can_hook()) return nullptr;
+  return is_openmpi() ? "opal_progress_register" : "MPIX_Async_start";
+}
 
-bool progress_hook_works() { return has_progress_hook() && (works_in_finalize || !is_finalizing()); }
+bool progress_hook_works() { return has_progress_hook() && (works_in_finalize() || !is_finalizing()); }
 
 void begin_progress_hook(bool (*work)()) {
   if (!progress_hook_works()) return;
@@ -110,41 +113,42 @@ void end_progress_hook_for_good() {
   constexpr int most_looks = 1000;
   for (int look = 0; look < most_looks && there.load(); ++look) {
     int flag = 0;
-    mpi().Iprobe(MPI_ANY_SOURCE, 0, mpi().comm_self, &flag, MPI_STATUS_IGNORE);
+    mpi().Iprobe(mpi().any_source, 0, mpi().comm_self, &flag, mpi().status_ignore);
   }
 }
 
 bool may_ask_for_progress() { return !is_inside() || mpi().Request_is_complete == nullptr; }
 
-int test_one(MPI_Request* request, int* flag) {
-  if (may_ask_for_progress()) return mpi().Test(request, flag, MPI_STATUS_IGNORE);
+int test_one(MpiRequest* request, int* flag) {
+  if (may_ask_for_progress()) return mpi().Test(request, flag, mpi().status_ignore);
   *flag = is_complete(*request) ? 1 : 0;
-  return *flag != 0 ? mpi().Wait(request, MPI_STATUS_IGNORE) : MPI_SUCCESS;
+  return *flag != 0 ? mpi().Wait(request, mpi().status_ignore) : mpi_success;
 }
 
-int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+int test_all(int count, MpiRequests requests, int* flag, MpiStatus* statuses) {
   if (may_ask_for_progress()) return mpi().Testall(count, requests, flag, statuses);
   *flag = 0;
   for (int i = 0; i < count; ++i) {
-    if (!is_complete(requests[i])) return MPI_SUCCESS;
+    if (!is_complete(requests[static_cast<std::size_t>(i)])) return mpi_success;
   }
   *flag = 1;
   return mpi().Waitall(count, requests, statuses);  // which has nothing to wait for
 }
 
-int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+int test_any(int count, MpiRequests requests, int* index, int* flag, MpiStatus* status) {
   if (may_ask_for_progress()) return mpi().Testany(count, requests, index, flag, status);
-  *index = MPI_UNDEFINED;
+  *index = mpi().undefined;
   *flag = 1;
   for (int i = 0; i < count; ++i) {
-    if (requests[i] == mpi().request_null) continue;
+    const MpiRequest request = requests[static_cast<std::size_t>(i)];
+    if (request == mpi().request_null) continue;
     *flag = 0;
-    if (!is_complete(requests[i])) continue;
+    if (!is_complete(request)) continue;
     *index = i;
     *flag = 1;
-    return mpi().Wait(&requests[i], status);
+    return mpi().Wait(requests.at(static_cast<std::size_t>(i)), status);
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace quadrille

@@ -10,7 +10,7 @@
 // at alone.
 #pragma once
 
-#include <mpi.h>
+#include "mpi/words.hpp"
 
 namespace quadrille {
 
@@ -33,8 +33,8 @@ void end_progress_hook_for_good();
 bool may_ask_for_progress();
 
 // As MPI_Test, MPI_Testall and MPI_Testany, also from `work`.
-int test_one(MPI_Request* request, int* flag);
-int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
-int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
+int test_one(MpiRequest* request, int* flag);
+int test_all(int count, MpiRequests requests, int* flag, MpiStatus* statuses);
+int test_any(int count, MpiRequests requests, int* index, int* flag, MpiStatus* status);
 
 }  // namespace quadrille

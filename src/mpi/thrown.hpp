@@ -1,10 +1,10 @@
 // No exception leaves a door, or a function that an MPI calls back: the callers are C and Fortran.
 #pragma once
 
-#include <mpi.h>
-
 #include <exception>
 #include <new>
+
+#include "mpi/mpi.hpp"
 
 namespace quadrille {
 
@@ -14,11 +14,11 @@ template <class Work>
 int thrown_by(Work&& work) {
   try {
     work();
-    return MPI_SUCCESS;
+    return mpi_success;
   } catch (const std::bad_alloc&) {
-    return MPI_ERR_NO_MEM;
+    return mpi().err_no_mem;
   } catch (const std::exception&) {
-    return MPI_ERR_OTHER;
+    return mpi().err_other;
   }
 }
 

@@ -20,19 +20,19 @@ constexpr std::ptrdiff_t most_extent = 1 << 20;  // below 2^24: positions are to
 // Packs one element whose byte at position i is digit(i). Types of absolute addresses work too: no byte
 // is read but those of `memory`.
 template <class Digit>
-bool pack_pattern(MPI_Datatype type, std::ptrdiff_t true_lower, std::vector<unsigned char>& memory,
+bool pack_pattern(MpiType type, std::ptrdiff_t true_lower, std::vector<unsigned char>& memory,
                   std::vector<unsigned char>& packed, Digit digit) {
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = digit(i);
   int position = 0;
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data()) - static_cast<std::uintptr_t>(true_lower);
   return mpi().Pack(reinterpret_cast<void*>(address), 1, type, packed.data(), static_cast<int>(packed.size()),
-                    &position, mpi().comm_self) == MPI_SUCCESS &&
+                    &position, mpi().comm_self) == mpi_success &&
          static_cast<std::size_t>(position) == packed.size();
 }
 
 }  // namespace
 
-bool find_runs(MPI_Datatype type, std::size_t size, std::ptrdiff_t true_lower, std::ptrdiff_t true_extent,
+bool find_runs(MpiType type, std::size_t size, std::ptrdiff_t true_lower, std::ptrdiff_t true_extent,
                std::vector<TypeRun>& runs) {
   runs.clear();
   if (size == 0 || size > most_size || true_extent <= 0 || true_extent > most_extent) return false;
@@ -63,7 +63,7 @@ bool find_runs(MPI_Datatype type, std::size_t size, std::ptrdiff_t true_lower, s
   return true;
 }
 
-bool find_bytes(MPI_Datatype type, std::size_t size, std::ptrdiff_t true_lower, std::ptrdiff_t true_extent,
+bool find_bytes(MpiType type, std::size_t size, std::ptrdiff_t true_lower, std::ptrdiff_t true_extent,
                 std::vector<TypeRun>& runs) {
   runs.clear();
   if (size == 0 || size > INT_MAX || true_extent <= 0) return false;
@@ -80,7 +80,7 @@ bool find_bytes(MPI_Datatype type, std::size_t size, std::ptrdiff_t true_lower, 
   int position = 0;
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data()) - static_cast<std::uintptr_t>(true_lower);
   if (mpi().Unpack(packed.data(), static_cast<int>(size), &position, reinterpret_cast<void*>(address), 1, type,
-                   mpi().comm_self) != MPI_SUCCESS) {
+                   mpi().comm_self) != mpi_success) {
     return false;
   }
   for (std::size_t at = 0; at < extent;) {

@@ -18,12 +18,12 @@ namespace {
 constexpr std::size_t most_bytes_to_test = std::size_t{256} * 1024;
 
 // Of this process alone, where errors come back. By MPI_Comm_dup the copy callbacks of the user's attributes would run.
-MPI_Comm alone() {
-  static const MPI_Comm comm = [] {
-    MPI_Comm made = mpi().comm_self;
-    MPI_Group group;
-    if (mpi().Comm_group(mpi().comm_self, &group) != MPI_SUCCESS) return made;
-    if (mpi().Comm_create(mpi().comm_self, group, &made) == MPI_SUCCESS) {
+MpiComm alone() {
+  static const MpiComm comm = [] {
+    MpiComm made = mpi().comm_self;
+    MpiGroup group;
+    if (mpi().Comm_group(mpi().comm_self, &group) != mpi_success) return made;
+    if (mpi().Comm_create(mpi().comm_self, group, &made) == mpi_success) {
       mpi().Comm_set_errhandler(made, mpi().errors_return);
     }
     mpi().Group_free(&group);
@@ -33,26 +33,26 @@ MPI_Comm alone() {
 }
 
 // MPI has no function that tells. But to pack nothing is an error as well if the type is not committed.
-bool can_be_packed(MPI_Datatype type) {
+bool can_be_packed(MpiType type) {
   int integers = 0, addresses = 0, types = 0, combiner = 0, position = 0;
-  if (mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
-      combiner == MPI_COMBINER_NAMED) {
+  if (mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner) == mpi_success &&
+      combiner == mpi().combiner_named) {
     return true;
   }
   char in = 0, out = 0;
-  return mpi().Pack(&in, 0, type, &out, 1, &position, alone()) == MPI_SUCCESS;
+  return mpi().Pack(&in, 0, type, &out, 1, &position, alone()) == mpi_success;
 }
 
 // The MPI itself says whether a type is dense: packed bytes come out as they were, in order.
 // Pass k fills each byte with digit k (base 251) of its position, plus 1; two positions differ in some pass, and an
 // unwritten byte stays zero.
-bool packs_to_itself(MPI_Datatype type, std::size_t size) {
+bool packs_to_itself(MpiType type, std::size_t size) {
   constexpr std::size_t digits = 251;
   std::vector<unsigned char> in(size), out(size);
   for (std::size_t unit = 1; unit <= size; unit *= digits) {
     for (std::size_t i = 0; i < size; ++i) in[i] = static_cast<unsigned char>(i / unit % digits + 1);
     int position = 0;
-    if (mpi().Pack(in.data(), 1, type, out.data(), static_cast<int>(size), &position, alone()) != MPI_SUCCESS ||
+    if (mpi().Pack(in.data(), 1, type, out.data(), static_cast<int>(size), &position, alone()) != mpi_success ||
         static_cast<std::size_t>(position) != size || in != out) {
       return false;
     }
@@ -61,17 +61,17 @@ bool packs_to_itself(MPI_Datatype type, std::size_t size) {
 }
 
 // A predefined type, or so many of one in a row, is as it looks: that saves the MPI the packing.
-bool is_plain(MPI_Datatype type) {
+bool is_plain(MpiType type) {
   int integers = 0, addresses = 0, types = 0, combiner = 0;
-  if (mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
-  if (combiner == MPI_COMBINER_NAMED) return true;
-  if (combiner != MPI_COMBINER_CONTIGUOUS || integers != 1 || addresses != 0 || types != 1) return false;
+  if (mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner) != mpi_success) return false;
+  if (combiner == mpi().combiner_named) return true;
+  if (combiner != mpi().combiner_contiguous || integers != 1 || addresses != 0 || types != 1) return false;
   int count = 0;
-  MPI_Aint none = 0;
-  MPI_Datatype of;
-  if (mpi().Type_get_contents(type, 1, 0, 1, &count, &none, &of) != MPI_SUCCESS) return false;
-  if (mpi().Type_get_envelope(of, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
-  if (combiner == MPI_COMBINER_NAMED) return true;
+  MpiAint none = 0;
+  MpiType of;
+  if (mpi().Type_get_contents(type, 1, 0, 1, &count, &none, one(of)) != mpi_success) return false;
+  if (mpi().Type_get_envelope(of, &integers, &addresses, &types, &combiner) != mpi_success) return false;
+  if (combiner == mpi().combiner_named) return true;
   mpi().Type_free(&of);
   return false;
 }
@@ -82,10 +82,10 @@ struct Remembered {
   std::vector<TypeRun> runs;  // info.runs points here, if it is not null
 };
 
-TypeInfo examine(MPI_Datatype type, std::vector<TypeRun>& runs) {
+TypeInfo examine(MpiType type, std::vector<TypeRun>& runs) {
   TypeInfo info;
-  MPI_Count size = 0;
-  MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  MpiCount size = 0;
+  MpiAint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
   mpi().Type_size_x(type, &size);
   mpi().Type_get_extent(type, &lower, &extent);
   mpi().Type_get_true_extent(type, &true_lower, &true_extent);
@@ -99,27 +99,27 @@ TypeInfo examine(MPI_Datatype type, std::vector<TypeRun>& runs) {
   return info;
 }
 
-int forget_info(MPI_Datatype, int, void* value, void*) {
+int forget_info(MpiType, int, void* value, void*) {
   drop_cached_calls();
   delete static_cast<Remembered*>(value);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
-int copy_nothing(MPI_Datatype, int, void*, void*, void*, int* flag) {
+int copy_nothing(MpiType, int, void*, void*, void*, int* flag) {
   *flag = 0;
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int info_keyval() {
   static const int keyval = [] {
-    int made = MPI_KEYVAL_INVALID;
+    int made = mpi().keyval_invalid;
     mpi().Type_create_keyval(copy_nothing, forget_info, &made, nullptr);
     return made;
   }();
   return keyval;
 }
 
-TypeInfo remembered(MPI_Datatype type) {
+TypeInfo remembered(MpiType type) {
   void* value = nullptr;
   int found = 0;
   mpi().Type_get_attr(type, info_keyval(), &value, &found);
@@ -130,47 +130,46 @@ TypeInfo remembered(MPI_Datatype type) {
   return info;
 }
 
-using PackCall = int (*)(const void*, std::size_t, MPI_Datatype, std::byte*, std::size_t, MPI_Comm);
+using PackCall = int (*)(const void*, std::size_t, MpiType, std::byte*, std::size_t, MpiComm);
 
 // A typed buffer as MPI_Pack takes it. Types of absolute addresses come with MPI_BOTTOM, and MPICH refuses
 // a null address in MPI_Pack: then the address is moved one way and the type the other.
 struct Packable {
   void* address;
   int count;
-  MPI_Datatype type;
+  MpiType type;
   bool made = false;
 };
 
-int make_packable(const void* user, std::size_t count, MPI_Datatype type, Packable& packable) {
+int make_packable(const void* user, std::size_t count, MpiType type, Packable& packable) {
   packable = {const_cast<void*>(user), static_cast<int>(count), type};
-  if (user != nullptr) return MPI_SUCCESS;
-  constexpr MPI_Aint shift = 64;
+  if (user != nullptr) return mpi_success;
+  constexpr MpiAint shift = 64;
   const int length = packable.count;
-  const MPI_Aint back = -shift;
+  const MpiAint back = -shift;
   packable = {reinterpret_cast<void*>(shift), 1, type, true};
-  const int error = mpi().Type_create_struct(1, &length, &back, &type, &packable.type);
-  return error != MPI_SUCCESS ? error : mpi().Type_commit(&packable.type);
+  const int error = mpi().Type_create_struct(1, &length, &back, one(type), &packable.type);
+  return error != mpi_success ? error : mpi().Type_commit(&packable.type);
 }
 
 }  // namespace
 
-int pack_at_once(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes, std::size_t room,
-                 MPI_Comm comm) {
+int pack_at_once(const void* user, std::size_t count, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm) {
   Packable from;
   int position = 0;
   int error = make_packable(user, count, type, from);
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   error = mpi().Pack(from.address, from.count, from.type, bytes, static_cast<int>(room), &position, comm);
   if (from.made) mpi().Type_free(&from.type);
   return error;
 }
 
-int unpack_at_once(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes, std::size_t room,
-                   MPI_Comm comm) {
+int unpack_at_once(const void* user, std::size_t count, MpiType type, std::byte* bytes, std::size_t room,
+                   MpiComm comm) {
   Packable to;
   int position = 0;
   int error = make_packable(user, count, type, to);
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   error = mpi().Unpack(bytes, static_cast<int>(room), &position, to.address, to.count, to.type, comm);
   if (to.made) mpi().Type_free(&to.type);
   return error;
@@ -180,41 +179,41 @@ namespace {
 
 // Elements of more than 2 GiB do not fit MPI_Pack: one message to ourselves, typed on one side and
 // bytes on the other, does the same.
-int pack_huge(const void* user, std::size_t, MPI_Datatype type, std::byte* bytes, std::size_t room, MPI_Comm comm) {
-  MPI_Datatype plain;
+int pack_huge(const void* user, std::size_t, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm) {
+  MpiType plain;
   int me = 0;
   mpi().Comm_rank(comm, &me);
   int error = make_large_type(room, mpi().byte, 1, plain);
-  if (error != MPI_SUCCESS) return error;
-  error = mpi().Sendrecv(user, 1, type, me, tags::pack, bytes, 1, plain, me, tags::pack, comm, MPI_STATUS_IGNORE);
+  if (error != mpi_success) return error;
+  error = mpi().Sendrecv(user, 1, type, me, tags::pack, bytes, 1, plain, me, tags::pack, comm, mpi().status_ignore);
   mpi().Type_free(&plain);
   return error;
 }
 
-int unpack_huge(const void* user, std::size_t, MPI_Datatype type, std::byte* bytes, std::size_t room, MPI_Comm comm) {
-  MPI_Datatype plain;
+int unpack_huge(const void* user, std::size_t, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm) {
+  MpiType plain;
   int me = 0;
   mpi().Comm_rank(comm, &me);
   int error = make_large_type(room, mpi().byte, 1, plain);
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   error = mpi().Sendrecv(bytes, 1, plain, me, tags::pack, const_cast<void*>(user), 1, type, me, tags::pack, comm,
-                         MPI_STATUS_IGNORE);
+                         mpi().status_ignore);
   mpi().Type_free(&plain);
   return error;
 }
 
 // MPI_Pack counts bytes in an int: go in pieces that fit.
-int in_pieces(PackCall call, const void* user, std::size_t count, MPI_Datatype type, const TypeInfo& info,
-              std::byte* bytes, MPI_Comm comm) {
-  if (info.size == 0 || count == 0) return MPI_SUCCESS;
+int in_pieces(PackCall call, const void* user, std::size_t count, MpiType type, const TypeInfo& info, std::byte* bytes,
+              MpiComm comm) {
+  if (info.size == 0 || count == 0) return mpi_success;
   const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 30) / info.size);
   for (std::size_t done = 0; done < count; done += most) {
     const std::size_t now = std::min(most, count - done);
     const auto* at = static_cast<const std::byte*>(user) + static_cast<std::ptrdiff_t>(done) * info.extent;
     const int error = call(at, now, type, bytes + done * info.size, now * info.size, comm);
-    if (error != MPI_SUCCESS) return error;
+    if (error != mpi_success) return error;
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace
@@ -224,7 +223,7 @@ namespace detail {
 const std::array<KnownType, 4>& find_known_types() {
   static const std::array<KnownType, 4> known = [] {
     std::array<KnownType, 4> types{};
-    const MPI_Datatype handles[] = {mpi().byte, mpi().char_type, mpi().int_type, mpi().double_type};
+    const MpiType handles[] = {mpi().byte, mpi().char_type, mpi().int_type, mpi().double_type};
     for (std::size_t i = 0; i < types.size(); ++i) {
       std::vector<TypeRun> none;  // these types are dense
       types[i] = {handles[i], examine(handles[i], none)};
@@ -238,23 +237,20 @@ const std::array<KnownType, 4>& find_known_types() {
 
 std::atomic<const std::array<KnownType, 4>*> known_types{nullptr};
 
-TypeInfo remembered_info(MPI_Datatype type) {
-  return type == mpi().datatype_null ? TypeInfo{0, 0, true} : remembered(type);
-}
+TypeInfo remembered_info(MpiType type) { return type == mpi().datatype_null ? TypeInfo{0, 0, true} : remembered(type); }
 
 }  // namespace detail
 
-std::optional<std::size_t> size_if_committed(MPI_Datatype type) {
+std::optional<std::size_t> size_if_committed(MpiType type) {
   // Types that were committed in this generation.
   constexpr std::size_t places = 16;
   struct Seen {
     std::uint64_t generation = 0;
-    MPI_Datatype type{};
+    MpiType type{};
     std::size_t size = 0;
   };
   static thread_local Seen seen[places];
-  const auto handle = static_cast<std::uint64_t>((std::uintptr_t)type);  // int or pointer
-  Seen& place = seen[handle * 0x9e3779b97f4a7c15ULL >> 60];
+  Seen& place = seen[type.word * 0x9e3779b97f4a7c15ULL >> 60];
   const std::uint64_t now = cache_generation();
   if (place.generation == now && place.type == type) return place.size;
   const TypeInfo info = type_info(type);
@@ -263,53 +259,51 @@ std::optional<std::size_t> size_if_committed(MPI_Datatype type) {
   return info.size;
 }
 
-int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info, std::byte* bytes,
-         MPI_Comm comm) {
+int pack(const void* from, std::size_t count, MpiType type, const TypeInfo& info, std::byte* bytes, MpiComm comm) {
   if (info.runs != nullptr) {
     pack_runs(from, count, info, bytes);
-    return MPI_SUCCESS;
+    return mpi_success;
   }
   if (!info.dense) {
     const PackCall call = info.size > INT_MAX ? pack_huge : pack_at_once;
     return in_pieces(call, from, count, type, info, bytes, comm);
   }
   if (count > 0) std::memcpy(bytes, from, count * info.size);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
-int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype type, const TypeInfo& info,
-           MPI_Comm comm) {
+int unpack(const std::byte* bytes, void* to, std::size_t count, MpiType type, const TypeInfo& info, MpiComm comm) {
   if (info.runs != nullptr) {
     unpack_runs(bytes, to, count, info);
-    return MPI_SUCCESS;
+    return mpi_success;
   }
   if (!info.dense) {
     const PackCall call = info.size > INT_MAX ? unpack_huge : unpack_at_once;
     return in_pieces(call, to, count, type, info, const_cast<std::byte*>(bytes), comm);
   }
   if (count > 0) std::memcpy(to, bytes, count * info.size);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
-int make_large_type(std::size_t count, MPI_Datatype type, std::ptrdiff_t extent, MPI_Datatype& large) {
+int make_large_type(std::size_t count, MpiType type, std::ptrdiff_t extent, MpiType& large) {
   // Groups of 2^30 elements, and what is left behind them.
   constexpr std::size_t group = std::size_t{1} << 30;
   const std::size_t groups = count / group, rest = count % group;
-  MPI_Datatype one_group, all_groups;
-  if (const int error = mpi().Type_contiguous(static_cast<int>(group), type, &one_group); error != MPI_SUCCESS) {
+  MpiType one_group, all_groups;
+  if (const int error = mpi().Type_contiguous(static_cast<int>(group), type, &one_group); error != mpi_success) {
     return error;
   }
   int error = mpi().Type_contiguous(static_cast<int>(groups), one_group, &all_groups);
   mpi().Type_free(&one_group);
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   const int lengths[] = {1, static_cast<int>(rest)};
-  const MPI_Aint places[] = {0, static_cast<MPI_Aint>(groups * group) * extent};
-  const MPI_Datatype types[] = {all_groups, type};
-  error = mpi().Type_create_struct(2, lengths, places, types, &large);
+  const MpiAint places[] = {0, static_cast<MpiAint>(groups * group) * extent};
+  const MpiArray<MpiType> types = {all_groups, type};
+  error = mpi().Type_create_struct(2, lengths, places, types.all(), &large);
   mpi().Type_free(&all_groups);
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   error = mpi().Type_commit(&large);
-  if (error != MPI_SUCCESS) mpi().Type_free(&large);
+  if (error != mpi_success) mpi().Type_free(&large);
   return error;
 }
 

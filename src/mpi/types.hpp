@@ -35,14 +35,14 @@ namespace detail {
 // The types that nearly all programs use, found without asking the MPI. They are never freed, so a
 // handle stays what it is.
 struct KnownType {
-  MPI_Datatype type;
+  MpiType type;
   TypeInfo info;
 };
 extern std::atomic<const std::array<KnownType, 4>*> known_types;
 const std::array<KnownType, 4>& find_known_types();
-TypeInfo remembered_info(MPI_Datatype type);
+TypeInfo remembered_info(MpiType type);
 // Null if it is another type.
-inline const TypeInfo* known_info(MPI_Datatype type) {
+inline const TypeInfo* known_info(MpiType type) {
   const auto* known = known_types.load(std::memory_order_acquire);
   for (const KnownType& one : known != nullptr ? *known : find_known_types()) {
     if (one.type == type) return &one.info;
@@ -53,32 +53,30 @@ inline const TypeInfo* known_info(MPI_Datatype type) {
 
 // `type` is a datatype, or the null datatype, which has size zero. What was found out is kept as an attribute of the
 // type.
-inline TypeInfo type_info(MPI_Datatype type) {
+inline TypeInfo type_info(MpiType type) {
   const TypeInfo* const known = detail::known_info(type);
   return known != nullptr ? *known : detail::remembered_info(type);
 }
 
 // Is it one of those that nearly all programs use, and that come with MPI?
-inline bool is_well_known(MPI_Datatype type) { return detail::known_info(type) != nullptr; }
+inline bool is_well_known(MpiType type) { return detail::known_info(type) != nullptr; }
 
 // The bytes of data of one element of `type`, which is not the null datatype; nothing if it is not committed. Quicker
 // than type_info() for types that were looked at before.
-std::optional<std::size_t> size_if_committed(MPI_Datatype type);
+std::optional<std::size_t> size_if_committed(MpiType type);
 
-inline bool is_committed(MPI_Datatype type) { return size_if_committed(type).has_value(); }
+inline bool is_committed(MpiType type) { return size_if_committed(type).has_value(); }
 
 // MPI_Pack and MPI_Unpack of no more than they can count, also of types with absolute addresses.
-int pack_at_once(const void* from, std::size_t count, MPI_Datatype type, std::byte* bytes, std::size_t room,
-                 MPI_Comm comm);
-int unpack_at_once(const void* to, std::size_t count, MPI_Datatype type, std::byte* bytes, std::size_t room,
-                   MPI_Comm comm);
+int pack_at_once(const void* from, std::size_t count, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm);
+int unpack_at_once(const void* to, std::size_t count, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm);
 
 // Copies `count` elements between user memory and consecutive bytes. `bytes` has room for
 // count * info.size bytes. `comm` is private to Quadrille. Returns an MPI error code.
-int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info, std::byte* bytes, MPI_Comm comm);
-int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype type, const TypeInfo& info, MPI_Comm comm);
+int pack(const void* from, std::size_t count, MpiType type, const TypeInfo& info, std::byte* bytes, MpiComm comm);
+int unpack(const std::byte* bytes, void* to, std::size_t count, MpiType type, const TypeInfo& info, MpiComm comm);
 
 // A committed datatype of `count` elements of `type` when count does not fit an int. Free it.
-int make_large_type(std::size_t count, MPI_Datatype type, std::ptrdiff_t extent, MPI_Datatype& large);
+int make_large_type(std::size_t count, MpiType type, std::ptrdiff_t extent, MpiType& large);
 
 }  // namespace quadrille

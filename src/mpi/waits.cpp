@@ -6,8 +6,6 @@
 #include "mpi/mpi.hpp"
 
 namespace quadrille {
-#if defined(QUADRILLE_ABI_MPICH)
-
 namespace {
 
 // MPICH sleeps once after so many looks in vain. Its own default, 4096, keeps the processor for a good part of
@@ -25,34 +23,29 @@ bool chosen_by_user(const std::string& variable) {
 bool write_variable(const std::string& name, int value) {
   const Mpi& t = mpi();
   int index = 0, count = 0;
-  if (t.T_cvar_get_index(name.c_str(), &index) != MPI_SUCCESS) return false;
-  MPI_T_cvar_handle handle;
-  if (t.T_cvar_handle_alloc(index, nullptr, &handle, &count) != MPI_SUCCESS) return false;
-  const bool written = count == 1 && t.T_cvar_write(handle, &value) == MPI_SUCCESS;
+  if (t.T_cvar_get_index(name.c_str(), &index) != mpi_success) return false;
+  void* handle = nullptr;
+  if (t.T_cvar_handle_alloc(index, nullptr, &handle, &count) != mpi_success) return false;
+  const bool written = count == 1 && t.T_cvar_write(handle, &value) == mpi_success;
   t.T_cvar_handle_free(&handle);
   return written;
 }
 
 }  // namespace
 
+// Open MPI gives way by itself where its launcher sees more ranks than processors.
 bool let_waits_give_way() {
   const Mpi& t = mpi();
+  if (t.abi == Abi::openmpi) return false;
   if (chosen_by_user("CH4_PROGRESS_THROTTLE") || chosen_by_user("CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT")) {
     return false;
   }
   int provided = 0;
-  if (t.T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return false;
+  if (t.T_init_thread(mpi().thread_single, &provided) != mpi_success) return false;
   const bool asked = write_variable("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", looks_before_sleep) &&
                      write_variable("MPIR_CVAR_CH4_PROGRESS_THROTTLE", 1);
   t.T_finalize();
   return asked;
 }
-
-#else
-
-// Open MPI gives way by itself where its launcher sees more ranks than processors.
-bool let_waits_give_way() { return false; }
-
-#endif
 
 }  // namespace quadrille

@@ -45,7 +45,7 @@ AwayMessages::AwayMessages(const Call& call, const plan::Schedule& schedule, Gro
     bind();
     has_room_ = take_room();
   }
-  if (!has_room_) error_ = MPI_ERR_NO_MEM;
+  if (!has_room_) error_ = mpi().err_no_mem;
   run_.begin(schedule.rounds.size());
 }
 

@@ -78,7 +78,7 @@ class AwayMessages {
   const bool beside_;
   std::optional<BoundRun> passed_on_;
   bool has_room_ = true;
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
 };
 
 }  // namespace quadrille::run

@@ -15,16 +15,16 @@ bool is_plain(const Call& call) {
   return send.dense && recv.dense && sent.count * send.size == call.recv.count * recv.size;
 }
 
-int fill_slot(std::byte* slot, const Block& block, MPI_Comm comm) {
+int fill_slot(std::byte* slot, const Block& block, MpiComm comm) {
   if (block.info.dense) {
     memory::Inbox::fill(slot, block.address, block.bytes());
-    return MPI_SUCCESS;
+    return mpi_success;
   }
   return pack(block.address, block.count, block.type, block.info, slot, comm);
 }
 
-int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, MPI_Comm comm) {
-  if (block.info.size == 0) return MPI_SUCCESS;
+int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, MpiComm comm) {
+  if (block.info.size == 0) return mpi_success;
   return unpack(from, block.address, std::min(block.count, bytes / block.info.size), block.type, block.info, comm);
 }
 
@@ -45,10 +45,10 @@ bool has_room(memory::Pool& room, std::size_t bytes, std::byte*& at) {
 int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& room) {
   const Block from = first_part(whole, to.bytes());
   const std::size_t bytes = from.bytes();
-  if (bytes == 0) return MPI_SUCCESS;
+  if (bytes == 0) return mpi_success;
   if (from.info.dense && bytes < to.bytes()) return unpack_block(from.address, bytes, to, group.messages().quiet);
   if (bytes == to.bytes()) {
-    if (from.info.dense && from.address == to.address && to.info.dense) return MPI_SUCCESS;
+    if (from.info.dense && from.address == to.address && to.info.dense) return mpi_success;
     if (from.info.dense) return unpack_block(from.address, bytes, to, group.messages().quiet);
     if (to.info.dense) {
       return pack(from.address, from.count, from.type, from.info, to.address, group.messages().quiet);
@@ -58,7 +58,7 @@ int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& ro
       pack_runs(from.address, from.count, from.info, packed);
       unpack_runs(packed, to.address, to.count, to.info);
       room.trim();
-      return MPI_SUCCESS;
+      return mpi_success;
     }
   }
   return MpiTransport(group.messages().quiet, group.messages().quiet_me).copy(typed_place(from), typed_place(to));

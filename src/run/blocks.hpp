@@ -9,16 +9,16 @@ namespace quadrille::run {
 
 // Keeps the first error. Peers wait for us, so an error never ends a traversal.
 inline void keep(int& first, int error) {
-  if (first == MPI_SUCCESS) first = error;
+  if (first == mpi_success) first = error;
 }
 
 // What becomes of a block for which the receiver gave less than `sent` bytes, a mistake of the program: an error where
 // the MPI reports one, too.
 inline int error_if_long(std::size_t sent, std::size_t given, Collective collective) {
-  if (sent <= given) return MPI_SUCCESS;
+  if (sent <= given) return mpi_success;
   const bool cuts =
       is_neighbor(collective) ? mpi().cuts_long_neighbors : is_allgather(collective) && mpi().cuts_long_gathers;
-  return cuts ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+  return cuts ? mpi_success : mpi().err_truncate;
 }
 
 // The first elements of a block, of at most so many bytes.
@@ -30,7 +30,7 @@ inline Block first_part(Block block, std::size_t bytes) {
 // The blocks of one side of a call. A type is looked up once, as long as the same type follows.
 class Blocks {
  public:
-  explicit Blocks(const Side& side) : side_(side), one_type_(side.types == nullptr) {
+  explicit Blocks(const Side& side) : side_(side), one_type_(!side.types) {
     if (one_type_ && side.type != mpi().datatype_null) look_up(side.type);  // null: there are no blocks
   }
   Block operator[](int index) const {
@@ -59,7 +59,7 @@ class Blocks {
   void know_type_of(int index) const {
     if (!one_type_ && (!looked_up_ || side_.types[index] != type_)) look_up(side_.types[index]);
   }
-  void look_up(MPI_Datatype type) const {
+  void look_up(MpiType type) const {
     type_ = type;
     info_ = type_info(type);
     looked_up_ = true;
@@ -68,7 +68,7 @@ class Blocks {
   const Side& side_;
   bool one_type_;
   mutable bool looked_up_ = false;
-  mutable MPI_Datatype type_{};
+  mutable MpiType type_{};
   mutable TypeInfo info_;
 };
 
@@ -76,10 +76,10 @@ class Blocks {
 bool is_plain(const Call& call);
 
 // Writes a block into a slot.
-int fill_slot(std::byte* slot, const Block& block, MPI_Comm comm);
+int fill_slot(std::byte* slot, const Block& block, MpiComm comm);
 
 // Takes `bytes` packed bytes into a block: as much of them as whole elements and the block's size allow.
-int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, MPI_Comm comm);
+int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, MpiComm comm);
 
 // The block that a rank sends to itself, or as much of it as is given room; `room` is for packing it.
 int copy_own(const Block& from, const Block& to, Group& group, memory::Pool& room);

@@ -175,7 +175,7 @@ bool BoundRun::find_layouts(const std::vector<Block>& blocks, std::vector<Place>
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Block& block = blocks[i];
     if (block.bytes() == 0 || block.info.dense) continue;
-    MPI_Datatype type;
+    MpiType type;
     if (!byte_types_.find(block.type, type)) return false;
     places[i] = {block.address, block.count, block.bytes(), to_handle(type), false};
   }
@@ -203,7 +203,7 @@ bool BoundRun::take_own_room(memory::Pool& pool, const std::vector<Block>& block
   const bool found = thrown_by([&] {
                        const std::size_t bytes = total_bytes(blocks);
                        room = pool.take(must_ask() ? std::max(bytes, memory_.sure.each(bytes, wanted_)) : bytes);
-                     }) == MPI_SUCCESS;
+                     }) == mpi_success;
   places = packed_places(blocks, room);
   if (found) return true;
   for (Place& place : places) place.address = nullptr;
@@ -230,7 +230,7 @@ bool BoundRun::take_sure_room() {
   return thrown_by([&] {
            if (must_ask() && wanted_ <= memory::Pool::most_kept) sure.send.take(wanted_), sure.recv.take(wanted_);
            binding_.scratch = sure.scratch.take(must_ask() ? sure.each(scratch, wanted_) : scratch);
-         }) == MPI_SUCCESS;
+         }) == mpi_success;
 }
 
 // The working buffer, what a round sends, and what it brings: the largest of the three.
@@ -247,7 +247,7 @@ bool BoundRun::take_monolithic_room() {
            binding_.scratch = sure.scratch.take(sure.each(plan::waiting_slots(schedule_) * block, most));
            sure.send.take(sure.each(blocks_of_a_round(schedule_, true) * block, most));
            sure.recv.take(sure.each(blocks_of_a_round(schedule_, false) * block, most));
-         }) == MPI_SUCCESS;
+         }) == mpi_success;
 }
 
 // ---- Agreement ----
@@ -268,19 +268,19 @@ int BoundRun::answered() {
   } else {
     memory_.carried.monolithic.note(all ? monolithic_bytes() : 0);
   }
-  return all ? begin_moving() : MPI_ERR_NO_MEM;
+  return all ? begin_moving() : mpi().err_no_mem;
 }
 
 int BoundRun::largest_known() {
   const std::uint64_t largest = agreement_->largest();
   // Known to all alike: then nobody begins.
-  if (largest > SIZE_MAX / 2 / binding_.recv.size()) return MPI_ERR_NO_MEM;
+  if (largest > SIZE_MAX / 2 / binding_.recv.size()) return mpi().err_no_mem;
   binding_.block_bytes = largest;
   const bool sure = memory_.carried.monolithic.is_enough(monolithic_bytes());
   const bool good = take_monolithic_room();
   if (sure) return begin_moving();
   ask(Question::room, good ? 0 : 1);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 // ---- A start ----
@@ -292,7 +292,7 @@ int BoundRun::start(bool block) {
     ask(Question::largest, largest_of(binding_.send));
   } else if (schedule_.sizes == plan::Sizes::known && must_ask()) {
     ask(Question::room, has_room_ ? 0 : 1);
-  } else if (const int error = begin_moving(); error != MPI_SUCCESS) {
+  } else if (const int error = begin_moving(); error != mpi_success) {
     phase_ = Phase::idle;
     return error;
   }
@@ -312,29 +312,29 @@ int BoundRun::begin_moving() {
   transport_.drop_received(false);  // as a start may have left it that ended in an error
   const bool known = schedule_.sizes == plan::Sizes::known;
   if (!has_room_ && known) {
-    if (moving_.as_bytes || send_.empty()) return MPI_ERR_NO_MEM;  // even the reserve is used up
+    if (moving_.as_bytes || send_.empty()) return mpi().err_no_mem;  // even the reserve is used up
     take_part_without_room();
   }
   if (pack_send_ && (has_room_ || (!known && send_places_.front().address != nullptr))) {
-    if (const int error = pack_all(send_, send_places_, traffic_.quiet); error != MPI_SUCCESS) return error;
+    if (const int error = pack_all(send_, send_places_, traffic_.quiet); error != mpi_success) return error;
   }
   if (!run_ && known) run_.emplace(schedule_, binding_, transport_);
   if (!run_) run_.emplace(schedule_, binding_, transport_, memory_.carried, CarriedLimits{.eager = moving_.eager});
   run_->begin(first_round_);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int BoundRun::advance(bool block) {
-  int error = MPI_SUCCESS;
-  while (phase_ == Phase::agreeing && error == MPI_SUCCESS) {
+  int error = mpi_success;
+  while (phase_ == Phase::agreeing && error == mpi_success) {
     error = agreement_->advance(block);
-    if (error == MPI_SUCCESS && !agreement_->done()) return error;
-    if (error == MPI_SUCCESS) error = answered();
+    if (error == mpi_success && !agreement_->done()) return error;
+    if (error == mpi_success) error = answered();
   }
-  if (phase_ == Phase::moving && error == MPI_SUCCESS) {
+  if (phase_ == Phase::moving && error == mpi_success) {
     error = run_->advance(block);
-    if (error == MPI_SUCCESS && !run_->done()) return error;
-    if (error == MPI_SUCCESS) error = finish();
+    if (error == mpi_success && !run_->done()) return error;
+    if (error == mpi_success) error = finish();
   }
   phase_ = Phase::idle;
   return error;
@@ -342,9 +342,9 @@ int BoundRun::advance(bool block) {
 
 int BoundRun::finish() {
   transport_.drop_received(false);
-  if (const int error = transport_.finish_copies(); error != MPI_SUCCESS) return error;
-  if (!has_room_) return MPI_ERR_NO_MEM;
-  return pack_recv_ ? unpack_all(recv_places_, recv_, traffic_.quiet) : MPI_SUCCESS;
+  if (const int error = transport_.finish_copies(); error != mpi_success) return error;
+  if (!has_room_) return mpi().err_no_mem;
+  return pack_recv_ ? unpack_all(recv_places_, recv_, traffic_.quiet) : mpi_success;
 }
 
 }  // namespace quadrille::run

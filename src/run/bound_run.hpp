@@ -42,8 +42,8 @@ struct Moving {
 // The place of the messages of a call: `comm` is private, and no other call in flight uses `tag` on it. MPI packs on
 // `quiet`.
 struct Traffic {
-  MPI_Comm comm;
-  MPI_Comm quiet;
+  MpiComm comm;
+  MpiComm quiet;
   int me;
   int ranks;
   int tag = tags::rounds;

@@ -10,7 +10,7 @@ Block block_of(const Side& side, int block) {
   b.info = type_info(b.type);
   b.count = static_cast<std::size_t>(side.count_of(block));
   const std::ptrdiff_t displacement = side.displacement_of(block, side.count);
-  b.address = side.base + (side.types != nullptr ? displacement : displacement * b.info.extent);
+  b.address = side.base + (side.types ? displacement : displacement * b.info.extent);
   return b;
 }
 
@@ -29,7 +29,11 @@ void own(const T*& array, std::vector<T>& copy, int elements) {
 }  // namespace
 
 void StoredCall::Arrays::take(Side& side, int blocks) {
-  own(side.types, types, blocks);
+  if (side.types) {
+    types.reserve(1);
+    types.assign(side.types, static_cast<std::size_t>(blocks));
+    side.types = types.all();
+  }
   own(side.counts, counts, blocks);
   own(side.displacements, displacements, blocks);
   own(side.counts_large, counts_large, blocks);

@@ -18,12 +18,12 @@ namespace quadrille::run {
 struct Side {
   std::byte* base = nullptr;
   std::size_t count = 0;
-  MPI_Datatype type{};
-  const MPI_Datatype* types = nullptr;  // w: one a block, and displacements are in bytes
+  MpiType type{};
+  MpiTypes types;  // w: one a block, and displacements are in bytes
   const int* counts = nullptr;
   const int* displacements = nullptr;
-  const MPI_Count* counts_large = nullptr;
-  const MPI_Aint* displacements_large = nullptr;
+  const MpiCount* counts_large = nullptr;
+  const MpiAint* displacements_large = nullptr;
 
   // May be negative: the caller's mistake, found by api/refused.cpp.
   std::ptrdiff_t count_of(int block) const {
@@ -31,7 +31,7 @@ struct Side {
     if (counts_large != nullptr) return static_cast<std::ptrdiff_t>(counts_large[block]);
     return static_cast<std::ptrdiff_t>(count);
   }
-  MPI_Datatype type_of(int block) const { return types != nullptr ? types[block] : type; }
+  MpiType type_of(int block) const { return types ? types[static_cast<std::size_t>(block)] : type; }
   // In extents of the type, or bytes for w.
   std::ptrdiff_t displacement_of(int block, std::size_t uniform_count) const {
     if (displacements != nullptr) return displacements[block];
@@ -45,7 +45,7 @@ struct Call {
   Side send;  // meaningless if in_place
   Side recv;
   bool in_place = false;
-  MPI_Comm comm{};
+  MpiComm comm{};
   bool large = false;  // its counts are MPI_Count: how large they are is a fact of this rank alone
   // Where its blocks, or those of one side, are in a device's memory and stay there: by whom that is copied, and where.
   // No block has gaps, and none is sent in place but by an allgather. The MPI takes such memory.
@@ -64,10 +64,10 @@ class StoredCall {
 
  private:
   struct Arrays {
-    std::vector<MPI_Datatype> types;
+    MpiArray<MpiType> types;
     std::vector<int> counts, displacements;
-    std::vector<MPI_Count> counts_large;
-    std::vector<MPI_Aint> displacements_large;
+    std::vector<MpiCount> counts_large;
+    std::vector<MpiAint> displacements_large;
     void take(Side& side, int blocks);
   };
   Call call_;
@@ -78,7 +78,7 @@ class StoredCall {
 struct Block {
   std::byte* address = nullptr;
   std::size_t count = 0;
-  MPI_Datatype type{};
+  MpiType type{};
   TypeInfo info;
   std::size_t bytes() const { return count * info.size; }
 };

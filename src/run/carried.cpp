@@ -1,8 +1,6 @@
 // What schedules whose sizes travel have in common: blocks that are held where they lie.
 #include "run/carried.hpp"
 
-#include <mpi.h>
-
 #include <algorithm>
 
 namespace quadrille::run {
@@ -83,14 +81,14 @@ int CarriedBlocks::copy_out(const plan::Copy& copy) {
   if (copy.from.buffer != Buffer::scratch) {
     const Place& from = binding_.send[static_cast<std::size_t>(copy.from.block)];
     if (to.bytes == 0) return 0;
-    if (from.address == nullptr || to.address == nullptr) return MPI_ERR_NO_MEM;
+    if (from.address == nullptr || to.address == nullptr) return mpi().err_no_mem;
     return from.address == to.address ? 0 : transport_.copy(from, to);
   }
   const Held& from = memory_.held[static_cast<std::size_t>(copy.from.block)];
   const std::size_t bytes = std::min(from.bytes, to.bytes);
-  if (bytes > 0 && (is_lost(from) || to.address == nullptr)) return MPI_ERR_NO_MEM;
+  if (bytes > 0 && (is_lost(from) || to.address == nullptr)) return mpi().err_no_mem;
   move(from.at, to.address, bytes);
-  return from.bytes > to.bytes && from.bytes != unknown_bytes ? MPI_ERR_TRUNCATE : 0;
+  return from.bytes > to.bytes && from.bytes != unknown_bytes ? mpi().err_truncate : 0;
 }
 
 // Large blocks go through the transport, so that a test can move blocks of gibibytes that are not there.
@@ -145,7 +143,7 @@ std::byte* CarriedBlocks::take_landing(memory::Pool& pool, std::size_t bytes) {
     return pool.take(bytes);
   } catch (const std::bad_alloc&) {
     drops_ = true;
-    error_ = MPI_ERR_NO_MEM;
+    error_ = mpi().err_no_mem;
     return nullptr;
   }
 }

@@ -254,7 +254,7 @@ class Copies {
   bool copied_ = false;                                // and all have copied theirs
   bool has_room_ = false;                              // there is memory for them, and they are not too large
   std::size_t total_ = 0, least_expected_ = SIZE_MAX;  // bytes of recv blocks
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
 };
 
 }  // namespace quadrille::run

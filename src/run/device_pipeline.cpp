@@ -298,7 +298,7 @@ void DevicePipeline::end(bool all) {
     outcome_ = Outcome::done;
     return;
   }
-  error_ = MPI_SUCCESS;  // who makes the call in another way finds it again
+  error_ = mpi_success;  // who makes the call in another way finds it again
   if (begun_ && overwritten_) outcome_ = Outcome::lost;
 }
 

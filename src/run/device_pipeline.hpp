@@ -139,7 +139,7 @@ class DevicePipeline {
   bool opens_later_ = false;  // as it could not open for now
   bool begun_ = false, by_leaders_ = false;
   bool overwritten_ = false;  // some rank's data would be
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
 };
 
 }  // namespace quadrille::run

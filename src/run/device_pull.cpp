@@ -62,7 +62,7 @@ void DevicePull::begin() {
   turn_ = {};
   if (!is_prepared_) {
     sharing_.begin();
-    error_ = MPI_SUCCESS;
+    error_ = mpi_success;
     look_at_ends();
   }
   phase_ = Phase::settling;
@@ -202,7 +202,7 @@ void DevicePull::finish(bool yes) {
 
 void DevicePull::end(bool all) {
   if (has_opened_) sharing_.free_old_bounces();
-  if (!all && !was_in_streams_) error_ = MPI_SUCCESS;  // who makes the call finds it again
+  if (!all && !was_in_streams_) error_ = mpi_success;  // who makes the call finds it again
   pulled_ = all;
   phase_ = Phase::over;
   if (may_ && !all && !prepares_ && !is_in_stream()) put_back();

@@ -221,7 +221,7 @@ class DevicePull {
   bool pulled_ = false;
   PullTurn turn_;  // of the start in flight
   bool was_in_streams_ = false;
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
 };
 
 }  // namespace quadrille::run

@@ -142,7 +142,7 @@ bool DeviceRounds::can_be_direct(Half& half) const {
 bool DeviceRounds::take_memory(Half& half) {
   const auto blocks = static_cast<std::size_t>(half.count);
   if (half.has_arrays) half.counts.assign(blocks, 0), half.displacements.assign(blocks, 0);
-  if (half.has_arrays && is_typed(call_.collective)) half.types.assign(blocks, mpi().byte);
+  if (half.has_arrays && is_typed(call_.collective)) half.types = MpiArray<MpiType>(blocks, mpi().byte);
   if (half.largest == 0) {
     half.at.assign(blocks, 0);
     return true;
@@ -261,7 +261,7 @@ Side DeviceRounds::side_of(Half& half, std::uint64_t round, std::byte* nowhere) 
   }
   side.counts = half.counts.data();
   side.displacements = half.displacements.data();
-  side.types = half.types.empty() ? nullptr : half.types.data();
+  if (!half.types.empty()) side.types = half.types.all();
   return side;
 }
 

@@ -94,7 +94,7 @@ class DeviceRounds {
     std::vector<char> marked;                  // [slot]
     // Of the round that is exchanged.
     std::vector<int> counts, displacements;
-    std::vector<MPI_Datatype> types;
+    MpiArray<MpiType> types;
   };
 
   std::uint64_t balance() const;

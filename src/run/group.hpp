@@ -75,8 +75,8 @@ struct Reach {
 // Where messages go. Written by team/ alone: `quiet` when it makes the communicator ready, `comm` before the first call
 // that may need it.
 struct Messages {
-  MPI_Comm comm{};   // private; null until a call may need one
-  MPI_Comm quiet{};  // where nobody sends to another: for MPI_Pack, for looking what arrives, and,
+  MpiComm comm{};    // private; null until a call may need one
+  MpiComm quiet{};   // where nobody sends to another: for MPI_Pack, for looking what arrives, and,
   int quiet_me = 0;  // from this rank to itself
 };
 

@@ -23,7 +23,7 @@ void InboxRun::take(const Call& call, Group& group, memory::Inbox& inbox) {
 
 // Does not look for what has come: no peer can be that fast, and a look in vain makes its store wait for the line.
 int InboxRun::start() {
-  error_ = MPI_SUCCESS;
+  error_ = mpi_success;
   next_ = 1;
   const int ranks = group_->ranks, me = group_->me;
   const std::byte* from = call_.in_place ? call_.recv.base : call_.send.base;
@@ -34,7 +34,7 @@ int InboxRun::start() {
     Inbox::fill(inbox_->block_to_all(), from, bytes_);
     inbox_->publish_to_all(Carried::in_slot, bytes_);
     if (!call_.in_place) memory::copy_bytes(call_.recv.base + own, from, bytes_);
-    return MPI_SUCCESS;
+    return mpi_success;
   }
   inbox_->begin();
   for (int step = 1, to = me; step < ranks; ++step) {
@@ -43,15 +43,15 @@ int InboxRun::start() {
     inbox_->publish(to, Carried::in_slot, bytes_);
   }
   if (!call_.in_place) memory::copy_bytes(call_.recv.base + own, from + own, bytes_);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int InboxRun::advance() {
-  if (done()) return MPI_SUCCESS;
+  if (done()) return mpi_success;
   for (; next_ < group_->ranks; ++next_) {
     const int from = group_->me >= next_ ? group_->me - next_ : group_->me - next_ + group_->ranks;
     const Slot* slot = gather_ ? inbox_->look_out(from) : inbox_->look(from);
-    if (slot == nullptr) return MPI_SUCCESS;
+    if (slot == nullptr) return mpi_success;
     memory::copy_bytes(call_.recv.base + static_cast<std::size_t>(from) * bytes_, Inbox::block_of(*slot),
                        std::min<std::size_t>(bytes_, slot->bytes));
     keep(error_, error_if_long(slot->bytes, bytes_, call_.collective));

@@ -6,50 +6,52 @@ namespace quadrille::run {
 namespace {
 
 // Types that come with MPI cannot be freed. So what was one remains one, whatever other handles come back as.
-bool is_named(MPI_Datatype type) {
+bool is_named(MpiType type) {
   if (is_well_known(type)) return true;
-  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
+  int integers = 0, addresses = 0, types = 0, combiner = mpi().combiner_named;
   mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  return combiner == MPI_COMBINER_NAMED;
+  return combiner == mpi().combiner_named;
 }
 
 }  // namespace
 
 KeptTypes::~KeptTypes() {
-  for (MPI_Datatype& type : made_) mpi().Type_free(&type);
+  for (MpiType& type : made_) mpi().Type_free(&type);
 }
 
-int KeptTypes::keep(MPI_Datatype& type) {
-  if (is_named(type)) return MPI_SUCCESS;
+int KeptTypes::keep(MpiType& type) {
+  if (is_named(type)) return mpi_success;
   const auto known = std::find(originals_.begin(), originals_.end(), type);
   if (known != originals_.end()) {
     type = made_[static_cast<std::size_t>(known - originals_.begin())];
-    return MPI_SUCCESS;
+    return mpi_success;
   }
-  MPI_Datatype duplicate;
-  if (const int error = mpi().Type_dup(type, &duplicate); error != MPI_SUCCESS) return error;
+  MpiType duplicate;
+  if (const int error = mpi().Type_dup(type, &duplicate); error != mpi_success) return error;
   originals_.push_back(type);
   made_.push_back(duplicate);
   type = duplicate;
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 // Types of blocks that do not count may be anything.
-int KeptTypes::keep(Side& side, int blocks, std::vector<MPI_Datatype>& types) {
-  if (blocks == 0) return MPI_SUCCESS;
-  if (side.types == nullptr) return side.type == mpi().datatype_null ? MPI_SUCCESS : keep(side.type);
-  types.assign(side.types, side.types + blocks);
+int KeptTypes::keep(Side& side, int blocks, MpiArray<MpiType>& types) {
+  if (blocks == 0) return mpi_success;
+  if (!side.types) return side.type == mpi().datatype_null ? mpi_success : keep(side.type);
+  types.assign(side.types, static_cast<std::size_t>(blocks));
   for (int b = 0; b < blocks; ++b) {
     if (side.count_of(b) == 0) continue;
-    if (const int error = keep(types[static_cast<std::size_t>(b)]); error != MPI_SUCCESS) return error;
+    MpiType type = types[static_cast<std::size_t>(b)];
+    if (const int error = keep(type); error != mpi_success) return error;
+    types.set(static_cast<std::size_t>(b), type);
   }
-  side.types = types.data();
-  return MPI_SUCCESS;
+  side.types = types.all();
+  return mpi_success;
 }
 
 int KeptTypes::keep(Call& call, int send_blocks, int recv_blocks) {
   const int error = keep(call.recv, recv_blocks, recv_types_);
-  return error != MPI_SUCCESS ? error : keep(call.send, send_blocks, send_types_);
+  return error != mpi_success ? error : keep(call.send, send_blocks, send_types_);
 }
 
 }  // namespace quadrille::run

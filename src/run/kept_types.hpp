@@ -22,11 +22,11 @@ class KeptTypes {
   int keep(Call& call, int send_blocks, int recv_blocks);
 
  private:
-  int keep(Side& side, int blocks, std::vector<MPI_Datatype>& types);
-  int keep(MPI_Datatype& type);
+  int keep(Side& side, int blocks, MpiArray<MpiType>& types);
+  int keep(MpiType& type);
 
-  std::vector<MPI_Datatype> send_types_, recv_types_;  // arrays of a w form
-  std::vector<MPI_Datatype> originals_, made_;
+  MpiArray<MpiType> send_types_, recv_types_;  // arrays of a w form
+  std::vector<MpiType> originals_, made_;
 };
 
 }  // namespace quadrille::run

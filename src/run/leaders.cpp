@@ -18,7 +18,7 @@ static_assert(memory::Leaders::usual_parts == plan::leaders_part_bytes, "what th
 
 // ---- Any kind ----
 
-LeadersWork::LeadersWork(const plan::LeadersPlan& plan, MPI_Comm comm)
+LeadersWork::LeadersWork(const plan::LeadersPlan& plan, MpiComm comm)
     : messages(comm, plan.me), beside(comm, plan.me, tags::beside_leaders) {
   messages.pack_up_to(packed_up_to);
   std::size_t slots = 2;  // of an agreement
@@ -40,7 +40,7 @@ void LeadersWork::use_tags(int rounds, int others) {
 }
 
 void LeadersTurn::begin(bool failed) {
-  error_ = MPI_SUCCESS;
+  error_ = mpi_success;
   next_ = 0;
   step_ = plan_.leads >= 0 ? Step::gathering : Step::waiting;
   area_.pack(failed);
@@ -49,7 +49,7 @@ void LeadersTurn::begin(bool failed) {
 bool LeadersTurn::send() {
   int error = work_.exchange->advance(false);
   if (!work_.exchange->done()) return false;
-  if (area_.some_failed()) keep(error, MPI_ERR_NO_MEM);
+  if (area_.some_failed()) keep(error, mpi().err_no_mem);
   area_.bring(plan_.leads, error);
   step_ = Step::waiting;
   return true;
@@ -104,7 +104,7 @@ EvenLeaders::EvenLeaders(const Call& call, const plan::LeadersPlan& plan, memory
 }
 
 int EvenLeaders::start() {
-  error_ = MPI_SUCCESS;
+  error_ = mpi_success;
   turn_ = 0;
   if (turns_ == 0) return error_;
   if (has_no_room_) take_room();  // of the start before
@@ -120,8 +120,8 @@ int EvenLeaders::start() {
 int EvenLeaders::advance() {
   while (phase_ != Phase::idle) {
     if (phase_ == Phase::agreeing) {
-      if (!answered()) return MPI_SUCCESS;
-      if (!all_have_room_) return keep(error_, MPI_ERR_NO_MEM), end_call();
+      if (!answered()) return mpi_success;
+      if (!all_have_room_) return keep(error_, mpi().err_no_mem), end_call();
     } else {
       const bool all_came = exchange_.advance([&] { bind(); });
       // While leaders wait for messages, what stays in the node is read.
@@ -129,7 +129,7 @@ int EvenLeaders::advance() {
         unpack_pieces(Of::own_node);
         own_is_read_ = true;
       }
-      if (!all_came) return MPI_SUCCESS;
+      if (!all_came) return mpi_success;
       keep(error_, exchange_.error());
       unpack_pieces(Of::others);
       if (++turn_ == turns_) {
@@ -272,13 +272,13 @@ void EvenLeaders::ask() {
 bool EvenLeaders::answered() {
   const int error = agreement_->advance(false);
   keep(error_, error);
-  if (error == MPI_SUCCESS && !agreement_->done()) return false;
+  if (error == mpi_success && !agreement_->done()) return false;
   all_have_room_ = agreement_->largest() == 0;
   return true;
 }
 
 void EvenLeaders::pack_whole() {
-  if (has_no_room_) keep(error_, MPI_ERR_NO_MEM);
+  if (has_no_room_) keep(error_, mpi().err_no_mem);
   if (!packs_whole_ || has_no_room_) return;
   for (std::size_t i = 0; i < static_cast<std::size_t>(gathers_ ? 1 : plan_.ranks); ++i) {
     const Block block = first_part(block_for(static_cast<int>(i)), largest_);

@@ -26,7 +26,7 @@ namespace quadrille::run {
 class LeadersWork {
  public:
   // `comm` is that of the group's messages. The plan must outlive it.
-  LeadersWork(const plan::LeadersPlan& plan, MPI_Comm comm);
+  LeadersWork(const plan::LeadersPlan& plan, MpiComm comm);
   LeadersWork(const LeadersWork&) = delete;
   LeadersWork& operator=(const LeadersWork&) = delete;
   // Tags for the messages of leaders, and for those beside them.
@@ -86,7 +86,7 @@ class LeadersTurn {
   LeadersWork& work_;
   Step step_ = Step::waiting;
   int next_ = 0;  // leader
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
 };
 
 // Blocks whose sizes all ranks know. Those that are larger than a place of the area go in several turns, piece by
@@ -148,7 +148,7 @@ class EvenLeaders {
   LeadersTurn exchange_;
   Phase phase_ = Phase::idle;
   bool own_is_read_ = false;  // in this turn, what stays in the node
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
 };
 
 // Blocks of an Alltoallv or Alltoallw (uneven_leaders.cpp). Large ones go as messages of their own.
@@ -208,7 +208,7 @@ class UnevenLeaders {
   std::size_t messages_ = 0;  // beside the leaders
   LeadersTurn exchange_;
   Phase phase_ = Phase::idle;
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
 };
 
 // A call that was started, and may be started again: of nonblocking and persistent calls.

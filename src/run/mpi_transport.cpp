@@ -14,45 +14,34 @@
 namespace quadrille::run {
 namespace {
 
-MPI_Datatype type_of(const Place& place) {
+MpiType type_of(const Place& place) {
   // Plain bytes may meet typed data on the other side (packed in-place calls): that is what
   // MPI_PACKED is for.
-  return place.type == 0 ? mpi().packed : (MPI_Datatype)place.type;
-}
-
-// Asked after each message of some calls, so not of the MPI.
-std::size_t bytes_of(const MPI_Status& status) {
-#if defined(OPEN_MPI)
-  return status._ucount;
-#else
-  constexpr unsigned bits_of_count_lo = 32;
-  const auto high = static_cast<std::uint64_t>(static_cast<unsigned>(status.count_hi_and_cancelled) >> 1);
-  return high << bits_of_count_lo | static_cast<unsigned>(status.count_lo);
-#endif
+  return place.type == 0 ? mpi().packed : MpiType{place.type};
 }
 
 // A type of `times` * `bytes` + `rest` bytes that all lie in the first `bytes`.
-int make_sink(std::size_t times, std::size_t rest, std::size_t bytes, MPI_Datatype& sink) {
-  MPI_Datatype piece, again;
+int make_sink(std::size_t times, std::size_t rest, std::size_t bytes, MpiType& sink) {
+  MpiType piece, again;
   int error = mpi().Type_contiguous(static_cast<int>(bytes), mpi().byte, &piece);
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   error = mpi().Type_create_resized(piece, 0, 0, &again);
   mpi().Type_free(&piece);
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   const int lengths[] = {static_cast<int>(times), static_cast<int>(rest)};
-  const MPI_Aint places[] = {0, 0};
-  const MPI_Datatype types[] = {again, mpi().byte};
-  error = mpi().Type_create_struct(2, lengths, places, types, &sink);
+  const MpiAint places[] = {0, 0};
+  const MpiArray<MpiType> types = {again, mpi().byte};
+  error = mpi().Type_create_struct(2, lengths, places, types.all(), &sink);
   mpi().Type_free(&again);
-  return error != MPI_SUCCESS ? error : mpi().Type_commit(&sink);
+  return error != mpi_success ? error : mpi().Type_commit(&sink);
 }
 
 // The error of the message that failed, instead of "there is one among them".
-int first_error(const std::vector<MPI_Status>& statuses) {
-  for (const MPI_Status& status : statuses) {
-    if (status.MPI_ERROR != MPI_SUCCESS) return status.MPI_ERROR;
+int first_error(const std::vector<MpiStatus>& statuses) {
+  for (std::size_t i = 0; i < statuses.size(); ++i) {
+    if (const int error = error_in(status_at(statuses.data(), i)); error != mpi_success) return error;
   }
-  return MPI_ERR_IN_STATUS;
+  return mpi().err_in_status;
 }
 
 }  // namespace
@@ -62,11 +51,11 @@ int MpiTransport::single(const Place& place, Argument& argument) {
   argument.type = type_of(place);
   if (place.count <= INT_MAX) {
     argument.count = static_cast<int>(place.count);
-    return MPI_SUCCESS;
+    return mpi_success;
   }
-  MPI_Datatype large;
+  MpiType large;
   const std::ptrdiff_t extent = place.type == 0 ? 1 : type_info(argument.type).extent;
-  const MPI_Datatype element = place.type == 0 ? mpi().byte : argument.type;
+  const MpiType element = place.type == 0 ? mpi().byte : argument.type;
   const int error = make_large_type(place.count, element, extent, large);
   argument = {place.address, 1, large, true};
   return error;
@@ -75,28 +64,28 @@ int MpiTransport::single(const Place& place, Argument& argument) {
 // Scattered places become one derived datatype with absolute addresses.
 int MpiTransport::scattered(std::span<const Place> places, Argument& argument) {
   std::vector<int> lengths(places.size());
-  std::vector<MPI_Aint> addresses(places.size());
-  std::vector<MPI_Datatype> types(places.size());
-  std::vector<MPI_Datatype> made;
-  int error = MPI_SUCCESS;
-  for (std::size_t i = 0; i < places.size() && error == MPI_SUCCESS; ++i) {
+  std::vector<MpiAint> addresses(places.size());
+  MpiArray<MpiType> types(places.size(), mpi().byte);
+  std::vector<MpiType> made;
+  int error = mpi_success;
+  for (std::size_t i = 0; i < places.size() && error == mpi_success; ++i) {
     Argument one;
     error = single(places[i], one);
     lengths[i] = one.count;
     // MPI_BOTTOM is address zero, so displacements are addresses.
-    addresses[i] = reinterpret_cast<MPI_Aint>(one.address);
+    addresses[i] = reinterpret_cast<MpiAint>(one.address);
     // MPI_PACKED may not be part of a derived type.
-    types[i] = places[i].type == 0 && !one.made ? mpi().byte : one.type;
+    if (places[i].type != 0 || one.made) types.set(i, one.type);
     if (one.made) made.push_back(one.type);
   }
-  if (error == MPI_SUCCESS) {
+  if (error == mpi_success) {
     argument.made = true;
     argument.count = 1;
-    error = mpi().Type_create_struct(static_cast<int>(places.size()), lengths.data(), addresses.data(), types.data(),
+    error = mpi().Type_create_struct(static_cast<int>(places.size()), lengths.data(), addresses.data(), types.all(),
                                      &argument.type);
-    if (error == MPI_SUCCESS) error = mpi().Type_commit(&argument.type);
+    if (error == mpi_success) error = mpi().Type_commit(&argument.type);
   }
-  for (MPI_Datatype& type : made) mpi().Type_free(&type);
+  for (MpiType& type : made) mpi().Type_free(&type);
   return error;
 }
 
@@ -116,11 +105,11 @@ int MpiTransport::argument_of(std::span<const Place> places, Argument& argument)
   const bool keeps = keeps_ && (scatters || places[0].count > INT_MAX);
   if (keeps && next_kept_ < kept_.size()) {
     argument = kept_[next_kept_++];
-    return MPI_SUCCESS;
+    return mpi_success;
   }
-  argument.address = static_cast<std::byte*>(MPI_BOTTOM);
+  argument.address = static_cast<std::byte*>(nullptr);
   const int error = scatters ? scattered(places, argument) : single(places[0], argument);
-  if (error == MPI_SUCCESS && keeps) {
+  if (error == mpi_success && keeps) {
     kept_.push_back(argument);
     ++next_kept_;
   }
@@ -132,9 +121,9 @@ void MpiTransport::done_with(Argument& argument) {
   if (!keeps_) release(argument);
 }
 
-MPI_Request& MpiTransport::request(std::size_t slot) {
+MpiRequest* MpiTransport::request(std::size_t slot) {
   if (slot >= requests_.size()) requests_.resize(slot + 1, mpi().request_null);
-  return requests_[slot];
+  return requests_.at(slot);
 }
 
 bool MpiTransport::is_packed(std::span<const Place> places) const {
@@ -152,7 +141,7 @@ Place MpiTransport::piece_of(std::size_t slot, std::span<const Place> places) {
   std::size_t bytes = 0;
   for (const Place& place : places) bytes += place.bytes;
   std::vector<std::byte>& memory = pieces_[slot].memory;
-  const bool has_room = memory.size() >= bytes || thrown_by([&] { memory.resize(bytes); }) == MPI_SUCCESS;
+  const bool has_room = memory.size() >= bytes || thrown_by([&] { memory.resize(bytes); }) == mpi_success;
   return {has_room ? memory.data() : nullptr, bytes, bytes, 0, true};
 }
 
@@ -185,15 +174,16 @@ int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> 
   }
   Argument argument;
   int error = argument_of(places, argument);
-  if (error != MPI_SUCCESS) return error;
-  error = mpi().Isend(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_, &request(slot));
+  if (error != mpi_success) return error;
+  error = mpi().Isend(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_, request(slot));
   done_with(argument);
   return started(slot, error);
 }
 
 // A message that was not has no request, whatever the MPI left there.
 int MpiTransport::started(std::size_t slot, int error) {
-  if (error != MPI_SUCCESS) request(slot) = mpi().request_null;
+  request(slot);
+  if (error != mpi_success) requests_.set(slot, mpi().request_null);
   return error;
 }
 
@@ -214,8 +204,8 @@ int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Plac
   }
   Argument argument;
   int error = argument_of(places, argument);
-  if (error != MPI_SUCCESS) return error;
-  error = mpi().Irecv(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_, &request(slot));
+  if (error != mpi_success) return error;
+  error = mpi().Irecv(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_, request(slot));
   done_with(argument);
   return started(slot, error);
 }
@@ -225,59 +215,60 @@ int MpiTransport::all_done(std::size_t slots, bool block, bool& done) {
   int flag = 1;
   const int count = static_cast<int>(slots);
   statuses_.resize(slots);
-  int error = block ? mpi().Waitall(count, requests_.data(), statuses_.data())
-                    : test_all(count, requests_.data(), &flag, statuses_.data());
+  int error = block ? mpi().Waitall(count, requests_.all(), statuses_.data())
+                    : test_all(count, requests_.all(), &flag, statuses_.data());
   last_error_ = error;
-  if (error == MPI_ERR_IN_STATUS) {
+  if (error == mpi().err_in_status) {
     wait_for_pending();
     error = first_error(statuses_);
-  } else if (error != MPI_SUCCESS) {
-    mpi().Waitall(count, requests_.data(), MPI_STATUSES_IGNORE);
+  } else if (error != mpi_success) {
+    mpi().Waitall(count, requests_.all(), mpi().statuses_ignore);
   }
-  done = flag != 0 || error != MPI_SUCCESS;
-  for (std::size_t slot = 0; done && error == MPI_SUCCESS && slot < slots; ++slot) unpack(slot);
+  done = flag != 0 || error != mpi_success;
+  for (std::size_t slot = 0; done && error == mpi_success && slot < slots; ++slot) unpack(slot);
   return error_of(error);
 }
 
 // After an error other messages may still be in flight.
 void MpiTransport::wait_for_pending() {
   for (std::size_t slot = 0; slot < statuses_.size(); ++slot) {
-    MPI_Status& status = statuses_[slot];
-    if (status.MPI_ERROR != MPI_ERR_PENDING) continue;
-    const int error = mpi().Waitall(1, &requests_[slot], &status);
-    if (error != MPI_ERR_IN_STATUS) status.MPI_ERROR = error;
+    MpiStatus status = status_at(statuses_.data(), slot);
+    if (error_in(status) != mpi().err_pending) continue;
+    const int error = mpi().Waitall(1, {requests_.at(slot)}, &status);
+    if (error != mpi().err_in_status) set_status(status, source_in(status), tag_in(status), error);
+    set_status_at(statuses_.data(), slot, status);
   }
 }
 
 std::size_t MpiTransport::came(std::size_t slot) const {
-  const MPI_Status& status = statuses_[slot];
-  if (last_error_ == MPI_SUCCESS) return bytes_of(status);
-  return last_error_ == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_SUCCESS ? bytes_of(status) : 0;
+  const MpiStatus status = status_at(statuses_.data(), slot);
+  if (last_error_ == mpi_success) return bytes_in(status);
+  return last_error_ == mpi().err_in_status && error_in(status) == mpi_success ? bytes_in(status) : 0;
 }
 
 // What is dropped is cut to nothing.
 int MpiTransport::error_of(int error) const {
   int kind = error;
-  if (drops_ && error != MPI_SUCCESS) mpi().Error_class(error, &kind);
-  return drops_ && kind == MPI_ERR_TRUNCATE ? MPI_SUCCESS : error;
+  if (drops_ && error != mpi_success) mpi().Error_class(error, &kind);
+  return drops_ && kind == mpi().err_truncate ? mpi_success : error;
 }
 
 int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t& slot) {
   if (slots > 0) request(slots - 1);
   const int count = static_cast<int>(slots);
-  int index = MPI_UNDEFINED, flag = 0, error;
-  MPI_Status status;
+  int index = mpi().undefined, flag = 0, error;
+  MpiStatus status;
   if (block && !poll) {
-    error = mpi().Waitany(count, requests_.data(), &index, &status);
+    error = mpi().Waitany(count, requests_.all(), &index, &status);
   } else {
-    error = test_any(count, requests_.data(), &index, &flag, &status);
-    if (!flag) index = MPI_UNDEFINED;
+    error = test_any(count, requests_.all(), &index, &flag, &status);
+    if (!flag) index = mpi().undefined;
   }
   last_error_ = error;
   if (statuses_.size() < slots) statuses_.resize(slots);
-  if (index != MPI_UNDEFINED) statuses_[static_cast<std::size_t>(index)] = status;
-  slot = index == MPI_UNDEFINED ? slots : static_cast<std::size_t>(index);
-  if (error == MPI_SUCCESS && index != MPI_UNDEFINED) unpack(slot);
+  if (index != mpi().undefined) set_status_at(statuses_.data(), static_cast<std::size_t>(index), status);
+  slot = index == mpi().undefined ? slots : static_cast<std::size_t>(index);
+  if (error == mpi_success && index != mpi().undefined) unpack(slot);
   return error_of(error);
 }
 
@@ -288,7 +279,7 @@ bool MpiTransport::repack(std::size_t bytes, const Argument& from, const Argumen
   if (packed == nullptr) return false;
   const auto count = [](const Argument& argument) { return static_cast<std::size_t>(argument.count); };
   error = pack_at_once(from.address, count(from), from.type, packed.get(), bytes, comm_);
-  if (error == MPI_SUCCESS) error = unpack_at_once(to.address, count(to), to.type, packed.get(), bytes, comm_);
+  if (error == mpi_success) error = unpack_at_once(to.address, count(to), to.type, packed.get(), bytes, comm_);
   return true;
 }
 
@@ -299,7 +290,7 @@ int MpiTransport::send_to_self(const Argument& send, const Argument& receive) {
   static std::atomic<unsigned> turn = 0;
   const int tag = static_cast<int>(tags::first_own + turn++ % (tags::count - tags::first_own));
   return mpi().Sendrecv(send.address, send.count, send.type, me_, tag, receive.address, receive.count, receive.type,
-                        me_, tag, comm_, MPI_STATUS_IGNORE);
+                        me_, tag, comm_, mpi().status_ignore);
 }
 
 void MpiTransport::use_device(const memory::DeviceDriver& driver, const memory::DevicePlace& place, bool beside) {
@@ -310,9 +301,9 @@ void MpiTransport::use_device(const memory::DeviceDriver& driver, const memory::
 }
 
 int MpiTransport::finish_copies() {
-  if (device_ == nullptr) return MPI_SUCCESS;
+  if (device_ == nullptr) return mpi_success;
   const memory::AtDevice at(*device_, device_place_);
-  return device_copies_->wait() ? MPI_SUCCESS : MPI_ERR_OTHER;
+  return device_copies_->wait() ? mpi_success : mpi().err_other;
 }
 
 void MpiTransport::copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -329,13 +320,13 @@ int MpiTransport::copy(const Place& from, const Place& to) {
     // Not equal by a mistake of the program, which may not make more of it.
     if (const std::size_t bytes = std::min(from.bytes, to.bytes); bytes > 0)
       copy_bytes(to.address, from.address, bytes);
-    return from.bytes > to.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    return from.bytes > to.bytes ? mpi().err_truncate : mpi_success;
   }
   Argument send, receive;
   int error = single(from, send);
-  if (error == MPI_SUCCESS) {
+  if (error == mpi_success) {
     error = single(to, receive);
-    if (error == MPI_SUCCESS) {
+    if (error == mpi_success) {
       const bool repacked =
           from.bytes == to.bytes && !may_ask_for_progress() && repack(from.bytes, send, receive, error);
       if (!repacked) error = send_to_self(send, receive);
@@ -347,15 +338,15 @@ int MpiTransport::copy(const Place& from, const Place& to) {
 }
 
 // All of it to the same bytes, over and over.
-int receive_and_drop(std::size_t bytes, int peer, int tag, MPI_Comm comm, MPI_Request& request) {
+int receive_and_drop(std::size_t bytes, int peer, int tag, MpiComm comm, MpiRequest* request) {
   constexpr std::size_t sink_bytes = 4096;
   static std::byte sink[sink_bytes];
   const std::size_t again = bytes / sink_bytes;
-  if (again == 0) return mpi().Irecv(sink, static_cast<int>(bytes), mpi().byte, peer, tag, comm, &request);
-  MPI_Datatype type;
+  if (again == 0) return mpi().Irecv(sink, static_cast<int>(bytes), mpi().byte, peer, tag, comm, request);
+  MpiType type;
   int error = make_sink(again, bytes % sink_bytes, sink_bytes, type);
-  if (error != MPI_SUCCESS) return error;
-  error = mpi().Irecv(sink, 1, type, peer, tag, comm, &request);
+  if (error != mpi_success) return error;
+  error = mpi().Irecv(sink, 1, type, peer, tag, comm, request);
   mpi().Type_free(&type);
   return error;
 }

@@ -11,14 +11,14 @@
 
 namespace quadrille::run {
 
-inline TypeHandle to_handle(MPI_Datatype type) { return (TypeHandle)type; }  // int or pointer
+inline TypeHandle to_handle(MpiType type) { return type.word; }
 
 class MpiTransport final : public Transport {
  public:
   // `comm` is private to Quadrille and has MPI_ERRORS_RETURN. Only one message to a peer is matched at a time in the
   // order of starting, so one tag is enough for a call. Copies inside this rank have tags of their own.
   // Where `comm` is of more ranks than the schedule, `ranks` are the numbers there of those of the schedule.
-  MpiTransport(MPI_Comm comm, int me, int tag = tags::rounds, const int* ranks = nullptr)
+  MpiTransport(MpiComm comm, int me, int tag = tags::rounds, const int* ranks = nullptr)
       : comm_(comm), ranks_(ranks), me_(rank_of(me)), tag_(tag) {}
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
@@ -68,7 +68,7 @@ class MpiTransport final : public Transport {
   struct Argument {
     std::byte* address = nullptr;
     int count = 0;
-    MPI_Datatype type{};
+    MpiType type{};
     bool made = false;  // a type of ours, to be freed
   };
   static int single(const Place& place, Argument& argument);
@@ -80,7 +80,7 @@ class MpiTransport final : public Transport {
   int argument_of(std::span<const Place> places, Argument& argument);
   void done_with(Argument& argument);
 
-  MPI_Request& request(std::size_t slot);
+  MpiRequest* request(std::size_t slot);
   int started(std::size_t slot, int error);
   bool is_packed(std::span<const Place> places) const;
   // Without address if there is no memory.
@@ -91,16 +91,16 @@ class MpiTransport final : public Transport {
 
   int rank_of(int peer) const { return ranks_ == nullptr ? peer : ranks_[peer]; }
 
-  MPI_Comm comm_;
+  MpiComm comm_;
   const int* ranks_;
   int me_;  // in comm_
   int tag_;
   bool drops_ = false;
   std::size_t most_packed_ = 0;
   std::vector<Piece> pieces_;  // [slot]
-  std::vector<MPI_Request> requests_;
-  std::vector<MPI_Status> statuses_;  // [slot] of what was told to be complete
-  int last_error_ = 0;                // of the MPI then
+  MpiArray<MpiRequest> requests_;
+  std::vector<MpiStatus> statuses_;  // of what was told to be complete, as the MPI writes them: see status_at()
+  int last_error_ = 0;               // of the MPI then
   std::optional<memory::DeviceCopies> device_copies_;
   const memory::DeviceDriver* device_ = nullptr;
   memory::DevicePlace device_place_;
@@ -111,6 +111,6 @@ class MpiTransport final : public Transport {
 };
 
 // Receives a message of `bytes`, for which there is no room. Into less room Open MPI 4.1 may write the whole message.
-int receive_and_drop(std::size_t bytes, int peer, int tag, MPI_Comm comm, MPI_Request& request);
+int receive_and_drop(std::size_t bytes, int peer, int tag, MpiComm comm, MpiRequest* request);
 
 }  // namespace quadrille::run

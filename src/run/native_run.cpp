@@ -36,18 +36,18 @@ class LentTypes {
   LentTypes(const LentTypes&) = delete;
   LentTypes& operator=(const LentTypes&) = delete;
   // Takes `made`, but with this extent: an MPI may round up that of a structure, and the next block begins behind it.
-  int add(MPI_Datatype made, std::ptrdiff_t extent) {
-    MPI_Aint lower = 0, rounded = 0;
+  int add(MpiType made, std::ptrdiff_t extent) {
+    MpiAint lower = 0, rounded = 0;
     mpi().Type_get_extent(made, &lower, &rounded);
     int error = mpi().Type_create_resized(made, lower, extent, &types_[made_]);
     mpi().Type_free(&made);
-    if (error != MPI_SUCCESS) return error;
+    if (error != mpi_success) return error;
     return mpi().Type_commit(&types_[made_++]);
   }
-  MPI_Datatype last() const { return types_[made_ - 1]; }
+  MpiType last() const { return types_[made_ - 1]; }
 
  private:
-  MPI_Datatype types_[2] = {};
+  MpiType types_[2] = {};
   int made_ = 0;
 };
 
@@ -55,10 +55,10 @@ class LentTypes {
 class BothSides {
  public:
   explicit BothSides(const Call& call)
-      : send_(arguments_of(call.in_place ? MPI_IN_PLACE : call.send.base, call.send)),
+      : send_(arguments_of(call.in_place ? mpi().in_place : call.send.base, call.send)),
         recv_(arguments_of(call.recv.base, call.recv)) {
     error_ = lend(send_, call.send);
-    if (error_ == MPI_SUCCESS) error_ = lend(recv_, call.recv);
+    if (error_ == mpi_success) error_ = lend(recv_, call.recv);
   }
   int error() const { return error_; }
   // The larger elements, until the call is over: MPI lets them go before, but some were used after that. Null: there
@@ -76,13 +76,13 @@ class BothSides {
   // One element in the place of more than an int counts. A count that is negative, or too large for any data, stays a
   // mistake.
   int lend(NativeRun::Arguments& arguments, const Side& side) {
-    if (side.count <= INT_MAX) return MPI_SUCCESS;
+    if (side.count <= INT_MAX) return mpi_success;
     arguments.count = -1;
-    if (side.count > most_elements || side.type == mpi().datatype_null) return MPI_SUCCESS;
+    if (side.count > most_elements || side.type == mpi().datatype_null) return mpi_success;
     if (lent_ == nullptr) lent_ = std::make_shared<LentTypes>();
-    MPI_Datatype made = mpi().datatype_null;
+    MpiType made = mpi().datatype_null;
     const std::ptrdiff_t extent = type_info(side.type).extent;
-    if (const int error = make_large_type(side.count, side.type, extent, made); error != MPI_SUCCESS) return error;
+    if (const int error = make_large_type(side.count, side.type, extent, made); error != mpi_success) return error;
     const int error = lent_->add(made, extent * static_cast<std::ptrdiff_t>(side.count));
     arguments.count = 1, arguments.type = lent_->last();
     return error;
@@ -90,14 +90,14 @@ class BothSides {
 
   NativeRun::Arguments send_, recv_;
   std::shared_ptr<LentTypes> lent_;
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
 };
 
 // In place the send type does not count, but some MPIs look at it.
 Call with_any_send_type(Call call) {
   if (!call.in_place) return call;
   call.send = {};
-  call.send.type = call.recv.types == nullptr ? call.recv.type : mpi().byte;
+  call.send.type = !call.recv.types ? call.recv.type : mpi().byte;
   return call;
 }
 
@@ -106,16 +106,16 @@ Call with_any_send_type(Call call) {
 namespace {
 
 bool several_threads_call_mpi() {
-  int level = MPI_THREAD_MULTIPLE;
+  int level = mpi().thread_multiple;
   mpi().Query_thread(&level);
-  return level == MPI_THREAD_MULTIPLE;
+  return level == mpi().thread_multiple;
 }
 
 // While it lives, no error handler of the program is called for a request. Some MPIs report what is wrong with one on
 // MPI_COMM_WORLD. Another thread of the program must not lose its errors meanwhile: then the MPI calls the handler.
 class NoHandlers {
  public:
-  explicit NoHandlers(MPI_Comm comm) {
+  explicit NoHandlers(MpiComm comm) {
     static const bool several = several_threads_call_mpi();
     if (several) return;
     if (has_own_handler(comm)) on_comm_.emplace(comm);
@@ -129,10 +129,10 @@ class NoHandlers {
 
 }  // namespace
 
-NativeRun::NativeRun(const Call& call, int send_blocks, int recv_blocks, const MPI_Comm& user)
+NativeRun::NativeRun(const Call& call, int send_blocks, int recv_blocks, const MpiComm& user)
     : call_(with_any_send_type(call), send_blocks, recv_blocks), user_(user), send_blocks_(send_blocks) {}
 
-NativeRun::NativeRun(MPI_Request made, bool persistent, const MPI_Comm& user)
+NativeRun::NativeRun(MpiRequest made, bool persistent, const MpiComm& user)
     : call_(Call{}, 0, 0),
       user_(user),
       send_blocks_(0),
@@ -147,13 +147,13 @@ int NativeRun::start() {
   has_raised_ = false;
   if (made_ != Made::by_start) {
     const NoHandlers guard(user_);
-    const int error = made_ == Made::before ? MPI_SUCCESS : mpi().Start(&request_);
-    under_way_ = error == MPI_SUCCESS;
+    const int error = made_ == Made::before ? mpi_success : mpi().Start(&request_);
+    under_way_ = error == mpi_success;
     return error;
   }
   const Call& call = call_.call();
   const BothSides sides(call);
-  if (sides.error() != MPI_SUCCESS) return sides.error();
+  if (sides.error() != mpi_success) return sides.error();
   const ErrorsReturned guard(call.comm);  // the caller raises them
   const NoHandlers of_world(mpi().comm_null);
   request_ = mpi().request_null;
@@ -166,54 +166,50 @@ int NativeRun::start() {
           return start_allgatherw(sides.send(), sides.recv(), call.comm);
         }
       },
-      MPI_ERR_OTHER);
-  under_way_ = error == MPI_SUCCESS;
+      mpi().err_other);
+  under_way_ = error == mpi_success;
   lent_ = under_way_ ? sides.lent() : nullptr;
   return error;
 }
 
 // The w form of the all-to-all moves the same data, if the block for each destination is one and the same.
-int NativeRun::start_allgatherw(Arguments send, const Arguments& recv, MPI_Comm comm) {
+int NativeRun::start_allgatherw(Arguments send, const Arguments& recv, MpiComm comm) {
   const auto places = static_cast<std::size_t>(std::max(send_blocks_, 1));  // some MPIs refuse a null array
   counts_.assign(places, send.count);
   displacements_.assign(places, 0);
-  types_.assign(places, send.type);
-  send.counts = counts_.data(), send.addresses = displacements_.data(), send.types = types_.data();
+  types_ = MpiArray<MpiType>(places, send.type);
+  send.counts = counts_.data(), send.addresses = displacements_.data(), send.types = types_.all();
   return call_with<Collective::neighbor_alltoallw>(mpi().Ineighbor_alltoallw, send, recv, comm, &request_);
 }
 
 bool has_function(const Call& call) {
   if (!call.large || is_regular(call.collective)) return true;
-#if defined(QUADRILLE_HAVE_LARGE_COUNT)
   return mpi().Alltoallv_c != nullptr;
-#else
-  return false;
-#endif
 }
 
-int run_native(const Call& given, MPI_Comm comm) {
+int run_native(const Call& given, MpiComm comm) {
   const Call call = with_any_send_type(given);
   const BothSides sides(call);
-  if (sides.error() != MPI_SUCCESS) return sides.error();
+  if (sides.error() != mpi_success) return sides.error();
   return do_as(
       call.collective,
       [&](auto collective) {
         if constexpr (row_of(collective).of_mpi) {
           return call_with<collective>(blocking(collective), sides.send(), sides.recv(), comm);
         } else {
-          return MPI_ERR_OTHER;
+          return mpi().err_other;
         }
       },
-      MPI_ERR_OTHER);
+      mpi().err_other);
 }
 
 int NativeRun::advance() {
-  if (!under_way_) return MPI_SUCCESS;
+  if (!under_way_) return mpi_success;
   int flag = 0;
   const NoHandlers guard(user_);
   const int error = test_one(&request_, &flag);
-  under_way_ = error == MPI_SUCCESS && flag == 0;
-  has_raised_ = error != MPI_SUCCESS && !guard.any();
+  under_way_ = error == mpi_success && flag == 0;
+  has_raised_ = error != mpi_success && !guard.any();
   if (!under_way_) lent_.reset();
   return error;
 }

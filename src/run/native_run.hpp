@@ -13,14 +13,14 @@ namespace quadrille::run {
 
 class NativeRun {
  public:
-  using Arguments = SideArguments<MPI_Datatype, MPI_Aint>;
+  using Arguments = SideArguments<MpiType, MpiTypes, MpiAint>;
 
   // The arrays of the call, of so many blocks, need not outlive it, and their counts are ints. `user`, which outlives
   // this, is the communicator of the call, or null when the program has freed it.
-  NativeRun(const Call& call, int send_blocks, int recv_blocks, const MPI_Comm& user);
+  NativeRun(const Call& call, int send_blocks, int recv_blocks, const MpiComm& user);
   // Of a request that the MPI has made: a nonblocking one is in flight, a persistent one is started at each start, and
   // freed with this.
-  NativeRun(MPI_Request made, bool persistent, const MPI_Comm& user);
+  NativeRun(MpiRequest made, bool persistent, const MpiComm& user);
   ~NativeRun();
   NativeRun(const NativeRun&) = delete;
   NativeRun& operator=(const NativeRun&) = delete;
@@ -34,16 +34,16 @@ class NativeRun {
   bool has_raised() const { return has_raised_; }
 
  private:
-  int start_allgatherw(Arguments send, const Arguments& recv, MPI_Comm comm);
+  int start_allgatherw(Arguments send, const Arguments& recv, MpiComm comm);
 
   const StoredCall call_;
-  const MPI_Comm& user_;
+  const MpiComm& user_;
   const int send_blocks_;
   std::vector<int> counts_;  // of the blocks of an allgatherw, which no MPI has
-  std::vector<MPI_Aint> displacements_;
-  std::vector<MPI_Datatype> types_;
+  std::vector<MpiAint> displacements_;
+  MpiArray<MpiType> types_;
   std::shared_ptr<const void> lent_;  // what the call uses that is ours
-  MPI_Request request_{};
+  MpiRequest request_{};
   enum class Made { by_start, before, to_be_started } made_ = Made::by_start;
   bool under_way_ = false, has_raised_ = false;
 };
@@ -56,6 +56,6 @@ bool has_function(const Call& call);
 
 // The MPI's own blocking function on that communicator, with the buffers and counts of a call, whose arrays are of
 // ints. The MPI has such a function. Returns an MPI error code.
-int run_native(const Call& call, MPI_Comm comm);
+int run_native(const Call& call, MpiComm comm);
 
 }  // namespace quadrille::run

@@ -33,7 +33,7 @@ class Sparse {
     const std::size_t both = sent + static_cast<std::size_t>(edges_.recv_blocks) * sizeof(BlockPlace);
     memory::Pool& pool = group_.scratch.neighbor_places[group_.scratch.neighbor_calls++ % 2];
     std::byte* memory = nullptr;
-    if (thrown_by([&] { memory = pool.take(std::max<std::size_t>(both, 1)); }) != MPI_SUCCESS) return false;
+    if (thrown_by([&] { memory = pool.take(std::max<std::size_t>(both, 1)); }) != mpi_success) return false;
     send_ = reinterpret_cast<BlockPlace*>(memory);
     recv_ = reinterpret_cast<BlockPlace*>(memory + sent);
     return publish_table(Owned::send, memory, sent) && publish_table(Owned::recv, memory + sent, both - sent);

@@ -29,7 +29,7 @@ int NodeCopiesRun::start() {
 int NodeCopiesRun::advance() {
   if (phase_ == Phase::copying) {
     while (!now_->copies.done()) {
-      if (!now_->copies.advance()) return MPI_SUCCESS;
+      if (!now_->copies.advance()) return mpi_success;
     }
     return end_copying();
   }
@@ -38,7 +38,7 @@ int NodeCopiesRun::advance() {
     if (instead_->done()) phase_ = Phase::over;
     return error;
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int NodeCopiesRun::end_copying() {
@@ -50,7 +50,7 @@ int NodeCopiesRun::end_copying() {
   if (!instead_) instead_.emplace(call_.call(), group_, inbox_, &pairs_, copying_);
   const int started = instead_->start();
   if (!instead_->done()) phase_ = Phase::instead;
-  return error != MPI_SUCCESS ? error : started;
+  return error != mpi_success ? error : started;
 }
 
 }  // namespace quadrille::run

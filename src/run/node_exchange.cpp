@@ -93,7 +93,7 @@ class NodeExchange {
     work_.clear();
     // Without room nothing is thrown: the others wait for what this rank says.
     has_room_ = reserve_work() && packed_send_.reserve(bytes_to_stage()) && packed_recv_.reserve(bytes_to_unpack());
-    if (!has_room_) error_ = MPI_ERR_NO_MEM;
+    if (!has_room_) error_ = mpi().err_no_mem;
   }
 
   void begin() {
@@ -127,7 +127,7 @@ class NodeExchange {
   bool reserve_work() {
     if (all_in_slots()) return true;
     const auto ranks = static_cast<std::size_t>(group_.ranks_here());
-    return thrown_by([&] { work_.reserve(ranks); }) == MPI_SUCCESS;
+    return thrown_by([&] { work_.reserve(ranks); }) == mpi_success;
   }
 
   bool step(bool block) {
@@ -354,7 +354,7 @@ class NodeExchange {
   void write_to(const NodeWork::Stream& s) {
     const memory::Pairs::Place room = means_.pairs->room_at(local(s.peer));
     if (!sys::write_process(peer(s.peer).process, room.address, s.at, std::min<std::size_t>(s.bytes, room.bytes))) {
-      keep(error_, MPI_ERR_OTHER);
+      keep(error_, mpi().err_other);
     }
   }
 
@@ -384,7 +384,7 @@ class NodeExchange {
       case Carried::as_message:
         return receive_message(from, sent, block);
       case Carried::refused:
-        return keep(error_, MPI_ERR_NO_MEM);
+        return keep(error_, mpi().err_no_mem);
     }
   }
 
@@ -412,7 +412,7 @@ class NodeExchange {
     std::byte* room = packed_room(from, bytes, block);
     if (peer(from).i_read && sys::read_process(peer(from).process, offer.at, room, bytes)) return;
     // Set-up found this way open, and now it is not: what lies there may be of a special kind.
-    if (!group_.reach().rings) return keep(error_, MPI_ERR_OTHER);
+    if (!group_.reach().rings) return keep(error_, mpi().err_other);
     means_.pairs->ask_for_ring(local(from));
     work_.in.push_back({from, room, bytes, more});
   }
@@ -431,12 +431,12 @@ class NodeExchange {
   // A message that is longer than its block. Of some, as the MPI does, the first part is taken; others are errors
   // already.
   void receive_long(int from, std::size_t sent, const Block& block) {
-    const bool is_cut = block.count > 0 && error_if_long(sent, block.bytes(), call_.collective) == MPI_SUCCESS;
+    const bool is_cut = block.count > 0 && error_if_long(sent, block.bytes(), call_.collective) == mpi_success;
     std::byte* room = nullptr;
     if (is_cut && thrown_by([&] {
                     room = long_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(sent)).get();
-                  }) != MPI_SUCCESS) {
-      keep(error_, MPI_ERR_NO_MEM);
+                  }) != mpi_success) {
+      keep(error_, mpi().err_no_mem);
     }
     if (room == nullptr) return keep(error_, transport().start_dropping(messages_++, from, sent));
     work_.packed.push_back({from, room, block.bytes()});
@@ -577,9 +577,9 @@ int NodeRun::start() {
 }
 
 int NodeRun::advance() {
-  if (done()) return MPI_SUCCESS;
+  if (done()) return mpi_success;
   now_->exchange->advance(false);
-  return done() ? now_->exchange->error() : MPI_SUCCESS;
+  return done() ? now_->exchange->error() : mpi_success;
 }
 
 }  // namespace quadrille::run

@@ -78,7 +78,7 @@ class NodeNeighbors {
     if (has_room_) {
       pack_all_sent();
     } else {
-      error_ = MPI_ERR_NO_MEM;
+      error_ = mpi().err_no_mem;
     }
     // With rings of its own a call leaves the group as it is: another thread may make a blocking call.
     if (own_rings_.empty() && !edges_.pairs.empty())
@@ -422,7 +422,7 @@ class NodeNeighbors {
       keep(error_, error_if_long(head.bytes, expected, collective_));
       const std::size_t fits = std::min<std::size_t>(head.bytes, expected);
       if (head.at == Head::refused) {
-        keep(error_, MPI_ERR_NO_MEM);
+        keep(error_, mpi().err_no_mem);
         return 1;
       }
       if (head.is_run()) return pop_run(in, head, pair, at.taken);
@@ -535,7 +535,7 @@ class NodeNeighbors {
   std::vector<Refused> refused_;  // blocks of peers that we could not read
   std::size_t left_ = 0;          // pairs that are not done
   bool in_turn_ = false;          // see needs_no_answer()
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
 };
 
 }  // namespace quadrille::run

@@ -79,7 +79,7 @@ bool NodeNeighborRun::calls_mpi() const {
 }
 
 int NodeNeighborRun::start() {
-  if (!done()) return MPI_ERR_REQUEST;
+  if (!done()) return mpi().err_request;
   now_->neighbors.emplace(call_.call(), edges_, group_,
                           NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, rings_});
   under_way_ = true;
@@ -88,10 +88,10 @@ int NodeNeighborRun::start() {
 }
 
 int NodeNeighborRun::advance() {
-  if (done()) return MPI_SUCCESS;
+  if (done()) return mpi_success;
   NodeNeighbors& neighbors = *now_->neighbors;
   while (!neighbors.done()) {
-    if (!neighbors.advance()) return MPI_SUCCESS;
+    if (!neighbors.advance()) return mpi_success;
   }
   under_way_ = false;
   return neighbors.end();

@@ -54,11 +54,11 @@ int PaddedRun::lay_out(bool block) {
   if (largest_ == 0 || largest_ > most_padded_bytes / ranks) return begin(block);
   const bool sure = memory_.sure.is_enough(room_bytes());
   has_room_ = take_room();
-  if (sure) return has_room_ ? begin(block) : MPI_ERR_NO_MEM;
+  if (sure) return has_room_ ? begin(block) : mpi().err_no_mem;
   known_ = false;
   agreement_.begin(has_room_ ? 0 : 1);
   phase_ = Phase::asking;
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 // Bytes that no room of any rank exceeds.
@@ -77,23 +77,23 @@ bool PaddedRun::take_room() {
            if (bytes <= memory::Pool::most_kept) memory_.sure.scratch.take(bytes);
            send_places_ = padded_places(ranks, largest_, send);
            recv_places_ = padded_places(ranks, largest_, recv);
-         }) == MPI_SUCCESS;
+         }) == mpi_success;
 }
 
 int PaddedRun::begin(bool block) {
   phase_ = Phase::idle;
-  if (largest_ == 0) return MPI_SUCCESS;
+  if (largest_ == 0) return mpi_success;
   const auto ranks = static_cast<std::size_t>(traffic_.ranks);
   if (largest_ > most_padded_bytes / ranks) {
     if (!run_) run_.emplace(call_.call(), direct_, Moving{}, traffic_, memory_);
     phase_ = Phase::unpadded;
     return run_->start(block);
   }
-  if (const int error = pack_all(send_, send_places_, traffic_.quiet); error != MPI_SUCCESS) return error;
+  if (const int error = pack_all(send_, send_places_, traffic_.quiet); error != mpi_success) return error;
   if (uniform_ == nullptr && block) {
     const int error = mpi().Alltoall(send_places_[0].address, static_cast<int>(largest_), mpi().byte,
                                      recv_places_[0].address, static_cast<int>(largest_), mpi().byte, traffic_.comm);
-    return error != MPI_SUCCESS ? error : unpack_all(recv_places_, recv_, traffic_.quiet);
+    return error != mpi_success ? error : unpack_all(recv_places_, recv_, traffic_.quiet);
   }
   if (!run_) {
     const Binding places{send_places_, recv_places_, nullptr, largest_};
@@ -104,23 +104,23 @@ int PaddedRun::begin(bool block) {
 }
 
 int PaddedRun::advance(bool block) {
-  int error = MPI_SUCCESS;
-  while ((phase_ == Phase::agreeing || phase_ == Phase::asking) && error == MPI_SUCCESS) {
+  int error = mpi_success;
+  while ((phase_ == Phase::agreeing || phase_ == Phase::asking) && error == mpi_success) {
     error = agreement_.advance(block);
-    if (error == MPI_SUCCESS && !agreement_.done()) return error;
-    if (error != MPI_SUCCESS) break;
+    if (error == mpi_success && !agreement_.done()) return error;
+    if (error != mpi_success) break;
     if (phase_ == Phase::agreeing) {
       error = lay_out(block);
       continue;
     }
     known_ = agreement_.largest() == 0;
     memory_.sure.note(known_ ? room_bytes() : 0);
-    error = known_ ? begin(block) : MPI_ERR_NO_MEM;
+    error = known_ ? begin(block) : mpi().err_no_mem;
   }
   if (phase_ == Phase::idle) return error;
-  if (error == MPI_SUCCESS && !run_->done()) error = run_->advance(block);
-  if (error == MPI_SUCCESS && !run_->done()) return error;
-  if (error == MPI_SUCCESS && phase_ == Phase::padded) error = unpack_all(recv_places_, recv_, traffic_.quiet);
+  if (error == mpi_success && !run_->done()) error = run_->advance(block);
+  if (error == mpi_success && !run_->done()) return error;
+  if (error == mpi_success && phase_ == Phase::padded) error = unpack_all(recv_places_, recv_, traffic_.quiet);
   phase_ = Phase::idle;
   return error;
 }

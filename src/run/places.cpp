@@ -34,22 +34,22 @@ std::vector<Place> packed_places(const std::vector<Block>& blocks, std::byte* me
   return places;
 }
 
-int pack_all(const std::vector<Block>& blocks, const std::vector<Place>& places, MPI_Comm comm) {
+int pack_all(const std::vector<Block>& blocks, const std::vector<Place>& places, MpiComm comm) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Block& b = blocks[i];
     const int error = pack(b.address, b.count, b.type, b.info, places[i].address, comm);
-    if (error != MPI_SUCCESS) return error;
+    if (error != mpi_success) return error;
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
-int unpack_all(const std::vector<Place>& places, const std::vector<Block>& blocks, MPI_Comm comm) {
+int unpack_all(const std::vector<Place>& places, const std::vector<Block>& blocks, MpiComm comm) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Block& b = blocks[i];
     const int error = unpack(places[i].address, b.address, b.count, b.type, b.info, comm);
-    if (error != MPI_SUCCESS) return error;
+    if (error != mpi_success) return error;
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace quadrille::run

@@ -18,7 +18,7 @@ std::vector<Place> own_places(const std::vector<Block>& blocks, bool as_bytes);
 std::vector<Place> packed_places(const std::vector<Block>& blocks, std::byte* memory);
 
 // Move all blocks to, or from, their packed places. Return an MPI error code.
-int pack_all(const std::vector<Block>& blocks, const std::vector<Place>& places, MPI_Comm comm);
-int unpack_all(const std::vector<Place>& places, const std::vector<Block>& blocks, MPI_Comm comm);
+int pack_all(const std::vector<Block>& blocks, const std::vector<Place>& places, MpiComm comm);
+int unpack_all(const std::vector<Place>& places, const std::vector<Block>& blocks, MpiComm comm);
 
 }  // namespace quadrille::run

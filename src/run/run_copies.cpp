@@ -18,7 +18,7 @@ int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, S
   SharedBlocks shared(group, means.pairs);
   Copies copies(call, dense, shared, group, means, staging == Staging::little ? little : SIZE_MAX);
   if (away && away->is_beside()) away->begin();
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   if (!copies.run(error)) error = run_node(call, group, true);
   if (away && !away->is_beside()) away->begin();
   if (away) keep(error, away->finish());

@@ -53,16 +53,16 @@ int run_inbox_alltoall(const Side& send, const Side& recv, Group& group, bool by
     inbox.publish(to, Carried::in_slot, bytes);
   }
   if (send.place(me) != recv.place(me)) memory::copy_bytes(recv.place(me), send.place(me), send.bytes(me));
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
     const Slot& slot = inbox.await(from, group.waiter);
     const std::size_t bytes = recv.bytes(from);
-    if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
+    if (slot.bytes > bytes) error = mpi().err_truncate;
     if (Side::all_know_sizes || slot.carried == Carried::in_slot) {
       copy(recv.place(from), slot, bytes);
     } else {
-      if (slot.carried == Carried::refused) error = MPI_ERR_NO_MEM;
+      if (slot.carried == Carried::refused) error = mpi().err_no_mem;
       refuse(from, slot, group);
     }
   }
@@ -79,7 +79,7 @@ int run_inbox_allgather(const std::byte* send, const Side& recv, Group& group) {
   Inbox::fill(inbox.block_to_all(), send, mine);
   inbox.publish_to_all(Carried::in_slot, mine);
   if (std::byte* own = recv.place(me); own != send) memory::copy_bytes(own, send, mine);
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
     const Slot& slot = inbox.await_out(from, group.waiter);
@@ -91,7 +91,7 @@ int run_inbox_allgather(const std::byte* send, const Side& recv, Group& group) {
 }
 
 using IntSide = VectorSide<int, int>;
-using LargeSide = VectorSide<MPI_Count, MPI_Aint>;
+using LargeSide = VectorSide<MpiCount, MpiAint>;
 template int run_inbox_alltoall(const EqualSide&, const EqualSide&, Group&, bool);
 template int run_inbox_alltoall(const IntSide&, const IntSide&, Group&, bool);
 template int run_inbox_alltoall(const LargeSide&, const LargeSide&, Group&, bool);

@@ -15,7 +15,7 @@ namespace quadrille::run {
 
 // Who takes part, and how a rank waits.
 struct SparseGroup {
-  MPI_Comm comm{};  // private
+  MpiComm comm{};  // private
   int me = 0;
   int ranks = 0;
   unsigned spins = 0;        // looks without success before the core is given away
@@ -26,7 +26,7 @@ struct SparseGroup {
 struct Mail {
   std::vector<Parcel> parcels;  // that arrived; those of one source in the order in which it gave them
   std::vector<std::unique_ptr<std::byte[]>> memory;  // where their data are
-  int reported = MPI_SUCCESS;                        // class of the error of some rank; the same on all ranks
+  int reported = mpi_success;                        // class of the error of some rank; the same on all ranks
 };
 
 // Carry parcels to other ranks. `reported` is the class of this rank's error, which all ranks then
@@ -38,27 +38,27 @@ int sparse_bruck(const SparseGroup& group, std::span<const Parcel> out, int radi
 // ---- Messages of any number of bytes ----
 
 using StartSend = decltype(Mpi::Isend);
-int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag, MPI_Comm comm,
-                MPI_Request& request);
+int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag, MpiComm comm,
+                MpiRequest& request);
 // The message of which a probe gave `status`. Its memory goes to `mail`. If there is none, the
 // message is taken all the same, so that its sender can end; `error` says so.
-Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Request& request, int& error);
+Parcel start_receive(const MpiStatus& status, MpiComm comm, Mail& mail, MpiRequest& request, int& error);
 // Waits for all; the error of the first that failed.
-int wait_for_all(std::vector<MPI_Request>& requests);
+int wait_for_all(MpiArray<MpiRequest>& requests);
 
 // ---- The blocks of a call ----
 
 struct SparseSend {
   const std::byte* base;
   std::span<const int> destinations;
-  const MPI_Count* counts;
-  const MPI_Aint* displacements;
-  MPI_Datatype type;
+  const MpiCount* counts;
+  const MpiAint* displacements;
+  MpiType type;
 };
 
 // Bytes that must be packed before they are sent.
 std::size_t bytes_to_pack(const SparseSend& send);
 // The parcels of a call: dense blocks where they are, others packed into `room`.
-int make_parcels(const SparseSend& send, int me, std::byte* room, MPI_Comm comm, std::vector<Parcel>& parcels);
+int make_parcels(const SparseSend& send, int me, std::byte* room, MpiComm comm, std::vector<Parcel>& parcels);
 
 }  // namespace quadrille::run

@@ -64,7 +64,7 @@ class Rounds {
     requests_.clear();
     for (const Parcel& message : arrived) {
       if (!read_message(message.data, message.bytes, held_, mail_.reported)) {
-        keep(error_, MPI_ERR_INTERN);
+        keep(error_, mpi().err_intern);
       }
     }
   }
@@ -77,13 +77,13 @@ class Rounds {
       write_message(parcels, mail_.reported, message.get());
     } catch (const std::bad_alloc&) {
       // The blocks to forward are lost, so every rank that can still be reached must learn of the error.
-      keep(error_, MPI_ERR_NO_MEM);
-      mail_.reported = std::max(mail_.reported, MPI_ERR_NO_MEM);
+      keep(error_, mpi().err_no_mem);
+      mail_.reported = std::max(mail_.reported, mpi().err_no_mem);
       bytes = message_bytes({});
       message = std::make_unique_for_overwrite<std::byte[]>(bytes);
       write_message({}, mail_.reported, message.get());
     }
-    MPI_Request request = mpi().request_null;
+    MpiRequest request = mpi().request_null;
     keep(error_, start_bytes(mpi().Isend, message.get(), bytes, to, tags::sparse_rounds, group_.comm, request));
     requests_.push_back(request);
     messages_.push_back(std::move(message));
@@ -91,16 +91,16 @@ class Rounds {
 
   // Waits until the message from this rank is there, and begins to receive it.
   Parcel receive(int from) {
-    MPI_Status status;
+    MpiStatus status;
     for (unsigned look = 0;; ++look) {
       int found = 0;
       const int error = mpi().Iprobe(from, tags::sparse_rounds, group_.comm, &found, &status);
       keep(error_, error);
-      if (error != MPI_SUCCESS) return {};
+      if (error != mpi_success) return {};
       if (found) break;
       if (look > group_.spins) sys::yield();
     }
-    MPI_Request request = mpi().request_null;
+    MpiRequest request = mpi().request_null;
     const Parcel message = start_receive(status, group_.comm, mail_, request, error_);
     requests_.push_back(request);
     return message;
@@ -109,10 +109,10 @@ class Rounds {
   const SparseGroup& group_;
   const int radix_;
   Mail& mail_;
-  int error_ = MPI_SUCCESS;
+  int error_ = mpi_success;
   std::vector<Parcel> held_;
   std::vector<std::unique_ptr<std::byte[]>> messages_;  // of this round, being sent
-  std::vector<MPI_Request> requests_;
+  MpiArray<MpiRequest> requests_;
 };
 
 }  // namespace

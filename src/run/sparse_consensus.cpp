@@ -58,7 +58,7 @@ class Consensus {
  private:
   void send(std::span<const Parcel> out, int reported) {
     note_ = reported;
-    if (reported == MPI_SUCCESS) {
+    if (reported == mpi_success) {
       for (const Parcel& p : out) send(p.data, p.bytes, p.destination, tags::sparse_blocks[parity_]);
       return;
     }
@@ -69,7 +69,7 @@ class Consensus {
   }
 
   void send(const std::byte* from, std::size_t bytes, int to, int tag) {
-    MPI_Request request = mpi().request_null;
+    MpiRequest request = mpi().request_null;
     keep(error_, start_bytes(mpi().Issend, from, bytes, to, tag, group_.comm, request));
     sends_.push_back(request);
   }
@@ -77,10 +77,10 @@ class Consensus {
   // Takes one message if there is one.
   bool take(int tag, std::vector<Parcel>& taken) {
     int found = 0;
-    MPI_Status status;
-    keep(error_, mpi().Iprobe(MPI_ANY_SOURCE, tag, group_.comm, &found, &status));
+    MpiStatus status;
+    keep(error_, mpi().Iprobe(mpi().any_source, tag, group_.comm, &found, &status));
     if (!found) return false;
-    MPI_Request request = mpi().request_null;
+    MpiRequest request = mpi().request_null;
     taken.push_back(start_receive(status, group_.comm, mail_, request, error_));
     taken.back().destination = group_.me;
     receives_.push_back(request);
@@ -90,23 +90,23 @@ class Consensus {
   // Enters the barrier as soon as all sends are complete. True when the barrier is complete.
   bool finished() {
     if (!entered_) {
-      if (!complete(sends_.data(), static_cast<int>(sends_.size()))) return false;
+      if (!complete(sends_.all(), static_cast<int>(sends_.size()))) return false;
       entered_ = true;
       keep(error_, mpi().Ibarrier(group_.comm, &barrier_));
     }
-    return complete(&barrier_, 1);
+    return complete(one(barrier_), 1);
   }
 
   // A request that has failed is complete: waiting for it would never end.
-  bool complete(MPI_Request* requests, int count) {
+  bool complete(MpiRequests requests, int count) {
     int flag = 0;
-    const int error = mpi().Testall(count, requests, &flag, MPI_STATUSES_IGNORE);
+    const int error = mpi().Testall(count, requests, &flag, mpi().statuses_ignore);
     keep(error_, error);
-    return flag != 0 || error != MPI_SUCCESS;
+    return flag != 0 || error != mpi_success;
   }
 
   void read(const Parcel& note) {
-    int reported = MPI_ERR_OTHER;
+    int reported = mpi().err_other;
     if (note.bytes == sizeof reported) std::memcpy(&reported, note.data, sizeof reported);
     mail_.reported = std::max(mail_.reported, reported);
   }
@@ -114,11 +114,11 @@ class Consensus {
   const SparseGroup& group_;
   Mail& mail_;
   const unsigned parity_;
-  int note_ = MPI_SUCCESS;
-  int error_ = MPI_SUCCESS;
+  int note_ = mpi_success;
+  int error_ = mpi_success;
   bool entered_ = false;
-  MPI_Request barrier_;
-  std::vector<MPI_Request> sends_, receives_;
+  MpiRequest barrier_;
+  MpiArray<MpiRequest> sends_, receives_;
   std::vector<Parcel> notes_;
 };
 

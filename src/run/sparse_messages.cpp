@@ -12,33 +12,33 @@ namespace {
 // Bytes as MPI counts them. `made` is to be freed after the start.
 struct Bytes {
   int count = 0;
-  MPI_Datatype type{};
+  MpiType type{};
   bool made = false;
 };
 
 int describe(std::size_t bytes, Bytes& result) {
   result = {static_cast<int>(bytes), mpi().byte, false};
-  if (bytes <= INT_MAX) return MPI_SUCCESS;
+  if (bytes <= INT_MAX) return mpi_success;
   result = {1, mpi().byte, true};
   return make_large_type(bytes, mpi().byte, 1, result.type);
 }
 
 }  // namespace
 
-int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag, MPI_Comm comm,
-                MPI_Request& request) {
+int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag, MpiComm comm,
+                MpiRequest& request) {
   Bytes all;
   int error = describe(bytes, all);
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   error = send(from, all.count, all.type, to, tag, comm, &request);
   if (all.made) mpi().Type_free(&all.type);
   return error;
 }
 
-Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Request& request, int& error) {
-  MPI_Count count = 0;
+Parcel start_receive(const MpiStatus& status, MpiComm comm, Mail& mail, MpiRequest& request, int& error) {
+  MpiCount count = 0;
   keep(error, mpi().Get_elements_x(&status, mpi().byte, &count));
-  Parcel parcel{status.MPI_SOURCE, 0, static_cast<std::size_t>(count), nullptr};
+  Parcel parcel{source_in(status), 0, static_cast<std::size_t>(count), nullptr};
   std::byte* room = nullptr;
   Bytes all;
   try {
@@ -48,23 +48,23 @@ Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Re
     }
     keep(error, describe(parcel.bytes, all));
   } catch (const std::bad_alloc&) {
-    keep(error, MPI_ERR_NO_MEM);
-    keep(error, receive_and_drop(parcel.bytes, status.MPI_SOURCE, status.MPI_TAG, comm, request));
+    keep(error, mpi().err_no_mem);
+    keep(error, receive_and_drop(parcel.bytes, source_in(status), tag_in(status), comm, &request));
     parcel.bytes = 0;
     return parcel;
   }
-  keep(error, mpi().Irecv(room, all.count, all.type, status.MPI_SOURCE, status.MPI_TAG, comm, &request));
+  keep(error, mpi().Irecv(room, all.count, all.type, source_in(status), tag_in(status), comm, &request));
   if (all.made) mpi().Type_free(&all.type);
   parcel.data = room;
   return parcel;
 }
 
-int wait_for_all(std::vector<MPI_Request>& requests) {
-  int first = MPI_SUCCESS;
-  for (MPI_Request& request : requests) {
-    MPI_Status status;
-    const int error = mpi().Waitall(1, &request, &status);
-    keep(first, error == MPI_ERR_IN_STATUS ? status.MPI_ERROR : error);
+int wait_for_all(MpiArray<MpiRequest>& requests) {
+  int first = mpi_success;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    MpiStatus status;
+    const int error = mpi().Waitall(1, {requests.at(i)}, &status);
+    keep(first, error == mpi().err_in_status ? error_in(status) : error);
   }
   return first;
 }
@@ -79,7 +79,7 @@ std::size_t bytes_to_pack(const SparseSend& send) {
   return bytes;
 }
 
-int make_parcels(const SparseSend& send, int me, std::byte* room, MPI_Comm comm, std::vector<Parcel>& parcels) {
+int make_parcels(const SparseSend& send, int me, std::byte* room, MpiComm comm, std::vector<Parcel>& parcels) {
   for (std::size_t i = 0; i < send.destinations.size(); ++i) {
     Parcel parcel{me, send.destinations[i], 0, nullptr};
     if (const auto count = static_cast<std::size_t>(send.counts[i]); count > 0) {
@@ -89,13 +89,13 @@ int make_parcels(const SparseSend& send, int me, std::byte* room, MPI_Comm comm,
       parcel.data = info.dense ? from : room;
       if (!info.dense) {
         const int error = pack(from, count, send.type, info, room, comm);
-        if (error != MPI_SUCCESS) return error;
+        if (error != mpi_success) return error;
         room += parcel.bytes;
       }
     }
     parcels.push_back(parcel);
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace quadrille::run

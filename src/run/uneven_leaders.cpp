@@ -77,7 +77,7 @@ UnevenLeaders::~UnevenLeaders() {
 }
 
 int UnevenLeaders::start() {
-  error_ = has_room_ ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+  error_ = has_room_ ? mpi_success : mpi().err_no_mem;
   send_room_.begin_again();
   work_.beside.drop_received(!has_room_);
   area_.begin();
@@ -91,11 +91,11 @@ int UnevenLeaders::start() {
 
 int UnevenLeaders::advance() {
   if (phase_ == Phase::exchanging) {
-    if (!exchange_.advance([&] { bind(); })) return MPI_SUCCESS;
+    if (!exchange_.advance([&] { bind(); })) return mpi_success;
     unpack_all();
     phase_ = Phase::ending;
   }
-  if (phase_ == Phase::ending && !messages_are_done()) return MPI_SUCCESS;
+  if (phase_ == Phase::ending && !messages_are_done()) return mpi_success;
   phase_ = Phase::idle;
   return error_;
 }
@@ -187,7 +187,7 @@ void UnevenLeaders::pack_stream(const plan::LeadersOut& out) {
 void UnevenLeaders::unpack_all() {
   unpack_own();
   keep(error_, exchange_.error());
-  if (exchange_.error() != MPI_SUCCESS) return;  // there may be no table of sizes
+  if (exchange_.error() != mpi_success) return;  // there may be no table of sizes
   for (const plan::LeadersIn& in : plan_.ins) {
     if (expects_from(in)) unpack_stream(in);
   }
@@ -231,7 +231,7 @@ void UnevenLeaders::send_beside(int to, const Block& block) {
 void UnevenLeaders::receive_beside(int from, std::size_t sent) {
   const Block block = recv_[from];
   if (sent > block.bytes()) {
-    keep(error_, MPI_ERR_TRUNCATE);
+    keep(error_, mpi().err_truncate);
     return keep(error_, work_.beside.start_dropping(messages_++, from, sent));
   }
   const Place place = typed_place(block);
@@ -243,7 +243,7 @@ bool UnevenLeaders::messages_are_done() {
   bool done = false;
   const int error = work_.beside.all_done(messages_, false, done);
   keep(error_, error);
-  if (!done && error == MPI_SUCCESS) return false;
+  if (!done && error == mpi_success) return false;
   if (!done) keep(error_, work_.beside.all_done(messages_, true, done));  // the others, after an error
   messages_ = 0;
   return true;

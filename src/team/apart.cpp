@@ -27,7 +27,7 @@ TagsOfProcess find_tags() {
   const int* largest = nullptr;
   mpi().Comm_rank(mpi().comm_world, &me);
   mpi().Comm_size(mpi().comm_world, &ranks);
-  if (mpi().Comm_get_attr(mpi().comm_world, MPI_TAG_UB, &largest, &found) != MPI_SUCCESS || !found) return {};
+  if (mpi().Comm_get_attr(mpi().comm_world, mpi().tag_ub, &largest, &found) != mpi_success || !found) return {};
   constexpr std::int64_t below = tags::count;  // those of MPI_COMM_WORLD's own messages
   const std::int64_t count = (std::int64_t{*largest} - below) / tags_apart / ranks;
   return {below + count * tags_apart * me, std::max<std::int64_t>(count, 0)};
@@ -108,13 +108,10 @@ void await_told(Team& team) {
 }
 
 void end_told(Team& team) {
-#if defined(QUADRILLE_ABI_OPENMPI)
-  await_told(team);
-#else
+  if (mpi().abi == Abi::openmpi) return await_told(team);
   if (!team.taken.in_flight()) return;
   const run::UnderWay::Held held(run::UnderWay::here());
   if (team.taken.coming != nullptr) team.taken.coming->arrive();
-#endif
 }
 
 }  // namespace quadrille::team

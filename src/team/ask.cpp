@@ -18,31 +18,31 @@ void lose(Team& team) {
   throw std::runtime_error("the MPI failed in a collective of Quadrille");
 }
 
-void ask_all(Team& team, const std::function<int(MPI_Request*)>& begin) {
+void ask_all(Team& team, const std::function<int(MpiRequest*)>& begin) {
   const ErrorsReturned guard(team.own());
   constexpr int most_tries = 100;
-  MPI_Request request;
+  MpiRequest request;
   int error = begin(&request);
-  for (int tries = 1; error != MPI_SUCCESS && tries < most_tries; ++tries) {
+  for (int tries = 1; error != mpi_success && tries < most_tries; ++tries) {
     sys::yield();
     error = begin(&request);
   }
-  MPI_Status status;
+  MpiStatus status;
   int done = 0;
-  if (error == MPI_SUCCESS) {
+  if (error == mpi_success) {
     team.group.waiter.until([&] {
-      error = mpi().Testall(1, &request, &done, &status);
-      return error != MPI_SUCCESS || done != 0;
+      error = mpi().Testall(1, one(request), &done, &status);
+      return error != mpi_success || done != 0;
     });
   }
-  if (error != MPI_SUCCESS) lose(team);
+  if (error != mpi_success) lose(team);
 }
 
 namespace {
 
 template <class Number>
-void reduce(Team& team, std::span<const Number> mine, std::span<Number> all, MPI_Datatype type, MPI_Op op) {
-  ask_all(team, [&](MPI_Request* request) {
+void reduce(Team& team, std::span<const Number> mine, std::span<Number> all, MpiType type, MpiOp op) {
+  ask_all(team, [&](MpiRequest* request) {
     return mpi().Iallreduce(mine.data(), all.data(), static_cast<int>(mine.size()), type, op, team.own(), request);
   });
 }

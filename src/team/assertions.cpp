@@ -11,9 +11,9 @@
 namespace quadrille::team {
 namespace {
 
-Hints hints_of(MPI_Comm comm) {
-  MPI_Info info = mpi().info_null;
-  if (mpi().Comm_get_info(comm, &info) != MPI_SUCCESS || info == mpi().info_null) return {};
+Hints hints_of(MpiComm comm) {
+  MpiInfo info = mpi().info_null;
+  if (mpi().Comm_get_info(comm, &info) != mpi_success || info == mpi().info_null) return {};
   Hints hints = read_hints(info);
   mpi().Info_free(&info);
   return hints;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t is_start = std::uint64_t{1} << 63;
 
 bool has_messages(const Team& team) {
-  return team.nodes.nodes > 1 && team.group.messages().comm != MPI_Comm{} &&
+  return team.nodes.nodes > 1 && team.group.messages().comm != MpiComm{} &&
          team.group.messages().comm != mpi().comm_null;
 }
 
@@ -25,9 +25,9 @@ void send_to_other_nodes(const Team& team, std::uint64_t number) {
   const std::uint64_t& kept = keep_number(number);
   for (int rank = 0; rank < team.group.ranks; ++rank) {
     if (team.group.local_of(rank) >= 0) continue;
-    MPI_Request request;
+    MpiRequest request;
     if (mpi().Isend(&kept, 1, mpi().uint64, rank, tags::failed_copy, team.group.messages().comm, &request) ==
-        MPI_SUCCESS) {
+        mpi_success) {
       mpi().Request_free(&request);
     }
   }
@@ -35,15 +35,15 @@ void send_to_other_nodes(const Team& team, std::uint64_t number) {
 
 // They may be of calls in which this rank had nothing on a device.
 void receive_from_other_nodes(Team& team) {
-  const MPI_Comm comm = team.group.messages().comm;
+  const MpiComm comm = team.group.messages().comm;
   for (;;) {
     int found = 0;
-    MPI_Status status;
-    if (mpi().Iprobe(MPI_ANY_SOURCE, tags::failed_copy, comm, &found, &status) != MPI_SUCCESS || found == 0) return;
+    MpiStatus status;
+    if (mpi().Iprobe(mpi().any_source, tags::failed_copy, comm, &found, &status) != mpi_success || found == 0) return;
     std::uint64_t number = 0;
-    MPI_Request request;
-    if (mpi().Irecv(&number, 1, mpi().uint64, status.MPI_SOURCE, tags::failed_copy, comm, &request) != MPI_SUCCESS ||
-        mpi().Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+    MpiRequest request;
+    if (mpi().Irecv(&number, 1, mpi().uint64, source_in(status), tags::failed_copy, comm, &request) != mpi_success ||
+        mpi().Wait(&request, mpi().status_ignore) != mpi_success) {
       return;
     }
     team.failed_calls.note(number);

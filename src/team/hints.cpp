@@ -24,14 +24,14 @@ void read_hint(Hints& hints, const std::string& key, const std::string& value) {
 
 }  // namespace
 
-Hints read_hints(MPI_Info info) {
+Hints read_hints(MpiInfo info) {
   Hints hints;
   int keys = 0;
-  if (info == mpi().info_null || mpi().Info_get_nkeys(info, &keys) != MPI_SUCCESS) return hints;
+  if (info == mpi().info_null || mpi().Info_get_nkeys(info, &keys) != mpi_success) return hints;
   for (int i = 0; i < keys; ++i) {
-    char key[MPI_MAX_INFO_KEY + 1] = {}, value[64] = {};
+    char key[most_mpi_text + 1] = {}, value[64] = {};
     int found = 0;
-    if (mpi().Info_get_nthkey(info, i, key) != MPI_SUCCESS) continue;
+    if (mpi().Info_get_nthkey(info, i, key) != mpi_success) continue;
     if (!std::string(key).starts_with("quadrille_")) {
       hints.others = true;
       continue;

@@ -1,10 +1,10 @@
 // The keys of an MPI info that are meant for Quadrille.
 #pragma once
 
-#include <mpi.h>
-
 #include <string>
 #include <vector>
+
+#include "mpi/words.hpp"
 
 namespace quadrille::team {
 
@@ -16,7 +16,7 @@ struct Hints {
 };
 
 // A null info has none. Not collective.
-Hints read_hints(MPI_Info info);
+Hints read_hints(MpiInfo info);
 
 // What is wrong with them, for a user who wants to know.
 void say_problems(const Hints& hints, const std::string& where);

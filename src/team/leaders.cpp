@@ -17,7 +17,7 @@ std::optional<LeadersArea> take_area(Team& team, const plan::LeadersPlan& plan, 
   const int here = plan.here();
   const std::size_t bytes = memory::Leaders::bytes(here, parts);
   std::vector<std::uint64_t> mine, all;
-  const bool has_room = thrown_by([&] { mine.assign(plan.nodes, not_first), all.resize(plan.nodes); }) == MPI_SUCCESS;
+  const bool has_room = thrown_by([&] { mine.assign(plan.nodes, not_first), all.resize(plan.nodes); }) == mpi_success;
   if (!true_on_all(team, has_room)) return std::nullopt;
   if (plan.number == 0) {
     const auto taken = team.area.is_there() ? team.area.pool()->take(bytes, here) : std::nullopt;
@@ -61,7 +61,7 @@ CachedLeaders* leaders_for(Team& team, Collective collective, const choose::Choi
                           made.memory = &memory_for(team, plan::leaders_groups(problem));
                           made.plan = plan::leaders_plan(problem, choose::leaders_kind_of(collective));
                           made.blocking = work_for(team, *made.plan);
-                        }) == MPI_SUCCESS;
+                        }) == mpi_success;
   if (true_on_all(team, has_room)) return &made;
   made.blocking.reset();
   made.plan.reset();
@@ -100,7 +100,7 @@ void take_lanes_for(Team& team, CachedLeaders& on) {
   if (all.lanes.empty() || on.asked_for_lanes) return;
   const bool has_room = thrown_by([&] {
                           while (on.of_lanes.size() < all.lanes.size()) on.of_lanes.push_back(work_for(team, *on.plan));
-                        }) == MPI_SUCCESS;
+                        }) == mpi_success;
   if (!true_on_all(team, has_room)) on.of_lanes.clear();
   on.asked_for_lanes = true;
 }
@@ -134,7 +134,7 @@ std::optional<OwnLeaders> own_leaders(Team& team, const CachedLeaders& on, std::
       take_area(team, *on.plan, sized ? run::parts_for(*on.plan, largest) : memory::Leaders::usual_parts);
   if (!area) return std::nullopt;
   std::unique_ptr<run::LeadersWork> work;
-  const bool has_room = thrown_by([&] { work = work_for(team, *on.plan); }) == MPI_SUCCESS;
+  const bool has_room = thrown_by([&] { work = work_for(team, *on.plan); }) == mpi_success;
   if (!true_on_all(team, has_room)) return std::nullopt;
   return OwnLeaders{std::move(*area), std::move(work)};
 }

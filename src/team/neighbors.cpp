@@ -16,26 +16,26 @@ using Kept = std::shared_ptr<const Isomorphic>;
 
 // ---- The attribute of isomorphic communicators ----
 
-int copy_kept(MPI_Comm, int, void*, void* value, void* copied, int* flag) {
+int copy_kept(MpiComm, int, void*, void* value, void* copied, int* flag) {
   *flag = 1;
   return thrown_by([&] { *static_cast<void**>(copied) = new Kept(*static_cast<Kept*>(value)); });
 }
 
-int free_kept(MPI_Comm, int, void* value, void*) {
+int free_kept(MpiComm, int, void* value, void*) {
   delete static_cast<Kept*>(value);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int kept_keyval() {
   static const int keyval = [] {
-    int made = MPI_KEYVAL_INVALID;
+    int made = mpi().keyval_invalid;
     mpi().Comm_create_keyval(copy_kept, free_kept, &made, nullptr);
     return made;
   }();
   return keyval;
 }
 
-Kept isomorphic_of(MPI_Comm comm) {
+Kept isomorphic_of(MpiComm comm) {
   void* value = nullptr;
   int found = 0;
   mpi().Comm_get_attr(comm, kept_keyval(), &value, &found);
@@ -60,7 +60,7 @@ void add_edge(Neighbors& n, int from, int recv, int to, int send) {
 
 // The two neighbours in each dimension, first the negative one. What goes to the negative neighbour arrives
 // there as the block of its positive one: also where both are the same process, or the process itself.
-Neighbors of_cart(MPI_Comm comm, int me) {
+Neighbors of_cart(MpiComm comm, int me) {
   Neighbors n;
   plan::Grid grid;
   if (!grid_of(comm, grid)) return n;
@@ -115,22 +115,22 @@ void number_edges(Neighbors& n) {
   n.send_blocks = static_cast<int>(n.destinations.size());
 }
 
-Neighbors of_graph(MPI_Comm comm, int me) {
+Neighbors of_graph(MpiComm comm, int me) {
   Neighbors n;
   int count = 0;
-  if (mpi().Graph_neighbors_count(comm, me, &count) != MPI_SUCCESS) return n;
+  if (mpi().Graph_neighbors_count(comm, me, &count) != mpi_success) return n;
   n.sources = room_for(count);
-  if (mpi().Graph_neighbors(comm, me, count, n.sources.data()) != MPI_SUCCESS) count = 0;
+  if (mpi().Graph_neighbors(comm, me, count, n.sources.data()) != mpi_success) count = 0;
   n.sources.resize(static_cast<std::size_t>(count));
   n.destinations = n.sources;
   number_edges(n);
   return n;
 }
 
-Neighbors of_dist_graph(MPI_Comm comm) {
+Neighbors of_dist_graph(MpiComm comm) {
   Neighbors n;
   int in = 0, out = 0, weighted = 0;
-  if (mpi().Dist_graph_neighbors_count(comm, &in, &out, &weighted) != MPI_SUCCESS) return n;
+  if (mpi().Dist_graph_neighbors_count(comm, &in, &out, &weighted) != mpi_success) return n;
   n.sources = room_for(in), n.destinations = room_for(out);
   std::vector<int> in_weights = room_for(in), out_weights = room_for(out);
   mpi().Dist_graph_neighbors(comm, in, n.sources.data(), weighted ? in_weights.data() : mpi().unweighted, out,
@@ -256,39 +256,39 @@ std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::PackedNeigh
   return made;
 }
 
-bool grid_of(MPI_Comm cart, plan::Grid& grid) {
-  int topology = MPI_UNDEFINED, dimensions = 0;
-  if (mpi().Topo_test(cart, &topology) != MPI_SUCCESS || topology != MPI_CART) return false;
-  if (mpi().Cartdim_get(cart, &dimensions) != MPI_SUCCESS) return false;
+bool grid_of(MpiComm cart, plan::Grid& grid) {
+  int topology = mpi().undefined, dimensions = 0;
+  if (mpi().Topo_test(cart, &topology) != mpi_success || topology != mpi().cart) return false;
+  if (mpi().Cartdim_get(cart, &dimensions) != mpi_success) return false;
   const auto count = static_cast<std::size_t>(dimensions);
   grid.extents.resize(count);
   grid.periodic.resize(count);
   std::vector<int> rest(2 * count);  // whether it is periodic, and the coordinates
   if (dimensions > 0 &&
-      mpi().Cart_get(cart, dimensions, grid.extents.data(), rest.data(), rest.data() + dimensions) != MPI_SUCCESS) {
+      mpi().Cart_get(cart, dimensions, grid.extents.data(), rest.data(), rest.data() + dimensions) != mpi_success) {
     return false;
   }
   for (std::size_t d = 0; d < count; ++d) grid.periodic[d] = rest[d] != 0;
   return true;
 }
 
-int keep_isomorphic(MPI_Comm comm, std::shared_ptr<const Isomorphic> isomorphic) {
+int keep_isomorphic(MpiComm comm, std::shared_ptr<const Isomorphic> isomorphic) {
   return mpi().Comm_set_attr(comm, kept_keyval(), new Kept(std::move(isomorphic)));
 }
 
 bool has_topology(const Team& team) {
-  int topology = MPI_UNDEFINED;
-  return mpi().Topo_test(team.user, &topology) == MPI_SUCCESS && topology != MPI_UNDEFINED;
+  int topology = mpi().undefined;
+  return mpi().Topo_test(team.user, &topology) == mpi_success && topology != mpi().undefined;
 }
 
-std::shared_ptr<Neighbors> read_neighbors(MPI_Comm comm) {
-  int topology = MPI_UNDEFINED, me = 0;
-  if (mpi().Topo_test(comm, &topology) != MPI_SUCCESS) return nullptr;
+std::shared_ptr<Neighbors> read_neighbors(MpiComm comm) {
+  int topology = mpi().undefined, me = 0;
+  if (mpi().Topo_test(comm, &topology) != mpi_success) return nullptr;
   mpi().Comm_rank(comm, &me);
   if (Kept kept = isomorphic_of(comm)) return std::make_shared<Neighbors>(of_isomorphic(std::move(kept), me));
-  if (topology == MPI_CART) return std::make_shared<Neighbors>(of_cart(comm, me));
-  if (topology == MPI_GRAPH) return std::make_shared<Neighbors>(of_graph(comm, me));
-  if (topology == MPI_DIST_GRAPH) return std::make_shared<Neighbors>(of_dist_graph(comm));
+  if (topology == mpi().cart) return std::make_shared<Neighbors>(of_cart(comm, me));
+  if (topology == mpi().graph) return std::make_shared<Neighbors>(of_graph(comm, me));
+  if (topology == mpi().dist_graph) return std::make_shared<Neighbors>(of_dist_graph(comm));
   return nullptr;
 }
 

@@ -87,16 +87,16 @@ struct Neighbors {
 };
 
 // The grid of a Cartesian communicator. False if it is none, or the MPI refuses to tell.
-bool grid_of(MPI_Comm cart, plan::Grid& grid);
+bool grid_of(MpiComm cart, plan::Grid& grid);
 
 // Keeps a neighbourhood on a communicator; duplicates of it will have it, too. Returns an MPI error code.
-int keep_isomorphic(MPI_Comm comm, std::shared_ptr<const Isomorphic> isomorphic);
+int keep_isomorphic(MpiComm comm, std::shared_ptr<const Isomorphic> isomorphic);
 
 // Does its communicator have a topology? The same on all ranks.
 bool has_topology(const Team& team);
 
 // The neighbours of this rank, as the MPI tells them; null if the communicator has no topology. Not collective.
-std::shared_ptr<Neighbors> read_neighbors(MPI_Comm comm);
+std::shared_ptr<Neighbors> read_neighbors(MpiComm comm);
 
 // What this rank knows of its neighbours; null if the communicator has no topology. Asks the MPI once. Not
 // collective.

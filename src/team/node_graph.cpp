@@ -29,7 +29,7 @@ int gather(const run::Group& group, const std::vector<int>& mine, std::vector<in
   std::vector<int> counts(ranks), at(ranks);
   const int count = static_cast<int>(mine.size());
   int error = mpi().Allgather(&count, 1, mpi().int_type, counts.data(), 1, mpi().int_type, group.messages().comm);
-  if (error != MPI_SUCCESS) return error;
+  if (error != mpi_success) return error;
   std::exclusive_scan(counts.begin(), counts.end(), at.begin(), 0);
   all.resize(static_cast<std::size_t>(at.back()) + static_cast<std::size_t>(counts.back()));
   return mpi().Allgatherv(mine.data(), count, mpi().int_type, all.data(), counts.data(), at.data(), mpi().int_type,
@@ -39,7 +39,7 @@ int gather(const run::Group& group, const std::vector<int>& mine, std::vector<in
 int bring_together(Team& team, NodeGraph& graph) {
   const Neighbors& n = *team.neighbors;
   std::vector<int> all;
-  if (const int error = gather(team.group, written_ends(n), all); error != MPI_SUCCESS) return error;
+  if (const int error = gather(team.group, written_ends(n), all); error != mpi_success) return error;
   const auto ranks = static_cast<std::size_t>(team.group.ranks);
   std::vector<plan::EdgeEnds> destinations(ranks), sources(ranks);
   const int* at = all.data();
@@ -50,18 +50,18 @@ int bring_together(Team& team, NodeGraph& graph) {
   }
   graph.edges = plan::join_edges(destinations, sources);
   graph.here = run::edges_here(team.group.me, n.send_blocks, n.recv_blocks, graph.edges);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace
 
 const plan::Schedule* copy_plan_of(Team& team, plan::BuildEdges build, int& error) {
-  error = MPI_SUCCESS;
+  error = mpi_success;
   std::optional<NodeGraph>& graph = team.neighbors->node_graph;
   if (!graph) {
     NodeGraph made;
     error = bring_together(team, made);
-    if (error != MPI_SUCCESS) return nullptr;
+    if (error != mpi_success) return nullptr;
     graph = std::move(made);
   }
   for (const auto& [builder, schedule] : graph->schedules) {

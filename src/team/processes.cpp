@@ -28,12 +28,12 @@ namespace {
 
 // The ranks of a communicator that share memory with this one. They have `comm` for themselves.
 struct NodeView {
-  MPI_Comm comm;
+  MpiComm comm;
   int me;
   int ranks;
 };
 
-bool any_true(MPI_Comm comm, bool mine) { return !all_true(comm, !mine); }
+bool any_true(MpiComm comm, bool mine) { return !all_true(comm, !mine); }
 
 // ---- Who shares a node ----
 
@@ -53,7 +53,7 @@ bool oversubscribed(const NodeView& node) {
 char expects_devices() { return config().mpi_device.has_value() || memory::device_driver() != nullptr ? 1 : 0; }
 
 // The label of a node is its lowest rank.
-void learn_nodes(MPI_Comm comm, const NodeView& node, int me, int ranks, Processes& known) {
+void learn_nodes(MpiComm comm, const NodeView& node, int me, int ranks, Processes& known) {
   struct Entry {
     int label;
     int crowded;
@@ -110,7 +110,7 @@ std::byte* make_segment(const NodeView& node, std::size_t bytes, bool may_reserv
 std::size_t areas_of_leaders(const NodeView& node, std::size_t wanted, std::size_t one) {
   const std::uint64_t mine = sys::address_space_left();
   std::uint64_t least = 0;
-  if (mpi().Allreduce(&mine, &least, 1, mpi().uint64, mpi().op_min, node.comm) != MPI_SUCCESS) return 0;
+  if (mpi().Allreduce(&mine, &least, 1, mpi().uint64, mpi().op_min, node.comm) != mpi_success) return 0;
   return memory::Leaders::areas_within(least, one, wanted);
 }
 
@@ -305,44 +305,40 @@ void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Process
 
 // Communicators of our own that live. Of those that MPICH has, two thousand, three quarters are left to the program.
 std::atomic<int> private_communicators{0};
-#if defined(QUADRILLE_ABI_MPICH)
-constexpr int most_private_communicators = 512;
-#else
-constexpr int most_private_communicators = 8192;
-#endif
+int most_private_communicators() { return mpi().abi == Abi::openmpi ? 8192 : 512; }
 
-std::shared_ptr<QuietComm> make_quiet(MPI_Comm comm) {
+std::shared_ptr<QuietComm> make_quiet(MpiComm comm) {
   auto quiet = std::make_shared<QuietComm>();
   quiet->comm = mpi().comm_null;
-  if (make_private(comm, quiet->comm) != MPI_SUCCESS) return nullptr;
+  if (make_private(comm, quiet->comm) != mpi_success) return nullptr;
   mpi().Comm_rank(comm, &quiet->me);
   quiet->as_world = comm == mpi().comm_world;
   return quiet;
 }
 
 // Keeps what was made if all ranks of `of` made theirs. `made` is null where that failed.
-int keep_if_all_have(MPI_Comm of, MPI_Comm& made) {
-  const bool have = made != mpi().comm_null && mpi().Comm_set_errhandler(made, mpi().errors_return) == MPI_SUCCESS;
+int keep_if_all_have(MpiComm of, MpiComm& made) {
+  const bool have = made != mpi().comm_null && mpi().Comm_set_errhandler(made, mpi().errors_return) == mpi_success;
   if (all_true(of, have)) {
     private_communicators.fetch_add(1, std::memory_order_relaxed);
-    return MPI_SUCCESS;
+    return mpi_success;
   }
   if (made != mpi().comm_null) mpi().Comm_free(&made);
   made = mpi().comm_null;
-  return MPI_ERR_OTHER;
+  return mpi().err_other;
 }
 
 // The group of the communicator's ranks. MPICH 5.0 gives those of the parent where MPI_Cart_create left some out; the
 // ranks of the grid come first.
-int group_of(MPI_Comm comm, MPI_Group& group) {
-  if (const int error = mpi().Comm_group(comm, &group); error != MPI_SUCCESS) return error;
+int group_of(MpiComm comm, MpiGroup& group) {
+  if (const int error = mpi().Comm_group(comm, &group); error != mpi_success) return error;
   int members = 0, ranks = 0;
-  if (mpi().Group_size(group, &members) != MPI_SUCCESS || mpi().Comm_size(comm, &ranks) != MPI_SUCCESS ||
+  if (mpi().Group_size(group, &members) != mpi_success || mpi().Comm_size(comm, &ranks) != mpi_success ||
       members <= ranks) {
-    return MPI_SUCCESS;
+    return mpi_success;
   }
   int first_ones[1][3] = {{0, ranks - 1, 1}};
-  MPI_Group all = group;
+  MpiGroup all = group;
   const int error = mpi().Group_range_incl(all, 1, first_ones, &group);
   mpi().Group_free(&all);
   return error;
@@ -352,21 +348,21 @@ int group_of(MPI_Comm comm, MPI_Group& group) {
 
 QuietComm::~QuietComm() { free_private(comm); }
 
-int make_private(MPI_Comm of, MPI_Comm& made) {
+int make_private(MpiComm of, MpiComm& made) {
   const ErrorsReturned guard(of);
   made = mpi().comm_null;
-  if (!all_true(of, private_communicators.load(std::memory_order_relaxed) < most_private_communicators)) {
-    return MPI_ERR_OTHER;
+  if (!all_true(of, private_communicators.load(std::memory_order_relaxed) < most_private_communicators())) {
+    return mpi().err_other;
   }
-  MPI_Group group;
-  if (group_of(of, group) == MPI_SUCCESS) {
-    if (mpi().Comm_create(of, group, &made) != MPI_SUCCESS) made = mpi().comm_null;
+  MpiGroup group;
+  if (group_of(of, group) == mpi_success) {
+    if (mpi().Comm_create(of, group, &made) != mpi_success) made = mpi().comm_null;
     mpi().Group_free(&group);
   }
   return keep_if_all_have(of, made);
 }
 
-void free_private(MPI_Comm& made) {
+void free_private(MpiComm& made) {
   if (made == mpi().comm_null) return;
   mpi().Comm_free(&made);
   private_communicators.fetch_sub(1, std::memory_order_relaxed);
@@ -375,16 +371,16 @@ void free_private(MPI_Comm& made) {
 // Its messages are between the ranks, with this tag: in MPI_Init nobody can have begun to receive one with any tag.
 std::shared_ptr<QuietComm> make_quiet_of_world() {
   constexpr int tag = 0;
-  const MPI_Comm all = mpi().comm_world;
+  const MpiComm all = mpi().comm_world;
   const ErrorsReturned guard(all);
   auto quiet = std::make_shared<QuietComm>();
   quiet->comm = mpi().comm_null;
-  MPI_Group group;
-  if (mpi().Comm_group(all, &group) == MPI_SUCCESS) {
-    if (mpi().Comm_create_group(all, group, tag, &quiet->comm) != MPI_SUCCESS) quiet->comm = mpi().comm_null;
+  MpiGroup group;
+  if (mpi().Comm_group(all, &group) == mpi_success) {
+    if (mpi().Comm_create_group(all, group, tag, &quiet->comm) != mpi_success) quiet->comm = mpi().comm_null;
     mpi().Group_free(&group);
   }
-  if (keep_if_all_have(all, quiet->comm) != MPI_SUCCESS) return nullptr;
+  if (keep_if_all_have(all, quiet->comm) != mpi_success) return nullptr;
   mpi().Comm_rank(all, &quiet->me);
   quiet->as_world = true;
   return quiet;
@@ -395,8 +391,7 @@ std::size_t control_bytes(int ranks) {
          memory::FailedCalls::bytes + memory::DeviceSharing::bytes(ranks);
 }
 
-Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet,
-               bool same) {
+Processes meet(MpiComm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet, bool same) {
   const ErrorsReturned guard(user);
   Processes known;
   if (quiet == nullptr) {
@@ -404,12 +399,12 @@ Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::
     same = true;
   }
   if (quiet == nullptr) return known;
-  const MPI_Comm comm = same ? quiet->comm : user;
+  const MpiComm comm = same ? quiet->comm : user;
   int me = 0, ranks = 0;
   mpi().Comm_rank(comm, &me);
   mpi().Comm_size(comm, &ranks);
   NodeView node{mpi().comm_null, 0, 1};
-  if (mpi().Comm_split_type(comm, MPI_COMM_TYPE_SHARED, me, mpi().info_null, &node.comm) != MPI_SUCCESS) {
+  if (mpi().Comm_split_type(comm, mpi().comm_type_shared, me, mpi().info_null, &node.comm) != mpi_success) {
     node.comm = mpi().comm_null;
   }
   if (!all_true(comm, node.comm != mpi().comm_null)) {

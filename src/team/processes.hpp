@@ -43,7 +43,7 @@ struct Process {
 // MPI_Comm_dup the copy callbacks of the user's attributes would run. Not of this process alone: looking for
 // messages there, MPICH would not look at what arrives from others.
 struct QuietComm {
-  MPI_Comm comm{};
+  MpiComm comm{};
   int me = 0;
   bool as_world = false;  // its ranks are numbered as those of MPI_COMM_WORLD
   ~QuietComm();
@@ -51,8 +51,8 @@ struct QuietComm {
 
 // Collective: a communicator of the same ranks as `of` for our own use. MPI_SUCCESS on all ranks or on none: an MPI has
 // so many communicators and no more, and most of them are left to the program.
-int make_private(MPI_Comm of, MPI_Comm& made);
-void free_private(MPI_Comm& made);
+int make_private(MpiComm of, MpiComm& made);
+void free_private(MpiComm& made);
 
 struct Processes {
   plan::NodeMap nodes;                        // as the MPI says
@@ -74,7 +74,7 @@ std::shared_ptr<QuietComm> make_quiet_of_world();
 // Collective: finds it all out. `areas` is for how many communicators there shall be control memory; there
 // may be less. `quiet` is one that there is already, or null. If it is of these ranks in this order (`same`), it is
 // used to find out the rest.
-Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet, bool same);
+Processes meet(MpiComm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet, bool same);
 
 // What is known of `ranks` (their numbers in `all`), in this order.
 Processes pick(const Processes& all, std::span<const int> ranks);

@@ -28,7 +28,7 @@ bool forces_isomorphic(const Team& team) {
 
 // For each torus: do all ranks see the same neighbourhood in it? Numbers of tori in which this rank's sources and
 // destinations do not go together are 0 and, for the other end of the comparison, 0 as well: never equal.
-int agree(MPI_Comm comm, const std::vector<std::uint64_t>& numbers, std::vector<bool>& agreed) {
+int agree(MpiComm comm, const std::vector<std::uint64_t>& numbers, std::vector<bool>& agreed) {
   std::vector<std::uint64_t> mine, least(2 * numbers.size());
   for (const std::uint64_t number : numbers) {
     mine.push_back(number);
@@ -73,7 +73,7 @@ struct Fit {
   }
 };
 
-int seek_torus(MPI_Comm comm, const Neighbors& n, const Place& place, Fit& fit) {
+int seek_torus(MpiComm comm, const Neighbors& n, const Place& place, Fit& fit) {
   const std::vector<plan::Grid> tori = plan::tori(place.ranks, most_dimensions, most_tori);
   std::vector<plan::GridView> views(tori.size());
   std::vector<std::uint64_t> numbers(tori.size(), 0);
@@ -83,15 +83,15 @@ int seek_torus(MPI_Comm comm, const Neighbors& n, const Place& place, Fit& fit) 
     }
   }
   std::vector<bool> agreed;
-  if (const int error = agree(comm, numbers, agreed); error != MPI_SUCCESS) return error;
+  if (const int error = agree(comm, numbers, agreed); error != mpi_success) return error;
   for (std::size_t t = 0; t < tori.size(); ++t) {
     if (agreed[t]) fit.offer(tori[t], views[t]);
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 // Of all ranks the largest, or the smallest.
-int reduce(MPI_Comm comm, std::vector<int>& numbers, MPI_Op op) {
+int reduce(MpiComm comm, std::vector<int>& numbers, MpiOp op) {
   const std::vector<int> mine = numbers;
   return mpi().Allreduce(mine.data(), numbers.data(), static_cast<int>(mine.size()), mpi().int_type, op, comm);
 }
@@ -104,7 +104,7 @@ struct Candidate {
 };
 
 // Those in which the offsets do not reach too far, the narrowest first. The same on all ranks.
-int seek_candidates(MPI_Comm comm, const Neighbors& n, const Place& place, const std::vector<plan::Grid>& meshes,
+int seek_candidates(MpiComm comm, const Neighbors& n, const Place& place, const std::vector<plan::Grid>& meshes,
                     std::vector<Candidate>& candidates) {
   const bool too_many = std::max(n.destinations.size(), n.sources.size()) > most_mesh_neighbors;
   std::vector<int> reaches;
@@ -113,7 +113,7 @@ int seek_candidates(MPI_Comm comm, const Neighbors& n, const Place& place, const
     if (!too_many) reach = plan::reach_of(plan::offsets_in(mesh, place.me, n.destinations));
     reaches.insert(reaches.end(), reach.begin(), reach.end());
   }
-  if (const int error = reduce(comm, reaches, mpi().op_max); error != MPI_SUCCESS) return error;
+  if (const int error = reduce(comm, reaches, mpi().op_max); error != mpi_success) return error;
   auto next = reaches.begin();
   for (const plan::Grid& mesh : meshes) {
     const auto end = next + static_cast<std::ptrdiff_t>(2 * mesh.extents.size());
@@ -125,20 +125,20 @@ int seek_candidates(MPI_Comm comm, const Neighbors& n, const Place& place, const
   std::ranges::stable_sort(candidates, {}, &Candidate::cells);
   std::int64_t cells = 0;
   std::erase_if(candidates, [&](const Candidate& one) { return (cells += one.cells) > most_cells_of_all; });
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
-int seek_mesh(MPI_Comm comm, const Neighbors& n, const Place& place, Fit& fit) {
+int seek_mesh(MpiComm comm, const Neighbors& n, const Place& place, Fit& fit) {
   const std::vector<plan::Grid> meshes = plan::meshes(place.ranks, most_mesh_dimensions, most_meshes);
   std::vector<Candidate> candidates;
-  if (const int error = seek_candidates(comm, n, place, meshes, candidates); error != MPI_SUCCESS) return error;
-  if (candidates.empty()) return MPI_SUCCESS;
+  if (const int error = seek_candidates(comm, n, place, meshes, candidates); error != mpi_success) return error;
+  if (candidates.empty()) return mpi_success;
   std::vector<int> counts;  // of the offsets within reach of each candidate
   for (const Candidate& one : candidates) {
     const std::vector<int> mine = plan::count_offsets(plan::offsets_in(*one.mesh, place.me, n.destinations), one.reach);
     counts.insert(counts.end(), mine.begin(), mine.end());
   }
-  if (const int error = reduce(comm, counts, mpi().op_max); error != MPI_SUCCESS) return error;
+  if (const int error = reduce(comm, counts, mpi().op_max); error != mpi_success) return error;
   std::vector<plan::GridView> views(candidates.size());
   std::vector<int> fits(candidates.size());
   std::span<const int> rest = counts;
@@ -148,11 +148,11 @@ int seek_mesh(MPI_Comm comm, const Neighbors& n, const Place& place, Fit& fit) {
     fits[c] = plan::view_around(*candidates[c].mesh, place.me, n.sources, n.destinations, views[c]) ? 1 : 0;
     rest = rest.subspan(cells);
   }
-  if (const int error = reduce(comm, fits, mpi().op_min); error != MPI_SUCCESS) return error;
+  if (const int error = reduce(comm, fits, mpi().op_min); error != mpi_success) return error;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     if (fits[c] == 1) fit.offer(*candidates[c].mesh, views[c]);
   }
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace
@@ -171,11 +171,11 @@ int recognize(Team& team) {
   mpi().Comm_size(team.user, &place.ranks);
   Fit fit;
   int error = seek_torus(team.user, n, place, fit);
-  if (error == MPI_SUCCESS && fit.grid.extents.empty()) error = seek_mesh(team.user, n, place, fit);
-  if (error != MPI_SUCCESS || fit.grid.extents.empty()) return error;
+  if (error == mpi_success && fit.grid.extents.empty()) error = seek_mesh(team.user, n, place, fit);
+  if (error != mpi_success || fit.grid.extents.empty()) return error;
   become_isomorphic(n, std::move(fit.grid), std::move(fit.view));
   forget_selections(team);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace quadrille::team

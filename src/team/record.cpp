@@ -46,8 +46,8 @@ struct Here {
 // The entry of a call that is like an earlier one of a thread, found without a search.
 struct Known {
   std::uint64_t generation = 0;
-  MPI_Comm comm{};
-  MPI_Datatype type{};
+  MpiComm comm{};
+  MpiType type{};
   std::size_t count = 0;
   const void* site = nullptr;
   Collective collective{};
@@ -94,7 +94,7 @@ Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   const std::uint64_t generation = cache_generation();
   Tables& tables = Tables::here();
   CommunicatorHere* const communicator = tables.communicator_of(call.comm);
-  const std::size_t size = side.types == nullptr ? type_info(side.type).size : 0;
+  const std::size_t size = !side.types ? type_info(side.type).size : 0;
   const auto size_class = static_cast<std::uint8_t>(sized ? std::bit_width(count * size) : 0);
   Entry* const entry = tables.entry_of(call.collective, form, communicator, tables.site_of(site), size_class);
   last = {generation, call.comm, side.type, count, site, call.collective, form, entry, communicator, size};
@@ -113,8 +113,8 @@ struct Blocks {
 };
 
 std::size_t type_size(const run::Side& side, int block, const Known& at) {
-  if (side.types == nullptr) return at.type_size;
-  const MPI_Datatype type = side.types[block];
+  if (!side.types) return at.type_size;
+  const MpiType type = side.types[block];
   return type == mpi().datatype_null ? 0 : size_if_committed(type).value_or(0);
 }
 
@@ -158,7 +158,7 @@ void add_to_neighbors(const run::Call& call, const Known& at, Blocks& blocks) {
 
 bool arrays_are_there(const run::Side& side) { return side.counts != nullptr || side.counts_large != nullptr; }
 
-Blocks blocks_for(std::span<const int> destinations, const MPI_Count* counts, std::size_t size,
+Blocks blocks_for(std::span<const int> destinations, const MpiCount* counts, std::size_t size,
                   CommunicatorHere& communicator) {
   Blocks blocks;
   for (std::size_t i = 0; i < destinations.size(); ++i) {
@@ -390,7 +390,7 @@ void Recorded::begin(const run::Call& call, Form form, const void* site) {
   if (entry_ != nullptr) start_clock();
 }
 
-void Recorded::begin_sparse(MPI_Comm comm, const void* site) {
+void Recorded::begin_sparse(MpiComm comm, const void* site) {
   if (!outermost_) return;
   run::Call call;
   call.collective = Collective::exchange;
@@ -407,7 +407,7 @@ void Recorded::begin_sparse(MPI_Comm comm, const void* site) {
   if (entry_ != nullptr) start_clock();
 }
 
-void sparse_blocks(std::span<const int> destinations, const MPI_Count* counts, std::size_t size) {
+void sparse_blocks(std::span<const int> destinations, const MpiCount* counts, std::size_t size) {
   const Here& here = on_thread.here;
   if (here.sparse == nullptr || here.communicator == nullptr) return;
   const auto lock = held();

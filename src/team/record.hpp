@@ -27,14 +27,14 @@ void by_the_short_way(choose::Engine engine);
 
 // The blocks of the sparse exchange that this thread is in, when they were found to be right: for each of these ranks
 // `counts` elements of `size` bytes.
-void sparse_blocks(std::span<const int> destinations, const MPI_Count* counts, std::size_t size);
+void sparse_blocks(std::span<const int> destinations, const MpiCount* counts, std::size_t size);
 
 // What calls have in common that need not be looked at again.
 struct Key {
   Collective collective;
   Form form;
-  MPI_Comm comm;
-  MPI_Datatype type;  // of what is sent
+  MpiComm comm;
+  MpiType type;  // of what is sent
   std::size_t count;
   const void* site;  // the address to which the door returns
 };
@@ -62,7 +62,7 @@ class Recorded {
   Recorded();
   void begin(const run::Call& call, Form form, const void* site);
   // The sparse exchange. Its blocks are told by sparse_blocks().
-  void begin_sparse(MPI_Comm comm, const void* site);
+  void begin_sparse(MpiComm comm, const void* site);
   // The same of a blocking call with one size, which is dense. False, and nothing is begun, unless an earlier one was
   // like it.
   bool begin_like(const Key& called);

@@ -17,7 +17,7 @@ namespace {
 // without the lock, so that a program without any pays for one look when it starts or frees others.
 struct Made {
   std::mutex mutex;
-  std::unordered_map<MPI_Request, std::unique_ptr<Sent>> all;
+  std::unordered_map<MpiRequest, std::unique_ptr<Sent>> all;
   std::atomic<std::size_t> count = 0;
 
   static Made& here() {
@@ -45,7 +45,7 @@ void tell_blocks(Sent& sent, const run::Call& call, CommunicatorHere& communicat
   for (std::size_t b = 0; b < blocks; ++b) {
     const int block = static_cast<int>(b);
     sent.bytes[b] =
-        static_cast<MPI_Count>(side.count_of(block)) * static_cast<MPI_Count>(type_info(side.type_of(block)).size);
+        static_cast<MpiCount>(side.count_of(block)) * static_cast<MpiCount>(type_info(side.type_of(block)).size);
   }
   sent.call.send.counts_large = sent.bytes.data();
 }
@@ -70,7 +70,7 @@ void begin_start(Recorded& recorded, Sent& sent, Form form, const void* site) {
   by(sent.by);
 }
 
-void keep_made(MPI_Request request, const run::Call& call, const char* by) {
+void keep_made(MpiRequest request, const run::Call& call, const char* by) {
   static_cast<void>(thrown_by([&] {
     std::unique_ptr<Sent> sent;
     {
@@ -84,7 +84,7 @@ void keep_made(MPI_Request request, const run::Call& call, const char* by) {
   }));
 }
 
-void forget_made(MPI_Request request) {
+void forget_made(MpiRequest request) {
   Made& made = Made::here();
   if (made.count == 0) return;
   const std::scoped_lock lock(made.mutex);
@@ -92,7 +92,7 @@ void forget_made(MPI_Request request) {
   made.count = made.all.size();
 }
 
-void begin_start(Recorded& recorded, MPI_Request request, const void* site) {
+void begin_start(Recorded& recorded, MpiRequest request, const void* site) {
   Made& made = Made::here();
   if (made.count == 0) return;
   const std::scoped_lock lock(made.mutex);

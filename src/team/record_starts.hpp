@@ -14,9 +14,9 @@ namespace quadrille::record {
 // arrays.
 struct Sent {
   run::Call call;
-  std::vector<MPI_Count> bytes;          // of each block, where they differ
-  std::shared_ptr<const MPI_Comm> comm;  // MPI_COMM_NULL once the program has freed it
-  const char* by = "mpi";                // what carries it out
+  std::vector<MpiCount> bytes;          // of each block, where they differ
+  std::shared_ptr<const MpiComm> comm;  // MPI_COMM_NULL once the program has freed it
+  const char* by = "mpi";               // what carries it out
 };
 // Of a call without a mistake. Throws std::bad_alloc.
 std::unique_ptr<Sent> sent_by(const run::Call& call, const char* by);
@@ -27,10 +27,10 @@ void begin_start(Recorded& recorded, Sent& sent, Form form, const void* site);
 // ---- Requests by MPI's names ----
 
 // The program has made one. Without memory for that its starts are not written down.
-void keep_made(MPI_Request request, const run::Call& call, const char* by);
+void keep_made(MpiRequest request, const run::Call& call, const char* by);
 // It frees one, of whatever kind.
-void forget_made(MPI_Request request);
+void forget_made(MpiRequest request);
 // It starts one; nothing is written down of one that is not known.
-void begin_start(Recorded& recorded, MPI_Request request, const void* site);
+void begin_start(Recorded& recorded, MpiRequest request, const void* site);
 
 }  // namespace quadrille::record

@@ -36,9 +36,9 @@ std::string_view last_of(std::string_view text, std::size_t most) {
   return text;
 }
 
-int copy_no_number(MPI_Comm, int, void*, void*, void*, int* flag) {
+int copy_no_number(MpiComm, int, void*, void*, void*, int* flag) {
   *flag = 0;
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 }  // namespace
@@ -84,27 +84,27 @@ std::uint64_t* Tables::array(std::uint64_t& offset, int numbers) {
 // They are marked by an attribute: the number of what is known of them, plus one.
 int Tables::keyval() {
   static const int made = [] {
-    int keyval = MPI_KEYVAL_INVALID;
+    int keyval = mpi().keyval_invalid;
     mpi().Comm_create_keyval(copy_no_number, forget, &keyval, nullptr);
     return keyval;
   }();
   return made;
 }
 
-int Tables::forget(MPI_Comm, int, void* value, void*) {
+int Tables::forget(MpiComm, int, void* value, void*) {
   drop_cached_calls();
   auto* const communicator = static_cast<CommunicatorHere*>(value);
   if (communicator->number >= 0) here().is_there_[communicator->number] = false;
   *communicator->there = mpi().comm_null;
   delete communicator;
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
-CommunicatorHere* Tables::communicator_of(MPI_Comm comm) {
+CommunicatorHere* Tables::communicator_of(MpiComm comm) {
   if (comm == mpi().comm_null) return nullptr;
   void* value = nullptr;
   int found = 0;
-  if (mpi().Comm_get_attr(comm, keyval(), &value, &found) != MPI_SUCCESS) return nullptr;
+  if (mpi().Comm_get_attr(comm, keyval(), &value, &found) != mpi_success) return nullptr;
   return found ? static_cast<CommunicatorHere*>(value) : add_communicator(comm);
 }
 
@@ -125,10 +125,10 @@ int Tables::number_of_group(std::uint64_t group) {
   return used;
 }
 
-void Tables::describe(Communicator& told, MPI_Comm comm, const std::vector<int>& world_ranks) {
-  char name[MPI_MAX_OBJECT_NAME] = {};
+void Tables::describe(Communicator& told, MpiComm comm, const std::vector<int>& world_ranks) {
+  char name[most_mpi_text + 1] = {};
   int length = 0;
-  if (mpi().Comm_get_name(comm, name, &length) == MPI_SUCCESS && length > 0) write_text(told.name, name);
+  if (mpi().Comm_get_name(comm, name, &length) == mpi_success && length > 0) write_text(told.name, name);
   if (told.world_ranks != 0 || told.is_inter || told.ranks > most_ranks_with_matrix) return;
   if (std::uint64_t* const ranks = array(told.world_ranks, (told.ranks + 1) / 2)) {
     std::memcpy(ranks, world_ranks.data(), world_ranks.size() * sizeof(int));
@@ -137,27 +137,27 @@ void Tables::describe(Communicator& told, MPI_Comm comm, const std::vector<int>&
 
 // Those that programs make one after the other have one number if this is the same: who is in them, and, as far as all
 // ranks know it, who is whose neighbour.
-std::uint64_t Tables::group_of(MPI_Comm comm, bool inter, const std::vector<int>& world_ranks) {
-  int topology = MPI_UNDEFINED;
+std::uint64_t Tables::group_of(MpiComm comm, bool inter, const std::vector<int>& world_ranks) {
+  int topology = mpi().undefined;
   mpi().Topo_test(comm, &topology);
   text::Hash hash;
   hash.add_all(world_ranks).add(inter ? 1 : 0).add(topology);
   plan::Grid grid;
-  if (topology == MPI_CART && team::grid_of(comm, grid)) {
+  if (topology == mpi().cart && team::grid_of(comm, grid)) {
     hash.add_all(grid.extents);
     for (const bool periodic : grid.periodic) hash.add(periodic ? 1 : 0);
   }
   return hash.value();
 }
 
-CommunicatorHere* Tables::add_communicator(MPI_Comm comm) {
+CommunicatorHere* Tables::add_communicator(MpiComm comm) {
   auto communicator = std::make_unique<CommunicatorHere>();
   int inter = 0;
   mpi().Comm_test_inter(comm, &inter);
   inter ? mpi().Comm_remote_size(comm, &communicator->ranks) : mpi().Comm_size(comm, &communicator->ranks);
   mpi().Comm_rank(comm, &communicator->rank);
   communicator->comm = comm;
-  communicator->there = std::make_shared<MPI_Comm>(comm);
+  communicator->there = std::make_shared<MpiComm>(comm);
   const std::vector<int> world_ranks = team::ranks_in_world(comm);
   communicator->number = number_of_group(group_of(comm, inter != 0, world_ranks));
   if (communicator->number < 0) {
@@ -172,7 +172,7 @@ CommunicatorHere* Tables::add_communicator(MPI_Comm comm) {
     describe(told, comm, world_ranks);
     if (told.world_ranks != 0) communicator->sent = array(told.sent, told.ranks);
   }
-  if (mpi().Comm_set_attr(comm, keyval(), communicator.get()) != MPI_SUCCESS) return nullptr;
+  if (mpi().Comm_set_attr(comm, keyval(), communicator.get()) != mpi_success) return nullptr;
   return communicator.release();
 }
 

@@ -24,8 +24,8 @@ struct CommunicatorHere {
   int number = -1;          // in the file
   int ranks = 0, rank = 0;  // of an intercommunicator: those of the other side
   std::uint64_t* sent = nullptr;
-  MPI_Comm comm{};
-  std::shared_ptr<MPI_Comm> there;  // the same, and MPI_COMM_NULL when the program has freed it; for who may outlive it
+  MpiComm comm{};
+  std::shared_ptr<MpiComm> there;  // the same, and MPI_COMM_NULL when the program has freed it; for who may outlive it
   std::unique_ptr<Neighbors> neighbors;  // null: not asked for yet
 };
 
@@ -40,7 +40,7 @@ class Tables {
   File& file() { return *file_; }
 
   // Null if there is no room for one more.
-  CommunicatorHere* communicator_of(MPI_Comm comm);
+  CommunicatorHere* communicator_of(MpiComm comm);
   // Asked of the MPI, and written down, once.
   const CommunicatorHere::Neighbors& neighbors_of(CommunicatorHere& communicator);
   // -1 if there is no room.
@@ -60,12 +60,12 @@ class Tables {
   std::uint64_t* array(std::uint64_t& offset, int numbers);
 
  private:
-  CommunicatorHere* add_communicator(MPI_Comm comm);
-  static std::uint64_t group_of(MPI_Comm comm, bool inter, const std::vector<int>& world_ranks);
+  CommunicatorHere* add_communicator(MpiComm comm);
+  static std::uint64_t group_of(MpiComm comm, bool inter, const std::vector<int>& world_ranks);
   int number_of_group(std::uint64_t group);
-  void describe(Communicator& told, MPI_Comm comm, const std::vector<int>& world_ranks);
+  void describe(Communicator& told, MpiComm comm, const std::vector<int>& world_ranks);
   bool tell(Communicator& told, const CommunicatorHere::Neighbors& neighbors);
-  static int forget(MPI_Comm, int, void* value, void*);
+  static int forget(MpiComm, int, void* value, void*);
   static int keyval();
 
   File* file_ = nullptr;

@@ -32,7 +32,7 @@ void drive_others(void* data) {
   run::UnderWay::here().help();
   const auto* group = static_cast<const run::Group*>(data);
   int flag = 0;
-  mpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, group->messages().quiet, &flag, MPI_STATUS_IGNORE);
+  mpi().Iprobe(mpi().any_source, mpi().any_tag, group->messages().quiet, &flag, mpi().status_ignore);
 }
 
 void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
@@ -45,11 +45,9 @@ void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
 void set_waiting(run::Group& group, bool crowded) {
   if (crowded) {
     group.waiter.spins = sys::Waiter::spins_if_crowded;
-#if defined(QUADRILLE_ABI_MPICH)
     // A look at MPICH's messages takes long, so ranks that only give their processor away are in the leaders' way. On
     // Open MPI they are not, and to wake them takes longer: 1.1 to 1.6 times as long for small blocks, as measured.
-    group.waiter.longest_sleep_us = sys::Waiter::longest_sleep_us_if_crowded;
-#endif
+    if (mpi().abi != Abi::openmpi) group.waiter.longest_sleep_us = sys::Waiter::longest_sleep_us_if_crowded;
   }
   group.waiter.progress = drive_others;
   group.waiter.progress_data = &group;
@@ -153,14 +151,14 @@ bool loads_and_stores(const Processes& processes, const Config& settings, int he
 // All ranks wait for each other while they make a communicator ready.
 class Broadcasts final : public Telling {
  public:
-  explicit Broadcasts(MPI_Comm comm) : comm_(comm) {}
+  explicit Broadcasts(MpiComm comm) : comm_(comm) {}
   void tell(void* data, std::size_t bytes) override {
     if (bytes > 0) mpi().Bcast(data, static_cast<int>(bytes), mpi().byte, 0, comm_);
   }
   std::size_t most_bytes() const override { return SIZE_MAX; }
 
  private:
-  MPI_Comm comm_;
+  MpiComm comm_;
 };
 
 // Rank 0 tells the others `bytes` of text, which says what was measured to be best.
@@ -323,8 +321,8 @@ void share_processors(const Config& settings, bool speaks) {
 
 int setup(Team& team) {
   await_told(team);
-  if (team.lost) return MPI_ERR_OTHER;
-  if (team.ready()) return MPI_SUCCESS;
+  if (team.lost) return mpi().err_other;
+  if (team.ready()) return mpi_success;
   Broadcasts telling(team.user);
   return setup_by(team, telling);
 }
@@ -337,7 +335,7 @@ int setup_by(Team& team, Telling& telling) {
   if (processes.quiet == nullptr) {
     team.change_standing(Standing::ineligible);
     team.why_not = Reason::no_communicator;
-    return MPI_ERR_OTHER;
+    return mpi().err_other;
   }
   set_quiet(team, processes.quiet);
   team.crowded = std::find(processes.crowded.begin(), processes.crowded.end(), 1) != processes.crowded.end();
@@ -383,16 +381,16 @@ int setup_by(Team& team, Telling& telling) {
   team.change_agreed().away_steps = settings.away_steps;
   team.change_agreed().forced = settings.forced;
   team.change_standing(Standing::ready);
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 int prepare_messages(Team& team) {
   run::Messages& messages = team.group.change_messages();
-  if (messages.comm != mpi().comm_null) return MPI_SUCCESS;
-  if (team.no_messages) return MPI_ERR_OTHER;
+  if (messages.comm != mpi().comm_null) return mpi_success;
+  if (team.no_messages) return mpi().err_other;
   const int error = make_private(team.own(), messages.comm);
-  team.no_messages = error != MPI_SUCCESS;
-  if (team.eligible() || error != MPI_SUCCESS) return error;
+  team.no_messages = error != mpi_success;
+  if (team.eligible() || error != mpi_success) return error;
   // Nobody sends to another on it but we, and only with the tags of exchanges that are awaited.
   messages.quiet = messages.comm;
   mpi().Comm_rank(team.user, &team.group.me);

@@ -32,10 +32,10 @@ std::int32_t turn_of(std::uint64_t group) {
   return (*turns)[group]++;
 }
 
-void take_name(MPI_Comm comm, Tally& tally) {
-  char name[MPI_MAX_OBJECT_NAME] = {};
+void take_name(MpiComm comm, Tally& tally) {
+  char name[most_mpi_text + 1] = {};
   int length = 0;
-  if (mpi().Comm_get_name(comm, name, &length) != MPI_SUCCESS) return;
+  if (mpi().Comm_get_name(comm, name, &length) != mpi_success) return;
   std::memcpy(tally.name, name, std::min(sizeof tally.name - 1, static_cast<std::size_t>(length)));
 }
 

@@ -96,7 +96,7 @@ void free_after(Team* team, Change change) {
   delete team;
 }
 
-int forget_team(MPI_Comm, int, void* value, void*) {
+int forget_team(MpiComm, int, void* value, void*) {
   auto* team = static_cast<Team*>(value);
   drop_cached_calls();
   return thrown_by([team] {
@@ -108,11 +108,11 @@ int forget_team(MPI_Comm, int, void* value, void*) {
   });
 }
 
-int forget_nothing(MPI_Comm, int, void*, void*) { return MPI_SUCCESS; }
+int forget_nothing(MpiComm, int, void*, void*) { return mpi_success; }
 
-int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+int copy_nothing(MpiComm, int, void*, void*, void*, int* flag) {
   *flag = 0;
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 // All ranks want a summary, and will come to MPI_Finalize with that.
@@ -157,7 +157,7 @@ void print_summary(int rank) {
 std::array<std::atomic<void (*)()>, ends_count> works_before_end{};
 
 // Runs at the start of MPI_Finalize, when MPI still works: MPI_COMM_SELF loses its attributes first.
-int at_finalize(MPI_Comm, int, void*, void*) {
+int at_finalize(MpiComm, int, void*, void*) {
   for (auto& slot : works_before_end) {
     if (void (*const work)() = slot.exchange(nullptr)) work();
   }
@@ -178,7 +178,7 @@ int at_finalize(MPI_Comm, int, void*, void*) {
 
 int team_keyval() {
   static const int keyval = [] {
-    int made = MPI_KEYVAL_INVALID, finalizer = MPI_KEYVAL_INVALID;
+    int made = mpi().keyval_invalid, finalizer = mpi().keyval_invalid;
     mpi().Comm_create_keyval(copy_nothing, at_finalize, &finalizer, nullptr);
     mpi().Comm_set_attr(mpi().comm_self, finalizer, nullptr);
     mpi().Comm_create_keyval(copy_nothing, forget_team, &made, nullptr);
@@ -188,9 +188,9 @@ int team_keyval() {
 }
 
 // Is every rank of `comm` one of our MPI_COMM_WORLD? If one is not, every rank finds one that is not.
-bool inside_world(MPI_Comm comm) {
+bool inside_world(MpiComm comm) {
   const std::vector<int> there = ranks_in_world(comm);
-  return std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
+  return std::find(there.begin(), there.end(), mpi().undefined) == there.end();
 }
 
 // Agreed upon in MPI_Init where that is ours, else as this process knows it.
@@ -198,7 +198,7 @@ bool is_fault_tolerant() { return config().fault_tolerant || tolerates_faults();
 
 std::string not_used(Why why) { return text::words_of({.reason = Reason::not_used, .then = {std::move(why)}}); }
 
-Reason why_not_eligible(MPI_Comm comm, run::Group& group) {
+Reason why_not_eligible(MpiComm comm, run::Group& group) {
   if (const Reason why = why_nothing_is_served(); why != Reason::none) return why;
   int inter = 0;
   mpi().Comm_test_inter(comm, &inter);
@@ -218,7 +218,7 @@ void explain_fault_tolerance() {
 // The calls that were forwarded before there was a team: a number, kept without any memory of ours.
 int early_keyval() {
   static const int keyval = [] {
-    int made = MPI_KEYVAL_INVALID;
+    int made = mpi().keyval_invalid;
     mpi().Comm_create_keyval(copy_nothing, forget_nothing, &made, nullptr);
     return made;
   }();
@@ -226,15 +226,15 @@ int early_keyval() {
 }
 
 // False if the MPI cannot tell.
-bool early_calls(MPI_Comm comm, int& calls) {
+bool early_calls(MpiComm comm, int& calls) {
   void* value = nullptr;
   int found = 0;
-  if (mpi().Comm_get_attr(comm, early_keyval(), &value, &found) != MPI_SUCCESS) return false;
+  if (mpi().Comm_get_attr(comm, early_keyval(), &value, &found) != mpi_success) return false;
   calls = found ? static_cast<int>(reinterpret_cast<std::intptr_t>(value)) : 0;
   return true;
 }
 
-Team* make_team(MPI_Comm comm) {
+Team* make_team(MpiComm comm) {
   auto team = std::make_unique<Team>();
   team->user = comm;
   early_calls(comm, team->calls);
@@ -249,7 +249,7 @@ Team* make_team(MPI_Comm comm) {
     const std::lock_guard lock(list.mutex);
     list.all.push_back(team.get());
   }
-  if (mpi().Comm_set_attr(comm, team_keyval(), team.get()) == MPI_SUCCESS) return team.release();
+  if (mpi().Comm_set_attr(comm, team_keyval(), team.get()) == mpi_success) return team.release();
   const std::lock_guard lock(list.mutex);
   std::erase(list.all, team.get());
   return nullptr;
@@ -257,7 +257,7 @@ Team* make_team(MPI_Comm comm) {
 
 struct LastTeam {
   std::uint64_t generation = 0;
-  MPI_Comm comm{};
+  MpiComm comm{};
   Team* team = nullptr;
 };
 thread_local LastTeam last_team;
@@ -285,7 +285,7 @@ int rank_on_node(const Team& team) {
 std::vector<int> agree_on_domains(Team& team) {
   const int mine = numa_domain(config().topology.empty() ? 0 : rank_on_node(team), config().topology);
   std::vector<int> all(static_cast<std::size_t>(team.group.ranks));
-  ask_all(team, [&](MPI_Request* request) {
+  ask_all(team, [&](MpiRequest* request) {
     return mpi().Iallgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, team.own(), request);
   });
   return all;
@@ -305,30 +305,30 @@ void explain_mapping_watch(memory::MappingWatch watch) {
 
 void before_end(AtEnd whose, void (*work)()) { works_before_end[static_cast<std::size_t>(whose)] = work; }
 
-MPI_Comm Team::own() const {
+MpiComm Team::own() const {
   return user == mpi().comm_world && quiet != nullptr && quiet->as_world ? quiet->comm : user;
 }
 
-Team* team_of(MPI_Comm comm) {
+Team* team_of(MpiComm comm) {
   bool early = false;
   return team_after(comm, 0, early);
 }
 
-Team* find_team(MPI_Comm comm) {
+Team* find_team(MpiComm comm) {
   void* value = nullptr;
   int found = 0;
-  if (comm == mpi().comm_null || mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != MPI_SUCCESS)
+  if (comm == mpi().comm_null || mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != mpi_success)
     return nullptr;
   return found ? static_cast<Team*>(value) : nullptr;
 }
 
-bool is_there(const Team& team, MPI_Comm comm) {
+bool is_there(const Team& team, MpiComm comm) {
   Teams& list = teams();
   const std::unique_lock lock = held(list);
   return std::find(list.all.begin(), list.all.end(), &team) != list.all.end() && team.user == comm;
 }
 
-Team* team_after(MPI_Comm comm, int calls, bool& early) {
+Team* team_after(MpiComm comm, int calls, bool& early) {
   early = false;
   const std::uint64_t now = cache_generation();
   if (last_team.team != nullptr && last_team.comm == comm && last_team.generation == now) {
@@ -337,7 +337,7 @@ Team* team_after(MPI_Comm comm, int calls, bool& early) {
   if (comm == mpi().comm_null || !may_call_mpi()) return nullptr;
   void* value = nullptr;
   int found = 0;
-  if (mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != MPI_SUCCESS) return nullptr;
+  if (mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != mpi_success) return nullptr;
   int before = 0;
   if (!found && calls > 0 && early_calls(comm, before) && before < calls) return early = true, nullptr;
   Team* team = found ? static_cast<Team*>(value) : make_team(comm);
@@ -345,7 +345,7 @@ Team* team_after(MPI_Comm comm, int calls, bool& early) {
   return team;
 }
 
-void count_early(MPI_Comm comm) {
+void count_early(MpiComm comm) {
   if (Team* const team = find_team(comm)) {
     ++team->calls;
     return;
@@ -420,18 +420,18 @@ void say_once(const std::string& line) {
 
 void count_passed() { teams().passed_without_team.fetch_add(1, std::memory_order_relaxed); }
 
-bool all_true(MPI_Comm comm, bool mine) {
+bool all_true(MpiComm comm, bool mine) {
   int value = mine ? 1 : 0, least = 0;
   mpi().Allreduce(&value, &least, 1, mpi().int_type, mpi().op_min, comm);
   return least == 1;
 }
 
-bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want) {
+bool all_agree(MpiComm comm, std::uint64_t value, bool* all_want) {
   // min(x) == max(x), and max(x) is ~min(~x): one reduction tells.
   const bool want = all_want != nullptr && *all_want;
   std::uint64_t mine[3] = {value, ~value, want ? 1U : 0U}, least[3] = {};
   if (all_want != nullptr) *all_want = false;
-  if (mpi().Allreduce(mine, least, 3, mpi().uint64, mpi().op_min, comm) != MPI_SUCCESS) return false;
+  if (mpi().Allreduce(mine, least, 3, mpi().uint64, mpi().op_min, comm) != mpi_success) return false;
   if (all_want != nullptr) *all_want = least[2] == 1;
   return least[0] == ~least[1];
 }

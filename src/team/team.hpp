@@ -127,7 +127,7 @@ enum class Standing : std::uint8_t {
 };
 
 struct Team {
-  MPI_Comm user{};                // null when it is gone and the team is kept
+  MpiComm user{};                 // null when it is gone and the team is kept
   int keepers = 0;                // under the lock of the list of teams
   Reason why_not = Reason::none;  // why it is not eligible
   int calls = 0;                  // calls that the MPI took before it was ready
@@ -193,7 +193,7 @@ struct Team {
   void change_standing(Standing standing) { standing_.store(standing, std::memory_order_relaxed); }
 
   // What Quadrille's own collectives are called on: MPI_COMM_WORLD stays as the program left it.
-  MPI_Comm own() const;
+  MpiComm own() const;
 
  private:
   Agreed agreed_;
@@ -205,17 +205,17 @@ DeviceUse mpi_device_use();
 
 // The team of a communicator, made on first use. Not collective. Null for the null communicator and
 // when the MPI cannot keep the attribute.
-Team* team_of(MPI_Comm comm);
+Team* team_of(MpiComm comm);
 // That which is there; null if there is none.
-Team* find_team(MPI_Comm comm);
+Team* find_team(MpiComm comm);
 // Is it still that of this communicator? Asks the MPI nothing.
-bool is_there(const Team& team, MPI_Comm comm);
+bool is_there(const Team& team, MpiComm comm);
 // The same, but a call on a communicator without a team is `early`, and there is still none, until count_early() has
 // counted `calls` of them. Programs make communicators for one call, and a team costs as much as some calls. All ranks
 // give the same number.
-Team* team_after(MPI_Comm comm, int calls, bool& early);
+Team* team_after(MpiComm comm, int calls, bool& early);
 // Counts a call on a communicator that is not ready: one that the MPI has taken, so that all ranks count the same.
-void count_early(MPI_Comm comm);
+void count_early(MpiComm comm);
 
 // On a node with more ranks than processors: asks the MPI to let others run while it waits. Once a process.
 void share_processors(const Config& settings, bool speaks);
@@ -251,10 +251,10 @@ KeptTeam keep(Team& team);
 
 // Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error. `all_want`, on all
 // ranks or none, becomes whether it is true on all of them.
-bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want = nullptr);
+bool all_agree(MpiComm comm, std::uint64_t value, bool* all_want = nullptr);
 
 // The same: is it true on all ranks? False if the MPI cannot tell.
-bool all_true(MPI_Comm comm, bool mine);
+bool all_true(MpiComm comm, bool mine);
 
 // For the summary: one line on functions that a program calls in the place of ours, or nothing. Null without the
 // preload library.

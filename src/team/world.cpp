@@ -42,7 +42,7 @@ bool meet_world(const memory::Ways& ways) {
   return true;
 }
 
-Processes meet_here(MPI_Comm comm, const memory::Ways& ways, const std::vector<int>& world_ranks) {
+Processes meet_here(MpiComm comm, const memory::Ways& ways, const std::vector<int>& world_ranks) {
   int ranks = 0;
   mpi().Comm_size(mpi().comm_world, &ranks);
   if (world_ranks.size() != static_cast<std::size_t>(ranks)) return meet(comm, ways, areas_of_one, nullptr, true);
@@ -69,10 +69,10 @@ void forget_world() {
   known().processes.reset();
 }
 
-std::vector<int> ranks_in_world(MPI_Comm comm) {
+std::vector<int> ranks_in_world(MpiComm comm) {
   int ranks = 0;
   mpi().Comm_size(comm, &ranks);
-  MPI_Group group, all;
+  MpiGroup group, all;
   mpi().Comm_group(comm, &group);
   mpi().Comm_group(mpi().comm_world, &all);
   std::vector<int> here(static_cast<std::size_t>(ranks)), there(here.size());

@@ -17,7 +17,7 @@ bool meet_world(const memory::Ways& ways);
 
 // Collective over `comm`: its ranks, whose numbers in MPI_COMM_WORLD are `world_ranks`, meet. If these are
 // all that there are, what they learned is kept for other communicators.
-Processes meet_here(MPI_Comm comm, const memory::Ways& ways, const std::vector<int>& world_ranks);
+Processes meet_here(MpiComm comm, const memory::Ways& ways, const std::vector<int>& world_ranks);
 
 // What is known; null if the world has not met.
 std::shared_ptr<const Processes> world();
@@ -26,6 +26,6 @@ bool world_has_met();
 void forget_world();
 
 // The numbers of the ranks of `comm` in MPI_COMM_WORLD; MPI_UNDEFINED for ranks of another world.
-std::vector<int> ranks_in_world(MPI_Comm comm);
+std::vector<int> ranks_in_world(MpiComm comm);
 
 }  // namespace quadrille::team

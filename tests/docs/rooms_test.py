@@ -26,7 +26,9 @@ class Rooms(unittest.TestCase):
     self.assertIn(why, found[0])
 
   def test_what_lies_on_the_way_is_allowed(self):
-    self.assertEqual(complaints('#include "plan/schedule.hpp"\n#include <vector>\n#include <mpi.h>\n'), [])
+    self.assertEqual(complaints('#include "plan/schedule.hpp"\n#include <vector>\n'), [])
+    self.assertEqual(complaints('#include <mpi.h>\n', 'abi/x.cpp'), [])
+    self.refused('#include <mpi.h>\n', 'run/x.cpp', 'run may not use mpi.h')
 
   def test_no_room_calls_back(self):
     self.refused('#include "team/node_map.hpp"\n', 'run/x.cpp', 'run may not include team')
@@ -109,6 +111,12 @@ class CodeOfRooms(unittest.TestCase):
 
   def test_the_tree_is_as_it_may_be(self):
     self.assertEqual(complaints_about_code({}), [])
+
+  def test_names_of_the_mpi(self):
+    line = '// MPI_Comm\nint f(MPI_Comm comm);\n'
+    self.refused(added('run/node.cpp', line), 'MPI_Comm is a name of the MPI')
+    self.assertEqual(complaints_about_code(added('abi/x.cpp', line)), [])
+    self.assertEqual(complaints_about_code(added('run/node.cpp', '#define X(Name) int MPI_##Name();\n')), [])
 
   def test_more_state_of_threads(self):
     self.refused(added('run/node.cpp', '// thread_local\nstatic thread_local int depth = 0;\n'), 'thread-locals: 2')

@@ -24,7 +24,9 @@ int invoke(void* function, Form form, MPI_Request* request, MPI_Comm comm, Words
 // A side's arrays, as the argument list of any collective may ask for them.
 template <class Count, class Place>
 auto arrays_of(const typename Arguments<Count, Place>::Side& side) {
-  SideArguments<MPI_Datatype, MPI_Aint, Count, std::conditional_t<std::is_same_v<Count, int>, int, Place>> all;
+  SideArguments<MPI_Datatype, const MPI_Datatype*, MPI_Aint, Count,
+                std::conditional_t<std::is_same_v<Count, int>, int, Place>>
+      all;
   all.buffer = side.buffer, all.count = side.count, all.type = side.type;
   all.counts = side.counts.data(), all.types = side.types.data();
   if constexpr (std::is_same_v<Place, MPI_Aint>) all.addresses = side.places.data();

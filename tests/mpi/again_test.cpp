@@ -1,12 +1,14 @@
 // Calls like one before take the short way: of small blocks, with int counts and with large ones, and of large blocks
 // of one size.
+#include <quadrille.h>
+
 #include <algorithm>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "abi/native.hpp"
 #include "api/doors.hpp"
-#include "quadrille.h"
 #include "team/team.hpp"
 #include "world.hpp"
 
@@ -72,7 +74,7 @@ class Again : public MpiTest {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-using Forms = testing::Types<Counts<int, int>, Counts<MPI_Count, MPI_Aint>>;
+using Forms = testing::Types<Counts<int, int>, Counts<MpiCount, MpiAint>>;
 struct FormNames {
   template <class Form>
   static std::string GetName(int) {
@@ -94,8 +96,8 @@ TYPED_TEST(Again, Alltoallv) {
     this->fill(expected, [&](int from, int e) { return this->value(from, me, e); });
   };
   const auto with = [&](auto call) {
-    return call(send.data.data(), send.counts.data(), send.displacements.data(), MPI_INT, recv.data.data(),
-                recv.counts.data(), recv.displacements.data(), MPI_INT, this->comm_);
+    return call(send.data.data(), send.counts.data(), send.displacements.data(), abi::type(MPI_INT), recv.data.data(),
+                recv.counts.data(), recv.displacements.data(), abi::type(MPI_INT), abi::comm(this->comm_));
   };
   take(1);
   int error = MPI_SUCCESS;
@@ -112,7 +114,7 @@ TYPED_TEST(Again, Alltoallv) {
   EXPECT_TRUE(with(again));
   EXPECT_EQ(error, MPI_SUCCESS);
   EXPECT_EQ(recv.data, expected.data);
-  EXPECT_EQ(team::team_of(this->comm_)->counted.counters.served, 2U);
+  EXPECT_EQ(team::team_of(abi::comm(this->comm_))->counted.counters.served, 2U);
   // Of any size, where some blocks fit a slot and some do not; also if others go the whole way.
   take(1500);
   EXPECT_TRUE(with(again));
@@ -151,8 +153,8 @@ TYPED_TEST(Again, Allgatherv) {
   auto expected = recv;
   this->fill(expected, [&](int from, int e) { return this->value(from, 0, e); });
   const auto with = [&](auto call) {
-    return call(send.data(), recv.counts[static_cast<std::size_t>(me)], MPI_INT, recv.data.data(), recv.counts.data(),
-                recv.displacements.data(), MPI_INT, this->comm_);
+    return call(send.data(), recv.counts[static_cast<std::size_t>(me)], abi::type(MPI_INT), recv.data.data(),
+                recv.counts.data(), recv.displacements.data(), abi::type(MPI_INT), abi::comm(this->comm_));
   };
   int error = MPI_SUCCESS;
   const auto again = [&](auto... arguments) {
@@ -168,7 +170,7 @@ TYPED_TEST(Again, Allgatherv) {
   EXPECT_TRUE(with(again));
   EXPECT_EQ(error, MPI_SUCCESS);
   EXPECT_EQ(recv.data, expected.data);
-  EXPECT_EQ(team::team_of(this->comm_)->counted.counters.served, 2U);
+  EXPECT_EQ(team::team_of(abi::comm(this->comm_))->counted.counters.served, 2U);
   recv.counts.back() = 1 << 30;
   EXPECT_FALSE(with(again)) << "it does not fit a slot";
   if constexpr (sizeof(recv.counts.back()) > sizeof(int)) {
@@ -260,21 +262,22 @@ class AgainLarge : public MpiTest {
     for (std::size_t i = 0; i < send.size(); ++i) {
       send[i] = value(world().rank, gather ? 0 : static_cast<int>(i / count), i % count);
     }
+    const MpiType of = abi::type(type);
     int error = MPI_SUCCESS;
-    EXPECT_EQ(call(send.data(), elements, type, recv.data(), elements, type, comm_, error), served);
+    EXPECT_EQ(call(send.data(), elements, of, recv.data(), elements, of, abi::comm(comm_), error), served);
     EXPECT_EQ(error, MPI_SUCCESS);
     for (std::size_t i = 0; served && i < recv.size(); ++i) {
       ASSERT_EQ(recv[i], value(static_cast<int>(i / count), gather ? 0 : world().rank, i % count)) << i;
     }
   }
   template <Collective collective>
-  static bool again(const void* send, int sendcount, MPI_Datatype sendtype, void* recv, int recvcount,
-                    MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+  static bool again(const void* send, int sendcount, MpiType sendtype, void* recv, int recvcount, MpiType recvtype,
+                    MpiComm comm, int& error) {
     return served_by_cache(Of<collective>(), send, sendcount, sendtype, recv, recvcount, recvtype, comm, error);
   }
   template <Collective collective>
-  static bool full(const void* send, int sendcount, MPI_Datatype sendtype, void* recv, int recvcount,
-                   MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+  static bool full(const void* send, int sendcount, MpiType sendtype, void* recv, int recvcount, MpiType recvtype,
+                   MpiComm comm, int& error) {
     error = api::serve_or_pass<collective>(api::Door::explicit_api, not_native, send, sendcount, sendtype, recv,
                                            recvcount, recvtype, comm);
     return true;
@@ -287,11 +290,11 @@ class AgainLarge : public MpiTest {
       expect(false, size, gather, again<collective>);
       expect(true, size, gather, full<collective>);
     }
-    const team::Team& team = *team::team_of(comm_);
+    const team::Team& team = *team::team_of(abi::comm(comm_));
     // By another engine, or where sizes are still tried, each call goes the whole way.
-    const bool is_short =
-        team.nodes.nodes == 1 && team::selection_of(*team::team_of(comm_), collective, large * sizeof(int), 0)
-                                         .selection.choice.algorithm->engine == choose::Engine::exchange;
+    const bool is_short = team.nodes.nodes == 1 &&
+                          team::selection_of(*team::team_of(abi::comm(comm_)), collective, large * sizeof(int), 0)
+                                  .selection.choice.algorithm->engine == choose::Engine::exchange;
     for (const int size : {large, 17000, larger, 18000, large}) expect(is_short, size, gather, again<collective>);
     expect(true, small, gather, again<collective>);
     expect(false, largest, gather, again<collective>);

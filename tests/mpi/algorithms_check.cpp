@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/native.hpp"
 #include "choose/tuning.hpp"
 #include "quadrille.h"
 #include "team/switch_points.hpp"
@@ -19,6 +20,7 @@
 
 namespace {
 
+namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
@@ -79,7 +81,7 @@ bool exchanges(int ranks, int rank, int bytes, MPI_Datatype type, int count) {
 }
 
 std::string chosen(Collective collective, std::size_t bytes) {
-  return to_string(team::selection_of(*team::team_of(MPI_COMM_WORLD), collective, bytes).selection.choice);
+  return to_string(team::selection_of(*team::team_of(abi::comm(MPI_COMM_WORLD)), collective, bytes).selection.choice);
 }
 
 }  // namespace
@@ -108,7 +110,7 @@ int main(int argc, char** argv) {
     const bool differs = rank == 1 && bytes == 1000;
     expect(exchanges(ranks, rank, bytes, differs ? pair : MPI_CHAR, differs ? bytes / 2 : bytes), "wrong data");
   }
-  const team::Team* team = team::team_of(MPI_COMM_WORLD);
+  const team::Team* team = team::team_of(abi::comm(MPI_COMM_WORLD));
   const bool one_node = team->nodes.nodes == 1;
   const std::string measured = one_node ? "hint-hilbert" : "spread-out";
   for (const Collective c : {Collective::alltoall, Collective::allgather, Collective::allgatherv}) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "collective/signatures.hpp"
 #include "mpi/mpi.hpp"
 #include "neighbors.hpp"
 #include "world.hpp"
@@ -15,33 +16,29 @@ namespace {
 
 constexpr Collective allgatherw = Collective::neighbor_allgatherw;
 
+const Mpi& table_before() {
+  static const Mpi table = mpi();  // first used before the spy is in place
+  return table;
+}
+
 int calls_of_alltoallw = 0;
-int noted_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-                    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
-                    const MPI_Datatype recvtypes[], MPI_Comm comm) {
+int noted_alltoallw(QUADRILLE_WORDS_TYPED(int, MpiAint)) {
   ++calls_of_alltoallw;
-  return PMPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
-                                 comm);
+  return table_before().Neighbor_alltoallw(QUADRILLE_ARGUMENTS_TYPED);
 }
 
 class Allgatherw : public MpiTest {
  protected:
   void TearDown() override {
-    detail::mpi_table.store(&real());
+    detail::mpi_table.store(&table_before());
     MpiTest::TearDown();
   }
   // From now on the calls that the MPI gets are counted.
   static void watch() {
-    static Mpi spied = real();
+    static Mpi spied = table_before();
     spied.Neighbor_alltoallw = &noted_alltoallw;
     detail::mpi_table.store(&spied);
     calls_of_alltoallw = 0;
-  }
-
- private:
-  static const Mpi& real() {
-    static const Mpi table = mpi();
-    return table;
   }
 };
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "../device/standin.hpp"
+#include "abi/native.hpp"
 #include "choose/tuning.hpp"
 #include "device_memory.hpp"
 #include "mpi/mpi.hpp"
@@ -30,6 +31,7 @@
 
 namespace {
 
+namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
@@ -231,12 +233,12 @@ void exchange(Collective collective, bool on_devices, int calls, MPI_Comm comm) 
 // ---- What is chosen ----
 
 const team::CachedSelection& selection(Collective collective, MPI_Comm comm) {
-  return *team::team_of(comm)->chosen.selections[static_cast<std::size_t>(collective)].last();
+  return *team::team_of(abi::comm(comm))->chosen.selections[static_cast<std::size_t>(collective)].last();
 }
 
 // Of neighbours in a graph explicit calls leave nothing to the MPI.
 bool may_be_the_mpis(Collective collective, MPI_Comm comm) {
-  return !is_neighbor(collective) || !team::neighbors_of(*team::team_of(comm))->doubtful;
+  return !is_neighbor(collective) || !team::neighbors_of(*team::team_of(abi::comm(comm)))->doubtful;
 }
 
 // Those whose messages go straight show the least time, but for an MPI that is fast itself.
@@ -270,7 +272,8 @@ void expect_tried(Collective collective, MPI_Comm comm) {
     if (!is_tried("direct") || is_tried("straightforward")) fail("rank %d: not tried straight\n", rank);
     return;
   }
-  if (is_tried("ipc-pull") != (team::team_of(comm)->nodes.nodes == 1)) fail("rank %d: no copies were tried\n", rank);
+  if (is_tried("ipc-pull") != (team::team_of(abi::comm(comm))->nodes.nodes == 1))
+    fail("rank %d: no copies were tried\n", rank);
   if (takes_none()) return;
   if (!is_tried("spread-out") || of.trial->candidates.size() < 3) fail("rank %d: not tried straight\n", rank);
 }
@@ -311,7 +314,7 @@ std::string carrier_of(Collective collective, const choose::Choice& choice) {
 }
 
 void expect_request(Collective collective, MPI_Comm comm, const std::string& carrier) {
-  const std::string by = quadrille::run::to_string(team::team_of(comm)->request_by);
+  const std::string by = quadrille::run::to_string(team::team_of(abi::comm(comm))->request_by);
   if (carrier.empty() ? by != "messages" && by != "mpi" : by == carrier) return;
   fail("rank %d, %s, request %d: by %s, not %s\n", rank, std::string(name_of(collective)).c_str(),
        static_cast<int>(how), by.c_str(), carrier.c_str());
@@ -320,7 +323,7 @@ void expect_request(Collective collective, MPI_Comm comm, const std::string& car
 // They go by what calls that wait have found out. A persistent one asks for itself, whatever those have last seen; a
 // nonblocking one goes by what they have.
 void check_requests(Collective collective, const choose::Choice& best, MPI_Comm comm) {
-  const bool in_node = team::team_of(comm)->nodes.nodes == 1;
+  const bool in_node = team::team_of(abi::comm(comm))->nodes.nodes == 1;
   for (const How one : {How::nonblocking, How::persistent}) {
     how = one;
     exchange(collective, true, 3, comm);

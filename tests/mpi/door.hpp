@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "abi/signatures.hpp"
 #include "collective/arguments.hpp"
-#include "collective/signatures.hpp"
 
 namespace quadrille::test {
 
@@ -23,7 +23,7 @@ struct Door {
 QUADRILLE_COLLECTIVES(QUADRILLE_FUNCTION)
 #undef QUADRILLE_FUNCTION
 
-using CallSide = SideArguments<MPI_Datatype, MPI_Aint>;
+using CallSide = SideArguments<MPI_Datatype, const MPI_Datatype*, MPI_Aint>;
 
 // Of each side what the argument list asks for.
 inline int call(const Door& door, Collective collective, const CallSide& send, const CallSide& recv, MPI_Comm comm) {

@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <ostream>
 #include <vector>
 
+#include "abi/native.hpp"
 #include "choices.hpp"
 #include "exchange.hpp"
 #include "mpi/mpi.hpp"
@@ -50,7 +52,7 @@ void PrintTo(const Wait& wait, std::ostream* out) {
 // What this rank handed to the MPI since it was last cleared.
 struct Traffic {
   Steps steps;
-  std::vector<MPI_Comm> comms;  // of all messages
+  std::vector<MpiComm> comms;  // of all messages
   int collectives = 0;
 };
 Traffic traffic;
@@ -60,37 +62,36 @@ const Mpi& real() {
   return table;
 }
 
-int noted_isend(const void* buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                MPI_Request* request) {
+int noted_isend(const void* buffer, int count, MpiType type, int peer, int tag, MpiComm comm, MpiRequest* request) {
   traffic.steps.sends.push_back(peer);
   traffic.comms.push_back(comm);
   return real().Isend(buffer, count, type, peer, tag, comm, request);
 }
 
-int noted_irecv(void* buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
+int noted_irecv(void* buffer, int count, MpiType type, int peer, int tag, MpiComm comm, MpiRequest* request) {
   traffic.steps.receives.push_back(peer);
   traffic.comms.push_back(comm);
   return real().Irecv(buffer, count, type, peer, tag, comm, request);
 }
 
-int noted_waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+int noted_waitall(int count, MpiRequests requests, MpiStatus* statuses) {
   traffic.steps.wait(plan::Window::Wait::all, static_cast<std::size_t>(count));
   return real().Waitall(count, requests, statuses);
 }
 
 // Asked again and again: only that all are complete is noted.
-int noted_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+int noted_testall(int count, MpiRequests requests, int* flag, MpiStatus* statuses) {
   const int error = real().Testall(count, requests, flag, statuses);
   if (*flag != 0) traffic.steps.wait(plan::Window::Wait::all, static_cast<std::size_t>(count));
   return error;
 }
 
-int noted_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+int noted_waitany(int count, MpiRequests requests, int* index, MpiStatus* status) {
   traffic.steps.wait(plan::Window::Wait::any, static_cast<std::size_t>(count));
   return real().Waitany(count, requests, index, status);
 }
 
-int noted_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+int noted_testany(int count, MpiRequests requests, int* index, int* flag, MpiStatus* status) {
   traffic.steps.wait(plan::Window::Wait::test, static_cast<std::size_t>(count));
   return real().Testany(count, requests, index, flag, status);
 }
@@ -261,19 +262,26 @@ plan::NodeMap nodes_of(const Communicator& on) {
   if (const char* const text = std::getenv("QUADRILLE_NODES")) {
     EXPECT_EQ(plan::parse_node_map(text, world().size, all), "");
   }
-  return plan::nodes_of(all, team::ranks_in_world(on.comm));
+  return plan::nodes_of(all, team::ranks_in_world(abi::comm(on.comm)));
 }
 int steps_at_a_time() {
   const char* const text = std::getenv("QUADRILLE_AWAY_STEPS");
   return text == nullptr ? plan::standard_away_steps : std::atoi(text);
 }
 
+// Native handles are as long as a word or its lower half.
+MPI_Comm native_comm(MpiComm comm) {
+  MPI_Comm native;
+  std::memcpy(&native, &comm, sizeof native);
+  return native;
+}
+
 void expect_private(const Communicator& user) {
-  for (MPI_Comm comm : traffic.comms) {
+  for (const MpiComm comm : traffic.comms) {
     EXPECT_EQ(comm, traffic.comms.front());
-    EXPECT_NE(comm, MPI_COMM_WORLD);
+    EXPECT_NE(comm, abi::comm(MPI_COMM_WORLD));
     int relation = MPI_UNEQUAL;
-    MPI_Comm_compare(comm, user.comm, &relation);
+    MPI_Comm_compare(native_comm(comm), user.comm, &relation);
     EXPECT_EQ(relation, MPI_CONGRUENT);  // the same ranks in the same order, not the same comm
   }
 }

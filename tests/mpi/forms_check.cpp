@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "collective/signatures.hpp"
+#include "abi/signatures.hpp"
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/native.hpp"
 #include "choices.hpp"
 #include "exchange.hpp"
 #include "quadrille.h"
@@ -119,10 +120,10 @@ void call_all(const Communicator& on) {
   }
 }
 
-std::uint64_t passed(MPI_Comm comm) { return team::team_of(comm)->counted.counters.all_passed(); }
+std::uint64_t passed(MPI_Comm comm) { return team::team_of(abi::comm(comm))->counted.counters.all_passed(); }
 
 void expect_nodes(MPI_Comm comm, const Nodes& expected) {
-  const team::Team* const team = team::team_of(comm);
+  const team::Team* const team = team::team_of(abi::comm(comm));
   ASSERT_NE(team, nullptr);
   ASSERT_TRUE(team->ready()) << text::words_of({team->why_not});
   EXPECT_THAT(team->nodes.node_of, ElementsAreArray(expected));
@@ -159,7 +160,7 @@ TEST_F(GridNodes, AnIntercommunicatorGoesToTheMpi) {
   std::vector<int> sent(static_cast<std::size_t>(size / 2), me), came(sent.size());
   Quadrille_Alltoall(sent.data(), 1, MPI_INT, came.data(), 1, MPI_INT, both);
   for (int r = 0; r < size / 2; ++r) EXPECT_EQ(came[static_cast<std::size_t>(r)], r + (me < size / 2 ? size / 2 : 0));
-  EXPECT_FALSE(team::team_of(both)->eligible());
+  EXPECT_FALSE(team::team_of(abi::comm(both))->eligible());
   MPI_Comm_free(&both);
   MPI_Comm_free(&half);
 }

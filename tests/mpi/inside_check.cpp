@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/native.hpp"
 #include "choose/tuning.hpp"
 #include "quadrille.h"
 #include "sys/launched.hpp"
@@ -17,6 +18,7 @@
 
 namespace {
 
+namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
@@ -79,7 +81,7 @@ std::string served(MPI_Comm comm, const Neighbours& n, int bytes, bool vector = 
     if (recv[i] / 16 != n.sources[i / block]) break;
   }
   const auto index = static_cast<std::size_t>(vector ? Collective::neighbor_alltoallv : alltoall);
-  return std::string(team::team_of(comm)->chosen.selections[index].last()->selection.choice.algorithm->name);
+  return std::string(team::team_of(abi::comm(comm))->chosen.selections[index].last()->selection.choice.algorithm->name);
 }
 
 }  // namespace

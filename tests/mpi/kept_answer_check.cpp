@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "abi/native.hpp"
 #include "api/call_cache.hpp"
 #include "choose/tuning.hpp"
 #include "mpi/mpi.hpp"
@@ -23,9 +24,13 @@
 
 namespace {
 
+namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
+using quadrille::MpiComm;
+using quadrille::MpiRequest;
+using quadrille::MpiType;
 
 constexpr int small = 8, large = 20000, stride = large + 1;
 constexpr int enough_calls = 400, mixed_calls = 140;
@@ -61,8 +66,8 @@ std::string write_table() {
 double shown = 0;
 double show() { return shown += 0.1e-3; }
 
-int (*real_isend)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
-int slow_isend(const void* bytes, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+int (*real_isend)(const void*, int, MpiType, int, int, MpiComm, MpiRequest*);
+int slow_isend(const void* bytes, int count, MpiType type, int to, int tag, MpiComm comm, MpiRequest* request) {
   shown += 3e-3;
   return real_isend(bytes, count, type, to, tag, comm, request);
 }
@@ -102,7 +107,7 @@ class Calls {
     return error;
   }
 
-  team::Team& team() const { return *team::team_of(comm_); }
+  team::Team& team() const { return *team::team_of(abi::comm(comm_)); }
   // How many more calls keep the answer; -1: each must look.
   int kept() const {
     const int* const unasked = team().asked.kept[static_cast<std::size_t>(collective_)];
@@ -139,8 +144,8 @@ void keep(Calls& calls) {
 void take_the_short_way(Calls& calls) {
   calls.make(large);
   const int before = calls.kept();
-  expect(quadrille::api::forwarded_by_cache(calls.collective(), calls.comm()), "it does not take the short way",
-         calls.calls());
+  expect(quadrille::api::forwarded_by_cache(calls.collective(), abi::comm(calls.comm())),
+         "it does not take the short way", calls.calls());
   expect(calls.kept() == before - 1, "the short way does not count", calls.calls());
 }
 

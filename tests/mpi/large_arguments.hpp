@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "collective/signatures.hpp"
+#include "abi/signatures.hpp"
 
 namespace quadrille::test {
 

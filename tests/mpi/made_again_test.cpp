@@ -1,11 +1,13 @@
 // Nonblocking calls like one before reuse a completed request, and are served like the others.
+#include <quadrille.h>
+
 #include <vector>
 
+#include "abi/native.hpp"
 #include "api/call_cache.hpp"
 #include "api/requests.hpp"
 #include "api/serve.hpp"
 #include "mpi/generation.hpp"
-#include "quadrille.h"
 #include "team/own_rings.hpp"
 #include "team/team.hpp"
 #include "world.hpp"
@@ -49,11 +51,11 @@ struct Started {
     }
   }
   run::Call call() {
-    run::Call it{gather ? Collective::allgather : Collective::alltoall, {}, {}, false, comm};
+    run::Call it{gather ? Collective::allgather : Collective::alltoall, {}, {}, false, abi::comm(comm)};
     it.send.base = reinterpret_cast<std::byte*>(send.data());
     it.recv.base = reinterpret_cast<std::byte*>(recv.data());
     it.send.count = it.recv.count = static_cast<std::size_t>(count);
-    it.send.type = it.recv.type = MPI_INT;
+    it.send.type = it.recv.type = abi::type(MPI_INT);
     return it;
   }
 };
@@ -81,7 +83,7 @@ TEST_F(MadeAgain, OfOneKind) {
   Started first(1, 3, false, comm_);
   EXPECT_EQ(api::request_by_cache(first.call(), api::Door::explicit_api), nullptr) << "there was no call before";
   complete(first);
-  team::Team& team = *team::team_of(comm_);
+  team::Team& team = *team::team_of(abi::comm(comm_));
   const std::uint64_t served = team.counted.counters.served;
   const unsigned calls = team.lanes->calls, turns = team.group.turns.persistent;
   State* const made = api::request_by_cache(first.call(), api::Door::explicit_api);
@@ -102,7 +104,7 @@ TEST_F(MadeAgain, OfOneKind) {
   other.recv.count = 4;
   EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "sizes that differ";
   other = first.call();
-  other.send.type = MPI_FLOAT;
+  other.send.type = abi::type(MPI_FLOAT);
   EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "another type";
   other = first.call();
   other.in_place = true;
@@ -114,7 +116,7 @@ TEST_F(MadeAgain, OfOneKind) {
   other.collective = Collective::allgather;
   EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "another collective";
   other = first.call();
-  other.comm = MPI_COMM_WORLD;
+  other.comm = abi::comm(MPI_COMM_WORLD);
   EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "another communicator";
   if (!team.taken.ready()) {
     EXPECT_EQ(api::request_by_cache(first.call(), api::Door::drop_in), nullptr) << "not ready for calls of MPI's names";
@@ -161,7 +163,7 @@ TEST_F(MadeAgain, NothingIsKeptOfACommunicator) {
   Started one(1, 3, false, comm_);
   complete(one);
   complete(one);
-  EXPECT_EQ(team::team_of(comm_)->keepers, 0);
+  EXPECT_EQ(team::team_of(abi::comm(comm_))->keepers, 0);
   MPI_Comm_free(&comm_);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm_);  // perhaps with the same handle
   Started next(2, 3, false, comm_);

@@ -1,11 +1,13 @@
 // Calls that go to the MPI like the one before: the door hands them on at once, and still counts them.
+#include <quadrille.h>
+
 #include <algorithm>
 #include <vector>
 
+#include "abi/native.hpp"
 #include "api/doors.hpp"
 #include "mpi/device_support.hpp"
 #include "mpi/mpi.hpp"
-#include "quadrille.h"
 #include "team/config.hpp"
 #include "team/team.hpp"
 #include "world.hpp"
@@ -38,20 +40,24 @@ int call(MPI_Comm comm, int count) {
   return Quadrille_Alltoall(sent.data(), count, MPI_INT, got.data(), count, MPI_INT, comm);
 }
 
+bool forwarded_by_cache(Collective collective, MPI_Comm comm, MPI_Datatype type, int count) {
+  return api::forwarded_by_cache(collective, abi::comm(comm), abi::type(type), count);
+}
+
 TEST_F(Passing, OnACommunicatorOfOneRank) {
   MPI_Comm self;
   MPI_Comm_dup(MPI_COMM_SELF, &self);
-  EXPECT_FALSE(api::forwarded_by_cache(Collective::alltoall, self, MPI_INT, 1));
+  EXPECT_FALSE(forwarded_by_cache(Collective::alltoall, self, MPI_INT, 1));
   EXPECT_EQ(call(self, 1), MPI_SUCCESS);
-  EXPECT_TRUE(api::forwarded_by_cache(Collective::alltoall, self, MPI_INT, 1));
-  EXPECT_TRUE(api::forwarded_by_cache(Collective::alltoall, self, MPI_BYTE, 2)) << "whatever is sent";
-  EXPECT_FALSE(api::forwarded_by_cache(Collective::allgather, self, MPI_INT, 1)) << "of this nothing is known";
+  EXPECT_TRUE(forwarded_by_cache(Collective::alltoall, self, MPI_INT, 1));
+  EXPECT_TRUE(forwarded_by_cache(Collective::alltoall, self, MPI_BYTE, 2)) << "whatever is sent";
+  EXPECT_FALSE(forwarded_by_cache(Collective::allgather, self, MPI_INT, 1)) << "of this nothing is known";
   EXPECT_EQ(call(self, 3), MPI_SUCCESS);
-  const team::Counters& counters = team::team_of(self)->counted.counters;
+  const team::Counters& counters = team::team_of(abi::comm(self))->counted.counters;
   EXPECT_EQ(counters.passed[counted_as(Reason::one_rank)], 4U);
   EXPECT_EQ(counters.all_passed(), 4U);
   MPI_Comm_free(&self);
-  EXPECT_FALSE(api::forwarded_by_cache(Collective::alltoall, self, MPI_INT, 1)) << "its handle may be another's";
+  EXPECT_FALSE(forwarded_by_cache(Collective::alltoall, self, MPI_INT, 1)) << "its handle may be another's";
 }
 
 TEST_F(Passing, WhereTheMpiWasChosen) {
@@ -60,13 +66,13 @@ TEST_F(Passing, WhereTheMpiWasChosen) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   EXPECT_EQ(Quadrille_Set_algorithm(comm, "alltoall", "mpi"), MPI_SUCCESS);
   EXPECT_EQ(call(comm, 2), MPI_SUCCESS);
-  EXPECT_TRUE(api::forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 2));
-  EXPECT_FALSE(api::forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 3)) << "another size";
-  EXPECT_EQ(team::team_of(comm)->counted.counters.all_passed(), 2U);
+  EXPECT_TRUE(forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 2));
+  EXPECT_FALSE(forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 3)) << "another size";
+  EXPECT_EQ(team::team_of(abi::comm(comm))->counted.counters.all_passed(), 2U);
   EXPECT_EQ(Quadrille_Set_algorithm(comm, "alltoall", ""), MPI_SUCCESS);
-  EXPECT_FALSE(api::forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 2)) << "it is not forced any more";
+  EXPECT_FALSE(forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 2)) << "it is not forced any more";
   EXPECT_EQ(call(comm, 2), MPI_SUCCESS);
-  EXPECT_EQ(team::team_of(comm)->counted.counters.served, 1U);
+  EXPECT_EQ(team::team_of(abi::comm(comm))->counted.counters.served, 1U);
   MPI_Comm_free(&comm);
 }
 
@@ -83,7 +89,7 @@ TEST_F(Passing, CountsANonblockingCallOnce) {
     for (int from = 0; from < world().size; ++from) EXPECT_EQ(got[static_cast<std::size_t>(from)], from);
   };
   EXPECT_EQ(Quadrille_Set_algorithm(comm, "alltoall", "mpi"), MPI_SUCCESS);
-  const team::Counters& counters = team::team_of(comm)->counted.counters;
+  const team::Counters& counters = team::team_of(abi::comm(comm))->counted.counters;
   start_and_wait();
   EXPECT_EQ(counters.all_passed(), 1U);
   EXPECT_EQ(counters.served, 0U);
@@ -106,12 +112,12 @@ TEST_F(Passing, BeforeACommunicatorIsReady) {
   const int setup_after = team::config().setup_after;
   ASSERT_GT(setup_after, 0);
   for (int number = 1; number <= setup_after + 4; ++number) {
-    EXPECT_EQ(api::serve_or_pass<Collective::alltoall>(api::Door::drop_in, native, sent.data(), 1, MPI_INT, got.data(),
-                                                       1, MPI_INT, comm),
+    EXPECT_EQ(api::serve_or_pass<Collective::alltoall>(api::Door::drop_in, native, sent.data(), 1, abi::type(MPI_INT),
+                                                       got.data(), 1, abi::type(MPI_INT), abi::comm(comm)),
               MPI_SUCCESS);
     EXPECT_EQ(passed, std::min(number, setup_after));
   }
-  EXPECT_EQ(team::team_of(comm)->counted.counters.served, 4U);
+  EXPECT_EQ(team::team_of(abi::comm(comm))->counted.counters.served, 4U);
   MPI_Comm_free(&comm);
 }
 

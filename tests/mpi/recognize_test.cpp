@@ -2,6 +2,7 @@
 // alone.
 #include <algorithm>
 
+#include "abi/native.hpp"
 #include "neighbors.hpp"
 #include "plan/neighborhood.hpp"
 #include "served_by.hpp"
@@ -59,7 +60,7 @@ Topology shuffled_grid(const TestGrid& grid, const Offsets& offsets, std::uint64
 }
 
 bool recognized(MPI_Comm comm) {
-  const team::Neighbors* n = team::neighbors_of(*team::team_of(comm));
+  const team::Neighbors* n = team::neighbors_of(*team::team_of(abi::comm(comm)));
   return n != nullptr && n->isomorphic != nullptr;
 }
 

@@ -17,9 +17,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "abi/signatures.hpp"
 #include "collective/arguments.hpp"
 #include "collective/collective.hpp"
-#include "collective/signatures.hpp"
 #if defined(QUADRILLE_TEST_API)
 #include "quadrille.h"
 #endif
@@ -93,11 +93,11 @@ struct Side {
   const MPI_Datatype* types;
 };
 
-#define QUADRILLE_LIST_UNIFORM(s, r) s.buffer, s.count, s.type, const_cast<void*>(r.buffer), r.count, r.type
-#define QUADRILLE_LIST_VECTOR(s, r) \
+#define QUADRILLE_BOTH_UNIFORM(s, r) s.buffer, s.count, s.type, const_cast<void*>(r.buffer), r.count, r.type
+#define QUADRILLE_BOTH_VECTOR(s, r) \
   s.buffer, s.counts, s.places, s.type, const_cast<void*>(r.buffer), r.counts, r.places, r.type
-#define QUADRILLE_LIST_GATHERV(s, r) s.buffer, s.count, s.type, const_cast<void*>(r.buffer), r.counts, r.places, r.type
-#define QUADRILLE_LIST_TYPED(s, r) \
+#define QUADRILLE_BOTH_GATHERV(s, r) s.buffer, s.count, s.type, const_cast<void*>(r.buffer), r.counts, r.places, r.type
+#define QUADRILLE_BOTH_TYPED(s, r) \
   s.buffer, s.counts, bytes_of<Place>(s), s.types, const_cast<void*>(r.buffer), r.counts, bytes_of<Place>(r), r.types
 
 template <class Place>
@@ -116,9 +116,9 @@ int begin(Collective collective, Form form, const Side& s, const Side& r, MPI_Co
   case Collective::lower: {                                                                                     \
     [[maybe_unused]] typedef Displacement Place;                                                                \
     using Init [[maybe_unused]] = int(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info, Request*);      \
-    if (form == Form::blocking) return QUADRILLE_NAMED(Name)(QUADRILLE_LIST_##FORM(s, r), comm);                \
-    if (form == Form::nonblocking) return QUADRILLE_NAMED_I(lower)(QUADRILLE_LIST_##FORM(s, r), comm, request); \
-    return QUADRILLE_NAMED_INIT(Name)(QUADRILLE_LIST_##FORM(s, r), comm, MPI_INFO_NULL, request);               \
+    if (form == Form::blocking) return QUADRILLE_NAMED(Name)(QUADRILLE_BOTH_##FORM(s, r), comm);                \
+    if (form == Form::nonblocking) return QUADRILLE_NAMED_I(lower)(QUADRILLE_BOTH_##FORM(s, r), comm, request); \
+    return QUADRILLE_NAMED_INIT(Name)(QUADRILLE_BOTH_##FORM(s, r), comm, MPI_INFO_NULL, request);               \
   }
     QUADRILLE_MPI_COLLECTIVES(QUADRILLE_CASE)
     default:

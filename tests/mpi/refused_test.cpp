@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "abi/native.hpp"
 #include "neighbors.hpp"
 #include "team/team.hpp"
 #include "world.hpp"
@@ -84,7 +85,7 @@ TEST_F(RefusedMemory, OfDenseCallsComesThroughTheRing) {
       fails_every = 0;
     }
   }
-  const auto& peers = team::team_of(comm.comm)->group.reach().peers;
+  const auto& peers = team::team_of(abi::comm(comm.comm))->group.reach().peers;
   const bool reads = std::any_of(peers.begin(), peers.end(), [](const memory::Peer& p) { return p.i_read; });
   const bool all_read = sum(reads ? 1 : 0) == static_cast<unsigned>(world().size);
   EXPECT_EQ(sum(failed) > 0, all_read) << "nothing failed: the test is blind";
@@ -97,7 +98,7 @@ TEST_F(RefusedMemory, ComesThroughTheRing) {
   calls = failed = 0;
   Topology t = cartesian(grids_of(world().size).back());
   expect_right(t);
-  const auto& peers = team::team_of(t.where.comm)->group.reach().peers;
+  const auto& peers = team::team_of(abi::comm(t.where.comm))->group.reach().peers;
   const bool reads = std::any_of(peers.begin(), peers.end(), [](const memory::Peer& p) { return p.i_read; });
   release(t.where);
   // With several edges between two ranks, of which some fail.

@@ -5,12 +5,14 @@
 
 #include <string>
 
+#include "abi/native.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::test {
 
 inline std::string served_by(MPI_Comm comm, Collective c) {
-  const auto& choice = team::team_of(comm)->chosen.selections[static_cast<std::size_t>(c)].last()->selection.choice;
+  const auto& choice =
+      team::team_of(abi::comm(comm))->chosen.selections[static_cast<std::size_t>(c)].last()->selection.choice;
   return choice.algorithm != nullptr ? std::string(choice.algorithm->name) : "nothing";
 }
 

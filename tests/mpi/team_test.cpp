@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/native.hpp"
 #include "choices.hpp"
 #include "mpi/errors.hpp"
 #include "quadrille.h"
@@ -27,7 +28,7 @@ class TeamTest : public MpiTest {
     const std::vector<int> sent(static_cast<std::size_t>(size));
     std::vector<int> got(sent.size());
     EXPECT_EQ(Quadrille_Alltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm), MPI_SUCCESS);
-    return *team::team_of(comm);
+    return *team::team_of(abi::comm(comm));
   }
 };
 
@@ -96,7 +97,7 @@ TEST(ErrorsReturned, TheHandlerComesBackWithTheLast) {
   MPI_Comm_set_errhandler(comm, handler);
   ASSERT_TRUE(is_handled(comm));
   for (const bool first_ends_first : {true, false}) {
-    std::optional<ErrorsReturned> first(comm), second(comm);
+    std::optional<ErrorsReturned> first(abi::comm(comm)), second(abi::comm(comm));
     EXPECT_FALSE(is_handled(comm));
     (first_ends_first ? first : second).reset();
     EXPECT_FALSE(is_handled(comm));
@@ -105,7 +106,7 @@ TEST(ErrorsReturned, TheHandlerComesBackWithTheLast) {
   }
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
   {
-    const ErrorsReturned guard(comm);
+    const ErrorsReturned guard(abi::comm(comm));
     MPI_Comm_set_errhandler(comm, handler);  // as another thread of the program may
   }
   EXPECT_TRUE(is_handled(comm));

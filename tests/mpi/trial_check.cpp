@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "abi/native.hpp"
 #include "collective/arguments.hpp"
 #include "collective/signatures.hpp"
 #include "mpi/mpi.hpp"
@@ -36,11 +37,18 @@
 
 namespace {
 
+namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
 using quadrille::Mpi;
 using quadrille::mpi;
+using quadrille::MpiComm;
+using quadrille::MpiOp;
+using quadrille::MpiRequest;
+using quadrille::MpiRequests;
+using quadrille::MpiStatus;
+using quadrille::MpiType;
 using quadrille::Of;
 
 constexpr int calls = 150, most_block = 3000;  // all is tried in fewer
@@ -91,8 +99,7 @@ void show_time_of() {
 
 // Every third reduction cannot be started at first.
 int starts = 0;
-int seldom_started(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                   MPI_Request* request) {
+int seldom_started(const void* mine, void* all, int count, MpiType type, MpiOp op, MpiComm comm, MpiRequest* request) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 1 && starts++ % 3 != 2) return MPI_ERR_NO_MEM;
@@ -100,14 +107,14 @@ int seldom_started(const void* mine, void* all, int count, MPI_Datatype type, MP
 }
 
 // The reduction that was started last fails when it is complete.
-MPI_Request doomed;
+MpiRequest doomed;
 bool is_doomed = false;
-int doom(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+int doom(const void* mine, void* all, int count, MpiType type, MpiOp op, MpiComm comm, MpiRequest* request) {
   const int error = real.Iallreduce(mine, all, count, type, op, comm, request);
-  doomed = *request, is_doomed = true;
+  doomed = MpiRequests{request}[0], is_doomed = true;
   return error;
 }
-int fail_doomed(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+int fail_doomed(int count, MpiRequests requests, int* flag, MpiStatus* statuses) {
   const bool is_it = is_doomed && count == 1 && requests[0] == doomed;
   const int error = real.Testall(count, requests, flag, statuses);
   if (!is_it || *flag == 0) return error;
@@ -179,7 +186,7 @@ QUADRILLE_COLLECTIVES(QUADRILLE_FUNCTION)
 void call_it(const Case& c, void* s, char* r, const std::vector<int>& counts, const std::vector<int>& places,
              MPI_Comm comm) {
   const std::vector<MPI_Datatype> types(counts.size(), MPI_CHAR);
-  const auto side = [&](void* buffer) -> quadrille::SideArguments<MPI_Datatype, MPI_Aint> {
+  const auto side = [&](void* buffer) -> quadrille::SideArguments<MPI_Datatype, const MPI_Datatype*, MPI_Aint> {
     return {buffer, c.block, MPI_CHAR, counts.data(), places.data(), places.data(), nullptr, types.data()};
   };
   quadrille::do_as(
@@ -210,7 +217,7 @@ void exchange(const World& w, const Case& c, int call, MPI_Comm comm = MPI_COMM_
 const std::vector<Collective> all_collectives = quadrille::those(quadrille::is_dense);
 
 const choose::Selection& selection(Collective collective, MPI_Comm comm = MPI_COMM_WORLD) {
-  return team::team_of(comm)->chosen.selections[static_cast<std::size_t>(collective)].last()->selection;
+  return team::team_of(abi::comm(comm))->chosen.selections[static_cast<std::size_t>(collective)].last()->selection;
 }
 
 // What does not wait for the slow rank of the MPI's own, whichever of them, or the MPI's own.
@@ -319,8 +326,8 @@ void gather_different_sums(const World& w) {
       Quadrille_Allgatherv(send.data(), counts[static_cast<std::size_t>(w.rank)], MPI_CHAR, recv.data(), counts.data(),
                            places.data(), MPI_CHAR, MPI_COMM_WORLD);
     }
-    const team::CachedSelection* last =
-        team::team_of(MPI_COMM_WORLD)->chosen.selections[static_cast<std::size_t>(Collective::allgatherv)].last();
+    const auto& selections = team::team_of(abi::comm(MPI_COMM_WORLD))->chosen.selections;
+    const team::CachedSelection* last = selections[static_cast<std::size_t>(Collective::allgatherv)].last();
     loads.push_back(last->load);
     if (last->trial == nullptr || !last->trial->trial.contest.decided())
       fail("rank %d: the trial does not end\n", w.rank);
@@ -336,7 +343,7 @@ void try_orders(const World& w) {
       if (!selection(c).rivals.empty()) fail("rank %d: the trial does not end\n", w.rank);
     }
   }
-  const quadrille::run::Group& group = team::team_of(MPI_COMM_WORLD)->group;
+  const quadrille::run::Group& group = team::team_of(abi::comm(MPI_COMM_WORLD))->group;
   // In place the send blocks are copied, whatever serves the call; the others are not.
   if (group.scratch.packed_recv.size() > std::size_t{1} << 20)
     fail("rank %d: %zu bytes of copies\n", w.rank, group.scratch.packed_recv.size());
@@ -364,7 +371,7 @@ bool tries_on(const World& w, const std::vector<int>& ranks, Collective collecti
     exchange(here, {collective, 3000}, 0, comm);
     tried = !selection(collective, comm).rivals.empty();
     if (!tried && choose::to_string(selection(collective, comm).choice) != "mpi" &&
-        team::team_of(comm)->counted.counters.served != 1) {
+        team::team_of(abi::comm(comm))->counted.counters.served != 1) {
       fail("rank %d: the call went to the MPI\n", w.rank);
     }
     for (int call = 1; tried && call < most_calls; ++call) exchange(here, {collective, 3000}, call, comm);

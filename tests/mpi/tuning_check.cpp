@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/native.hpp"
 #include "choose/tuning.hpp"
 #include "quadrille.h"
 #include "sys/launched.hpp"
@@ -25,6 +26,7 @@
 
 namespace {
 
+namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
@@ -110,7 +112,7 @@ int main(int argc, char** argv) {
   for (const int block : {8, 999, 1000, 1001, 2001, 50000}) {
     expect(exchanges(ranks, rank, block), "wrong data");
   }
-  team::Team* team = team::team_of(MPI_COMM_WORLD);
+  team::Team* team = team::team_of(abi::comm(MPI_COMM_WORLD));
   const choose::SwitchPoints& points = team->group.reach().points;
   expect(team->ready() && is_on_all_ranks(points), "the ranks have different switch points");
   if (name == "differ") expect(points == points_of(0), "other switch points");

@@ -77,7 +77,7 @@ std::size_t call(std::mt19937& random, std::uint32_t number, const Where& where,
   const std::size_t eager = number % 3 == 0 ? 0 : 1000;
   const int error = copies ? run::run_copies(mine.call(), schedule, group, run::Staging::any, eager)
                            : run::run_node(mine.call(), group, true, &schedule);
-  return (error == MPI_SUCCESS ? 0 : 1) + mine.wrong();
+  return (error == mpi_success ? 0 : 1) + mine.wrong();
 }
 
 TEST(BetweenNodes, BringEveryByteInBatches) {
@@ -136,7 +136,7 @@ TEST(BetweenNodes, MessagesFollowTheNodeOrNot) {
       const plan::Schedule schedule =
           plan_of(beside ? "hint-network:messages=beside" : "hint-network", Collective::alltoall, where, me);
       const int error = run::run_copies(mine.call(), schedule, group, run::Staging::any);
-      wrong += (error == MPI_SUCCESS ? 0U : 1U) + mine.wrong();
+      wrong += (error == mpi_success ? 0U : 1U) + mine.wrong();
     });
     EXPECT_EQ(wrong.load(), 0U);
     EXPECT_EQ(begun.load() > 0, beside);
@@ -159,8 +159,8 @@ TEST(BetweenNodes, AMessageLongerThanItsBlockEndsNothing) {
   std::atomic<int> wrong{0}, errors{0};
   threads.run([&](int me, run::Group& group) {
     std::vector<std::byte> sent(ranks * (bytes + 1)), received(ranks * bytes, std::byte{0xEE});
-    std::vector<MPI_Count> counts(ranks, bytes), given(ranks, bytes);
-    std::vector<MPI_Aint> from, to;
+    std::vector<MpiCount> counts(ranks, bytes), given(ranks, bytes);
+    std::vector<MpiAint> from, to;
     for (int r = 0; r < ranks; ++r) {
       from.push_back(r * (bytes + 1));
       to.push_back(r * bytes);
@@ -175,8 +175,8 @@ TEST(BetweenNodes, AMessageLongerThanItsBlockEndsNothing) {
     call.send.displacements_large = from.data(), call.recv.displacements_large = to.data();
     const plan::Schedule schedule = plan_of("single-copy", Collective::alltoallv, where, me);
     const int error = run::run_node(call, group, true, &schedule);
-    if (error != MPI_SUCCESS) ++errors;
-    wrong += (error == MPI_ERR_TRUNCATE) == (me == 1) ? 0 : 1;
+    if (error != mpi_success) ++errors;
+    wrong += (error == mpi().err_truncate) == (me == 1) ? 0 : 1;
     for (int r = 0; r < ranks; ++r) {
       if (me == 1 && r == 0) continue;
       for (int i = 0; i < bytes; ++i) {

@@ -195,7 +195,7 @@ void run_all(const choose::Algorithm& algorithm, Collective collective, const pl
     }
     bool too_long = false;
     for (int p = 0; p < ranks && !gather; ++p) too_long |= p != me && size(p, me) > settings.most_expected;
-    ASSERT_EQ(errors[static_cast<std::size_t>(me)], too_long ? MPI_ERR_TRUNCATE : MPI_SUCCESS) << what;
+    ASSERT_EQ(errors[static_cast<std::size_t>(me)], too_long ? mpi().err_truncate : mpi_success) << what;
     check_recv(r, me, gather, what);
     if (r.schedule.sizes != plan::Sizes::known && !r.scratch.empty()) {
       ASSERT_EQ(r.scratch.back(), poison) << what << ": written behind the slots";

@@ -13,13 +13,13 @@ namespace quadrille::test {
 void use_fake_mpi();
 
 // The communicator of all ranks as this one knows it.
-MPI_Comm fake_comm(int rank);
+MpiComm fake_comm(int rank);
 
 // How many messages a rank has begun, to send or to receive, in all tests.
 std::size_t messages_begun(int rank);
 
 // A committed type whose elements are the bytes 0, 1, 4 and 5 of 8.
-MPI_Datatype gapped_type();
+MpiType gapped_type();
 inline constexpr int gapped_data[] = {0, 1, 4, 5};
 inline constexpr int gapped_extent = 8;
 

@@ -118,7 +118,7 @@ class RankByLeaders {
     const plan::LeadersPlan plan = plan_of(drawn);
     run::LeadersWork work(plan, group_.messages().comm);
     const int error = run::run_leaders(mine.call(), plan, area_of(drawn, plan).blocking, work, group_);
-    return (error == MPI_SUCCESS ? 0 : 1) + mine.wrong();
+    return (error == mpi_success ? 0 : 1) + mine.wrong();
   }
 
   std::unique_ptr<StartedLeaders> make(std::uint32_t number, bool on_lane) {
@@ -146,12 +146,12 @@ class RankByLeaders {
     for (std::uint32_t turn = 0; turn < 2; ++turn) {
       for (const auto& one : both) {
         one->mine.fill(turn);
-        wrong += one->request.start() != MPI_SUCCESS ? 1 : 0;
+        wrong += one->request.start() != mpi_success ? 1 : 0;
       }
       if (turn == 0) wrong += blocking(number + 2'000'000);
       group_.waiter.until([&] {
         const auto& one = both[alone_() % 2];
-        wrong += one->request.advance() != MPI_SUCCESS ? 1 : 0;
+        wrong += one->request.advance() != mpi_success ? 1 : 0;
         return both[0]->request.done() && both[1]->request.done();
       });
       for (const auto& one : both) wrong += one->mine.wrong(turn);

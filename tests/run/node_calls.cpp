@@ -69,8 +69,8 @@ void RankCall::Buffer::lay_out(const std::vector<std::size_t>& elements, bool re
   extent = gaps ? static_cast<std::size_t>(gapped_extent) : element;
   std::size_t at = margin / extent;
   for (const std::size_t count : elements) {
-    counts.push_back(static_cast<MPI_Count>(count));
-    displacements.push_back(static_cast<MPI_Aint>(at));
+    counts.push_back(static_cast<MpiCount>(count));
+    displacements.push_back(static_cast<MpiAint>(at));
     at += count + (regular ? 0 : random() % 3);
   }
   bytes.assign(at * extent + margin, untouched);

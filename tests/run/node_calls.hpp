@@ -43,8 +43,8 @@ class RankCall {
  private:
   struct Buffer {
     std::vector<std::byte> bytes;
-    std::vector<MPI_Count> counts;
-    std::vector<MPI_Aint> displacements;  // in extents
+    std::vector<MpiCount> counts;
+    std::vector<MpiAint> displacements;  // in extents
     std::size_t extent = 4;
     bool gaps = false;
     void lay_out(const std::vector<std::size_t>& elements, bool regular, std::mt19937& random);

@@ -87,7 +87,7 @@ class OneRank {
   std::size_t checked(const DrawnCall& drawn, const Run& run) {
     RankCall mine(drawn, me_);
     mine.fill();
-    return (run(mine.call()) == MPI_SUCCESS ? 0 : 1) + mine.wrong();
+    return (run(mine.call()) == mpi_success ? 0 : 1) + mine.wrong();
   }
 
   std::size_t by_exchange(std::uint32_t number, Collective collective) {
@@ -123,10 +123,10 @@ class OneRank {
       std::size_t wrong = 0;
       for (std::uint32_t turn = 0; turn < 2; ++turn) {
         mine.fill(turn);
-        wrong += request.start() != MPI_SUCCESS ? 1 : 0;
+        wrong += request.start() != mpi_success ? 1 : 0;
         wrong += checked(between, [&](const run::Call& call) { return run::run_node(call, group_, true); });
         group_.waiter.until([&] {
-          wrong += request.advance() != MPI_SUCCESS ? 1 : 0;
+          wrong += request.advance() != mpi_success ? 1 : 0;
           return request.done();
         });
         wrong += mine.wrong(turn);
@@ -202,7 +202,7 @@ TEST(NodeRing, DropsTheRestOfABlockThatIsTooLong) {
       call.send.counts = sent_counts, call.recv.counts = expected_counts;
       call.send.displacements = call.recv.displacements = from;
       const int error = run::run_node(call, group, true);
-      errors += error == (me == 1 && number == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS) ? 0 : 1;
+      errors += error == (me == 1 && number == 0 ? mpi().err_truncate : mpi_success) ? 0 : 1;
       for (const std::byte b : recv) wrong += b == static_cast<std::byte>(10 * number + 1 - me) ? 0 : 1;
     }
   });

@@ -19,72 +19,68 @@
 #include "mpi/generation.hpp"
 #include "team/record_tables.hpp"
 
-#if !defined(OPEN_MPI)
-#error "handles of communicators are addresses here"
-#endif
-
 namespace quadrille::record {
 namespace {
 
-// Its handle is its address, as in Open MPI. The world ranks of its ranks are their own numbers.
+// Its handle is its address. The world ranks of its ranks are their own numbers.
 struct FakeComm {
   int ranks = 1;
   std::string name;
   void* attribute = nullptr;
-  MPI_Comm handle() { return reinterpret_cast<MPI_Comm>(this); }
+  MpiComm handle() { return {reinterpret_cast<std::uintptr_t>(this)}; }
 };
-FakeComm& of(MPI_Comm comm) { return *reinterpret_cast<FakeComm*>(comm); }
+FakeComm& of(MpiComm comm) { return *reinterpret_cast<FakeComm*>(comm.word); }
 
 FakeComm the_world{16, "world", nullptr};
-MPI_Comm_delete_attr_function* on_free = nullptr;
+int (*on_free)(MpiComm, int, void*, void*) = nullptr;
 
 const Mpi* with_communicators() {
   auto* const t = new Mpi(mpi());
   t->comm_world = the_world.handle();
-  t->comm_null = nullptr;
-  t->Comm_create_keyval = [](MPI_Comm_copy_attr_function*, MPI_Comm_delete_attr_function* free, int* keyval, void*) {
+  t->comm_null = {};
+  t->Comm_create_keyval = [](auto*, auto* free, int* keyval, void*) {
     on_free = free;
     *keyval = 1;
-    return MPI_SUCCESS;
+    return mpi_success;
   };
-  t->Comm_get_attr = [](MPI_Comm comm, int, void* value, int* found) {
+  t->Comm_get_attr = [](MpiComm comm, int, void* value, int* found) {
     *static_cast<void**>(value) = of(comm).attribute;
     *found = of(comm).attribute != nullptr ? 1 : 0;
-    return MPI_SUCCESS;
+    return mpi_success;
   };
-  t->Comm_set_attr = [](MPI_Comm comm, int, void* value) {
+  t->Comm_set_attr = [](MpiComm comm, int, void* value) {
     of(comm).attribute = value;
-    return MPI_SUCCESS;
+    return mpi_success;
   };
-  t->Comm_test_inter = [](MPI_Comm, int* inter) {
+  t->Comm_test_inter = [](MpiComm, int* inter) {
     *inter = 0;
-    return MPI_SUCCESS;
+    return mpi_success;
   };
-  t->Comm_size = [](MPI_Comm comm, int* ranks) {
+  t->Comm_size = [](MpiComm comm, int* ranks) {
     *ranks = of(comm).ranks;
-    return MPI_SUCCESS;
+    return mpi_success;
   };
-  t->Comm_rank = [](MPI_Comm, int* rank) {
+  t->Comm_rank = [](MpiComm, int* rank) {
     *rank = 0;
-    return MPI_SUCCESS;
+    return mpi_success;
   };
-  t->Topo_test = [](MPI_Comm, int* topology) {
-    *topology = MPI_UNDEFINED;
-    return MPI_SUCCESS;
+  t->Topo_test = [](MpiComm, int* topology) {
+    *topology = mpi().undefined;
+    return mpi_success;
   };
-  t->Comm_get_name = [](MPI_Comm comm, char* name, int* length) {
+  t->Comm_get_name = [](MpiComm comm, char* name, int* length) {
     *length = static_cast<int>(of(comm).name.size());
     std::memcpy(name, of(comm).name.c_str(), of(comm).name.size() + 1);
-    return MPI_SUCCESS;
+    return mpi_success;
   };
-  t->Comm_group = [](MPI_Comm, MPI_Group* group) {
-    *group = nullptr;
-    return MPI_SUCCESS;
+  t->Comm_group = [](MpiComm, MpiGroup* group) {
+    *group = {};
+    return mpi_success;
   };
-  t->Group_free = [](MPI_Group*) { return MPI_SUCCESS; };
-  t->Group_translate_ranks = [](MPI_Group, int count, const int* ranks, MPI_Group, int* translated) {
+  t->Group_free = [](MpiGroup*) { return mpi_success; };
+  t->Group_translate_ranks = [](MpiGroup, int count, const int* ranks, MpiGroup, int* translated) {
     std::copy_n(ranks, count, translated);
-    return MPI_SUCCESS;
+    return mpi_success;
   };
   return t;
 }

@@ -17,32 +17,32 @@ class SparseConsensus : public testing::Test {
   SparseConsensus() {
     sent_with = waiting_with = -1, taken = 0;
     Mpi& t = changed_.table();
-    t.Issend = [](const void*, int, MPI_Datatype, int, int tag, MPI_Comm, MPI_Request*) {
-      return sent_with = tag, int{MPI_SUCCESS};
+    t.Issend = [](const void*, int, MpiType, int, int tag, MpiComm, MpiRequest*) {
+      return sent_with = tag, int{mpi_success};
     };
-    t.Iprobe = [](int, int tag, MPI_Comm, int* found, MPI_Status* status) {
+    t.Iprobe = [](int, int tag, MpiComm, int* found, MpiStatus* status) {
       *found = tag == waiting_with ? 1 : 0;
-      status->MPI_SOURCE = 1, status->MPI_TAG = tag;
-      return int{MPI_SUCCESS};
+      set_status(*status, 1, tag, mpi_success);
+      return int{mpi_success};
     };
-    t.Get_elements_x = [](const MPI_Status*, MPI_Datatype, MPI_Count* bytes) { return *bytes = 0, int{MPI_SUCCESS}; };
-    t.Irecv = [](void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*) {
-      return waiting_with = -1, ++taken, int{MPI_SUCCESS};
+    t.Get_elements_x = [](const MpiStatus*, MpiType, MpiCount* bytes) { return *bytes = 0, int{mpi_success}; };
+    t.Irecv = [](void*, int, MpiType, int, int, MpiComm, MpiRequest*) {
+      return waiting_with = -1, ++taken, int{mpi_success};
     };
-    t.Waitall = [](int, MPI_Request*, MPI_Status*) { return int{MPI_SUCCESS}; };
+    t.Waitall = [](int, MpiRequests, MpiStatus*) { return int{mpi_success}; };
     // The barrier is complete at the third look, so that messages are looked for.
-    t.Ibarrier = [](MPI_Comm, MPI_Request*) { return int{MPI_SUCCESS}; };
-    t.Testall = [](int, MPI_Request*, int* flag, MPI_Status*) {
+    t.Ibarrier = [](MpiComm, MpiRequest*) { return int{mpi_success}; };
+    t.Testall = [](int, MpiRequests, int* flag, MpiStatus*) {
       static int looks = 0;
       *flag = ++looks % 3 == 0 ? 1 : 0;
-      return int{MPI_SUCCESS};
+      return int{mpi_success};
     };
   }
   // Returns the tag of the message that this rank sends to rank 1.
   int exchange() {
     const std::array<run::Parcel, 1> out = {run::Parcel{0, 1, 0, nullptr}};
     run::Mail mail;
-    EXPECT_EQ(run::sparse_consensus({fake_comm(0), 0, 2, 0, &turn_}, out, MPI_SUCCESS, mail), MPI_SUCCESS);
+    EXPECT_EQ(run::sparse_consensus({fake_comm(0), 0, 2, 0, &turn_}, out, mpi_success, mail), mpi_success);
     return sent_with;
   }
   unsigned turn_ = 0;

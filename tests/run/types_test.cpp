@@ -26,12 +26,12 @@ struct TypeOfTheTest {
 // They stay reachable until the process has gone.
 std::vector<void*>& attributes_of_freed_types = *new std::vector<void*>;
 
-int pack_here(const void* from, int count, MPI_Datatype, void* to, int, int* position, MPI_Comm) {
-  if (!type_here.committed) return MPI_ERR_TYPE;
+int pack_here(const void* from, int count, MpiType, void* to, int, int* position, MpiComm) {
+  if (!type_here.committed) return mpi().err_type;
   if (count > 0 && type_here.order != nullptr)
     type_here.order(static_cast<const unsigned char*>(from), static_cast<unsigned char*>(to) + *position);
   *position += count * type_here.size;
-  return MPI_SUCCESS;
+  return mpi_success;
 }
 
 class Types : public testing::Test {
@@ -40,29 +40,29 @@ class Types : public testing::Test {
     type_here = {};
     Mpi& t = changed_.table();
     t.Pack = pack_here;
-    t.Type_size_x = [](MPI_Datatype, MPI_Count* size) { return *size = type_here.size, int{MPI_SUCCESS}; };
-    t.Type_get_extent = [](MPI_Datatype, MPI_Aint* lower, MPI_Aint* extent) {
+    t.Type_size_x = [](MpiType, MpiCount* size) { return *size = type_here.size, int{mpi_success}; };
+    t.Type_get_extent = [](MpiType, MpiAint* lower, MpiAint* extent) {
       *lower = 0, *extent = type_here.size + type_here.gap;
-      return int{MPI_SUCCESS};
+      return int{mpi_success};
     };
     t.Type_get_true_extent = t.Type_get_extent;
-    t.Type_get_envelope = [](MPI_Datatype, int* integers, int* addresses, int* types, int* combiner) {
-      *integers = *addresses = *types = 0, *combiner = MPI_COMBINER_INDEXED;
-      return int{MPI_SUCCESS};
+    t.Type_get_envelope = [](MpiType, int* integers, int* addresses, int* types, int* combiner) {
+      *integers = *addresses = *types = 0, *combiner = mpi().combiner_indexed;
+      return int{mpi_success};
     };
-    t.Type_get_attr = [](MPI_Datatype, int, void* value, int* found) {
+    t.Type_get_attr = [](MpiType, int, void* value, int* found) {
       *static_cast<void**>(value) = type_here.attribute;
       *found = type_here.attribute != nullptr ? 1 : 0;
-      return int{MPI_SUCCESS};
+      return int{mpi_success};
     };
-    t.Type_set_attr = [](MPI_Datatype, int, void* value) { return type_here.attribute = value, int{MPI_SUCCESS}; };
-    t.Type_create_struct = [](int, const int*, const MPI_Aint*, const MPI_Datatype*, MPI_Datatype*) {
-      return ++type_here.alive, int{MPI_SUCCESS};
+    t.Type_set_attr = [](MpiType, int, void* value) { return type_here.attribute = value, int{mpi_success}; };
+    t.Type_create_struct = [](int, const int*, const MpiAint*, MpiTypes, MpiType*) {
+      return ++type_here.alive, int{mpi_success};
     };
-    t.Type_commit = [](MPI_Datatype*) { return int{MPI_SUCCESS}; };
-    t.Type_free = [](MPI_Datatype*) { return --type_here.alive, int{MPI_SUCCESS}; };
-    t.Unpack = [](const void*, int size, int* position, void*, int, MPI_Datatype, MPI_Comm) {
-      return *position += size, int{MPI_SUCCESS};
+    t.Type_commit = [](MpiType*) { return int{mpi_success}; };
+    t.Type_free = [](MpiType*) { return --type_here.alive, int{mpi_success}; };
+    t.Unpack = [](const void*, int size, int* position, void*, int, MpiType, MpiComm) {
+      return *position += size, int{mpi_success};
     };
   }
   ~Types() override { free_type(); }
@@ -79,7 +79,7 @@ class Types : public testing::Test {
     return find_runs(type, size, 0, extent, runs);
   }
 
-  static inline const MPI_Datatype type = (MPI_Datatype)(std::uintptr_t{77} << 8);
+  static inline const MpiType type = {std::uintptr_t{77} << 8};
 
  private:
   ChangedMpi changed_;
@@ -152,9 +152,9 @@ TEST_F(Types, AHandleThatIsUsedAgainIsAskedForAgain) {
 TEST_F(Types, PackingFromAbsoluteAddressesLeavesNoTypeBehind) {
   type_here.size = 8;
   std::byte bytes[16];
-  EXPECT_EQ(pack_at_once(nullptr, 2, type, bytes, sizeof bytes, mpi().comm_self), MPI_SUCCESS);
+  EXPECT_EQ(pack_at_once(nullptr, 2, type, bytes, sizeof bytes, mpi().comm_self), mpi_success);
   EXPECT_EQ(type_here.alive, 0);
-  EXPECT_EQ(unpack_at_once(nullptr, 2, type, bytes, sizeof bytes, mpi().comm_self), MPI_SUCCESS);
+  EXPECT_EQ(unpack_at_once(nullptr, 2, type, bytes, sizeof bytes, mpi().comm_self), mpi_success);
   EXPECT_EQ(type_here.alive, 0);
 }
 

@@ -11,8 +11,9 @@
 #include <memory>
 #include <utility>
 
+#include "abi/abi.hpp"
+#include "abi/functions.hpp"
 #include "choose/engines.hpp"
-#include "quadrille.h"
 #include "sys/sys.hpp"
 #include "team/selections.hpp"
 #include "team/team.hpp"
@@ -67,7 +68,7 @@ constexpr const char *straight = "straight", *over_host = "over host", *in_chunk
 
 class Bench {
  public:
-  Bench(const BenchOptions& options, const BenchPlan& plan, MPI_Comm comm)
+  Bench(const BenchOptions& options, const BenchPlan& plan, MpiComm comm)
       : options_(options),
         plan_(plan),
         world_(make_world(comm)),
@@ -484,8 +485,8 @@ class Bench {
 
 BenchHeader make_header() {
   BenchHeader header;
-  header.version = fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR, QUADRILLE_VERSION_PATCH);
-  std::vector<char> text(MPI_MAX_LIBRARY_VERSION_STRING + 1, '\0');
+  header.version = abi::version_text();
+  std::vector<char> text(most_mpi_text + 1, '\0');
   int length = 0;
   mpi().Get_library_version(text.data(), &length);
   header.mpi = first_words_of_version(text.data());
@@ -550,7 +551,7 @@ int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResult
   return measure_plan(options, plan, results, mpi().comm_world);
 }
 
-int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results, MPI_Comm comm) {
+int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results, MpiComm comm) {
   Bench bench(options, plan, comm);
   const int status = bench.run();
   results = bench.results();

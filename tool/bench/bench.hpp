@@ -36,6 +36,6 @@ struct BenchResults {
 // If nothing can be measured it says so in `results` only.
 int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results);
 // The same by the ranks of `comm`.
-int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results, MPI_Comm comm);
+int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results, MpiComm comm);
 
 }  // namespace quadrille::tools

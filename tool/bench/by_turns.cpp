@@ -29,7 +29,7 @@ class EventSums {
     }
   }
   // Collective: the mean over the ranks of the events of one of `calls` calls.
-  std::vector<Count> a_call(double calls, MPI_Comm world) const {
+  std::vector<Count> a_call(double calls, MpiComm world) const {
     int ranks = 1;
     mpi().Comm_size(world, &ranks);
     std::vector<Count> means;
@@ -52,12 +52,12 @@ class EventSums {
 };
 
 // Seconds of `calls` calls on the slowest rank.
-double time_slowest(const Timed& thing, long calls, MPI_Comm world) {
+double time_slowest(const Timed& thing, long calls, MpiComm world) {
   return std::max(max_over_ranks(time_batch(thing, calls, world), world), 1e-9);
 }
 
 // Seconds on this rank from after a barrier to the end of one call, which the late rank enters so much later.
-double time_late_call(const Timed& thing, double late, MPI_Comm world) {
+double time_late_call(const Timed& thing, double late, MpiComm world) {
   mpi().Barrier(world);
   const double begin = mpi().Wtime();
   while (mpi().Wtime() - begin < late) {
@@ -67,7 +67,7 @@ double time_late_call(const Timed& thing, double late, MPI_Comm world) {
 }
 
 // What the ranks have measured, a round each, as the maximum over them.
-std::vector<double> slowest_of(const std::vector<double>& local, std::size_t rounds, MPI_Comm world) {
+std::vector<double> slowest_of(const std::vector<double>& local, std::size_t rounds, MpiComm world) {
   std::vector<double> most(rounds);
   mpi().Allreduce(local.data(), most.data(), static_cast<int>(rounds), mpi().double_type, mpi().op_max, world);
   return most;
@@ -113,7 +113,7 @@ bool has_one_call(const TimingOptions& options) { return options.cold || options
 
 }  // namespace
 
-double max_over_ranks(double value, MPI_Comm comm) {
+double max_over_ranks(double value, MpiComm comm) {
   double most = value;
   mpi().Allreduce(&value, &most, 1, mpi().double_type, mpi().op_max, comm);
   return most;
@@ -130,7 +130,7 @@ double batch_length(double skew, const TimingOptions& options) {
   return std::clamp(batch_skews * skew, options.batch, longest_batch_seconds);
 }
 
-double time_batch(const Timed& thing, long calls, MPI_Comm world, Counters* counters) {
+double time_batch(const Timed& thing, long calls, MpiComm world, Counters* counters) {
   mpi().Barrier(world);
   if (counters != nullptr) counters->start();
   const double begin = mpi().Wtime();
@@ -140,7 +140,7 @@ double time_batch(const Timed& thing, long calls, MPI_Comm world, Counters* coun
   return end - begin;
 }
 
-double measure_skew(MPI_Comm world) {
+double measure_skew(MpiComm world) {
   std::vector<double> seconds;
   for (int i = 0; i < 5; ++i) {
     mpi().Barrier(world);

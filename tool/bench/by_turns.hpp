@@ -22,7 +22,7 @@ namespace quadrille::tools {
 constexpr double batch_seconds = 200e-6, batch_seconds_on_devices = 5e-3;
 
 struct TimingOptions {
-  MPI_Comm world{};
+  MpiComm world{};
   long iterations = 0;  // calls; 0: automatic
   double seconds = 0;   // for each thing, after which it is enough, however many calls were made; 0: no such limit
   double end = 0;       // by rank 0's clock: from then on no more is measured than a first round; 0: no such limit
@@ -73,10 +73,10 @@ Timing time_by_turns(const std::vector<Timed>& things, const TimingOptions& opti
 
 // ---- Its steps. All are collective. ----
 
-double max_over_ranks(double value, MPI_Comm comm);
+double max_over_ranks(double value, MpiComm comm);
 
 // Seconds by which a barrier can spoil a batch: what the slowest rank needs from one to the next.
-double measure_skew(MPI_Comm world);
+double measure_skew(MpiComm world);
 
 double batch_length(double skew, const TimingOptions& options);
 
@@ -84,23 +84,23 @@ double batch_length(double skew, const TimingOptions& options);
 double warm_up(const Timed& thing, double skew, const TimingOptions& options);
 
 // Seconds of `calls` calls on this rank, after a barrier. `counters` may be null.
-double time_batch(const Timed& thing, long calls, MPI_Comm world, Counters* counters = nullptr);
+double time_batch(const Timed& thing, long calls, MpiComm world, Counters* counters = nullptr);
 
 // Ends a measurement that takes much longer than it was planned for, on a machine that is shared with others. Rank 0
 // decides for all.
 class Deadline {
  public:
-  Deadline(double seconds, std::size_t rounds, MPI_Comm world)
+  Deadline(double seconds, std::size_t rounds, MpiComm world)
       : Deadline(seconds, world, std::max<std::size_t>(rounds / 20, 10)) {}
   // Looks at the clock after each `interval` rounds.
-  Deadline(double seconds, MPI_Comm world, std::size_t interval)
+  Deadline(double seconds, MpiComm world, std::size_t interval)
       : end_(mpi().Wtime() + seconds), interval_(interval), world_(world) {}
   bool passed_after(std::size_t round);
 
  private:
   double end_;
   std::size_t interval_;
-  MPI_Comm world_;
+  MpiComm world_;
 };
 
 }  // namespace quadrille::tools

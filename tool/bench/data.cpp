@@ -180,7 +180,7 @@ void BlockBuffer::measure() {
     counts_.push_back(static_cast<int>(elements));
     displacements_.push_back(static_cast<int>(starts_.back() / extent_));
     byte_displacements_.push_back(static_cast<int>(starts_.back()));
-    address_displacements_.push_back(static_cast<MPI_Aint>(starts_.back()));
+    address_displacements_.push_back(static_cast<MpiAint>(starts_.back()));
     starts_.push_back(starts_.back() + elements * extent_);
   }
   size_ = starts_.back();
@@ -317,7 +317,7 @@ BenchData::BenchData(const BenchCase& c)
     type_ = c.element == ElementKind::byte ? mpi().byte : mpi().double_type;
   }
   const auto peers = static_cast<std::size_t>(std::max(c.peers(), 1));
-  types_.assign(peers, type_);
+  types_ = MpiArray<MpiType>(peers, type_);
   if (!row_of(c.collective).of_mpi) {
     same_counts_.assign(peers, send_.counts()[0]);
     same_places_.assign(peers, 0);
@@ -432,9 +432,9 @@ QUADRILLE_COLLECTIVES(QUADRILLE_OUR_FUNCTIONS)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_THEIR_FUNCTIONS)
 #undef QUADRILLE_THEIR_FUNCTIONS
 
-using Side = SideArguments<MPI_Datatype, MPI_Aint>;
+using Side = SideArguments<MpiType, MpiTypes, MpiAint>;
 
-Side side_of(BlockBuffer& buffer, std::byte* data, MPI_Datatype type, const std::vector<MPI_Datatype>& types) {
+Side side_of(BlockBuffer& buffer, std::byte* data, MpiType type, const MpiArray<MpiType>& types) {
   return {data,
           buffer.counts().empty() ? 0 : buffer.counts()[0],
           type,
@@ -442,7 +442,7 @@ Side side_of(BlockBuffer& buffer, std::byte* data, MPI_Datatype type, const std:
           buffer.displacements().data(),
           buffer.byte_displacements().data(),
           buffer.address_displacements().data(),
-          types.data()};
+          types.all()};
 }
 
 // Who has no neighbours on a side gives the count of the others: all ranks give the same one, as programs do.
@@ -453,7 +453,7 @@ void give_one_count(const BenchCase& c, Side& side) {
 // The last call's error.
 template <class Call>
 int repeat(long times, Call call) {
-  int error = MPI_SUCCESS;
+  int error = mpi_success;
   for (long i = 0; i < times; ++i) error = call();
   return error;
 }
@@ -461,49 +461,49 @@ int repeat(long times, Call call) {
 }  // namespace
 
 template <class Their, class... Others>
-int BenchData::with_mpi(long times, Their their, MPI_Comm comm, Others... others) {
+int BenchData::with_mpi(long times, Their their, MpiComm comm, Others... others) {
   Side send = side_of(send_, send_.for_mpi(), type_, types_), recv = side_of(recv_, recv_.for_mpi(), type_, types_);
   give_one_count(case_, send);
   give_one_count(case_, recv);
-  if (case_.in_place) send.buffer = MPI_IN_PLACE;
+  if (case_.in_place) send.buffer = mpi().in_place;
   return do_as(
       case_.collective,
       [&](auto collective) {
         if constexpr (row_of(collective).of_mpi) {
           const auto function = function_of(their, collective);
-          if (function == nullptr) return MPI_ERR_OTHER;
+          if (function == nullptr) return mpi().err_other;
           return repeat(times, [&] { return call_with<collective>(function, send, recv, comm, others...); });
         } else {
           send.counts = same_counts_.data(), send.addresses = same_places_.data();
           constexpr auto instead = Collective::neighbor_alltoallw;
           const auto function = function_of(their, Of<instead>());
-          if (function == nullptr) return MPI_ERR_OTHER;
+          if (function == nullptr) return mpi().err_other;
           return repeat(times, [&] { return call_with<instead>(function, send, recv, comm, others...); });
         }
       },
-      MPI_ERR_OTHER);
+      mpi().err_other);
 }
 
 template <class Our, class... Others>
-int BenchData::with_quadrille(long times, Our our, MPI_Comm comm, Others... others) {
+int BenchData::with_quadrille(long times, Our our, MpiComm comm, Others... others) {
   Side send = side_of(send_, send_.data(), type_, types_), recv = side_of(recv_, recv_.data(), type_, types_);
   give_one_count(case_, send);
   give_one_count(case_, recv);
-  if (case_.in_place) send.buffer = MPI_IN_PLACE;
+  if (case_.in_place) send.buffer = mpi().in_place;
   return do_as(
       case_.collective,
       [&](auto collective) {
         const auto function = function_of(our, collective);
         return repeat(times, [&] { return call_with<collective>(function, send, recv, comm, others...); });
       },
-      MPI_ERR_OTHER);
+      mpi().err_other);
 }
 
-int BenchData::call_mpi(MPI_Comm comm, long times) {
+int BenchData::call_mpi(MpiComm comm, long times) {
   return case_.stages_mpi ? call_staged_mpi(comm, times) : with_mpi(times, TheirBlocking(), comm);
 }
 
-int BenchData::call_staged_mpi(MPI_Comm comm, long times) {
+int BenchData::call_staged_mpi(MpiComm comm, long times) {
   // The gaps of the receive buffer go back with the rest.
   const bool reads_received = case_.in_place || case_.element == ElementKind::strided;
   return repeat(times, [&] {
@@ -515,21 +515,19 @@ int BenchData::call_staged_mpi(MPI_Comm comm, long times) {
   });
 }
 
-int BenchData::call_quadrille(MPI_Comm comm, long times) { return with_quadrille(times, OurBlocking(), comm); }
+int BenchData::call_quadrille(MpiComm comm, long times) { return with_quadrille(times, OurBlocking(), comm); }
 
-int BenchData::start_mpi(MPI_Comm comm, MPI_Request& request) {
-  return with_mpi(1, TheirNonblocking(), comm, &request);
-}
+int BenchData::start_mpi(MpiComm comm, MpiRequest& request) { return with_mpi(1, TheirNonblocking(), comm, &request); }
 
-int BenchData::start_quadrille(MPI_Comm comm, Quadrille_Request& request) {
+int BenchData::start_quadrille(MpiComm comm, Quadrille_Request& request) {
   return with_quadrille(1, OurNonblocking(), comm, &request);
 }
 
-int BenchData::make_mpi(MPI_Comm comm, MPI_Request& request) {
+int BenchData::make_mpi(MpiComm comm, MpiRequest& request) {
   return with_mpi(1, TheirPersistent(), comm, mpi().info_null, &request);
 }
 
-int BenchData::make_quadrille(MPI_Comm comm, Quadrille_Request& request) {
+int BenchData::make_quadrille(MpiComm comm, Quadrille_Request& request) {
   return with_quadrille(1, OurPersistent(), comm, mpi().info_null, &request);
 }
 

@@ -11,9 +11,9 @@
 #include <memory>
 #include <vector>
 
+#include "abi/functions.hpp"
 #include "choose/registry.hpp"
 #include "mpi/mpi.hpp"
-#include "quadrille.h"
 #include "tool/bench/device/gpu.hpp"
 #include "tool/bench/edges.hpp"
 #include "tool/bench/neighbors.hpp"
@@ -90,7 +90,7 @@ class BlockBuffer {
   const std::vector<int>& counts() const { return counts_; }
   const std::vector<int>& displacements() const { return displacements_; }  // extents
   const std::vector<int>& byte_displacements() const { return byte_displacements_; }
-  const std::vector<MPI_Aint>& address_displacements() const { return address_displacements_; }
+  const std::vector<MpiAint>& address_displacements() const { return address_displacements_; }
   std::size_t block_bytes(int block) const { return starts_[block + 1] - starts_[block]; }
 
   // Of a buffer in a GPU's memory: what was written is there after put(), and mismatches() looks at what is there.
@@ -121,7 +121,7 @@ class BlockBuffer {
   std::size_t unit_, extent_, size_ = 0;
   std::vector<std::size_t> elements_, starts_;  // starts_: in bytes, one more than blocks
   std::vector<int> counts_, displacements_, byte_displacements_;
-  std::vector<MPI_Aint> address_displacements_;  // as byte_displacements_, for neighbours
+  std::vector<MpiAint> address_displacements_;  // as byte_displacements_, for neighbours
   void measure();
   std::byte* host() { return memory_.get() + guard; }
   std::unique_ptr<std::byte[], Free> memory_;  // of a buffer in a GPU's memory: what belongs there
@@ -146,14 +146,14 @@ class BenchData {
   std::uint64_t mismatches(std::uint64_t call) const;
 
   // So many calls, one after the other: which function it is with which arguments is found once for all of them.
-  int call_mpi(MPI_Comm comm, long times);
-  int call_quadrille(MPI_Comm comm, long times);
+  int call_mpi(MpiComm comm, long times);
+  int call_quadrille(MpiComm comm, long times);
   // The nonblocking forms.
-  int start_mpi(MPI_Comm comm, MPI_Request& request);
-  int start_quadrille(MPI_Comm comm, Quadrille_Request& request);
+  int start_mpi(MpiComm comm, MpiRequest& request);
+  int start_quadrille(MpiComm comm, Quadrille_Request& request);
   // Persistent requests, which are not started yet. An error where the MPI has none.
-  int make_mpi(MPI_Comm comm, MPI_Request& request);
-  int make_quadrille(MPI_Comm comm, Quadrille_Request& request);
+  int make_mpi(MpiComm comm, MpiRequest& request);
+  int make_quadrille(MpiComm comm, Quadrille_Request& request);
 
   // Whether a call sends what the one before received, so that only every other one delivers what is checked.
   bool alternates() const { return case_.in_place && !gathers(); }
@@ -191,23 +191,23 @@ class BenchData {
  private:
   bool gathers() const;
   // The data are brought to the host for each call, and back.
-  int call_staged_mpi(MPI_Comm comm, long times);
+  int call_staged_mpi(MpiComm comm, long times);
   // Those of the MPI and of Quadrille, of any form: `others` follow the communicator.
   template <class Their, class... Others>
-  int with_mpi(long times, Their their, MPI_Comm comm, Others... others);
+  int with_mpi(long times, Their their, MpiComm comm, Others... others);
   template <class Our, class... Others>
-  int with_quadrille(long times, Our our, MPI_Comm comm, Others... others);
+  int with_quadrille(long times, Our our, MpiComm comm, Others... others);
   std::vector<BlockBuffer::Expected> expected_sent() const;
   std::vector<BlockBuffer::Expected> expected_received() const;
 
   BenchCase case_;
   BlockBuffer send_, recv_;
-  MPI_Datatype type_{};
+  MpiType type_{};
   bool own_type_ = false;
-  std::vector<MPI_Datatype> types_;
+  MpiArray<MpiType> types_;
   // The one block of neighbor_allgatherw as MPI_Neighbor_alltoallw has it: once for each destination.
   std::vector<int> same_counts_;
-  std::vector<MPI_Aint> same_places_;
+  std::vector<MpiAint> same_places_;
   std::size_t bytes_sent_ = 0, largest_sent_ = 0, bytes_held_ = 0, bytes_received_ = 0, bytes_own_ = 0;
 };
 

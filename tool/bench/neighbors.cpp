@@ -1,6 +1,6 @@
 #include "tool/bench/neighbors.hpp"
 
-#include "quadrille.h"
+#include "abi/functions.hpp"
 #include "tool/bench/statistics.hpp"
 
 namespace quadrille::tools {
@@ -32,25 +32,25 @@ const int* ranks_in(const std::vector<int>& list) {
   return list.empty() ? &nobody : list.data();
 }
 
-MPI_Comm make_adjacent(MPI_Comm all, const std::vector<int>& sources, const std::vector<int>& destinations) {
-  MPI_Comm comm = mpi().comm_null;
+MpiComm make_adjacent(MpiComm all, const std::vector<int>& sources, const std::vector<int>& destinations) {
+  MpiComm comm = mpi().comm_null;
   const int error = mpi().Dist_graph_create_adjacent(
       all, static_cast<int>(sources.size()), ranks_in(sources), mpi().unweighted, static_cast<int>(destinations.size()),
       ranks_in(destinations), mpi().unweighted, mpi().info_null, 0, &comm);
-  return error == MPI_SUCCESS ? comm : mpi().comm_null;
+  return error == mpi_success ? comm : mpi().comm_null;
 }
 
 }  // namespace
 
-MPI_Comm make_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
+MpiComm make_graph_comm(MpiComm all, const BenchNeighbors& neighbors) {
   return make_adjacent(all, neighbors.sources, neighbors.destinations);
 }
 
-MPI_Comm make_graph_comm(MPI_Comm all, const BenchEdges& edges) {
+MpiComm make_graph_comm(MpiComm all, const BenchEdges& edges) {
   return make_adjacent(all, edges.sources, edges.destinations);
 }
 
-MPI_Comm make_graph_comm_around(MPI_Comm cart, const BenchNeighbors& neighbors) {
+MpiComm make_graph_comm_around(MpiComm cart, const BenchNeighbors& neighbors) {
   const auto d = static_cast<std::size_t>(neighbors.neighborhood.dimensions);
   const auto s = static_cast<std::size_t>(neighbors.size());
   std::vector<int> extents(d), periodic(d), here(d), there(d), sources(s), destinations(s);
@@ -65,8 +65,8 @@ MPI_Comm make_graph_comm_around(MPI_Comm cart, const BenchNeighbors& neighbors) 
   return make_adjacent(cart, sources, destinations);
 }
 
-MPI_Comm make_general_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
-  MPI_Comm comm = mpi().comm_null;
+MpiComm make_general_graph_comm(MpiComm all, const BenchNeighbors& neighbors) {
+  MpiComm comm = mpi().comm_null;
   int me = 0;
   const int degree = neighbors.size();
   mpi().Comm_rank(all, &me);
@@ -75,15 +75,15 @@ MPI_Comm make_general_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) 
   return comm;
 }
 
-MPI_Comm make_cart(MPI_Comm all, const BenchNeighbors& neighbors) {
-  MPI_Comm cart = mpi().comm_null;
+MpiComm make_cart(MpiComm all, const BenchNeighbors& neighbors) {
+  MpiComm cart = mpi().comm_null;
   const std::vector<int> periodic(neighbors.grid.extents.size(), 1);
   mpi().Cart_create(all, neighbors.neighborhood.dimensions, neighbors.grid.extents.data(), periodic.data(), 0, &cart);
   return cart;
 }
 
-MPI_Comm make_around(MPI_Comm cart, const BenchNeighbors& neighbors, MPI_Info info) {
-  MPI_Comm comm = mpi().comm_null;
+MpiComm make_around(MpiComm cart, const BenchNeighbors& neighbors, MpiInfo info) {
+  MpiComm comm = mpi().comm_null;
   Quadrille_Iso_neighborhood_create(cart, neighbors.size(), neighbors.neighborhood.offsets.data(), info, &comm);
   return comm;
 }
@@ -92,8 +92,8 @@ namespace {
 
 constexpr int setups = 41;
 
-MPI_Info make_info(const BenchNeighbors& neighbors) {
-  MPI_Info info = mpi().info_null;
+MpiInfo make_info(const BenchNeighbors& neighbors) {
+  MpiInfo info = mpi().info_null;
   if (!neighbors.same_sizes) return info;
   mpi().Info_create(&info);
   mpi().Info_set(info, "quadrille_iso_sizes", "true");
@@ -102,10 +102,10 @@ MPI_Info make_info(const BenchNeighbors& neighbors) {
 
 // Seconds of the slowest rank.
 template <class Make>
-double time_setup(MPI_Comm all, const Make& make) {
+double time_setup(MpiComm all, const Make& make) {
   mpi().Barrier(all);
   const double begin = mpi().Wtime();
-  MPI_Comm comm = make();
+  MpiComm comm = make();
   double mine = mpi().Wtime() - begin, most = mine;
   mpi().Comm_free(&comm);
   mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, all);
@@ -114,17 +114,17 @@ double time_setup(MPI_Comm all, const Make& make) {
 
 }  // namespace
 
-MPI_Comm make_isomorphic_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
-  MPI_Info info = make_info(neighbors);
-  MPI_Comm cart = make_cart(all, neighbors), comm = make_around(cart, neighbors, info);
+MpiComm make_isomorphic_comm(MpiComm all, const BenchNeighbors& neighbors) {
+  MpiInfo info = make_info(neighbors);
+  MpiComm cart = make_cart(all, neighbors), comm = make_around(cart, neighbors, info);
   mpi().Comm_free(&cart);
   if (info != mpi().info_null) mpi().Info_free(&info);
   return comm;
 }
 
-SetupTimes measure_setup(MPI_Comm all, const BenchNeighbors& neighbors) {
-  MPI_Comm cart = make_cart(all, neighbors);
-  MPI_Info info = make_info(neighbors);
+SetupTimes measure_setup(MpiComm all, const BenchNeighbors& neighbors) {
+  MpiComm cart = make_cart(all, neighbors);
+  MpiInfo info = make_info(neighbors);
   std::vector<double> theirs, ours;
   // In turn, and each as often first: what comes second finds the MPI's memory warm.
   for (int i = 0; i < setups; ++i) {

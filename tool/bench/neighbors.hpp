@@ -25,17 +25,17 @@ std::shared_ptr<const BenchNeighbors> make_neighbors(const plan::Neighborhood& n
 
 // Collective: a communicator with this topology, as a program makes it with the MPI, or for
 // Quadrille.
-MPI_Comm make_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors);
+MpiComm make_graph_comm(MpiComm all, const BenchNeighbors& neighbors);
 // The same of a graph of any kind; null if the MPI has no communicator left.
-MPI_Comm make_graph_comm(MPI_Comm all, const BenchEdges& edges);
+MpiComm make_graph_comm(MpiComm all, const BenchEdges& edges);
 // The same by a program that has only the offsets: it asks MPI_Cart_rank for the rank of each neighbour.
-MPI_Comm make_graph_comm_around(MPI_Comm cart, const BenchNeighbors& neighbors);
+MpiComm make_graph_comm_around(MpiComm cart, const BenchNeighbors& neighbors);
 // As make_graph_comm(), by MPI_Dist_graph_create, which finds out who the sources are.
-MPI_Comm make_general_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors);
+MpiComm make_general_graph_comm(MpiComm all, const BenchNeighbors& neighbors);
 // The Cartesian communicator of the torus, and what Quadrille makes of it.
-MPI_Comm make_cart(MPI_Comm all, const BenchNeighbors& neighbors);
-MPI_Comm make_around(MPI_Comm cart, const BenchNeighbors& neighbors, MPI_Info info);
-MPI_Comm make_isomorphic_comm(MPI_Comm all, const BenchNeighbors& neighbors);
+MpiComm make_cart(MpiComm all, const BenchNeighbors& neighbors);
+MpiComm make_around(MpiComm cart, const BenchNeighbors& neighbors, MpiInfo info);
+MpiComm make_isomorphic_comm(MpiComm all, const BenchNeighbors& neighbors);
 
 // Microseconds in which a communicator is made, in turn by the two: the median of some, each the
 // maximum over the ranks. The MPI is given the ranks of the neighbours, Quadrille the offsets.
@@ -44,6 +44,6 @@ struct SetupTimes {
   double quadrille = 0;  // Quadrille_Iso_neighborhood_create
 };
 // Collective.
-SetupTimes measure_setup(MPI_Comm all, const BenchNeighbors& neighbors);
+SetupTimes measure_setup(MpiComm all, const BenchNeighbors& neighbors);
 
 }  // namespace quadrille::tools

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <memory>
 
-#include "quadrille.h"
+#include "abi/functions.hpp"
 #include "tool/bench/checks.hpp"
 
 namespace quadrille::tools {
@@ -15,28 +15,28 @@ namespace {
 // Errors end the program: communicators keep MPI_ERRORS_ARE_FATAL.
 class MpiCall {
  public:
-  MpiCall(BenchData& data, MPI_Comm comm) : data_(data), comm_(comm) {}
+  MpiCall(BenchData& data, MpiComm comm) : data_(data), comm_(comm) {}
   void start() { data_.start_mpi(comm_, request_); }
   bool test() {
     int flag = 0;
-    MPI_Status status;
-    mpi().Testall(1, &request_, &flag, &status);
+    MpiStatus status;
+    mpi().Testall(1, one(request_), &flag, &status);
     return flag != 0;
   }
   void wait() {
-    MPI_Status status;
-    mpi().Waitall(1, &request_, &status);
+    MpiStatus status;
+    mpi().Waitall(1, one(request_), &status);
   }
 
  private:
   BenchData& data_;
-  MPI_Comm comm_;
-  MPI_Request request_{};
+  MpiComm comm_;
+  MpiRequest request_{};
 };
 
 class QuadrilleCall {
  public:
-  QuadrilleCall(BenchData& data, MPI_Comm comm) : data_(data), comm_(comm) {}
+  QuadrilleCall(BenchData& data, MpiComm comm) : data_(data), comm_(comm) {}
   void start() { data_.start_quadrille(comm_, request_); }
   bool test() {
     int flag = 0;
@@ -47,7 +47,7 @@ class QuadrilleCall {
 
  private:
   BenchData& data_;
-  MPI_Comm comm_;
+  MpiComm comm_;
   Quadrille_Request request_ = QUADRILLE_REQUEST_NULL;
 };
 
@@ -87,7 +87,7 @@ void call_both(BenchData& data, const Implementation& implementation, long calls
 // ---- The computation ----
 
 struct Computation {
-  MPI_Comm world{};
+  MpiComm world{};
   // Where ranks share a processor, the own time of each is only its own slice of what all need: there they wait for the
   // last of them. Alike on all ranks.
   bool together = false;

@@ -59,7 +59,7 @@ class CopiesInTurn {
 
 // Seconds from the first rank's start to the last rank's end. Own durations would not do: where
 // ranks share a processor, each one's copies take only its own slice of the time.
-double time_copies(CopiesInTurn& copies, bool streaming, long times, MPI_Comm world) {
+double time_copies(CopiesInTurn& copies, bool streaming, long times, MpiComm world) {
   mpi().Barrier(world);
   const double begin = now_in_seconds();
   for (long t = 0; t < times; ++t) {

@@ -16,7 +16,7 @@ namespace quadrille::tools {
 struct Implementation {
   std::string name;  // "mpi", "default", or an algorithm
   bool native = false;
-  MPI_Comm comm{};                            // its own; the algorithm is forced on it
+  MpiComm comm{};                             // its own; the algorithm is forced on it
   std::optional<memory::CopyPlan> copying{};  // another way to copy, from the second call on
 };
 

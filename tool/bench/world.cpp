@@ -37,13 +37,13 @@ std::string share_matrix(Traffic& traffic, const World& world) {
   return "";
 }
 
-World make_world(MPI_Comm comm) {
+World make_world(MpiComm comm) {
   World world;
   world.comm = comm;
   mpi().Comm_rank(world.comm, &world.rank);
   mpi().Comm_size(world.comm, &world.ranks);
-  MPI_Comm here = mpi().comm_null;
-  mpi().Comm_split_type(world.comm, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &here);
+  MpiComm here = mpi().comm_null;
+  mpi().Comm_split_type(world.comm, mpi().comm_type_shared, 0, mpi().info_null, &here);
   mpi().Comm_size(here, &world.ranks_here);
   const sys::ProcessorSet mine = sys::allowed_processors();
   sys::ProcessorSet all;
@@ -53,10 +53,10 @@ World make_world(MPI_Comm comm) {
   return world;
 }
 
-MPI_Comm make_comm(const World& world) {
-  MPI_Group group;
+MpiComm make_comm(const World& world) {
+  MpiGroup group;
   mpi().Comm_group(world.comm, &group);
-  MPI_Comm comm = mpi().comm_null;
+  MpiComm comm = mpi().comm_null;
   mpi().Comm_create(world.comm, group, &comm);
   mpi().Group_free(&group);
   return comm;

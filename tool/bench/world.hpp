@@ -11,14 +11,14 @@
 namespace quadrille::tools {
 
 struct World {
-  MPI_Comm comm{};
+  MpiComm comm{};
   int rank = 0, ranks = 1;
   int ranks_here = 1;  // on this machine, whatever node map Quadrille believes in
   int processors = 1;  // of this machine, that any of its ranks may use
 };
 
 // All are collective.
-World make_world(MPI_Comm comm);
+World make_world(MpiComm comm);
 
 // All ranks look at the same time; the worst of what they see.
 Quietness check_quiet(const World& world);
@@ -30,6 +30,6 @@ std::uint64_t sum_over_ranks(std::uint64_t value, const World& world);
 std::string share_matrix(Traffic& traffic, const World& world);
 
 // A communicator of all ranks, for one implementation.
-MPI_Comm make_comm(const World& world);
+MpiComm make_comm(const World& world);
 
 }  // namespace quadrille::tools

@@ -31,7 +31,7 @@ std::string_view title_of(Abi abi) {
 }
 
 bool abi_from_name(std::string_view name, Abi& abi) {
-  for (Abi candidate : {Abi::openmpi, Abi::mpich}) {
+  for (Abi candidate : {Abi::openmpi, Abi::mpich, Abi::standard}) {
     if (name == name_of(candidate)) {
       abi = candidate;
       return true;
@@ -45,7 +45,8 @@ Abi abi_of_library(std::string_view soname) {
   if (suffix == std::string_view::npos) return Abi::none;
   const std::string_view stem = soname.substr(0, suffix);
   const std::string_view version = soname.substr(suffix + 3);
-  if (stem == "libmpi_abi") return Abi::standard;
+  if (stem == "libmpi_abi" || stem == "libmpifort_abi")
+    return version.empty() || version == ".1" || version.starts_with(".1.") ? Abi::standard : Abi::other;
   // libmpi, libmpi_cxx, libmpi_mpifh, libmpi_usempif08, libmpi_cray, libmpifort, libmpifort_gnu_123, libmpicxx,
   // libmpich, libmpichfort, libmpichcxx, libfmpich. Not libmpifr or libmpir.
   const bool of_mpi = stem == "libmpi" || stem.starts_with("libmpi_") || stem == "libmpifort" ||
@@ -57,6 +58,11 @@ Abi abi_of_library(std::string_view soname) {
   if (version == ".12" || version.starts_with(".12.")) return Abi::mpich;
   // Other numbers belong to old releases of both; helpers without a number are not an MPI.
   return stem == "libmpi" || stem == "libmpich" ? Abi::other : Abi::none;
+}
+
+bool knows(Abi abi) {
+  constexpr std::string_view built_with = QUADRILLE_ABIS;
+  return built_with.find(name_of(abi)) != std::string_view::npos;
 }
 
 Abi own_abi() {

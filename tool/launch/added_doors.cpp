@@ -20,6 +20,8 @@ struct Doors {
 constexpr Doors all_doors[] = {
     {Abi::mpich, "libquadrille_mpi_large.so", "MPI_Alltoall_c"},
     {Abi::mpich, "libquadrille_mpi_persistent.so", "MPI_Alltoall_init_c"},
+    {Abi::standard, "libquadrille_mpi_large.so", "MPI_Alltoall_c"},
+    {Abi::standard, "libquadrille_mpi_persistent.so", "MPI_Alltoall_init"},
     {Abi::openmpi, "libquadrille_mpi_persistent.so", "MPI_Alltoall_init"},
     {Abi::openmpi, "libquadrille_mpix_persistent.so", "MPIX_Alltoall_init"},
 };
@@ -27,6 +29,7 @@ constexpr Doors all_doors[] = {
 // What a library of this ABI is called; the second name is Debian's.
 std::vector<const char*> names_of(Abi abi) {
   if (abi == Abi::openmpi) return {"libmpi.so.40"};
+  if (abi == Abi::standard) return {"libmpi_abi.so.1"};
   return {"libmpi.so.12", "libmpich.so.12"};
 }
 

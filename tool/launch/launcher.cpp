@@ -101,7 +101,8 @@ std::string version_in(std::string_view text) {
 std::string library_of_launcher(Abi abi) {
   const char* given = std::getenv("QUADRILLE_LIBMPI");
   if (given != nullptr && *given != '\0') return "";
-  const std::string_view file = abi == Abi::openmpi ? "libmpi.so.40" : "libmpi.so.12";
+  constexpr std::string_view files[] = {"", "libmpi.so.40", "libmpi.so.12", "libmpi_abi.so.1", ""};
+  const std::string_view file = files[static_cast<std::size_t>(abi)];
   int process = getppid();
   // The launcher is a few generations up: mpirun, its proxy, perhaps a shell.
   for (int generation = 0; generation < 6 && process > 1; ++generation) {
@@ -134,11 +135,13 @@ void complain_once(std::string_view problem) {
 
 std::vector<std::string> preload_candidates(Abi abi) {
   constexpr std::string_view file = "libquadrille_mpi.so";
+  const std::string_view folder = name_of(abi == Abi::standard ? Abi::mpich : abi);
   std::vector<std::string> candidates;
   const auto add_around = [&](const std::string& directory) {
-    candidates.push_back(fmt::format("{}/{}/{}", directory, name_of(abi), file));
-    candidates.push_back(fmt::format("{}/quadrille/{}/{}", directory, name_of(abi), file));
-    if (abi == own_abi()) candidates.push_back(fmt::format("{}/{}", directory, file));
+    candidates.push_back(fmt::format("{}/{}/{}", directory, folder, file));
+    candidates.push_back(fmt::format("{}/quadrille/{}/{}", directory, folder, file));
+    // Each library serves all ABIs whose headers it was built with.
+    if (knows(abi)) candidates.push_back(fmt::format("{}/{}", directory, file));
   };
   const char* given = std::getenv("QUADRILLE_LIB_DIR");
   if (given != nullptr && *given != '\0') add_around(given);
@@ -150,7 +153,7 @@ std::vector<std::string> preload_candidates(Abi abi) {
     add_around(bin + "/../lib/" + triplet);
   }
   // Build tree: build/openmpi/bin beside build/mpich/lib.
-  candidates.push_back(fmt::format("{}/../../{}/lib/{}", bin, name_of(abi), file));
+  candidates.push_back(fmt::format("{}/../../{}/lib/{}", bin, folder, file));
   return candidates;
 }
 

@@ -31,21 +31,18 @@ struct Verdict {
 
 std::string how_to_force(Abi abi = Abi::none) {
   return fmt::format("say 'quadrille run --mpi {} -- ...'",
-                     abi == Abi::none ? std::string_view("openmpi|mpich") : name_of(abi));
+                     abi == Abi::none ? std::string_view("openmpi|mpich|standard") : name_of(abi));
 }
 
-std::string not_served(const std::string& program, Abi abi, const std::string& library) {
-  if (abi == Abi::standard) {
-    return fmt::format(
-        "{} uses the MPI standard ABI ({}), which is not served; compile it with "
-        "mpicc of Open MPI or MPICH instead of mpicc_abi",
-        program, library);
-  }
+std::string not_served(const std::string& program, const std::string& library) {
   return fmt::format(
       "{} uses {}, an MPI that is not served; link it to Open MPI 3 or newer "
-      "(libmpi.so.40), or to MPICH or an MPI with its ABI (libmpi.so.12)",
+      "(libmpi.so.40), to MPICH or an MPI with its ABI (libmpi.so.12), or to the MPI standard ABI (libmpi_abi.so.1)",
       program, library);
 }
+
+// What an MPI of this ABI may call its launcher: "mpirun.openmpi".
+std::string_view launcher_of(Abi abi) { return name_of(abi == Abi::standard ? Abi::mpich : abi); }
 
 std::string clash(const std::string& one, Abi one_abi, const std::string& other, Abi other_abi) {
   return fmt::format("{} uses {}, but {} uses {}; link all of the program to one MPI", one, title_of(one_abi), other,
@@ -65,8 +62,8 @@ Verdict judge_program(const std::string& path, const LoaderPaths& paths) {
     return verdict;
   }
   verdict.abi = use.abi;
-  if (use.abi == Abi::standard || use.abi == Abi::other) {
-    verdict.problem = not_served(path, use.abi, use.library);
+  if (use.abi == Abi::other) {
+    verdict.problem = not_served(path, use.library);
   } else if (use.also != Abi::none) {
     verdict.problem = clash(fmt::format("{}: {}", path, use.library), use.abi, use.also_library, use.also);
   } else if (use.abi == Abi::none && !use.loads_later && !is_interpreter_name(base_name(path))) {
@@ -141,20 +138,22 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
     problem = fmt::format("cannot find out which MPI this command uses; {}", how_to_force());
     return bad_command;
   }
-  if (launcher_abi != Abi::none && launcher_abi != abi && options.abi != Abi::none) {
+  const bool fits = launcher_abi == Abi::none || launcher_abi == abi ||
+                    (abi == Abi::standard && launcher_abi == Abi::mpich);  // whose MPIs have both
+  if (!fits && options.abi != Abi::none) {
     problem = fmt::format(
         "--mpi says {}, but the launcher '{}' belongs to {}; leave --mpi out, or use the launcher "
         "of that MPI, for example mpirun.{}",
-        name_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi));
+        name_of(abi), words[command.launcher], title_of(launcher_abi), launcher_of(abi));
     return bad_command;
   }
-  if (launcher_abi != Abi::none && launcher_abi != abi) {
+  if (!fits) {
     const std::string what =
         command.programs.empty() ? std::string("the program") : words[command.programs.front().word];
     problem = fmt::format(
         "{} uses {}, but the launcher '{}' belongs to {}; use the launcher of the "
         "program's MPI, for example mpirun.{}",
-        what, title_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi));
+        what, title_of(abi), words[command.launcher], title_of(launcher_abi), launcher_of(abi));
     return bad_command;
   }
   return 0;

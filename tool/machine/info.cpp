@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "quadrille.h"
+#include "abi/abi.hpp"
 #include "tool/launch/abi.hpp"
 #include "tool/launch/launcher.hpp"
 #include "tool/launch/libraries.hpp"
@@ -125,8 +125,10 @@ ordered_json mpi_libraries() {
     Abi abi;
     const char* soname;
   };
-  constexpr Name names[] = {
-      {Abi::openmpi, "libmpi.so.40"}, {Abi::mpich, "libmpi.so.12"}, {Abi::mpich, "libmpich.so.12"}};
+  constexpr Name names[] = {{Abi::openmpi, "libmpi.so.40"},
+                            {Abi::mpich, "libmpi.so.12"},
+                            {Abi::mpich, "libmpich.so.12"},
+                            {Abi::standard, "libmpi_abi.so.1"}};
   for (const Name& name : names) {
     if (const std::string path = find_library(name.soname, paths); !path.empty()) {
       add(name.abi, path);
@@ -160,11 +162,9 @@ ordered_json launchers() {
 
 ordered_json collect() {
   ordered_json json;
-  json["quadrille"] = {
-      {"version", fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR, QUADRILLE_VERSION_PATCH)},
-      {"abi", name_of(own_abi())}};
+  json["quadrille"] = {{"version", abi::version_text()}, {"abi", name_of(own_abi())}};
   ordered_json preload;
-  for (const Abi abi : {Abi::openmpi, Abi::mpich}) {
+  for (const Abi abi : {Abi::openmpi, Abi::mpich, Abi::standard}) {
     const std::string path = find_preload(abi);
     preload[std::string(name_of(abi))] = path.empty() ? ordered_json(nullptr) : ordered_json(path);
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quadrille.h"
+#include "abi/functions.hpp"
 #include "tool/bench/neighbors.hpp"
 #include "tool/bench/turns.hpp"
 #include "tool/tune/batch.hpp"

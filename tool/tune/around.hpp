@@ -20,7 +20,7 @@ class Around {
   Around(const Around&) = delete;
   Around& operator=(const Around&) = delete;
 
-  MPI_Comm comm() const { return comm_; }
+  MpiComm comm() const { return comm_; }
   team::Team& team() const { return *team::team_of(comm_); }
   const team::Isomorphic& isomorphic() const { return *team::neighbors_of(team())->isomorphic; }
   // Of a rank, in one direction.
@@ -29,7 +29,7 @@ class Around {
   void force(const choose::Choice& choice, Collective collective) const;
 
  private:
-  MPI_Comm comm_ = mpi().comm_null;
+  MpiComm comm_ = mpi().comm_null;
 };
 
 // What is called.

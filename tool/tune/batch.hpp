@@ -9,7 +9,7 @@ namespace quadrille::tools {
 
 // Collective: seconds that a call takes the slowest rank, in a batch of `calls`.
 template <class Call>
-double seconds_of_batch(MPI_Comm comm, int calls, Call call) {
+double seconds_of_batch(MpiComm comm, int calls, Call call) {
   mpi().Barrier(comm);
   const double begin = mpi().Wtime();
   for (int i = 0; i < calls; ++i) call();

@@ -27,25 +27,25 @@ int other_rank(const team::Team& team) {
   return found == nodes.end() ? 1 : static_cast<int>(found - nodes.begin());
 }
 
-void tell(std::uint64_t bytes, int to, MPI_Comm comm) {
-  MPI_Request request;
-  MPI_Status status;
+void tell(std::uint64_t bytes, int to, MpiComm comm) {
+  MpiRequest request;
+  MpiStatus status;
   mpi().Isend(&bytes, sizeof bytes, mpi().byte, to, tag, comm, &request);
   mpi().Wait(&request, &status);
 }
 
-std::uint64_t hear(MPI_Comm comm) {
+std::uint64_t hear(MpiComm comm) {
   std::uint64_t bytes = 0;
-  MPI_Request request;
-  MPI_Status status;
+  MpiRequest request;
+  MpiStatus status;
   mpi().Irecv(&bytes, sizeof bytes, mpi().byte, 0, tag, comm, &request);
   mpi().Wait(&request, &status);
   return bytes;
 }
 
-bool goes_at_once(std::size_t bytes, int to, const std::vector<std::byte>& data, MPI_Comm comm) {
-  MPI_Request request;
-  MPI_Status status;
+bool goes_at_once(std::size_t bytes, int to, const std::vector<std::byte>& data, MpiComm comm) {
+  MpiRequest request;
+  MpiStatus status;
   mpi().Isend(data.data(), static_cast<int>(bytes), mpi().byte, to, tag + 1, comm, &request);
   int complete = 0;
   for (const double begin = mpi().Wtime(); complete == 0 && mpi().Wtime() - begin < patience;) {
@@ -56,7 +56,7 @@ bool goes_at_once(std::size_t bytes, int to, const std::vector<std::byte>& data,
   return complete != 0;
 }
 
-std::size_t find(int to, const std::vector<std::byte>& data, MPI_Comm comm) {
+std::size_t find(int to, const std::vector<std::byte>& data, MpiComm comm) {
   goes_at_once(1, to, data, comm);  // opens the connection
   if (goes_at_once(longest, to, data, comm)) return 0;
   std::size_t goes = 0, waits = longest;
@@ -70,7 +70,7 @@ std::size_t find(int to, const std::vector<std::byte>& data, MPI_Comm comm) {
 }  // namespace
 
 std::size_t eager_limit(team::Team& team) {
-  const MPI_Comm comm = team.user;
+  const MpiComm comm = team.user;
   const int other = other_rank(team);
   std::uint64_t limit = 0;
   if (team.group.me == 0) {
@@ -79,8 +79,8 @@ std::size_t eager_limit(team::Team& team) {
   } else if (team.group.me == other) {
     std::vector<std::byte> data(longest);
     while (const std::uint64_t bytes = hear(comm)) {
-      MPI_Request request;
-      MPI_Status status;
+      MpiRequest request;
+      MpiStatus status;
       mpi().Irecv(data.data(), static_cast<int>(bytes), mpi().byte, 0, tag + 1, comm, &request);
       mpi().Wait(&request, &status);
     }

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "abi/functions.hpp"
 #include "choose/best_cut.hpp"
 #include "memory/measured_buffers.hpp"
-#include "quadrille.h"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
 #include "team/switch_points.hpp"
@@ -215,9 +215,9 @@ choose::TuningEntry tune_points(const TuneOptions& options, team::Team& team) {
 // The model is of messages: where all ranks share a node, each is taken for a node of its own, unless the user says
 // where they are. Before Quadrille looks.
 void spread_over_nodes(int ranks) {
-  MPI_Comm here = mpi().comm_null;
+  MpiComm here = mpi().comm_null;
   int ranks_here = 0, most = 0;
-  mpi().Comm_split_type(mpi().comm_world, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &here);
+  mpi().Comm_split_type(mpi().comm_world, mpi().comm_type_shared, 0, mpi().info_null, &here);
   mpi().Comm_size(here, &ranks_here);
   mpi().Comm_free(&here);
   mpi().Allreduce(&ranks_here, &most, 1, mpi().int_type, mpi().op_max, mpi().comm_world);

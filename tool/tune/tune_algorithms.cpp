@@ -19,9 +19,9 @@
 #include <span>
 #include <utility>
 
+#include "abi/functions.hpp"
 #include "choose/candidates.hpp"
 #include "memory/heap.hpp"
-#include "quadrille.h"
 #include "sys/sys.hpp"
 #include "team/switch_points.hpp"
 #include "tool/bench/options.hpp"

@@ -50,7 +50,7 @@ class InsideTuner {
     std::vector<const choose::Algorithm*> found;
     std::vector<std::vector<plan::Copy>> copies;
     for (const choose::Algorithm* order : choose::inside_orders(collective)) {
-      int error = MPI_SUCCESS;
+      int error = mpi_success;
       const plan::Schedule* schedule = team::copy_plan_of(team_, order->build_edges, error);
       if (schedule == nullptr) continue;  // on all ranks: it is the MPI that failed
       bool is_new = true;

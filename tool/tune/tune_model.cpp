@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "abi/functions.hpp"
 #include "choose/model_costs.hpp"
-#include "quadrille.h"
 #include "team/switch_points.hpp"
 #include "tool/bench/report.hpp"
 #include "tool/bench/statistics.hpp"

@@ -1,9 +1,9 @@
 // Quadrille's functions of the collectives with one count for all blocks, by number.
 #pragma once
 
+#include "abi/functions.hpp"
 #include "collective/arguments.hpp"
 #include "collective/signatures.hpp"
-#include "quadrille.h"
 
 namespace quadrille::tools {
 

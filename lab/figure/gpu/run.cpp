@@ -88,7 +88,7 @@ class CountMeasurement {
   }
 
   // Returns the exit status.
-  int run(MPI_Comm comm, BenchResults& results) {
+  int run(MpiComm comm, BenchResults& results) {
     int status = 0;
     const auto shrink = static_cast<std::size_t>(options_.shrink);
     while (!sizes_.empty()) {
@@ -131,7 +131,7 @@ int measure_all(const LabOptions& options, const BenchPlan& plan, const GpuFigur
     made.left_out = options.panel != 0 && static_cast<std::size_t>(options.panel) != measured.plots.size();
     if (made.left_out) continue;
     for (const int count : counts_of(plot, ranks)) {
-      MPI_Comm comm = first_ranks(count);
+      MpiComm comm = first_ranks(count);
       if (me < count) {
         BenchResults results;
         status = std::max(status, CountMeasurement(options, plan, plot, count, made).run(comm, results));

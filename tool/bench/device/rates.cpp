@@ -89,7 +89,7 @@ class DeviceCopier {
 
 }  // namespace
 
-GpuRates measure_rates(const std::shared_ptr<Gpu>& gpu, bool leads, MPI_Comm world) {
+GpuRates measure_rates(const std::shared_ptr<Gpu>& gpu, bool leads, MpiComm world) {
   const std::size_t left = gpu->free_bytes();
   const std::size_t bytes = left == 0 ? most_bytes : std::min(most_bytes, left / 8);
   std::array<double, copy_kinds> mine, slowest;

@@ -19,6 +19,6 @@ struct GpuRates {
 };
 
 // Collective. One rank of each GPU copies, and the others wait; `leads` says whether it is this one.
-GpuRates measure_rates(const std::shared_ptr<Gpu>& gpu, bool leads, MPI_Comm world);
+GpuRates measure_rates(const std::shared_ptr<Gpu>& gpu, bool leads, MpiComm world);
 
 }  // namespace quadrille::tools

@@ -23,16 +23,16 @@ void take_device(DeviceStart& start, int rank_here) {
 
 // Which of the ranks of its machine this is. Collective.
 int rank_of_machine(const World& world) {
-  MPI_Comm here = mpi().comm_null;
+  MpiComm here = mpi().comm_null;
   int rank = 0;
-  mpi().Comm_split_type(world.comm, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &here);
+  mpi().Comm_split_type(world.comm, mpi().comm_type_shared, 0, mpi().info_null, &here);
   mpi().Comm_rank(here, &rank);
   mpi().Comm_free(&here);
   return rank;
 }
 
 std::string name_of_machine() {
-  std::vector<char> name(MPI_MAX_PROCESSOR_NAME + 1, '\0');
+  std::vector<char> name(most_mpi_text + 1, '\0');
   int length = 0;
   mpi().Get_processor_name(name.data(), &length);
   return name.data();

@@ -1,0 +1,99 @@
+#include "abi/abi.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+namespace quadrille::abi {
+namespace {
+
+// The name by which programs are linked to a library: "libmpi.so.40", whatever the file is called.
+std::string_view soname_of(void* library) {
+  const link_map* object = nullptr;
+  if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, &object) != 0) return {};
+  return abi::soname_of(*object);
+}
+
+Abi abi_of(void* library) {
+  if (soname_of(library).starts_with("libmpi_abi.so")) return Abi::standard;
+  return dlsym(library, "ompi_mpi_comm_world") != nullptr ? Abi::openmpi : Abi::mpich;
+}
+
+using Load = void (*)(void* library, Mpi& table);
+
+// Null: no header of it was there when this was built.
+Load load_of(Abi abi) {
+  switch (abi) {
+    case Abi::openmpi:
+#if defined(QUADRILLE_HAS_OPENMPI)
+      return openmpi::load;
+#else
+      return nullptr;
+#endif
+    case Abi::mpich:
+#if defined(QUADRILLE_HAS_MPICH)
+      return mpich::load;
+#else
+      return nullptr;
+#endif
+    case Abi::standard:
+#if defined(QUADRILLE_HAS_STANDARD)
+      return standard::load;
+#else
+      return nullptr;
+#endif
+  }
+  return nullptr;
+}
+
+const char* name_of(Abi abi) {
+  constexpr const char* names[] = {"Open MPI", "MPICH", "the MPI standard"};
+  return names[static_cast<std::size_t>(abi)];
+}
+
+}  // namespace
+
+std::string_view soname_of(const link_map& object) {
+  std::uintptr_t strings = 0, at = 0;
+  for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB) strings = entry->d_un.d_ptr;
+    if (entry->d_tag == DT_SONAME) at = entry->d_un.d_val;
+  }
+  if (strings == 0 || at == 0) return {};
+  if (strings < object.l_addr) strings += object.l_addr;  // glibc leaves a read-only section as it is
+  return reinterpret_cast<const char*>(strings + at);
+}
+
+void load_constants(void* library, Mpi& table) {
+  table.abi = abi_of(library);
+  if (const Load load = load_of(table.abi)) return load(library, table);
+  table.foreign = true;
+  table.problem = table.library + " has the ABI of " + name_of(table.abi) +
+                  ", and this Quadrille was built without a header of that";
+  // Each error is one, and no address means "in place".
+#define QUADRILLE_CONSTANT(name, NAME) table.name = 16;
+  QUADRILLE_MPI_CONSTANTS(QUADRILLE_CONSTANT)
+#undef QUADRILLE_CONSTANT
+  table.in_place = &table;
+  if (table.abi == Abi::mpich) detail::handle_bytes = sizeof(int), detail::handle_mask = 0xffffffff;
+}
+
+std::vector<std::string> usual_names() {
+#if defined(QUADRILLE_ABI_OPENMPI)
+  return {"libmpi.so.40", "libmpi.so"};
+#else
+  return {"libmpi.so.12", "libmpich.so.12", "libmpi.so"};
+#endif
+}
+
+bool is_known(std::string_view soname) {
+  if (!soname.starts_with("libmpi")) return false;
+  if (soname == "libmpi_abi.so.1") return load_of(Abi::standard) != nullptr;
+  return (soname.ends_with(".so.40") && load_of(Abi::openmpi) != nullptr) ||
+         (soname.ends_with(".so.12") && load_of(Abi::mpich) != nullptr);
+}
+
+int version() { return QUADRILLE_PROJECT_NUMBER; }
+std::string version_text() { return QUADRILLE_PROJECT_VERSION; }
+
+}  // namespace quadrille::abi

@@ -1,0 +1,26 @@
+// Handles of this ABI's MPI as words of our own.
+#pragma once
+
+#include <mpi.h>
+
+#include <type_traits>
+
+#include "mpi/words.hpp"
+
+namespace quadrille::abi {
+
+template <class Word, class Native>
+Word word_of(Native native) {
+  if constexpr (std::is_pointer_v<Native>) {
+    return {reinterpret_cast<std::uintptr_t>(native)};
+  } else {
+    return {static_cast<std::uint32_t>(native)};
+  }
+}
+
+inline MpiComm comm(MPI_Comm native) { return word_of<MpiComm>(native); }
+inline MpiType type(MPI_Datatype native) { return word_of<MpiType>(native); }
+inline MpiTypes types(const MPI_Datatype* native) { return {native}; }
+inline MpiInfo info(MPI_Info native) { return word_of<MpiInfo>(native); }
+
+}  // namespace quadrille::abi
