@@ -48,15 +48,14 @@ TEST(Preload, TheDirectoryOfTheUserComesFirst) {
   EXPECT_NE(preload_candidates(Abi::mpich).front(), "/given/mpich/libquadrille_mpi.so");
 }
 
-TEST(Preload, AnotherAbiNeverGetsThePlainLibraryBesideTheTool) {
-  const Abi other = own_abi() == Abi::openmpi ? Abi::mpich : Abi::openmpi;
+TEST(Preload, TheLibraryBesideTheToolIsTakenForTheAbisThatItKnows) {
   const std::string plain = own_directory() + "/../lib/libquadrille_mpi.so";
-  const auto holds = [&](Abi abi) {
+  for (const Abi abi : {Abi::openmpi, Abi::mpich, Abi::standard, Abi::other}) {
     const std::vector<std::string> all = preload_candidates(abi);
-    return std::find(all.begin(), all.end(), plain) != all.end();
-  };
-  EXPECT_TRUE(holds(own_abi()));
-  EXPECT_FALSE(holds(other));
+    EXPECT_EQ(std::find(all.begin(), all.end(), plain) != all.end(), knows(abi)) << name_of(abi);
+  }
+  EXPECT_TRUE(knows(own_abi()));
+  EXPECT_FALSE(knows(Abi::other));
 }
 
 TEST(RunWords, OwnOptionsEndAtTheCommand) {
