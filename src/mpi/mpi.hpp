@@ -18,31 +18,25 @@
 
 namespace quadrille {
 
-// What an MPI calls one thing and another MPI another, as its ABI has it: X(member, what follows "MPI_").
-#define QUADRILLE_MPI_CONSTANTS(X)                                                                                    \
-  X(any_source, ANY_SOURCE)                                                                                           \
-  X(any_tag, ANY_TAG)                                                                                                 \
-  X(cart, CART)                                                                                                       \
-  X(combiner_contiguous, COMBINER_CONTIGUOUS)                                                                         \
-  X(combiner_dup, COMBINER_DUP)                                                                                       \
-  X(combiner_f90_complex, COMBINER_F90_COMPLEX)                                                                       \
-  X(combiner_f90_integer, COMBINER_F90_INTEGER)                                                                       \
-  X(combiner_f90_real, COMBINER_F90_REAL)                                                                             \
-  X(combiner_hindexed, COMBINER_HINDEXED) X(combiner_hindexed_block, COMBINER_HINDEXED_BLOCK)                         \
-      X(combiner_hvector, COMBINER_HVECTOR) X(combiner_indexed, COMBINER_INDEXED)                                     \
-          X(combiner_indexed_block, COMBINER_INDEXED_BLOCK) X(combiner_named, COMBINER_NAMED)                         \
-              X(combiner_resized, COMBINER_RESIZED) X(combiner_struct, COMBINER_STRUCT)                               \
-                  X(combiner_subarray, COMBINER_SUBARRAY) X(combiner_vector, COMBINER_VECTOR)                         \
-                      X(comm_type_shared, COMM_TYPE_SHARED) X(dist_graph, DIST_GRAPH) X(err_arg, ERR_ARG)             \
-                          X(err_buffer, ERR_BUFFER) X(err_comm, ERR_COMM) X(err_count, ERR_COUNT)                     \
-                              X(err_group, ERR_GROUP) X(err_in_status, ERR_IN_STATUS) X(err_intern, ERR_INTERN)       \
-                                  X(err_no_mem, ERR_NO_MEM) X(err_other, ERR_OTHER) X(err_pending, ERR_PENDING)       \
-                                      X(err_rank, ERR_RANK) X(err_request, ERR_REQUEST) X(err_topology, ERR_TOPOLOGY) \
-                                          X(err_truncate, ERR_TRUNCATE) X(err_type, ERR_TYPE) X(graph, GRAPH)         \
-                                              X(keyval_invalid, KEYVAL_INVALID) X(max_info_val, MAX_INFO_VAL)         \
-                                                  X(proc_null, PROC_NULL) X(tag_ub, TAG_UB)                           \
-                                                      X(thread_multiple, THREAD_MULTIPLE)                             \
-                                                          X(thread_single, THREAD_SINGLE) X(undefined, UNDEFINED)
+// What an MPI calls one thing and another MPI another, as its ABI has it: X(member, what follows "MPI_"). In a list
+// that clang-format would spoil.
+// clang-format off
+#define QUADRILLE_MPI_CONSTANTS(X) \
+  X(any_source, ANY_SOURCE) X(any_tag, ANY_TAG) X(cart, CART) X(combiner_contiguous, COMBINER_CONTIGUOUS)            \
+  X(combiner_dup, COMBINER_DUP) X(combiner_f90_complex, COMBINER_F90_COMPLEX)                                        \
+  X(combiner_f90_integer, COMBINER_F90_INTEGER) X(combiner_f90_real, COMBINER_F90_REAL)                              \
+  X(combiner_hindexed, COMBINER_HINDEXED) X(combiner_hindexed_block, COMBINER_HINDEXED_BLOCK)                        \
+  X(combiner_hvector, COMBINER_HVECTOR) X(combiner_indexed, COMBINER_INDEXED)                                        \
+  X(combiner_indexed_block, COMBINER_INDEXED_BLOCK) X(combiner_named, COMBINER_NAMED)                                \
+  X(combiner_resized, COMBINER_RESIZED) X(combiner_struct, COMBINER_STRUCT) X(combiner_subarray, COMBINER_SUBARRAY)  \
+  X(combiner_vector, COMBINER_VECTOR) X(comm_type_shared, COMM_TYPE_SHARED) X(dist_graph, DIST_GRAPH)                \
+  X(err_arg, ERR_ARG) X(err_buffer, ERR_BUFFER) X(err_comm, ERR_COMM) X(err_count, ERR_COUNT)                        \
+  X(err_group, ERR_GROUP) X(err_in_status, ERR_IN_STATUS) X(err_intern, ERR_INTERN) X(err_no_mem, ERR_NO_MEM)        \
+  X(err_other, ERR_OTHER) X(err_pending, ERR_PENDING) X(err_rank, ERR_RANK) X(err_request, ERR_REQUEST)              \
+  X(err_topology, ERR_TOPOLOGY) X(err_truncate, ERR_TRUNCATE) X(err_type, ERR_TYPE) X(graph, GRAPH)                  \
+  X(keyval_invalid, KEYVAL_INVALID) X(max_info_val, MAX_INFO_VAL) X(proc_null, PROC_NULL) X(tag_ub, TAG_UB)          \
+  X(thread_multiple, THREAD_MULTIPLE) X(thread_single, THREAD_SINGLE) X(undefined, UNDEFINED)
+// clang-format on
 
 // No name of an object, key or value of an info, or description of a library is longer, in any MPI.
 inline constexpr std::size_t most_mpi_text = 8192;
