@@ -23,27 +23,8 @@ using Load = void (*)(void* library, Mpi& table);
 
 // Null: no header of it was there when this was built.
 Load load_of(Abi abi) {
-  switch (abi) {
-    case Abi::openmpi:
-#if defined(QUADRILLE_HAS_OPENMPI)
-      return openmpi::load;
-#else
-      return nullptr;
-#endif
-    case Abi::mpich:
-#if defined(QUADRILLE_HAS_MPICH)
-      return mpich::load;
-#else
-      return nullptr;
-#endif
-    case Abi::standard:
-#if defined(QUADRILLE_HAS_STANDARD)
-      return standard::load;
-#else
-      return nullptr;
-#endif
-  }
-  return nullptr;
+  constexpr Load loads[] = {QUADRILLE_LOADS};
+  return loads[static_cast<std::size_t>(abi)];
 }
 
 const char* name_of(Abi abi) {

@@ -20,7 +20,5 @@ Word word_of(Native native) {
 
 inline MpiComm comm(MPI_Comm native) { return word_of<MpiComm>(native); }
 inline MpiType type(MPI_Datatype native) { return word_of<MpiType>(native); }
-inline MpiTypes types(const MPI_Datatype* native) { return {native}; }
-inline MpiInfo info(MPI_Info native) { return word_of<MpiInfo>(native); }
 
 }  // namespace quadrille::abi
