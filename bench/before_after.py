@@ -6,8 +6,8 @@ is the same in both, are the noise floor.
     bench/before_after.py BEFORE AFTER --ranks 2 --collective alltoall --sizes 8,2K,128K --json rows.json
     bench/before_after.py BEFORE AFTER --pinned --mixed 2048,4096,8192 --json rows.json   # calls of these sizes in turn
 
-BEFORE and AFTER are folders of builds for the same MPI, for example ../old/build/openmpi and build/openmpi. --json
-adds the rows to the file.
+BEFORE and AFTER are folders of programs of the same MPI, for example ../old/build/openmpi and build/openmpi; `quadrille`
+comes from the folder above. --json adds the rows to the file.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'lab'))
-from programs.common import commit_of, cpu_name  # noqa: E402  pylint: disable=wrong-import-position
+from programs.common import commit_of, cpu_name, product_of  # noqa: E402  pylint: disable=wrong-import-position
 from programs.stored import load, store  # noqa: E402  pylint: disable=wrong-import-position
 
 
@@ -33,7 +33,7 @@ def launcher_of(build):
 def command_of(build, arguments, answer):
   pinned = ['--bind-to', 'core'] if arguments.pinned else []
   launcher = launcher_of(build) if build.exists() else 'mpirun'
-  return [launcher, '-n', str(arguments.ranks), *pinned, str(build / 'bin' / 'quadrille'), 'bench',
+  return [launcher, '-n', str(arguments.ranks), *pinned, str(product_of(build) / 'bin' / 'quadrille'), 'bench',
           arguments.collective, '--sizes', arguments.sizes, '--no-ceiling', '--json', answer,
           *shlex.split(arguments.options)]
 
@@ -74,7 +74,8 @@ BATCHES, CALLS = 50, 3000
 
 
 def mixed_command_of(build, arguments, sizes):
-  library, pinned = build / 'lib' / 'libquadrille_mpi.so', ['--bind-to', 'core'] if arguments.pinned else []
+  library = product_of(build) / 'lib' / 'libquadrille_mpi.so'
+  pinned = ['--bind-to', 'core'] if arguments.pinned else []
   launcher = launcher_of(build) if build.exists() else 'mpirun'
   program = build / 'bin' / 'quadrille_small_calls' if build.exists() else 'quadrille_small_calls'
   return [launcher, '-n', str(arguments.ranks), *pinned, 'env', f'LD_PRELOAD={library}', str(program), sizes, str(BATCHES), str(CALLS)]
@@ -122,7 +123,7 @@ def add(path, arguments, rows):
   known = load(path) if path.exists() else {}
   if {name: known.get(name) for name in commits} != commits:
     known = {}
-  build = pathlib.Path('BUILD')
+  build = pathlib.Path('BUILD', 'MPI')
   head = {**commits, 'cpu': cpu_name(), 'processors': os.cpu_count(), 'mpi': mpi_of(arguments.after)}
   if arguments.mixed:
     head['mixed_command'] = 'QUADRILLE_TUNING=none ' + shlex.join(mixed_command_of(build, arguments, 'SIZES'))

@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'lab'))
-from programs.common import commit_of, cpu_name  # noqa: E402  pylint: disable=wrong-import-position
+from programs.common import commit_of, cpu_name, product_of  # noqa: E402  pylint: disable=wrong-import-position
 from programs.stored import store  # noqa: E402  pylint: disable=wrong-import-position
 
 # Open MPI needs two settings to run as root, and one to exceed the processors.
@@ -28,7 +28,7 @@ def launcher_of(build):
   for line in (build / 'CMakeCache.txt').read_text().splitlines():
     if line.startswith('QUADRILLE_MPIRUN:'):
       return line.split('=', 1)[1]
-  raise SystemExit(f'{build}: not a build of Quadrille')
+  raise SystemExit(f'{build}: not a build of one MPI')
 
 
 def version_of(launcher):
@@ -52,7 +52,7 @@ def measure(arguments):
   binding = ['--bind-to', 'core' if pinned else 'none'] if 'Open MPI' in version_of(launcher) else \
       ['-bind-to', 'core' if pinned else 'none']
   command = [launcher, '-n', str(arguments.ranks), *binding, str(arguments.build / 'bin/fft2d'), *arguments.options]
-  ways = {'mpi': command, 'quadrille': [str(arguments.build / 'bin/quadrille'), 'run', '--', *command]}
+  ways = {'mpi': command, 'quadrille': [str(product_of(arguments.build) / 'bin/quadrille'), 'run', '--', *command]}
   runs = {way: [] for way in ways}
   for turn in range(arguments.turns):
     # The order alternates, in case the second run has an advantage.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures over hosts that this machine plays (tests/cluster/hosts.py), into docs/results/between-nodes; bench/pages writes the page.
 
-    bench/hosts.py measure chosen 3    # Quadrille's choice and the MPI's own: 3 runs of all layouts with each build
+    bench/hosts.py measure chosen 3    # Quadrille's choice and the MPI's own: 3 runs of all layouts with each MPI
     bench/hosts.py measure tuna 3      # Bruck of any radix, and its hierarchical form
     bench/hosts.py measure tuna 3 2x8  # only layouts whose names contain 2x8
 
@@ -24,6 +24,7 @@ from programs.common import caches, commit_of  # noqa: E402  pylint: disable=wro
 from programs.stored import load, store  # noqa: E402  pylint: disable=wrong-import-position
 
 STORED = ROOT / 'docs' / 'results' / 'between-nodes'
+TOOL = ROOT / 'build' / 'bin' / 'quadrille'
 MPIS = ('openmpi', 'mpich')
 
 # ---- The layouts ----
@@ -79,7 +80,7 @@ def layouts(kind):
 
 
 def is_built(mpi):
-  return (ROOT / 'build' / mpi / 'bin' / 'quadrille').exists()
+  return TOOL.exists() and (ROOT / 'build' / mpi / 'CMakeCache.txt').exists()
 
 
 def options_of(mpi, hosts, here):
@@ -87,13 +88,12 @@ def options_of(mpi, hosts, here):
 
 
 def shown(mpi, hosts, here, words):
-  return f'tests/cluster/hosts.py {" ".join(options_of(mpi, hosts, here))} -- build/{mpi}/bin/quadrille bench {" ".join(words)}'
+  return f'tests/cluster/hosts.py {" ".join(options_of(mpi, hosts, here))} -- build/bin/quadrille bench {" ".join(words)}'
 
 
 def results_of(mpi, hosts, here, words):
   """The benchmark's rows. No tuning table exists, but one could, so the first calls try candidates."""
-  build = ROOT / 'build' / mpi
-  launcher = re.search(r'^QUADRILLE_MPIRUN:\w+=(.*)$', (build / 'CMakeCache.txt').read_text(), re.M)[1]
+  launcher = re.search(r'^QUADRILLE_MPIRUN:\w+=(.*)$', (ROOT / 'build' / mpi / 'CMakeCache.txt').read_text(), re.M)[1]
   environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
   with tempfile.TemporaryDirectory() as folder:
     subprocess.run(
@@ -106,7 +106,7 @@ def results_of(mpi, hosts, here, words):
         '--',
         'env',
         f'QUADRILLE_TUNING={folder}/none.json',
-        str(build / 'bin' / 'quadrille'),
+        str(TOOL),
         'bench',
         *words,
         '--json',

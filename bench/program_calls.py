@@ -27,7 +27,7 @@ SIZES = [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 10485
 
 
 def command_of(mpi, ranks):
-  """(build, launcher, environment) for an installed MPI. Two ranks have a processor each."""
+  """(build of its ABI's programs, launcher, environment) for an installed MPI. Two ranks have a processor each."""
   environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', PRTE_ALLOW_RUN_AS_ROOT='1',
                      PRTE_ALLOW_RUN_AS_ROOT_CONFIRM='1')
   two = ranks <= 2
@@ -54,11 +54,11 @@ def run(command, environment):
 
 def measure(arguments, collective, form, memory, touch):
   """The rows of one setting: a dictionary for each size."""
-  build, launcher, environment = command_of(arguments.mpi, arguments.ranks)
-  folder = ROOT / 'build' / build / 'bin'
-  program = [*launcher, str(folder / 'quadrille_program_calls'), collective, form, memory, touch, str(arguments.seconds),
+  programs, launcher, environment = command_of(arguments.mpi, arguments.ranks)
+  build = ROOT / 'build'
+  program = [*launcher, str(build / programs / 'bin' / 'quadrille_program_calls'), collective, form, memory, touch, str(arguments.seconds),
              *map(str, arguments.sizes)]
-  ways = {'native': program, 'again': program, 'quadrille': [str(folder / 'quadrille'), 'run', '--', *program]}
+  ways = {'native': program, 'again': program, 'quadrille': [str(build / 'bin' / 'quadrille'), 'run', '--', *program]}
   runs = {way: [] for way in ways}
   for turn in range(arguments.turns):
     for step in range(len(ways)):

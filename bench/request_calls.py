@@ -2,7 +2,7 @@
 """Compares nonblocking and persistent calls with the MPI's own: those of the C API (bench/requests.cpp), and those under MPI's own
 names (bench/taken.cpp). Writes docs/results/as-programs-call/requests.json; bench/pages writes the page.
 
-    bench/request_calls.py        # 2, 4 and 8 ranks with each existing build
+    bench/request_calls.py        # 2, 4 and 8 ranks with each MPI whose programs are built
 """
 import os
 import pathlib
@@ -99,7 +99,7 @@ def main():
       text, commands[f'{mpi}-{ranks}'] = run(mpi, ranks, 'quadrille_requests_bench')
       rows += [where | row for row in api_rows(text)]
       text, commands[f'names-{mpi}-{ranks}'] = run(
-        mpi, ranks, 'quadrille_taken_bench', f'build/{mpi}/bin/quadrille', 'run', '--'
+        mpi, ranks, 'quadrille_taken_bench', 'build/bin/quadrille', 'run', '--'
       )
       names += [where | row for row in names_rows(text)]
       completion += [where | row for row in completion_rows(text)]

@@ -3,7 +3,7 @@
 writes the page.
 
     bench/scale.py fit         # scale-fit.json: constants of the test bed, and the times that were not fitted
-    bench/scale.py simulate    # scale-NETWORK-COLLECTIVE.json, by build/openmpi/bin/quadrille-lab; names select some of them:
+    bench/scale.py simulate    # scale-NETWORK-COLLECTIVE.json, by build/bin/quadrille-lab; names select some of them:
                                # simulate scale-hdr-alltoall
 """
 import json
@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / 'lab'))
 from programs.stored import load, store  # noqa: E402  pylint: disable=wrong-import-position
 
 STORED = ROOT / 'docs' / 'results' / 'between-nodes'
-LAB = ROOT / 'build' / 'openmpi' / 'bin' / 'quadrille-lab'
+LAB = ROOT / 'build' / 'bin' / 'quadrille-lab'
 
 # ---- The judgement ----
 

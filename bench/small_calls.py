@@ -5,7 +5,7 @@ Quadrille, in turns. Prints the minimum time of a call, CPU time and context swi
     bench/small_calls.py graph -n 4               # create a graph of neighbours, call once, free it
     bench/small_calls.py self pass ialltoall -n 2 # a communicator of one rank; forwarded calls
     bench/small_calls.py 4096 8192 -n 2           # buffers at the start of a page
-    bench/small_calls.py 8 ask --driver build/openmpi/lib/standin-cuda/libcuda.so.1
+    bench/small_calls.py 8 ask --driver build/lib/standin-cuda/libcuda.so.1
                                                   # also with a GPU driver loaded; `ask` is the driver's own cost
 
 small_calls.cpp lists the calls. `pass` and `ialltoall` are forwarded to the MPI.
@@ -37,7 +37,7 @@ def run(way, call, arguments, build):
   environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
                      OMPI_MCA_rmaps_base_oversubscribe='1')
   if way != 'native':
-    command = [str(build / 'bin' / 'quadrille'), 'run', '--', *command]
+    command = [str(build.parent / 'bin' / 'quadrille'), 'run', '--', *command]
   if way == 'off':
     environment['QUADRILLE'] = 'off'
   if call == 'pass':

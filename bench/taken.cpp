@@ -1,7 +1,7 @@
 // MPI's own nonblocking and persistent all-to-all under `quadrille run`, beside the functions of the MPI itself and
 // beside the C API, in one run and by turns: microseconds of a call, started and completed at once.
 //
-//   quadrille run -- mpirun -n 2 --bind-to core build/openmpi/bin/quadrille_taken_bench [BATCHES [BLOCK BYTES...]]
+//   build/bin/quadrille run -- mpirun -n 2 --bind-to core build/openmpi/bin/quadrille_taken_bench [BATCHES [BYTES...]]
 //
 // First what the completion functions cost a program that has none of these calls: nanoseconds of each on requests of
 // the program's own, with Quadrille before it and without. Then a line a block size: the median over the batches of

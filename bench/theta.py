@@ -2,7 +2,7 @@
 """Fits constants of the network `theta` to some of the numbers that Fan et al. (HPDC 2022) publish for Theta, and judges the network by
 the others. docs/results/between-nodes.md (bench/pages) shows both.
 
-    bench/theta.py fit LAB     # docs/results/between-nodes/theta.json, by build/openmpi/bin/quadrille-lab; some minutes
+    bench/theta.py fit LAB     # docs/results/between-nodes/theta.json, by build/bin/quadrille-lab; some minutes
     bench/theta.py judge LAB   # adds the NUMBERS that the stored data lack, with the stored fit; seconds
 
 lab/simulate/network.cpp has the same constants; tests/lab/bruck_simulated_test.cpp compares both.
@@ -150,7 +150,7 @@ def row_of(one, number):
 
 
 def store(ways):
-  head = {'command': 'bench/theta.py fit build/openmpi/bin/quadrille-lab', 'chosen': CHOSEN}
+  head = {'command': 'bench/theta.py fit build/bin/quadrille-lab', 'chosen': CHOSEN}
   STORED.write_text(nested_text(head, 'ways', ways), encoding='utf-8')
 
 

@@ -1,4 +1,4 @@
-# Finds the MPI of the tests and examples, and the headers of others. Two targets come out:
+# Finds the MPI of the tests and examples. Two targets come out:
 #   quadrille_mpi_headers  mpi.h alone, for tests that are not linked to the MPI
 #   MPI::MPI_C             the MPI itself: example and test programs are linked to it
 # The compiler wrapper and launcher are named explicitly, so that two MPIs can live on one machine.
@@ -37,8 +37,7 @@ find_package(MPI REQUIRED COMPONENTS C)
 
 add_library(quadrille_mpi_headers INTERFACE)
 target_include_directories(quadrille_mpi_headers SYSTEM INTERFACE ${MPI_C_INCLUDE_DIRS})
-target_compile_definitions(quadrille_mpi_headers INTERFACE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1
-  $<IF:$<STREQUAL:${QUADRILLE_MPI},openmpi>,QUADRILLE_ABI_OPENMPI=1,QUADRILLE_ABI_MPICH=1>)
+target_compile_definitions(quadrille_mpi_headers INTERFACE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
 
 include(QuadrilleLargeCount)
 quadrille_find_large_count(QUADRILLE_HAVE_LARGE_COUNT ${MPI_C_INCLUDE_DIRS})
@@ -58,42 +57,3 @@ if(QUADRILLE_MPI STREQUAL "openmpi")
 elseif(QUADRILLE_HAVE_LARGE_COUNT)
   set(QUADRILLE_PERSISTENT_DOOR quadrille_preload_persistent)
 endif()
-
-# The ABIs that the library knows: of each MPI whose header is here. QUADRILLE_INCLUDES_<abi> is where.
-set(QUADRILLE_ABIS)
-function(_quadrille_find_abi abi)
-  if(abi STREQUAL QUADRILLE_MPI)
-    set(found ${MPI_C_INCLUDE_DIRS})
-  else()
-    find_program(wrapper NAMES ${ARGN} NO_CACHE)
-    if(NOT wrapper)
-      return()
-    endif()
-    execute_process(COMMAND ${wrapper} -show OUTPUT_VARIABLE line RESULT_VARIABLE failed ERROR_QUIET)
-    string(REGEX MATCHALL "-I[^ \n]+" words "${line}")
-    list(TRANSFORM words REPLACE "^-I" "" OUTPUT_VARIABLE found)
-  endif()
-  set(header)
-  foreach(folder ${found})
-    if(EXISTS ${folder}/mpi.h)
-      set(header ${folder})
-      break()
-    endif()
-  endforeach()
-  if(NOT header)
-    return()
-  endif()
-  set(QUADRILLE_INCLUDES_${abi} ${found} PARENT_SCOPE)
-  set(QUADRILLE_ABIS ${QUADRILLE_ABIS} ${abi} PARENT_SCOPE)
-endfunction()
-set(_mpich ${CMAKE_SOURCE_DIR}/build/venv/bin/mpicc mpicc.mpich)
-_quadrille_find_abi(openmpi mpicc.openmpi)
-_quadrille_find_abi(mpich ${_mpich})
-# The ABI of the MPI standard: MPICH's header has it from 5.0 on.
-foreach(_folder ${QUADRILLE_INCLUDES_mpich})
-  if(EXISTS ${_folder}/mpi_abi.h)
-    set(QUADRILLE_INCLUDES_standard ${QUADRILLE_INCLUDES_mpich})
-    list(APPEND QUADRILLE_ABIS standard)
-  endif()
-endforeach()
-message(STATUS "ABIs that the library knows: ${QUADRILLE_ABIS}")

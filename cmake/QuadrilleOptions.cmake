@@ -1,8 +1,16 @@
 # Flags that every target of the project shares: target_link_libraries(x PRIVATE quadrille_options).
-add_library(quadrille_options INTERFACE)
-target_compile_options(quadrille_options INTERFACE -Wall -Wextra -Wpedantic)
-target_include_directories(quadrille_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}
-                                                       ${CMAKE_SOURCE_DIR}/include)
+# Builds with QUADRILLE_MPI have that target from the product's.
+if(NOT QUADRILLE_MPI)
+  add_library(quadrille_options INTERFACE)
+  target_compile_options(quadrille_options INTERFACE -Wall -Wextra -Wpedantic)
+  target_include_directories(quadrille_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}
+                                                         ${CMAKE_SOURCE_DIR}/include)
+  if(QUADRILLE_SANITIZE)
+    target_compile_options(quadrille_options INTERFACE -fsanitize=${QUADRILLE_SANITIZE}
+                           -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    target_link_options(quadrille_options INTERFACE -fsanitize=${QUADRILLE_SANITIZE})
+  endif()
+endif()
 # For what runs inside malloc.
 set(QUADRILLE_BEFORE_SANITIZER)
 if(QUADRILLE_SANITIZE MATCHES "address")
@@ -10,9 +18,6 @@ if(QUADRILLE_SANITIZE MATCHES "address")
 endif()
 if(QUADRILLE_SANITIZE)
   string(REPLACE "-O2" "-O1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
-  target_compile_options(quadrille_options INTERFACE -fsanitize=${QUADRILLE_SANITIZE}
-                         -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-  target_link_options(quadrille_options INTERFACE -fsanitize=${QUADRILLE_SANITIZE})
 endif()
 
 # quadrille_needs_no_speed(targets or files...): what reads options, runs programs and writes pages. To optimise it well takes half

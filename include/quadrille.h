@@ -1,8 +1,8 @@
 /* Quadrille: MPI's all-to-all family, fast on any MPI. The public API, in C.
  *
- * Two doors lead in. Programs that are run under `quadrille run` need nothing of this file. Programs
- * that call Quadrille by name include it, call Quadrille_X instead of MPI_X, and link with
- * -lquadrille beside their MPI (pkg-config: quadrille-openmpi or quadrille-mpich).
+ * Programs that run under `quadrille run` do not need this file. Programs that call Quadrille by name
+ * include it, call Quadrille_X instead of MPI_X, and link with -lquadrille beside their MPI
+ * (pkg-config: quadrille).
  *
  * All functions return MPI_SUCCESS or an MPI error code. Errors are raised through the error handler
  * of the communicator, as the MPI itself would raise them. A call that Quadrille cannot serve, or is

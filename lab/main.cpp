@@ -1,6 +1,4 @@
 // `quadrille-lab`: the experiments of the papers, simulated networks, and pictures.
-#include <fmt/core.h>
-
 #include <exception>
 #include <string>
 #include <utility>
@@ -15,7 +13,6 @@
 #include "lab/map/show_map.hpp"
 #include "lab/simulate/command.hpp"
 #include "tool/bench/status.hpp"
-#include "tool/launch/abi.hpp"
 #include "tool/launch/process.hpp"
 #include "tool/line/line.hpp"
 #include "tool/machine/topology.hpp"
@@ -115,8 +112,7 @@ int run_lab(std::vector<std::string> words) {
       "  mpirun -n 8 quadrille-lab bench --figure hint-6             # repeat a figure of a paper\n"
       "  quadrille-lab simulate alltoall --ranks 1024 --per-node 32  # run schedules through a simulated network\n"
       "  quadrille-lab show --map                                    # draw which algorithm is fastest where\n");
-  line.app.set_version_flag("--version",
-                            fmt::format("quadrille-lab {} for {}", abi::version_text(), title_of(own_abi())));
+  line.app.set_version_flag("--version", "quadrille-lab " + abi::version_text());
   LabOptions bench;
   add_bench(line, bench);
   Drawn drawn;

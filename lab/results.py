@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 
-from programs.common import ROOT, commit_of
+from programs.common import ROOT, commit_of, product_of
 
 sys.path.insert(0, str(ROOT / 'bench'))
 
@@ -98,20 +98,24 @@ def folder_of(name):
   return next((folder for prefix, folder in PAPERS.items() if name.startswith(prefix)), '')
 
 
+def lab_of(options):
+  return f'{product_of(options.build)}/bin/quadrille-lab'
+
+
 def words_of_runs(figure, runs):
   return ['--runs', str(runs)] if runs > 1 and figure not in WITHOUT_RUNS else []
 
 
 def figure_job(options, commit, figure, ranks, launcher, seconds):
   folder = options.out / folder_of(figure)
-  command = [shutil.which('mpirun.openmpi') or 'mpirun', '-n', str(ranks), *launcher.split(), f'{options.build}/bin/quadrille-lab', 'bench',
-             '--figure', figure, '--results', str(folder), *words_of_runs(figure, options.runs)]
+  command = [shutil.which('mpirun.openmpi') or 'mpirun', '-n', str(ranks), *launcher.split(), lab_of(options), 'bench', '--figure',
+             figure, '--results', str(folder), *words_of_runs(figure, options.runs)]
   return Job(figure, f'{ranks} ranks', seconds * (1 if figure in WITHOUT_RUNS else options.runs), [command],
              lambda: is_done(folder / f'{figure}.json', commit))
 
 
 def computed_job(options, figure, seconds):
-  command = [f'{options.build}/bin/quadrille-lab', 'bench', '--figure', figure, '--results', str(options.out / folder_of(figure))]
+  command = [lab_of(options), 'bench', '--figure', figure, '--results', str(options.out / folder_of(figure))]
   return Job(figure, 'computed', seconds, [command])
 
 
@@ -133,8 +137,8 @@ def hosts_job(options, commit, figure, hosts, ranks, seconds):
   folder = options.out / folder_of(figure) / PLAYED
   path = folder / f'{figure}.json'
   command = [sys.executable, str(ROOT / 'tests' / 'cluster' / 'hosts.py'), '--hosts', str(hosts), '--ranks', str(ranks), '--mpirun',
-             shutil.which('mpirun.openmpi') or 'mpirun', '--', f'{options.build}/bin/quadrille-lab', 'bench', '--figure', figure, '--results',
-             str(folder), *words_of_runs(figure, options.runs)]
+             shutil.which('mpirun.openmpi') or 'mpirun', '--', lab_of(options), 'bench', '--figure', figure, '--results', str(folder),
+             *words_of_runs(figure, options.runs)]
   return Job(f'{PLAYED}/{figure}', f'{ranks} ranks on {hosts} hosts', seconds * options.runs, [command],
              lambda: is_done(path, commit))
 
@@ -162,7 +166,7 @@ def is_fft2d_done(path, commit, turns):
 
 
 def fft2d_job(options, mpi, ranks, words, turns, seconds):
-  build = pathlib.Path(options.build).parent / mpi
+  build = product_of(options.build) / mpi
   path = options.out / 'inside-a-node' / f'fft2d-{mpi}-{ranks}.json'
   command = [sys.executable, str(ROOT / 'bench' / 'fft2d.py'), '--build', str(build), '--ranks', str(ranks), '--turns', str(turns), '--to',
              str(path), '--', *words]
@@ -219,7 +223,7 @@ def main():
     expected += job.seconds
   for name, model in MAPS:
     if not options.only and not options.long:
-      subprocess.run([f'{options.build}/bin/quadrille-lab', 'show', '--map', '--model', model, '--map-json',
+      subprocess.run([lab_of(options), 'show', '--map', '--model', model, '--map-json',
                       str(options.out / folder_of(name) / f'{name}.json')], check=True, stdout=subprocess.DEVNULL)
   print(f'took {minutes(time.time() - began)}; {options.out / "times.txt"} says what each took', flush=True)
   for name in failed:

@@ -24,7 +24,7 @@ fi
 tar -C "$out" -czf "$out/quadrille_$version.orig.tar.gz" "quadrille-$version"
 cp -R "$source/packaging/debian" "$tree/debian"
 
-say "building for both ABIs takes some minutes; the log is $out/build.log"
+say "building takes some minutes; the log is $out/build.log"
 (cd "$tree" && DEB_BUILD_OPTIONS="parallel=$jobs noautodbgsym" dpkg-buildpackage -us -uc -b) >"$out/build.log" 2>&1 ||
   { tail -n 30 "$out/build.log" >&2; fail "dpkg-buildpackage failed"; }
 
@@ -44,9 +44,9 @@ for file in man/man1/quadrille{,-lab}-bench.1.gz man/man3/Quadrille_Alltoallv.3.
   [[ -e "$root/usr/share/$file" ]] || fail "/usr/share/$file is missing"
 done
 export PKG_CONFIG_PATH="$root/usr/lib/$triplet/pkgconfig" CMAKE_PREFIX_PATH="$root/usr" OMPI_MCA_rmaps_base_oversubscribe=1
+read -ra flags <<<"$(pkg-config --cflags --libs quadrille)"
 for abi in openmpi mpich; do
   # Where `make setup` has put a newer MPICH, the program's own launcher starts it.
-  read -ra flags <<<"$(pkg-config --cflags --libs "quadrille-$abi")"
   "mpicc.$abi" "$source/tests/package/consumer/user.c" -o "$out/user-$abi" "${flags[@]}"
   "mpirun.$abi" -n 2 "$out/user-$abi" || fail "a program for $abi, linked by pkg-config, fails"
   cmake -S "$source/tests/package/consumer" -B "$out/consumer-$abi" -DUSER_ABI="$abi" \

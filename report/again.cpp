@@ -9,7 +9,6 @@
 #include "report/advice.hpp"
 #include "report/cases.hpp"
 #include "report/child.hpp"
-#include "tool/doctor/trial.hpp"
 #include "tool/launch/process.hpp"
 #include "tool/line/progress.hpp"
 
@@ -43,14 +42,13 @@ ReportData times_of(const RunOptions& run, const std::string& folder, const std:
   if (work["cases"].empty()) return {{"cases", ReportData::array()}};
   std::ofstream(cases) << work.dump();
   const Prepared prepared = prepare_run(run);
-  const std::string tool = prepared.status == 0 ? tool_for(prepared.abi) : "";
-  if (tool.empty()) {
-    problem = fmt::format("no tool for {} found", title_of(prepared.abi));
+  if (prepared.status != 0) {
+    problem = prepared.problem;
     return nullptr;
   }
   const std::string program = prepared.command.programs.empty() ? "" : prepared.command.programs.front().path;
   const auto words = words_in_place(run.command, prepared.command,
-                                    {tool, "report", "--replay-cases", cases, "--replay-times", times,
+                                    {own_program(), "report", "--replay-cases", cases, "--replay-times", times,
                                      "--replay-program", std::filesystem::absolute(program).string()});
   if (words.empty()) {
     problem = "cannot find the program in the command";

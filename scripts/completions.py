@@ -85,11 +85,6 @@ class Offers:
     return bool(set(option.names) & FILES)
 
 
-def names_of(whole):
-  """The program, and that of each ABI."""
-  return [whole.name, f'{whole.name}-openmpi', f'{whole.name}-mpich']
-
-
 def function_of(whole):
   return '_' + whole.name.replace('-', '_')
 
@@ -135,7 +130,7 @@ def bash(commands, offers):
     out += [f'    {sub})', '      case "$before" in', *bash_options(command, offers), '      esac']
     words = long_names(command) + (offers.collectives if command.arguments else []) + (['--'] if sub in STARTERS else [])
     out += [f'      COMPREPLY=($(compgen -W "{" ".join(words)}" -- "$word"))', '      ;;']
-  return '\n'.join(out + ['  esac', '}', f'complete -F {function_of(whole)} {" ".join(names_of(whole))}']) + '\n'
+  return '\n'.join(out + ['  esac', '}', f'complete -F {function_of(whole)} {whole.name}']) + '\n'
 
 
 def long_names(command):
@@ -163,7 +158,7 @@ def zsh_argument(option, offers):
 
 def zsh(commands, offers):
   whole, subs = commands[0], commands[1:]
-  out = [f'#compdef {" ".join(names_of(whole))}', '# Generated; see scripts/completions.py.',
+  out = [f'#compdef {whole.name}', '# Generated; see scripts/completions.py.',
          '_quadrille_word_or_file() { compadd -- "$@"; _files }', f'{function_of(whole)}() {{', '  local -a commands', '  commands=(']
   out += [f"    '{name}:{zsh_quoted(line)}'" for name, line in whole.subcommands]
   out += ['  )', '  if (( CURRENT == 2 )); then', "    _describe 'command' commands", '    return', '  fi',
@@ -193,13 +188,9 @@ def main():
   for folder in (bash_folder, zsh_folder):
     folder.mkdir(parents=True, exist_ok=True)
   for commands in programs:
-    name, *others = names_of(commands[0])
+    name = commands[0].name
     (bash_folder / name).write_text(bash(commands, offers))
     (zsh_folder / f'_{name}').write_text(zsh(commands, offers))
-    # bash-completion looks for a file of the command's name.
-    for other in others:
-      (bash_folder / other).unlink(missing_ok=True)
-      (bash_folder / other).symlink_to(name)
 
 
 if __name__ == '__main__':

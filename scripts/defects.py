@@ -33,7 +33,10 @@ MPICH_4_0_RANKS = 2
 
 def has_mpich_4_0(build):
   """Is the launcher of `build` that of an MPICH 4.0?"""
-  said = subprocess.run([other_mpis.own_launcher(build), '--version'], capture_output=True, text=True, check=False)
+  launcher = other_mpis.own_launcher(build)
+  if launcher is None:
+    return False
+  said = subprocess.run([launcher, '--version'], capture_output=True, text=True, check=False)
   return bool(re.search(r'^HYDRA.*^\s*Version:\s+4\.0\.', said.stdout, re.MULTILINE | re.DOTALL))
 
 

@@ -23,7 +23,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "lab"))
-from programs.common import commit_of  # noqa: E402  pylint: disable=wrong-import-position
+from programs.common import commit_of, product_of  # noqa: E402  pylint: disable=wrong-import-position
 from programs.stored import store  # noqa: E402  pylint: disable=wrong-import-position
 
 SCANS = [
@@ -96,7 +96,7 @@ def run(command, cwd=None, timeout=300):
 
 
 class Build:
-    """A build tree of this project: the MPI it was made for and how to launch with it."""
+    """A folder of one MPI's programs, and how to launch them. The tool is in the folder above."""
 
     def __init__(self, path, prefix):
         self.path = path
@@ -104,7 +104,7 @@ class Build:
         self.mpi = re.search(r"^QUADRILLE_MPI:\w+=(.*)$", cache, re.M)[1]
         self.mpirun = re.search(r"^QUADRILLE_MPIRUN:\w+=(.*)$", cache, re.M)[1]
         self.fft3d = path / "bin/fft3d"
-        self.prefix = [str(path / "bin/quadrille"), "run"] if prefix is None else prefix
+        self.prefix = [str(product_of(path) / "bin/quadrille"), "run"] if prefix is None else prefix
         self.needs_separator = prefix is None
         version = subprocess.run([self.mpirun, "--version"], capture_output=True, text=True,
                                  check=False).stdout
@@ -140,10 +140,10 @@ def find_builds(arguments):
         if (ROOT / "build/mpich/bin/fft3d").exists():
             paths.append(ROOT / "build/mpich")
     for path in paths:
-        needed = ["CMakeCache.txt", "bin/fft3d"] + (["bin/quadrille"] if prefix is None else [])
-        for name in needed:
-            if not (path / name).exists():
-                raise Failure(f"{path / name} is missing: run 'make build' first")
+        needed = [path / "CMakeCache.txt", path / "bin/fft3d"]
+        for file in needed + ([product_of(path) / "bin/quadrille"] if prefix is None else []):
+            if not file.exists():
+                raise Failure(f"{file} is missing: run 'make build' first")
     return [Build(path, prefix) for path in paths]
 
 
@@ -418,8 +418,8 @@ def parse_ranks(text):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", action="append", default=[], metavar="DIR",
-                        help="build tree; may be repeated (default: build/openmpi, and build/mpich "
-                             "if it is there)")
+                        help="folder of one MPI's programs; may be repeated (default: build/openmpi, and "
+                             "build/mpich if fft3d is there)")
     parser.add_argument("--ranks", type=parse_ranks, default=[2, 4], metavar="N,N",
                         help="numbers of ranks (default: 2,4)")
     parser.add_argument("--pairs", type=int, default=None, metavar="N",

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes docs/algorithms.md from the registry, as `quadrille list --json` prints it.
 
-  docs_algorithms.py build/openmpi/bin/quadrille docs/algorithms.md            write the page
-  docs_algorithms.py --check build/openmpi/bin/quadrille docs/algorithms.md    fail if the page is out of date
+  docs_algorithms.py build/bin/quadrille docs/algorithms.md            write the page
+  docs_algorithms.py --check build/bin/quadrille docs/algorithms.md    fail if the page is out of date
 """
 
 import json

@@ -41,7 +41,7 @@ name or `mpirun --version`. `--mpi` overrides this. It is needed without a launc
 - **Environment.** `run` puts Quadrille's library first in `LD_PRELOAD` and keeps the rest, also in `-x LD_PRELOAD=...` and
   `-genv LD_PRELOAD ...`. For Open MPI's launchers it adds `-x` for `LD_PRELOAD` and each `QUADRILLE` variable. Then it becomes the
   launcher.
-- **Place.** The library is searched in `QUADRILLE_LIB_DIR`, in `../lib` beside the tool, then in `../../ABI/lib`.
+- **Place.** The library is searched in `QUADRILLE_LIB_DIR`, then in `../lib/quadrille` and `../lib` beside the tool.
 - **Functions of MPI 4** (large counts, persistent requests) are in extra libraries, preloaded only if the program's MPI has them. If a
   program loads its MPI late, as Python does, all MPIs that it could load must have them: `MPI4PY_LIBMPI`, `lib` beside launcher and
   program, and where the loader searches.

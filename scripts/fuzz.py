@@ -79,7 +79,7 @@ class Place:
   def __init__(self, name, build):
     self.name = name
     self.build = build or ROOT / 'build' / NAMES[name]
-    self.tool = self.build / 'bin' / 'quadrille'
+    self.tool = self.build.parent / 'bin' / 'quadrille'
     self.program = self.build / 'bin' / 'quadrille_fuzz'
     self.environment = {**ROOT_USER, **fuzz_settings.MPI_SETTINGS.get(name, {})}
     self.most_ranks = 9
@@ -316,7 +316,7 @@ def main():
   parser.add_argument('--case')
   parser.add_argument('--kept', action='store_true')
   parser.add_argument('--mistakes', action='store_true')
-  parser.add_argument('--build', type=pathlib.Path, help='where the build of the one --abi is')
+  parser.add_argument('--build', type=pathlib.Path, help='where the programs of the one --abi are')
   parser.add_argument('--again', type=int, default=0, metavar='N',
                       help='a finding counts if it comes again in one of N more runs (0: at once)')
   parser.add_argument('--no-reduce', action='store_true')

@@ -28,7 +28,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MUTANTS = ROOT / 'tests' / 'mutants'
 FOLDER = ROOT / 'build' / 'mutants'
 SOURCE = FOLDER / 'source'
-BUILD = SOURCE / 'build' / 'openmpi'  # where other copies have theirs: ccache takes objects from these
+BUILD = SOURCE / 'build'  # where other copies have theirs: ccache takes objects from these
+RANKS = BUILD / 'openmpi'  # tests with ranks
+LIBRARY = ['quadrille_api', 'quadrille_core', 'quadrille_so', 'quadrille_preload']  # what these are linked to
 RESULTS = FOLDER / 'results.json'
 PAGE, MARKS = ROOT / 'docs' / 'testing.md', ('<!-- mutants -->\n', '<!-- end of mutants -->\n')
 TEST_TIMEOUT_S = 60  # a hang counts as found
@@ -75,11 +77,21 @@ def prepare():
     checked(['git', '-C', ROOT, 'worktree', 'prune'])  # git still lists the copy if somebody has removed build/
     checked(['git', '-C', ROOT, 'worktree', 'add', '--detach', SOURCE, 'HEAD'])
   checked(['git', '-C', SOURCE, 'checkout', '-q', '--force', '--detach', last_commit()])
-  checked(['cmake', '-S', SOURCE, '-B', BUILD, '-G', 'Ninja', '-DQUADRILLE_MPI=openmpi'])
+  checked(['cmake', '-S', SOURCE, '-B', BUILD, '-G', 'Ninja'])
+  checked(['cmake', '-S', SOURCE, '-B', RANKS, '-G', 'Ninja', '-DQUADRILLE_MPI=openmpi'])
+
+
+def builds_of(targets):
+  """The commands that build `targets`: those of the product, and of the tests with ranks."""
+  known = set(re.findall(r'^(\w+): phony$', run(['cmake', '--build', BUILD, '--target', 'help']).stdout, re.MULTILINE))
+  with_ranks = sorted(set(targets) - known)
+  commands = [['cmake', '--build', BUILD, '--target', *sorted(set(targets) & known | set(LIBRARY if with_ranks else []))]]
+  return commands + ([['cmake', '--build', RANKS, '--target', *with_ranks]] if with_ranks else [])
 
 
 def build(targets):
-  return run(['cmake', '--build', BUILD, '--target', *targets])
+  """Whether they compile."""
+  return all(run(command).returncode == 0 for command in builds_of(targets))
 
 
 def count_run(mutant, tests):
@@ -93,11 +105,12 @@ def count_run(mutant, tests):
 
 def failing(mutant):
   """The first test that fails of those that should find it, or None; and how many tests or cases ran."""
-  report = FOLDER / 'report.xml'
-  report.unlink(missing_ok=True)
-  run(['ctest', '--test-dir', BUILD, '-R', mutant.tests, '--timeout', TEST_TIMEOUT_S, '--stop-on-failure',
-       '--output-junit', report, '--test-output-size-passed', '1000000'], env={**os.environ, 'GTEST_FILTER': mutant.cases})
-  tests = list(xml.etree.ElementTree.parse(report).iter('testcase')) if report.exists() else []
+  report, tests = FOLDER / 'report.xml', []
+  for folder in (BUILD, RANKS):
+    report.unlink(missing_ok=True)
+    run(['ctest', '--test-dir', folder, '-R', mutant.tests, '--timeout', TEST_TIMEOUT_S, '--stop-on-failure', '--no-tests=ignore',
+         '--output-junit', report, '--test-output-size-passed', '1000000'], env={**os.environ, 'GTEST_FILTER': mutant.cases})
+    tests += xml.etree.ElementTree.parse(report).iter('testcase') if report.exists() else []
   failed = next((test.get('name') for test in tests if test.get('status') == 'fail'), None)
   return failed, count_run(mutant, tests)
 
@@ -106,7 +119,7 @@ def try_mutant(mutant):
   """What became of it."""
   checked(['git', '-C', SOURCE, 'apply', mutant.patch])
   try:
-    if build(mutant.targets).returncode != 0:
+    if not build(mutant.targets):
       return 'does not compile'
     test, ran = failing(mutant)
     cases = '' if mutant.cases == '*' else f' {mutant.cases}'
@@ -123,7 +136,8 @@ def kept_results(commit):
 def try_all(mutants, commit, results):
   prepare()
   print(f'{len(mutants)} mutants; first all tests without any', flush=True)
-  checked(['cmake', '--build', BUILD, '--target', *sorted({target for one in mutants for target in one.targets})])
+  for command in builds_of(sorted({target for one in mutants for target in one.targets})):
+    checked(command)
   for one in {(one.tests, one.cases): one for one in mutants}.values():
     test, ran = failing(one)
     if test:

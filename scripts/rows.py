@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Which tests of the large matrices `make test` runs: the rows in tests/rows.txt.
 
-  rows.py write    add rows for what none covers, and drop rows that name no test; from the builds in build/openmpi, build/mpich
-                   and, where it is, build/openmpi-asan
+  rows.py write    add rows for what none covers, and drop rows that name no test; from the tests with ranks in
+                   build/openmpi, build/mpich and, where it is, build/openmpi-asan
   rows.py check    say what no row covers, and which rows name no test
 
 The tests of a matrix (MATRICES) are programs that run with many settings, numbers of ranks and MPIs. The rows cover each
@@ -12,7 +12,7 @@ test takes ten times as long, and on the other MPIs, which run the core tests, e
 covered. Rows of one program share its cases (part_of): each runs one case in six, so each collective is in each row, and all
 cases run in some row; the tests of ALWAYS run all their cases. `make test-all` runs all cases of all tests.
 
-All other tests run always, but for those of LONG, which `make test-all` runs, and of ONE_ABI, which run in one build.
+All other tests run always, but for those of LONG, which `make test-all` runs, and of ONE_MPI, which run on one MPI.
 """
 
 import copy
@@ -27,7 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROWS = ROOT / 'tests' / 'rows.txt'
 # Labels of the matrices.
 MATRICES = {'mpi', 'examples', 'cluster', 'hosts'}
-SANITIZED = 'asan'
+ASAN = 'asan'
+SANITIZED = (ASAN, 'tsan')  # how the names of such builds end
 PARTS, FEW_PARTS = 6, 3  # FEW_PARTS where a program has fewer rows than PARTS
 MAIN, SPINNING = 'openmpi', 'mpich'
 # Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
@@ -42,8 +43,8 @@ MOST_SPINNING = 4
 WHOLE = re.compile(r'(?<!/hosts)\.(py|sh)$|^--gtest_filter=Grids\*$')
 # What `make test-all` alone runs: (tests, why).
 LONG = [
-    (r'^wheel\.', 'builds both ABIs once more, and installs wheels of the package index: five minutes'),
-    (r'^package\.deb$', 'builds everything twice, and wants what makes Debian packages'),
+    (r'^wheel\.', 'builds everything once more, and installs wheels of the package index: five minutes'),
+    (r'^package\.deb$', 'builds everything once more, and needs what makes Debian packages'),
     (r'^docs\.site-built$', 'wants the Python package index'),
     (r'^plan-long$|^Crowd\..*1024|ThousandRanksAreProved|^OrderPlanTest\.AllPairs',
      'a thousand ranks in one process take minutes'),
@@ -52,7 +53,7 @@ LONG = [
     (r'^tools\.(gpu_figure|gpu_report|tune_algorithms|model)_runs$', 'scripts of one minute and more'),
 ]
 # No MPI has a part in what these find, or they are drawn anew each time.
-ONE_ABI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info|lab|overlap)_runs$|tools\.report_again$|mpi\.device-huge\.)')
+ONE_MPI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info|lab|overlap)_runs$|tools\.report_again$|mpi\.device-huge\.)')
 
 
 class Test:
@@ -97,11 +98,11 @@ def why_long(name):
 
 def can_run(build, name):
   """Does `make test` run tests of this name in this build, if they are in a row?"""
-  return not why_long(name) and (build == MAIN or not ONE_ABI.search(name))
+  return not why_long(name) and (build == MAIN or not ONE_MPI.search(name))
 
 
 def needs(build, test):
-  """What a row with this test covers, in the builds of both ABIs."""
+  """What a row with this test covers, in the builds of both MPIs."""
   found = {('ranks', test.family, test.ranks), ('ABI', test.family, build)}
   found |= {('program', program) for program in test.programs}
   found |= {('setting', test.family, word) for word in test.settings}
@@ -194,15 +195,15 @@ def part_of(build, name, tests, names):
   if not shares(test):
     return None
   rows_of_program = sorted(one for one in names if shares(tests[one]) and tests[one].programs == test.programs)
-  parts = PARTS if build.endswith(SANITIZED) or len(rows_of_program) >= PARTS else FEW_PARTS
-  if not build.endswith(SANITIZED) and len(rows_of_program) < parts:
+  parts = PARTS if build.endswith(ASAN) or len(rows_of_program) >= PARTS else FEW_PARTS
+  if not build.endswith(ASAN) and len(rows_of_program) < parts:
     return None
   return f'{rows_of_program.index(name) % parts}/{parts}'
 
 
 def builds_there():
   import other_mpis  # it imports this module
-  builds = {name: listed(ROOT / 'build' / name) for name in (MAIN, SPINNING, f'{MAIN}-{SANITIZED}')
+  builds = {name: listed(ROOT / 'build' / name) for name in (MAIN, SPINNING, f'{MAIN}-{ASAN}')
             if (ROOT / 'build' / name / 'CTestTestfile.cmake').exists()}
   for mpi in other_mpis.other_mpis():
     if mpi.abi in builds:
@@ -219,7 +220,7 @@ def main(words):
     return 2
   builds = builds_there()
   if MAIN not in builds or SPINNING not in builds:
-    print('rows: there is no build of both ABIs; run make tests', file=sys.stderr)
+    print('rows: there is no build of the tests of both MPIs; run make tests', file=sys.stderr)
     return 1
   if words == ['check']:
     wrong = missing(builds, read())

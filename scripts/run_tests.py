@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests of one or more builds, then prints one line: 'N passed, N failed'.
 
-  run_tests.py --builds build/openmpi build/mpich --other-mpis
+  run_tests.py --builds build build/openmpi build/mpich --other-mpis
 
 Each build's tests run under ctest, those that use no MPI first. Tests run side by side, but for those
 of the collectives themselves, whose ranks alone are more than the cores. Of the large matrices the stored rows run
@@ -52,7 +52,7 @@ def environment_of(build, with_mpi, part):
   environment = dict(os.environ, **defects.settings_of(build))
   if part is not None:
     environment['QUADRILLE_TEST_PART'] = part
-  if build.name.endswith(rows.SANITIZED):  # proofs of more ranks take the same ways through the code
+  if build.name.endswith(rows.ASAN):  # proofs of more ranks take the same ways through the code
     environment['QUADRILLE_TEST_PROOF_RANKS'] = '7'
   # The preload library is loaded before the sanitizer's; that is harmless here.
   asan = 'detect_leaks=1:verify_asan_link_order=0'

@@ -24,23 +24,25 @@ RECORD = ROOT / 'build' / 'test-all.json'
 PART_TIMEOUT_S = 90 * 60
 SUMMARY = re.compile(r'^(\d+) passed, (\d+) failed$', re.MULTILINE)
 UNITS = '^(plan|run|device|heap|simulate)$'
-TOOLS = '^(tools|docs|clients|package|wheel|fuzz)$'
+TOOLS = '^(tools|docs|package|wheel)$'
+USERS = '^(tools|heap|clients|package|fuzz)$'  # with ranks
+ALL_PAGES = ['env', 'QUADRILLE_TEST_ALL_PAGES=1']
 
 
 def tests_of(build, labels, *more):
-  return [sys.executable, 'scripts/run_tests.py', '--all', '--builds', f'build/{build}', '--labels', labels, *more]
+  return [sys.executable, 'scripts/run_tests.py', '--all', '--builds', build, '--labels', labels, *more]
 
 
 def parts():
   """{name: command}, in the order in which they run."""
-  found = {}
-  for build in ('openmpi', 'mpich'):
-    found |= {f'{build}-units': tests_of(build, UNITS),
-              f'{build}-tools': ['env', 'QUADRILLE_TEST_ALL_PAGES=1', *tests_of(build, TOOLS)],
-              f'{build}-mpi': tests_of(build, '^mpi$', '--without', '^(mpi-device|fuzz)$'),
-              f'{build}-device': tests_of(build, '^mpi-device$', '--without', '^clients$'),
-              f'{build}-examples': tests_of(build, '^examples$'),
-              f'{build}-cluster': tests_of(build, '^cluster$')}
+  found = {'units': tests_of('build', UNITS), 'tools': [*ALL_PAGES, *tests_of('build', TOOLS)]}
+  for mpi in ('openmpi', 'mpich'):
+    build = f'build/{mpi}'
+    found |= {f'{mpi}-users': [*ALL_PAGES, *tests_of(build, USERS)],
+              f'{mpi}-mpi': tests_of(build, '^mpi$', '--without', '^(mpi-device|fuzz)$'),
+              f'{mpi}-device': tests_of(build, '^(mpi-device|device)$', '--without', '^clients$'),
+              f'{mpi}-examples': tests_of(build, '^examples$'),
+              f'{mpi}-cluster': tests_of(build, '^cluster$')}
   return found | {'tidy': [sys.executable, 'scripts/tidy.py'],
                   'other-mpis': [sys.executable, 'scripts/other_mpis.py'],
                   'asan': ['make', '--no-print-directory', 'test-sanitize', 'ALL=1'],

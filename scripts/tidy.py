@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs clang-tidy, with the checks of .clang-tidy, on the library, the tool and the report.
 
-  tidy.py                       all units of build/openmpi
+  tidy.py                       all units of build
   tidy.py --build build/mpich   of another build that is configured
   tidy.py --only quadrille_api  the units whose object file matches a regular expression
 
@@ -84,7 +84,7 @@ def check_all(build, chosen):
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument('--build', type=pathlib.Path, default=ROOT / 'build' / 'openmpi')
+  parser.add_argument('--build', type=pathlib.Path, default=ROOT / 'build')
   parser.add_argument('--only', default='', metavar='EXPRESSION')
   arguments = parser.parse_args()
   build = arguments.build.resolve()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the Python wheel of what `cmake --install` put under a prefix, for both ABIs.
+"""Makes the Python wheel of what `cmake --install` put under a prefix.
 
   wheel.py --tree PREFIX --out FOLDER         writes FOLDER/quadrille-VERSION-py3-none-manylinux_X_Y_MACHINE.whl
   wheel.py --check FILE.whl                   whether its tag is true of its libraries and programs
@@ -90,16 +90,15 @@ def contents(tree):
   for path in sorted((ROOT / "python" / "quadrille").rglob("*")):
     if path.is_file() and path.suffix in (".py", ".typed"):
       entries.append((f"quadrille/{path.relative_to(ROOT / 'python' / 'quadrille')}", path, False))
-  for abi in ("openmpi", "mpich"):
-    entries += [(f"quadrille/bin/{name}-{abi}", tree / "bin" / f"{name}-{abi}", True) for name in PROGRAMS]
-    for path in sorted((tree / "lib" / "quadrille" / abi).iterdir()):
-      if path.is_symlink():
-        continue
-      name = path.name
-      if name.startswith("libquadrille.so."):
-        name = "libquadrille.so.0"
-        entries.append((f"quadrille/lib/quadrille/{abi}/libquadrille.so", "INPUT(libquadrille.so.0)\n", False))
-      entries.append((f"quadrille/lib/quadrille/{abi}/{name}", path, True))
+  entries += [(f"quadrille/bin/{name}", tree / "bin" / name, True) for name in PROGRAMS]
+  for path in sorted((tree / "lib" / "quadrille").iterdir()):
+    if path.is_symlink():
+      continue
+    name = path.name
+    if name.startswith("libquadrille.so."):
+      name = "libquadrille.so.0"
+      entries.append(("quadrille/lib/quadrille/libquadrille.so", "INPUT(libquadrille.so.0)\n", False))
+    entries.append((f"quadrille/lib/quadrille/{name}", path, True))
   # pip puts what is in DATA beside the folder bin of the environment. man finds its pages there. The documents are left
   # out, as their links lead to the sources, and so is the modulefile, which has a folder bin of its own in mind.
   for folder, target in (("include", "quadrille"), ("lib/cmake", "quadrille"), ("lib/pkgconfig", "quadrille"),

@@ -318,7 +318,7 @@ int run_tool(int argc, char** argv) {
       "  mpirun -n 2 quadrille bench alltoall      # measure a collective, the MPI's own and Quadrille's\n"
       "  quadrille bench --help                    # the options of a subcommand\n"
       "  quadrille list --settings                 # the environment variables that Quadrille reads\n");
-  line.app.set_version_flag("--version", fmt::format("quadrille {} for {}", abi::version_text(), title_of(own_abi())));
+  line.app.set_version_flag("--version", "quadrille " + abi::version_text());
   add_run(line, run, abi);
   DoctorOptions doctor;
   add_doctor(line, doctor, abi);

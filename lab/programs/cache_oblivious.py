@@ -7,7 +7,8 @@ import re
 import subprocess
 import tempfile
 
-from programs.common import NO_MACHINE, NOT_MEASURED, Application, beyond, crowded, each_run, in_turns, judged, launch, processors, speedups, times
+from programs.common import (NO_MACHINE, NOT_MEASURED, Application, beyond, crowded, each_run, in_turns, judged, launch, processors,
+                             product_of, speedups, times)
 
 LINES = {'MPI': None, 'SH-Naive': 'sh-naive', 'SH-CO': 'sh-co', 'Quadrille': ''}
 # The paper's block sizes for these numbers of ranks: nx * ny * nz * 16 / P^2 bytes.
@@ -151,7 +152,7 @@ def copy_times(options, ranks, collective):
     file = pathlib.Path(folder) / 'rows.json'
     words = ['bench', collective, '--copy-phase', '--cold', '--ranks', str(ranks), '--domains', str(DOMAINS), '--orders', ','.join(ORDERS),
              '--sizes', COPY_SIZES, '--threads', str(processors()), '--json', str(file), *COPIED[collective]]
-    subprocess.run([f'{options.build}/bin/quadrille-lab', *words], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([f'{product_of(options.build)}/bin/quadrille-lab', *words], check=True, stdout=subprocess.DEVNULL)
     rows = json.loads(file.read_text())['rows']
   assert all(row['errors'] == 0 for row in rows), rows
   return [(row['order'], row['bytes'], row['us'] * 1e-6) for row in rows]

@@ -32,10 +32,15 @@ class Application:
 
 @dataclasses.dataclass
 class Options:
-  build: pathlib.Path
+  build: pathlib.Path  # of one MPI's programs
   counts: list  # numbers of ranks
   runs: int
   say: object = print  # progress
+
+
+def product_of(build):
+  """The build of the library, the tool and the laboratory: the folder above one MPI's programs."""
+  return pathlib.Path(build).parent
 
 
 def launch(build, ranks, words, settings=None, mpirun=None, bound=False, under=False):
@@ -46,7 +51,7 @@ def launch(build, ranks, words, settings=None, mpirun=None, bound=False, under=F
   if bound:
     mpirun = [*mpirun, '--bind-to', 'core']
   if under:
-    mpirun = [f'{build}/bin/quadrille', 'run', '--', *mpirun]
+    mpirun = [f'{product_of(build)}/bin/quadrille', 'run', '--', *mpirun]
   program = words[0] if '/' in words[0] else f'{build}/bin/{words[0]}'
   done = subprocess.run([*mpirun, '-n', str(ranks), program, *words[1:]], env=environment, check=False, capture_output=True, text=True)
   if done.returncode != 0:
@@ -207,8 +212,8 @@ def crowded(ranks, cores):
 
 
 def commit_of(build):
-  """The commit of the sources of a build, with a + if they were changed; '' if unknown."""
-  header = pathlib.Path(build) / 'lab' / 'generated' / 'lab' / 'commit.hpp'
+  """The commit of the sources of a build's library, with a + if they were changed; '' if unknown."""
+  header = product_of(build) / 'lab' / 'generated' / 'lab' / 'commit.hpp'
   found = re.search(r'"([0-9a-f]*\+?)"', header.read_text()) if header.is_file() else None
   return found[1] if found else ''
 
@@ -241,7 +246,7 @@ def circumstances(options, application):
 
 def facts(options, application):
   version = subprocess.run([shutil.which('mpirun.openmpi') or 'mpirun', '--version'], capture_output=True, text=True, check=True).stdout
-  said = subprocess.run([f'{options.build}/bin/quadrille', '--version'], capture_output=True, text=True, check=True).stdout
+  said = subprocess.run([f'{product_of(options.build)}/bin/quadrille', '--version'], capture_output=True, text=True, check=True).stdout
   mpi = re.sub(r'^\S+ \(Open(RTE|PRRTE)\)', 'Open MPI', version.splitlines()[0])
   return {'ranks': max(options.counts), 'processors': processors(), 'cpu': cpu_name(), 'mpi': mpi,
           'quadrille': said.splitlines()[0], 'runs': options.runs, 'facts': circumstances(options, application)}

@@ -11,7 +11,7 @@ import tempfile
 import typing
 
 from programs.beside import SETTINGS
-from programs.common import in_turns, launch, processors
+from programs.common import in_turns, launch, processors, product_of
 
 NS = 1e-9
 
@@ -28,9 +28,9 @@ def heap_run(options, settings):
   """[(bytes, ns one at a time, ns of 32 at a time)]"""
   environment = {name: value for name, value in os.environ.items() if name not in HEAPS[ITS_HEAP]} | settings
   if 'LD_PRELOAD' in settings:
-    environment['LD_PRELOAD'] = f'{options.build}/lib/{settings["LD_PRELOAD"]}'
+    environment['LD_PRELOAD'] = f'{product_of(options.build)}/lib/{settings["LD_PRELOAD"]}'
   said = subprocess.run(
-    [f'{options.build}/bin/quadrille_heap_bench'], env=environment, check=True, capture_output=True, text=True
+    [f'{product_of(options.build)}/bin/quadrille_heap_bench'], env=environment, check=True, capture_output=True, text=True
   ).stdout
   return [(int(size), *map(float, times)) for size, *times in (line.split() for line in said.splitlines())]
 
@@ -104,7 +104,7 @@ def recorded(options, ranks, program):
   """(seconds of the run, seconds of recording, number of calls) of one run, on the rank with the longest recording."""
   with tempfile.TemporaryDirectory() as folder:
     data, page = pathlib.Path(folder) / 'data.json', pathlib.Path(folder) / 'page.html'
-    mpirun = [f'{options.build}/bin/quadrille', 'report', '--no-replay', '--data', str(data), '--output', str(page), '--',
+    mpirun = [f'{product_of(options.build)}/bin/quadrille', 'report', '--no-replay', '--data', str(data), '--output', str(page), '--',
               shutil.which('mpirun.openmpi') or 'mpirun']
     launch(options.build, ranks, program.words, SETTINGS, mpirun, bound=ranks <= processors())
     said = json.loads(data.read_text())

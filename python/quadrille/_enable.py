@@ -9,13 +9,15 @@ another path inside a node.
 import ctypes
 import importlib.util
 import os
+import re
 import sys
 
 from quadrille import _loader, _places
 from quadrille._errors import Error, TooLate
 
 PRELOAD = "libquadrille_mpi.so"
-# Preload libraries for functions that not every MPI has. Each is loaded if the MPI has the function beside it.
+# Preload libraries for functions that not every MPI has. Each is loaded if the MPI has the function beside it. Those of
+# MPICH's ABI also serve the MPI standard's.
 DOORS = {
     "mpich": (("libquadrille_mpi_large.so", "MPI_Alltoall_c"),
               ("libquadrille_mpi_persistent.so", "MPI_Alltoall_init_c")),
@@ -29,6 +31,13 @@ def mapped():
   """The paths of the files that are mapped into this process."""
   with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
     return {line.split(None, 5)[5].strip() for line in file if line.count("/")}
+
+
+def is_mpi(path):
+  """Whether a file name is that of an MPI library (C, C++ or Fortran) of an ABI that Quadrille serves."""
+  # libmpifr and libmpir are other libraries.
+  return re.match(r"lib((mpi|mpifort)_abi\.so\.1|(mpi|mpi_\w+|mpifort|mpicxx|f?mpich\w*)\.so\.(40|12))(\.|$)",
+                  os.path.basename(path)) is not None
 
 
 def loaded_preload():
@@ -60,7 +69,7 @@ def _needed_by_module(mpi4py):
   except (OSError, ValueError) as error:
     raise Error(f"quadrille.enable: mpi4py's module cannot be read: {error}") from error
   # The C library first, then those of other languages.
-  names = sorted(filter(_places.abi_of_name, needed), key=lambda name: not name.startswith(("libmpi.so", "libmpich.so")))
+  names = sorted(filter(is_mpi, needed), key=lambda name: not name.startswith(("libmpi.so", "libmpich.so")))
   if not names:
     raise Error(f"quadrille.enable: cannot tell which MPI {os.path.basename(spec.origin)} was built for; start the program "
                 "by 'quadrille run' instead")
@@ -104,8 +113,8 @@ def enable():
     raise TooLate(f"quadrille.enable: too late: {why} already; call quadrille.enable() before the first "
                   "'from mpi4py import MPI' (also of other packages), or start the program by "
                   "'quadrille run -- mpirun ...'")
-  if any(_places.abi_of_name(path) for path in mapped()):
-    loaded = next(path for path in mapped() if _places.abi_of_name(path))
+  loaded = next(filter(is_mpi, mapped()), None)
+  if loaded:
     started = getattr(ctypes.CDLL(loaded), "MPI_Initialized", None)
     flag = ctypes.c_int(0)
     if started is not None and started(ctypes.byref(flag)) == 0 and flag.value:
@@ -114,7 +123,7 @@ def enable():
   library, abi = _mpi_of_mpi4py()
   names = [PRELOAD] + [name for name, function in DOORS[abi] if hasattr(library, function)]
   for name in names:
-    path = _places.library(abi, name)
+    path = _places.library(name)
     if name != PRELOAD and not os.path.exists(path):
       continue
     try:

@@ -1,7 +1,6 @@
-"""The C API through ctypes, for the ABI of mpi4py's MPI."""
+"""The C API through ctypes, with mpi4py's handles."""
 
 import ctypes
-import os
 
 from quadrille import _enable, _places
 from quadrille._errors import Error
@@ -23,7 +22,9 @@ def mpi():
   return MPI
 
 
-def _load(path):
+def _load():
+  """The library in use, whether MPI is loaded or not. The preload library of `quadrille run` and enable() has the API, too."""
+  path = _enable.loaded_preload() or _places.library(NAME)
   try:
     functions = ctypes.CDLL(path)
   except OSError as error:
@@ -40,12 +41,9 @@ class Library:
 
   def __init__(self):
     self.MPI = MPI = mpi()
-    self.abi = "openmpi" if "Open MPI" in MPI.Get_library_version() else "mpich"
     size = MPI._sizeof(MPI.Comm)  # pylint: disable=protected-access
     self.handle = ctypes.c_int if size == ctypes.sizeof(ctypes.c_int) else ctypes.c_void_p
-    # The preload library of `quadrille run` and enable() has these functions, too.
-    self.path = _enable.loaded_preload() or _places.library(self.abi, NAME)
-    self.functions = _load(self.path)
+    self.functions = _load()
     self._called = {}  # functions by name
 
   def of(self, thing):
@@ -77,18 +75,8 @@ def library():
   return _loaded
 
 
-def _path_without_mpi():
-  """The library in use. Before MPI is loaded, that of either ABI: both in an installation have the same version."""
-  preload = _enable.loaded_preload()
-  if preload is not None:
-    return preload
-  abis = [abi for abi in map(_places.abi_of_name, sorted(_enable.mapped())) if abi] + list(_places.ABIS)
-  paths = [_places.library(abi, NAME) for abi in abis]
-  return next((path for path in paths if os.path.exists(path)), paths[0])
-
-
 def version():
   """The version of the C library in use, as (major, minor, patch). Does not start MPI."""
-  functions = _loaded.functions if _loaded is not None else _load(_path_without_mpi())
+  functions = _loaded.functions if _loaded is not None else _load()
   number = functions.Quadrille_Version()
   return number // 10000, number // 100 % 100, number % 100

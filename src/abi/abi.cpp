@@ -60,11 +60,12 @@ void load_constants(void* library, Mpi& table) {
 }
 
 std::vector<std::string> usual_names() {
-#if defined(QUADRILLE_ABI_OPENMPI)
-  return {"libmpi.so.40", "libmpi.so"};
-#else
-  return {"libmpi.so.12", "libmpich.so.12", "libmpi.so"};
-#endif
+  std::vector<std::string> names;
+  for (const char* name : {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1"}) {
+    if (is_known(name)) names.emplace_back(name);
+  }
+  names.emplace_back("libmpi.so");
+  return names;
 }
 
 bool is_known(std::string_view soname) {

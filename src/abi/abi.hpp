@@ -16,7 +16,7 @@ namespace quadrille::abi {
 // Handles, constants and layouts of the MPI in `library`. What is wrong is in `table.problem` then.
 void load_constants(void* library, Mpi& table);
 
-// The files of an MPI, as they are usually called.
+// File names of the MPIs whose ABI this build knows, in the order in which they are tried.
 std::vector<std::string> usual_names();
 // The name by which programs are linked to a library, "libmpi.so.40", wherever it was loaded from. Whether it is that
 // of an MPI whose ABI this build knows.

@@ -144,7 +144,8 @@ class Cases(unittest.TestCase):
       self.assertEqual(sorted(hosts.layouts(kind)), sorted(path.stem for path in hosts.STORED.glob(f'{kind}-*.json')))
       for name, (mpi, ranks_hosts, here, commands) in hosts.layouts(kind).items():
         self.assertEqual([hosts.shown(mpi, ranks_hosts, here, words).replace('--blocked ', '') for words in commands],
-                         [one.replace('--blocked ', '') for one in stored.load(hosts.STORED / f'{name}.json')['commands']])
+                         [one.replace('--blocked ', '').replace(f'build/{mpi}/bin', 'build/bin')  # older data have a tool per MPI
+                          for one in stored.load(hosts.STORED / f'{name}.json')['commands']])
 
 
 class Costs(unittest.TestCase):

@@ -16,9 +16,9 @@ sys.path.insert(0, str(ROOT / 'scripts'))
 import cli_help  # noqa: E402
 RESULTS = ROOT / 'docs' / 'results'
 PROGRAMS = {}
-# A program of ours, of either ABI, and its subcommand, wherever a launcher puts them. What follows `run` and its like is
+# A program of ours and its subcommand, wherever a launcher puts them. What follows `run` and its like is
 # another program's.
-OURS = re.compile(r'(?:^|[\s/])(quadrille(?:-lab)?)(?:-openmpi|-mpich)? (?!run\b|report\b|doctor\b)([a-z]+\b[^;|`#\\]*)')
+OURS = re.compile(r'(?:^|[\s/])(quadrille(?:-lab)?) (?!run\b|report\b|doctor\b)([a-z]+\b[^;|`#\\]*)')
 SPAN = re.compile(r'`([^`\n]+)`')
 
 
@@ -145,8 +145,6 @@ class Commands(unittest.TestCase):
       self.assertNotEqual(why_not_read(command), '', line)
     self.assertEqual(commands_in(['quadrille run -- ./app', 'the command quadrille', 'build/bin/quadrille list --json  # all']),
                      [('quadrille', ('list', '--json'))])
-    self.assertEqual(commands_in(['quadrille-openmpi bench alltoall', 'quadrille-lab-mpich show --map']),
-                     [('quadrille', ('bench', 'alltoall')), ('quadrille-lab', ('show', '--map'))])
     self.assertEqual(why_not_named(('quadrille', ('bench', '--json'))), '')
     self.assertNotEqual(why_not_named(('quadrille', ('bench', '--jsn'))), '')
 

@@ -151,11 +151,11 @@ class Pages(unittest.TestCase):
       self.assertEqual(self.complete('quadrille', starter, '--', 'mpirun', '--m'), [])
     self.assertEqual(self.complete('quadrille', 'report', '--mpi', 'm'), ['mpich'])
 
-  def test_bash_knows_each_tool(self):
-    for tool in (name + abi for name in PROGRAMS for abi in ('', '-openmpi', '-mpich')):
-      script = self.folder / 'bash-completion' / 'completions' / tool
-      self.assertIn('-F _quadrille', run('bash', '-c', 'source "$0"; complete -p "$1"', script, tool))
-      self.assertEqual(self.complete(tool, 'ben'), ['bench'])
+  def test_bash_knows_each_program(self):
+    for name in PROGRAMS:
+      script = self.folder / 'bash-completion' / 'completions' / name
+      self.assertIn('-F _quadrille', run('bash', '-c', 'source "$0"; complete -p "$1"', script, name))
+      self.assertEqual(self.complete(name, 'ben'), ['bench'])
 
   def test_bash_completes_values(self):
     for words, values in ((('explain', '--model', 'a'), ['aries', 'aries-nodes']),
@@ -186,8 +186,8 @@ class Pages(unittest.TestCase):
     if shutil.which('zsh') is None:
       self.skipTest('there is no zsh')
     (self.folder / 'table.json').touch()
-    cases = (('quadrille ben', 'quadrille bench'), ('quadrille-mpich bench --datat', 'quadrille-mpich bench --datatype'),
-             ('quadrille-openmpi bench --device c', 'quadrille-openmpi bench --device cuda'),
+    cases = (('quadrille ben', 'quadrille bench'), ('quadrille bench --datat', 'quadrille bench --datatype'),
+             ('quadrille bench --device c', 'quadrille bench --device cuda'),
              ('quadrille bench --datatype str', 'quadrille bench --datatype strided'),
              ('quadrille bench --neighborhood von', 'quadrille bench --neighborhood von-neumann:'),
              ('quadrille show --neighborhood posi', 'quadrille show --neighborhood positive-moore:'),
@@ -195,7 +195,7 @@ class Pages(unittest.TestCase):
              ('quadrille explain alltoall --model tab', 'quadrille explain alltoall --model table.json'),
              ('quadrille explain alltoall --node-map round-', 'quadrille explain alltoall --node-map round-robin'),
              ('quadrille bench alltoall', 'quadrille bench alltoall'), ('quadrille-lab simu', 'quadrille-lab simulate'),
-             ('quadrille-lab-mpich bench --datat', 'quadrille-lab-mpich bench --datatype'), ('quadrille run --mpi m', 'quadrille run --mpi mpich'))
+             ('quadrille-lab bench --datat', 'quadrille-lab bench --datatype'), ('quadrille run --mpi m', 'quadrille run --mpi mpich'))
     found = run('zsh', '-f', ROOT / 'tests' / 'docs' / 'zsh_completes.zsh', self.folder / 'zsh' / 'site-functions',
                 *(typed for typed, _ in cases), cwd=self.folder, timeout=250).splitlines()
     self.assertEqual([line.strip().replace('\\:', ':') for line in found], [whole for _, whole in cases])

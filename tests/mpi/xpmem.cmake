@@ -4,7 +4,7 @@
 quadrille_mpi_program(quadrille_xpmem_check xpmem_check.cpp)
 target_include_directories(quadrille_xpmem_check PRIVATE ${CMAKE_SOURCE_DIR}/tests/run)
 add_dependencies(quadrille_xpmem_check quadrille_preload quadrille_xpmem_standin)
-set(standin LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/lib/standin QUADRILLE_REACH=xpmem,ring)
+set(standin LD_LIBRARY_PATH=${QUADRILLE_LIBRARY_BUILD}/lib/standin QUADRILLE_REACH=xpmem,ring)
 foreach(ranks 2 4)
   quadrille_mpi_test(mpi.xpmem.${ranks} RANKS ${ranks} PROGRAM quadrille_xpmem_check PRELOAD
                      SETTINGS ${standin} QUADRILLE_SETUP_AFTER=0)
@@ -15,7 +15,7 @@ quadrille_mpi_test(mpi.xpmem-dropin.3 RANKS 3 PROGRAM quadrille_dropin_tests PRE
 quadrille_mpi_program(quadrille_xpmem_orders_check xpmem_orders_check.cpp)
 target_include_directories(quadrille_xpmem_orders_check PRIVATE ${CMAKE_SOURCE_DIR}/tests/run)
 add_dependencies(quadrille_xpmem_orders_check quadrille_preload quadrille_xpmem_standin)
-set(both LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/lib/standin QUADRILLE_REACH=heap,xpmem,ring)
+set(both LD_LIBRARY_PATH=${QUADRILLE_LIBRARY_BUILD}/lib/standin QUADRILLE_REACH=heap,xpmem,ring)
 function(quadrille_xpmem_orders_test name ranks order mode)
   quadrille_mpi_test(mpi.xpmem-orders.${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_xpmem_orders_check PRELOAD
                      WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # check.sh BUILD ABI MPICC MPIRUN
-# Installs BUILD under a temporary prefix, moves the prefix (an installed tree must not know where it
-# was), builds consumer/user.c by pkg-config and user.cpp by find_package, and runs both on 2 ranks.
+# Installs BUILD under a temporary prefix and moves the prefix, because an installed tree must not know where it was. Then
+# builds consumer/user.c by pkg-config, user.cpp by find_package without a component and with that of ABI, and runs them on
+# 2 ranks.
 set -euo pipefail
 
 build="$1" abi="$2" mpicc="$3" mpirun="$4"
@@ -16,19 +17,16 @@ mv "$work/first" "$work/prefix"
 prefix="$work/prefix"
 
 grep -rIlF -e "$build" -e "$work/first" "$prefix" && fail "these files know where they were built"
-for file in include/quadrille.h "lib/quadrille/$abi/libquadrille.so" \
-    "lib/quadrille/$abi/libquadrille.so.0" "lib/quadrille/$abi/libquadrille_mpi.so" \
-    "bin/quadrille-$abi" bin/quadrille "bin/quadrille-lab-$abi" bin/quadrille-lab share/doc/quadrille/LICENSE \
+for file in include/quadrille.h lib/quadrille/libquadrille.so lib/quadrille/libquadrille.so.0 lib/quadrille/libquadrille_mpi.so \
+    lib/quadrille/libquadrille_mpi_{large,persistent}.so lib/quadrille/libquadrille_mpix_persistent.so \
+    bin/quadrille bin/quadrille-lab share/doc/quadrille/LICENSE \
     share/man/man1/quadrille-bench.1 share/man/man1/quadrille-lab-bench.1 share/man/man3/Quadrille_Alltoallv.3 \
     share/bash-completion/completions/quadrille share/bash-completion/completions/quadrille-lab \
     share/zsh/site-functions/_quadrille share/zsh/site-functions/_quadrille-lab; do
   [[ -e "$prefix/$file" ]] || fail "$file is not installed"
 done
-if [[ "$abi" == mpich && ! -e "$prefix/lib/quadrille/$abi/libquadrille_mpi_large.so" ]]; then
-  fail "libquadrille_mpi_large.so is not installed"
-fi
 # A user's link must not drag in an MPI: the program brings its own.
-if readelf -d "$prefix/lib/quadrille/$abi/libquadrille.so" | grep -E 'NEEDED.*libmpi'; then
+if readelf -d "$prefix/lib/quadrille/libquadrille.so" | grep -E 'NEEDED.*libmpi'; then
   fail "libquadrille.so is linked to an MPI"
 fi
 "$prefix/bin/quadrille" list >/dev/null || fail "the installed tool does not run"
@@ -64,13 +62,23 @@ fi
 
 # C, by pkg-config.
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
-read -ra cflags <<<"$(pkg-config --cflags "quadrille-$abi")"
-read -ra libs <<<"$(pkg-config --libs "quadrille-$abi")"
+read -ra cflags <<<"$(pkg-config --cflags quadrille)"
+read -ra libs <<<"$(pkg-config --libs quadrille)"
 "$mpicc" -std=c99 -Wall -Wextra -Werror "${cflags[@]}" "$here/consumer/user.c" -o "$work/user-c" "${libs[@]}"
 "$mpirun" -n 2 "$work/user-c"
 
 # C++, by find_package, from a project of its own.
-cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DUSER_ABI="$abi" \
-  -DMPI_CXX_COMPILER="${mpicc/mpicc/mpicxx}" >"$work/cmake.log" || { cat "$work/cmake.log"; fail "find_package"; }
-cmake --build "$work/build" >"$work/make.log" || { cat "$work/make.log"; fail "building user.cpp"; }
-"$mpirun" -n 2 "$work/build/user-cpp"
+consumer() {
+  rm -rf "$work/build"
+  cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DUSER_ABI="$1" \
+    -DMPI_CXX_COMPILER="${mpicc/mpicc/mpicxx}" >"$work/cmake.log" 2>&1
+}
+for component in "" "$abi"; do
+  consumer "$component" || { cat "$work/cmake.log"; fail "find_package with the component '$component'"; }
+  cmake --build "$work/build" >"$work/make.log" || { cat "$work/make.log"; fail "building user.cpp"; }
+  "$mpirun" -n 2 "$work/build/user-cpp"
+done
+if consumer other || ! grep -q "component 'other'" "$work/cmake.log"; then
+  cat "$work/cmake.log"
+  fail "find_package with an unknown component"
+fi

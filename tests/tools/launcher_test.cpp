@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
+
 #include "tool/launch/process.hpp"
 #include "tool/launch/run.hpp"
 #include "tool/machine/machine.hpp"
@@ -14,6 +16,7 @@ TEST(Launcher, NamesThatTell) {
   EXPECT_EQ(abi_of_launcher_name("orterun"), Abi::openmpi);
   EXPECT_EQ(abi_of_launcher_name("prterun"), Abi::openmpi);
   EXPECT_EQ(abi_of_launcher_name("mpiexec.hydra"), Abi::mpich);
+  EXPECT_EQ(abi_of_launcher_name("hydra_pmi_proxy"), Abi::mpich);
   EXPECT_EQ(abi_of_launcher_name("mpirun.mpich"), Abi::mpich);
   EXPECT_EQ(abi_of_launcher_name("mpirun"), Abi::none);
   EXPECT_EQ(abi_of_launcher_name("srun"), Abi::none);
@@ -41,21 +44,65 @@ TEST(Launcher, LibraryVersionTexts) {
   EXPECT_EQ(first_words_of_version("MPICH Version:      5.0.2\nMPICH Release date: x"), "MPICH 5.0.2");
 }
 
-TEST(Preload, TheDirectoryOfTheUserComesFirst) {
-  setenv("QUADRILLE_LIB_DIR", "/given", 1);
-  EXPECT_EQ(preload_candidates(Abi::mpich).front(), "/given/mpich/libquadrille_mpi.so");
-  unsetenv("QUADRILLE_LIB_DIR");
-  EXPECT_NE(preload_candidates(Abi::mpich).front(), "/given/mpich/libquadrille_mpi.so");
+using Names = std::vector<std::string>;
+
+// `files` lie on the machine; names without a folder are libraries that the loader finds.
+std::string library_for(const Names& ancestors, const Names& files, const Names& variables = {}) {
+  const auto has = [](const Names& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  const auto is_there = [&](const std::string& file) { return has(files, file); };
+  return library_of_launcher(
+      {ancestors, is_there, is_there, [&](const char* name) { return has(variables, name) ? "1" : ""; }});
 }
 
-TEST(Preload, TheLibraryBesideTheToolIsTakenForTheAbisThatItKnows) {
-  const std::string plain = own_directory() + "/../lib/libquadrille_mpi.so";
-  for (const Abi abi : {Abi::openmpi, Abi::mpich, Abi::standard, Abi::other}) {
-    const std::vector<std::string> all = preload_candidates(abi);
-    EXPECT_EQ(std::find(all.begin(), all.end(), plain) != all.end(), knows(abi)) << name_of(abi);
-  }
-  EXPECT_TRUE(knows(own_abi()));
+TEST(LibraryOfLauncher, LiesBesideTheNearestLauncher) {
+  const Names files = {"/o/lib/libmpi.so.40",    "/m/lib/libmpi.so.12", "/m/lib/libmpi_abi.so.1",
+                       "/s/lib/libmpi_abi.so.1", "libmpi.so.40",        "libmpi.so.12"};
+  EXPECT_EQ(library_for({"/usr/bin/dash", "/o/bin/prterun"}, files), "/o/lib/libmpi.so.40");
+  EXPECT_EQ(library_for({"/m/bin/hydra_pmi_proxy", "/o/bin/prterun"}, files), "/m/lib/libmpi.so.12");
+  EXPECT_EQ(library_for({"/s/bin/mpiexec.hydra"}, files), "/s/lib/libmpi_abi.so.1");
+  EXPECT_EQ(library_for({"/m/bin/own-launcher"}, files), "/m/lib/libmpi.so.12");
+  EXPECT_EQ(library_for({"/o/bin/prterun"}, files, {"QUADRILLE_LIBMPI"}), "");
+}
+
+TEST(LibraryOfLauncher, IsFoundByTheLoaderIfNoneLiesBeside) {
+  const Names debian = {"/usr/lib/libmpi.so.40", "libmpi.so.40", "libmpich.so.12"};
+  EXPECT_EQ(library_for({"/usr/bin/orterun"}, debian), "libmpi.so.40");
+  EXPECT_EQ(library_for({"/usr/bin/hydra_pmi_proxy"}, debian), "libmpich.so.12");
+  // A folder with another MPI.
+  EXPECT_EQ(library_for({"/usr/local/bin/mpiexec.hydra"}, {"/usr/local/lib/libmpi.so.40", "libmpi.so.12"}),
+            "libmpi.so.12");
+  EXPECT_EQ(library_for({"/usr/bin/mpiexec.hydra"}, {"libmpi.so.40"}), "");
+}
+
+TEST(LibraryOfLauncher, IsToldByVariablesOfUnknownLaunchers) {
+  const Names files = {"libmpi.so.40", "libmpi.so.12"};
+  const Names batch = {"/usr/sbin/slurmstepd"};
+  EXPECT_EQ(library_for(batch, files, {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}), "libmpi.so.40");
+  EXPECT_EQ(library_for(batch, files, {"PMI_SIZE"}), "libmpi.so.12");
+  EXPECT_EQ(library_for(batch, files, {"PMI_FD"}), "libmpi.so.12");
+  EXPECT_EQ(library_for(batch, files), "");
+}
+
+TEST(Abis, AreThoseOfTheMpisThatTheBuildHasAHeaderOf) {
+  EXPECT_TRUE(std::ranges::any_of(all_abis, knows));
   EXPECT_FALSE(knows(Abi::other));
+}
+
+TEST(Abis, OneLauncherMayServeTwo) {
+  EXPECT_TRUE(starts(Abi::mpich, Abi::standard));
+  EXPECT_FALSE(starts(Abi::standard, Abi::mpich));
+  EXPECT_FALSE(starts(Abi::openmpi, Abi::mpich));
+  EXPECT_TRUE(starts(Abi::none, Abi::openmpi));
+}
+
+TEST(Preload, TheDirectoryOfTheUserComesFirst) {
+  setenv("QUADRILLE_LIB_DIR", "/given", 1);
+  EXPECT_EQ(preload_candidates().front(), "/given/libquadrille_mpi.so");
+  unsetenv("QUADRILLE_LIB_DIR");
+  EXPECT_EQ(preload_candidates().front(), own_directory() + "/../lib/quadrille/libquadrille_mpi.so");
+  EXPECT_EQ(preload_candidates().back(), own_directory() + "/../lib/libquadrille_mpi.so");
 }
 
 TEST(RunWords, OwnOptionsEndAtTheCommand) {

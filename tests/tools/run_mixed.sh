@@ -1,4 +1,4 @@
-# A program of one MPI with the launcher of another.
+# The launcher of another MPI: with a program of this one, and with the tool, which takes the MPI of its launcher.
 . "$(dirname "$0")/common.sh"
 [ -x "$OTHER_MPIRUN" ] || { echo "no launcher of another MPI on this machine"; exit 77; }
 expect 2 1 "belongs to" "$TOOL" run -- "$OTHER_MPIRUN" -n 2 "$PROGRAM"
@@ -8,9 +8,6 @@ expect 2 1 "for example mpirun.$ABI" \
 expect 2 1 "belongs to" "$TOOL" run -- "$OTHER_MPIRUN" -n 1 sh -c true : -n 1 "$PROGRAM"
 expect 2 1 "--mpi says" "$TOOL" run --mpi "$ABI" -- "$OTHER_MPIRUN" -n 2 "$PROGRAM"
 
-# The library of the other build, if it is there, in a program of this MPI: it knows the ABIs of both.
-if [ -e "$OTHER_PRELOAD" ]; then
-  expect 0 - "calls served" \
-    "$MPIRUN" -n 2 env QUADRILLE_EXPLAIN=1 LD_PRELOAD="$OTHER_PRELOAD" "$PROGRAM"
-fi
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+expect 0 - "alltoall, 2 ranks" "$OTHER_MPIRUN" -n 2 "$TOOL" bench alltoall --sizes 8 --iterations 20 --warmup 1
 finish

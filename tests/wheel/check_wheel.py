@@ -122,8 +122,8 @@ class Check:
     ended = self.run("python", "-m", "quadrille", "prefix")
     prefix = pathlib.Path(ended.stdout.strip())
     there = all((prefix / name).is_file() for name in (
-        "include/quadrille.h", "lib/pkgconfig/quadrille-openmpi.pc", "lib/pkgconfig/quadrille-mpich.pc",
-        "lib/cmake/Quadrille/QuadrilleConfig.cmake", "lib/quadrille/mpich/libquadrille_mpi_large.so"))
+        "include/quadrille.h", "lib/pkgconfig/quadrille.pc", "lib/cmake/Quadrille/QuadrilleConfig.cmake",
+        "lib/quadrille/libquadrille.so", "lib/quadrille/libquadrille_mpi_large.so"))
     self.say(there and prefix.is_relative_to(self.venv), "header, pkg-config and CMake files are there", ended)
     # Outside of the package, where man and the shells look.
     share = self.venv / "share"

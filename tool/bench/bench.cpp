@@ -505,9 +505,8 @@ std::string why_ranks_differ(int ranks) {
   const int expected = ranks_of_launcher();
   if (ranks > 1 || expected <= 1) return "";
   return fmt::format(
-      "the launcher started {} ranks, but {} sees one; this quadrille is built "
-      "for {}: use the launcher of that MPI",
-      expected, mpi().library, title_of(own_abi()));
+      "the launcher started {} ranks, but {} sees one; name the library of the launcher's MPI in QUADRILLE_LIBMPI",
+      expected, mpi().library);
 }
 
 int bench_command(const BenchOptions& options) {
@@ -539,9 +538,7 @@ int bench_command(const BenchOptions& options) {
 }
 
 std::string start_mpi(const std::string& program) {
-  const std::string library =
-      program.empty() ? library_of_launcher(own_abi()) : library_in_place_of(program, own_abi());
-  std::string problem = load_mpi(library);
+  std::string problem = load_mpi(program.empty() ? library_of_launcher() : library_in_place_of(program));
   if (problem.empty() && !mpi().usable) problem = mpi().problem;
   if (problem.empty()) mpi().Init(nullptr, nullptr);
   return problem;

@@ -83,7 +83,7 @@ Finding judge_mpi(const std::string& word, const CommandProgram& program, const 
   const LoaderPaths paths = loader_paths();
   const MpiUse use = mpi_use(program.path, paths);
   if (!use.library.empty()) {
-    const std::string file = mpi_of_program(program.path, use.abi, paths).file;
+    const std::string file = mpi_of_program(program.path, paths).file;
     const std::string what = fmt::format("{} uses {} ({})", word, use.library, title_of(use.abi));
     if (!file.empty()) return {Level::good, "program", fmt::format("{}: {}", what, file), ""};
     return {Level::note, "program", what + ", which is not found here",
@@ -101,8 +101,7 @@ Finding judge_mpi(const std::string& word, const CommandProgram& program, const 
 // Of the first program, as seen from here; empty if the program does not say.
 std::string expected_library(const Prepared& prepared) {
   if (prepared.command.programs.empty()) return "";
-  const ProgramMpi mpi = mpi_of_program(prepared.command.programs.front().path, prepared.abi, loader_paths());
-  return mpi.linked ? mpi.file : "";
+  return mpi_of_program(prepared.command.programs.front().path, loader_paths()).file;
 }
 
 // With it Quadrille serves nothing. Releases before Open MPI 5 ignore what asks for it.
@@ -147,12 +146,7 @@ Findings judge_command(const std::vector<std::string>& words, const Prepared& pr
 }
 
 Findings try_command(const RunOptions& run, const Prepared& prepared, const Report& report) {
-  const std::string tool = tool_for(prepared.abi);
-  if (tool.empty()) {
-    return {{Level::note, "trial", fmt::format("skipped: no tool for {} found", title_of(prepared.abi)),
-             fmt::format("build and install it for {} as well", title_of(prepared.abi))}};
-  }
-  const std::vector<std::string> words = trial_words(run.command, prepared.command, tool);
+  const std::vector<std::string> words = trial_words(run.command, prepared.command, own_program());
   if (words.empty()) return {{Level::note, "trial", "skipped: cannot find the program in the command", ""}};
   report.say(fmt::format("\nTrying, for some seconds: {}\n", fmt::join(words, " ")));
   Progress progress(true);

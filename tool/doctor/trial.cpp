@@ -153,17 +153,6 @@ std::vector<std::string> trial_words(const std::vector<std::string>& words, cons
   return trial;
 }
 
-std::string tool_for(Abi abi) {
-  const std::string own = own_directory();
-  if (abi == own_abi()) return own + "/" + std::filesystem::read_symlink("/proc/self/exe").filename().string();
-  const std::string name(name_of(abi));
-  for (const std::string& path :
-       {fmt::format("{}/quadrille-{}", own, name), fmt::format("{}/../../{}/bin/quadrille", own, name)}) {
-    if (!resolve_executable(path, "").empty()) return path;
-  }
-  return "";
-}
-
 Finding judge_quiet(const Quietness& quietness) {
   return {quietness.quiet ? Level::good : Level::note,
           "quiet",

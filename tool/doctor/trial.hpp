@@ -22,9 +22,6 @@ inline constexpr std::string_view sign_of_trial = "quadrille-trial ";
 std::vector<std::string> trial_words(const std::vector<std::string>& words, const Command& command,
                                      const std::string& tool);
 
-// The tool for programs of that ABI: this one, or the one that is installed or built beside it. Empty if there is none.
-std::string tool_for(Abi abi);
-
 Finding judge_quiet(const Quietness& quietness);
 
 // What the output of the trial says. `expected` is the MPI library of the program as seen from here; empty: unknown.

@@ -31,7 +31,7 @@ std::string_view title_of(Abi abi) {
 }
 
 bool abi_from_name(std::string_view name, Abi& abi) {
-  for (Abi candidate : {Abi::openmpi, Abi::mpich, Abi::standard}) {
+  for (Abi candidate : all_abis) {
     if (name == name_of(candidate)) {
       abi = candidate;
       return true;
@@ -60,17 +60,20 @@ Abi abi_of_library(std::string_view soname) {
   return stem == "libmpi" || stem == "libmpich" ? Abi::other : Abi::none;
 }
 
+std::vector<const char*> libraries_of(Abi abi) {
+  if (abi == Abi::openmpi) return {"libmpi.so.40"};
+  if (abi == Abi::standard) return {"libmpi_abi.so.1"};
+  return {"libmpi.so.12", "libmpich.so.12"};
+}
+
+bool starts(Abi launcher, Abi program) {
+  const bool has_both = launcher == Abi::mpich && program == Abi::standard;
+  return launcher == Abi::none || launcher == program || has_both;
+}
+
 bool knows(Abi abi) {
   constexpr std::string_view built_with = QUADRILLE_ABIS;
   return built_with.find(name_of(abi)) != std::string_view::npos;
-}
-
-Abi own_abi() {
-#if defined(QUADRILLE_ABI_OPENMPI)
-  return Abi::openmpi;
-#else
-  return Abi::mpich;
-#endif
 }
 
 }  // namespace quadrille::tools

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace quadrille::tools {
 
@@ -13,6 +14,9 @@ enum class Abi : std::uint8_t {
   standard,  // the MPI standard's own, of MPICH 5 and of MPIs made from it: libmpi_abi.so.1
   other,     // an MPI of another ABI; not served
 };
+
+// Those that can be served.
+inline constexpr Abi all_abis[] = {Abi::openmpi, Abi::mpich, Abi::standard};
 
 // "openmpi", "mpich", ...
 std::string_view name_of(Abi abi);
@@ -25,9 +29,13 @@ bool abi_from_name(std::string_view name, Abi& abi);
 // "libmpi_usempif08.so.40"; `none` when the library is not part of an MPI.
 Abi abi_of_library(std::string_view soname);
 
-// The ABI this binary was built for first.
-Abi own_abi();
-// Whether the libraries that were built with it serve this ABI.
+// File names of an MPI library of this ABI; the second is Debian's.
+std::vector<const char*> libraries_of(Abi abi);
+
+// Whether the launcher of an MPI starts programs of this ABI. Abi::none is a launcher that serves every MPI.
+bool starts(Abi launcher, Abi program);
+
+// Whether the libraries that were built with this tool serve this ABI.
 bool knows(Abi abi);
 
 }  // namespace quadrille::tools

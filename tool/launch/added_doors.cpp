@@ -26,13 +26,6 @@ constexpr Doors all_doors[] = {
     {Abi::openmpi, "libquadrille_mpix_persistent.so", "MPIX_Alltoall_init"},
 };
 
-// What a library of this ABI is called; the second name is Debian's.
-std::vector<const char*> names_of(Abi abi) {
-  if (abi == Abi::openmpi) return {"libmpi.so.40"};
-  if (abi == Abi::standard) return {"libmpi_abi.so.1"};
-  return {"libmpi.so.12", "libmpich.so.12"};
-}
-
 bool is_file(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error);
@@ -52,7 +45,7 @@ void add_beside(const fs::path& program, Abi abi, bool loader_finds, std::vector
   const fs::path prefix = program.parent_path().parent_path();
   if (loader_finds && is_of_the_system(prefix)) return;
   for (const char* folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
-    for (const char* name : names_of(abi)) {
+    for (const char* name : libraries_of(abi)) {
       const fs::path library = prefix / folder / name;
       if (is_file(library)) libraries.push_back(library.string());
     }
@@ -73,7 +66,7 @@ void add_named(std::string_view list, Abi abi, std::vector<std::string>& librari
     const std::size_t end = std::min(list.find(':'), list.size());
     const fs::path entry(list.substr(0, end));
     if (is_file(entry)) libraries.push_back(entry.string());
-    const fs::path inside = entry / names_of(abi).front();
+    const fs::path inside = entry / libraries_of(abi).front();
     if (is_file(inside)) libraries.push_back(inside.string());
     list.remove_prefix(std::min(end + 1, list.size()));
   }
@@ -102,7 +95,7 @@ bool command_has(const char* function, const Command& command, Abi abi, const Lo
 std::vector<std::string> libraries_in_reach(const std::string& launcher, const std::string& program, Abi abi,
                                             const LoaderPaths& paths) {
   std::vector<std::string> libraries;
-  const std::vector<const char*> names = names_of(abi);
+  const std::vector<const char*> names = libraries_of(abi);
   std::string loaders = find_library(names.front(), paths);
   if (const char* given = std::getenv("MPI4PY_LIBMPI")) add_named(given, abi, libraries);
   add_beside_all(launcher, abi, !loaders.empty(), libraries);

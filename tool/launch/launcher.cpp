@@ -11,6 +11,7 @@
 
 #include "sys/launched.hpp"
 #include "tool/launch/command.hpp"
+#include "tool/launch/libraries.hpp"
 #include "tool/launch/process.hpp"
 
 namespace quadrille::tools {
@@ -36,6 +37,39 @@ int parent_of(int process) {
   return end == std::string::npos || end + 4 > line.size() ? 0 : std::atoi(line.c_str() + end + 4);
 }
 
+// The programs that started this process, the nearest first. The launcher is a few generations up: mpirun, its proxy,
+// perhaps a shell.
+std::vector<std::string> ancestors() {
+  std::vector<std::string> programs;
+  int process = getppid();
+  for (int generation = 0; generation < 6 && process > 1; ++generation) {
+    std::error_code error;
+    const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), error);
+    if (!error) programs.push_back(program.string());
+    process = parent_of(process);
+  }
+  return programs;
+}
+
+// The first library in `folder` that programs of this launcher can have; an empty folder stands for the loader's.
+std::string library_in(const std::filesystem::path& folder, Abi launcher, const Started& started) {
+  for (const Abi abi : all_abis) {
+    if (!starts(launcher, abi)) continue;
+    for (const char* name : libraries_of(abi)) {
+      const std::string path = (folder / name).string();
+      if (folder.empty() ? started.loader_finds(path) : started.is_file(path)) return path;
+    }
+  }
+  return "";
+}
+
+// The system's folders hold all of its MPIs.
+std::string library_beside(const std::filesystem::path& program, Abi launcher, const Started& started) {
+  const std::filesystem::path prefix = program.parent_path().parent_path();
+  if (prefix == "/usr" || prefix == "/") return "";
+  return library_in(prefix / "lib", launcher, started);
+}
+
 int number_from_environment(std::initializer_list<const char*> names, int otherwise) {
   for (const char* name : names) {
     const char* text = std::getenv(name);
@@ -47,10 +81,11 @@ int number_from_environment(std::initializer_list<const char*> names, int otherw
 }  // namespace
 
 Abi abi_of_launcher_name(std::string_view name) {
-  for (std::string_view known : {"orterun", "prterun", "prte", "prun", "oshrun"}) {
+  for (std::string_view known : {"orterun", "orted", "prterun", "prted", "prte", "prun", "oshrun"}) {
     if (name == known) return Abi::openmpi;
   }
-  for (std::string_view known : {"mpiexec.hydra", "mpiexec.gforker", "hydra"}) {
+  for (std::string_view known :
+       {"mpiexec.hydra", "mpiexec.gforker", "hydra", "hydra_pmi_proxy", "hydra_bstrap_proxy"}) {
     if (name == known) return Abi::mpich;
   }
   if (name.ends_with(".openmpi")) return Abi::openmpi;
@@ -98,23 +133,26 @@ std::string version_in(std::string_view text) {
   return "";
 }
 
-std::string library_of_launcher(Abi abi) {
-  const char* given = std::getenv("QUADRILLE_LIBMPI");
-  if (given != nullptr && *given != '\0') return "";
-  constexpr std::string_view files[] = {"", "libmpi.so.40", "libmpi.so.12", "libmpi_abi.so.1", ""};
-  const std::string_view file = files[static_cast<std::size_t>(abi)];
-  int process = getppid();
-  // The launcher is a few generations up: mpirun, its proxy, perhaps a shell.
-  for (int generation = 0; generation < 6 && process > 1; ++generation) {
-    std::error_code error;
-    const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), error);
-    if (!error) {
-      const auto library = program.parent_path().parent_path() / "lib" / file;
-      if (std::filesystem::is_regular_file(library, error)) return library.string();
-    }
-    process = parent_of(process);
+std::string library_of_launcher(const Started& started) {
+  if (!started.environment("QUADRILLE_LIBMPI").empty()) return "";
+  for (const std::string& program : started.ancestors) {
+    const Abi abi = abi_of_launcher_name(base_name(program));
+    if (std::string library = library_beside(program, abi, started); !library.empty()) return library;
+    if (abi != Abi::none) return library_in("", abi, started);
   }
-  return "";
+  if (!started.environment("OMPI_COMM_WORLD_SIZE").empty()) return library_in("", Abi::openmpi, started);
+  const bool has_pmi = !started.environment("PMI_SIZE").empty() || !started.environment("PMI_FD").empty();
+  return has_pmi ? library_in("", Abi::mpich, started) : "";
+}
+
+std::string library_of_launcher() {
+  const LoaderPaths paths = loader_paths();
+  const auto is_file = [](const std::string& path) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(path, error);
+  };
+  const auto loader_finds = [&](const std::string& name) { return !find_library(name, paths).empty(); };
+  return library_of_launcher({ancestors(), is_file, loader_finds, environment});
 }
 
 int ranks_of_launcher() { return number_from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 0); }
@@ -133,32 +171,22 @@ void complain_once(std::string_view problem) {
   }
 }
 
-std::vector<std::string> preload_candidates(Abi abi) {
-  constexpr std::string_view file = "libquadrille_mpi.so";
-  const std::string_view folder = name_of(abi == Abi::standard ? Abi::mpich : abi);
-  std::vector<std::string> candidates;
-  const auto add_around = [&](const std::string& directory) {
-    candidates.push_back(fmt::format("{}/{}/{}", directory, folder, file));
-    candidates.push_back(fmt::format("{}/quadrille/{}/{}", directory, folder, file));
-    // Each library serves all ABIs whose headers it was built with.
-    if (knows(abi)) candidates.push_back(fmt::format("{}/{}", directory, file));
-  };
-  const char* given = std::getenv("QUADRILLE_LIB_DIR");
-  if (given != nullptr && *given != '\0') add_around(given);
-  const std::string bin = own_directory();
-  // Installed: bin beside lib, or a library directory of a Debian architecture.
-  add_around(bin + "/../lib");
-  add_around(bin + "/../lib64");
-  for (const char* triplet : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {
-    add_around(bin + "/../lib/" + triplet);
+std::vector<std::string> preload_candidates() {
+  std::vector<std::string> folders;
+  if (const std::string given = environment("QUADRILLE_LIB_DIR"); !given.empty())
+    folders = {given, given + "/quadrille"};
+  const std::string prefix = own_directory() + "/..";
+  // Installed, in one of the folders that systems use.
+  for (const char* folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
+    folders.push_back(fmt::format("{}/{}/quadrille", prefix, folder));
   }
-  // Build tree: build/openmpi/bin beside build/mpich/lib.
-  candidates.push_back(fmt::format("{}/../../{}/lib/{}", bin, folder, file));
-  return candidates;
+  folders.push_back(prefix + "/lib");  // build tree
+  for (std::string& folder : folders) folder += "/libquadrille_mpi.so";
+  return folders;
 }
 
-std::string find_preload(Abi abi) {
-  for (const std::string& candidate : preload_candidates(abi)) {
+std::string find_preload() {
+  for (const std::string& candidate : preload_candidates()) {
     std::error_code error;
     if (std::filesystem::is_regular_file(candidate, error) && access(candidate.c_str(), R_OK) == 0) {
       return std::filesystem::canonical(candidate, error).string();

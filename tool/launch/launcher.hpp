@@ -1,6 +1,7 @@
-// Which MPI does a launcher belong to, and where is Quadrille's library for it?
+// The MPI that a launcher belongs to, and the place of Quadrille's library.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace quadrille::tools {
 
-// From the name of the launcher's real file: orterun is Open MPI's, mpiexec.hydra is MPICH's.
+// From the name of the launcher's real file: orterun is Open MPI's, mpiexec.hydra and hydra_pmi_proxy are MPICH's.
 // `none` if the name does not say (mpirun, or the launcher of a batch system).
 Abi abi_of_launcher_name(std::string_view name);
 // From what `launcher --version` prints.
@@ -21,10 +22,18 @@ Abi abi_of_launcher(const std::string& path);
 // The version of an MPI in what a launcher prints: "Open MPI 4.1.4"; empty if it is not found.
 std::string version_in(std::string_view text);
 
-// Inside a started rank: the MPI library that lies beside the launcher that started us, so that the
-// tool uses the launcher's MPI and not another one that the loader would find first. Empty if
-// QUADRILLE_LIBMPI names one, or if there is none beside it.
-std::string library_of_launcher(Abi abi);
+// How a rank was started.
+struct Started {
+  std::vector<std::string> ancestors;  // paths of the programs that started it, the nearest first
+  std::function<bool(const std::string& path)> is_file;
+  std::function<bool(const std::string& name)> loader_finds;  // this library
+  std::function<std::string(const char* name)> environment;
+};
+// The MPI library of the launcher: the file beside it, else the name of a library that the loader finds. Empty if
+// QUADRILLE_LIBMPI names a library, or if the launcher is unknown.
+std::string library_of_launcher(const Started& started);
+// Of this process.
+std::string library_of_launcher();
 // Number of ranks that the launcher says it started; 0 if it says nothing.
 int ranks_of_launcher();
 // Which of the ranks of this machine this is, before MPI starts; -1 if the launcher does not say.
@@ -33,10 +42,9 @@ int local_rank_of_launcher();
 // the first end, and nobody would learn why.
 void complain_once(std::string_view problem);
 
-// Files where the preload library for `abi` may be, best first. QUADRILLE_LIB_DIR comes before the
-// places around this binary.
-std::vector<std::string> preload_candidates(Abi abi);
+// Files where the preload library may be, best first. QUADRILLE_LIB_DIR comes before the places around this binary.
+std::vector<std::string> preload_candidates();
 // The first candidate that is there, or an empty string.
-std::string find_preload(Abi abi);
+std::string find_preload();
 
 }  // namespace quadrille::tools

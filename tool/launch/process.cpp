@@ -108,10 +108,19 @@ std::string output_of(const std::vector<std::string>& words, int seconds,
   return text;
 }
 
-std::string own_directory() {
+std::string own_program() {
   std::error_code error;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "." : path.parent_path().string();
+  return std::filesystem::read_symlink("/proc/self/exe", error).string();
+}
+
+std::string own_directory() {
+  const std::string path = own_program();
+  return path.empty() ? "." : std::filesystem::path(path).parent_path().string();
+}
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
 }
 
 void complain(std::string_view line) {

@@ -18,8 +18,12 @@ std::string resolve_executable(std::string_view word, std::string_view directory
 std::string output_of(const std::vector<std::string>& words, int seconds,
                       const std::function<void(int)>& while_waiting = nullptr);
 
-// Directory of the binary that is running.
+// Path of the binary that is running, and its directory.
+std::string own_program();
 std::string own_directory();
+
+// A variable of the environment; empty if it is not set.
+std::string environment(const char* name);
 
 // One line on stderr, "quadrille: ...".
 void complain(std::string_view line);

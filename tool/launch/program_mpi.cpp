@@ -34,11 +34,6 @@ std::vector<std::string> own_words() {
   return words;
 }
 
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 // An MPI's own libraries are looked for in the DT_RPATH of the program first. LD_LIBRARY_PATH stands in for it here,
 // and counts only from the start of a process. Returns if that is done already, or cannot be.
 void start_anew_with(const std::vector<std::string>& rpath) {
@@ -58,32 +53,29 @@ void start_anew_with(const std::vector<std::string>& rpath) {
 
 }  // namespace
 
-ProgramMpi mpi_of_program(const std::string& program, Abi abi, const LoaderPaths& paths) {
-  ProgramMpi found;
+ProgramMpi mpi_of_program(const std::string& program, const LoaderPaths& paths) {
   const MpiUse use = mpi_use(program, paths);
-  if (use.abi == abi) {
-    const auto file = std::find_if(use.files.begin(), use.files.end(), is_the_mpi);
-    found.linked = true;
-    found.rpath = use.rpath;
-    if (file != use.files.end()) found.file = *file;
-    return found;
-  }
-  const std::vector<std::string> files = libraries_in_reach("", program, abi, paths);
-  if (!files.empty()) found.file = files.front();
-  return found;
+  const auto file = std::find_if(use.files.begin(), use.files.end(), is_the_mpi);
+  return {file != use.files.end() ? *file : "", use.rpath};
 }
 
-std::string library_in_place_of(const std::string& program, Abi abi) {
+std::string library_in_place_of(const std::string& program) {
   if (!environment("QUADRILLE_LIBMPI").empty()) return "";
-  const ProgramMpi found = mpi_of_program(program, abi, loader_paths());
-  if (found.linked && !found.file.empty()) {
-    start_anew_with(found.rpath);
-    return found.file;
+  const LoaderPaths paths = loader_paths();
+  if (const ProgramMpi own = mpi_of_program(program, paths); !own.file.empty()) {
+    start_anew_with(own.rpath);
+    return own.file;
   }
   // mpi4py obeys its variable; what others load is most probably the launcher's.
-  const bool named = !environment("MPI4PY_LIBMPI").empty() && !found.file.empty();
-  const std::string of_launcher = named ? "" : library_of_launcher(abi);
-  return of_launcher.empty() ? found.file : of_launcher;
+  const std::string of_launcher = library_of_launcher();
+  if (!of_launcher.empty() && environment("MPI4PY_LIBMPI").empty()) return of_launcher;
+  const Abi known = abi_of_library(base_name(of_launcher));
+  for (const Abi abi : all_abis) {
+    if (known != Abi::none && known != abi) continue;
+    const std::vector<std::string> files = libraries_in_reach("", program, abi, paths);
+    if (!files.empty()) return files.front();
+  }
+  return of_launcher;
 }
 
 }  // namespace quadrille::tools

@@ -9,16 +9,15 @@
 namespace quadrille::tools {
 
 struct ProgramMpi {
-  std::string file;                // empty: unknown
-  bool linked = false;             // whether the program needs it; else it is the first that the program may find
+  std::string file;                // empty: it is linked to none, or the loader does not find it
   std::vector<std::string> rpath;  // where the loader looks first for what the library needs
 };
-// As far as files and the environment say.
-ProgramMpi mpi_of_program(const std::string& program, Abi abi, const LoaderPaths& paths);
+// The MPI that a program is linked to.
+ProgramMpi mpi_of_program(const std::string& program, const LoaderPaths& paths);
 
 // Inside a started rank, before MPI: the library to load in the place of `program`. Empty if QUADRILLE_LIBMPI names
 // one, or if nothing is known: then the loader decides. Starts this process anew where the library needs the DT_RPATH
 // of the program to find others.
-std::string library_in_place_of(const std::string& program, Abi abi);
+std::string library_in_place_of(const std::string& program);
 
 }  // namespace quadrille::tools

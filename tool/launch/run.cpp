@@ -138,8 +138,7 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
     problem = fmt::format("cannot find out which MPI this command uses; {}", how_to_force());
     return bad_command;
   }
-  const bool fits = launcher_abi == Abi::none || launcher_abi == abi ||
-                    (abi == Abi::standard && launcher_abi == Abi::mpich);  // whose MPIs have both
+  const bool fits = starts(launcher_abi, abi);
   if (!fits && options.abi != Abi::none) {
     problem = fmt::format(
         "--mpi says {}, but the launcher '{}' belongs to {}; leave --mpi out, or use the launcher "
@@ -206,11 +205,16 @@ Prepared prepare_run(const RunOptions& options) {
   std::string problem;
   if (const int status = decide(options, prepared.command, prepared.abi, prepared.launcher_abi, problem); status != 0)
     return refuse(status, problem);
-  prepared.preload = find_preload(prepared.abi);
+  if (!knows(prepared.abi)) {
+    return refuse(bad_command, fmt::format("this Quadrille was built without an mpi.h of {}; build it again with that "
+                                           "MPI installed",
+                                           title_of(prepared.abi)));
+  }
+  prepared.preload = find_preload();
   if (prepared.preload.empty()) {
-    return refuse(bad_command, fmt::format("libquadrille_mpi.so for {} is not found near {}; build it (cmake "
-                                           "-DQUADRILLE_MPI={}) or name its directory in QUADRILLE_LIB_DIR",
-                                           title_of(prepared.abi), own_directory(), name_of(prepared.abi)));
+    return refuse(bad_command, fmt::format("libquadrille_mpi.so is not found near {}; name its directory in "
+                                           "QUADRILLE_LIB_DIR",
+                                           own_directory()));
   }
   if (prepared.preload.find_first_of(": ") != std::string::npos) {
     return refuse(bad_command, fmt::format("'{}' cannot be preloaded, because LD_PRELOAD has no way to write a blank "

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <hwloc.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -98,9 +99,7 @@ ordered_json mpi_library(Abi abi, const std::string& path) {
   ordered_json json;
   json["abi"] = name_of(abi);
   json["library"] = path;
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string text = output_of({self.string(), "info", "--describe-library", path}, 10);
+  const std::string text = output_of({own_program(), "info", "--describe-library", path}, 10);
   const ordered_json described = ordered_json::parse(text, nullptr, false);
   if (described.is_object()) {
     json.update(described);
@@ -121,26 +120,16 @@ ordered_json mpi_libraries() {
     const auto real = std::filesystem::canonical(path, error);
     if (!error && seen.insert(real.string()).second) found.push_back(mpi_library(abi, path));
   };
-  struct Name {
-    Abi abi;
-    const char* soname;
-  };
-  constexpr Name names[] = {{Abi::openmpi, "libmpi.so.40"},
-                            {Abi::mpich, "libmpi.so.12"},
-                            {Abi::mpich, "libmpich.so.12"},
-                            {Abi::standard, "libmpi_abi.so.1"}};
-  for (const Name& name : names) {
-    if (const std::string path = find_library(name.soname, paths); !path.empty()) {
-      add(name.abi, path);
-    }
-    for (const char* launcher : {"mpirun", "mpiexec"}) {
-      const std::string program = resolve_executable(launcher, "");
-      if (program.empty()) continue;
-      std::error_code error;
-      const auto real = std::filesystem::canonical(program, error);
-      if (error) continue;
-      const auto beside = real.parent_path().parent_path() / "lib" / name.soname;
-      if (std::filesystem::exists(beside, error)) add(name.abi, beside.string());
+  std::vector<std::filesystem::path> folders;
+  for (const char* launcher : {"mpirun", "mpiexec"}) {
+    std::error_code error;
+    const auto real = std::filesystem::canonical(resolve_executable(launcher, ""), error);
+    if (!error) folders.push_back(real.parent_path().parent_path() / "lib");
+  }
+  for (const Abi abi : all_abis) {
+    for (const char* name : libraries_of(abi)) {
+      add(abi, find_library(name, paths));
+      for (const auto& folder : folders) add(abi, (folder / name).string());
     }
   }
   return found;
@@ -162,13 +151,10 @@ ordered_json launchers() {
 
 ordered_json collect() {
   ordered_json json;
-  json["quadrille"] = {{"version", abi::version_text()}, {"abi", name_of(own_abi())}};
-  ordered_json preload;
-  for (const Abi abi : {Abi::openmpi, Abi::mpich, Abi::standard}) {
-    const std::string path = find_preload(abi);
-    preload[std::string(name_of(abi))] = path.empty() ? ordered_json(nullptr) : ordered_json(path);
+  json["quadrille"] = {{"version", abi::version_text()}, {"abis", ordered_json::array()}, {"preload", find_preload()}};
+  for (const Abi abi : all_abis) {
+    if (knows(abi)) json["quadrille"]["abis"].push_back(name_of(abi));
   }
-  json["quadrille"]["preload"] = preload;
   json["machine"] = machine();
   json["reach"] = ordered_json::array();
   for (const Reach& reach : reachable()) {
@@ -229,10 +215,10 @@ void print_mpi(const ordered_json& mpi) {
 }
 
 void print_text(const ordered_json& json) {
-  fmt::print("Quadrille {} for {}\n", json["quadrille"]["version"].get<std::string>(), title_of(own_abi()));
-  for (const auto& [abi, path] : json["quadrille"]["preload"].items()) {
-    fmt::print("  preload library for {:<8} {}\n", abi, text_or(path, "not found"));
-  }
+  const ordered_json& quadrille = json["quadrille"];
+  fmt::print("Quadrille {}\n  ABIs            {}\n  preload library {}\n", quadrille["version"].get<std::string>(),
+             fmt::join(quadrille["abis"].get<std::vector<std::string>>(), ", "),
+             text_or(quadrille["preload"], "not found"));
   print_machine(json["machine"]);
   fmt::print("What the system gives\n");
   for (const ordered_json& reach : json["reach"]) {

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -30,9 +29,7 @@ void print(const ordered_json& json) {
 }
 
 ordered_json of_child(const char* option, const std::string& word) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return ordered_json::parse(output_of({self.string(), "info", option, word}, 10), nullptr, false);
+  return ordered_json::parse(output_of({own_program(), "info", option, word}, 10), nullptr, false);
 }
 
 void* open_first(const std::vector<const char*>& names, std::string& why) {

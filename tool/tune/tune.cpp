@@ -337,7 +337,7 @@ std::string start_wanted_device(const TuneOptions& options, std::optional<Device
 int tune_command(const TuneOptions& options) {
   std::optional<DeviceStart> device;
   std::string problem = start_wanted_device(options, device);
-  if (problem.empty()) problem = load_mpi(library_of_launcher(own_abi()));
+  if (problem.empty()) problem = load_mpi(library_of_launcher());
   if (problem.empty() && !mpi().usable) problem = mpi().problem;
   if (!problem.empty()) {
     complain_once(problem);
