@@ -8,7 +8,8 @@
 #   RESULTS   where `make results` and `make results-long` write
 #                                                      (default: build/results; docs/results replaces the stored ones)
 #   RUNS      whole runs of each figure in `make results` and `make results-long` (default: 3)
-#   ALL       1: every test, also those of the large matrices that are in no row of tests/rows.txt (default: none)
+#   ALL       1: every test, also those of the large matrices that are in no row of tests/rows.txt, and those by the ABI of
+#             the MPI standard (default: none)
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -24,7 +25,7 @@ export OMPI_ALLOW_RUN_AS_ROOT ?= 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ?= 1
 
 CONFIGURE := cmake -S . -G Ninja
-MPIS := openmpi mpich
+MPIS := openmpi mpich $(if $(ALL),standard)
 RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') $(if $(ALL),--all)
 
 .DEFAULT_GOAL := help
@@ -57,7 +58,7 @@ help:
 	@echo 'make wheel          the Python wheel, in build/wheel'
 	@echo 'make device-bundle  what measures Quadrille on a bare machine with GPUs, in build/device-bundle'
 	@echo 'make deb            Debian packages, looked over by lintian and tried, in build/deb'
-	@echo 'make clean          remove the builds; what setup installed stays'
+	@echo 'make clean          remove the builds; what setup installed stays, and results'
 
 setup:
 	@scripts/setup.sh
@@ -208,4 +209,5 @@ deb:
 	@packaging/deb.sh build/deb '$(JOBS)'
 
 clean:
-	@find build -mindepth 1 -maxdepth 1 ! -name 'venv*' ! -name compat -exec rm -rf {} +
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name 'venv*' ! -name compat ! -name results ! -name 'test-all*' \
+	  ! -name mutants ! -name site -exec rm -rf {} +

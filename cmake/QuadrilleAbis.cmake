@@ -8,7 +8,7 @@ file(GLOB _wheels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/build/venv/bin/mpicc ${C
 function(_quadrille_abi_of_header result folder)
   set(${result} "" PARENT_SCOPE)
   if(EXISTS ${folder}/mpi.h)
-    file(STRINGS ${folder}/mpi.h lines REGEX "define +(OPEN_MPI|MPICH_VERSION|MPICH_NUMVERSION) ")
+    file(STRINGS ${folder}/mpi.h lines REGEX "define +(OPEN_MPI|MPICH_|I_MPI_|MVAPICH)")
     if(lines MATCHES "OPEN_MPI")
       set(${result} openmpi PARENT_SCOPE)
     elseif(lines)
@@ -20,15 +20,19 @@ endfunction()
 # Folders that a compiler wrapper searches.
 function(_quadrille_folders_of result wrapper)
   execute_process(COMMAND ${wrapper} -show OUTPUT_VARIABLE line RESULT_VARIABLE failed ERROR_QUIET)
+  string(REPLACE "\"" "" line "${line}")
   string(REGEX MATCHALL "-I[^ \n]+" words "${line}")
   list(TRANSFORM words REPLACE "^-I" "")
+  if(NOT failed)
+    list(APPEND words /usr/include)  # which no wrapper names
+  endif()
   set(${result} ${words} PARENT_SCOPE)
 endfunction()
 
 set(_folders ${QUADRILLE_MPI_HEADERS})
 if(NOT _folders)
-  # Wheels are newer than Debian's packages.
-  foreach(_name ${CMAKE_SOURCE_DIR}/build/venv/bin/mpicc mpicc.openmpi mpicc.mpich mpicc
+  # The wheel of MPICH is newer than Debian's package. Of Open MPI all headers have one ABI.
+  foreach(_name ${MPI_C_COMPILER} ${CMAKE_SOURCE_DIR}/build/venv/bin/mpicc mpicc.openmpi mpicc.mpich mpicc
                 ${CMAKE_SOURCE_DIR}/build/venv-openmpi5/bin/mpicc)
     unset(_wrapper)
     find_program(_wrapper NAMES ${_name} NO_CACHE)
@@ -54,4 +58,10 @@ if(NOT QUADRILLE_ABIS)
   message(FATAL_ERROR "No mpi.h of an MPI was found: install an MPI with its compiler wrapper (make setup does), or name the "
                       "folder of an mpi.h in QUADRILLE_MPI_HEADERS")
 endif()
+foreach(_abi ${QUADRILLE_ABIS_BEFORE})
+  if(NOT _abi IN_LIST QUADRILLE_ABIS)
+    message(WARNING "This build knew the ABI ${_abi}; its mpi.h is not found any more")
+  endif()
+endforeach()
+set(QUADRILLE_ABIS_BEFORE ${QUADRILLE_ABIS} CACHE INTERNAL "The ABIs that the library knew when it was last configured")
 message(STATUS "ABIs that the library knows: ${QUADRILLE_ABIS}")

@@ -5,6 +5,9 @@ foreach(_variable CMAKE_BUILD_TYPE CMAKE_C_COMPILER CMAKE_CXX_COMPILER CMAKE_C_F
                   QUADRILLE_TOGETHER QUADRILLE_ABIS)
   string(APPEND _lines "set(${_variable} \"${${_variable}}\")\n")
 endforeach()
+if(NOT QUADRILLE_TESTS)  # they need stand-ins of drivers
+  string(APPEND _lines "set(QUADRILLE_TESTS OFF)\n")
+endif()
 foreach(_abi ${QUADRILLE_ABIS})
   string(APPEND _lines "set(QUADRILLE_INCLUDES_${_abi} \"${QUADRILLE_INCLUDES_${_abi}}\")\n")
 endforeach()

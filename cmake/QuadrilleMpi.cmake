@@ -9,8 +9,11 @@ elseif(QUADRILLE_MPI STREQUAL "mpich")
   # A wheel in the project's virtual environment comes first; it is newer than Debian's.
   set(_mpicc ${CMAKE_SOURCE_DIR}/build/venv/bin/mpicc mpicc.mpich mpicc)
   set(_mpirun ${CMAKE_SOURCE_DIR}/build/venv/bin/mpirun mpirun.mpich mpirun)
+elseif(QUADRILLE_MPI STREQUAL "standard")
+  set(_mpicc ${CMAKE_SOURCE_DIR}/build/venv/bin/mpicc_abi mpicc_abi)
+  set(_mpirun ${CMAKE_SOURCE_DIR}/build/venv/bin/mpirun mpirun.mpich mpirun)
 else()
-  message(FATAL_ERROR "QUADRILLE_MPI is '${QUADRILLE_MPI}'; it must be openmpi or mpich")
+  message(FATAL_ERROR "QUADRILLE_MPI is '${QUADRILLE_MPI}'; it must be openmpi, mpich or standard")
 endif()
 # A wheel may come or go after this build was configured. Ninja looks at this list each time, and configures again.
 file(GLOB _wheel CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/build/venv/bin/mpicc)

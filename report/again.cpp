@@ -47,9 +47,10 @@ ReportData times_of(const RunOptions& run, const std::string& folder, const std:
     return nullptr;
   }
   const std::string program = prepared.command.programs.empty() ? "" : prepared.command.programs.front().path;
-  const auto words = words_in_place(run.command, prepared.command,
-                                    {own_program(), "report", "--replay-cases", cases, "--replay-times", times,
-                                     "--replay-program", std::filesystem::absolute(program).string()});
+  const auto words =
+      words_in_place(run.command, prepared.command,
+                     {own_program(), "report", "--mpi", std::string(name_of(prepared.abi)), "--replay-cases", cases,
+                      "--replay-times", times, "--replay-program", std::filesystem::absolute(program).string()});
   if (words.empty()) {
     problem = "cannot find the program in the command";
     return nullptr;

@@ -219,9 +219,9 @@ class Replay {
 
 }  // namespace
 
-int replay_command(const std::string& cases, const std::string& times, const std::string& program) {
+int replay_command(const std::string& cases, const std::string& times, const std::string& program, Abi abi) {
   const std::vector<std::string> without = take_settings_away();
-  if (const std::string problem = start_mpi(program); !problem.empty()) {
+  if (const std::string problem = start_mpi(program, abi); !problem.empty()) {
     complain_once(problem);
     return bad_options;
   }

@@ -146,7 +146,7 @@ int report_run(const ReportOptions& options) {
 
 int report_command(const ReportOptions& options) {
   if (!options.replay_cases.empty())
-    return replay_command(options.replay_cases, options.replay_times, options.replay_program);
+    return replay_command(options.replay_cases, options.replay_times, options.replay_program, options.run.abi);
   if (options.run.command.empty() && !options.data.empty()) return report_stored(options);
   if (options.run.command.empty()) {
     return complain_with(bad_options,

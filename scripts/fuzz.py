@@ -79,8 +79,9 @@ class Place:
   def __init__(self, name, build):
     self.name = name
     self.build = build or ROOT / 'build' / NAMES[name]
-    self.tool = self.build.parent / 'bin' / 'quadrille'
     self.program = self.build / 'bin' / 'quadrille_fuzz'
+    if self.program.exists():
+      self.tool = self.build / other_mpis.cached(self.build, 'QUADRILLE_LIBRARY_BUILD') / 'bin' / 'quadrille'
     self.environment = {**ROOT_USER, **fuzz_settings.MPI_SETTINGS.get(name, {})}
     self.most_ranks = 9
     if name == NAMES[name]:

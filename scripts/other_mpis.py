@@ -27,8 +27,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / 'build'
 CORE_LABEL, DEVICE_LABEL = 'mpi-core', 'mpi-device'
 DEFAULT_TIMEOUT_S = 300
-CORE = r'^mpi\.(api|dropin|dropin-large)\.[123]$|^mpi\.(neighbor|explained)-large\.|^clients\.|^mpi\.clean-end'\
+CORE = r'^mpi\.(api|dropin|dropin-large)\.[123]$|^mpi\.(neighbor|explained)-large\.|^clients\.(?!standard-)|^mpi\.clean-end'\
        r'|^mpi\.device-(eager|early)\.3$'
+# Programs of the MPI standard's ABI. By that of Intel MPI 2021.18 MPI_ERRORS_RETURN changes nothing: no tests of errors.
+STANDARD = r'|^clients\.standard-'
 # With a device's memory. What is expected of staging is not so where the MPI takes such memory.
 DEVICE = r'^(mpi|clients)\.device-(?!staging-'
 # The collectives of Open MPI's wheel copy a rank's own block with the processor, whatever UCX knows: it takes such memory in
@@ -121,7 +123,7 @@ def other_mpis():
           settings={'QUADRILLE_TEST_WEAK_MPI': '1'}, most_ranks=2, tests=CORE),
       # Its mpirun starts whichever mpiexec.hydra is first in PATH: PATH must lead with its own.
       Mpi('intel-mpi-2021', 'mpich', intel / 'lib', intel / 'bin' / 'mpirun',
-          programs=intel / 'bin', settings=intel_settings, tests=CORE, machines=('x86_64',)),
+          programs=intel / 'bin', settings=intel_settings, tests=CORE + STANDARD, machines=('x86_64',)),
       # With UCX, whose own component has to be asked for: Open MPI leaves it alone on a machine without its networks.
       Mpi('openmpi-5-ucx', 'openmpi', openmpi5 / 'lib', openmpi5 / 'bin' / 'mpirun', programs=openmpi5 / 'bin',
           settings=dict(openmpi5_settings, OMPI_MCA_pml='ucx', OMPI_MCA_opal_common_ucx_tls='any',
@@ -144,10 +146,15 @@ def listed_tests(build, label):
   return [test for test in json.loads(answer.stdout)['tests'] if 'command' in test]
 
 
+def cached(build, variable):
+  """A variable of a configured build; None if it has none of that name."""
+  found = re.search(rf'^{variable}:\w+=(.*)$', (build / 'CMakeCache.txt').read_text(), re.MULTILINE)
+  return found[1] if found else None
+
+
 def own_launcher(build):
   """The launcher of the MPI of a build; None if the build has none, as that of the library."""
-  found = re.search(r'^QUADRILLE_MPIRUN:\w+=(.*)$', (build / 'CMakeCache.txt').read_text(), re.MULTILINE)
-  return found[1] if found else None
+  return cached(build, 'QUADRILLE_MPIRUN')
 
 
 def ranks_of(command):

@@ -43,7 +43,8 @@ def parts():
               f'{mpi}-device': tests_of(build, '^(mpi-device|device)$', '--without', '^clients$'),
               f'{mpi}-examples': tests_of(build, '^examples$'),
               f'{mpi}-cluster': tests_of(build, '^cluster$')}
-  return found | {'tidy': [sys.executable, 'scripts/tidy.py'],
+  return found | {'standard-mpi': tests_of('build/standard', '^mpi$'),
+                  'tidy': [sys.executable, 'scripts/tidy.py'],
                   'other-mpis': [sys.executable, 'scripts/other_mpis.py'],
                   'asan': ['make', '--no-print-directory', 'test-sanitize', 'ALL=1'],
                   'tsan': ['make', '--no-print-directory', 'test-tsan', 'ALL=1']}
@@ -87,7 +88,7 @@ def prepare():
   for what in ('', 'browser', 'deb', 'tidy'):
     if subprocess.call(['scripts/setup.sh', *filter(None, [what])], cwd=ROOT) != 0 and not what:
       return False
-  return subprocess.call(['make', '--no-print-directory', 'tests'], cwd=ROOT) == 0
+  return subprocess.call(['make', '--no-print-directory', 'tests', 'ALL=1'], cwd=ROOT) == 0
 
 
 def main():

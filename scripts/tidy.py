@@ -2,7 +2,7 @@
 """Runs clang-tidy, with the checks of .clang-tidy, on the library, the tool and the report.
 
   tidy.py                       all units of build
-  tidy.py --build build/mpich   of another build that is configured
+  tidy.py --build build/asan    of another build that is configured
   tidy.py --only quadrille_api  the units whose object file matches a regular expression
 
 A unit is one compiler run: mostly several sources that the build compiles together. Each warning is printed once. The

@@ -114,7 +114,16 @@ def contents(tree):
   return entries
 
 
+def check_abis(tree):
+  """A wheel is for every MPI; SystemExit if the header of one was not there when the tree was built."""
+  config = (tree / "lib" / "cmake" / "Quadrille" / "QuadrilleConfig.cmake").read_text()
+  lacking = {"openmpi", "mpich"} - set(re.search(r"set\(_quadrille_abis (.*)\)", config)[1].split(";"))
+  if lacking:
+    raise SystemExit(f"wheel: {tree} was built without a header of the ABI {lacking.pop()}; make setup installs one")
+
+
 def make(tree, out):
+  check_abis(tree)
   entries = contents(tree)
   tag = tag_of([source for _, source, _ in entries if isinstance(source, pathlib.Path)])
   info = f"quadrille-{version()}.dist-info"

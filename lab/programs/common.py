@@ -39,8 +39,10 @@ class Options:
 
 
 def product_of(build):
-  """The build of the library, the tool and the laboratory: the folder above one MPI's programs."""
-  return pathlib.Path(build).parent
+  """The build of the library, the tool and the laboratory: the folder above one MPI's programs, or, where older commits
+  have it, that folder itself."""
+  above = pathlib.Path(build).resolve().parent
+  return above if (above / 'bin' / 'quadrille').exists() else pathlib.Path(build)
 
 
 def launch(build, ranks, words, settings=None, mpirun=None, bound=False, under=False):

@@ -46,7 +46,7 @@ endforeach()
 quadrille_device_test(over-host 4 cuda
   "QUADRILLE_ALGORITHM=alltoall=copy-to-cpu:inner=waitany-stride,stride=3$<SEMICOLON>alltoallv=copy-to-cpu:inner=pairwise,buffers=pageable$<SEMICOLON>alltoallw=copy-to-cpu:inner=inbox$<SEMICOLON>allgather=copy-to-cpu:inner=bruck,buffers=fresh$<SEMICOLON>allgatherv=copy-to-cpu:inner=ring$<SEMICOLON>neighbor_alltoall=copy-to-cpu:inner=torus$<SEMICOLON>neighbor_alltoallv=copy-to-cpu:inner=direct$<SEMICOLON>neighbor_allgather=copy-to-cpu:inner=rings")
 
-# What a program sees of our questions to the driver. They run always.
+# What a program sees of our questions to the driver. `make test` runs all of them.
 quadrille_mpi_program(quadrille_device_queries_check device_queries_check.cpp)
 add_dependencies(quadrille_device_queries_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
 function(quadrille_device_queries_test name driver)

@@ -17,7 +17,7 @@ if(QUADRILLE_SANITIZE)
   quadrille_enqueue_test(some-nodes 4 cuda multiple some never QUADRILLE_STANDIN_STREAMS=random:5 QUADRILLE_NODES=blocked:2)
   return()
 endif()
-# Other calls while one is pending in a stream. They run always.
+# Other calls while one is pending in a stream. `make test` runs all of them.
 quadrille_mpi_program(quadrille_enqueued_beside_check enqueued_beside_check.cpp)
 target_link_libraries(quadrille_enqueued_beside_check PRIVATE quadrille_so)
 add_dependencies(quadrille_enqueued_beside_check quadrille_standin_cuda quadrille_standin_hip)

@@ -29,7 +29,7 @@ set(all_by_the_mpi "QUADRILLE_ALGORITHM=alltoall=mpi\;alltoallv=mpi\;alltoallw=m
 set(large_blocking_ranks 1 2 3 5)
 set(large_started_ranks 1 3)
 set(large_persistent_ranks 2 3)
-if(QUADRILLE_MPI STREQUAL "mpich")
+if(NOT QUADRILLE_MPI STREQUAL "openmpi")
   set(large_blocking_ranks 1 3)
 endif()
 foreach(form blocking started persistent)

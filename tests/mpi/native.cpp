@@ -10,8 +10,8 @@ namespace quadrille::test {
 namespace {
 
 void* open_mpi_library() {
-  // Open MPI; MPICH and everything with its ABI; Debian's MPICH.
-  for (const char* name : {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12"}) {
+  // The ABI of the MPI standard; Open MPI; MPICH and everything with its ABI; Debian's MPICH.
+  for (const char* name : {"libmpi_abi.so.1", "libmpi.so.40", "libmpi.so.12", "libmpich.so.12"}) {
     if (void* handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD)) return handle;
   }
   std::fprintf(stderr, "the tests do not find the MPI library that they are linked to\n");

@@ -23,7 +23,7 @@ TEST_F(Passing, OfADevicesMemoryAsTheMpiSays) {
   table.Query_cuda_support = table.Query_rocm_support = table.Query_hip_support = nullptr;
   table.GPU_query_support = nullptr;
   if (!device_support().takes_devices) {  // nor by the key of MPI 4.1
-    table.GPU_query_support = [](int kind, int* supported) {
+    table.GPU_query_support = [](int kind, int* supported) -> int {
       constexpr int hip = 2;
       *supported = kind == hip ? 1 : 0;
       return MPI_SUCCESS;

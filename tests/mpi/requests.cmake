@@ -23,7 +23,7 @@ if(QUADRILLE_SANITIZE)
   return()
 endif()
 set(request_ranks 1 2 3 4 5 8)
-if(QUADRILLE_MPI STREQUAL "mpich")
+if(NOT QUADRILLE_MPI STREQUAL "openmpi")
   set(request_ranks 1 2 3)  # MPICH takes minutes for more on a few cores
 endif()
 foreach(ranks ${request_ranks})

@@ -101,9 +101,9 @@ Environment environment_of(Lines variables) {
 
 TEST(Doctor, TriesTheLauncherWithItsOptions) {
   const auto trial = [&](const std::vector<std::string>& words) {
-    return joined(trial_words(words, command_of(words), "/q"));
+    return joined(trial_words(words, command_of(words), Abi::mpich, "/q"));
   };
-  const std::string measured = "env QUADRILLE_EXPLAIN=1 /q doctor --measure-for /app";
+  const std::string measured = "env QUADRILLE_EXPLAIN=1 /q doctor --mpi mpich --measure-for /app";
   EXPECT_EQ(trial({"mpirun", "-n", "4", "--bind-to", "core", "/app", "in.txt"}),
             "mpirun -n 4 --bind-to core " + measured);
   EXPECT_EQ(trial({"mpirun", "-n", "4", "/app", ":", "-n", "1", "/other"}), "mpirun -n 4 " + measured);

@@ -63,6 +63,7 @@ TEST(LibraryOfLauncher, LiesBesideTheNearestLauncher) {
   EXPECT_EQ(library_for({"/m/bin/hydra_pmi_proxy", "/o/bin/prterun"}, files), "/m/lib/libmpi.so.12");
   EXPECT_EQ(library_for({"/s/bin/mpiexec.hydra"}, files), "/s/lib/libmpi_abi.so.1");
   EXPECT_EQ(library_for({"/m/bin/own-launcher"}, files), "/m/lib/libmpi.so.12");
+  EXPECT_EQ(library_for({"/o/bin/python3", "/m/bin/hydra_pmi_proxy"}, files), "/m/lib/libmpi.so.12");
   EXPECT_EQ(library_for({"/o/bin/prterun"}, files, {"QUADRILLE_LIBMPI"}), "");
 }
 

@@ -537,8 +537,8 @@ int bench_command(const BenchOptions& options) {
   return status;
 }
 
-std::string start_mpi(const std::string& program) {
-  std::string problem = load_mpi(program.empty() ? library_of_launcher() : library_in_place_of(program));
+std::string start_mpi(const std::string& program, Abi abi) {
+  std::string problem = load_mpi(program.empty() ? library_of_launcher() : library_in_place_of(program, abi));
   if (problem.empty() && !mpi().usable) problem = mpi().problem;
   if (problem.empty()) mpi().Init(nullptr, nullptr);
   return problem;

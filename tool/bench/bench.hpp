@@ -6,6 +6,7 @@
 
 #include "tool/bench/options.hpp"
 #include "tool/bench/report.hpp"
+#include "tool/launch/abi.hpp"
 
 namespace quadrille::tools {
 
@@ -15,9 +16,9 @@ int bench_command(const BenchOptions& options);
 
 // ---- The same in steps, for figures. ----
 
-// Loads the MPI that `program` would load, or without one the launcher's, and initializes it. Empty, or one line that
-// says what is wrong.
-std::string start_mpi(const std::string& program = {});
+// Loads the MPI that `program` would load, of that ABI (none: any), or without one the launcher's, and initializes it.
+// Empty, or one line that says what is wrong.
+std::string start_mpi(const std::string& program = {}, Abi abi = Abi::none);
 
 // Empty, or one line about a launcher whose ranks the MPI did not join. `ranks` is what the MPI says.
 std::string why_ranks_differ(int ranks);

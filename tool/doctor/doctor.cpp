@@ -146,7 +146,7 @@ Findings judge_command(const std::vector<std::string>& words, const Prepared& pr
 }
 
 Findings try_command(const RunOptions& run, const Prepared& prepared, const Report& report) {
-  const std::vector<std::string> words = trial_words(run.command, prepared.command, own_program());
+  const std::vector<std::string> words = trial_words(run.command, prepared.command, prepared.abi, own_program());
   if (words.empty()) return {{Level::note, "trial", "skipped: cannot find the program in the command", ""}};
   report.say(fmt::format("\nTrying, for some seconds: {}\n", fmt::join(words, " ")));
   Progress progress(true);
@@ -180,7 +180,7 @@ System this_system() {
 }  // namespace
 
 int doctor_command(const DoctorOptions& options) {
-  if (!options.measure_for.empty()) return measure_for(options.measure_for);
+  if (!options.measure_for.empty()) return measure_for(options.measure_for, options.run.abi);
   Report report(options.json);
   const team::Config config = team::read_config(sys::environment);
   const Limits limits = read_limits(this_system());

@@ -54,13 +54,13 @@ void write_results(const BenchResults& results, const std::vector<BenchRow>& row
 
 }  // namespace
 
-int measure_for(const std::string& program) {
+int measure_for(const std::string& program, Abi abi) {
   const BenchOptions options = options_of_trial();
   BenchPlan plan;
   BenchResults results;
   int status = bad_options;
   results.problem = understand(options, plan);
-  const bool can = results.problem.empty() && (results.problem = start_mpi(program)).empty();
+  const bool can = results.problem.empty() && (results.problem = start_mpi(program, abi)).empty();
   std::vector<BenchRow> rows;
   if (can) status = 0;
   for (const BufferMemory memory : {BufferMemory::heap, BufferMemory::private_memory}) {

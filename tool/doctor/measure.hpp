@@ -3,9 +3,11 @@
 
 #include <string>
 
+#include "tool/launch/abi.hpp"
+
 namespace quadrille::tools {
 
-// Measures with the MPI library that `program` loads, and writes the lines that judge_trial() reads.
-int measure_for(const std::string& program);
+// Measures with the MPI library that `program` loads, of that ABI, and writes the lines that judge_trial() reads.
+int measure_for(const std::string& program, Abi abi);
 
 }  // namespace quadrille::tools

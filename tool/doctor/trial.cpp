@@ -138,7 +138,7 @@ void add_ways(const std::vector<std::string>& lines, Findings& findings) {
 
 }  // namespace
 
-std::vector<std::string> trial_words(const std::vector<std::string>& words, const Command& command,
+std::vector<std::string> trial_words(const std::vector<std::string>& words, const Command& command, Abi abi,
                                      const std::string& tool) {
   if (command.programs.empty()) return {};
   const CommandProgram& program = command.programs.front();
@@ -146,8 +146,9 @@ std::vector<std::string> trial_words(const std::vector<std::string>& words, cons
   std::vector<std::string> trial(words.begin(), words.begin() + program.word);
   const std::string path = std::filesystem::absolute(program.path).lexically_normal().string();
   // Each rank prints the same, whatever environment the launcher forwards.
-  for (const std::string& word : {std::string("env"), std::string("QUADRILLE_EXPLAIN=1"), tool, std::string("doctor"),
-                                  std::string("--measure-for"), path}) {
+  for (const std::string& word :
+       {std::string("env"), std::string("QUADRILLE_EXPLAIN=1"), tool, std::string("doctor"), std::string("--mpi"),
+        std::string(name_of(abi)), std::string("--measure-for"), path}) {
     trial.push_back(word);
   }
   return trial;

@@ -17,9 +17,9 @@ inline constexpr std::string_view sign_of_trial = "quadrille-trial ";
 // { "problem": "..." }, and of each size and memory { "bytes", "memory": "heap" or "private", "mpi_us", "quadrille_us",
 // "ratio", "step_ratio", "errors" }.
 
-// "mpirun -n 4 --bind-to core ./app in.txt" with `tool doctor --measure-for ./app` in the place of "./app in.txt". Of a
-// command with several parts the first one. Empty if the command does not say where its program stands.
-std::vector<std::string> trial_words(const std::vector<std::string>& words, const Command& command,
+// "mpirun -n 4 --bind-to core ./app in.txt" with `tool doctor --mpi ABI --measure-for ./app` in the place of "./app
+// in.txt". Of a command with several parts the first one. Empty if the command does not say where its program stands.
+std::vector<std::string> trial_words(const std::vector<std::string>& words, const Command& command, Abi abi,
                                      const std::string& tool);
 
 Finding judge_quiet(const Quietness& quietness);

@@ -137,8 +137,12 @@ std::string library_of_launcher(const Started& started) {
   if (!started.environment("QUADRILLE_LIBMPI").empty()) return "";
   for (const std::string& program : started.ancestors) {
     const Abi abi = abi_of_launcher_name(base_name(program));
-    if (std::string library = library_beside(program, abi, started); !library.empty()) return library;
-    if (abi != Abi::none) return library_in("", abi, started);
+    if (abi == Abi::none) continue;
+    std::string library = library_beside(program, abi, started);
+    return library.empty() ? library_in("", abi, started) : library;
+  }
+  for (const std::string& program : started.ancestors) {  // a launcher may have any name
+    if (std::string library = library_beside(program, Abi::none, started); !library.empty()) return library;
   }
   if (!started.environment("OMPI_COMM_WORLD_SIZE").empty()) return library_in("", Abi::openmpi, started);
   const bool has_pmi = !started.environment("PMI_SIZE").empty() || !started.environment("PMI_FD").empty();

@@ -59,7 +59,7 @@ ProgramMpi mpi_of_program(const std::string& program, const LoaderPaths& paths) 
   return {file != use.files.end() ? *file : "", use.rpath};
 }
 
-std::string library_in_place_of(const std::string& program) {
+std::string library_in_place_of(const std::string& program, Abi abi) {
   if (!environment("QUADRILLE_LIBMPI").empty()) return "";
   const LoaderPaths paths = loader_paths();
   if (const ProgramMpi own = mpi_of_program(program, paths); !own.file.empty()) {
@@ -67,12 +67,14 @@ std::string library_in_place_of(const std::string& program) {
     return own.file;
   }
   // mpi4py obeys its variable; what others load is most probably the launcher's.
-  const std::string of_launcher = library_of_launcher();
+  std::string of_launcher = library_of_launcher();
+  const Abi found = abi_of_library(base_name(of_launcher));
+  if (abi != Abi::none && abi != found) of_launcher.clear();
   if (!of_launcher.empty() && environment("MPI4PY_LIBMPI").empty()) return of_launcher;
-  const Abi known = abi_of_library(base_name(of_launcher));
-  for (const Abi abi : all_abis) {
-    if (known != Abi::none && known != abi) continue;
-    const std::vector<std::string> files = libraries_in_reach("", program, abi, paths);
+  const Abi known = abi != Abi::none ? abi : found;
+  for (const Abi one : all_abis) {
+    if (known != Abi::none && known != one) continue;
+    const std::vector<std::string> files = libraries_in_reach("", program, one, paths);
     if (!files.empty()) return files.front();
   }
   return of_launcher;

@@ -15,9 +15,9 @@ struct ProgramMpi {
 // The MPI that a program is linked to.
 ProgramMpi mpi_of_program(const std::string& program, const LoaderPaths& paths);
 
-// Inside a started rank, before MPI: the library to load in the place of `program`. Empty if QUADRILLE_LIBMPI names
-// one, or if nothing is known: then the loader decides. Starts this process anew where the library needs the DT_RPATH
-// of the program to find others.
-std::string library_in_place_of(const std::string& program);
+// Inside a started rank, before MPI: the library to load in the place of `program`, of that ABI (none: any). Empty if
+// QUADRILLE_LIBMPI names one, or if nothing is known: then the loader decides. Starts this process anew where the
+// library needs the DT_RPATH of the program to find others.
+std::string library_in_place_of(const std::string& program, Abi abi);
 
 }  // namespace quadrille::tools

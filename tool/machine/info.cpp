@@ -151,7 +151,8 @@ ordered_json launchers() {
 
 ordered_json collect() {
   ordered_json json;
-  json["quadrille"] = {{"version", abi::version_text()}, {"abis", ordered_json::array()}, {"preload", find_preload()}};
+  json["quadrille"] = {{"version", abi::version_text()}, {"abis", ordered_json::array()}, {"preload", nullptr}};
+  if (const std::string preload = find_preload(); !preload.empty()) json["quadrille"]["preload"] = preload;
   for (const Abi abi : all_abis) {
     if (knows(abi)) json["quadrille"]["abis"].push_back(name_of(abi));
   }
