@@ -133,7 +133,6 @@ CALLS_UP = {
     ('team', 'Arrival', 'api/coming.cpp'): 'deferred calls start when the broadcast arrives',
     ('team', 'before_end', 'api/progress_thread.cpp'): 'MPI_Finalize ends the thread',
     ('team', 'before_end', 'api/taken.cpp'): 'MPI_Finalize ends requests',
-    ('team', 'find_tools_before', 'api/interpose.cpp'): 'the summary names profiling tools',
 }
 
 LIMITS = {

@@ -26,20 +26,20 @@ struct Behind_PMPI {
 
 }  // namespace
 
-#define QUADRILLE_BARRIERS(PREFIX, serves)                                                                       \
+#define QUADRILLE_BARRIERS(PREFIX, is_the_mpis)                                                                  \
   QUADRILLE_EXPORT int PREFIX##_Barrier(MpiComm comm) {                                                          \
-    if (serves) get_ready(comm);                                                                                 \
+    if (!(is_the_mpis)) get_ready(comm);                                                                         \
     return Behind_##PREFIX::Barrier(comm);                                                                       \
   }                                                                                                              \
   QUADRILLE_EXPORT int PREFIX##_Allreduce(const void* sendbuf, void* recvbuf, int count, MpiType type, MpiOp op, \
                                           MpiComm comm) {                                                        \
     const bool moves = count > 0 && given(type) != mpi().datatype_null && recvbuf != mpi().in_place;             \
-    if (moves && (serves)) get_ready(comm);                                                                      \
+    if (moves && !(is_the_mpis)) get_ready(comm);                                                                \
     return Behind_##PREFIX::Allreduce(sendbuf, recvbuf, count, type, op, comm);                                  \
   }
 
 // The PMPI_ names: see interpose.cpp.
 extern "C" {
-QUADRILLE_BARRIERS(MPI, true)
-QUADRILLE_BARRIERS(PMPI, api::serves_pmpi_names())
+QUADRILLE_BARRIERS(MPI, false)
+QUADRILLE_BARRIERS(PMPI, mpi().holds(__builtin_return_address(0)))
 }  // extern "C"

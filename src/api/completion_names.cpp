@@ -345,15 +345,15 @@ template <auto work, class... Arguments>
 }  // namespace
 
 // The PMPI_ names: see interpose.cpp.
-#define is_ours_MPI() true
-#define is_ours_PMPI() api::serves_pmpi_names()
+#define QUADRILLE_COMES_FROM_THE_MPI_MPI false
+#define QUADRILLE_COMES_FROM_THE_MPI_PMPI quadrille::mpi().holds(__builtin_return_address(0))
 
 // A function of MPI: what comes after us does it, unless there are requests of ours: then `work` does.
-#define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...)      \
-  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                    \
-    if (!api::TakenTable::any() || !is_ours_##PREFIX()) [[likely]]     \
-      return Behind_##PREFIX::Name(__VA_ARGS__);                       \
-    return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__)); \
+#define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...)                    \
+  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                                  \
+    if (!api::TakenTable::any() || QUADRILLE_COMES_FROM_THE_MPI_##PREFIX) [[likely]] \
+      return Behind_##PREFIX::Name(__VA_ARGS__);                                     \
+    return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__));               \
   }
 
 #define QUADRILLE_COMPLETE(PREFIX)                                                                                   \

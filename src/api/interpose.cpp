@@ -1,10 +1,9 @@
 // The drop-in door: MPI's own names, found before the MPI's by the loader (LD_PRELOAD).
 //
-// Fortran reaches us too. The Fortran layers of MPICH and Intel MPI call the C functions MPI_X; those of
-// Open MPI call PMPI_X. Both have turned Fortran's MPI_IN_PLACE and MPI_BOTTOM into C's by then. So calls of
-// the MPI_ names are served with every MPI, and calls of the PMPI_ names with Open MPI; else they go straight to
-// the MPI. There is one exception, MPI_Init of MPICH's mpi_f08, which calls PMPI_Init: the functions that start
-// and end an MPI are ours by both names. So are those of a tool that is called before us, and calls PMPI_Init.
+// Calls of the PMPI_ names are served as well: Open MPI's Fortran layer makes them, and tools that are called before
+// us. Fortran layers have turned Fortran's MPI_IN_PLACE and MPI_BOTTOM into C's by then. What the MPI's own library
+// calls by these names, for files and windows, stays its own: it may hold a lock of the MPI, under which we must not
+// wait.
 //
 // What we forward goes on to the next function of the name (api/next_names.hpp): a tool that is loaded
 // behind us sees it. We ourselves reach the MPI by looking its symbols up in its own library, so
@@ -14,7 +13,6 @@
 #include "api/memory_doors.hpp"
 #include "api/next_names.hpp"
 #include "api/taken.hpp"
-#include "api/tools_before.hpp"
 #include "api/warm_up.hpp"
 #include "mpi/phase.hpp"
 #include "mpi/progress_hook.hpp"
@@ -45,7 +43,6 @@ struct Behind_MPI {
 // What is done after MPI_Init, once: that of a tool comes here twice, as it calls PMPI_Init.
 int prepare_program() {
   return api::guarded(mpi().comm_world, [] {
-    quadrille::team::find_tools_before = api::tools_before;
     if (quadrille::team::after_init()) {
       api::warm_up();
       api::get_world_ready_to_take();
@@ -84,7 +81,7 @@ extern "C" {
   }
 #define QUADRILLE_INTERPOSE_PMPI(collective, Name, FORM, Displacement)                                                 \
   QUADRILLE_EXPORT int PMPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                        \
-    if (!api::serves_pmpi_names()) return mpi().Name(QUADRILLE_ARGUMENTS_##FORM);                                      \
+    if (mpi().holds(__builtin_return_address(0))) return mpi().Name(QUADRILLE_ARGUMENTS_##FORM);                       \
     return api::leave(                                                                                                 \
         api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name, QUADRILLE_ARGUMENTS_##FORM)); \
   }

@@ -13,23 +13,24 @@ extern "C" {
 #define QUADRILLE_INIT_PARAMETERS(FORM, Displacement) \
   QUADRILLE_WORDS_##FORM(int, Displacement), MpiInfo info, MpiRequest *request
 
-// Whether the names that begin with a P are served, too: see interpose.cpp.
-bool quadrille_serves_pmpi_names();
+// The names that begin with a P: see interpose.cpp.
+bool quadrille_is_in_the_mpi(const void* site);
 
-#define QUADRILLE_INTERPOSE_INIT(PREFIX, is_served, Name, FORM, Displacement)                                         \
+#define QUADRILLE_INTERPOSE_INIT(PREFIX, is_the_mpis, Name, FORM, Displacement)                                       \
   QUADRILLE_EXPORT int PREFIX##_##Name##_init(QUADRILLE_INIT_PARAMETERS(FORM, Displacement)) {                        \
     const auto next = QUADRILLE_NEXT_ADDED(#PREFIX "_" #Name "_init", QUADRILLE_INIT_PARAMETERS(FORM, Displacement)); \
-    if (next != nullptr && !(is_served)) return next(QUADRILLE_ARGUMENTS_##FORM, info, request);                      \
-    return quadrille_##Name##_init(QUADRILLE_ARGUMENTS_##FORM, info, request, next, __builtin_return_address(0));     \
+    const void* const site = __builtin_return_address(0);                                                             \
+    if (next != nullptr && (is_the_mpis)) return next(QUADRILLE_ARGUMENTS_##FORM, info, request);                     \
+    return quadrille_##Name##_init(QUADRILLE_ARGUMENTS_##FORM, info, request, next, site);                            \
   }
 #if defined(QUADRILLE_NAMED_MPIX)
-#define QUADRILLE_INTERPOSE_NAMES(...)              \
-  QUADRILLE_INTERPOSE_INIT(MPIX, true, __VA_ARGS__) \
-  QUADRILLE_INTERPOSE_INIT(PMPIX, quadrille_serves_pmpi_names(), __VA_ARGS__)
+#define QUADRILLE_INTERPOSE_NAMES(...)               \
+  QUADRILLE_INTERPOSE_INIT(MPIX, false, __VA_ARGS__) \
+  QUADRILLE_INTERPOSE_INIT(PMPIX, quadrille_is_in_the_mpi(site), __VA_ARGS__)
 #else
-#define QUADRILLE_INTERPOSE_NAMES(...)             \
-  QUADRILLE_INTERPOSE_INIT(MPI, true, __VA_ARGS__) \
-  QUADRILLE_INTERPOSE_INIT(PMPI, quadrille_serves_pmpi_names(), __VA_ARGS__)
+#define QUADRILLE_INTERPOSE_NAMES(...)              \
+  QUADRILLE_INTERPOSE_INIT(MPI, false, __VA_ARGS__) \
+  QUADRILLE_INTERPOSE_INIT(PMPI, quadrille_is_in_the_mpi(site), __VA_ARGS__)
 #endif
 
 #define QUADRILLE_INTERPOSE_PERSISTENT(collective, Name, FORM, Displacement)                                 \

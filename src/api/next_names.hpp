@@ -18,9 +18,6 @@ Function* look_up_next(const char* name, Function* of_the_mpi) {
   return next != nullptr ? reinterpret_cast<Function*>(next) : of_the_mpi;
 }
 
-// Whether the names that begin with PMPI_ are ours, too: see interpose.cpp. Else they are the MPI's.
-inline bool serves_pmpi_names() { return mpi().abi == Abi::openmpi; }
-
 // A call that we forward. A tool calls the PMPI_ name, which may come here again: that call goes straight to the MPI,
 // and is not counted twice.
 template <class Function, class... Arguments>

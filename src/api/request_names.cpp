@@ -161,12 +161,13 @@ struct Behind_MPI {
                             Native{Behind_MPI::next_I##collective(), mpi().I##collective}, request,        \
                             QUADRILLE_ARGUMENTS_##FORM));                                                  \
   }
-#define QUADRILLE_START_PMPI(collective, Name, FORM, Displacement)                                               \
-  QUADRILLE_EXPORT int PMPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) {      \
-    const auto of_the_mpi = mpi().I##collective;                                                                 \
-    if (!api::serves_pmpi_names()) return of_the_mpi(QUADRILLE_ARGUMENTS_##FORM, request);                       \
-    return api::leave(start(__builtin_return_address(0), Collective::collective, Native{of_the_mpi, of_the_mpi}, \
-                            request, QUADRILLE_ARGUMENTS_##FORM));                                               \
+#define QUADRILLE_START_PMPI(collective, Name, FORM, Displacement)                                                 \
+  QUADRILLE_EXPORT int PMPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) {        \
+    const auto of_the_mpi = mpi().I##collective;                                                                   \
+    const void* const site = __builtin_return_address(0);                                                          \
+    if (mpi().holds(site)) return of_the_mpi(QUADRILLE_ARGUMENTS_##FORM, request);                                 \
+    return api::leave(                                                                                             \
+        start(site, Collective::collective, Native{of_the_mpi, of_the_mpi}, request, QUADRILLE_ARGUMENTS_##FORM)); \
   }
 
 // Called by the libraries of these names: `next` is what comes after them, or null; `site` where they were called from.
@@ -193,7 +194,7 @@ struct Behind_MPI {
 
 // The PMPI_ names: see interpose.cpp.
 extern "C" {
-QUADRILLE_EXPORT bool quadrille_serves_pmpi_names() { return api::serves_pmpi_names(); }
+QUADRILLE_EXPORT bool quadrille_is_in_the_mpi(const void* site) { return mpi().holds(site); }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_START_MPI)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_START_PMPI)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_MAKE)

@@ -3,9 +3,11 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "abi/abi.hpp"
@@ -50,6 +52,28 @@ void* find_library(std::string& path) {
     if (void* library = library_seen_from(object, path)) return library;
   }
   return nullptr;
+}
+
+// Where the loader has put it.
+void find_range(void* library, Mpi& table) {
+  const link_map* object = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &object) != 0) return;
+  struct Wanted {
+    ElfW(Addr) base;
+    Mpi& table;
+  } wanted{object->l_addr, table};
+  const auto take = [](dl_phdr_info* info, std::size_t, void* data) {
+    const auto& [base, found] = *static_cast<Wanted*>(data);
+    if (info->dlpi_addr != base) return 0;
+    ElfW(Addr) size = 0;
+    for (const ElfW(Phdr) & part : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
+      if (part.p_type == PT_LOAD) size = std::max(size, part.p_vaddr + part.p_memsz);
+    }
+    found.begin = reinterpret_cast<const std::byte*>(base);
+    found.end = found.begin + size;
+    return 1;
+  };
+  dl_iterate_phdr(take, &wanted);
 }
 
 // The first of these functions that the library has.
@@ -108,6 +132,7 @@ Mpi* make_table() {
     std::fputs("quadrille: no MPI library is loaded in this program; link it to an MPI\n", stderr);
     std::abort();
   }
+  find_range(library, *table);
   load_functions(library, *table);
   abi::load_constants(library, *table);
   table->usable = table->problem.empty();

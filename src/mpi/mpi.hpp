@@ -103,6 +103,9 @@ struct Mpi {
   // It takes no data out of a device's memory into a type with gaps, wherever that is.
   bool device_lacks_gaps = false;
   std::string library;  // path of the MPI library
+  // Where that is in memory: it calls its own PMPI_ functions.
+  const std::byte *begin = nullptr, *end = nullptr;
+  bool holds(const void* address) const { return address >= begin && address < end; }
   std::string problem;  // one line, when not usable
 };
 

@@ -150,8 +150,6 @@ void print_summary(int rank) {
   }
   if (rank != 0) return;
   for (const std::string& line : summary_lines(parts, !all_explain && ranks > 1)) say(line);
-  const std::string tools = find_tools_before != nullptr ? find_tools_before() : std::string();
-  if (!tools.empty()) say("summary: " + tools);
 }
 
 std::array<std::atomic<void (*)()>, ends_count> works_before_end{};

@@ -256,10 +256,6 @@ bool all_agree(MpiComm comm, std::uint64_t value, bool* all_want = nullptr);
 // The same: is it true on all ranks? False if the MPI cannot tell.
 bool all_true(MpiComm comm, bool mine);
 
-// For the summary: one line on functions that a program calls in the place of ours, or nothing. Null without the
-// preload library.
-inline std::string (*find_tools_before)() = nullptr;
-
 // What is done at the start of MPI_Finalize, in this order. Each has a place of its own, so that none is left out.
 enum class AtEnd : std::uint8_t { record, progress_thread, requests, staging };
 inline constexpr std::size_t ends_count = static_cast<std::size_t>(AtEnd::staging) + 1;

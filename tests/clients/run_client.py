@@ -11,7 +11,6 @@ was given to something other than the MPI.
                     have been served in each form. Where the MPI makes no progress on them while the program waits
                     in it, as its launcher tells, all must have been given to the MPI instead, for that reason
   --tool ORDER=FILE a library that is preloaded too: "behind" Quadrille, or "before" it
-  --unserved TEXT   no call comes to Quadrille, whose summary says why: TEXT
   --forwarded       calls are forwarded to the MPI, and none need be served
   --run OPTION      an option for `quadrille run`; may be repeated
   --direct          start the program itself, not `quadrille run`: for programs that call Quadrille by
@@ -97,12 +96,6 @@ def problems_of_forms(text, arguments):
 
 def problems_of_report(text, arguments):
   """What is wrong with the report of QUADRILLE_EXPLAIN."""
-  if arguments.unserved:
-    summaries = re.findall(r'quadrille: summary: .*', text)
-    served = any(' 0 calls served' not in line for line in summaries if 'calls served' in line)
-    explained = any(arguments.unserved in line for line in summaries)
-    found = f'calls were served, or no summary says "{arguments.unserved}": {summaries}'
-    return [] if explained and not served else [found]
   if arguments.form:
     return problems_of_forms(text, arguments)
   problems = []
@@ -131,7 +124,6 @@ def main():
   parser.add_argument('--served', default='')
   parser.add_argument('--form', action='append', default=[])
   parser.add_argument('--tool')
-  parser.add_argument('--unserved')
   parser.add_argument('--run', action='append', default=[])
   parser.add_argument('--direct', action='store_true')
   parser.add_argument('--forwarded', action='store_true')

@@ -60,13 +60,12 @@ std::string path_of(const std::string& entry, const LoaderPaths& paths) {
 
 bool is_quadrille(const std::string& file) { return std::string_view(base_name(file)).starts_with("libquadrille_mpi"); }
 
-// A program's own functions come before those of any library. What they pass on by PMPI_ names is served with Open MPI
-// alone, where Quadrille defines these names as well.
-Finding judge_own_tool(const std::string& program, const std::vector<std::string>& functions, Abi abi) {
-  const std::string what = fmt::format("{} defines {} itself", program, short_list(functions));
-  if (abi == Abi::openmpi) return {Level::good, "tool", what + ": Quadrille serves the calls that it forwards", ""};
-  return {Level::bad, "tool", what + ": its calls do not reach Quadrille",
-          "link the tool as a shared library, or remove it"};
+// A program's own functions come before those of any library.
+Finding judge_own_tool(const std::string& program, const std::vector<std::string>& functions) {
+  return {
+      Level::good, "tool",
+      fmt::format("{} defines {} itself: Quadrille serves the calls that it forwards", program, short_list(functions)),
+      ""};
 }
 
 // As Open MPI reads its parameters.
@@ -97,8 +96,8 @@ std::vector<std::string> functions_in_front(const std::string& file) {
   return names;
 }
 
-Findings judge_tools(const std::vector<std::string>& words, const Command& command, Abi abi,
-                     const Environment& environment, const LoaderPaths& paths) {
+Findings judge_tools(const std::vector<std::string>& words, const Command& command, const Environment& environment,
+                     const LoaderPaths& paths) {
   Findings findings;
   std::vector<std::string> known;
   const auto look = [&](const std::string& file, std::string_view how) {
@@ -115,7 +114,7 @@ Findings judge_tools(const std::vector<std::string>& words, const Command& comma
     look(path_of(entry, paths), "preloaded");
   for (const CommandProgram& program : command.programs) {
     const std::vector<std::string> own = functions_in_front(program.path);
-    if (!own.empty()) findings.push_back(judge_own_tool(program.path, own, abi));
+    if (!own.empty()) findings.push_back(judge_own_tool(program.path, own));
     for (const std::string& file : mpi_use(program.path, paths).others) look(file, "linked to the program");
   }
   return findings;

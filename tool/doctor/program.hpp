@@ -25,8 +25,8 @@ std::vector<std::string> preloaded_by_user(const std::vector<std::string>& words
 std::vector<std::string> functions_in_front(const std::string& file);
 
 // Profiling tools and the like: preloaded, linked to a program, or in the program itself.
-Findings judge_tools(const std::vector<std::string>& words, const Command& command, Abi abi,
-                     const Environment& environment, const LoaderPaths& paths);
+Findings judge_tools(const std::vector<std::string>& words, const Command& command, const Environment& environment,
+                     const LoaderPaths& paths);
 
 // ---- Fault tolerance ----
 
