@@ -6,8 +6,8 @@
   rows.py check    say what no row covers, and which rows name no test
 
 The tests of a matrix (MATRICES) are programs that run with many settings, numbers of ranks and MPIs. The rows cover each
-program, and each family of tests (`mpi.nodes`) with each of the words by which its settings are named (`blocked_2`), with
-each number of ranks and with each ABI, and the tests of ALWAYS; rows that are there stay. With AddressSanitizer, where a
+program, and each family of tests (`mpi.nodes`) with each of the words by which its settings are named (`blocked_2`) and
+each pair of them that a test has, with each number of ranks and with each ABI, and the tests of ALWAYS; rows that are there stay. With AddressSanitizer, where a
 test takes ten times as long, and on the other MPIs, which run the core tests, each family and each number of ranks is
 covered. Rows of one program share its cases (part_of): each runs one case in six, so each collective is in each row, and all
 cases run in some row; the tests of ALWAYS run all their cases. `make test-all` runs all cases of all tests.
@@ -17,6 +17,7 @@ All other tests run always, but for those of LONG, which `make test-all` runs, a
 
 import copy
 import heapq
+import itertools
 import json
 import pathlib
 import re
@@ -106,6 +107,7 @@ def needs(build, test):
   found = {('ranks', test.family, test.ranks), ('ABI', test.family, build)}
   found |= {('program', program) for program in test.programs}
   found |= {('setting', test.family, word) for word in test.settings}
+  found |= {('settings', test.family, *pair) for pair in itertools.combinations(sorted(test.settings), 2)}
   if ALWAYS.search(test.name) and build == MAIN:
     found.add(('always', test.name))
   return found
