@@ -145,7 +145,7 @@ test-all:
 
 fuzz: $(CONFIGURED)
 	@$(call build_targets,build)
-	@$(call build_targets,$(MPIS:%=build/%),quadrille_fuzz)
+	@$(call build_targets,build/openmpi build/mpich,quadrille_fuzz)
 	@python3 scripts/fuzz.py --seconds $(SECONDS)
 
 bench: build

@@ -7,10 +7,11 @@
 
 The tests of a matrix (MATRICES) are programs that run with many settings, numbers of ranks and MPIs. The rows cover each
 program, and each family of tests (`mpi.nodes`) with each of the words by which its settings are named (`blocked_2`) and
-each pair of them that a test has, with each number of ranks and with each ABI, and the tests of ALWAYS; rows that are there stay. With AddressSanitizer, where a
-test takes ten times as long, and on the other MPIs, which run the core tests, each family and each number of ranks is
-covered. Rows of one program share its cases (part_of): each runs one case in six, so each collective is in each row, and all
-cases run in some row; the tests of ALWAYS run all their cases. `make test-all` runs all cases of all tests.
+each pair of them that a test has, with each number of ranks and with each ABI, and the tests of ALWAYS; rows that are
+there stay. With AddressSanitizer, where a test takes ten times as long, and on the other MPIs, which run the core tests,
+each family and each number of ranks is covered. Rows of one program share its cases (part_of): each runs one case in six,
+so each collective is in each row, and all cases run in some row; the tests of ALWAYS run all their cases. `make test-all`
+runs all cases of all tests.
 
 All other tests run always, but for those of LONG, which `make test-all` runs, and of ONE_MPI, which run on one MPI.
 """

@@ -2,11 +2,11 @@
 //
 // The MPI would complete ours rightly without these (taken.hpp). They make it faster: who waits for one of ours waits
 // here, where only that is looked at, and then lets the MPI say so. Without a request of ours a function costs one look
-// and one jump more. To start a persistent one it must be known that it is ours: so these functions have both names for
-// every ABI, as those that start an MPI (interpose.cpp).
+// and one jump more.
 #include <array>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "abi/functions.hpp"
@@ -75,11 +75,11 @@ class Ours {
   }
 
   // Persistent ones that may turn out to have failed.
-  std::vector<State*> may_fail() {
-    std::vector<State*> found;
+  std::vector<std::pair<MpiRequest, State*>> may_fail() {
+    std::vector<std::pair<MpiRequest, State*>> found;
     for (State* const request : all()) {
       const bool is_good = request->is_complete() && request->error == mpi_success;
-      if (request->persistent && !is_good) found.push_back(request);
+      if (request->persistent && !is_good) found.emplace_back(request->handle, request);
     }
     return found;
   }
@@ -134,7 +134,7 @@ class Completion {
 
  private:
   // Open MPI frees a persistent request that has failed, and may give its handle to another one. Also if the error
-  // handler does not return.
+  // handler does not return. A tool behind us comes here again by the PMPI_ name, and has freed what failed by then.
   struct FreeFailed {
     Completion& completion;
     bool any = true;
@@ -144,9 +144,9 @@ class Completion {
   };
 
   void free_failed() {
-    for (State* const request : may_fail_) {
-      bool is_there = false;
-      for (std::size_t i = 0; i < handles_.count; ++i) is_there = is_there || handles_.handles[i] == request->handle;
+    for (const auto& [handle, request] : may_fail_) {
+      bool is_there = api::taken_behind(handle) != request;
+      for (std::size_t i = 0; i < handles_.count; ++i) is_there = is_there || handles_.handles[i] == handle;
       if (!is_there && request->is_complete()) api::free_taken(*request);
     }
   }
@@ -160,7 +160,7 @@ class Completion {
 
   Listed handles_;
   std::optional<Ours> ours_;
-  std::vector<State*> may_fail_;
+  std::vector<std::pair<MpiRequest, State*>> may_fail_;
   int error_ = mpi_success;
 };
 
@@ -345,15 +345,15 @@ template <auto work, class... Arguments>
 }  // namespace
 
 // The PMPI_ names: see interpose.cpp.
-#define QUADRILLE_COMES_FROM_THE_MPI_MPI false
-#define QUADRILLE_COMES_FROM_THE_MPI_PMPI quadrille::mpi().holds(__builtin_return_address(0))
+#define QUADRILLE_IS_THE_MPIS_MPI false
+#define QUADRILLE_IS_THE_MPIS_PMPI quadrille::mpi().holds(__builtin_return_address(0))
 
 // A function of MPI: what comes after us does it, unless there are requests of ours: then `work` does.
-#define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...)                    \
-  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                                  \
-    if (!api::TakenTable::any() || QUADRILLE_COMES_FROM_THE_MPI_##PREFIX) [[likely]] \
-      return Behind_##PREFIX::Name(__VA_ARGS__);                                     \
-    return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__));               \
+#define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...)             \
+  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                           \
+    if (!api::TakenTable::any() || QUADRILLE_IS_THE_MPIS_##PREFIX) [[likely]] \
+      return Behind_##PREFIX::Name(__VA_ARGS__);                              \
+    return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__));        \
   }
 
 #define QUADRILLE_COMPLETE(PREFIX)                                                                                   \

@@ -1,9 +1,8 @@
 // The drop-in door: MPI's own names, found before the MPI's by the loader (LD_PRELOAD).
 //
 // Calls of the PMPI_ names are served as well: Open MPI's Fortran layer makes them, and tools that are called before
-// us. Fortran layers have turned Fortran's MPI_IN_PLACE and MPI_BOTTOM into C's by then. What the MPI's own library
-// calls by these names, for files and windows, stays its own: it may hold a lock of the MPI, under which we must not
-// wait.
+// us. Fortran layers have turned Fortran's MPI_IN_PLACE and MPI_BOTTOM into C's by then. Collectives, requests and
+// barriers that the library of the MPI itself calls by these names stay its own (api/next_names.hpp).
 //
 // What we forward goes on to the next function of the name (api/next_names.hpp): a tool that is loaded
 // behind us sees it. We ourselves reach the MPI by looking its symbols up in its own library, so
@@ -81,7 +80,7 @@ extern "C" {
   }
 #define QUADRILLE_INTERPOSE_PMPI(collective, Name, FORM, Displacement)                                                 \
   QUADRILLE_EXPORT int PMPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                        \
-    if (mpi().holds(__builtin_return_address(0))) return mpi().Name(QUADRILLE_ARGUMENTS_##FORM);                       \
+    if (api::goes_straight(__builtin_return_address(0))) return mpi().Name(QUADRILLE_ARGUMENTS_##FORM);                \
     return api::leave(                                                                                                 \
         api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name, QUADRILLE_ARGUMENTS_##FORM)); \
   }

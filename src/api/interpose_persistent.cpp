@@ -12,31 +12,19 @@ extern "C" {
 
 #define QUADRILLE_INIT_PARAMETERS(FORM, Displacement) \
   QUADRILLE_WORDS_##FORM(int, Displacement), MpiInfo info, MpiRequest *request
-
-// The names that begin with a P: see interpose.cpp.
-bool quadrille_is_in_the_mpi(const void* site);
-
-#define QUADRILLE_INTERPOSE_INIT(PREFIX, is_the_mpis, Name, FORM, Displacement)                                       \
-  QUADRILLE_EXPORT int PREFIX##_##Name##_init(QUADRILLE_INIT_PARAMETERS(FORM, Displacement)) {                        \
-    const auto next = QUADRILLE_NEXT_ADDED(#PREFIX "_" #Name "_init", QUADRILLE_INIT_PARAMETERS(FORM, Displacement)); \
-    const void* const site = __builtin_return_address(0);                                                             \
-    if (next != nullptr && (is_the_mpis)) return next(QUADRILLE_ARGUMENTS_##FORM, info, request);                     \
-    return quadrille_##Name##_init(QUADRILLE_ARGUMENTS_##FORM, info, request, next, site);                            \
-  }
+#define QUADRILLE_INIT_DOOR(PREFIX, Name, FORM, Displacement)                                                         \
+  QUADRILLE_ADDED_DOOR(PREFIX, Name##_init, quadrille_##Name##_init, (QUADRILLE_INIT_PARAMETERS(FORM, Displacement)), \
+                       QUADRILLE_ARGUMENTS_##FORM, info, request)
 #if defined(QUADRILLE_NAMED_MPIX)
-#define QUADRILLE_INTERPOSE_NAMES(...)               \
-  QUADRILLE_INTERPOSE_INIT(MPIX, false, __VA_ARGS__) \
-  QUADRILLE_INTERPOSE_INIT(PMPIX, quadrille_is_in_the_mpi(site), __VA_ARGS__)
+#define QUADRILLE_INIT_DOORS(...) QUADRILLE_INIT_DOOR(MPIX, __VA_ARGS__) QUADRILLE_INIT_DOOR(PMPIX, __VA_ARGS__)
 #else
-#define QUADRILLE_INTERPOSE_NAMES(...)              \
-  QUADRILLE_INTERPOSE_INIT(MPI, false, __VA_ARGS__) \
-  QUADRILLE_INTERPOSE_INIT(PMPI, quadrille_is_in_the_mpi(site), __VA_ARGS__)
+#define QUADRILLE_INIT_DOORS(...) QUADRILLE_INIT_DOOR(MPI, __VA_ARGS__) QUADRILLE_INIT_DOOR(PMPI, __VA_ARGS__)
 #endif
 
 #define QUADRILLE_INTERPOSE_PERSISTENT(collective, Name, FORM, Displacement)                                 \
   int quadrille_##Name##_init(QUADRILLE_INIT_PARAMETERS(FORM, Displacement),                                 \
                               int (*next)(QUADRILLE_INIT_PARAMETERS(FORM, Displacement)), const void* site); \
-  QUADRILLE_INTERPOSE_NAMES(Name, FORM, Displacement)
+  QUADRILLE_INIT_DOORS(Name, FORM, Displacement)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PERSISTENT)
 
 }  // extern "C"

@@ -18,8 +18,11 @@ Function* look_up_next(const char* name, Function* of_the_mpi) {
   return next != nullptr ? reinterpret_cast<Function*>(next) : of_the_mpi;
 }
 
-// A call that we forward. A tool calls the PMPI_ name, which may come here again: that call goes straight to the MPI,
-// and is not counted twice.
+// A call by a PMPI_ name that is not for us: a tool behind us makes it within a call that we forward, and have counted;
+// or the MPI's own library, for files and windows, where it may hold a lock of the MPI, under which we must not wait.
+inline bool goes_straight(const void* site) { return is_serving() || mpi().holds(site); }
+
+// A call that we forward. A tool calls the PMPI_ name: that call goes straight to the MPI.
 template <class Function, class... Arguments>
 int forward(Function* next, Function* of_the_mpi, Arguments... arguments) {
   if (next == of_the_mpi) [[likely]]

@@ -165,7 +165,7 @@ struct Behind_MPI {
   QUADRILLE_EXPORT int PMPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) {        \
     const auto of_the_mpi = mpi().I##collective;                                                                   \
     const void* const site = __builtin_return_address(0);                                                          \
-    if (mpi().holds(site)) return of_the_mpi(QUADRILLE_ARGUMENTS_##FORM, request);                                 \
+    if (api::goes_straight(site)) return of_the_mpi(QUADRILLE_ARGUMENTS_##FORM, request);                          \
     return api::leave(                                                                                             \
         start(site, Collective::collective, Native{of_the_mpi, of_the_mpi}, request, QUADRILLE_ARGUMENTS_##FORM)); \
   }
@@ -194,7 +194,7 @@ struct Behind_MPI {
 
 // The PMPI_ names: see interpose.cpp.
 extern "C" {
-QUADRILLE_EXPORT bool quadrille_is_in_the_mpi(const void* site) { return mpi().holds(site); }
+QUADRILLE_EXPORT bool quadrille_goes_straight(const void* site) { return api::goes_straight(site); }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_START_MPI)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_START_PMPI)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_MAKE)

@@ -2,7 +2,7 @@
 // another function of the MPI's own name (request_names.cpp).
 //
 // What the program gets is a request of the MPI, which the MPI completes rightly in any completion call, also in one
-// that we do not see (by a tool's PMPI_Wait), and never before the data are there:
+// that we do not see, and never before the data are there:
 //   nonblocking   a generalised request, which is said to be complete when the call is
 //   persistent    a receive of nothing from this rank itself, which is sent the message when the call is complete
 // So whoever waits waits in the MPI, and the call must go on there. That is what mpi/progress_hook.hpp is for. In an

@@ -54,28 +54,6 @@ void* find_library(std::string& path) {
   return nullptr;
 }
 
-// Where the loader has put it.
-void find_range(void* library, Mpi& table) {
-  const link_map* object = nullptr;
-  if (dlinfo(library, RTLD_DI_LINKMAP, &object) != 0) return;
-  struct Wanted {
-    ElfW(Addr) base;
-    Mpi& table;
-  } wanted{object->l_addr, table};
-  const auto take = [](dl_phdr_info* info, std::size_t, void* data) {
-    const auto& [base, found] = *static_cast<Wanted*>(data);
-    if (info->dlpi_addr != base) return 0;
-    ElfW(Addr) size = 0;
-    for (const ElfW(Phdr) & part : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
-      if (part.p_type == PT_LOAD) size = std::max(size, part.p_vaddr + part.p_memsz);
-    }
-    found.begin = reinterpret_cast<const std::byte*>(base);
-    found.end = found.begin + size;
-    return 1;
-  };
-  dl_iterate_phdr(take, &wanted);
-}
-
 // The first of these functions that the library has.
 template <class Function>
 void load_later(void* library, Function& function, const char* name, const char* older = nullptr) {
@@ -114,6 +92,21 @@ void load_functions(void* library, Mpi& table) {
   }
 }
 
+// Where the loader has put the library.
+void find_range(Mpi& table) {
+  const auto take = [](dl_phdr_info* info, std::size_t, void* data) {
+    Mpi& found = *static_cast<Mpi*>(data);
+    ElfW(Addr) size = 0;
+    for (const ElfW(Phdr) & part : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
+      if (part.p_type == PT_LOAD) size = std::max(size, part.p_vaddr + part.p_memsz);
+    }
+    found.begin = reinterpret_cast<const std::byte*>(info->dlpi_addr);
+    found.end = found.begin + size;
+    return found.holds(reinterpret_cast<const void*>(found.Alltoall)) ? 1 : 0;
+  };
+  if (dl_iterate_phdr(take, &table) == 0) table.begin = table.end = nullptr;
+}
+
 // MPICH's Alltoall(v, w) report it, as Intel MPI's Allgather(v) do.
 void load_customs(Mpi& table) {
   if (table.abi == Abi::openmpi) return;
@@ -132,8 +125,8 @@ Mpi* make_table() {
     std::fputs("quadrille: no MPI library is loaded in this program; link it to an MPI\n", stderr);
     std::abort();
   }
-  find_range(library, *table);
   load_functions(library, *table);
+  find_range(*table);
   abi::load_constants(library, *table);
   table->usable = table->problem.empty();
   if (table->usable) load_customs(*table);

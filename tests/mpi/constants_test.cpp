@@ -21,6 +21,14 @@ TEST_F(Constants, HaveTheValuesOfTheMpi) {
   EXPECT_EQ(static_cast<void*>(mpi().statuses_ignore), static_cast<void*>(MPI_STATUSES_IGNORE));
 }
 
+// Calls from there go straight to the MPI.
+TEST_F(Constants, TheMpisLibraryIsWhereItsFunctionsAre) {
+  EXPECT_TRUE(mpi().holds(reinterpret_cast<const void*>(mpi().Alltoall)));
+  EXPECT_TRUE(mpi().holds(reinterpret_cast<const void*>(mpi().Waitall)));
+  EXPECT_FALSE(mpi().holds(reinterpret_cast<const void*>(&std::memset)));
+  EXPECT_FALSE(mpi().holds(__builtin_return_address(0)));
+}
+
 TEST_F(Constants, HandlesAreTheMpis) {
   const auto same = [](auto ours, auto theirs) { return ours == abi::word_of<decltype(ours)>(theirs); };
   EXPECT_TRUE(same(mpi().comm_world, MPI_COMM_WORLD));

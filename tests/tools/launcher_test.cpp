@@ -47,13 +47,14 @@ TEST(Launcher, LibraryVersionTexts) {
 using Names = std::vector<std::string>;
 
 // `files` lie on the machine; names without a folder are libraries that the loader finds.
-std::string library_for(const Names& ancestors, const Names& files, const Names& variables = {}) {
+std::string library_for(const Names& ancestors, const Names& files, const Names& variables = {},
+                        Abi wanted = Abi::none) {
   const auto has = [](const Names& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
   };
   const auto is_there = [&](const std::string& file) { return has(files, file); };
   return library_of_launcher(
-      {ancestors, is_there, is_there, [&](const char* name) { return has(variables, name) ? "1" : ""; }});
+      {ancestors, is_there, is_there, [&](const char* name) { return has(variables, name) ? "1" : ""; }, wanted});
 }
 
 TEST(LibraryOfLauncher, LiesBesideTheNearestLauncher) {
@@ -62,6 +63,8 @@ TEST(LibraryOfLauncher, LiesBesideTheNearestLauncher) {
   EXPECT_EQ(library_for({"/usr/bin/dash", "/o/bin/prterun"}, files), "/o/lib/libmpi.so.40");
   EXPECT_EQ(library_for({"/m/bin/hydra_pmi_proxy", "/o/bin/prterun"}, files), "/m/lib/libmpi.so.12");
   EXPECT_EQ(library_for({"/s/bin/mpiexec.hydra"}, files), "/s/lib/libmpi_abi.so.1");
+  EXPECT_EQ(library_for({"/m/bin/mpiexec.hydra"}, files, {}, Abi::standard), "/m/lib/libmpi_abi.so.1");
+  EXPECT_EQ(library_for({"/o/bin/prterun"}, files, {}, Abi::mpich), "");
   EXPECT_EQ(library_for({"/m/bin/own-launcher"}, files), "/m/lib/libmpi.so.12");
   EXPECT_EQ(library_for({"/o/bin/python3", "/m/bin/hydra_pmi_proxy"}, files), "/m/lib/libmpi.so.12");
   EXPECT_EQ(library_for({"/o/bin/prterun"}, files, {"QUADRILLE_LIBMPI"}), "");

@@ -54,7 +54,7 @@ std::vector<std::string> ancestors() {
 // The first library in `folder` that programs of this launcher can have; an empty folder stands for the loader's.
 std::string library_in(const std::filesystem::path& folder, Abi launcher, const Started& started) {
   for (const Abi abi : all_abis) {
-    if (!starts(launcher, abi)) continue;
+    if (!starts(launcher, abi) || (started.wanted != Abi::none && started.wanted != abi)) continue;
     for (const char* name : libraries_of(abi)) {
       const std::string path = (folder / name).string();
       if (folder.empty() ? started.loader_finds(path) : started.is_file(path)) return path;
@@ -149,14 +149,14 @@ std::string library_of_launcher(const Started& started) {
   return has_pmi ? library_in("", Abi::mpich, started) : "";
 }
 
-std::string library_of_launcher() {
+std::string library_of_launcher(Abi wanted) {
   const LoaderPaths paths = loader_paths();
   const auto is_file = [](const std::string& path) {
     std::error_code error;
     return std::filesystem::is_regular_file(path, error);
   };
   const auto loader_finds = [&](const std::string& name) { return !find_library(name, paths).empty(); };
-  return library_of_launcher({ancestors(), is_file, loader_finds, environment});
+  return library_of_launcher({ancestors(), is_file, loader_finds, environment, wanted});
 }
 
 int ranks_of_launcher() { return number_from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 0); }

@@ -28,12 +28,13 @@ struct Started {
   std::function<bool(const std::string& path)> is_file;
   std::function<bool(const std::string& name)> loader_finds;  // this library
   std::function<std::string(const char* name)> environment;
+  Abi wanted = Abi::none;  // of the library; none: any that the launcher starts
 };
 // The MPI library of the launcher: the file beside it, else the name of a library that the loader finds. Empty if
 // QUADRILLE_LIBMPI names a library, or if the launcher is unknown.
 std::string library_of_launcher(const Started& started);
 // Of this process.
-std::string library_of_launcher();
+std::string library_of_launcher(Abi wanted = Abi::none);
 // Number of ranks that the launcher says it started; 0 if it says nothing.
 int ranks_of_launcher();
 // Which of the ranks of this machine this is, before MPI starts; -1 if the launcher does not say.
