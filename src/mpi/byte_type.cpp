@@ -28,16 +28,19 @@ struct Construction {
   // The MPI gives handles of our own of all types but basic ones.
   ~Construction() {
     for (MpiType& type : types) {
-      int unused = 0, of = mpi().combiner_named;
-      mpi().Type_get_envelope(type, &unused, &unused, &unused, &of);
-      if (!is_basic(of)) mpi().Type_free(&type);
+      Envelope of;
+      read_envelope(type, of);
+      if (!is_basic(of.combiner)) mpi().Type_free(&type);
     }
   }
 
   int read(MpiType type) {
-    int numbers = 0, places = 0, parts = 0;
-    const int error = mpi().Type_get_envelope(type, &numbers, &places, &parts, &combiner);
-    if (error != mpi_success || is_basic(combiner)) return error;
+    Envelope made;
+    if (const int error = read_envelope(type, made); error != mpi_success) return error;
+    combiner = made.combiner;
+    if (is_basic(combiner)) return mpi_success;
+    if (made.is_large) return mpi().err_type;
+    const int numbers = made.integers, places = made.addresses, parts = made.types;
     integers.resize(static_cast<std::size_t>(numbers) + 1);  // never without memory
     addresses.resize(static_cast<std::size_t>(places) + 1);
     MpiArray<MpiType> found(static_cast<std::size_t>(parts) + 1, {});

@@ -13,7 +13,7 @@
 namespace quadrille {
 
 // A committed type, to be freed by the caller. `type` may then be freed, too. False for distributed arrays
-// (MPI_Type_create_darray), and for types whose construction the MPI does not reveal.
+// (MPI_Type_create_darray), types made with large counts, and those whose construction the MPI does not reveal.
 bool make_byte_type(MpiType type, MpiType& made);
 
 // Byte types that are made once each, and freed together. The types they are of must stay meanwhile.

@@ -82,6 +82,7 @@ void load_functions(void* library, Mpi& table) {
   load_later(library, table.opal_progress_unregister, "opal_progress_unregister");
   load_later(library, table.ftmpi_enabled, "ompi_ftmpi_enabled");
   load_later(library, table.Async_start, "PMPIX_Async_start");
+  load_later(library, table.Type_get_envelope_c, "PMPI_Type_get_envelope_c");
   load_later(library, table.Request_is_complete, "MPIX_Request_is_complete");
   load_later(library, table.Query_cuda_support, "MPIX_Query_cuda_support");
   load_later(library, table.Query_rocm_support, "MPIX_Query_rocm_support");

@@ -69,6 +69,8 @@ struct Mpi {
   // Extensions: may its functions be given a device's memory?
   int (*Query_cuda_support)() = nullptr, (*Query_rocm_support)() = nullptr, (*Query_hip_support)() = nullptr;
   int (*GPU_query_support)(int kind, int* is_supported) = nullptr;
+  // Of MPI 4. The older function fails for types made with large counts.
+  int (*Type_get_envelope_c)(MpiType, MpiCount*, MpiCount*, MpiCount*, MpiCount*, int*) = nullptr;
   // Of MPICH: looks at a request, and at nothing else.
   int (*Request_is_complete)(MpiRequest) = nullptr;
 

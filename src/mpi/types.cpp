@@ -34,12 +34,10 @@ MpiComm alone() {
 
 // MPI has no function that tells. But to pack nothing is an error as well if the type is not committed.
 bool can_be_packed(MpiType type) {
-  int integers = 0, addresses = 0, types = 0, combiner = 0, position = 0;
-  if (mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner) == mpi_success &&
-      combiner == mpi().combiner_named) {
-    return true;
-  }
+  Envelope envelope;
+  if (read_envelope(type, envelope) == mpi_success && envelope.combiner == mpi().combiner_named) return true;
   char in = 0, out = 0;
+  int position = 0;
   return mpi().Pack(&in, 0, type, &out, 1, &position, alone()) == mpi_success;
 }
 
@@ -62,16 +60,17 @@ bool packs_to_itself(MpiType type, std::size_t size) {
 
 // A predefined type, or so many of one in a row, is as it looks: that saves the MPI the packing.
 bool is_plain(MpiType type) {
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  if (mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner) != mpi_success) return false;
-  if (combiner == mpi().combiner_named) return true;
-  if (combiner != mpi().combiner_contiguous || integers != 1 || addresses != 0 || types != 1) return false;
+  Envelope made;
+  if (read_envelope(type, made) != mpi_success) return false;
+  if (made.combiner == mpi().combiner_named) return true;
+  if (made.combiner != mpi().combiner_contiguous || made.integers != 1 || made.addresses != 0 || made.types != 1)
+    return false;
   int count = 0;
   MpiAint none = 0;
   MpiType of;
   if (mpi().Type_get_contents(type, 1, 0, 1, &count, &none, one(of)) != mpi_success) return false;
-  if (mpi().Type_get_envelope(of, &integers, &addresses, &types, &combiner) != mpi_success) return false;
-  if (combiner == mpi().combiner_named) return true;
+  if (read_envelope(of, made) != mpi_success) return false;
+  if (made.combiner == mpi().combiner_named) return true;
   mpi().Type_free(&of);
   return false;
 }
@@ -153,6 +152,20 @@ int make_packable(const void* user, std::size_t count, MpiType type, Packable& p
 }
 
 }  // namespace
+
+int read_envelope(MpiType type, Envelope& envelope) {
+  envelope = {.combiner = mpi().combiner_named};
+  if (mpi().Type_get_envelope_c == nullptr)
+    return mpi().Type_get_envelope(type, &envelope.integers, &envelope.addresses, &envelope.types, &envelope.combiner);
+  MpiCount integers = 0, addresses = 0, counts = 0, types = 0;
+  const int error = mpi().Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &envelope.combiner);
+  envelope.is_large = counts > 0;
+  if (envelope.is_large) return error;
+  envelope.integers = static_cast<int>(integers);
+  envelope.addresses = static_cast<int>(addresses);
+  envelope.types = static_cast<int>(types);
+  return error;
+}
 
 int pack_at_once(const void* user, std::size_t count, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm) {
   Packable from;

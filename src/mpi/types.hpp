@@ -31,6 +31,15 @@ struct TypeInfo {
   const std::vector<TypeRun>* runs = nullptr;
 };
 
+// How a type was made, as MPI_Type_get_envelope() says.
+struct Envelope {
+  int combiner = 0;
+  int integers = 0, addresses = 0, types = 0;
+  bool is_large = false;  // by a function with large counts: of the rest only the combiner is known
+};
+// A type that comes with the MPI if that cannot tell. Returns the MPI's error.
+int read_envelope(MpiType type, Envelope& envelope);
+
 namespace detail {
 // The types that nearly all programs use, found without asking the MPI. They are never freed, so a
 // handle stays what it is.

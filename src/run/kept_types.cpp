@@ -8,9 +8,9 @@ namespace {
 // Types that come with MPI cannot be freed. So what was one remains one, whatever other handles come back as.
 bool is_named(MpiType type) {
   if (is_well_known(type)) return true;
-  int integers = 0, addresses = 0, types = 0, combiner = mpi().combiner_named;
-  mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  return combiner == mpi().combiner_named;
+  Envelope envelope;
+  read_envelope(type, envelope);
+  return envelope.combiner == mpi().combiner_named;
 }
 
 }  // namespace

@@ -65,6 +65,47 @@ static void neighbors(int turn, MPI_Comm ring) {
   add_and_clear(receive);
 }
 
+/* Types made with large counts: only functions with large counts tell how. */
+enum { kinds = 6, ints_of_element = 16 };
+static MPI_Datatype types[kinds];
+
+static void make_types(void) {
+  const MPI_Count lengths[2] = {1, 2}, places[2] = {8, 0};
+  const MPI_Datatype parts[2] = {MPI_INT, MPI_INT};
+  int i;
+  MPI_Type_contiguous_c(3, MPI_INT, &types[0]);
+  MPI_Type_vector_c(2, 1, 2, MPI_INT, &types[1]);
+  MPI_Type_create_hindexed_c(2, lengths, places, MPI_INT, &types[2]);
+  MPI_Type_create_struct_c(2, lengths, places, parts, &types[3]);
+  MPI_Type_dup(types[3], &types[4]);
+  MPI_Type_contiguous(2, types[1], &types[5]);
+  for (i = 0; i < kinds; ++i) MPI_Type_commit(&types[i]);
+}
+
+static void typed(int turn, MPI_Comm ring) {
+  int send[most_ranks * ints_of_element], receive[most_ranks * ints_of_element], k, i;
+  const int ones[1] = {1};
+  const MPI_Aint none[1] = {0};
+  int counts[most_ranks], bytes[most_ranks];
+  MPI_Datatype of[most_ranks];
+  for (i = 0; i < most_ranks * ints_of_element; ++i) send[i] = 300 * turn + 1000 * rank + i;
+  for (k = 0; k < kinds; ++k) {
+    for (i = 0; i < most_ranks * ints_of_element; ++i) receive[i] = -1;
+    for (i = 0; i < ranks; ++i) {
+      counts[i] = 1, bytes[i] = i * ints_of_element * (int)sizeof(int);
+      of[i] = types[k];
+    }
+    MPI_Alltoallw(send, counts, bytes, of, receive, counts, bytes, of, MPI_COMM_WORLD);
+    add(receive, ranks * ints_of_element);
+    MPI_Alltoall(send, 1, types[k], receive, 1, types[k], MPI_COMM_WORLD);
+    add(receive, ranks * ints_of_element);
+    MPI_Allgather_c(send, 1, types[k], receive, 1, types[k], MPI_COMM_WORLD);
+    add(receive, ranks * ints_of_element);
+    MPI_Neighbor_alltoallw(send, ones, none, &types[k], receive, ones, none, &types[k], ring);
+    add(receive, ranks * ints_of_element);
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Comm ring;
   unsigned long sums[most_ranks];
@@ -75,7 +116,9 @@ int main(int argc, char** argv) {
   before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
   MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &after, MPI_UNWEIGHTED, MPI_INFO_NULL,
                                  0, &ring);
-  for (i = 0; i < turns; ++i) dense(i), neighbors(i, ring);
+  make_types();
+  for (i = 0; i < turns; ++i) dense(i), neighbors(i, ring), typed(i, ring);
+  for (i = 0; i < kinds; ++i) MPI_Type_free(&types[i]);
   MPI_Gather(&sum, 1, MPI_UNSIGNED_LONG, sums, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
   for (i = 0; rank == 0 && i < ranks; ++i) printf("rank %d received %lx\n", i, sums[i]);
   MPI_Comm_free(&ring);
