@@ -19,30 +19,24 @@ struct Behind_PMPI {
   QUADRILLE_MPI_MEMBER(Allreduce)
 };
 
-// A tool behind us comes here again by the PMPI_ name: once is enough, on each rank.
-template <class Next>
-[[gnu::noinline]] int get_ready_first(MpiComm comm, Next next) {
-  api::leave(api::get_ready_in_a_barrier(given(comm)));
-  const api::Serving guard;
-  return next();
+// A tool behind us comes here again by the PMPI_ name: by then nobody wants it any more.
+[[gnu::always_inline]] inline void get_ready(MpiComm comm) {
+  if (api::some_wanted.load(std::memory_order_relaxed)) [[unlikely]]
+    api::leave(api::get_ready_in_a_barrier(given(comm)));
 }
 
 }  // namespace
 
-#define QUADRILLE_READY_FIRST(is_wanted, comm, call)                                   \
-  const auto next = [=] { return call; };                                              \
-  const bool wanted = api::some_wanted.load(std::memory_order_relaxed) && (is_wanted); \
-  return wanted ? get_ready_first(comm, next) : next();
-
-#define QUADRILLE_BARRIERS(PREFIX, is_straight)                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Barrier(MpiComm comm){QUADRILLE_READY_FIRST(                                       \
-      !(is_straight), comm,                                                                                        \
-      Behind_##PREFIX::Barrier(comm))} QUADRILLE_EXPORT int PREFIX##_Allreduce(const void* sendbuf, void* recvbuf, \
-                                                                               int count, MpiType type, MpiOp op,  \
-                                                                               MpiComm comm) {                     \
-    const bool moves = count > 0 && given(type) != mpi().datatype_null && recvbuf != mpi().in_place;               \
-    QUADRILLE_READY_FIRST(moves && !(is_straight), comm,                                                           \
-                          Behind_##PREFIX::Allreduce(sendbuf, recvbuf, count, type, op, comm))                     \
+#define QUADRILLE_BARRIERS(PREFIX, is_straight)                                                                  \
+  QUADRILLE_EXPORT int PREFIX##_Barrier(MpiComm comm) {                                                          \
+    if (!(is_straight)) get_ready(comm);                                                                         \
+    return Behind_##PREFIX::Barrier(comm);                                                                       \
+  }                                                                                                              \
+  QUADRILLE_EXPORT int PREFIX##_Allreduce(const void* sendbuf, void* recvbuf, int count, MpiType type, MpiOp op, \
+                                          MpiComm comm) {                                                        \
+    const bool moves = count > 0 && given(type) != mpi().datatype_null && recvbuf != mpi().in_place;             \
+    if (moves && !(is_straight)) get_ready(comm);                                                                \
+    return Behind_##PREFIX::Allreduce(sendbuf, recvbuf, count, type, op, comm);                                  \
   }
 
 // The PMPI_ names: see interpose.cpp.

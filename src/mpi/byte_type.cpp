@@ -9,12 +9,6 @@
 namespace quadrille {
 namespace {
 
-// Some types of Fortran have no name, but are predefined, too.
-bool is_basic(int combiner) {
-  return combiner == mpi().combiner_named || combiner == mpi().combiner_f90_integer ||
-         combiner == mpi().combiner_f90_real || combiner == mpi().combiner_f90_complex;
-}
-
 // How a type was made: the arguments of its constructor, as MPI_Type_get_contents orders them.
 struct Construction {
   int combiner = mpi().combiner_named;

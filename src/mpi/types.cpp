@@ -35,7 +35,7 @@ MpiComm alone() {
 // MPI has no function that tells. But to pack nothing is an error as well if the type is not committed.
 bool can_be_packed(MpiType type) {
   Envelope envelope;
-  if (read_envelope(type, envelope) == mpi_success && envelope.combiner == mpi().combiner_named) return true;
+  if (read_envelope(type, envelope) == mpi_success && is_basic(envelope.combiner)) return true;
   char in = 0, out = 0;
   int position = 0;
   return mpi().Pack(&in, 0, type, &out, 1, &position, alone()) == mpi_success;
@@ -62,7 +62,7 @@ bool packs_to_itself(MpiType type, std::size_t size) {
 bool is_plain(MpiType type) {
   Envelope made;
   if (read_envelope(type, made) != mpi_success) return false;
-  if (made.combiner == mpi().combiner_named) return true;
+  if (is_basic(made.combiner)) return true;
   if (made.combiner != mpi().combiner_contiguous || made.integers != 1 || made.addresses != 0 || made.types != 1)
     return false;
   int count = 0;
@@ -70,7 +70,7 @@ bool is_plain(MpiType type) {
   MpiType of;
   if (mpi().Type_get_contents(type, 1, 0, 1, &count, &none, one(of)) != mpi_success) return false;
   if (read_envelope(of, made) != mpi_success) return false;
-  if (made.combiner == mpi().combiner_named) return true;
+  if (is_basic(made.combiner)) return true;
   mpi().Type_free(&of);
   return false;
 }
@@ -152,6 +152,11 @@ int make_packable(const void* user, std::size_t count, MpiType type, Packable& p
 }
 
 }  // namespace
+
+bool is_basic(int combiner) {
+  return combiner == mpi().combiner_named || combiner == mpi().combiner_f90_integer ||
+         combiner == mpi().combiner_f90_real || combiner == mpi().combiner_f90_complex;
+}
 
 int read_envelope(MpiType type, Envelope& envelope) {
   envelope = {.combiner = mpi().combiner_named};

@@ -39,6 +39,8 @@ struct Envelope {
 };
 // A type that comes with the MPI if that cannot tell. Returns the MPI's error.
 int read_envelope(MpiType type, Envelope& envelope);
+// Of a type that comes with the MPI, and is never freed. Some types of Fortran have no name, but are predefined, too.
+bool is_basic(int combiner);
 
 namespace detail {
 // The types that nearly all programs use, found without asking the MPI. They are never freed, so a

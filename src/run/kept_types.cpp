@@ -10,7 +10,7 @@ bool is_named(MpiType type) {
   if (is_well_known(type)) return true;
   Envelope envelope;
   read_envelope(type, envelope);
-  return envelope.combiner == mpi().combiner_named;
+  return is_basic(envelope.combiner);
 }
 
 }  // namespace
@@ -26,11 +26,13 @@ int KeptTypes::keep(MpiType& type) {
     type = made_[static_cast<std::size_t>(known - originals_.begin())];
     return mpi_success;
   }
-  MpiType duplicate;
-  if (const int error = mpi().Type_dup(type, &duplicate); error != mpi_success) return error;
+  // To duplicate it would call the program's functions for its attributes.
+  MpiType same;
+  if (const int error = mpi().Type_contiguous(1, type, &same); error != mpi_success) return error;
+  if (const int error = mpi().Type_commit(&same); error != mpi_success) return error;
   originals_.push_back(type);
-  made_.push_back(duplicate);
-  type = duplicate;
+  made_.push_back(same);
+  type = same;
   return mpi_success;
 }
 

@@ -17,7 +17,7 @@ class KeptTypes {
   // Nothing is kept: the call's types are those that come with MPI.
   bool empty() const { return made_.empty() && send_types_.empty() && recv_types_.empty(); }
 
-  // Lets `call`, which is sound, refer to duplicates that live as long as this. So many blocks of either side; of a
+  // Lets `call`, which is sound, refer to types that live as long as this. So many blocks of either side; of a
   // side without any nothing is looked at. Returns an MPI error code.
   int keep(Call& call, int send_blocks, int recv_blocks);
 

@@ -95,6 +95,19 @@ static void allgather(int turn) {
   }
 }
 
+/* Types of Fortran that come with the MPI have no name. */
+static void alltoall_of_fortran(int turn) {
+  int send[most], receive[most];
+  MPI_Datatype integer, one;
+  MPI_Type_create_f90_integer(9, &integer);
+  MPI_Type_contiguous(1, integer, &one);
+  MPI_Type_commit(&one);
+  for (int p = 0; p < size; ++p) send[p] = value(turn, rank, p);
+  MPI_Alltoall(send, 1, one, receive, 1, one, MPI_COMM_WORLD);
+  for (int p = 0; p < size; ++p) expect(receive[p], value(turn, p, rank), "alltoall of Fortran's integers");
+  MPI_Type_free(&one);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -104,6 +117,7 @@ int main(int argc, char** argv) {
     alltoallv(turn);
     alltoallw_at_addresses(turn);
     allgather(turn);
+    alltoall_of_fortran(turn);
   }
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("%d ranks, %d wrong values\n", size, wrong);

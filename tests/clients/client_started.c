@@ -186,10 +186,22 @@ static void uniform(int turn) {
   }
 }
 
+/* A program's attribute is copied when it duplicates a type, and else never. */
+static int copied;
+static int note_copy(MPI_Datatype from, int key, void* extra, void* value, void* made, int* flag) {
+  (void)from, (void)key, (void)extra, (void)value, (void)made;
+  ++copied;
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
 static MPI_Datatype make_every_second(void) {
+  static int key = MPI_KEYVAL_INVALID;
   MPI_Datatype type;
   MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &type);
   MPI_Type_commit(&type);
+  if (key == MPI_KEYVAL_INVALID) MPI_Type_create_keyval(note_copy, MPI_TYPE_NULL_DELETE_FN, &key, NULL);
+  MPI_Type_set_attr(type, key, &copied);
   return type;
 }
 
@@ -316,6 +328,7 @@ int main(int argc, char** argv) {
 #if defined(PERSISTENT)
   while (made > 0) MPI_Request_free(&requests[--made]);
 #endif
+  expect(copied, 0, "copies of an attribute");
   MPI_Reduce(&wrong, &shared, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d ranks, %d wrong values\n", size, shared);
   MPI_Comm_free(&line);
