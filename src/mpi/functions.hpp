@@ -67,7 +67,7 @@
   X(Type_create_resized, int, (MpiType, MpiAint, MpiAint, MpiType*))                                                 \
   X(Type_create_struct, int, (int, const int*, const MpiAint*, MpiTypes, MpiType*))                                  \
   X(Type_create_subarray, int, (int, const int*, const int*, const int*, int, MpiType, MpiType*))                    \
-  X(Type_free, int, (MpiType*))                                                \
+  X(Type_free, int, (MpiType*))                                                                                      \
   X(Type_get_attr, int, (MpiType, int, void*, int*))                                                                 \
   X(Type_get_contents, int, (MpiType, int, int, int, int*, MpiAint*, MpiTypes))                                      \
   X(Type_get_envelope, int, (MpiType, int*, int*, int*, int*))                                                       \
