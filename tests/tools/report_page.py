@@ -317,9 +317,11 @@ def check_own(data, ranks):
   assert len(data['calls']) == 16, data['calls']
   whys = {(data['calls'][case['call']]['collective'], data['calls'][case['call']]['form']): case['why']
           for case in data['replay']['cases'] if 'why' in case}
-  assert 'no MPI has' in whys['exchange', 'blocking'], whys
-  in_streams = [why for (_, form), why in whys.items() if form == 'enqueued']
-  assert in_streams and all("a device's stream" in why for why in in_streams), whys
+  # Which calls took the most time is the machine's affair.
+  assert whys, data['replay']
+  for (collective, form), why in whys.items():
+    assert form != 'enqueued' or "a device's stream" in why, whys
+    assert (collective, form) != ('exchange', 'blocking') or 'no MPI has' in why, whys
 
 
 def check_own_requests(data, ranks):
