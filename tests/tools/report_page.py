@@ -296,8 +296,8 @@ def check_requests(data, ranks):
   cases = data['replay']['cases']
   # Which calls took the most time is the machine's affair.
   assert all('its starts' in case['why'] for case in cases if data['calls'][case['call']]['form'] == 'persistent'), cases
-  cases = [case for case in cases if data['calls'][case['call']]['form'] not in ('blocking', 'persistent')]
   assert cases, data['replay']
+  cases = [case for case in cases if data['calls'][case['call']]['form'] not in ('blocking', 'persistent')]
   for case in filter(had_time, cases):
     assert [time['name'] for time in case['times']] == ['mpi', 'default'], case
     assert all(time['microseconds'] > 0 for time in case['times']), case
