@@ -398,6 +398,20 @@ ReportData times_of(const std::vector<double>& to_mpi, const std::vector<Other>&
 
 const std::vector<double> half = {0.49, 0.5, 0.51}, alike = {0.99, 1, 1.01}, twice = {1.9, 2, 2.1};
 
+// Which calls took the most time in a run is the machine's affair: here each is one that did.
+TEST(ReportReplay, SaysWhyACallIsNotMadeAgain) {
+  const auto why = [](const char* collective, const char* form, int communicator) {
+    ReportData call = {
+        {"collective", collective}, {"form", form}, {"communicator", communicator}, {"seconds", {1, 1, 1}}};
+    const auto calls = calls_to_replay({{"calls", {call}}});
+    return calls.size() == 1 && calls[0].work.is_null() ? calls[0].why : "";
+  };
+  EXPECT_EQ(why("exchange", "blocking", 0), "Quadrille's own sparse exchange, which no MPI has");
+  EXPECT_EQ(why("alltoall", "persistent", 0), "the making of a request; its starts are replayed");
+  EXPECT_EQ(why("alltoall", "enqueued", 0), "calls enqueued in a device's stream");
+  EXPECT_EQ(why("alltoall", "blocking", -1), "calls of several kinds, for which the record had no room");
+}
+
 // With the replay of all calls.
 ReportData replayed(ReportData data, const std::vector<ReportData>& cases,
                     const ReportData& without = ReportData::array()) {
