@@ -15,6 +15,7 @@
 #include "team/apart.hpp"
 #include "team/ask.hpp"
 #include "team/config.hpp"
+#include "team/faults.hpp"
 #include "team/neighbors.hpp"
 #include "text/hash.hpp"
 
@@ -223,7 +224,9 @@ Admission admit_neighbors(const Call& call, Team& team, Entry entry, CountedAhea
   if (!entry.is_request() && team.eligible() && team::has_topology(team) && is_early(team, entry, ahead))
     return to_the_mpi(call, team, entry, Reason::early, Reason::early);
   const Reason why = entry.is_ours(call) ? Reason::none : why_no_neighbors(team);
-  if (why != Reason::none) return to_the_mpi(call, team, entry, why, team.eligible() ? Reason::argument : team.why_not);
+  const bool is_argument = team.eligible() && why != Reason::fault_tolerant;
+  if (why != Reason::none)
+    return to_the_mpi(call, team, entry, why, is_argument ? Reason::argument : team.eligible() ? why : team.why_not);
   if (!is_worth_it(team, call, entry)) {
     return team.eligible() ? to_the_mpi(call, team, entry, Reason::no_gain_by_combining, why_chosen(team))
                            : to_the_mpi(call, team, entry, team.why_not, team.why_not);
@@ -259,6 +262,7 @@ int check_sizes(const Call& call, Team& team) {
 
 Reason why_no_neighbors(Team& team) {
   if (const Reason why = team::why_nothing_is_served(); why != Reason::none) return why;
+  if (team::watches_faults()) return Reason::fault_tolerant;
   if (is_inter(team.user)) return Reason::intercommunicator;
   return team::neighbors_of(team) == nullptr ? Reason::no_topology : Reason::none;
 }
@@ -279,6 +283,10 @@ bool has_mistake(const Call& call, Team& team, Entry entry) {
 
 Admission admit(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
   const Admission lost{To::failed, Reason::none, Reason::none, mpi().err_other};
+  if (team::watches_faults()) {
+    const int fault = team::leave_if_told(team);  // the call is the MPI's then
+    if (fault != mpi_success && entry.is_ours(call)) return {To::failed, Reason::none, Reason::none, fault};
+  }
   if (team.lost) return lost;
   const bool neighbors = is_neighbor(call.collective), blocking = !entry.is_request();
   if (blocking || !entry.is_drop_in()) {  // else take() has done both

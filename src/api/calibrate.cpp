@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "choose/best_cut.hpp"
 #include "memory/measured_buffers.hpp"
 #include "run/engines.hpp"
 #include "sys/sys.hpp"
@@ -123,7 +122,7 @@ class Calibration {
       team::largest_of_all(team_, own, most);
       own = most;
     }
-    return choose::best_cut(times_[0], times_[1]);
+    return tuner::best_cut(times_[0], times_[1]);
   }
 
   // The sizes that are measured: those up to `limit`, and whose buffers are not too large.
@@ -149,8 +148,8 @@ class Calibration {
     std::size_t gather = find_cut(Collective::allgather, buffers, measured, use);
     std::size_t alltoall = find_cut(Collective::alltoall, buffers, measured, use);
     if (measured.size() < sizes.size()) return;
-    gather = choose::largest_of_first(sizes, gather, group_.reach().slot_limit);
-    alltoall = choose::largest_of_first(sizes, alltoall, group_.reach().slot_limit);
+    gather = tuner::largest_of_first(sizes, gather, group_.reach().slot_limit);
+    alltoall = tuner::largest_of_first(sizes, alltoall, group_.reach().slot_limit);
     choose::set_inbox_limits(found_, alltoall, gather);
   }
 
@@ -169,7 +168,7 @@ class Calibration {
     };
     const std::size_t cut = find_cut(Collective::alltoall, buffers, sizes, use);
     if (sizes.empty()) return;
-    const std::size_t least = choose::least_of_second(sizes, cut);
+    const std::size_t least = tuner::least_of_second(sizes, cut);
     // Rings were better as far as was measured: then the kernel copies no sooner than was guessed.
     found_.cma_from = cut == sizes.size() ? std::max(least, found_.cma_from) : least;
   }

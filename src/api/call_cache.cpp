@@ -10,6 +10,7 @@
 #include "memory/device.hpp"
 #include "mpi/thrown.hpp"
 #include "run/engines.hpp"
+#include "team/faults.hpp"
 #include "team/own_rings.hpp"
 
 namespace quadrille::api {
@@ -131,7 +132,7 @@ run::Side blocks_of(const MpiCount* counts, const MpiAint* displacements) {
 
 void cache_served(const run::Call& call, Engine engine, bool settled, team::Team& team) {
   // A buffer of a later call may be a device's; and the ranks may ask each other for that in any call.
-  if (memory::device_driver() != nullptr || team.agreed().follows_devices) return;
+  if (memory::device_driver() != nullptr || team.agreed().follows_devices || team::watches_faults()) return;
   if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
   const bool by_pairs =
@@ -338,7 +339,7 @@ void retire(State* request) {
 void cache_request(const run::Call& call, team::Team& team, const State& made) {
   // A buffer of a later call may be a device's.
   if (!is_regular(call.collective) || !is_like_others(made) || team.counted.explains ||
-      memory::device_driver() != nullptr) {
+      memory::device_driver() != nullptr || team::watches_faults()) {
     return;
   }
   auto& [last, older] = entry_for(call.collective, call.comm, call.recv.type, team).requests;

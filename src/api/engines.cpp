@@ -6,6 +6,7 @@
 #include "run/engines.hpp"
 #include "run/leaders.hpp"
 #include "run/neighbor_copies.hpp"
+#include "team/faults.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 #include "team/own_rings.hpp"
@@ -111,5 +112,12 @@ static_assert(rows_are_in_order());
 }  // namespace
 
 constexpr std::array<EngineWork, choose::engine_count> engine_works = table;
+
+bool can_be_left(const EngineWork& engine, Collective collective, const Team& team) {
+  if (!team::watches_faults()) return true;
+  // Messages would have to be taken back, and orders of copies write to other ranks' memory.
+  const bool reads_alone = engine.engine == Engine::inbox || engine.engine == Engine::exchange;
+  return reads_alone && !engine.may_send(collective, team.group);
+}
 
 }  // namespace quadrille::api

@@ -41,4 +41,7 @@ inline const EngineWork& work_of(const choose::Choice& choice) {
   return engine_works[static_cast<std::size_t>(choice.algorithm->engine)];
 }
 
+// Where the MPI runs with fault tolerance: can a rank leave a call of this engine in the middle (team/faults.hpp)?
+bool can_be_left(const EngineWork& engine, Collective collective, const team::Team& team);
+
 }  // namespace quadrille::api

@@ -14,6 +14,7 @@
 #include "run/sparse.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
+#include "team/faults.hpp"
 #include "team/record.hpp"
 #include "team/team.hpp"
 
@@ -211,6 +212,9 @@ int exchange(Arguments call, team::Team& team, const run::SparseGroup& group, co
 
 // The same on all ranks, as the call was not begun on any if it fails.
 int prepare(team::Team& team, run::SparseGroup& group) {
+  if (team::watches_faults()) {
+    if (const int fault = team::leave_if_faulty(team); fault != mpi_success) return fault;
+  }
   if (team.lost) return mpi().err_other;
   if (team.eligible() && !team.ready()) {
     if (const int error = team::setup(team); error != mpi_success) return error;
@@ -239,7 +243,7 @@ int serve(const Arguments& call, team::Team& team) {
     error = prepare(team, group);
     if (error == mpi_success) error = exchange(call, team, group, choose_for(team));
   });
-  return thrown != mpi_success ? thrown : error;
+  return thrown != mpi_success ? team::error_of_thrown(team.user, thrown) : error;
 }
 
 int exchange(const Arguments& call, MpiComm comm) {

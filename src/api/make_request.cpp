@@ -10,6 +10,7 @@
 #include "api/progress_thread.hpp"
 #include "api/requests.hpp"
 #include "api/serve.hpp"
+#include "team/faults.hpp"
 #include "team/record_parts.hpp"
 
 namespace quadrille::api {
@@ -32,8 +33,9 @@ int make_admitted(Making& m) {
   const choose::Selection& selection = selected.selection;
   m.choice = &selection.choice;
   m.may_come_again = !m.entry.is_enqueued() && !selection.by_load && !selected.follows_load && selection.rivals.empty();
-  // Whatever was selected: some ranks have no more than the lanes.
-  if (m.must_serve() && is_dense(m.call.collective)) return make_in_node(m, selected);
+  // Whatever was selected: some ranks have no more than the lanes, or a rank must be able to leave the call.
+  const bool in_node_alone = m.must_serve() || team::watches_faults();
+  if (in_node_alone && is_dense(m.call.collective)) return make_in_node(m, selected);
   return work_of(selection.choice).make(m, selected);
 }
 
@@ -81,7 +83,7 @@ int keep_types(Call& call, Team& team, State& made) {
 int find_carrier(Making& m) {
   int error = mpi_success;
   const int thrown = thrown_by([&] { error = find_or_throw(m); });
-  return thrown != mpi_success ? thrown : error;
+  return thrown != mpi_success ? team::error_of_thrown(m.call.comm, thrown) : error;
 }
 
 const char* carrier_on(MpiComm comm) {

@@ -17,6 +17,7 @@
 #include "run/node_run.hpp"
 #include "run/padded_run.hpp"
 #include "team/apart.hpp"
+#include "team/faults.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 
@@ -171,6 +172,7 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const ch
     m.explain("rings", why);
     return mpi_success;
   }
+  if (team::watches_faults() && !m.is_ours()) return make_native(m, {Reason::fault_tolerant});
   const choose::Choice messages = messages_of(m, in_node ? nullptr : asked);
   m.explain(m.team.counted.explains ? choose::to_string(messages).c_str() : "",
             [&] { return in_node ? followed(why(), Reason::no_memory_for_rings) : why(); });

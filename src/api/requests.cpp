@@ -17,6 +17,7 @@
 #include "sys/sys.hpp"
 #include "sys/wait.hpp"
 #include "team/failed_copies.hpp"
+#include "team/faults.hpp"
 
 using quadrille::mpi;
 using quadrille::mpi_success;
@@ -39,8 +40,8 @@ int State::step() {
 }
 
 void State::look_what_it_needs() {
-  const bool alone =
-      op != nullptr && op->sends_all_at_start() && queue == nullptr && !taken && !api::has_progress_thread();
+  const bool alone = !quadrille::team::watches_faults() && op != nullptr && op->sends_all_at_start() &&
+                     queue == nullptr && !taken && !api::has_progress_thread();
   needs = alone ? Needs::asking : calls_mpi() ? Needs::mpi : Needs::memory;
   short_way = alone && persistent && !calls_mpi() && on_host == nullptr ? inbox : nullptr;
 }
@@ -77,6 +78,12 @@ bool State::has_fetched() {
   }
   set(From::host);
   return true;
+}
+
+// Where the MPI runs with fault tolerance: what shared memory carries out can be left in the middle.
+bool State::is_watched() const {
+  if (!quadrille::team::watches_faults() || !team->group.reach().rings || team->nodes.nodes > 1) return false;
+  return carrier() == run::Carrier::inbox || carrier() == run::Carrier::rings;
 }
 
 int State::with_failed_copies(bool may_look) const {
@@ -131,12 +138,14 @@ bool State::moves(run::With with) {
   if (with == run::With::mpi ? !has_fetched() : fetches()) return false;
   if (queue != nullptr && queue->front() != this) return false;
   if (!can_go_on(with)) return false;
+  const bool watched = is_watched();
+  const int fault = watched && with == run::With::mpi ? quadrille::team::leave_if_faulty(*team) : mpi_success;
   int now = mpi_success;
-  const int thrown = quadrille::thrown_by([&] { now = step(); });
+  const int thrown = fault != mpi_success ? fault : quadrille::thrown_by([&] { now = step(); });
   if (error == mpi_success) error = thrown != mpi_success ? thrown : now;
   // What has thrown is in the middle of something, and nothing goes on any more.
   const bool over = thrown != mpi_success || op == nullptr || op->done();
-  if (!over) return false;
+  if (!over || (watched && thrown == mpi_success && team->failed_calls.left() != mpi_success)) return false;
   if (queue != nullptr) queue->pop_front();
   if (!in_stream()) error = with_failed_copies(on_host != nullptr && with == run::With::mpi);
   set(Stage::returning);
@@ -208,7 +217,9 @@ void drive_mpi(const sys::Waiter* waiter) {
   static constinit std::atomic<std::uint32_t> looks = 1;
   if (waiter == nullptr || waiter->progress == nullptr) return;
   const std::uint32_t look = looks.fetch_add(1, std::memory_order_relaxed);
-  if (look % waiter->looks_between_progress == 0) waiter->progress(waiter->progress_data);
+  if (look % waiter->looks_between_progress != 0) return;
+  // Each request looks for faults itself.
+  static_cast<void>(quadrille::thrown_by([waiter] { waiter->progress(waiter->progress_data); }));
 }
 
 // Waits until `done()`, and makes progress on all pending calls. Yields the core if peers need it.

@@ -137,6 +137,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   void tell_failed_fetch();
   bool moves(quadrille::run::With with);
   void begin_finish();
+  bool is_watched() const;
   // What a start's error becomes at its end.
   int with_failed_copies(bool may_look) const;
   // That all has moved. True if nothing is left to be done.

@@ -9,6 +9,7 @@
 #include "api/trials.hpp"
 #include "mpi/errors.hpp"
 #include "run/native_run.hpp"
+#include "team/faults.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 #include "team/record.hpp"
@@ -167,6 +168,7 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
 // Collective: what calls by this choice need is made. Returns why that is impossible, if it is.
 Reason why_not_prepared(const EngineWork& engine, const Call& call, const choose::Choice& choice, bool is_prepared,
                         team::Team& team) {
+  if (engine.run != nullptr && !can_be_left(engine, call.collective, team)) return Reason::fault_tolerant;
   if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != mpi_success)
     return Reason::no_communicator;
   const bool is_there = is_prepared || engine.prepare == nullptr || engine.prepare(team, call.collective, choice);
@@ -223,6 +225,7 @@ bool serve_by(team::Team& team, const Call& call, Door door, int& error, Attempt
       if (!carry_out(call, bytes, team, selected, error, attempt)) return false;
     }
   }
+  error = team::error_after_call(team, error);
   if (error != mpi_success) raise(call.comm, error);
   if (!team.lost) ++team.counted.counters.served;
   return true;
@@ -248,7 +251,7 @@ bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
   if (here.serving || !mpi().usable) return false;
   bool served = true;
   const int thrown = thrown_by([&] { served = try_to_serve(call, door, error, attempt); });
-  if (thrown != mpi_success) error = raise(call.comm, thrown);
+  if (thrown != mpi_success) error = raise(call.comm, team::error_of_thrown(call.comm, thrown));
   return served;
 }
 

@@ -15,6 +15,7 @@
 #include "run/call.hpp"
 #include "run/group.hpp"
 #include "team/failed_copies.hpp"
+#include "team/faults.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::api {
@@ -120,7 +121,7 @@ template <class Work>
 [[gnu::noinline]] int guarded(MpiComm comm, Work&& work) {
   int error = mpi_success;
   const int thrown = thrown_by([&] { error = work(); });
-  return thrown == mpi_success ? error : raise(comm, thrown);
+  return thrown == mpi_success ? error : raise(comm, team::error_of_thrown(comm, thrown));
 }
 
 }  // namespace quadrille::api

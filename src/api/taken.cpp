@@ -21,6 +21,7 @@
 #include "team/apart.hpp"
 #include "team/ask.hpp"
 #include "team/config.hpp"
+#include "team/faults.hpp"
 #include "team/neighbors.hpp"
 #include "team/own_rings.hpp"
 
@@ -247,6 +248,11 @@ bool try_to_take(const run::Call& call, bool persistent, MpiRequest* request, in
   if (team != nullptr && team->eligible() && may_be_alone && comes_early(*team, Door::drop_in)) ahead.early = true;
   ahead.why = ahead.early ? Reason::early : Reason::argument;
   if (team == nullptr || ahead.early) return false;
+  // The MPI raises the errors of its own requests on the communicator, and those of ours on MPI_COMM_WORLD.
+  if (team::watches_faults()) {
+    ahead.why = Reason::fault_tolerant;
+    return false;
+  }
   const Serving guard;
   if (team->lost) {
     error = raise(call.comm, mpi().err_other);
@@ -380,6 +386,7 @@ void get_ready_to_take(Team& team) {
 }
 
 void get_world_ready_to_take() {
+  if (team::watches_faults()) return;  // see try_to_take()
   Team* const team = team::team_of(mpi().comm_world);
   if (team == nullptr || !team->ready()) return;
   get_ready_to_take(*team);

@@ -19,6 +19,10 @@ bool wanted_in_the_environment() {
   return false;
 }
 
+// Of Open MPI from 5.0 on. Its codes are its classes. Its releases before have no such names, and other MPIs are not
+// asked.
+constexpr int openmpi_rank_failed = 75, openmpi_revoked = 77;
+
 }  // namespace
 
 // Open MPI sets a variable from mpi_ft_enable, wherever that comes from; releases without fault tolerance do not have
@@ -28,5 +32,26 @@ bool tolerates_faults() {
   static const bool tolerates = wanted_in_the_environment();
   return tolerates;
 }
+
+bool reports_faults() {
+  return mpi().abi == Abi::openmpi && mpi().Comm_is_revoked != nullptr && mpi().Comm_get_failed != nullptr;
+}
+
+bool is_revoked(MpiComm comm) {
+  int flag = 0;
+  return mpi().Comm_is_revoked(comm, &flag) == mpi_success && flag != 0;
+}
+
+bool has_failed_rank(MpiComm comm) {
+  MpiGroup group;
+  if (mpi().Comm_get_failed(comm, &group) != mpi_success) return false;
+  int failed = 0;
+  mpi().Group_size(group, &failed);
+  mpi().Group_free(&group);
+  return failed > 0;
+}
+
+int err_revoked() { return openmpi_revoked; }
+int err_proc_failed() { return openmpi_rank_failed; }
 
 }  // namespace quadrille

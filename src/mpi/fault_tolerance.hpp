@@ -1,9 +1,21 @@
-// Does the MPI let a program survive the death of a process?
+// Does the MPI let a program survive the death of a process, and what does it say of a communicator then?
 #pragma once
+
+#include "mpi/words.hpp"
 
 namespace quadrille {
 
 // As this process is set up, for example by `mpirun --with-ft ulfm` or a file of settings. MPI must be initialised.
 bool tolerates_faults();
+
+// Whether the MPI reports failures. Open MPI 5 does; MPICH and Intel MPI do not tell whether a communicator is revoked.
+bool reports_faults();
+
+// Where it can: what this rank's MPI knows of a communicator. Neither waits.
+bool is_revoked(MpiComm comm);
+bool has_failed_rank(MpiComm comm);
+// Its error codes for that: MPIX_ERR_REVOKED, MPIX_ERR_PROC_FAILED.
+int err_revoked();
+int err_proc_failed();
 
 }  // namespace quadrille

@@ -81,6 +81,8 @@ void load_functions(void* library, Mpi& table) {
   load_later(library, table.opal_progress_register, "opal_progress_register");
   load_later(library, table.opal_progress_unregister, "opal_progress_unregister");
   load_later(library, table.ftmpi_enabled, "ompi_ftmpi_enabled");
+  load_later(library, table.Comm_is_revoked, "PMPIX_Comm_is_revoked");
+  load_later(library, table.Comm_get_failed, "PMPIX_Comm_get_failed");
   load_later(library, table.Async_start, "PMPIX_Async_start");
   load_later(library, table.Type_get_envelope_c, "PMPI_Type_get_envelope_c");
   load_later(library, table.Request_is_complete, "MPIX_Request_is_complete");

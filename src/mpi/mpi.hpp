@@ -65,6 +65,8 @@ struct Mpi {
   int (*opal_progress_register)(int (*)()) = nullptr, (*opal_progress_unregister)(int (*)()) = nullptr;
   // Open MPI: its fault tolerance (ULFM) is enabled. Null where it has none.
   const bool* ftmpi_enabled = nullptr;
+  // What it says of a communicator then. Null where the MPI has no such function.
+  int (*Comm_is_revoked)(MpiComm, int* flag) = nullptr, (*Comm_get_failed)(MpiComm, MpiGroup*) = nullptr;
   int (*Async_start)(int (*)(void*), void*, int) = nullptr;
   // Extensions: may its functions be given a device's memory?
   int (*Query_cuda_support)() = nullptr, (*Query_rocm_support)() = nullptr, (*Query_hip_support)() = nullptr;

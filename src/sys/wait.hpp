@@ -22,7 +22,7 @@ struct Waiter {
   static constexpr unsigned longest_sleep_us_if_crowded = 500;
   // After the spins, the MPI is driven once every so many looks.
   std::uint32_t looks_between_progress = 16;
-  void (*progress)(void*) = nullptr;
+  void (*progress)(void*) = nullptr;  // may throw, which ends the wait
   void* progress_data = nullptr;
 
   // Returns when ready() is true.

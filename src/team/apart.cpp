@@ -46,14 +46,6 @@ int next_first_tag() {
 }
 constexpr std::int64_t enough_tags = 1024;
 
-bool shares_a_node(const Team& team) {
-  const std::vector<int> ranks = ranks_in_world(team.user);
-  const std::vector<int>& node_of = world()->nodes.node_of;
-  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
-    return node_of[static_cast<std::size_t>(rank)] == node_of[static_cast<std::size_t>(ranks[0])];
-  });
-}
-
 void go_through(Team& team, Telling& telling) {
   if (!team.ready()) setup_by(team, telling);
   int first_tag = team.group.me == 0 ? next_first_tag() : 0;
@@ -82,7 +74,7 @@ bool may_be_told(Team& team) {
   const Team* const all = team_of(mpi().comm_world);
   if (all == nullptr || !all->taken.ready() || all->lanes == nullptr || all->lanes->lanes.empty()) return false;
   if (all->group.messages().comm == mpi().comm_null || all == &team) return false;
-  return shares_a_node(team);
+  return shares_a_node(ranks_in_world(team.user));
 }
 
 void decide_apart(Team& team, std::span<std::byte> told) {

@@ -1,10 +1,14 @@
 #include "team/ask.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "mpi/errors.hpp"
 #include "mpi/generation.hpp"
 #include "sys/sys.hpp"
+#include "team/faults.hpp"
 
 namespace quadrille::team {
 
@@ -18,8 +22,10 @@ void lose(Team& team) {
   throw std::runtime_error("the MPI failed in a collective of Quadrille");
 }
 
-void ask_all(Team& team, const std::function<int(MpiRequest*)>& begin) {
+void ask_all(Team& team, std::shared_ptr<void> used, const std::function<int(MpiRequest*)>& begin) {
   const ErrorsReturned guard(team.own());
+  std::unique_ptr<std::shared_ptr<void>> kept;
+  if (used != nullptr) kept = std::make_unique<std::shared_ptr<void>>(std::move(used));
   constexpr int most_tries = 100;
   MpiRequest request;
   int error = begin(&request);
@@ -30,10 +36,15 @@ void ask_all(Team& team, const std::function<int(MpiRequest*)>& begin) {
   MpiStatus status;
   int done = 0;
   if (error == mpi_success) {
-    team.group.waiter.until([&] {
-      error = mpi().Testall(1, one(request), &done, &status);
-      return error != mpi_success || done != 0;
-    });
+    try {
+      team.group.waiter.until([&] {
+        error = mpi().Testall(1, one(request), &done, &status);
+        return error != mpi_success || done != 0;
+      });
+    } catch (...) {
+      static_cast<void>(kept.release());  // the MPI may still use it
+      throw;
+    }
   }
   if (error != mpi_success) lose(team);
 }
@@ -42,9 +53,19 @@ namespace {
 
 template <class Number>
 void reduce(Team& team, std::span<const Number> mine, std::span<Number> all, MpiType type, MpiOp op) {
-  ask_all(team, [&](MpiRequest* request) {
-    return mpi().Iallreduce(mine.data(), all.data(), static_cast<int>(mine.size()), type, op, team.own(), request);
-  });
+  const auto ask = [&](std::shared_ptr<void> used, const Number* from, Number* to) {
+    ask_all(team, std::move(used), [&](MpiRequest* request) {
+      return mpi().Iallreduce(from, to, static_cast<int>(mine.size()), type, op, team.own(), request);
+    });
+  };
+  // Without fault tolerance nothing is left in the middle, and no memory is taken while others may wait.
+  if (!watches_faults()) return ask(nullptr, mine.data(), all.data());
+  struct Numbers {
+    std::vector<Number> mine, all;
+  };
+  const auto numbers = std::make_shared<Numbers>(Numbers{{mine.begin(), mine.end()}, std::vector<Number>(mine.size())});
+  ask(numbers, numbers->mine.data(), numbers->all.data());
+  std::copy(numbers->all.begin(), numbers->all.end(), all.begin());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "team/team.hpp"
@@ -16,7 +17,8 @@ namespace quadrille::team {
 // Starts a collective with `begin`, again if that fails, as nothing has been sent then; and waits for it. A peer may
 // wait for a call that this rank has started and left, so that is kept moving. Without an answer the team is lost, and
 // this throws.
-void ask_all(Team& team, const std::function<int(MpiRequest*)>& begin);
+// Keeps `used`, the buffers of the collective, until the collective ends; null: they live long enough.
+void ask_all(Team& team, std::shared_ptr<void> used, const std::function<int(MpiRequest*)>& begin);
 
 // The largest of each number, over all ranks; as ask_all().
 void largest_of_all(Team& team, std::span<const double> mine, std::span<double> largest);

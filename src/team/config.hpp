@@ -21,7 +21,9 @@ enum class Trials : std::uint8_t { automatic, on, off, learn };
 
 struct Config {
   bool off = false;
-  bool fault_tolerant = false;  // the MPI is, on some rank: all calls are forwarded. Found in MPI_Init, not read
+  // Some rank's MPI tolerates faults: all calls are forwarded, or, where every rank's MPI reports faults, watched
+  // (team/faults.hpp). Found in MPI_Init, not read.
+  bool fault_tolerant = false, watches_faults = false;
   bool explain = false;
   bool check = false;
   choose::Forced forced;

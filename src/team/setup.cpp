@@ -15,8 +15,10 @@
 #include "mpi/waits.hpp"
 #include "run/under_way.hpp"
 #include "team/apart.hpp"
+#include "team/ask.hpp"
 #include "team/config.hpp"
 #include "team/explain_reach.hpp"
+#include "team/faults.hpp"
 #include "team/processes.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
@@ -27,12 +29,20 @@ namespace quadrille::team {
 namespace {
 
 // A peer may wait for a call that this rank has started and left. And on a quiet communicator there is nothing that
-// could be found, so the MPI looks at what else arrives.
+// could be found, so the MPI looks at what else arrives. Once a rank has failed, a look for any source makes no
+// progress.
 void drive_others(void* data) {
+  Team& team = *static_cast<Team*>(data);
   run::UnderWay::here().help();
-  const auto* group = static_cast<const run::Group*>(data);
+  const run::Messages& messages = team.group.messages();
+  const int source = watches_faults() ? messages.quiet_me : mpi().any_source;
   int flag = 0;
-  mpi().Iprobe(mpi().any_source, mpi().any_tag, group->messages().quiet, &flag, mpi().status_ignore);
+  mpi().Iprobe(source, mpi().any_tag, messages.quiet, &flag, mpi().status_ignore);
+}
+
+void drive_others_and_watch(void* data) {
+  drive_others(data);
+  throw_if_faulty(*static_cast<Team*>(data));
 }
 
 void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
@@ -42,15 +52,17 @@ void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
   messages.quiet_me = team.quiet->me;
 }
 
-void set_waiting(run::Group& group, bool crowded) {
-  if (crowded) {
+void set_waiting(Team& team) {
+  run::Group& group = team.group;
+  if (team.crowded) {
     group.waiter.spins = sys::Waiter::spins_if_crowded;
     // A look at MPICH's messages takes long, so ranks that only give their processor away are in the leaders' way. On
     // Open MPI they are not, and to wake them takes longer: 1.1 to 1.6 times as long for small blocks, as measured.
     if (mpi().abi != Abi::openmpi) group.waiter.longest_sleep_us = sys::Waiter::longest_sleep_us_if_crowded;
   }
   group.waiter.progress = drive_others;
-  group.waiter.progress_data = &group;
+  if (watches_faults()) group.waiter.progress = drive_others_and_watch;
+  group.waiter.progress_data = &team;
 }
 
 // What all ranks of a communicator go by.
@@ -151,14 +163,17 @@ bool loads_and_stores(const Processes& processes, const Config& settings, int he
 // All ranks wait for each other while they make a communicator ready.
 class Broadcasts final : public Telling {
  public:
-  explicit Broadcasts(MpiComm comm) : comm_(comm) {}
+  explicit Broadcasts(Team& team) : team_(team) {}
   void tell(void* data, std::size_t bytes) override {
-    if (bytes > 0) mpi().Bcast(data, static_cast<int>(bytes), mpi().byte, 0, comm_);
+    if (bytes == 0) return;
+    if (mpi().Bcast(data, static_cast<int>(bytes), mpi().byte, 0, team_.user) != mpi_success) lose(team_);
   }
   std::size_t most_bytes() const override { return SIZE_MAX; }
+  // To meet takes sockets, too, and no watch ends a wait there.
+  bool may_meet() const override { return !watches_faults(); }
 
  private:
-  MpiComm comm_;
+  Team& team_;
 };
 
 // Rank 0 tells the others `bytes` of text, which says what was measured to be best.
@@ -212,12 +227,14 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   if (group.me == 0) {
     mine.points = look_up_switch_points(group.ranks, team.crowded, mine.known);
     // What is gained between nodes is more than what ranks that share processors disturb each other.
-    if (settings.trials == Trials::on)
+    if (watches_faults())
+      mine.may_try = MayTry::nothing;
+    else if (settings.trials == Trials::on)
       mine.may_try = MayTry::everything;
     else if (settings.trials != Trials::off && may_measure())
       mine.may_try = team.crowded ? MayTry::between_nodes : MayTry::everything;
     // Of several nodes: agree_on_messages().
-    if (team.nodes.nodes == 1) {
+    if (team.nodes.nodes == 1 && !watches_faults()) {
       choices = look_up_algorithms(team.nodes, team.crowded);
       team.change_agreed().inside = look_up_inside(group.ranks, team.crowded);
     }
@@ -232,7 +249,7 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   tell_choices(team, telling, std::move(choices), mine.choices);
   tell_list(telling, team.change_agreed().inside, mine.inside);
   group.change_reach().points = mine.points;
-  team.change_agreed().points_are_guessed = !mine.known;
+  team.change_agreed().points_are_guessed = !mine.known && !watches_faults();
   team.change_agreed().may_try = mine.may_try;
   chunk = areas.empty() ? mine.chunk : areas[static_cast<std::size_t>(members[0])].chunk;
   if (chunk >= 0) {
@@ -323,7 +340,7 @@ int setup(Team& team) {
   await_told(team);
   if (team.lost) return mpi().err_other;
   if (team.ready()) return mpi_success;
-  Broadcasts telling(team.user);
+  Broadcasts telling(team);
   return setup_by(team, telling);
 }
 
@@ -343,7 +360,7 @@ int setup_by(Team& team, Telling& telling) {
   const auto& expect = processes.expects_devices;
   const bool expects = std::find(expect.begin(), expect.end(), 1) != expect.end();
   team.change_agreed().mpi_device = use;
-  set_waiting(group, team.crowded);
+  set_waiting(team);
   if (processes.crowded[static_cast<std::size_t>(group.me)] != 0) {
     share_processors(settings, settings.explain && group.me == 0);
   }

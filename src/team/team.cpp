@@ -23,6 +23,7 @@
 #include "team/apart.hpp"
 #include "team/ask.hpp"
 #include "team/config.hpp"
+#include "team/faults.hpp"
 #include "team/leaders.hpp"
 #include "team/numa.hpp"
 #include "team/processes.hpp"
@@ -185,14 +186,8 @@ int team_keyval() {
   return keyval;
 }
 
-// Is every rank of `comm` one of our MPI_COMM_WORLD? If one is not, every rank finds one that is not.
-bool inside_world(MpiComm comm) {
-  const std::vector<int> there = ranks_in_world(comm);
-  return std::find(there.begin(), there.end(), mpi().undefined) == there.end();
-}
-
 // Agreed upon in MPI_Init where that is ours, else as this process knows it.
-bool is_fault_tolerant() { return config().fault_tolerant || tolerates_faults(); }
+bool is_fault_tolerant() { return config().fault_tolerant || (tolerates_faults() && !config().watches_faults); }
 
 std::string not_used(Why why) { return text::words_of({.reason = Reason::not_used, .then = {std::move(why)}}); }
 
@@ -204,7 +199,11 @@ Reason why_not_eligible(MpiComm comm, run::Group& group) {
   mpi().Comm_size(comm, &group.ranks);
   mpi().Comm_rank(comm, &group.me);
   if (group.ranks == 1) return Reason::one_rank;
-  return inside_world(comm) ? Reason::none : Reason::several_worlds;
+  // If a rank is of another world, every rank finds one that is.
+  const std::vector<int> there = ranks_in_world(comm);
+  if (std::find(there.begin(), there.end(), mpi().undefined) != there.end()) return Reason::several_worlds;
+  const bool in_node = config().nodes.empty() && shares_a_node(there);
+  return watches_faults() && !in_node ? Reason::fault_tolerant : Reason::none;
 }
 
 void explain_fault_tolerance() {
@@ -281,12 +280,18 @@ int rank_on_node(const Team& team) {
 // The NUMA domain of every rank. Collective; asked only when an order of copies is first used, because
 // reading the topology takes milliseconds.
 std::vector<int> agree_on_domains(Team& team) {
-  const int mine = numa_domain(config().topology.empty() ? 0 : rank_on_node(team), config().topology);
-  std::vector<int> all(static_cast<std::size_t>(team.group.ranks));
-  ask_all(team, [&](MpiRequest* request) {
-    return mpi().Iallgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, team.own(), request);
+  struct Domains {
+    int mine;
+    std::vector<int> all;
+  };
+  const auto domains = std::make_shared<Domains>();
+  domains->mine = numa_domain(config().topology.empty() ? 0 : rank_on_node(team), config().topology);
+  domains->all.resize(static_cast<std::size_t>(team.group.ranks));
+  ask_all(team, domains, [&](MpiRequest* request) {
+    return mpi().Iallgather(&domains->mine, 1, mpi().int_type, domains->all.data(), 1, mpi().int_type, team.own(),
+                            request);
   });
-  return all;
+  return std::move(domains->all);
 }
 
 // Says where sharing of the program's memory depends on another library.
@@ -489,9 +494,15 @@ bool after_init() {
   mpi().Comm_size(mpi().comm_world, &ranks);
   if (ranks == 1 || settings.off) return false;
   // One node may have other files of settings than another.
-  settings.fault_tolerant = !all_true(mpi().comm_world, !tolerates_faults());
-  if (settings.fault_tolerant) {
+  if (!all_true(mpi().comm_world, !tolerates_faults())) {
     all_explain = false;  // a summary of all ranks would need all of them in MPI_Finalize
+    settings.watches_faults = all_true(mpi().comm_world, tolerates_faults() && reports_faults());
+    settings.fault_tolerant = !settings.watches_faults;
+    // A rank that has left a call uses its memory again, and gives it back: nobody may write there, or be ended by
+    // reading there.
+    settings.ways.cma_write = settings.ways.xpmem = false;
+  }
+  if (settings.fault_tolerant) {
     explain_fault_tolerance();
     return false;
   }

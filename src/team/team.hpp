@@ -150,6 +150,8 @@ struct Team {
   bool refuses_chunks = false;                // no call is made so any more; the same on all ranks
   std::vector<std::shared_ptr<LeadersMemory>> leaders;  // for each size of groups
   std::atomic<int> enqueue_error = 0;  // the first of calls that streams of a device ordered: an MPI error code
+  std::atomic<int> fault = 0;          // an MPI error code; this and the next: team/faults.cpp
+  std::atomic<double> next_look = 0;   // by the MPI's clock
   bool lost = false;                   // this rank does not know what the others go by, ready or not: team/ask.hpp
   // What MPI's nonblocking calls need, which may not wait (api/taken.hpp).
   struct Taken {
@@ -277,8 +279,7 @@ void count_passed();
 
 // Called by the drop-in door right before MPI_Init: ends a program whose calls cannot even be forwarded.
 void before_init();
-// Why no call is served in this process; none if calls are. Where the MPI runs with fault tolerance, survivors of a
-// failure must get errors, which only the MPI gives: a rank that waits in shared memory would wait for ever.
+// Why no call is served in this process; none if calls are. With fault tolerance: team/faults.hpp.
 Reason why_nothing_is_served();
 // Whether QUADRILLE_EXPLAIN is set on all ranks of the program; agreed on in MPI_Init.
 bool every_rank_explains();

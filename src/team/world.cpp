@@ -1,5 +1,6 @@
 #include "team/world.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <numeric>
@@ -67,6 +68,14 @@ void forget_world() {
   known().met = false;
   const std::lock_guard lock(known().mutex);
   known().processes.reset();
+}
+
+bool shares_a_node(const std::vector<int>& world_ranks) {
+  const std::shared_ptr<const Processes> all = world();
+  if (all == nullptr) return false;
+  const auto node_of = [&](int rank) { return all->nodes.node_of[static_cast<std::size_t>(rank)]; };
+  return std::all_of(world_ranks.begin(), world_ranks.end(),
+                     [&](int rank) { return node_of(rank) == node_of(world_ranks[0]); });
 }
 
 std::vector<int> ranks_in_world(MpiComm comm) {

@@ -25,6 +25,9 @@ std::shared_ptr<const Processes> world();
 bool world_has_met();
 void forget_world();
 
+// Are these ranks of MPI_COMM_WORLD on one node? False if nothing is known.
+bool shares_a_node(const std::vector<int>& world_ranks);
+
 // The numbers of the ranks of `comm` in MPI_COMM_WORLD; MPI_UNDEFINED for ranks of another world.
 std::vector<int> ranks_in_world(MpiComm comm);
 

@@ -32,8 +32,9 @@
     "MPI_THREAD_MULTIPLE)",                                                                                        \
     "because this MPI makes no progress on Quadrille's calls while the program waits in it")                       \
   X(no_memory, "no memory is left for it", "because memory is exhausted")                                          \
-  X(fault_tolerant, "the MPI runs with fault tolerance, so all calls are forwarded to it",                         \
+  X(fault_tolerant, "the MPI runs with fault tolerance, so calls are forwarded to it",                             \
     "with an MPI that runs with fault tolerance")                                                                  \
+  X(rank_failed, "a rank has failed, or the communicator is revoked", "after a rank failed, or a revocation")      \
   X(other, "another reason", "for another reason")                                                                 \
   /* Lines that other programs read. */                                                                            \
   X(not_used, "not used", "", ": ")                                                                                \

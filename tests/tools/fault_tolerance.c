@@ -1,48 +1,126 @@
-/* A program that survives: `kill` ends rank 1 in the middle of a loop of MPI_Alltoall, `revoke` revokes its
- * communicator. The others get an error from the call, shrink the communicator and go on. Each of them prints
- * "survived". For an MPI with the functions of ULFM. */
+/* A program that survives: in a loop of calls on a communicator `kill` ends rank 1 before a call, `kill-anywhere` ends
+ * it some time later, wherever it is then, and `revoke` lets it revoke the communicator. The others get an error from
+ * the call, shrink the communicator and go on. Each looks at all that it receives, and prints "survived" if that is
+ * right. Usage: fault_tolerance kill|kill-anywhere|revoke FORM BYTES, FORM: blocking, uneven, gather, nonblocking,
+ * persistent, or, by Quadrille's own functions, own-nonblocking or own-persistent. For an MPI with the functions of
+ * ULFM. */
 /* mpi-ext.h needs mpi.h before it. */
 /* clang-format off */
 #include <mpi.h>
 #include <mpi-ext.h>
 /* clang-format on */
+#include <quadrille.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-enum { bytes = 64, calls_before = 100, calls_at_most = 10000000, calls_after = 50 };
+enum { most_ranks = 64, calls_before = 100, calls_at_most = 10000000, calls_after = 50 };
 
-static int exchange(const char* form, char* data, MPI_Comm comm) {
+static const char* form;
+static int bytes;
+static char *sent, *received;
+
+static int wait_for(MPI_Request* request, int error) {
+  return error != MPI_SUCCESS ? error : MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+static int wait_for_own(Quadrille_Request* request, int error) {
+  return error != MPI_SUCCESS ? error : Quadrille_Wait(request);
+}
+
+static int exchange(MPI_Comm comm, int ranks) {
+  static int counts[most_ranks], places[most_ranks];
   MPI_Request request;
-  if (strcmp(form, "blocking") == 0)
-    return MPI_Alltoall(data, bytes, MPI_BYTE, data + 64 * bytes, bytes, MPI_BYTE, comm);
-  const int error = MPI_Ialltoall(data, bytes, MPI_BYTE, data + 64 * bytes, bytes, MPI_BYTE, comm, &request);
-  return error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+  Quadrille_Request own;
+  int error, freed, r;
+  for (r = 0; r < ranks; ++r) counts[r] = bytes, places[r] = r * bytes;
+  if (strcmp(form, "blocking") == 0) return MPI_Alltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm);
+  if (strcmp(form, "gather") == 0) return MPI_Allgather(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm);
+  if (strcmp(form, "uneven") == 0)
+    return MPI_Alltoallv(sent, counts, places, MPI_BYTE, received, counts, places, MPI_BYTE, comm);
+  if (strcmp(form, "nonblocking") == 0)
+    return wait_for(&request, MPI_Ialltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &request));
+  if (strcmp(form, "own-nonblocking") == 0)
+    return wait_for_own(&own, Quadrille_Ialltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &own));
+  if (strcmp(form, "own-persistent") == 0) {
+    error = Quadrille_Alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, MPI_INFO_NULL, &own);
+    if (error != MPI_SUCCESS) return error;
+    error = wait_for_own(&own, Quadrille_Start(&own));
+    freed = Quadrille_Request_free(&own);
+    return error != MPI_SUCCESS ? error : freed;
+  }
+  error = MPI_Alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, MPI_INFO_NULL, &request);
+  if (error == MPI_SUCCESS) error = wait_for(&request, MPI_Start(&request));
+  if (error == MPI_SUCCESS) MPI_Request_free(&request);
+  return error;
+}
+
+/* A call in which each rank sends its own number and the call's. */
+static int checked(MPI_Comm comm, int call) {
+  int rank, ranks, r, error;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  memset(sent, rank * 7 + call, (size_t)ranks * bytes);
+  error = exchange(comm, ranks);
+  /* What is left of the call must not reach anybody. */
+  if (error != MPI_SUCCESS) memset(sent, 99, (size_t)ranks * bytes), memset(received, 98, (size_t)ranks * bytes);
+  for (r = 0; r < ranks * bytes; ++r) {
+    const char expected = error == MPI_SUCCESS ? (char)(r / bytes * 7 + call) : 98;
+    if (received[r] == expected) continue;
+    printf("rank %d has wrong data in call %d\n", rank, call);
+    fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, 4);
+  }
+  return error;
+}
+
+static void die(int number) {
+  (void)number;
+  raise(SIGKILL);
+}
+
+static void die_later(void) {
+  struct itimerval later = {{0, 0}, {0, 0}};
+  later.it_value.tv_usec = 1 + (int)getpid() % 7 * 3000;
+  signal(SIGALRM, die);
+  setitimer(ITIMER_REAL, &later, NULL);
 }
 
 int main(int argc, char** argv) {
-  int rank, call, error = MPI_SUCCESS;
-  static char data[128 * bytes];
+  int rank, call, kind = 0, error = MPI_SUCCESS;
   MPI_Comm all, left;
-  if (argc < 3) return 2;
+  if (argc < 4) return 2;
+  form = argv[2], bytes = atoi(argv[3]);
   MPI_Init(&argc, &argv);
   alarm(60);
+  sent = malloc((size_t)most_ranks * bytes), received = malloc((size_t)most_ranks * bytes);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_dup(MPI_COMM_WORLD, &all);
   MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
+  /* A blocking call lets what nonblocking ones need be made ready. */
+  for (call = 0; call < 12; ++call) {
+    MPI_Alltoall(sent, 1, MPI_BYTE, received, 1, MPI_BYTE, all);
+    checked(all, call);
+  }
   for (call = 0; error == MPI_SUCCESS && call < calls_at_most; ++call) {
     if (rank == 1 && call == calls_before) {
-      if (strcmp(argv[1], "kill") == 0) raise(SIGKILL);
-      MPIX_Comm_revoke(all);
+      if (strcmp(argv[1], "kill") == 0) die(0);
+      if (strcmp(argv[1], "revoke") == 0) MPIX_Comm_revoke(all);
+      if (strcmp(argv[1], "kill-anywhere") == 0) die_later();
     }
-    error = exchange(argv[2], data, all);
+    error = checked(all, call);
+  }
+  if (error != MPI_SUCCESS) MPI_Error_class(error, &kind);
+  if (kind != MPIX_ERR_PROC_FAILED && kind != MPIX_ERR_REVOKED && kind != MPIX_ERR_PROC_FAILED_PENDING) {
+    printf("rank %d: the error is of class %d\n", rank, kind);
+    return 3;
   }
   MPIX_Comm_revoke(all);
-  if (error == MPI_SUCCESS || MPIX_Comm_shrink(all, &left) != MPI_SUCCESS) return 3;
-  for (error = MPI_SUCCESS, call = 0; error == MPI_SUCCESS && call < calls_after; ++call)
-    error = exchange(argv[2], data, left);
+  if (MPIX_Comm_shrink(all, &left) != MPI_SUCCESS) return 3;
+  for (error = MPI_SUCCESS, call = 0; error == MPI_SUCCESS && call < calls_after; ++call) error = checked(left, call);
   if (error == MPI_SUCCESS) printf("survived\n");
   fflush(stdout);
   alarm(4); /* Open MPI 5.0 does not always come to the end of MPI_Finalize after a death, also without Quadrille */

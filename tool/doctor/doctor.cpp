@@ -104,15 +104,18 @@ std::string expected_library(const Prepared& prepared) {
   return mpi_of_program(prepared.command.programs.front().path, loader_paths()).file;
 }
 
-// With it Quadrille serves nothing. Releases before Open MPI 5 ignore what asks for it.
+// With it Quadrille serves less. Releases before Open MPI 5 ignore what asks for it.
 Findings judge_fault_tolerance(const std::vector<std::string>& words, const Prepared& prepared) {
   if (prepared.abi != Abi::openmpi) return {};
   const std::string library = expected_library(prepared);
   if (!library.empty() && !defines_function(MappedFile(library).bytes(), "MPIX_Comm_shrink")) return {};
   const std::string by = fault_tolerance_requested(words, prepared.command, sys::environment);
   if (by.empty()) return {};
-  return {{Level::bad, "fault tolerance",
-           fmt::format("{}: Open MPI runs with fault tolerance, and all calls are forwarded to it", by),
+  return {{Level::note, "fault tolerance",
+           fmt::format("{}: Open MPI runs with fault tolerance; blocking Alltoall and Allgather calls inside a node "
+                       "are served, others "
+                       "are forwarded to it",
+                       by),
            "remove it if the program does not recover from failed ranks"}};
 }
 
@@ -146,6 +149,8 @@ Findings judge_command(const std::vector<std::string>& words, const Prepared& pr
 }
 
 Findings try_command(const RunOptions& run, const Prepared& prepared, const Report& report) {
+  if (!judge_fault_tolerance(run.command, prepared).empty())
+    return {{Level::note, "trial", "skipped: with fault tolerance calls are served under `quadrille run` alone", ""}};
   const std::vector<std::string> words = trial_words(run.command, prepared.command, prepared.abi, own_program());
   if (words.empty()) return {{Level::note, "trial", "skipped: cannot find the program in the command", ""}};
   report.say(fmt::format("\nTrying, for some seconds: {}\n", fmt::join(words, " ")));

@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "abi/functions.hpp"
-#include "choose/best_cut.hpp"
 #include "memory/measured_buffers.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
@@ -146,7 +145,7 @@ class Tuner {
       first.push_back(times.first);
       second.push_back(times.second);
     }
-    return choose::largest_of_first(sizes, choose::best_cut(first, second), capacity);
+    return tuner::largest_of_first(sizes, tuner::best_cut(first, second), capacity);
   }
 
   std::size_t tune_cma() {
@@ -165,7 +164,7 @@ class Tuner {
       first.push_back(times.first);
       second.push_back(times.second);
     }
-    return choose::least_of_second(large_sizes, choose::best_cut(first, second));
+    return tuner::least_of_second(large_sizes, tuner::best_cut(first, second));
   }
 
   const TuneOptions& options_;

@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <utility>
 
-#include "choose/best_cut.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/tune/around.hpp"
+#include "tuner/contest.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -46,7 +46,7 @@ class NeighborTuner {
       first.push_back(times[combined]);
       second.push_back(*std::min_element(times.begin() + 1, times.end()));
     }
-    const std::size_t cut = choose::best_cut(first, second);
+    const std::size_t cut = tuner::best_cut(first, second);
     entry.largest_combined = cut == 0 ? 0 : sizes[cut - 1];
     return true;
   }

@@ -1,0 +1,79 @@
+#include "team/faults.hpp"
+
+#include <stdexcept>
+
+#include "mpi/fault_tolerance.hpp"
+#include "mpi/generation.hpp"
+#include "sys/sys.hpp"
+#include "team/config.hpp"
+#include "team/processes.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::team {
+namespace {
+
+constexpr double seconds_between_looks = 2e-3, seconds_to_be_told = 1;
+
+// Nothing on this communicator is served any more.
+void leave(Team& team, int fault) {
+  team.fault = fault;
+  team.failed_calls.note_left(fault);
+  team.lost = false;
+  team.why_not = Reason::rank_failed;
+  team.change_standing(Standing::ineligible);
+  drop_cached_calls();
+}
+
+// Has a rank failed? Where the communicator is gone and a request is left, any rank of the program. The MPI makes a
+// list of them, so it is not asked each time.
+bool has_failed_rank(Team& team) {
+  const double now = mpi().Wtime();
+  if (now < team.next_look.load(std::memory_order_relaxed)) return false;
+  team.next_look.store(now + seconds_between_looks, std::memory_order_relaxed);
+  if (team.user != mpi().comm_null) return has_failed_rank(team.user);
+  return team.quiet != nullptr && has_failed_rank(team.quiet->comm);
+}
+
+}  // namespace
+
+bool watches_faults() { return config().watches_faults; }
+
+int leave_if_told(Team& team) {
+  if (const int known = team.fault.load(std::memory_order_relaxed); known != mpi_success) return known;
+  int fault = team.failed_calls.left();
+  if (fault == mpi_success && team.user != mpi().comm_null && is_revoked(team.user)) fault = err_revoked();
+  if (fault != mpi_success) leave(team, fault);
+  return fault;
+}
+
+int leave_if_faulty(Team& team) {
+  if (const int told = leave_if_told(team); told != mpi_success) return told;
+  if (!has_failed_rank(team)) return mpi_success;
+  leave(team, err_proc_failed());
+  return err_proc_failed();
+}
+
+void throw_if_faulty(Team& team) {
+  if (leave_if_faulty(team) != mpi_success)
+    throw std::runtime_error("a rank has failed, or the communicator is revoked");
+}
+
+int error_after_call(Team& team, int error) {
+  const bool has_left = watches_faults() && team.failed_calls.left() != mpi_success;
+  return has_left ? leave_if_faulty(team) : error;
+}
+
+int error_of_thrown(MpiComm comm, int error) {
+  if (!watches_faults() || error == mpi().err_no_mem) return error;
+  Team* const team = find_team(comm);
+  if (team == nullptr || (!team->eligible() && team->fault == mpi_success)) return error;
+  // What has broken a collective of ours the MPI may tell a little later.
+  for (const double end = mpi().Wtime() + seconds_to_be_told; mpi().Wtime() < end; sys::yield()) {
+    if (const int fault = leave_if_faulty(*team); fault != mpi_success) return fault;
+    int flag = 0;
+    mpi().Iprobe(0, mpi().any_tag, mpi().comm_self, &flag, mpi().status_ignore);  // makes progress
+  }
+  return error;
+}
+
+}  // namespace quadrille::team

@@ -1,0 +1,42 @@
+// A rank has failed, or the communicator was revoked, where the MPI lets a program survive that (ULFM).
+//
+// Idea    Dense calls inside a node are served. A rank that waits in one asks its MPI every two milliseconds whether
+// the
+//         communicator is revoked or a rank of it has failed. Then it leaves the call: it says so in the control memory
+//         of the communicator, and its call returns the MPI's error. A rank that finishes a call looks there too: what
+//         it has copied from a rank that has left may be what that rank's program wrote there since. Nobody writes to
+//         another rank's memory, so a rank that has left may use its buffers at once. Later calls on the communicator
+//         are the MPI's, which refuses them. One of the survivors alone (shrink) is served again.
+// Not     Neighbour collectives, requests under the MPI's names, and calls between nodes: their messages would have to
+// be
+//         taken back. The MPI has them, and returns its errors.
+// Cost    Nothing without fault tolerance. With it no call takes the cached way.
+//
+// Example, ranks 0, 1 and 2, of which 1 dies in a call: rank 0 waits for 1, is told by the MPI, says "left", and
+// returns MPIX_ERR_PROC_FAILED. Rank 2 waits for 0 or 1: it finds "left", or its MPI tells it.
+// tests/models/faults_test.cpp goes through a death at each step.
+#pragma once
+
+#include "mpi/mpi.hpp"
+
+namespace quadrille::team {
+
+struct Team;
+
+// Are calls served that way? Agreed upon in MPI_Init. False: nothing of this happens.
+bool watches_faults();
+
+// The MPI's error code for the fault of a communicator; MPI_SUCCESS if this rank knows of none. Waits for nobody. After
+// a fault nothing more is served on the communicator.
+int leave_if_faulty(Team& team);
+// The same before a call begins, without the question whether a rank has failed: the call will find that out.
+int leave_if_told(Team& team);
+// In a wait of a call: throws if there is a fault.
+void throw_if_faulty(Team& team);
+
+// A call was carried out and ends with `error`: returns that or, if a rank has left it or an earlier one, the fault.
+int error_after_call(Team& team, int error);
+// A call on `comm` has thrown, which is `error`: returns that or, if there is one, the fault.
+int error_of_thrown(MpiComm comm, int error);
+
+}  // namespace quadrille::team

@@ -1,0 +1,155 @@
+// A model of a call that copies out of other ranks' memory, where a rank may die at any step: src/team/faults.hpp and
+// the exchange of src/run/node_exchange.cpp. Every other rank comes to the end of the call, and one for which it
+// succeeds has what the others sent.
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "expect.hpp"
+
+namespace quadrille::models {
+namespace {
+
+enum class Wrong {
+  nothing,
+  never_leaves,       // a rank waits for the one that has died
+  says_nothing,       // it leaves, and the others are not told
+  writes_at_once,     // its program goes on before the others can see that it has left
+  looks_before_copy,  // whether some rank has left, and not after the last copy
+};
+constexpr struct {
+  Wrong wrong;
+  const char* name;
+} mutations[] = {
+    {Wrong::never_leaves, "no rank leaves"},
+    {Wrong::says_nothing, "a rank leaves and does not say so"},
+    {Wrong::writes_at_once, "a rank leaves and writes before it is seen"},
+    {Wrong::looks_before_copy, "looks before the copies, not after"},
+};
+
+// Who copies from whom: the owner waits for the reader before it leaves.
+using Reads = std::vector<std::pair<int, int>>;
+
+class FaultsModel {
+ public:
+  FaultsModel(int ranks, const Reads& reads, Wrong wrong) : ranks_(ranks), wrong_(wrong), machine_(ranks, 8) {
+    dead_ = machine_.cell("some rank is dead, as the MPI tells");
+    left_ = machine_.cell("some rank has left");
+    for (int r = 0; r < ranks_; ++r) {
+      const std::string rank = " of rank " + std::to_string(r);
+      sent_.push_back(machine_.cell("send block" + rank, sent_by(r)));
+      here_.push_back(machine_.cell("announcement" + rank));
+      state_.push_back(machine_.own(in_call));
+    }
+    for (const auto& [reader, owner] : reads) {
+      const std::string pair = std::to_string(reader) + " of " + std::to_string(owner);
+      done_.push_back(machine_.cell("finished by " + pair));
+      got_.push_back(machine_.own());
+    }
+    for (int me = 0; me < ranks_; ++me) add(me, reads);
+  }
+  const Machine& machine() const { return machine_; }
+
+ private:
+  static constexpr Byte in_call = 0, has_left = 1, is_dead = 2, has_succeeded = 3;
+  static Byte sent_by(int rank) { return static_cast<Byte>(10 + rank); }
+  static constexpr Byte written_later = 99;
+
+  // What a rank does in the call unless it has left it or is dead. Before each step rank 1 may die.
+  void act(int me, const std::string& name, Action action, bool waits = false) {
+    const int state = state_[static_cast<std::size_t>(me)];
+    std::vector<Choice> choices{{name, [=](Step& s) { return s.own(state) == in_call && action(s); }},
+                                {"(the rank is out)", [=](Step& s) { return s.own(state) != in_call; }}};
+    if (me == 1) {
+      choices.push_back({"dies before " + name, [=, this](Step& s) {
+                           if (s.own(state) != in_call) return false;
+                           s.own(state) = is_dead;
+                           s.release(dead_, 1);
+                           return true;
+                         }});
+    }
+    if (waits && wrong_ != Wrong::never_leaves) {
+      choices.push_back({"throw_if_faulty: leaves " + name, [=, this](Step& s) {
+                           if (s.own(state) != in_call || (s.load(dead_) == 0 && s.load(left_) == 0)) return false;
+                           leave(s, state);
+                           return true;
+                         }});
+    }
+    machine_.choose(me, std::move(choices));
+  }
+
+  void leave(Step& s, int state) {
+    s.own(state) = has_left;
+    if (wrong_ == Wrong::writes_at_once) s.store(left_, 1);
+    if (wrong_ != Wrong::writes_at_once && wrong_ != Wrong::says_nothing) s.stream(left_, 1);
+  }
+
+  void look(int me) {
+    act(me, "error_after_call", [=, this](Step& s) {
+      if (s.load(left_) != 0) leave(s, state_[static_cast<std::size_t>(me)]);
+      return true;
+    });
+  }
+
+  void add(int me, const Reads& reads) {
+    const int state = state_[static_cast<std::size_t>(me)];
+    act(me, "offer", [=, this](Step& s) { return s.release(here_[static_cast<std::size_t>(me)], 1), true; });
+    if (wrong_ == Wrong::looks_before_copy) look(me);
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      const auto [reader, owner] = reads[i];
+      const auto from = static_cast<std::size_t>(owner);
+      if (reader != me) continue;
+      act(
+          me, "await", [=, this](Step& s) { return s.load(here_[from]) == 1; }, true);
+      act(me, "copy", [=, this](Step& s) { return s.own(got_[i]) = s.load(sent_[from]), true; });
+      act(me, "finish", [=, this](Step& s) { return s.release(done_[i], 1), true; });
+    }
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      if (reads[i].second == me)
+        act(
+            me, "await_users", [=, this](Step& s) { return s.load(done_[i]) == 1; }, true);
+    }
+    if (wrong_ != Wrong::looks_before_copy) look(me);
+    // The program goes on, unless the rank is dead.
+    machine_.choose(me, {{"returns", [=](Step& s) {
+                            if (s.own(state) == in_call) s.own(state) = has_succeeded;
+                            return s.fence();
+                          }}});
+    machine_.choose(me, {{"the program writes", [=, this](Step& s) {
+                            if (s.own(state) != is_dead) s.store(sent_[static_cast<std::size_t>(me)], written_later);
+                            return true;
+                          }}});
+    machine_.finally([=, this](Step& s) {
+      if (s.own(state) != has_succeeded) return;
+      for (std::size_t i = 0; i < reads.size(); ++i) {
+        const bool good = reads[i].first != me || s.own(got_[i]) == sent_by(reads[i].second);
+        s.check(good, "a call succeeds with what a rank has written after it had left");
+      }
+    });
+  }
+
+  const int ranks_;
+  const Wrong wrong_;
+  Machine machine_;
+  int dead_ = 0, left_ = 0;
+  std::vector<int> sent_, here_, state_, done_, got_;
+};
+
+// Rank 1 may die. Rank 2 has nothing from it, and needs nothing of rank 0 but its block.
+const Reads from_one_to_the_next{{0, 1}, {2, 0}};
+const Reads all_to_all{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}};
+
+TEST(FaultsModel, AllOthersComeToTheEndAndNoneTakesWhatIsNotSent) {
+  expect_good("a death, from one rank to the next", FaultsModel(3, from_one_to_the_next, Wrong::nothing).machine());
+  expect_good("a death, all to all", FaultsModel(3, all_to_all, Wrong::nothing).machine());
+}
+
+TEST(FaultsModel, EveryMutationIsFound) {
+  for (const auto& [wrong, name] : mutations) {
+    expect_found(std::string("a death, ") + name, FaultsModel(3, from_one_to_the_next, wrong).machine());
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::models
