@@ -90,7 +90,7 @@ def listed(build):
     command = test.get('command', [])
     tests[test['name']] = Test(test['name'], properties.get('LABELS', []),
                                [pathlib.Path(word).name for word in command if f'/{build.name}/bin/' in word],
-                               'PASS_REGULAR_EXPRESSION' in properties or 'whole' in properties.get('LABELS', []) or any(WHOLE.search(word) for word in command))
+                               'PASS_REGULAR_EXPRESSION' in properties or any(WHOLE.search(word) for word in command))
   return tests
 
 

@@ -29,6 +29,11 @@ NO_MPI = '^(plan|run|tools|docs|device)$'
 SLOWEST = 25  # tests whose times are printed
 
 
+def without_colours(output):
+  """Some launchers let googletest give its words colours, and CTest spells out what XML cannot have."""
+  return re.sub(r'(?:\x1b|\[NON-XML-CHAR-0x1B\])?\[[0-9;]*m', '', output)
+
+
 class Totals:
   def __init__(self):
     self.passed = 0
@@ -38,9 +43,8 @@ class Totals:
     self.cases = {}  # of googletest: whether one ran that others skipped
 
   def take_cases(self, output):
-    """What a program of googletest says of its cases. Some launchers give it colours."""
-    plain = re.sub(r'\x1b?\[[0-9;]*m', '', output)
-    for word, case in re.findall(r'^\[ +(OK|SKIPPED) \] ([\w/]+\.[\w/]+)', plain, re.M):
+    """What a program of googletest says of its cases."""
+    for word, case in re.findall(r'^\[ +(OK|SKIPPED) \] ([\w/]+\.[\w/]+)', without_colours(output), re.M):
       self.cases[case] = self.cases.get(case, False) or word == 'OK'
 
   def skipped_everywhere(self):
@@ -81,7 +85,7 @@ def numbers_of(names, tests, with_mpi):
 
 def failed_cases(output):
   """The names of the cases of googletest that failed."""
-  return list(dict.fromkeys(re.findall(r'\[ +FAILED +\] ([\w/]+\.[\w/]+)', output)))
+  return list(dict.fromkeys(re.findall(r'\[ +FAILED +\] ([\w/]+\.[\w/]+)', without_colours(output))))
 
 
 def read_report(report, build, totals):

@@ -284,7 +284,8 @@ bool has_mistake(const Call& call, Team& team, Entry entry) {
 Admission admit(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
   const Admission lost{To::failed, Reason::none, Reason::none, mpi().err_other};
   if (team::watches_faults()) {
-    const int fault = team::leave_if_told(team);  // the call is the MPI's then
+    const int fault =
+        team.lost ? team::leave_if_faulty(team) : team::leave_if_told(team);  // the call is the MPI's then
     if (fault != mpi_success && entry.is_ours(call)) return {To::failed, Reason::none, Reason::none, fault};
   }
   if (team.lost) return lost;

@@ -1,5 +1,6 @@
 #include "mpi/fault_tolerance.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -49,6 +50,17 @@ bool has_failed_rank(MpiComm comm) {
   mpi().Group_size(group, &failed);
   mpi().Group_free(&group);
   return failed > 0;
+}
+
+bool has_failed_rank(MpiComm comm, const std::vector<int>& among) {
+  MpiGroup all, failed;
+  if (among.empty() || mpi().Comm_get_failed(comm, &failed) != mpi_success) return false;
+  mpi().Comm_group(comm, &all);
+  std::vector<int> there(among.size());
+  mpi().Group_translate_ranks(all, static_cast<int>(among.size()), among.data(), failed, there.data());
+  mpi().Group_free(&all);
+  mpi().Group_free(&failed);
+  return std::any_of(there.begin(), there.end(), [](int rank) { return rank != mpi().undefined; });
 }
 
 int err_revoked() { return openmpi_revoked; }

@@ -1,6 +1,8 @@
 // Does the MPI let a program survive the death of a process, and what does it say of a communicator then?
 #pragma once
 
+#include <vector>
+
 #include "mpi/words.hpp"
 
 namespace quadrille {
@@ -14,6 +16,8 @@ bool reports_faults();
 // Where it can: what this rank's MPI knows of a communicator. Neither waits.
 bool is_revoked(MpiComm comm);
 bool has_failed_rank(MpiComm comm);
+// The same of some of its ranks.
+bool has_failed_rank(MpiComm comm, const std::vector<int>& among);
 // Its error codes for that: MPIX_ERR_REVOKED, MPIX_ERR_PROC_FAILED.
 int err_revoked();
 int err_proc_failed();

@@ -24,14 +24,14 @@ void leave(Team& team, int fault) {
   drop_cached_calls();
 }
 
-// Has a rank failed? Where the communicator is gone and a request is left, any rank of the program. The MPI makes a
-// list of them, so it is not asked each time.
+// Has a rank failed? Where the communicator is gone and a request is left, that of the whole program is asked. The MPI
+// makes a list of the failed ranks, so it is not asked each time.
 bool has_failed_rank(Team& team) {
   const double now = mpi().Wtime();
   if (now < team.next_look.load(std::memory_order_relaxed)) return false;
   team.next_look.store(now + seconds_between_looks, std::memory_order_relaxed);
   if (team.user != mpi().comm_null) return has_failed_rank(team.user);
-  return team.quiet != nullptr && has_failed_rank(team.quiet->comm);
+  return team.quiet != nullptr && has_failed_rank(team.quiet->comm, team.world_ranks);
 }
 
 }  // namespace

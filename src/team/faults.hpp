@@ -6,10 +6,10 @@
 //         of the communicator, and its call returns the MPI's error. A rank that finishes a call looks there too: what
 //         it has copied from a rank that has left may be what that rank's program wrote there since. Nobody writes to
 //         another rank's memory, so a rank that has left may use its buffers at once. Later calls on the communicator
-//         are the MPI's, which refuses them. One of the survivors alone (shrink) is served again.
+//         are the MPI's, which refuses them. A communicator of the survivors (MPIX_Comm_shrink) is served again.
 // Not     Neighbour collectives, requests under the MPI's names, and calls between nodes: their messages would have to
-// be
-//         taken back. The MPI has them, and returns its errors.
+//         be taken back. The MPI has them, and returns its errors. What the MPI cannot stand in for, as persistent
+//         calls of ours between nodes, goes by messages, and a rank that waits in it does not hear of a revocation.
 // Cost    Nothing without fault tolerance. With it no call takes the cached way.
 //
 // Example, ranks 0, 1 and 2, of which 1 dies in a call: rank 0 waits for 1, is told by the MPI, says "left", and

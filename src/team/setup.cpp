@@ -355,6 +355,7 @@ int setup_by(Team& team, Telling& telling) {
     return mpi().err_other;
   }
   set_quiet(team, processes.quiet);
+  if (watches_faults()) team.world_ranks = world_ranks;
   team.crowded = std::find(processes.crowded.begin(), processes.crowded.end(), 1) != processes.crowded.end();
   const DeviceUse use = *std::min_element(processes.device_use.begin(), processes.device_use.end());
   const auto& expect = processes.expects_devices;

@@ -202,8 +202,8 @@ Reason why_not_eligible(MpiComm comm, run::Group& group) {
   // If a rank is of another world, every rank finds one that is.
   const std::vector<int> there = ranks_in_world(comm);
   if (std::find(there.begin(), there.end(), mpi().undefined) != there.end()) return Reason::several_worlds;
-  const bool in_node = config().nodes.empty() && shares_a_node(there);
-  return watches_faults() && !in_node ? Reason::fault_tolerant : Reason::none;
+  if (!watches_faults()) return Reason::none;
+  return config().nodes.empty() && shares_a_node(there) ? Reason::none : Reason::fault_tolerant;
 }
 
 void explain_fault_tolerance() {
@@ -238,7 +238,7 @@ Team* make_team(MpiComm comm) {
   team->group.change_messages().comm = mpi().comm_null;
   team->why_not = why_not_eligible(comm, team->group);
   if (team->why_not == Reason::none) team->change_standing(Standing::eligible);
-  if (team->why_not == Reason::fault_tolerant) explain_fault_tolerance();
+  if (why_nothing_is_served() == Reason::fault_tolerant) explain_fault_tolerance();
   team->counted.explains = config().explain;
   team->counted.tally = begin_tally(*team);
   Teams& list = teams();

@@ -152,6 +152,7 @@ struct Team {
   std::atomic<int> enqueue_error = 0;  // the first of calls that streams of a device ordered: an MPI error code
   std::atomic<int> fault = 0;          // an MPI error code; this and the next: team/faults.cpp
   std::atomic<double> next_look = 0;   // by the MPI's clock
+  std::vector<int> world_ranks;        // its ranks in MPI_COMM_WORLD, with fault tolerance
   bool lost = false;                   // this rank does not know what the others go by, ready or not: team/ask.hpp
   // What MPI's nonblocking calls need, which may not wait (api/taken.hpp).
   struct Taken {
@@ -223,7 +224,7 @@ void count_early(MpiComm comm);
 void share_processors(const Config& settings, bool speaks);
 
 // Collective over the communicator of an eligible team: makes it ready. Returns an MPI error code, the same on all
-// ranks; the team is not eligible any more then.
+// ranks; the team is not eligible any more then. Where the MPI fails in it the team is lost, and this throws.
 int setup(Team& team);
 
 // Collective: makes the communicator for messages unless it is there. All ranks come here before the first

@@ -93,14 +93,10 @@ foreach(ranks 1 2 3 4 5 8)
   if(ranks LESS_EQUAL 3)
     set(core CORE)
   endif()
-  set(whole)
-  if(ranks EQUAL 3)
-    set(whole WHOLE)
-  endif()
-  quadrille_mpi_test(mpi.requests.${ranks} RANKS ${ranks} PROGRAM quadrille_request_tests ${core} ${whole})
+  quadrille_mpi_test(mpi.requests.${ranks} RANKS ${ranks} PROGRAM quadrille_request_tests ${core})
 endforeach()
 # With more ranks than processors, also on large machines.
-quadrille_mpi_test(mpi.requests-one-processor.3 RANKS 3 PROGRAM quadrille_request_tests WHOLE
+quadrille_mpi_test(mpi.requests-one-processor.3 RANKS 3 PROGRAM quadrille_request_tests
                    SETTINGS QUADRILLE_TEST_ONE_PROCESSOR=1 ARGUMENTS --gtest_filter=Requests.*)
 # Through rings that are soon full, as messages between nodes, and where nothing is Quadrille's own.
 quadrille_mpi_test(mpi.requests-by-ring.3 RANKS 3 PROGRAM quadrille_request_tests SETTINGS QUADRILLE_REACH=ring)
@@ -115,15 +111,13 @@ quadrille_mpi_test(mpi.requests-leaders-by-thread.4 RANKS 4 PROGRAM quadrille_re
                    SETTINGS QUADRILLE_PROGRESS=thread QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=roundrobin:2 ${leaders_in_turns}
                    ARGUMENTS --threads=multiple)
 # With a thread that goes on with them, and may or may not call the MPI.
-set(whole WHOLE)
-foreach(level multiple single)
-  quadrille_mpi_test(mpi.requests-by-thread-${level}.3 RANKS 3 PROGRAM quadrille_request_tests CORE ${whole}
+foreach(level single multiple)
+  quadrille_mpi_test(mpi.requests-by-thread-${level}.3 RANKS 3 PROGRAM quadrille_request_tests CORE
                      SETTINGS QUADRILLE_PROGRESS=thread QUADRILLE_TEST_EFFORT=30 ARGUMENTS --threads=${level})
   quadrille_mpi_test(mpi.requests-by-thread-${level}-nodes.4 RANKS 4 PROGRAM quadrille_request_tests
                      SETTINGS QUADRILLE_PROGRESS=thread QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=roundrobin:2
                               "QUADRILLE_ALGORITHM=alltoall=zero-rotation-bruck:radix=3;allgather=ring"
                      ARGUMENTS --threads=${level})
-  set(whole)
 endforeach()
 quadrille_mpi_test(mpi.requests-off.3 RANKS 3 PROGRAM quadrille_request_tests SETTINGS QUADRILLE=off)
 

@@ -150,7 +150,8 @@ Findings judge_command(const std::vector<std::string>& words, const Prepared& pr
 
 Findings try_command(const RunOptions& run, const Prepared& prepared, const Report& report) {
   if (!judge_fault_tolerance(run.command, prepared).empty())
-    return {{Level::note, "trial", "skipped: with fault tolerance calls are served under `quadrille run` alone", ""}};
+    return {
+        {Level::note, "trial", "skipped: with fault tolerance the calls of doctor's own ranks would be forwarded", ""}};
   const std::vector<std::string> words = trial_words(run.command, prepared.command, prepared.abi, own_program());
   if (words.empty()) return {{Level::note, "trial", "skipped: cannot find the program in the command", ""}};
   report.say(fmt::format("\nTrying, for some seconds: {}\n", fmt::join(words, " ")));
