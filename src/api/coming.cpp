@@ -143,11 +143,7 @@ void put_off(Team& team, const run::Call& kept, State& request) {
 }
 
 void await_all_told() {
-  run::UnderWay& under_way = run::UnderWay::here();
-  while (under_way_now != 0) {
-    const run::UnderWay::Held held(under_way);
-    under_way.advance();
-  }
+  while (under_way_now != 0) run::UnderWay::here().advance();
 }
 
 }  // namespace quadrille::api

@@ -417,11 +417,7 @@ void api::record_start(record::Recorded& recorded, const Quadrille_Request* hand
   record::begin_start(recorded, *(*handle)->recorded, form, site);
 }
 
-void api::go_on_with_all() {
-  run::UnderWay& under_way = run::UnderWay::here();
-  const run::UnderWay::Held held(under_way);
-  under_way.advance();
-}
+void api::go_on_with_all() { run::UnderWay::here().advance(); }
 
 void api::wait_until_complete(std::span<Quadrille_Request> requests) {
   wait_until(requests, [&] { return all_complete(requests); });

@@ -39,6 +39,9 @@ void UnderWay::look_at_all(HasEnded has_ended) {
 }
 
 void UnderWay::advance() {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (threads_ && !lock.try_lock()) return;
+  const Held held(*this);
   look_at_all([](Pending& call) { return call.go_on(With::mpi); });
 }
 

@@ -30,6 +30,8 @@ class UnderWay {
   // Held over whatever starts a call or goes on with one. What is done under it never waits. The MPI may call us back
   // in its functions (mpi/progress_hook.hpp), and an error handler of the program may call our doors: then this thread
   // holds it already, help() does nothing, and advance() goes on with all others.
+  // No thread waits for it in a loop: the MPI may yield under it, and then threads that take it by turns cost each
+  // other a time slice at every turn.
   class Held {
    public:
     explicit Held(UnderWay& calls) : lock_(calls.mutex_, std::defer_lock), holds_(calls.holds_) {
@@ -51,12 +53,14 @@ class UnderWay {
 
   bool any() const { return any_.load(std::memory_order_acquire); }
 
-  // All where it is held. add() does not throw where there is room.
+  // Both where it is held. add() does not throw where there is room.
   void make_room() {
     constexpr std::size_t started_by_a_handler = 8;
     calls_.reserve(calls_.size() + 1 + started_by_a_handler);
   }
   void add(Pending& call);
+
+  // Goes on with all calls, unless another thread does so at this moment.
   void advance();
 
   // For a thread that waits for something else: makes progress unless another thread does so at this moment. The

@@ -89,12 +89,8 @@ void learn_apart(Team& team, std::span<const std::byte> told) {
 
 void await_told(Team& team) {
   constexpr int turns_before_yield = 100;
-  run::UnderWay& under_way = run::UnderWay::here();
   for (int turn = 0; team.taken.in_flight(); ++turn) {
-    {
-      const run::UnderWay::Held held(under_way);
-      under_way.advance();
-    }
+    run::UnderWay::here().advance();
     turn < turns_before_yield ? sys::pause() : sys::yield();
   }
 }
