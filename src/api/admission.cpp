@@ -159,7 +159,7 @@ Admission refuse(const Call& call, Team& team, Entry entry, CountedAhead* ahead)
   const bool is_argument = obstacle == Reason::none;
   const Reason why = is_argument ? Reason::argument : obstacle;
   explain_passed(team, call, why);
-  return {To::refused, why, is_argument || team.eligible() ? Reason::argument : team.why_not, error};
+  return {To::refused, why, is_argument || team.eligible() ? Reason::argument : team.why_not.load(), error};
 }
 
 // Does the call go to the MPI because the last answer is kept?
@@ -226,7 +226,10 @@ Admission admit_neighbors(const Call& call, Team& team, Entry entry, CountedAhea
   const Reason why = entry.is_ours(call) ? Reason::none : why_no_neighbors(team);
   const bool is_argument = team.eligible() && why != Reason::fault_tolerant;
   if (why != Reason::none)
-    return to_the_mpi(call, team, entry, why, is_argument ? Reason::argument : team.eligible() ? why : team.why_not);
+    return to_the_mpi(call, team, entry, why,
+                      is_argument       ? Reason::argument
+                      : team.eligible() ? why
+                                        : team.why_not.load());
   if (!is_worth_it(team, call, entry)) {
     return team.eligible() ? to_the_mpi(call, team, entry, Reason::no_gain_by_combining, why_chosen(team))
                            : to_the_mpi(call, team, entry, team.why_not, team.why_not);

@@ -257,7 +257,7 @@ int make_native(Making& m, const Why& why) {
   if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
   // All ranks call the MPI's own function in one order, so it is called at once, and the data are there before.
   if (m.made.on_host != nullptr && !m.persistent) m.made.fetch();
-  pass(m.team, m.has_mistake ? Reason::argument : m.team.eligible() ? why_chosen(m.team) : m.team.why_not);
+  pass(m.team, m.has_mistake ? Reason::argument : m.team.eligible() ? why_chosen(m.team) : m.team.why_not.load());
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   carry_by<run::NativeOp>(m, [&](auto&) { return run::NativeRun(m.call, blocks.send, blocks.recv, m.team.user); });
   return mpi_success;

@@ -127,11 +127,11 @@ enum class Standing : std::uint8_t {
 };
 
 struct Team {
-  MpiComm user{};                 // null when it is gone and the team is kept
-  int keepers = 0;                // under the lock of the list of teams
-  Reason why_not = Reason::none;  // why it is not eligible
-  int calls = 0;                  // calls that the MPI took before it was ready
-  bool no_messages = false;       // the MPI has no communicator for them; the same on all ranks
+  MpiComm user{};                              // null when it is gone and the team is kept
+  int keepers = 0;                             // under the lock of the list of teams
+  std::atomic<Reason> why_not = Reason::none;  // why it is not eligible
+  int calls = 0;                               // calls that the MPI took before it was ready
+  bool no_messages = false;                    // the MPI has no communicator for them; the same on all ranks
   bool eligible() const { return standing_.load(std::memory_order_relaxed) != Standing::ineligible; }
   bool ready() const { return standing_.load(std::memory_order_relaxed) == Standing::ready; }
 
@@ -153,7 +153,7 @@ struct Team {
   std::atomic<int> fault = 0;          // an MPI error code; this and the next: team/faults.cpp
   std::atomic<double> next_look = 0;   // by the MPI's clock
   std::vector<int> world_ranks;        // its ranks in MPI_COMM_WORLD, with fault tolerance
-  bool lost = false;                   // this rank does not know what the others go by, ready or not: team/ask.hpp
+  std::atomic<bool> lost = false;      // this rank does not know what the others go by, ready or not: team/ask.hpp
   // What MPI's nonblocking calls need, which may not wait (api/taken.hpp).
   struct Taken {
     enum class Stage : std::uint8_t {
