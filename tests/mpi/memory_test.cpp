@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "world.hpp"
@@ -60,6 +62,23 @@ TEST_F(Memory, FreedAndAllocatedAnew) {
     std::free(between);
     std::free(turn % 2 == 0 ? send : recv);
     std::free(turn % 2 == 0 ? recv : send);
+  }
+}
+
+// Another thread frees the buffers and writes to what it gets in their place.
+TEST_F(Memory, FreedByAnotherThread) {
+  const Communicator& on = communicator_named("world");
+  for (int turn = 0; turn < repeats(20, 6); ++turn) {
+    void* const send = std::malloc(bytes_on(on));
+    void* const recv = std::malloc(bytes_on(on));
+    EXPECT_EQ(exchange(send, recv, words, 500 + turn, on), 0U);
+    std::thread([&] {
+      std::free(send);
+      std::free(recv);
+      void* const own = std::malloc(bytes_on(on));
+      std::memset(own, 0x5a, bytes_on(on));
+      std::free(own);
+    }).join();
   }
 }
 
@@ -130,6 +149,56 @@ TEST_F(Memory, UnmappedAndMappedAgain) {
     munmap(send, bytes_on(on));
     munmap(recv, bytes_on(on));
   }
+}
+
+// A buffer across two huge pages, where the system gives any. Of the second one the part behind the buffer is unmapped,
+// and then small pages are put where the buffer enters it.
+TEST_F(Memory, HugePagesHalfMapped) {
+  constexpr std::size_t huge = std::size_t{2} << 20, page = 4096;
+  const Communicator& on = communicator_named("world");
+  const std::size_t bytes = bytes_on(on);
+  ASSERT_LE(bytes, huge);
+  struct Buffer {
+    char *mapped, *boundary, *start;
+    explicit Buffer(std::size_t bytes) {
+      mapped = static_cast<char*>(
+          mmap(nullptr, 3 * huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+      boundary = mapped + (2 * huge - reinterpret_cast<std::uintptr_t>(mapped) % huge);
+      madvise(boundary - huge, 2 * huge, MADV_HUGEPAGE);
+      start = boundary - bytes / 2 / page * page;
+      std::memset(start, 1, bytes);
+      char* const behind = start + (bytes + page - 1) / page * page;
+      munmap(behind, static_cast<std::size_t>(boundary + huge - behind));
+    }
+    ~Buffer() { munmap(mapped, 3 * huge); }
+    void put_small_pages() const {
+      EXPECT_EQ(mmap(boundary, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+                boundary);
+    }
+  };
+  const Buffer send(bytes), recv(bytes);
+  for (int turn = 0; turn < 6; ++turn) {
+    if (turn == 2) send.put_small_pages();
+    if (turn == 4) recv.put_small_pages();
+    EXPECT_EQ(exchange(send.start, recv.start, words, 600 + turn, on), 0U);
+  }
+}
+
+// Private pages of a file: what is received is not seen in it.
+TEST_F(Memory, PrivateFile) {
+  const Communicator& on = communicator_named("world");
+  const std::size_t bytes = bytes_on(on);
+  std::FILE* const file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(ftruncate(fileno(file), static_cast<off_t>(2 * bytes)), 0);
+  auto* const both = static_cast<char*>(mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(file), 0));
+  ASSERT_NE(both, MAP_FAILED);
+  for (int turn = 0; turn < 4; ++turn) EXPECT_EQ(exchange(both, both + bytes, words, 700 + turn, on), 0U);
+  std::vector<char> in_file(2 * bytes, 1);
+  EXPECT_EQ(pread(fileno(file), in_file.data(), in_file.size(), 0), static_cast<ssize_t>(in_file.size()));
+  EXPECT_EQ(std::count(in_file.begin(), in_file.end(), 0), static_cast<std::ptrdiff_t>(in_file.size()));
+  munmap(both, 2 * bytes);
+  std::fclose(file);
 }
 
 // Each rank's buffers are of another kind: heap, stack of a size that matters, static, mapped.
