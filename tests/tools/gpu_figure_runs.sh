@@ -31,7 +31,7 @@ for number in plots:
         for row in plot["rows"]:
             assert row["errors"] == 0 and row["algorithm"] in lines and row["mpi_us"] > 0, row
             assert row["size"] in plot["sizes"] and row["collective"] == "alltoallv", row
-            assert row["memory"] == ("shared" if number == 6 else "device"), row
+            assert row["memory"] == ("heap" if number == 6 else "device"), row
     for claim in data["claims"]:
         assert claim["verdict"] == "cannot be told" and claim["here"] is None and claim["reason"], claim
 PYTHON

@@ -94,5 +94,5 @@ expect 2 - "excludes" "$TOOL" tune --algorithms --neighbors
 expect 2 - "requires" "$TOOL" tune --sizes 8
 expect 2 - "sizes must be from 1" $MPIRUN -n 2 $TOOL tune --algorithms --sizes 0,8 --dry
 expect 2 - "at most 63 sizes" $MPIRUN -n 2 $TOOL tune --algorithms --sizes 1:100:+1 --dry
-expect 2 - "no memory" $MPIRUN -n 2 $TOOL tune --algorithms --sizes 1G --dry
+expect 2 - "not enough memory" $MPIRUN -n 2 $TOOL tune --algorithms --sizes 1G --dry
 finish
