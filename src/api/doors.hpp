@@ -175,7 +175,11 @@ int serve_or_pass_given(Door door, Native member, Arguments... arguments) {
   UndoUnlessReturned guard(attempt.ahead, comm);
   error = error_of(comm, attempt.ahead, [&] { return hand_on<collective>(native, attempt.buffers, arguments...); });
   guard.returned = true;
-  if (keep_or_undo(attempt.ahead, call_of(collective, arguments...), error)) end_attempt(attempt);
+  // To put the call together takes longer than all else that is done here of a small one.
+  if (stays_as_counted(attempt.ahead, error) ||
+      keep_or_undo_at_length(attempt.ahead, call_of(collective, arguments...), error)) {
+    end_attempt(attempt);
+  }
   return error;
 }
 

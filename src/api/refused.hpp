@@ -49,9 +49,11 @@ struct CountedAhead {
 // After a forwarded call: `error` is what the MPI returned. False if the MPI refused the call, or the error handler of
 // the program has freed the communicator: then nothing is left to count.
 bool keep_or_undo_at_length(const CountedAhead& ahead, const run::Call& call, int error);
+inline bool stays_as_counted(const CountedAhead& ahead, int error) {
+  return error == mpi_success && !ahead.early && !ahead.wants;
+}
 inline bool keep_or_undo(const CountedAhead& ahead, const run::Call& call, int error) {
-  if (error == mpi_success && !ahead.early && !ahead.wants) return true;
-  return keep_or_undo_at_length(ahead, call, error);
+  return stays_as_counted(ahead, error) || keep_or_undo_at_length(ahead, call, error);
 }
 
 // Around the MPI's function, in which an error handler of the program may throw or end the thread: that handles the

@@ -58,7 +58,8 @@ int run_inbox_alltoall(const Side& send, const Side& recv, Group& group, bool by
     from = (from == 0 ? ranks : from) - 1;
     const Slot& slot = inbox.await(from, group.waiter);
     const std::size_t bytes = recv.bytes(from);
-    if (slot.bytes > bytes) error = mpi().err_truncate;
+    if (slot.bytes > bytes) [[unlikely]]
+      error = mpi().err_truncate;
     if (Side::all_know_sizes || slot.carried == Carried::in_slot) {
       copy(recv.place(from), slot, bytes);
     } else {

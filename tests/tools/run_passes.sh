@@ -32,7 +32,8 @@ fi
 
 # Exit status, through the launcher and without it.
 expect 7 - "" $run -- "$MPIRUN" -n 1 "$PROGRAM" fail
-expect 7 - "" $run -- "$MPIRUN" -n 2 sh -c 'exit 7'
+# Ranks that end at once: a launcher of MPICH then now and then dies of SIGPIPE, also without Quadrille.
+expect 7 - "" $run -- "$MPIRUN" -n 2 sh -c 'sleep 0.2; exit 7'
 expect 7 - "" $run -- "$PROGRAM" fail
 expect 0 - "" $run -- "$MPIRUN" -n 2 "$PROGRAM"
 
