@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <limits>
 
-#include "plan/neighbor_paths.hpp"
-
 namespace quadrille::plan {
 
 int Grid::ranks() const {
@@ -138,32 +136,6 @@ void renumber_received(Schedule& schedule, std::span<const int> slots) {
   for (Copy& copy : schedule.copies) renumber(copy.from), renumber(copy.to);
 }
 
-NeighborCounts straightforward_counts(const Neighborhood& neighborhood) {
-  NeighborCounts counts;
-  for (int i = 0; i < neighborhood.size(); ++i) {
-    const auto offset = neighborhood.offset(i);
-    const bool zero = std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; });
-    counts.rounds += zero ? 0 : 1;
-  }
-  counts.blocks = counts.rounds;
-  return counts;
-}
-
-NeighborCounts torus_counts(const Neighborhood& neighborhood) {
-  NeighborCounts counts;
-  for (int j = 0; j < neighborhood.dimensions; ++j) {
-    std::int64_t up = 0, down = 0;
-    for (int i = 0; i < neighborhood.size(); ++i) {
-      const std::int64_t c = neighborhood.offset(i)[static_cast<std::size_t>(j)];
-      up = std::max(up, c);
-      down = std::max(down, -c);
-      counts.blocks += std::max(c, -c);
-    }
-    counts.rounds += up + down;
-  }
-  return counts;
-}
-
 NeighborCounts torus_direct_counts(const Neighborhood& neighborhood) {
   NeighborCounts counts;
   for (int j = 0; j < neighborhood.dimensions; ++j) {
@@ -176,52 +148,6 @@ NeighborCounts torus_direct_counts(const Neighborhood& neighborhood) {
     std::sort(coordinates.begin(), coordinates.end());
     counts.rounds += std::unique(coordinates.begin(), coordinates.end()) - coordinates.begin();
   }
-  return counts;
-}
-
-namespace {
-
-// Visits each node of the prefix trie once, with the different coordinates of the edges that leave
-// it.
-template <class Visit>
-void for_nodes(const Neighborhood& neighborhood, Visit visit) {
-  const std::vector<int> order = neighbors::trie_order(neighborhood);
-  std::vector<std::vector<int>> rows;
-  for (int i = 0; i < neighborhood.size(); ++i) {
-    std::vector<int>& row = rows.emplace_back();
-    for (const int j : order) row.push_back(neighborhood.offset(i)[static_cast<std::size_t>(j)]);
-  }
-  std::sort(rows.begin(), rows.end());
-  for (std::size_t level = 0; level < order.size(); ++level) {
-    std::vector<int> edges;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto end = rows[i].begin() + static_cast<std::ptrdiff_t>(level);
-      const bool same_node = i > 0 && std::equal(rows[i].begin(), end, rows[i - 1].begin());
-      if (i > 0 && !same_node) visit(edges), edges.clear();
-      if (edges.empty() || edges.back() != rows[i][level]) edges.push_back(rows[i][level]);
-    }
-    if (!edges.empty()) visit(edges);
-  }
-}
-
-}  // namespace
-
-NeighborCounts allgather_torus_counts(const Neighborhood& neighborhood, bool share) {
-  NeighborCounts counts{torus_counts(neighborhood).rounds, 0};
-  for_nodes(neighborhood, [&](const std::vector<int>& edges) {
-    // Edges are sorted: the first may lead furthest down, the last furthest up.
-    if (share) counts.blocks += std::max(0, -edges.front()) + std::max(0, edges.back());
-    if (!share)
-      for (const int c : edges) counts.blocks += std::abs(c);
-  });
-  return counts;
-}
-
-NeighborCounts allgather_torus_direct_counts(const Neighborhood& neighborhood) {
-  NeighborCounts counts{torus_direct_counts(neighborhood).rounds, 0};
-  for_nodes(neighborhood, [&](const std::vector<int>& edges) {
-    for (const int c : edges) counts.blocks += c != 0 ? 1 : 0;
-  });
   return counts;
 }
 

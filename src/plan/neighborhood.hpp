@@ -129,23 +129,15 @@ Schedule neighbor_allgather_direct(int me, std::span<const int> sources, std::sp
 void renumber_received(Schedule& schedule, std::span<const int> slots);
 
 // What a schedule costs a process far from any border: rounds with one port (the paper's D), and
-// blocks sent (V; allgather: W). For the offsets as given: pass travelled(), if the grid is small.
+// blocks sent (V). For the offsets as given: pass travelled(), if the grid is small.
 struct NeighborCounts {
   std::int64_t rounds = 0;
   std::int64_t blocks = 0;
   friend bool operator==(const NeighborCounts&, const NeighborCounts&) = default;
 };
 
-// Both all-to-all and allgather: a message for each offset that is not zero.
-NeighborCounts straightforward_counts(const Neighborhood& neighborhood);
-// D: for each dimension the largest coordinate upwards and the largest downwards. V: all hops.
-NeighborCounts torus_counts(const Neighborhood& neighborhood);
 // D: for each dimension the number of different coordinates but zero. V: coordinates but zero.
 NeighborCounts torus_direct_counts(const Neighborhood& neighborhood);
-
-// D as the all-to-all's. W: the hops of the prefix trie; `share` as neighbor_allgather_torus.
-NeighborCounts allgather_torus_counts(const Neighborhood& neighborhood, bool share = true);
-NeighborCounts allgather_torus_direct_counts(const Neighborhood& neighborhood);
 
 // Blocks below this size, in bytes, are faster combined (D rounds, V blocks) than sent one by one
 // to s neighbours in one round: m < (alpha / beta) (s - D) / (V - s), and if the machine counts what

@@ -146,7 +146,10 @@ Grid torus(int dimensions, int extent, bool periodic = true) {
 AdditiveBasis checked_basis(const Grid& grid, const Neighborhood& given) {
   const Neighborhood n = travelled(grid, given);
   AdditiveBasis basis = additive_basis(grid, n);
+  int others = 0;  // offsets that are not zero
   for (int i = 0; i < n.size(); ++i) {
+    const auto offset = n.offset(i);
+    others += std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; }) ? 0 : 1;
     const std::vector<int>& sum = basis.sums[static_cast<std::size_t>(i)];
     EXPECT_TRUE(std::is_sorted(sum.begin(), sum.end()));
     EXPECT_EQ(std::adjacent_find(sum.begin(), sum.end()), sum.end());
@@ -160,7 +163,7 @@ AdditiveBasis checked_basis(const Grid& grid, const Neighborhood& given) {
     }
   }
   EXPECT_LE(basis.counts().rounds, torus_direct_counts(n).rounds);
-  EXPECT_LE(basis.counts().rounds, straightforward_counts(n).rounds);
+  EXPECT_LE(basis.counts().rounds, others);
   return basis;
 }
 
