@@ -128,14 +128,6 @@ Neighborhood travelled(const Grid& grid, const Neighborhood& neighborhood) {
   return result;
 }
 
-void renumber_received(Schedule& schedule, std::span<const int> slots) {
-  const auto renumber = [slots](Span& span) {
-    if (span.buffer == Buffer::recv) span.block = slots[static_cast<std::size_t>(span.block)];
-  };
-  for (Span& span : schedule.spans) renumber(span);
-  for (Copy& copy : schedule.copies) renumber(copy.from), renumber(copy.to);
-}
-
 NeighborCounts torus_direct_counts(const Neighborhood& neighborhood) {
   NeighborCounts counts;
   for (int j = 0; j < neighborhood.dimensions; ++j) {

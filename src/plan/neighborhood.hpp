@@ -82,7 +82,7 @@ bool has_double_edges(const Grid& grid, const PackedNeighborhood& around);
 Neighborhood moore(int dimensions, int radius);
 // The two nearest processes in each dimension, as MPI orders them: -1 and +1 in dimension 0, and so
 // on. Mind that MPI numbers the recv blocks of a Cartesian communicator by where they come from:
-// its recv block k is the recv block k ^ 1 of this neighbourhood (see renumber_received).
+// its recv block k is the recv block k ^ 1 of this neighbourhood.
 Neighborhood von_neumann(int dimensions);
 
 // Those of a Moore neighbourhood without a negative coordinate: an asymmetric one (Traff et al., figure 2(f)).
@@ -124,9 +124,6 @@ Schedule neighbor_allgather_basis(const NeighborProblem& problem);
 // sides. A negative rank is no neighbour. One round, all messages at once.
 Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const int> destinations);
 Schedule neighbor_allgather_direct(int me, std::span<const int> sources, std::span<const int> destinations);
-
-// Makes recv block i of a schedule recv block slots[i].
-void renumber_received(Schedule& schedule, std::span<const int> slots);
 
 // What a schedule costs a process far from any border: rounds with one port (the paper's D), and
 // blocks sent (V). For the offsets as given: pass travelled(), if the grid is small.

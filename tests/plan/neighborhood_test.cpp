@@ -513,9 +513,13 @@ TEST(NeighborDirectTest, CartesianNumbering) {
       const Grid grid{{extent}, {true}};
       auto schedules = build_all(build, grid, n, {});
       proof::Wishes wishes;
-      const std::vector<int> slots = {1, 0};
+      const auto renumber = [](Span& span) {
+        if (span.buffer == Buffer::recv) span.block = 1 - span.block;
+      };
       for (int me = 0; me < extent; ++me) {
-        renumber_received(schedules[static_cast<std::size_t>(me)], slots);
+        Schedule& schedule = schedules[static_cast<std::size_t>(me)];
+        for (Span& span : schedule.spans) renumber(span);
+        for (Copy& copy : schedule.copies) renumber(copy.from), renumber(copy.to);
         wishes.send_blocks.push_back(2);
         const int below = (me + extent - 1) % extent, above = (me + 1) % extent;
         wishes.recv.push_back({{below, 1}, {above, 0}});
