@@ -54,34 +54,23 @@ std::vector<Pair> row_numa_part(const Domains& domains, int me) {
   return pairs;
 }
 
-// All that domain `mine` reads in one step, as a box of members: its pieces, one a member, are
-// equal even if the domains are not.
-Box box_of_step(const Domains& domains, int mine, int step) {
-  const std::size_t sources = domains.ranks_of(source_domain(domains, mine, step)).size();
-  return {0, 0, static_cast<int>(sources), static_cast<int>(domains.ranks_of(mine).size())};
-}
-
-// Appends `piece` of the curve of a step, with ranks for members.
-void append_step(const Domains& domains, int mine, int step, Piece piece, std::vector<Pair>& pairs) {
-  const std::vector<int>& sources = domains.ranks_of(source_domain(domains, mine, step));
-  const std::vector<int>& destinations = domains.ranks_of(mine);
-  const std::size_t first = pairs.size();
-  append_morton(box_of_step(domains, mine, step), piece, pairs);
-  for (std::size_t i = first; i < pairs.size(); ++i) {
-    pairs[i] = {sources[static_cast<std::size_t>(pairs[i].source)],
-                destinations[static_cast<std::size_t>(pairs[i].destination)]};
-  }
-}
-
+// All that the own domain reads in one step is a box of members. Its pieces, one a member, are equal even if the
+// domains are not.
 std::vector<Pair> morton_numa_part(const Domains& domains, int me) {
-  const int mine = domains.of(me);
-  const int members = static_cast<int>(domains.ranks_of(mine).size());
+  const std::vector<int>& destinations = domains.ranks_of(domains.of(me));
+  const int members = static_cast<int>(destinations.size());
   const int index = domains.index_of[static_cast<std::size_t>(me)];
   std::vector<Pair> pairs;
   pairs.reserve(domains.domain_of.size());
   for (int step = 0; step < domains.count(); ++step) {
-    const Place total = pairs_in(box_of_step(domains, mine, step));
-    append_step(domains, mine, step, equal_piece(total, index, members), pairs);
+    const std::vector<int>& sources = domains.ranks_of(source_domain(domains, domains.of(me), step));
+    const Box box = {0, 0, static_cast<int>(sources.size()), members};
+    const std::size_t first = pairs.size();
+    append_morton(box, equal_piece(pairs_in(box), index, members), pairs);
+    for (std::size_t i = first; i < pairs.size(); ++i) {
+      pairs[i] = {sources[static_cast<std::size_t>(pairs[i].source)],
+                  destinations[static_cast<std::size_t>(pairs[i].destination)]};
+    }
   }
   return pairs;
 }
@@ -141,35 +130,6 @@ std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const 
       break;
   }
   return morton_numa_part(sort_domains(ranks, domains), me);
-}
-
-std::vector<Pair> curve(Order order, int ranks, std::span<const int> domains) {
-  const Box square = {0, 0, ranks, ranks};
-  const Piece whole = {0, pairs_in(square)};
-  std::vector<Pair> pairs;
-  pairs.reserve(static_cast<std::size_t>(whole.end));
-  if (order == Order::hilbert) {
-    append_hilbert(ranks, whole, square, pairs);
-    return pairs;
-  }
-  if (order == Order::morton_numa) {
-    const Domains sorted = sort_domains(ranks, domains);
-    for (int mine = 0; mine < sorted.count(); ++mine) {
-      for (int step = 0; step < sorted.count(); ++step) {
-        append_step(sorted, mine, step, {0, pairs_in(box_of_step(sorted, mine, step))}, pairs);
-      }
-    }
-    return pairs;
-  }
-  if (order == Order::square_and_row || order == Order::square_and_column || order == Order::square_and_morton) {
-    return square_curve(order, ranks);
-  }
-  // The parts of the other orders are the pieces of the curve, one behind the other.
-  for (int me = 0; me < ranks; ++me) {
-    const std::vector<Pair> part = part_of_order(order, ranks, me, domains);
-    pairs.insert(pairs.end(), part.begin(), part.end());
-  }
-  return pairs;
 }
 
 }  // namespace quadrille::plan

@@ -56,9 +56,6 @@ enum class Order : std::uint8_t {
 // differ in size, and their ranks need not be consecutive. Only the orders for NUMA look at them.
 std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const int> domains = {});
 
-// The whole curve: all ranks * ranks pairs. For tests and pictures.
-std::vector<Pair> curve(Order order, int ranks, std::span<const int> domains = {});
-
 // Pair number `code` of the Z curve through a square whose side is a power of two: the even bits of
 // the code are the source, the odd ones the destination.
 Pair morton_pair(std::uint32_t code);

@@ -1,4 +1,4 @@
-// The curves behind the orders, and what they share. Used by order*.cpp alone.
+// The curves behind the orders, and what they share. Used by order*.cpp, mn_co.cpp and tests alone.
 #pragma once
 
 #include <cstdint>
@@ -70,8 +70,7 @@ void append_hilbert(int ranks, Piece piece, const Box& box, std::vector<Pair>& p
 // The box of a rank in the square of so many ranks, a power of two.
 Box hilbert_box(int ranks, int me);
 
-// What rank `me` copies in one of the orders square_..., and all of it.
+// What rank `me` copies in one of the orders square_...
 std::vector<Pair> square_part(Order order, int ranks, int me);
-std::vector<Pair> square_curve(Order order, int ranks);
 
 }  // namespace quadrille::plan

@@ -61,13 +61,4 @@ std::vector<Pair> square_part(Order order, int ranks, int me) {
   return pairs;
 }
 
-std::vector<Pair> square_curve(Order order, int ranks) {
-  const int side = side_of_square(ranks);
-  std::vector<Pair> pairs;
-  pairs.reserve(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks));
-  append_hilbert(side, {0, Place{side} * side}, {0, 0, side, side}, pairs);
-  for (int me = 0; me < ranks && side < ranks; ++me) append_rest(order, ranks, side, me, pairs);
-  return pairs;
-}
-
 }  // namespace quadrille::plan
