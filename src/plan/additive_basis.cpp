@@ -227,7 +227,7 @@ AdditiveBasis sorted(const AdditiveBasis& basis) {
   std::stable_sort(order.begin(), order.end(), [&uses](int a, int b) {
     return uses[static_cast<std::size_t>(a)] > uses[static_cast<std::size_t>(b)];
   });
-  AdditiveBasis result{basis.dimensions, {}, basis.sums, basis.exact};
+  AdditiveBasis result{basis.dimensions, {}, basis.sums};
   for (const int e : order) {
     if (uses[static_cast<std::size_t>(e)] == 0) break;  // left over from a search that was not finished
     number[static_cast<std::size_t>(e)] = add_element(result, basis.element(e));
@@ -250,7 +250,6 @@ AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets) {
   }
   const SmallBasis small = small_basis(grid, of.vectors, of.weights, best.size());
   if (!small.elements.empty()) best = of_vectors(offsets, of, small.elements, small.sums);
-  best.exact = small.exact;
   return sorted(best);
 }
 

@@ -15,7 +15,6 @@ struct AdditiveBasis {
   int dimensions = 0;
   std::vector<int> elements;           // [element][dimension]
   std::vector<std::vector<int>> sums;  // [offset] numbers of its elements, rising; zero: none
-  bool exact = false;                  // it is known that no smaller one exists
 
   int size() const;
   std::span<const int> element(int number) const;

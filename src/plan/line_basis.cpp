@@ -193,7 +193,6 @@ class Search {
 // Replaces `best` by the smallest basis of candidates, if that can be found.
 void improve(LineBasis& best, std::span<const int> values, std::span<const int> weights,
              std::span<const int> candidates, int ring) {
-  best.exact = best.elements.size() == fewest_elements(values.size());
   if (candidates.size() > kMostCandidates) return;
   int longest = 1;
   for (const int candidate : candidates) longest = std::max(longest, std::abs(candidate));
@@ -204,11 +203,7 @@ void improve(LineBasis& best, std::span<const int> values, std::span<const int> 
   std::int64_t additions = kAdditions;
   for (std::size_t size = fewest_elements(values.size()); size <= std::min(most, kMostElements); ++size) {
     const bool is_done = Search(values, weights, candidates, modulus, additions).run(size, best);
-    if (best.elements.size() == size) {  // all smaller ones have been tried
-      best.exact = true;
-      return;
-    }
-    if (!is_done) return;
+    if (best.elements.size() == size || !is_done) return;  // none is smaller, or there is no time left
   }
 }
 
@@ -246,7 +241,6 @@ LineBasis upwards(std::span<const int> values, std::span<const int> weights) {
 
 LineBasis line_basis(std::span<const int> values, std::span<const int> weights, int ring) {
   LineBasis result;
-  result.exact = true;
   if (values.empty()) return result;
   if (ring > 0) return on_ring(values, weights, ring);
   result.sums.resize(values.size());
@@ -265,7 +259,6 @@ LineBasis line_basis(std::span<const int> values, std::span<const int> weights, 
     for (std::size_t i = 0; i < part.size(); ++i) {
       for (const int element : basis.sums[i]) result.sums[number[i]].push_back(sign * element);
     }
-    result.exact = result.exact && basis.exact;
   }
   return result;
 }

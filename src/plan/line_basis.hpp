@@ -10,7 +10,6 @@ namespace quadrille::plan {
 struct LineBasis {
   std::vector<int> elements;
   std::vector<std::vector<int>> sums;  // [value] the elements that add up to it
-  bool exact = false;                  // it is known that no smaller one exists
 };
 
 // A basis of `values`, which differ and are not zero. Of bases of one size, the one with the

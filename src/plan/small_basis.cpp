@@ -217,12 +217,11 @@ class VectorSearch {
     sums_.push_back({0, 0});
   }
 
-  // Of at most `size` elements: the first basis, or the best of all. False if there was not time for all.
-  bool run(int size, bool first_one, SmallBasis& best, std::int64_t& length) {
+  // Of at most `size` elements: the first basis, or the best of all, as far as there is time.
+  void run(int size, bool first_one, SmallBasis& best, std::int64_t& length) {
     best_ = &best, length_ = &length;
     first_one_ = first_one;
     extend(size, 0, 0);
-    return steps_ > 0;
   }
   bool found() const { return found_; }
 
@@ -375,19 +374,15 @@ SmallBasis small_basis(const Grid& grid, std::span<const std::vector<int>> vecto
   const Case given = case_of(grid, vectors, weights, *lanes);
   std::int64_t length = 0, steps = kSteps;
   int size = fewer_than;
-  bool is_done = true;
   while (size > fewest) {
     VectorSearch search(given, steps);
-    is_done = search.run(size - 1, true, best, length) && size - 1 <= 3;
+    search.run(size - 1, true, best, length);
     if (!search.found()) break;
     size = static_cast<int>(best.elements.size());
   }
-  best.exact = size <= fewest || is_done;
   if (!best.elements.empty()) {
-    const bool exact = best.exact;
     steps = kSteps / 4;
     VectorSearch(given, steps).run(size, false, best, length);
-    best.exact = exact;
   }
   return best;
 }

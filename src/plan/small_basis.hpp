@@ -12,7 +12,6 @@ namespace quadrille::plan {
 struct SmallBasis {
   std::vector<std::vector<int>> elements;  // none: none was found
   std::vector<std::vector<int>> sums;      // [vector] numbers of its elements, rising
-  bool exact = false;  // it is known that no smaller one exists; without elements: none below `fewer_than`
 };
 
 // A basis of less than `fewer_than` elements of `vectors`, which are travelled(), differ, and are not zero. In a
