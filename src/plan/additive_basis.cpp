@@ -50,19 +50,17 @@ void add_dimension(AdditiveBasis& basis, const Neighborhood& offsets, std::size_
     weights.push_back(weight);
   }
   const LineBasis line = line_basis(values, weights, ring);
-  std::map<int, int> number;  // [element of the line]
+  const int before = basis.size();
   for (const int length : line.elements) {
     std::vector<int> element(static_cast<std::size_t>(basis.dimensions), 0);
     element[j] = length;
-    number[length] = add_element(basis, element);
+    add_element(basis, element);
   }
   for (int i = 0; i < offsets.size(); ++i) {
     const auto at = std::lower_bound(values.begin(), values.end(), offsets.offset(i)[j]);
     if (at == values.end() || *at != offsets.offset(i)[j]) continue;
     std::vector<int>& sum = basis.sums[static_cast<std::size_t>(i)];
-    for (const int length : line.sums[static_cast<std::size_t>(at - values.begin())]) {
-      sum.push_back(number[length]);
-    }
+    for (const int e : line.sums[static_cast<std::size_t>(at - values.begin())]) sum.push_back(before + e);
   }
 }
 
@@ -201,19 +199,12 @@ AdditiveBasis along_a_line(const Grid& grid, const Neighborhood& offsets, const 
     places.push_back(place);
   }
   const LineBasis line = line_basis(places, of.weights, ring);
-  std::vector<std::vector<int>> elements, sums;
+  std::vector<std::vector<int>> elements;
   for (const int length : line.elements) {
     std::vector<int>& element = elements.emplace_back();
     for (const int c : step) element.push_back(c * length);
   }
-  for (const std::vector<int>& lengths : line.sums) {
-    std::vector<int>& sum = sums.emplace_back();
-    for (const int length : lengths) {
-      const auto at = std::find(line.elements.begin(), line.elements.end(), length);
-      sum.push_back(static_cast<int>(at - line.elements.begin()));
-    }
-  }
-  return of_vectors(offsets, of, elements, sums);
+  return of_vectors(offsets, of, elements, line.sums);
 }
 
 // Elements in decreasing number of offsets that they serve.

@@ -39,24 +39,23 @@ std::size_t fewest_elements(std::size_t values) { return static_cast<std::size_t
 LineBasis themselves(std::span<const int> values) {
   LineBasis basis;
   basis.elements.assign(values.begin(), values.end());
-  for (const int value : values) basis.sums.push_back({value});
+  for (std::size_t i = 0; i < values.size(); ++i) basis.sums.push_back({static_cast<int>(i)});
   return basis;
 }
 
 // The powers of two that appear in `patterns`, one pattern a value. Bit `sign` counts negative.
 LineBasis powers(std::span<const std::int64_t> patterns, int sign = -1) {
   LineBasis basis;
-  const auto element = [sign](int bit) { return bit == sign ? -(1 << bit) : 1 << bit; };
-  std::int64_t all = 0;
-  for (const std::int64_t pattern : patterns) {
-    all |= pattern;
-    std::vector<int>& sum = basis.sums.emplace_back();
-    for (int bit = 0; bit < 31; ++bit) {
-      if ((pattern >> bit & 1) != 0) sum.push_back(element(bit));
-    }
-  }
+  basis.sums.resize(patterns.size());
   for (int bit = 0; bit < 31; ++bit) {
-    if ((all >> bit & 1) != 0) basis.elements.push_back(element(bit));
+    const auto number = static_cast<int>(basis.elements.size());
+    bool appears = false;
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      if ((patterns[i] >> bit & 1) == 0) continue;
+      basis.sums[i].push_back(number);
+      appears = true;
+    }
+    if (appears) basis.elements.push_back(bit == sign ? -(1 << bit) : 1 << bit);
   }
   return basis;
 }
@@ -174,7 +173,7 @@ class Search {
       }
       std::vector<int>& sum = basis.sums.emplace_back();
       for (std::size_t j = 0; j < chosen_.size(); ++j) {
-        if ((shortest >> j & 1) != 0) sum.push_back(chosen_[j]);
+        if ((shortest >> j & 1) != 0) sum.push_back(static_cast<int>(j));
       }
     }
     additions_ -= static_cast<std::int64_t>(sums_.size() * values_.size());
@@ -255,9 +254,10 @@ LineBasis line_basis(std::span<const int> values, std::span<const int> weights, 
     }
     if (part.empty()) continue;
     const LineBasis basis = upwards(part, part_weights);
+    const auto before = static_cast<int>(result.elements.size());
     for (const int element : basis.elements) result.elements.push_back(sign * element);
     for (std::size_t i = 0; i < part.size(); ++i) {
-      for (const int element : basis.sums[i]) result.sums[number[i]].push_back(sign * element);
+      for (const int element : basis.sums[i]) result.sums[number[i]].push_back(before + element);
     }
   }
   return result;

@@ -9,7 +9,7 @@ namespace quadrille::plan {
 
 struct LineBasis {
   std::vector<int> elements;
-  std::vector<std::vector<int>> sums;  // [value] the elements that add up to it
+  std::vector<std::vector<int>> sums;  // [value] numbers of the elements that add up to it
 };
 
 // A basis of `values`, which differ and are not zero. Of bases of one size, the one with the
