@@ -12,13 +12,6 @@
 
 namespace quadrille::plan {
 
-int AdditiveBasis::size() const { return dimensions == 0 ? 0 : static_cast<int>(elements.size()) / dimensions; }
-
-std::span<const int> AdditiveBasis::element(int number) const {
-  const auto d = static_cast<std::size_t>(dimensions);
-  return std::span(elements).subspan(static_cast<std::size_t>(number) * d, d);
-}
-
 NeighborCounts AdditiveBasis::counts() const {
   NeighborCounts counts{size(), 0};
   for (const std::vector<int>& sum : sums) counts.blocks += static_cast<std::int64_t>(sum.size());
@@ -28,15 +21,7 @@ NeighborCounts AdditiveBasis::counts() const {
 namespace {
 
 AdditiveBasis empty_basis(const Neighborhood& offsets) {
-  AdditiveBasis basis;
-  basis.dimensions = offsets.dimensions;
-  basis.sums.resize(static_cast<std::size_t>(offsets.size()));
-  return basis;
-}
-
-int add_element(AdditiveBasis& basis, std::span<const int> element) {
-  basis.elements.insert(basis.elements.end(), element.begin(), element.end());
-  return basis.size() - 1;
+  return {{offsets.dimensions, {}}, std::vector<std::vector<int>>(static_cast<std::size_t>(offsets.size()))};
 }
 
 void add_dimension(AdditiveBasis& basis, const Neighborhood& offsets, std::size_t j, int ring) {
@@ -52,9 +37,9 @@ void add_dimension(AdditiveBasis& basis, const Neighborhood& offsets, std::size_
   const LineBasis line = line_basis(values, weights, ring);
   const int before = basis.size();
   for (const int length : line.elements) {
-    std::vector<int> element(static_cast<std::size_t>(basis.dimensions), 0);
+    std::vector<int> element(static_cast<std::size_t>(offsets.dimensions), 0);
     element[j] = length;
-    add_element(basis, element);
+    basis.elements.add(element);
   }
   for (int i = 0; i < offsets.size(); ++i) {
     const auto at = std::lower_bound(values.begin(), values.end(), offsets.offset(i)[j]);
@@ -124,9 +109,9 @@ AdditiveBasis of_offsets(const Neighborhood& offsets) {
   std::stable_sort(by_norm.begin(), by_norm.end(), [&norm](int a, int b) { return norm(a) < norm(b); });
   for (const int i : by_norm) {
     std::vector<int>& sum = basis.sums[static_cast<std::size_t>(i)];
-    if (!Sums(basis).find(offsets.offset(i), sum)) {
-      sum = {add_element(basis, offsets.offset(i))};
-    }
+    if (Sums(basis).find(offsets.offset(i), sum)) continue;
+    sum = {basis.size()};
+    basis.elements.add(offsets.offset(i));
   }
   return basis;
 }
@@ -156,7 +141,7 @@ Different different(const Neighborhood& offsets) {
 AdditiveBasis of_vectors(const Neighborhood& offsets, const Different& of, std::span<const std::vector<int>> elements,
                          std::span<const std::vector<int>> sums) {
   AdditiveBasis basis = empty_basis(offsets);
-  for (const std::vector<int>& element : elements) add_element(basis, element);
+  for (const std::vector<int>& element : elements) basis.elements.add(element);
   for (std::size_t i = 0; i < basis.sums.size(); ++i) {
     if (of.number[i] >= 0) basis.sums[i] = sums[static_cast<std::size_t>(of.number[i])];
   }
@@ -218,10 +203,11 @@ AdditiveBasis sorted(const AdditiveBasis& basis) {
   std::stable_sort(order.begin(), order.end(), [&uses](int a, int b) {
     return uses[static_cast<std::size_t>(a)] > uses[static_cast<std::size_t>(b)];
   });
-  AdditiveBasis result{basis.dimensions, {}, basis.sums};
+  AdditiveBasis result{{basis.elements.dimensions, {}}, basis.sums};
   for (const int e : order) {
     if (uses[static_cast<std::size_t>(e)] == 0) break;  // left over from a search that was not finished
-    number[static_cast<std::size_t>(e)] = add_element(result, basis.element(e));
+    number[static_cast<std::size_t>(e)] = result.size();
+    result.elements.add(basis.element(e));
   }
   for (std::vector<int>& sum : result.sums) {
     for (int& e : sum) e = number[static_cast<std::size_t>(e)];
@@ -237,7 +223,7 @@ AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets) {
   AdditiveBasis best = by_dimension(grid, offsets);
   const auto key = [](const AdditiveBasis& basis) { return std::pair(basis.counts().rounds, basis.counts().blocks); };
   for (AdditiveBasis other : {of_offsets(offsets), along_a_line(grid, offsets, of)}) {
-    if (other.dimensions > 0 && key(other) < key(best)) best = std::move(other);
+    if (other.elements.dimensions > 0 && key(other) < key(best)) best = std::move(other);
   }
   const SmallBasis small = small_basis(grid, of.vectors, of.weights, best.size());
   if (!small.elements.empty()) best = of_vectors(offsets, of, small.elements, small.sums);
@@ -247,9 +233,7 @@ AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets) {
 AdditiveBasis LastBasis::of(const Grid& grid, const Neighborhood& offsets) {
   {
     const std::lock_guard lock(mutex_);
-    const bool is_last = grid_.extents == grid.extents && grid_.periodic == grid.periodic &&
-                         offsets_.dimensions == offsets.dimensions && offsets_.offsets == offsets.offsets;
-    if (is_last) return basis_;
+    if (grid_ == grid && offsets_ == offsets) return basis_;
   }
   AdditiveBasis basis = additive_basis(grid, offsets), kept = basis;
   Grid of_grid = grid;

@@ -12,12 +12,11 @@
 namespace quadrille::plan {
 
 struct AdditiveBasis {
-  int dimensions = 0;
-  std::vector<int> elements;           // [element][dimension]
+  Neighborhood elements;
   std::vector<std::vector<int>> sums;  // [offset] numbers of its elements, rising; zero: none
 
-  int size() const;
-  std::span<const int> element(int number) const;
+  int size() const { return elements.size(); }
+  std::span<const int> element(int number) const { return elements.offset(number); }
   NeighborCounts counts() const;  // rounds and blocks of neighbor_basis
 };
 

@@ -9,23 +9,15 @@
 
 namespace quadrille::plan::neighbors {
 
-int Paths::add_step(int dimension, int length) {
-  steps.resize(steps.size() + static_cast<std::size_t>(dimensions()), 0);
-  steps[steps.size() - static_cast<std::size_t>(dimensions() - dimension)] = length;
-  return step_count() - 1;
-}
-
-int Paths::add_step(std::span<const int> vector) {
-  steps.insert(steps.end(), vector.begin(), vector.end());
-  return step_count() - 1;
-}
-
 Paths straightforward_paths(const NeighborProblem& problem) {
   Paths paths(travelled(*problem.grid, *problem.neighborhood));
   for (int i = 0; i < paths.blocks(); ++i) {
     const std::span<const int> offset = paths.offsets.offset(i);
     const bool zero = std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; });
-    if (!zero) paths.hops.push_back({paths.add_step(offset)});
+    if (!zero) {
+      paths.hops.push_back({paths.steps.size()});
+      paths.steps.add(offset);
+    }
     paths.end_path();
   }
   return paths;
@@ -42,9 +34,9 @@ Paths torus_paths(const NeighborProblem& problem, std::span<const int> order, bo
       up = std::max(up, paths.offsets.offset(i)[j]);
       down = std::max(down, -paths.offsets.offset(i)[j]);
     }
-    first_up[j] = paths.step_count();
+    first_up[j] = paths.steps.size();
     for (int h = 0; h < up; ++h) paths.add_step(dimension, 1);
-    first_down[j] = paths.step_count();
+    first_down[j] = paths.steps.size();
     for (int h = 0; h < down; ++h) paths.add_step(dimension, -1);
   }
   for (int i = 0; i < paths.blocks(); ++i) {
@@ -74,7 +66,7 @@ Paths torus_direct_paths(const NeighborProblem& problem, std::span<const int> or
     }
     std::sort(lengths[j].begin(), lengths[j].end(), before);
     lengths[j].erase(std::unique(lengths[j].begin(), lengths[j].end()), lengths[j].end());
-    first[j] = paths.step_count();
+    first[j] = paths.steps.size();
     for (const int length : lengths[j]) paths.add_step(dimension, length);
   }
   for (int i = 0; i < paths.blocks(); ++i) {
@@ -94,7 +86,7 @@ Paths basis_paths(const NeighborProblem& problem) {
   Paths paths(travelled(*problem.grid, *problem.neighborhood));
   const AdditiveBasis basis = problem.last_basis != nullptr ? problem.last_basis->of(*problem.grid, paths.offsets)
                                                             : additive_basis(*problem.grid, paths.offsets);
-  for (int e = 0; e < basis.size(); ++e) paths.add_step(basis.element(e));
+  paths.steps = basis.elements;
   for (const std::vector<int>& sum : basis.sums) {
     for (const int e : sum) paths.hops.push_back({e});
     paths.end_path();

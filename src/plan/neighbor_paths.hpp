@@ -22,28 +22,25 @@ struct Hop {
 // path rise. Between origin and target a path must stay in the box that these two span in the
 // dimensions that are not periodic: then it stays inside the mesh.
 struct Paths {
-  explicit Paths(Neighborhood way) : offsets(std::move(way)) {}
+  explicit Paths(Neighborhood way) : offsets(std::move(way)), steps{offsets.dimensions, {}} {}
 
-  Neighborhood offsets;                    // travelled()
-  std::vector<int> steps;                  // [step][dimension]
+  Neighborhood offsets;  // travelled()
+  Neighborhood steps;
   std::vector<std::uint32_t> first = {0};  // [block] its first hop; one more at the end
   std::vector<Hop> hops;
 
   int dimensions() const { return offsets.dimensions; }
   int blocks() const { return offsets.size(); }
-  int step_count() const { return steps.empty() ? 0 : static_cast<int>(steps.size()) / dimensions(); }
-  std::span<const int> step(int number) const {
-    const auto d = static_cast<std::size_t>(dimensions());
-    return std::span(steps).subspan(static_cast<std::size_t>(number) * d, d);
-  }
   std::span<const Hop> path(int block) const {
     const auto b = static_cast<std::size_t>(block);
     return std::span(hops).subspan(first[b], first[b + 1] - first[b]);
   }
 
-  // Adds a step by `length` in one dimension, or by a vector, and returns its number.
-  int add_step(int dimension, int length);
-  int add_step(std::span<const int> vector);
+  // A step by `length` in one dimension.
+  void add_step(int dimension, int length) {
+    steps.offsets.resize(steps.offsets.size() + static_cast<std::size_t>(dimensions()), 0);
+    steps.offsets[steps.offsets.size() - static_cast<std::size_t>(dimensions() - dimension)] = length;
+  }
   // Paths are written block by block.
   void end_path() { first.push_back(static_cast<std::uint32_t>(hops.size())); }
 };

@@ -151,7 +151,7 @@ class Plan {
   }
 
  private:
-  std::size_t steps() const { return static_cast<std::size_t>(paths_.step_count()); }
+  std::size_t steps() const { return static_cast<std::size_t>(paths_.steps.size()); }
   int dimensions() const { return paths_.dimensions(); }
   const Move& move(int number) const { return moves_.all[static_cast<std::size_t>(number)]; }
 
@@ -165,7 +165,7 @@ class Plan {
       const Move& move = moves_.all[m];
       for (std::size_t j = 0; j < d; ++j) {
         const int before = move.parent < 0 ? 0 : done_[static_cast<std::size_t>(move.parent) * d + j];
-        done_[m * d + j] = before + paths_.step(move.step)[j];
+        done_[m * d + j] = before + paths_.steps.offset(move.step)[j];
       }
     }
   }
@@ -313,7 +313,7 @@ class Plan {
 
   // The message of a step: sent (+1), or received (-1).
   void message(int step, int sign) {
-    const int peer = rank_at(grid_, problem_.me, paths_.step(step), sign);
+    const int peer = rank_at(grid_, problem_.me, paths_.steps.offset(step), sign);
     if (peer < 0) return;
     bool begun = false;
     for (const int m : of_step_[step]) {

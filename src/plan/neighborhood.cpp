@@ -15,13 +15,6 @@ int Grid::ranks() const {
 
 bool Grid::is_torus() const { return std::find(periodic.begin(), periodic.end(), false) == periodic.end(); }
 
-int Neighborhood::size() const { return dimensions == 0 ? 0 : static_cast<int>(offsets.size()) / dimensions; }
-
-std::span<const int> Neighborhood::offset(int i) const {
-  const auto d = static_cast<std::size_t>(dimensions);
-  return std::span(offsets).subspan(static_cast<std::size_t>(i) * d, d);
-}
-
 int rank_at(const Grid& grid, int me, std::span<const int> offset, int sign) {
   std::int64_t rank = 0, stride = 1;
   for (std::size_t j = grid.extents.size(); j-- > 0;) {
@@ -43,7 +36,7 @@ Neighborhood moore(int dimensions, int radius) {
   std::vector<int> offset(static_cast<std::size_t>(dimensions), -radius);
   while (true) {
     const bool zero = std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; });
-    if (!zero) result.offsets.insert(result.offsets.end(), offset.begin(), offset.end());
+    if (!zero) result.add(offset);
     auto j = offset.size();
     while (j > 0 && offset[j - 1] == radius) offset[--j] = -radius;
     if (j == 0) return result;
@@ -58,8 +51,7 @@ Neighborhood part_of_moore(int dimensions, int radius, Keep keep) {
   const Neighborhood all = moore(dimensions, radius);
   Neighborhood result{dimensions, {}};
   for (int i = 0; i < all.size(); ++i) {
-    const std::span<const int> offset = all.offset(i);
-    if (keep(offset)) result.offsets.insert(result.offsets.end(), offset.begin(), offset.end());
+    if (keep(all.offset(i))) result.add(all.offset(i));
   }
   return result;
 }

@@ -46,14 +46,20 @@ struct Grid {
 
   int ranks() const;
   bool is_torus() const;  // all dimensions are periodic
+  friend bool operator==(const Grid&, const Grid&) = default;
 };
 
 struct Neighborhood {
   int dimensions = 0;
   std::vector<int> offsets;  // s * d, row-major
 
-  int size() const;
-  std::span<const int> offset(int i) const;
+  int size() const { return dimensions == 0 ? 0 : static_cast<int>(offsets.size()) / dimensions; }
+  std::span<const int> offset(int i) const {
+    const auto d = static_cast<std::size_t>(dimensions);
+    return std::span(offsets).subspan(static_cast<std::size_t>(i) * d, d);
+  }
+  void add(std::span<const int> offset) { offsets.insert(offsets.end(), offset.begin(), offset.end()); }
+  friend bool operator==(const Neighborhood&, const Neighborhood&) = default;
 };
 
 // Rank at `me` + sign * offset, or -1: outside of a dimension that is not periodic. Offsets may be

@@ -101,10 +101,7 @@ bool view_in(const Grid& torus, int me, std::span<const int> sources, std::span<
   std::ranges::sort(
       order, [&](int a, int b) { return std::ranges::lexicographical_compare(given.offset(a), given.offset(b)); });
   view.around = {given.dimensions, {}};
-  for (const int i : order) {
-    const std::span<const int> offset = given.offset(i);
-    view.around.offsets.insert(view.around.offsets.end(), offset.begin(), offset.end());
-  }
+  for (const int i : order) view.around.add(given.offset(i));
   return view_around(torus, me, sources, destinations, view);
 }
 
@@ -168,7 +165,7 @@ Neighborhood counted_offsets(std::span<const int> counts, std::span<const int> r
       offset[j] = rest % width - reach[2 * j];
       rest /= width;
     }
-    for (int k = 0; k < counts[cell]; ++k) around.offsets.insert(around.offsets.end(), offset.begin(), offset.end());
+    for (int k = 0; k < counts[cell]; ++k) around.add(offset);
   }
   return around;
 }
