@@ -173,17 +173,10 @@ class Plan {
   // On a mesh: the blocks that need each move.
   void find_targets() {
     if (!mesh_ || pattern_ == Pattern::alltoall) return;
-    std::vector<std::pair<int, int>> needs;  // move, block
+    targets_.resize(moves_.all.size());
     for (int i = 0; i < paths_.blocks(); ++i) {
       for (int m = moves_.last[static_cast<std::size_t>(i)]; m >= 0; m = move(m).parent) {
-        needs.emplace_back(m, i);
-      }
-    }
-    const Lists lists(moves_.all.size(), needs.size(), [&](std::size_t n) { return needs[n].first; });
-    targets_.resize(moves_.all.size());
-    for (std::size_t m = 0; m < targets_.size(); ++m) {
-      for (const int n : lists[static_cast<int>(m)]) {
-        targets_[m].push_back(needs[static_cast<std::size_t>(n)].second);
+        targets_[static_cast<std::size_t>(m)].push_back(i);
       }
     }
   }
