@@ -12,15 +12,6 @@ using plan::Range;
 using plan::Schedule;
 using plan::Span;
 
-bool is_one_run(const Schedule& schedule, const Message& message) {
-  for (std::uint32_t i = 1; i < message.spans.count; ++i) {
-    const Span& last = schedule.spans[message.spans.first + i - 1];
-    const Span& span = schedule.spans[message.spans.first + i];
-    if (span.buffer != last.buffer || span.block != last.block + 1) return false;
-  }
-  return true;
-}
-
 class ProgramWriter {
  public:
   ProgramWriter(const Schedule& schedule, Program& program) : schedule_(schedule), program_(program) {}
@@ -49,8 +40,7 @@ class ProgramWriter {
   template <class BlocksOf>
   Range notes(Range messages, const BlocksOf& blocks_of) {
     const Range range{static_cast<std::uint32_t>(program_.notes.size()), messages.count};
-    for (std::uint32_t i = 0; i < messages.count; ++i) {
-      const Message& message = schedule_.messages[messages.first + i];
+    for (const Message& message : schedule_.messages_of(messages)) {
       const auto blocks = is_none(message) ? 0 : blocks_of(message);
       program_.notes.push_back({message.peer, static_cast<std::uint32_t>(blocks), blocks > 0 ? message.told : 0});
       program_.scattered.push_back(!is_one_run(schedule_, message));
@@ -87,8 +77,7 @@ class Streams {
   }
   Copies copies(Range range) const {
     Copies copies;
-    for (std::uint32_t c = 0; c < range.count; ++c) {
-      const plan::Copy& copy = plan_.exchange.copies[range.first + c];
+    for (const plan::Copy& copy : plan_.exchange.copies_of(range)) {
       // What an allgather's node sends lies where it is received.
       if (plan_.gathers() && copy.from.buffer == Buffer::send && copy.to.buffer == Buffer::recv &&
           &stream_of(copy.to) == own_) {
@@ -127,8 +116,7 @@ Program reduce(const Schedule& schedule, int me) {
   program.sizes = schedule.sizes;
   const auto copies_of = [&](Range range) {
     Copies copies;
-    for (std::uint32_t c = 0; c < range.count; ++c) {
-      const plan::Copy& copy = schedule.copies[range.first + c];
+    for (const plan::Copy& copy : schedule.copies_of(range)) {
       const bool shared = copy.from.owner != me || copy.to.owner != me;
       (shared ? copies.shared : copies.own) += 1;
     }

@@ -5,38 +5,19 @@
 namespace quadrille::plan {
 namespace {
 
-bool is_one_run(const Schedule& schedule, const Message& message) {
-  for (std::uint32_t i = 1; i < message.spans.count; ++i) {
-    const Span& last = schedule.spans[message.spans.first + i - 1];
-    const Span& span = schedule.spans[message.spans.first + i];
-    if (span.buffer != last.buffer || span.block != last.block + 1) return false;
-  }
-  return true;
-}
-
 std::uint64_t derived(const Schedule& schedule, Range messages) {
-  std::uint64_t count = 0;
-  for (std::uint32_t i = 0; i < messages.count; ++i) {
-    if (!is_one_run(schedule, schedule.messages[messages.first + i])) ++count;
-  }
-  return count;
-}
-
-bool has_some(const Schedule& schedule, Range messages, std::uint64_t first, std::uint64_t end) {
-  for (std::uint64_t i = first; i < std::min<std::uint64_t>(end, messages.count); ++i) {
-    if (!is_none(schedule.messages[messages.first + i])) return true;
-  }
-  return false;
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      schedule.messages_of(messages), [&](const Message& message) { return !is_one_run(schedule, message); }));
 }
 
 // Batches, but for those without messages.
 std::uint64_t batches(const Schedule& schedule, const Round& round) {
-  const std::uint64_t pairs = std::max(round.sends.count, round.receives.count);
-  const std::uint64_t window = round.window.pairs == 0 ? pairs : round.window.pairs;
+  const auto has_some = [&](Range messages) { return !std::ranges::all_of(schedule.messages_of(messages), is_none); };
+  const std::uint32_t pairs = pairs_of(round), window = window_of(round);
   std::uint64_t count = 0;
-  for (std::uint64_t first = 0; first < pairs; first += window) {
-    const std::uint64_t end = first + window;
-    count += has_some(schedule, round.sends, first, end) || has_some(schedule, round.receives, first, end) ? 1 : 0;
+  for (std::uint32_t first = 0; first < pairs; first += window) {
+    const std::uint32_t end = first + window;
+    count += has_some(part_of(round.sends, first, end)) || has_some(part_of(round.receives, first, end)) ? 1 : 0;
   }
   return count;
 }
@@ -50,8 +31,7 @@ Counts count(const Schedule& schedule) {
     counts.rounds += batches(schedule, round);
     counts.blocks_copied += round.before.count + round.after.count;
     counts.derived_messages += derived(schedule, round.sends) + derived(schedule, round.receives);
-    for (std::uint32_t i = 0; i < round.sends.count; ++i) {
-      const Message& message = schedule.messages[round.sends.first + i];
+    for (const Message& message : schedule.messages_of(round.sends)) {
       counts.messages += is_none(message) ? 0 : 1;
       counts.blocks_sent += message.spans.count;
       counts.sizes_sent += message.told;

@@ -52,12 +52,8 @@ class Drawing {
       const Round& round = schedule_.rounds[r];
       line("round {}{}{}", r, window(round), round.beside ? ", in flight from the start" : "");
       copies(round.before);
-      for (std::uint32_t i = 0; i < round.sends.count; ++i) {
-        message("send  to", schedule_.messages[round.sends.first + i]);
-      }
-      for (std::uint32_t i = 0; i < round.receives.count; ++i) {
-        message("recv  from", schedule_.messages[round.receives.first + i]);
-      }
+      for (const Message& send : schedule_.messages_of(round.sends)) message("send  to", send);
+      for (const Message& receive : schedule_.messages_of(round.receives)) message("recv  from", receive);
       copies(round.after);
       if (round.node_fence) line("  fence of the node");
     }
@@ -88,13 +84,12 @@ class Drawing {
   }
 
   void copies(Range range) {
-    for (std::uint32_t i = 0; i < range.count;) {
-      const Copy& copy = schedule_.copies[range.first + i];
-      Run from{copy.from}, to{copy.to};
-      for (++i; i < range.count; ++i) {
-        const Copy& next = schedule_.copies[range.first + i];
+    const std::span<const Copy> all = schedule_.copies_of(range);
+    for (std::size_t i = 0; i < all.size();) {
+      Run from{all[i].from}, to{all[i].to};
+      for (++i; i < all.size(); ++i) {
         Run longer_from = from, longer_to = to;
-        if (!longer_from.take(next.from) || !longer_to.take(next.to)) break;
+        if (!longer_from.take(all[i].from) || !longer_to.take(all[i].to)) break;
         from = longer_from;
         to = longer_to;
       }
@@ -105,10 +100,11 @@ class Drawing {
   void message(std::string_view what, const Message& message) {
     if (is_none(message)) return;
     std::string list;
-    for (std::uint32_t i = 0; i < message.spans.count;) {
-      Run run{schedule_.spans[message.spans.first + i]};
-      for (++i; i < message.spans.count; ++i) {
-        if (!run.take(schedule_.spans[message.spans.first + i])) break;
+    const std::span<const Span> spans = schedule_.spans_of(message);
+    for (std::size_t i = 0; i < spans.size();) {
+      Run run{spans[i]};
+      for (++i; i < spans.size(); ++i) {
+        if (!run.take(spans[i])) break;
       }
       if (!list.empty()) list += ", ";
       list += name(run);

@@ -499,8 +499,7 @@ class Writer {
     copies(round.after);
   }
   void copies(Range range) {
-    for (std::uint32_t i = 0; i < range.count; ++i) {
-      const Copy& copy = plan_.exchange.copies[range.first + i];
+    for (const Copy& copy : plan_.exchange.copies_of(range)) {
       const Places from = places_of(copy.from), to = places_of(copy.to);
       if (from.at == to.at) continue;
       for (std::size_t b = 0; b < std::min(from.count, to.count); ++b) {
@@ -510,15 +509,14 @@ class Writer {
     }
   }
   void messages(Range range, bool sends) {
-    for (std::uint32_t i = 0; i < range.count; ++i) {
-      const Message& message = plan_.exchange.messages[range.first + i];
+    for (const Message& message : plan_.exchange.messages_of(range)) {
       sends ? builder_.send(message.peer) : builder_.receive(message.peer);
       if (plan_.kind == LeadersKind::uneven) {
         spans_by_source(stream_with(message.peer), sends);
         continue;
       }
-      for (std::uint32_t s = 0; s < message.spans.count; ++s) {
-        const Places places = places_of(plan_.exchange.spans[message.spans.first + s]);
+      for (const Span& span : plan_.exchange.spans_of(message)) {
+        const Places places = places_of(span);
         for (std::size_t b = 0; b < places.count; ++b) builder_.span(Buffer::scratch, static_cast<int>(places.at + b));
       }
     }

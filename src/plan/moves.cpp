@@ -65,9 +65,8 @@ class Playing {
   const Round& round_of(std::size_t r) const { return schedules_[r].rounds[ranks_[r].round]; }
 
   void copies(std::size_t r, const Range& range) {
-    if (range.count == 0) return;
-    const auto first = schedules_[r].copies.begin() + range.first;
-    step_.push_back({static_cast<int>(r), -1, {first, first + range.count}});
+    const std::span<const Copy> all = schedules_[r].copies_of(range);
+    if (!all.empty()) step_.push_back({static_cast<int>(r), -1, {all.begin(), all.end()}});
   }
 
   void enter(std::size_t r) {
@@ -75,7 +74,7 @@ class Playing {
     if (is_done(r) || rank.inside || rank.at_fence) return;
     const Round& round = round_of(r);
     copies(r, round.before);
-    rank.open.assign(std::max(round.sends.count, round.receives.count), 0);
+    rank.open.assign(pairs_of(round), 0);
     rank.posted = 0;
     rank.inside = went_on_ = true;
   }
@@ -128,10 +127,10 @@ class Playing {
   void deliver(int from, const Message& send, int to, const Message& receive) {
     if (is_none(send)) return;
     Move move{from, to, {}};
-    const auto& sent = schedules_[static_cast<std::size_t>(from)].spans;
-    const auto& received = schedules_[static_cast<std::size_t>(to)].spans;
-    for (std::uint32_t i = 0; i < std::min(send.spans.count, receive.spans.count); ++i) {
-      move.blocks.push_back({sent[send.spans.first + i], received[receive.spans.first + i]});
+    const auto sent = schedules_[static_cast<std::size_t>(from)].spans_of(send);
+    const auto received = schedules_[static_cast<std::size_t>(to)].spans_of(receive);
+    for (std::size_t i = 0; i < std::min(sent.size(), received.size()); ++i) {
+      move.blocks.push_back({sent[i], received[i]});
     }
     step_.push_back(std::move(move));
   }

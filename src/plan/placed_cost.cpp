@@ -14,19 +14,10 @@ bool is_away(const NodeMap& nodes, int one, int other) {
   return nodes.node_of[static_cast<std::size_t>(one)] != nodes.node_of[static_cast<std::size_t>(other)];
 }
 
-bool is_one_run(const Schedule& schedule, const Message& message) {
-  for (std::uint32_t i = 1; i < message.spans.count; ++i) {
-    const Span& last = schedule.spans[message.spans.first + i - 1];
-    const Span& span = schedule.spans[message.spans.first + i];
-    if (span.buffer != last.buffer || span.block != last.block + 1) return false;
-  }
-  return true;
-}
-
 // Of `pairs` messages in flight together.
 double flight_of(double pairs) { return pairs > 1 ? pairs * doublings(pairs) : 0; }
 
-// Reads a schedule of rank `me`. blocks_of(message, sends) tells how many blocks a message has.
+// Reads a schedule of rank `me`. blocks_of(message) tells how many blocks a message has.
 template <class BlocksOf>
 class Reader {
  public:
@@ -35,14 +26,10 @@ class Reader {
 
   RoundWork read(const Round& round, double scattered) const {
     RoundWork work;
-    const std::uint32_t pairs = std::max(round.sends.count, round.receives.count);
-    const std::uint32_t window = round.window.pairs == 0 ? pairs : round.window.pairs;
+    const std::uint32_t pairs = pairs_of(round), window = window_of(round);
     for (std::uint32_t first = 0; first < pairs; first += window) {
-      double sent = 0, received = 0;
-      for (std::uint32_t i = first; i < std::min(first + window, pairs); ++i) {
-        if (i < round.sends.count) sent += add(work, round.sends.first + i, true, scattered);
-        if (i < round.receives.count) received += add(work, round.receives.first + i, false, scattered);
-      }
+      const double sent = add(work, part_of(round.sends, first, first + window), true, scattered);
+      const double received = add(work, part_of(round.receives, first, first + window), false, scattered);
       const double together = std::max(sent, received);
       work.rounds += together > 0 ? 1 : 0;
       work.flight += flight_of(together);
@@ -54,27 +41,28 @@ class Reader {
   }
 
  private:
-  // 1, or 0 if there is none.
-  double add(RoundWork& work, std::uint32_t number, bool sends, double scattered) const {
-    const Message& message = schedule_.messages[number];
-    if (is_none(message)) return 0;
-    const double blocks = blocks_of_(message, sends);
-    const bool away = is_away(nodes_, me_, message.peer);
-    (away ? (sends ? work.away_out : work.away_in) : (sends ? work.near_out : work.near_in)) += 1;
-    (away ? (sends ? work.away_blocks_out : work.away_blocks_in)
-          : (sends ? work.near_blocks_out : work.near_blocks_in)) += blocks;
-    if (away) work.longest = std::max(work.longest, blocks);
-    if (!is_one_run(schedule_, message)) work.copied += scattered * blocks;
-    if (sends && message.told > 0) {
+  // How many there are.
+  double add(RoundWork& work, Range messages, bool sends, double scattered) const {
+    double count = 0;
+    for (const Message& message : schedule_.messages_of(messages)) {
+      if (is_none(message)) continue;
+      count += 1;
+      const double blocks = blocks_of_(message);
+      const bool away = is_away(nodes_, me_, message.peer);
+      (away ? (sends ? work.away_out : work.away_in) : (sends ? work.near_out : work.near_in)) += 1;
+      (away ? (sends ? work.away_blocks_out : work.away_blocks_in)
+            : (sends ? work.near_blocks_out : work.near_blocks_in)) += blocks;
+      if (away) work.longest = std::max(work.longest, blocks);
+      if (!is_one_run(schedule_, message)) work.copied += scattered * blocks;
+      if (!sends || message.told == 0) continue;
       (away ? work.away_told : work.near_told) += 1;
       (away ? work.away_sizes : work.near_sizes) += message.told;
       work.most_told = std::max(work.most_told, blocks);
     }
-    return 1;
+    return count;
   }
   void add_copies(RoundWork& work, Range range) const {
-    for (std::uint32_t i = 0; i < range.count; ++i) {
-      const Copy& copy = schedule_.copies[range.first + i];
+    for (const Copy& copy : schedule_.copies_of(range)) {
       const bool shared = copy.from.owner != me_ || copy.to.owner != me_;
       (shared ? work.shared : work.copied) += 1;
       work.shared_data += shared ? 1 : 0;
@@ -194,7 +182,7 @@ std::vector<SampledNode> sample_ranks(const NodeMap& nodes, SampleLimits limits)
 
 RankWork work_of(const Schedule& schedule, int me, const NodeMap& nodes, double scattered) {
   const Reader reader(schedule, me, nodes,
-                      [](const Message& message, bool) { return static_cast<double>(message.spans.count); });
+                      [](const Message& message) { return static_cast<double>(message.spans.count); });
   RankWork work(1);
   for (const Round& round : schedule.rounds) {
     work.back().push_back(reader.read(round, scattered));
@@ -235,11 +223,12 @@ RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes) {
     return plan.gathers() && copy.from.buffer == Buffer::send && copy.to.buffer == Buffer::recv &&
            &stream_of(copy.to) == &*own;
   };
-  const auto blocks_of = [&](const Message& message, bool) {
-    if (uneven) return blocks_of_span(plan.exchange.spans[message.spans.first]);
+  const auto blocks_of = [&](const Message& message) {
     double blocks = 0;
-    for (std::uint32_t s = 0; s < message.spans.count; ++s)
-      blocks += blocks_of_span(plan.exchange.spans[message.spans.first + s]);
+    for (const Span& span : plan.exchange.spans_of(message)) {
+      if (uneven) return blocks_of_span(span);
+      blocks += blocks_of_span(span);
+    }
     return blocks;
   };
   const Reader reader(plan.exchange, plan.me, nodes, blocks_of);
@@ -250,8 +239,7 @@ RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes) {
     // Copies of the exchange are of streams, within shared memory.
     one.copied = one.shared = one.shared_data = 0;
     for (const Range range : {round.before, round.after}) {
-      for (std::uint32_t c = 0; c < range.count; ++c) {
-        const Copy& copy = plan.exchange.copies[range.first + c];
+      for (const Copy& copy : plan.exchange.copies_of(range)) {
         const double blocks = lies_there(copy) ? 0 : std::min(blocks_of_span(copy.from), blocks_of_span(copy.to));
         one.shared += blocks > 0 ? 1 : 0;
         one.shared_data += blocks;

@@ -150,12 +150,10 @@ class Gather {
 
  private:
   void add(Range messages, bool sends, Window window) {
-    for (std::uint32_t m = 0; m < messages.count; ++m) {
-      const Message& message = all_.messages[messages.first + m];
+    for (const Message& message : all_.messages_of(messages)) {
       const int receiver = sends ? message.peer : problem_.me;
       bool has_any = false;
-      for (std::uint32_t s = 0; s < message.spans.count; ++s) {
-        const Span& span = all_.spans[message.spans.first + s];
+      for (const Span& span : all_.spans_of(message)) {
         const int source = span.buffer == Buffer::send ? problem_.me : span.block;
         if (share_a_node(problem_, source, receiver)) continue;
         if (!begun_) builder_.begin_round(window);

@@ -1,6 +1,5 @@
 #include "plan/schedule.hpp"
 
-#include <algorithm>
 #include <cassert>
 
 namespace quadrille::plan {
@@ -22,12 +21,19 @@ std::span<const Copy> copies_inside_node(const Schedule& s) {
 std::uint32_t waiting_slots(const Schedule& s) {
   std::uint32_t slots = 0;
   for (const Round& round : s.rounds) {
-    for (std::uint32_t i = 0; i < round.after.count; ++i) {
-      const Span& to = s.copies[round.after.first + i].to;
-      if (to.buffer == Buffer::scratch) slots = std::max(slots, static_cast<std::uint32_t>(to.block) + 1);
+    for (const Copy& copy : s.copies_of(round.after)) {
+      if (copy.to.buffer == Buffer::scratch) slots = std::max(slots, static_cast<std::uint32_t>(copy.to.block) + 1);
     }
   }
   return slots;
+}
+
+bool is_one_run(const Schedule& s, const Message& message) {
+  const auto apart = [](const Span& last, const Span& span) {
+    return span.buffer != last.buffer || span.block != last.block + 1;
+  };
+  const std::span<const Span> spans = s.spans_of(message);
+  return std::ranges::adjacent_find(spans, apart) == spans.end();
 }
 
 void Builder::reserve(std::size_t rounds, std::size_t messages, std::size_t spans, std::size_t copies) {

@@ -15,6 +15,7 @@
 // This file knows nothing of MPI.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -101,8 +102,30 @@ struct Schedule {
   std::vector<Copy> copies;
   std::uint32_t scratch_blocks = 0;
   Sizes sizes = Sizes::known;
+
+  std::span<const Message> messages_of(Range range) const {
+    return std::span(messages).subspan(range.first, range.count);
+  }
+  std::span<const Copy> copies_of(Range range) const { return std::span(copies).subspan(range.first, range.count); }
+  std::span<const Span> spans_of(const Message& message) const {
+    return std::span(spans).subspan(message.spans.first, message.spans.count);
+  }
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
+
+inline std::uint32_t pairs_of(const Round& round) { return std::max(round.sends.count, round.receives.count); }
+// How many of them are in flight at a time.
+inline std::uint32_t window_of(const Round& round) {
+  return round.window.pairs == 0 ? pairs_of(round) : std::min(round.window.pairs, pairs_of(round));
+}
+// The messages of `range` that belong to pairs [first, end).
+inline Range part_of(Range range, std::uint32_t first, std::uint32_t end) {
+  const std::uint32_t from = std::min(first, range.count);
+  const std::uint32_t to = std::min(end, range.count);
+  return {range.first + from, to - from};
+}
+// Whether the blocks of a message follow each other in one buffer.
+bool is_one_run(const Schedule& schedule, const Message& message);
 
 // The copies up to the last fence of the node. Those after it are a rank's own.
 std::span<const Copy> copies_inside_node(const Schedule& schedule);

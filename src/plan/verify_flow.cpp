@@ -168,10 +168,7 @@ class Flow {
   }
 
   void do_copies(int me, Range range) {
-    for (std::uint32_t i = 0; i < range.count; ++i) {
-      const Copy& copy = schedule(me).copies[range.first + i];
-      write(copy.to, read(copy.from, me, "copies"), me);
-    }
+    for (const Copy& copy : schedule(me).copies_of(range)) write(copy.to, read(copy.from, me, "copies"), me);
   }
 
   // --- steps ------------------------------------------------------------------------------------
@@ -229,8 +226,7 @@ class Flow {
   void post_due(int me) {
     RankState& r = state(me);
     const Round& round = round_of(me);
-    const std::uint32_t pairs = pairs_of(round);
-    const std::uint32_t window = round.window.pairs == 0 ? pairs : round.window.pairs;
+    const std::uint32_t pairs = pairs_of(round), window = window_of(round);
     const bool batches = round.window.wait == Window::Wait::all;
     // A batch without messages is done at once.
     while (r.posted < pairs && !(batches && r.done < r.posted)) {
@@ -276,15 +272,12 @@ class Flow {
 
   void take(int me, std::uint32_t message) {
     MessageState& send = state(me, message);
-    const Range spans = schedule(me).messages[message].spans;
+    const Message& sent = schedule(me).messages[message];
     send.content.clear();
-    for (std::uint32_t i = 0; i < spans.count; ++i) {
-      send.content.push_back(read(schedule(me).spans[spans.first + i], me, "sends"));
-    }
+    for (const Span& span : schedule(me).spans_of(sent)) send.content.push_back(read(span, me, "sends"));
     send.taken = true;
     complete(me, message);
-    const int peer = schedule(me).messages[message].peer;
-    if (state(peer, partner(me, message)).posted) steps_.push_back({Kind::deliver, me, message});
+    if (state(sent.peer, partner(me, message)).posted) steps_.push_back({Kind::deliver, me, message});
   }
 
   void deliver(int from, std::uint32_t message) {

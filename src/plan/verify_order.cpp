@@ -110,8 +110,7 @@ class Order {
 
   void copies(int me, Range range) {
     const std::uint32_t now = state(me).clock[static_cast<std::size_t>(me)];
-    for (std::uint32_t i = 0; i < range.count; ++i) {
-      const Copy& copy = schedule(me).copies[range.first + i];
+    for (const Copy& copy : schedule(me).copies_of(range)) {
       touch(me, copy.from, now, false);
       touch(me, copy.to, now, true);
     }
@@ -119,7 +118,7 @@ class Order {
 
   Range batch(int me, Range messages, const Round& round) {
     const std::uint32_t first = state(me).next_pair;
-    return part(messages, first, first + batch_size(round));
+    return part_of(messages, first, first + batch_size(round));
   }
 
   void post(int me, const Round& round) {
@@ -131,11 +130,8 @@ class Order {
       const Range messages = batch(me, writes ? round.receives : round.sends, round);
       for (std::uint32_t i = messages.first; i < messages.first + messages.count; ++i) {
         r.batch_of[i] = index;
-        const Range spans = schedule(me).messages[i].spans;
         const std::uint32_t end = r.clock[static_cast<std::size_t>(me)] + 1;
-        for (std::uint32_t s = 0; s < spans.count; ++s) {
-          touch(me, schedule(me).spans[spans.first + s], end, writes);
-        }
+        for (const Span& span : schedule(me).spans_of(schedule(me).messages[i])) touch(me, span, end, writes);
       }
     }
   }

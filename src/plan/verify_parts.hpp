@@ -61,17 +61,9 @@ class Subject {
 // The pairs of a round that are posted together before anything is waited for. Which pairs are in
 // flight together under a window that refills itself depends on the order of events: all of them
 // may be, so they count as one batch.
-inline std::uint32_t pairs_of(const Round& round) { return std::max(round.sends.count, round.receives.count); }
 inline std::uint32_t batch_size(const Round& round) {
-  const std::uint32_t pairs = round.window.pairs;
-  const bool whole = pairs == 0 || (pairs > 1 && round.window.wait != Window::Wait::all);
-  return whole ? pairs_of(round) : pairs;
-}
-// The messages of `range` that belong to pairs [first, end).
-inline Range part(Range range, std::uint32_t first, std::uint32_t end) {
-  const std::uint32_t from = std::min(first, range.count);
-  const std::uint32_t to = std::min(end, range.count);
-  return {range.first + from, to - from};
+  const bool refills = round.window.pairs > 1 && round.window.wait != Window::Wait::all;
+  return refills ? pairs_of(round) : window_of(round);
 }
 
 // For every message of every rank the index of the message that it meets at its peer.

@@ -54,8 +54,7 @@ class FormOfRank {
   }
 
   Report copies(Range range) const {
-    for (std::uint32_t i = 0; i < range.count; ++i) {
-      const Copy& copy = schedule_.copies[range.first + i];
+    for (const Copy& copy : schedule_.copies_of(range)) {
       for (const Span& span : {copy.from, copy.to}) {
         if (!exists(span)) {
           return at_fault(fmt::format("a copy names {}, which does not exist", name_of(span, me_)));
@@ -76,16 +75,14 @@ class FormOfRank {
   }
 
   Report messages(Range range, const char* what, bool writes) const {
-    for (std::uint32_t i = 0; i < range.count; ++i) {
-      const Message& message = schedule_.messages[range.first + i];
+    for (const Message& message : schedule_.messages_of(range)) {
       if (message.peer < 0 || message.peer >= subject_.ranks || message.peer == me_) {
         return at_fault(fmt::format("{} {}, which is not another rank", what, message.peer));
       }
       if (!lies_in(message.spans, schedule_.spans)) {
         return at_fault("points outside the arrays of the schedule");
       }
-      for (std::uint32_t s = 0; s < message.spans.count; ++s) {
-        const Span& span = schedule_.spans[message.spans.first + s];
+      for (const Span& span : schedule_.spans_of(message)) {
         if (span.owner != me_ || !exists(span)) {
           return at_fault(
               fmt::format("the {} {} names {}, which the rank does not have", what, message.peer, name_of(span, me_)));
@@ -136,8 +133,8 @@ class RacesOfRank {
       const std::uint32_t size = batch_size(round);
       for (std::uint32_t first = 0; first < pairs_of(round); first += size) {
         ++batch_;
-        mark_sent(part(round.sends, first, first + size));
-        Report report = mark_received(part(round.receives, first, first + size), r);
+        mark_sent(part_of(round.sends, first, first + size));
+        Report report = mark_received(part_of(round.receives, first, first + size), r);
         if (!report.ok) return report;
       }
     }
@@ -146,20 +143,16 @@ class RacesOfRank {
 
  private:
   void mark_sent(Range sends) {
-    for (std::uint32_t i = 0; i < sends.count; ++i) {
-      const Message& message = schedule_.messages[sends.first + i];
-      for (std::uint32_t s = 0; s < message.spans.count; ++s) {
-        const Span& span = schedule_.spans[message.spans.first + s];
+    for (const Message& message : schedule_.messages_of(sends)) {
+      for (const Span& span : schedule_.spans_of(message)) {
         sent_[subject_.place(span) - base_] = {batch_, message.peer};
       }
     }
   }
 
   Report mark_received(Range receives, std::size_t round) {
-    for (std::uint32_t i = 0; i < receives.count; ++i) {
-      const Message& message = schedule_.messages[receives.first + i];
-      for (std::uint32_t s = 0; s < message.spans.count; ++s) {
-        const Span& span = schedule_.spans[message.spans.first + s];
+    for (const Message& message : schedule_.messages_of(receives)) {
+      for (const Span& span : schedule_.spans_of(message)) {
         const std::size_t place = subject_.place(span) - base_;
         if (sent_[place].batch == batch_) {
           return race(round, message, span, fmt::format("send to {} reads", sent_[place].peer));
@@ -229,9 +222,8 @@ class Beside {
     return {};
   }
   void mark(const Schedule& s, Range messages, Use as) {
-    for (std::uint32_t i = 0; i < messages.count; ++i) {
-      const Range spans = s.messages[messages.first + i].spans;
-      for (std::uint32_t k = 0; k < spans.count; ++k) use(s.spans[spans.first + k]) = as;
+    for (const Message& message : s.messages_of(messages)) {
+      for (const Span& span : s.spans_of(message)) use(span) = as;
     }
   }
   Report conflict(int me, const Span& span, const char* what) const {
