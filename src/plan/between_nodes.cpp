@@ -28,22 +28,18 @@ Schedule alone(const Problem& problem, bool blocks) {
 
 void exchange_between_nodes(const Problem& problem, bool blocks, Window window, Away away, Builder& builder) {
   if (problem.nodes->nodes == 1) return;
-  const std::vector<int>& nodes = problem.nodes->node_of;
-  const auto is_away = [&](int rank) {
-    return nodes[static_cast<std::size_t>(rank)] != nodes[static_cast<std::size_t>(problem.me)];
-  };
   const int steps = problem.ranks - 1;
   builder.begin_round(window);
   if (away == Away::beside) builder.beside();
   for (int step = 1; step <= steps; ++step) {
     const int to = (problem.me + step) % problem.ranks;
     builder.send(to);
-    if (is_away(to)) builder.span(Buffer::send, blocks ? to : 0);
+    if (!problem.nodes->share_a_node(to, problem.me)) builder.span(Buffer::send, blocks ? to : 0);
   }
   for (int step = 1; step <= steps; ++step) {
     const int from = (problem.me - step + problem.ranks) % problem.ranks;
     builder.receive(from);
-    if (is_away(from)) builder.span(Buffer::recv, from);
+    if (!problem.nodes->share_a_node(from, problem.me)) builder.span(Buffer::recv, from);
   }
 }
 

@@ -10,10 +10,6 @@ constexpr double bytes_of_a_size = 4;
 // Of blocks with sizes in one buffer the length always travels alone.
 constexpr double always_alone = 1e300;
 
-bool is_away(const NodeMap& nodes, int one, int other) {
-  return nodes.node_of[static_cast<std::size_t>(one)] != nodes.node_of[static_cast<std::size_t>(other)];
-}
-
 // Of `pairs` messages in flight together.
 double flight_of(double pairs) { return pairs > 1 ? pairs * doublings(pairs) : 0; }
 
@@ -48,7 +44,7 @@ class Reader {
       if (is_none(message)) continue;
       count += 1;
       const double blocks = blocks_of_(message);
-      const bool away = is_away(nodes_, me_, message.peer);
+      const bool away = !nodes_.share_a_node(me_, message.peer);
       (away ? (sends ? work.away_out : work.away_in) : (sends ? work.near_out : work.near_in)) += 1;
       (away ? (sends ? work.away_blocks_out : work.away_blocks_in)
             : (sends ? work.near_blocks_out : work.near_blocks_in)) += blocks;

@@ -17,6 +17,9 @@ struct NodeMap {
   int nodes = 0;
 
   int ranks() const { return static_cast<int>(node_of.size()); }
+  bool share_a_node(int one, int other) const {
+    return node_of[static_cast<std::size_t>(one)] == node_of[static_cast<std::size_t>(other)];
+  }
   int ranks_on_fullest_node() const;
   friend bool operator==(const NodeMap&, const NodeMap&) = default;
 };

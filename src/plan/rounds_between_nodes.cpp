@@ -34,11 +34,6 @@
 namespace quadrille::plan {
 namespace {
 
-bool share_a_node(const Problem& problem, int one, int other) {
-  const std::vector<int>& nodes = problem.nodes->node_of;
-  return nodes[static_cast<std::size_t>(one)] == nodes[static_cast<std::size_t>(other)];
-}
-
 // A block in a message of a round: where it is before, and after.
 struct Passed {
   Span at;
@@ -69,7 +64,7 @@ class Bruck {
   // Is there a block `block` at `rank` before the round of this weight?
   bool is_there(int rank, int block, std::int64_t weight) const {
     const int from = cyclic(rank + static_cast<int>(block % weight), ranks_);
-    return !share_a_node(problem_, from, cyclic(from - block, ranks_));
+    return !problem_.nodes->share_a_node(from, cyclic(from - block, ranks_));
   }
   Span waiting(int block) const { return {me_, bruck::waiting_slot(radix_, block), Buffer::scratch}; }
 
@@ -155,7 +150,7 @@ class Gather {
       bool has_any = false;
       for (const Span& span : all_.spans_of(message)) {
         const int source = span.buffer == Buffer::send ? problem_.me : span.block;
-        if (share_a_node(problem_, source, receiver)) continue;
+        if (problem_.nodes->share_a_node(source, receiver)) continue;
         if (!begun_) builder_.begin_round(window);
         if (!has_any) sends ? builder_.send(message.peer) : builder_.receive(message.peer);
         begun_ = has_any = true;

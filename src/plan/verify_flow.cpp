@@ -340,10 +340,8 @@ class Flow {
   std::pair<std::string, int> wait_of(int me) {
     const RankState& r = state(me);
     if (r.stage == Stage::fence) {
-      const auto& node_of = subject_.nodes.node_of;
       for (int other = 0; other < subject_.ranks; ++other) {
-        const bool missing = state(other).stage != Stage::fence;
-        if (missing && node_of[static_cast<std::size_t>(other)] == node_of[static_cast<std::size_t>(me)]) {
+        if (state(other).stage != Stage::fence && subject_.nodes.share_a_node(other, me)) {
           return {fmt::format("at its node's fence for rank {}", other), other};
         }
       }
@@ -380,11 +378,7 @@ class Flow {
   }
 
   Token wanted(int rank, int block) const {
-    const std::vector<int>& nodes = subject_.nodes.node_of;
-    const auto is_elsewhere = [&] {
-      return nodes[static_cast<std::size_t>(rank)] != nodes[static_cast<std::size_t>(block)];
-    };
-    if (subject_.goal.between_nodes && !is_elsewhere()) return kUndefined;
+    if (subject_.goal.between_nodes && subject_.nodes.share_a_node(rank, block)) return kUndefined;
     if (subject_.wishes == nullptr) return token(block, rank);
     const Wish& wish = subject_.wishes->recv[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)];
     return wish.rank < 0 ? kUndefined : token(wish.rank, wish.block);

@@ -59,8 +59,7 @@ class FormOfRank {
         if (!exists(span)) {
           return at_fault(fmt::format("a copy names {}, which does not exist", name_of(span, me_)));
         }
-        const auto& node_of = subject_.nodes.node_of;
-        if (node_of[static_cast<std::size_t>(span.owner)] != node_of[static_cast<std::size_t>(me_)]) {
+        if (!subject_.nodes.share_a_node(span.owner, me_)) {
           return at_fault(fmt::format("a copy reaches {}, which is on another node", name_of(span, me_)));
         }
       }
