@@ -83,14 +83,8 @@ void join(RoundWork& work, const RoundWork& other, double weight, double& (*keep
 double& larger(double& a, double b) { return a = std::max(a, b); }
 double& plus(double& a, double b) { return a += b; }
 
-void add_longest(PlacedCost& cost, const PlacedCost::Longest& more) {
-  const auto known = std::find_if(cost.longest.begin(), cost.longest.end(),
-                                  [&](const PlacedCost::Longest& one) { return one.blocks == more.blocks; });
-  if (known == cost.longest.end()) {
-    cost.longest.push_back(more);
-  } else {
-    known->rounds += more.rounds;
-  }
+void increase(Amounts& sum, const Amounts& more) {
+  for (std::size_t t = 0; t < terms; ++t) sum[t] += more[t];
 }
 
 // The amounts of the busiest so far.
@@ -132,13 +126,12 @@ Amounts amounts(const PlacedCost& cost, const BlockBytes& bytes, double at_once)
     const bool of_node = static_cast<Term>(t) == Term::node_byte;
     result[t] = cost.fixed[t] * pieces + cost.per_byte[t] * (of_node ? bytes.node : bytes.rank);
   }
-  for (const PlacedCost::Told& told : cost.told) {
-    if (told.blocks * bytes.rank <= cost.eager) continue;
-    for (std::size_t t = 0; t < terms; ++t) result[t] += told.alone[t];
+  for (const auto& [blocks, alone] : cost.told) {
+    if (blocks * bytes.rank > cost.eager) increase(result, alone);
   }
   const double moving = cost.piece > 0 ? std::min(bytes.rank, cost.piece) : bytes.rank;
-  for (const PlacedCost::Longest& one : cost.longest) {
-    if (one.blocks * moving > at_once) of(result, Term::handshake) += one.rounds * pieces;
+  for (const auto& [blocks, rounds] : cost.longest) {
+    if (blocks * moving > at_once) of(result, Term::handshake) += rounds * pieces;
   }
   return result;
 }
@@ -316,17 +309,10 @@ PlacedCost CostSum::take() const {
   PlacedCost cost;
   for (const std::vector<Round>& rounds : rounds_) {
     for (const Round& round : rounds) {
-      for (std::size_t t = 0; t < terms; ++t) {
-        cost.fixed[t] += round.fixed[t];
-        cost.per_byte[t] += round.per_byte[t];
-      }
-      if (round.longest > 0) add_longest(cost, {round.longest, of(round.fixed, Term::round)});
-      if (round.most_told == 0) continue;
-      const auto known = std::find_if(cost.told.begin(), cost.told.end(),
-                                      [&](const PlacedCost::Told& told) { return told.blocks == round.most_told; });
-      PlacedCost::Told& told = known == cost.told.end() ? cost.told.emplace_back() : *known;
-      told.blocks = round.most_told;
-      for (std::size_t t = 0; t < terms; ++t) told.alone[t] += round.alone[t];
+      increase(cost.fixed, round.fixed);
+      increase(cost.per_byte, round.per_byte);
+      if (round.longest > 0) cost.longest[round.longest] += of(round.fixed, Term::round);
+      if (round.most_told > 0) increase(cost.told[round.most_told], round.alone);
     }
   }
   return cost;

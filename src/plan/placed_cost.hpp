@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -69,21 +70,13 @@ double time(const Amounts& amounts, const Machine& machine);
 struct PlacedCost {
   Amounts fixed{};     // whatever the size of blocks
   Amounts per_byte{};  // for each byte of a block
-  // Messages of sizes that travel before their data, and not with them, where these are more than `eager` bytes.
-  struct Told {
-    double blocks = 0;  // of the data
-    Amounts alone{};
-    friend bool operator==(const Told&, const Told&) = default;
-  };
-  std::vector<Told> told;
+  // [blocks of the data] Messages of sizes that travel before their data, and not with them, where these are more than
+  // `eager` bytes.
+  std::map<double, Amounts> told;
   double eager = 0;
-  // Rounds whose largest message between nodes has so many blocks. Of longer ones than the MPI sends at once the data
+  // [blocks] Rounds whose largest message between nodes has so many. Of longer ones than the MPI sends at once the data
   // wait until the receiver has answered.
-  struct Longest {
-    double blocks = 0, rounds = 0;
-    friend bool operator==(const Longest&, const Longest&) = default;
-  };
-  std::vector<Longest> longest;
+  std::map<double, double> longest;
   double piece = 0;  // bytes of a block that move at a time: all of it again for each piece; 0: all of them
 };
 
