@@ -6,11 +6,9 @@
 namespace quadrille::simulate {
 namespace {
 
-using plan::Buffer;
 using plan::Message;
 using plan::Range;
 using plan::Schedule;
-using plan::Span;
 
 class ProgramWriter {
  public:
@@ -52,54 +50,16 @@ class ProgramWriter {
   Program& program_;
 };
 
-// The blocks of the streams that a leader exchanges.
-class Streams {
- public:
-  explicit Streams(const plan::LeadersPlan& plan) : plan_(plan) {
-    const auto own = std::find_if(plan.streams.begin(), plan.streams.end(),
-                                  [&](const plan::LeadersStream& stream) { return stream.peer == plan.me; });
-    own_ = own == plan.streams.end() ? nullptr : &*own;
+// Of the streams that a leader exchanges.
+Copies copies_of_streams(const plan::LeadersPlan& plan, Range range) {
+  Copies copies;
+  for (const plan::Copy& copy : plan.exchange.copies_of(range)) {
+    const std::uint64_t blocks = plan.blocks_of(copy);
+    copies.shared += blocks > 0 ? 1 : 0;
+    copies.shared_blocks += blocks;
   }
-
-  std::uint64_t blocks_of(const Span& span) const {
-    if (span.buffer == Buffer::scratch) return plan_.slot;
-    if (plan_.gathers() && span.buffer == Buffer::send) return own_->send_count;
-    const plan::LeadersStream& stream = stream_of(span);
-    return span.buffer == Buffer::send ? stream.send_count : stream.recv_count;
-  }
-  // A message of uneven blocks has parts: all of one stream.
-  std::uint64_t blocks_of(const Message& message) const {
-    std::uint64_t blocks = 0;
-    for (std::uint32_t s = 0; s < (is_uneven() ? 1 : message.spans.count); ++s) {
-      blocks += blocks_of(plan_.exchange.spans[message.spans.first + s]);
-    }
-    return blocks;
-  }
-  Copies copies(Range range) const {
-    Copies copies;
-    for (const plan::Copy& copy : plan_.exchange.copies_of(range)) {
-      // What an allgather's node sends lies where it is received.
-      if (plan_.gathers() && copy.from.buffer == Buffer::send && copy.to.buffer == Buffer::recv &&
-          &stream_of(copy.to) == own_) {
-        continue;
-      }
-      const std::uint64_t blocks = std::min(blocks_of(copy.from), blocks_of(copy.to));
-      copies.shared += blocks > 0 ? 1 : 0;
-      copies.shared_blocks += blocks;
-    }
-    return copies;
-  }
-
- private:
-  bool is_uneven() const { return plan_.kind == plan::LeadersKind::uneven; }
-  const plan::LeadersStream& stream_of(const Span& span) const {
-    const std::size_t parts = is_uneven() && span.buffer == Buffer::send ? 1 + plan_.members.size() : 1;
-    return plan_.streams[static_cast<std::size_t>(span.block) / parts];
-  }
-
-  const plan::LeadersPlan& plan_;
-  const plan::LeadersStream* own_;
-};
+  return copies;
+}
 
 Stage copying(std::uint64_t copies, std::uint64_t blocks, bool fence) {
   Stage stage;
@@ -133,10 +93,9 @@ Program reduce(const plan::LeadersPlan& plan) {
   const std::uint64_t packed = plan.gathers() ? 1 : here;
   program.stages.push_back(copying(packed, packed, true));
   if (plan.leads >= 0) {
-    const Streams streams(plan);
     ProgramWriter(plan.exchange, program)
-        .write([&](const Message& message) { return streams.blocks_of(message); },
-               [&](Range range) { return streams.copies(range); });
+        .write([&](const Message& message) { return plan.blocks_of(message); },
+               [&](Range range) { return copies_of_streams(plan, range); });
     // Whole streams lie side by side.
     program.scattered.clear();
   }

@@ -469,26 +469,6 @@ class Writer {
 
  private:
   Span in_area(std::size_t place) const { return {owners_[place], static_cast<std::int32_t>(place), Buffer::scratch}; }
-  // The places of a block of the exchange.
-  struct Places {
-    std::size_t at, count;
-  };
-  Places places_of(const Span& span) const {
-    const auto block = static_cast<std::size_t>(span.block);
-    if (span.buffer == Buffer::scratch) return {plan_.scratch_at + block * plan_.slot, plan_.slot};
-    if (plan_.gathers() && span.buffer == Buffer::send)
-      return of(plan_.streams[static_cast<std::size_t>(own_number())], true);
-    return of(plan_.streams[block], span.buffer == Buffer::send);
-  }
-  Places of(const LeadersStream& stream, bool sends) const {
-    return sends ? Places{stream.send_at, stream.send_count} : Places{stream.recv_at, stream.recv_count};
-  }
-  int own_number() const {
-    return static_cast<int>(std::find_if(plan_.streams.begin(), plan_.streams.end(),
-                                         [&](const LeadersStream& s) { return s.peer == plan_.me; }) -
-                            plan_.streams.begin());
-  }
-
   void write(const Round& round) {
     builder_.begin_round(round.window);
     copies(round.before);
@@ -500,42 +480,38 @@ class Writer {
   }
   void copies(Range range) {
     for (const Copy& copy : plan_.exchange.copies_of(range)) {
-      const Places from = places_of(copy.from), to = places_of(copy.to);
-      if (from.at == to.at) continue;
-      for (std::size_t b = 0; b < std::min(from.count, to.count); ++b) {
-        builder_.copy(Span{plan_.me, static_cast<std::int32_t>(from.at + b), Buffer::scratch},
-                      Span{plan_.me, static_cast<std::int32_t>(to.at + b), Buffer::scratch});
+      const std::size_t from = plan_.places_of(copy.from).at, to = plan_.places_of(copy.to).at;
+      for (std::size_t b = 0, blocks = plan_.blocks_of(copy); b < blocks; ++b) {
+        builder_.copy(Buffer::scratch, static_cast<int>(from + b), Buffer::scratch, static_cast<int>(to + b));
       }
     }
   }
   void messages(Range range, bool sends) {
     for (const Message& message : plan_.exchange.messages_of(range)) {
       sends ? builder_.send(message.peer) : builder_.receive(message.peer);
+      const std::span<const Span> spans = plan_.exchange.spans_of(message);
       if (plan_.kind == LeadersKind::uneven) {
-        spans_by_source(stream_with(message.peer), sends);
+        spans_by_source(spans.front());
         continue;
       }
-      for (const Span& span : plan_.exchange.spans_of(message)) {
-        const Places places = places_of(span);
-        for (std::size_t b = 0; b < places.count; ++b) builder_.span(Buffer::scratch, static_cast<int>(places.at + b));
+      for (const Span& span : spans) {
+        const auto [at, count] = plan_.places_of(span);
+        for (std::size_t b = 0; b < count; ++b) builder_.span(Buffer::scratch, static_cast<int>(at + b));
       }
     }
-  }
-  const LeadersStream& stream_with(int peer) const {
-    return *std::find_if(plan_.streams.begin(), plan_.streams.end(),
-                         [&](const LeadersStream& stream) { return stream.peer == peer; });
   }
   // Uneven blocks come as their sources packed them, and their sizes with them.
-  void spans_by_source(const LeadersStream& stream, bool sends) {
-    const Places places = of(stream, sends);
-    const std::size_t sources =
-        sends ? plan_.members.size() : places.count / static_cast<std::size_t>(stream.share_count);
+  void spans_by_source(const Span& first) {
+    const auto [at, count] = plan_.places_of(first);
+    const std::size_t sources = first.buffer == Buffer::send
+                                    ? plan_.members.size()
+                                    : count / static_cast<std::size_t>(plan_.stream_of(first).share_count);
     for (std::size_t source = 0; source < sources; ++source) {
-      for (std::size_t b = source; b < places.count; b += sources) {
-        builder_.span(Buffer::scratch, static_cast<int>(places.at + b));
+      for (std::size_t b = source; b < count; b += sources) {
+        builder_.span(Buffer::scratch, static_cast<int>(at + b));
       }
     }
-    builder_.tell(static_cast<std::uint32_t>(places.count));
+    builder_.tell(static_cast<std::uint32_t>(count));
   }
 
   const LeadersPlan& plan_;
@@ -575,6 +551,32 @@ NodeMap leaders_groups(const Problem& problem) {
     }
   }
   return node_map_from_labels(labels);
+}
+
+const LeadersStream& LeadersPlan::stream_of(const Span& span) const {
+  if (gathers() && span.buffer == Buffer::send) return *std::ranges::find(streams, me, &LeadersStream::peer);
+  const std::size_t parts = kind == LeadersKind::uneven && span.buffer == Buffer::send ? 1 + members.size() : 1;
+  return streams[static_cast<std::size_t>(span.block) / parts];
+}
+
+LeadersPlan::Places LeadersPlan::places_of(const Span& span) const {
+  if (span.buffer == Buffer::scratch) return {scratch_at + static_cast<std::size_t>(span.block) * slot, slot};
+  const LeadersStream& of = stream_of(span);
+  return span.buffer == Buffer::send ? Places{of.send_at, of.send_count} : Places{of.recv_at, of.recv_count};
+}
+
+std::size_t LeadersPlan::blocks_of(const Message& message) const {
+  std::size_t blocks = 0;
+  for (const Span& span : exchange.spans_of(message)) {
+    blocks += places_of(span).count;
+    if (kind == LeadersKind::uneven) break;  // its spans are parts of one stream
+  }
+  return blocks;
+}
+
+std::size_t LeadersPlan::blocks_of(const Copy& copy) const {
+  const Places from = places_of(copy.from), to = places_of(copy.to);
+  return from.at == to.at ? 0 : std::min(from.count, to.count);
 }
 
 std::size_t most_a_place(const LeadersPlan& plan) {

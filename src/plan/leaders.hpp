@@ -89,6 +89,16 @@ struct LeadersPlan {
   bool gathers() const { return kind == LeadersKind::gather; }
   std::size_t own_places() const { return first_of(LeadersPart::own_too); }
   std::size_t places() const { return parts.back(); }
+
+  // ---- Of a leader's exchange, what its blocks are in the area ----
+
+  struct Places {
+    std::size_t at, count;
+  };
+  Places places_of(const Span& span) const;
+  const LeadersStream& stream_of(const Span& span) const;  // not of scratch
+  std::size_t blocks_of(const Message& message) const;
+  std::size_t blocks_of(const Copy& copy) const;  // 0: they lie there already
 };
 
 // What acts as a node: the parameter `group` splits nodes into groups of at most so many ranks, of one NUMA domain as

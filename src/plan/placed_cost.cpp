@@ -194,33 +194,8 @@ RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes) {
   work[1].emplace_back().fences = 1;
   if (plan.leads < 0) return work;
 
-  const auto stream_of = [&](const Span& span) -> const LeadersStream& {
-    const auto parts = uneven && span.buffer == Buffer::send ? 1 + plan.members.size() : 1;
-    const std::size_t number = static_cast<std::size_t>(span.block) / parts;
-    return plan.streams[number];
-  };
-  const auto own = std::find_if(plan.streams.begin(), plan.streams.end(),
-                                [&](const LeadersStream& stream) { return stream.peer == plan.me; });
-  const auto blocks_of_span = [&](const Span& span) {
-    if (span.buffer == Buffer::scratch) return static_cast<double>(plan.slot);
-    if (plan.gathers() && span.buffer == Buffer::send) return static_cast<double>(own->send_count);
-    const LeadersStream& stream = stream_of(span);
-    return static_cast<double>(span.buffer == Buffer::send ? stream.send_count : stream.recv_count);
-  };
-  // An allgather's own blocks are received where they are sent from.
-  const auto lies_there = [&](const Copy& copy) {
-    return plan.gathers() && copy.from.buffer == Buffer::send && copy.to.buffer == Buffer::recv &&
-           &stream_of(copy.to) == &*own;
-  };
-  const auto blocks_of = [&](const Message& message) {
-    double blocks = 0;
-    for (const Span& span : plan.exchange.spans_of(message)) {
-      if (uneven) return blocks_of_span(span);
-      blocks += blocks_of_span(span);
-    }
-    return blocks;
-  };
-  const Reader reader(plan.exchange, plan.me, nodes, blocks_of);
+  const Reader reader(plan.exchange, plan.me, nodes,
+                      [&](const Message& message) { return static_cast<double>(plan.blocks_of(message)); });
   std::vector<RoundWork> rounds;
   for (const Round& round : plan.exchange.rounds) {
     RoundWork one = reader.read(round, 0);
@@ -229,7 +204,7 @@ RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes) {
     one.copied = one.shared = one.shared_data = 0;
     for (const Range range : {round.before, round.after}) {
       for (const Copy& copy : plan.exchange.copies_of(range)) {
-        const double blocks = lies_there(copy) ? 0 : std::min(blocks_of_span(copy.from), blocks_of_span(copy.to));
+        const auto blocks = static_cast<double>(plan.blocks_of(copy));
         one.shared += blocks > 0 ? 1 : 0;
         one.shared_data += blocks;
       }
