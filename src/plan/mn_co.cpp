@@ -97,20 +97,15 @@ class AllToAll {
         builder_(me_) {}
 
   Schedule build() {
-    if (uneven_) builder_.sizes(Sizes::carried);
     number_scratch();
     builder_.begin_round();
     builder_.copy(Buffer::send, me_, Buffer::recv, me_);
-    for (int i = 1; i < ranks_ && uneven_; ++i) prepare_for_carrier(cyclic(me_ + i, ranks_));
     for (int i = 1; i < ranks_; ++i) to_carrier(cyclic(me_ + i, ranks_));
     for (int i = 1; i < ranks_; ++i) as_carrier(cyclic(me_ - i, ranks_));
-    for (int i = 1; i < ranks_ && uneven_; ++i) keep_as_carrier(cyclic(me_ - i, ranks_));
     builder_.begin_round();
-    if (uneven_) prepare_own();
     for (int i = 1; i < ranks_; ++i) to_destination(cyclic(me_ + i, ranks_));
     for (int i = 1; i < ranks_; ++i) from_carrier(cyclic(me_ - i, ranks_));
-    for (int i = 1; i < ranks_ && uneven_; ++i) keep_from_carrier(cyclic(me_ - i, ranks_));
-    return builder_.take();
+    return uneven_ ? with_sizes(builder_.take(), me_, ranks_) : builder_.take();
   }
 
  private:
@@ -122,7 +117,7 @@ class AllToAll {
   // Blocks that come from others and are for others.
   void number_scratch() {
     scratch_.assign(static_cast<std::size_t>(pairs_in(mine_)), -1);
-    int next = uneven_ && ranks_ > 1 ? 2 * ranks_ : 0;
+    int next = 0;
     for (int s = mine_.source; s < mine_.source + mine_.sources; ++s) {
       for (int d = mine_.destination; d < mine_.destination + mine_.destinations; ++d) {
         if (s != me_ && d != me_ && s != d) scratch_[pair(s, d)] = next++;
@@ -141,15 +136,6 @@ class AllToAll {
     return (box.sources - (from ? 1 : 0)) * (box.destinations - (to ? 1 : 0)) - own;
   }
 
-  // Of uneven blocks all that travel are blocks of scratch, which is only to say where they are: own ones for `to`,
-  // those from `from`, and those that are carried.
-  void add_own(Spans& spans, int to) { uneven_ ? spans.add(Buffer::scratch, to) : spans.add(Buffer::send, to); }
-  void add_received(Spans& spans, int from) {
-    uneven_ ? spans.add(Buffer::scratch, ranks_ + from) : spans.add(Buffer::recv, from);
-  }
-  void prepare(int to) { builder_.copy(Buffer::send, to, Buffer::scratch, to); }
-  void keep(int from) { builder_.copy(Buffer::scratch, ranks_ + from, Buffer::recv, from); }
-
   // The blocks of `source` that `carrier` takes: what is for itself first, as it knows their size.
   template <class Add>
   static std::uint32_t for_each_carried(int source, int carrier, const Box& box, const Add& add) {
@@ -162,40 +148,19 @@ class AllToAll {
     }
     return others;
   }
-  void prepare_for_carrier(int carrier) {
-    const Box& box = of(carrier);
-    if (is_empty(box) || !has_source(box, me_)) return;
-    for_each_carried(me_, carrier, box, [&](int d) { prepare(d); });
-  }
-  void keep_as_carrier(int source) {
-    if (!is_empty(mine_) && has_source(mine_, source) && has_destination(mine_, me_)) keep(source);
-  }
-  void prepare_own() {
-    if (is_empty(mine_) || !has_source(mine_, me_)) return;
-    for_each_carried(me_, me_, mine_, [&](int d) {
-      if (d != me_) prepare(d);
-    });
-  }
-  void keep_from_carrier(int carrier) {
-    const Box& box = of(carrier);
-    if (is_empty(box) || !has_destination(box, me_)) return;
-    for (int s = box.source; s < box.source + box.sources; ++s) {
-      if (s != me_) keep(s);
-    }
-  }
 
   void to_carrier(int carrier) {
     const Box& box = of(carrier);
     if (is_empty(box) || !has_source(box, me_)) return;
     Spans spans(builder_, true, carrier);
-    const std::uint32_t told = for_each_carried(me_, carrier, box, [&](int d) { add_own(spans, d); });
+    const std::uint32_t told = for_each_carried(me_, carrier, box, [&](int d) { spans.add(Buffer::send, d); });
     if (uneven_) spans.tell(told);
   }
   void as_carrier(int source) {
     if (is_empty(mine_) || !has_source(mine_, source)) return;
     Spans spans(builder_, false, source);
     const std::uint32_t told = for_each_carried(source, me_, mine_, [&](int d) {
-      d == me_ ? add_received(spans, source) : spans.add(Buffer::scratch, scratch(source, d));
+      d == me_ ? spans.add(Buffer::recv, source) : spans.add(Buffer::scratch, scratch(source, d));
     });
     if (uneven_) spans.tell(told);
   }
@@ -205,7 +170,7 @@ class AllToAll {
     Spans spans(builder_, true, destination);
     for (int s = mine_.source; s < mine_.source + mine_.sources; ++s) {
       if (s == destination) continue;
-      s == me_ ? add_own(spans, destination) : spans.add(Buffer::scratch, scratch(s, destination));
+      s == me_ ? spans.add(Buffer::send, destination) : spans.add(Buffer::scratch, scratch(s, destination));
     }
   }
   void from_carrier(int carrier) {
@@ -213,7 +178,7 @@ class AllToAll {
     if (is_empty(box) || !has_destination(box, me_)) return;
     Spans spans(builder_, false, carrier);
     for (int s = box.source; s < box.source + box.sources; ++s) {
-      if (s != me_) add_received(spans, s);
+      if (s != me_) spans.add(Buffer::recv, s);
     }
   }
 

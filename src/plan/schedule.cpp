@@ -80,4 +80,37 @@ void Builder::beside() {
   schedule_.rounds.back().beside = true;
 }
 
+Schedule with_sizes(const Schedule& even, int me, int ranks) {
+  const auto in_scratch = [&](const Span& span) {
+    const int before = span.buffer == Buffer::send ? 0 : span.buffer == Buffer::recv ? ranks : 2 * ranks;
+    return Span{me, before + span.block, Buffer::scratch};
+  };
+  Builder builder(me);
+  builder.sizes(Sizes::carried);
+  builder.scratch(even.scratch_blocks + static_cast<std::uint32_t>(ranks > 1 ? 2 * ranks : 0));
+  // Copies of the blocks of `messages` that lie in this buffer.
+  const auto copy = [&](Range messages, Buffer buffer) {
+    for (const Message& message : even.messages_of(messages)) {
+      for (const Span& span : even.spans_of(message)) {
+        if (span.buffer != buffer) continue;
+        buffer == Buffer::send ? builder.copy(span, in_scratch(span)) : builder.copy(in_scratch(span), span);
+      }
+    }
+  };
+  for (const Round& round : even.rounds) {
+    builder.begin_round(round.window);
+    for (const Copy& own : even.copies_of(round.before)) builder.copy(own.from, own.to);
+    copy(round.sends, Buffer::send);
+    for (const bool sends : {true, false}) {
+      for (const Message& message : even.messages_of(sends ? round.sends : round.receives)) {
+        sends ? builder.send(message.peer) : builder.receive(message.peer);
+        for (const Span& span : even.spans_of(message)) builder.span(Buffer::scratch, in_scratch(span).block);
+        builder.tell(message.told);
+      }
+    }
+    copy(round.receives, Buffer::recv);
+  }
+  return builder.take();
+}
+
 }  // namespace quadrille::plan

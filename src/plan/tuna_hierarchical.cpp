@@ -95,19 +95,17 @@ class Hierarchical {
         staggered_(value_of(problem.parameters, "exchange", 0) != 0),
         uneven_(uneven),
         members_(static_cast<std::size_t>(nodes_)),
-        carried_(uneven && ranks_ > 1 ? 2 * ranks_ : 0),
         builder_(me_) {
     place_ranks(problem.nodes->node_of);
     number_scratch();
   }
 
   Schedule build() {
-    if (uneven_) builder_.sizes(Sizes::carried);
     builder_.begin_round();
     builder_.copy(Buffer::send, me_, Buffer::recv, me_);
     for (std::int64_t weight = 1; weight < size_; weight *= radix_) add_inside(weight);
     add_between();
-    return builder_.take();
+    return uneven_ ? with_sizes(builder_.take(), me_, ranks_) : builder_.take();
   }
 
  private:
@@ -155,27 +153,18 @@ class Hierarchical {
     for (const int size : sizes) {
       most = std::max(most, carried_blocks(size) + most_waiting(size, radix_) * widest(size));
     }
-    builder_.scratch(static_cast<std::uint32_t>(carried_ + most));
-    runs_.emplace(carried_ + carried_blocks(size_), widest(size_));
+    builder_.scratch(static_cast<std::uint32_t>(most));
+    runs_.emplace(carried_blocks(size_), widest(size_));
     waiting_.assign(static_cast<std::size_t>(size_), -1);
   }
 
   // ---- Where blocks are ----
 
-  // Of uneven blocks all that travel are blocks of scratch, which is only to say where they are.
-  Span own(int destination) const { return {me_, destination, uneven_ ? Buffer::scratch : Buffer::send}; }
-  Span arrived(int source) const {
-    return uneven_ ? Span{me_, ranks_ + source, Buffer::scratch} : Span{me_, source, Buffer::recv};
-  }
-  void prepare(int destination) {
-    if (uneven_) builder_.copy(Buffer::send, destination, Buffer::scratch, destination);
-  }
-  void keep(int source) {
-    if (uneven_) builder_.copy(Buffer::scratch, ranks_ + source, Buffer::recv, source);
-  }
+  Span own(int destination) const { return {me_, destination, Buffer::send}; }
+  Span arrived(int source) const { return {me_, source, Buffer::recv}; }
   // The block from the rank of the node `after` places after me, at least one, for my `carried`-th destination.
   Span to_carry(int after, int carried) const {
-    return {me_, carried_ + (carried - 1) * (size_ - 1) + after - 1, Buffer::scratch};
+    return {me_, (carried - 1) * (size_ - 1) + after - 1, Buffer::scratch};
   }
   void add(const Span& span) { builder_.span(span.buffer, span.block); }
 
@@ -210,12 +199,6 @@ class Hierarchical {
     const int step = static_cast<int>(weight);
     const int digits = bruck::largest_digit(size_, radix_, weight);
     builder_.begin_round();
-    for (int digit = 1; digit <= digits; ++digit) {
-      for_each(weight, digit, [&](const Moved& moved, int) {
-        if (!moved.first) return;
-        for (const int destination : bundle(local_ - moved.block)) prepare(destination);
-      });
-    }
     std::vector<int> sent;
     for (int digit = 1; digit <= digits; ++digit) {
       builder_.send(rank_here(local_ - digit * step));
@@ -234,11 +217,6 @@ class Hierarchical {
         const int carried = static_cast<int>(k);
         if (moved.high >= radix_) return add({me_, waiting(moved) + carried, Buffer::scratch});
         add(k == 0 ? arrived(rank_here(from + lower)) : to_carry(moved.block, carried));
-      });
-    }
-    for (int digit = 1; digit <= digits; ++digit) {
-      for_each(weight, digit, [&](const Moved& moved, int) {
-        if (moved.high < radix_) keep(rank_here(local_ + moved.block));
       });
     }
     for (const int run : sent) {
@@ -306,23 +284,14 @@ class Hierarchical {
   void add_burst(std::span<const Away> goes, std::span<const Away> comes) {
     builder_.begin_round();
     for (const Away& away : goes) {
-      if (away.first == 0) prepare(away.peer);
-    }
-    for (const Away& away : goes) {
       builder_.send(away.peer);
       for (int k = away.first; k < away.first + away.blocks; ++k) {
         add(k == 0 ? own(away.peer) : to_carry(k, away.carried));
       }
     }
-    const auto for_each_source = [this](const Away& away, auto visit) {
-      for (int k = away.first; k < away.first + away.blocks; ++k) visit(source(away.carried, k));
-    };
     for (const Away& away : comes) {
       builder_.receive(away.peer);
-      for_each_source(away, [this](int source) { add(arrived(source)); });
-    }
-    for (const Away& away : comes) {
-      for_each_source(away, [this](int source) { keep(source); });
+      for (int k = away.first; k < away.first + away.blocks; ++k) add(arrived(source(away.carried, k)));
     }
   }
 
@@ -337,7 +306,6 @@ class Hierarchical {
   int local_ = 0, size_ = 0;               // of this rank, of its node
   int most_ = 0;                           // ranks of a node
   int most_of_carrier_ = 1;                // destinations on one node
-  const int carried_;                      // scratch: the first of the blocks to be carried
   std::optional<Runs> runs_;
   Builder builder_;
 };
