@@ -24,23 +24,18 @@ namespace {
 Schedule build(const Problem& problem, bruck::Transfer transfer) {
   const int ranks = problem.ranks;
   const int me = problem.me;
-  const std::int64_t radix = bruck::radix_of(problem);
-  const bruck::Totals sum = bruck::totals(ranks, radix);
-  Builder builder(me);
-  bruck::reserve(builder, sum, transfer, 2, 2 * static_cast<std::size_t>(ranks));
-  builder.scratch(static_cast<std::uint32_t>(ranks + bruck::staging_blocks(sum, transfer)));
-
-  builder.begin_round();
+  bruck::Plan plan(problem, transfer, ranks, 2, 2 * static_cast<std::size_t>(ranks));
+  plan.builder.begin_round();
   for (int i = 0; i < ranks; ++i) {
-    builder.copy(Buffer::send, cyclic(me + i, ranks), Buffer::scratch, i);
+    plan.builder.copy(Buffer::send, cyclic(me + i, ranks), Buffer::scratch, i);
   }
   const auto place = [me](const bruck::Moved& moved) { return Span{me, moved.block, Buffer::scratch}; };
-  bruck::add_rounds(builder, problem, radix, bruck::Direction::up, transfer, ranks, place, place);
-  builder.begin_round();
+  plan.add_rounds(bruck::Direction::up, place, place);
+  plan.builder.begin_round();
   for (int i = 0; i < ranks; ++i) {
-    builder.copy(Buffer::scratch, i, Buffer::recv, cyclic(me - i, ranks));
+    plan.builder.copy(Buffer::scratch, i, Buffer::recv, cyclic(me - i, ranks));
   }
-  return builder.take();
+  return plan.builder.take();
 }
 
 Schedule copy_own_block() {

@@ -39,19 +39,7 @@ inline Totals totals(int ranks, std::int64_t radix) {
   return sum;
 }
 
-inline int copies_per_block(Transfer transfer) {
-  return transfer == Transfer::packed ? 2 : transfer == Transfer::typed ? 1 : 0;
-}
-
-// Scratch blocks that the transfers themselves need.
-inline int staging_blocks(const Totals& sum, Transfer transfer) { return copies_per_block(transfer) * sum.most_blocks; }
-
-// Reserves exactly what a plan takes: the rounds of `sum`, and rounds of local copies beside them.
-inline void reserve(Builder& builder, const Totals& sum, Transfer transfer, std::size_t local_rounds,
-                    std::size_t local_copies) {
-  builder.reserve(static_cast<std::size_t>(sum.rounds) + local_rounds, 2 * sum.messages, 2 * sum.blocks,
-                  local_copies + static_cast<std::size_t>(copies_per_block(transfer)) * sum.blocks);
-}
+inline std::int64_t radix_of(const Problem& problem) { return value_of(problem.parameters, "radix", 2); }
 
 // The sizes of how many blocks travel with a message, if the receiver knows those of the blocks that are for
 // itself: none; of all blocks; of those that move on. Of the blocks with digit z the first `weight` have no
@@ -64,14 +52,42 @@ inline std::uint32_t told_blocks(Told told, int ranks, std::int64_t weight, int 
   return blocks - static_cast<std::uint32_t>(std::min<std::int64_t>(weight, ranks - digit * weight));
 }
 
-// Appends the rounds. `source(moved)` and `target(moved)` give the span that a block is sent from
-// and the span that the block of the same number, come from the other side, goes to. Scratch blocks
-// from `staging` on are free for the transfers.
+// The plan of one rank while it is written.
+struct Plan {
+  // `waiting` blocks of scratch come before those of the transfers. Reserves exactly what the plan takes: its rounds,
+  // and rounds of local copies beside them.
+  Plan(const Problem& problem, Transfer how, int waiting, std::size_t local_rounds, std::size_t local_copies)
+      : ranks(problem.ranks),
+        me(problem.me),
+        radix(radix_of(problem)),
+        transfer(how),
+        staging(waiting),
+        builder(problem.me) {
+    const Totals sum = totals(ranks, radix);
+    const int copies = how == Transfer::packed ? 2 : how == Transfer::typed ? 1 : 0;  // of each block
+    builder.reserve(static_cast<std::size_t>(sum.rounds) + local_rounds, 2 * sum.messages, 2 * sum.blocks,
+                    local_copies + static_cast<std::size_t>(copies) * sum.blocks);
+    builder.scratch(static_cast<std::uint32_t>(staging + copies * sum.most_blocks));
+  }
+
+  // Where a block that travels down is sent from at first, and where it arrives.
+  Span in_send(const Moved& moved) const { return {me, cyclic(me - moved.block, ranks), Buffer::send}; }
+  Span in_recv(const Moved& moved) const { return {me, cyclic(me + moved.block, ranks), Buffer::recv}; }
+
+  // Appends the rounds. `source(moved)` and `target(moved)` give the span that a block is sent from and the span that
+  // the block of the same number, come from the other side, goes to.
+  template <class Source, class Target>
+  void add_rounds(Direction direction, Source source, Target target, Told told = Told::none);
+
+  const int ranks, me;
+  const std::int64_t radix;
+  const Transfer transfer;
+  const int staging;
+  Builder builder;
+};
+
 template <class Source, class Target>
-void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Direction direction, Transfer transfer,
-                int staging, Source source, Target target, Told told = Told::none) {
-  const int ranks = problem.ranks;
-  const int me = problem.me;
+void Plan::add_rounds(Direction direction, Source source, Target target, Told told) {
   const int sign = static_cast<int>(direction);
   const bool packed = transfer == Transfer::packed;
   for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
@@ -112,7 +128,5 @@ void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Di
     }
   }
 }
-
-inline std::int64_t radix_of(const Problem& problem) { return value_of(problem.parameters, "radix", 2); }
 
 }  // namespace quadrille::plan::bruck

@@ -8,16 +8,15 @@ namespace {
 using bruck::largest_digit;
 
 // Blocks with digit `digit` at weight `weight`.
-std::uint64_t blocks_with(int ranks, std::int64_t radix, std::int64_t weight, int digit) {
+std::uint32_t blocks_with(int ranks, std::int64_t radix, std::int64_t weight, int digit) {
   const std::int64_t period = weight * radix;
   const std::int64_t rest = ranks % period - digit * weight;
-  return static_cast<std::uint64_t>(ranks / period * weight + std::clamp<std::int64_t>(rest, 0, weight));
+  return static_cast<std::uint32_t>(ranks / period * weight + std::clamp<std::int64_t>(rest, 0, weight));
 }
 
-// Those of them that move on later: all but the first `weight`, which have no higher digit.
-std::uint64_t moving_on(int ranks, std::int64_t weight, int digit, std::uint64_t blocks) {
-  return blocks - std::min<std::uint64_t>(static_cast<std::uint64_t>(weight),
-                                          static_cast<std::uint64_t>(ranks - digit * weight));
+// Those of them that move on later.
+std::uint32_t moving_on(int ranks, std::int64_t weight, int digit, std::uint32_t blocks) {
+  return bruck::told_blocks(bruck::Told::moving_on, ranks, weight, digit, blocks);
 }
 
 // Calls visit(weight, digit, blocks) for each message that a rank sends.
@@ -61,8 +60,8 @@ Counts count_zero_rotation_bruck(int ranks, std::int64_t radix) { return count_b
 Counts count_two_phase_bruck(int ranks, std::int64_t radix) {
   Counts counts = count_bruck(ranks, radix);
   counts.scratch_blocks += static_cast<std::uint64_t>(bruck::waiting_blocks(ranks, radix));
-  for_each_message(ranks, radix, [&](std::int64_t weight, int digit, std::uint64_t blocks) {
-    const std::uint64_t told = moving_on(ranks, weight, digit, blocks);
+  for_each_message(ranks, radix, [&](std::int64_t weight, int digit, std::uint32_t blocks) {
+    const std::uint32_t told = moving_on(ranks, weight, digit, blocks);
     counts.sizes_sent += told;
     counts.size_messages += told > 0 ? 1 : 0;
   });
@@ -80,7 +79,7 @@ Counts count_sloav(int ranks, std::int64_t radix) {
 
 std::uint64_t count_sizes_alone(int ranks, std::int64_t radix, double block_bytes, double eager) {
   std::uint64_t alone = 0;
-  for_each_message(ranks, radix, [&](std::int64_t weight, int digit, std::uint64_t blocks) {
+  for_each_message(ranks, radix, [&](std::int64_t weight, int digit, std::uint32_t blocks) {
     const bool is_large = static_cast<double>(blocks) * block_bytes > eager;
     if (moving_on(ranks, weight, digit, blocks) > 0 && is_large) ++alone;
   });

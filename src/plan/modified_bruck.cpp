@@ -22,21 +22,14 @@ namespace {
 Schedule build(const Problem& problem, bruck::Transfer transfer) {
   const int ranks = problem.ranks;
   const int me = problem.me;
-  const std::int64_t radix = bruck::radix_of(problem);
-  const bruck::Totals sum = bruck::totals(ranks, radix);
-  Builder builder(me);
-  bruck::reserve(builder, sum, transfer, 1, static_cast<std::size_t>(ranks));
-  builder.scratch(static_cast<std::uint32_t>(bruck::staging_blocks(sum, transfer)));
-
-  builder.begin_round();
+  bruck::Plan plan(problem, transfer, 0, 1, static_cast<std::size_t>(ranks));
+  plan.builder.begin_round();
   for (int i = 0; i < ranks; ++i) {
-    builder.copy(Buffer::send, cyclic(me - i, ranks), Buffer::recv, cyclic(me + i, ranks));
+    plan.builder.copy(Buffer::send, cyclic(me - i, ranks), Buffer::recv, cyclic(me + i, ranks));
   }
-  const auto place = [me, ranks](const bruck::Moved& moved) {
-    return Span{me, cyclic(me + moved.block, ranks), Buffer::recv};
-  };
-  bruck::add_rounds(builder, problem, radix, bruck::Direction::down, transfer, 0, place, place);
-  return builder.take();
+  const auto place = [&](const bruck::Moved& moved) { return plan.in_recv(moved); };
+  plan.add_rounds(bruck::Direction::down, place, place);
+  return plan.builder.take();
 }
 
 }  // namespace

@@ -19,28 +19,18 @@
 namespace quadrille::plan {
 
 Schedule sloav(const Problem& problem) {
-  constexpr bruck::Transfer transfer = bruck::Transfer::packed;
   const int ranks = problem.ranks;
-  const int me = problem.me;
-  const std::int64_t radix = bruck::radix_of(problem);
-  const bruck::Totals sum = bruck::totals(ranks, radix);
-  Builder builder(me);
-  builder.sizes(Sizes::coupled);
-  bruck::reserve(builder, sum, transfer, 1, static_cast<std::size_t>(ranks));
-  const int slots = ranks > 1 ? ranks : 0;
-  builder.scratch(static_cast<std::uint32_t>(slots + bruck::staging_blocks(sum, transfer)));
-
-  const auto slot = [me](const bruck::Moved& moved) { return Span{me, moved.block, Buffer::scratch}; };
-  const auto source = [me, ranks, slot](const bruck::Moved& moved) {
-    return moved.first ? Span{me, cyclic(me - moved.block, ranks), Buffer::send} : slot(moved);
-  };
-  bruck::add_rounds(builder, problem, radix, bruck::Direction::down, transfer, slots, source, slot, bruck::Told::all);
-  builder.begin_round();
-  builder.copy(Buffer::send, me, Buffer::recv, me);
+  bruck::Plan plan(problem, bruck::Transfer::packed, ranks > 1 ? ranks : 0, 1, static_cast<std::size_t>(ranks));
+  plan.builder.sizes(Sizes::coupled);
+  const auto slot = [&](const bruck::Moved& moved) { return Span{plan.me, moved.block, Buffer::scratch}; };
+  const auto source = [&](const bruck::Moved& moved) { return moved.first ? plan.in_send(moved) : slot(moved); };
+  plan.add_rounds(bruck::Direction::down, source, slot, bruck::Told::all);
+  plan.builder.begin_round();
+  plan.builder.copy(Buffer::send, plan.me, Buffer::recv, plan.me);
   for (int i = 1; i < ranks; ++i) {
-    builder.copy(Buffer::scratch, i, Buffer::recv, cyclic(me + i, ranks));
+    plan.builder.copy(Buffer::scratch, i, Buffer::recv, cyclic(plan.me + i, ranks));
   }
-  return builder.take();
+  return plan.builder.take();
 }
 
 }  // namespace quadrille::plan

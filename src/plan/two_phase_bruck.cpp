@@ -24,32 +24,21 @@
 namespace quadrille::plan {
 
 Schedule two_phase_bruck(const Problem& problem) {
-  constexpr bruck::Transfer transfer = bruck::Transfer::packed;
-  const int ranks = problem.ranks;
-  const int me = problem.me;
-  const std::int64_t radix = bruck::radix_of(problem);
-  const bruck::Totals sum = bruck::totals(ranks, radix);
-  Builder builder(me);
-  builder.sizes(Sizes::carried);
-  bruck::reserve(builder, sum, transfer, 1, 1);
-  const int slots = bruck::waiting_blocks(ranks, radix);
-  builder.scratch(static_cast<std::uint32_t>(slots + bruck::staging_blocks(sum, transfer)));
-
-  builder.begin_round();
-  builder.copy(Buffer::send, me, Buffer::recv, me);
-  const auto slot = [me, radix](const bruck::Moved& moved) {
-    return Span{me, bruck::waiting_slot(radix, moved.block), Buffer::scratch};
+  const int slots = bruck::waiting_blocks(problem.ranks, bruck::radix_of(problem));
+  bruck::Plan plan(problem, bruck::Transfer::packed, slots, 1, 1);
+  plan.builder.sizes(Sizes::carried);
+  plan.builder.begin_round();
+  plan.builder.copy(Buffer::send, plan.me, Buffer::recv, plan.me);
+  const auto slot = [&](const bruck::Moved& moved) {
+    return Span{plan.me, bruck::waiting_slot(plan.radix, moved.block), Buffer::scratch};
   };
-  const auto source = [me, ranks, slot](const bruck::Moved& moved) {
-    return moved.first ? Span{me, cyclic(me - moved.block, ranks), Buffer::send} : slot(moved);
+  const auto source = [&](const bruck::Moved& moved) { return moved.first ? plan.in_send(moved) : slot(moved); };
+  const auto target = [&](const bruck::Moved& moved) {
+    const bool arrived = moved.high < plan.radix;
+    return arrived ? plan.in_recv(moved) : slot(moved);
   };
-  const auto target = [me, ranks, radix, slot](const bruck::Moved& moved) {
-    const bool arrived = moved.high < radix;
-    return arrived ? Span{me, cyclic(me + moved.block, ranks), Buffer::recv} : slot(moved);
-  };
-  bruck::add_rounds(builder, problem, radix, bruck::Direction::down, transfer, slots, source, target,
-                    bruck::Told::moving_on);
-  return builder.take();
+  plan.add_rounds(bruck::Direction::down, source, target, bruck::Told::moving_on);
+  return plan.builder.take();
 }
 
 }  // namespace quadrille::plan

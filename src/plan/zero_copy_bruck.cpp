@@ -39,17 +39,12 @@ std::vector<bool> odd_moves(int ranks, std::int64_t radix) {
 Schedule zero_copy_bruck_dt(const Problem& problem) {
   const int ranks = problem.ranks;
   const int me = problem.me;
-  const std::int64_t radix = bruck::radix_of(problem);
-  const bruck::Totals sum = bruck::totals(ranks, radix);
-  const std::vector<bool> odd = odd_moves(ranks, radix);
-  Builder builder(me);
-  bruck::reserve(builder, sum, bruck::Transfer::direct, 1, static_cast<std::size_t>(ranks));
-  builder.scratch(static_cast<std::uint32_t>(ranks > 1 ? ranks : 0));
-
-  builder.begin_round();
+  bruck::Plan plan(problem, bruck::Transfer::direct, ranks > 1 ? ranks : 0, 1, static_cast<std::size_t>(ranks));
+  const std::vector<bool> odd = odd_moves(ranks, plan.radix);
+  plan.builder.begin_round();
   for (int i = 0; i < ranks; ++i) {
     const Buffer first = odd[static_cast<std::size_t>(i)] ? Buffer::scratch : Buffer::recv;
-    builder.copy(Buffer::send, cyclic(me - i, ranks), first, cyclic(me + i, ranks));
+    plan.builder.copy(Buffer::send, cyclic(me - i, ranks), first, cyclic(me + i, ranks));
   }
   const auto source = [&](const bruck::Moved& moved) {
     const bool to_recv = odd[static_cast<std::size_t>(moved.high)];
@@ -59,8 +54,8 @@ Schedule zero_copy_bruck_dt(const Problem& problem) {
     const bool to_recv = odd[static_cast<std::size_t>(moved.high)];
     return Span{me, cyclic(me + moved.block, ranks), to_recv ? Buffer::recv : Buffer::scratch};
   };
-  bruck::add_rounds(builder, problem, radix, bruck::Direction::down, bruck::Transfer::direct, 0, source, target);
-  return builder.take();
+  plan.add_rounds(bruck::Direction::down, source, target);
+  return plan.builder.take();
 }
 
 }  // namespace quadrille::plan

@@ -20,25 +20,13 @@
 namespace quadrille::plan {
 
 Schedule zero_rotation_bruck(const Problem& problem) {
-  constexpr bruck::Transfer transfer = bruck::Transfer::packed;
-  const int ranks = problem.ranks;
-  const int me = problem.me;
-  const std::int64_t radix = bruck::radix_of(problem);
-  const bruck::Totals sum = bruck::totals(ranks, radix);
-  Builder builder(me);
-  bruck::reserve(builder, sum, transfer, 1, 1);
-  builder.scratch(static_cast<std::uint32_t>(bruck::staging_blocks(sum, transfer)));
-
-  builder.begin_round();
-  builder.copy(Buffer::send, me, Buffer::recv, me);
-  const auto place = [me, ranks](const bruck::Moved& moved) {
-    return Span{me, cyclic(me + moved.block, ranks), Buffer::recv};
-  };
-  const auto source = [me, ranks, place](const bruck::Moved& moved) {
-    return moved.first ? Span{me, cyclic(me - moved.block, ranks), Buffer::send} : place(moved);
-  };
-  bruck::add_rounds(builder, problem, radix, bruck::Direction::down, transfer, 0, source, place);
-  return builder.take();
+  bruck::Plan plan(problem, bruck::Transfer::packed, 0, 1, 1);
+  plan.builder.begin_round();
+  plan.builder.copy(Buffer::send, plan.me, Buffer::recv, plan.me);
+  const auto place = [&](const bruck::Moved& moved) { return plan.in_recv(moved); };
+  const auto source = [&](const bruck::Moved& moved) { return moved.first ? plan.in_send(moved) : place(moved); };
+  plan.add_rounds(bruck::Direction::down, source, place);
+  return plan.builder.take();
 }
 
 }  // namespace quadrille::plan
