@@ -14,50 +14,27 @@ namespace {
 
 using enum Collective;
 
-const std::vector<Collective>& all_to_alls() {
-  static const auto list = those(is_all_to_all);
-  return list;
+std::vector<Collective> all_to_alls() { return those(is_all_to_all); }
+
+std::vector<Collective> uneven_all_to_alls() {
+  return those([](Collective c) { return is_all_to_all(c) && !is_sized(c); });
 }
 
-const std::vector<Collective>& gathers() {
-  static const auto list = those([](Collective c) { return is_dense(c) && is_allgather(c); });
-  return list;
+std::vector<Collective> gathers() {
+  return those([](Collective c) { return is_dense(c) && is_allgather(c); });
 }
 
-bool holds(const std::vector<Collective>& collectives, Collective one) {
-  return std::find(collectives.begin(), collectives.end(), one) != collectives.end();
+std::vector<Collective> neighbor_all_to_alls() {
+  return those([](Collective c) { return is_neighbor(c) && !is_allgather(c); });
 }
 
-const std::vector<Collective>& uneven_all_to_alls() {
-  static const auto list = those([](Collective c) { return is_all_to_all(c) && !is_sized(c); });
-  return list;
-}
-
-const std::vector<Collective>& neighbor_all() {
-  static const auto list = those(is_neighbor);
-  return list;
-}
-
-const std::vector<Collective>& neighbor_all_to_alls() {
-  static const auto list = those([](Collective c) { return is_neighbor(c) && !is_allgather(c); });
-  return list;
-}
-
-const std::vector<Collective>& neighbor_gathers() {
-  static const auto list = those([](Collective c) { return is_neighbor(c) && is_allgather(c); });
-  return list;
-}
-
-// Those that move blocks as they are; what does more with them is served by what names it.
-const std::vector<Collective>& moving_blocks() {
-  static const auto list = those([](Collective c) { return is_all_to_all(c) || (is_dense(c) && is_allgather(c)); });
-  return list;
+std::vector<Collective> neighbor_gathers() {
+  return those([](Collective c) { return is_neighbor(c) && is_allgather(c); });
 }
 
 // The MPI serves collectives that it lacks by those that it has.
-const std::vector<Collective>& of_the_mpi() {
-  static const auto list = those([](Collective c) { return is_dense(c) || is_neighbor(c); });
-  return list;
+std::vector<Collective> of_the_mpi() {
+  return those([](Collective c) { return is_dense(c) || is_neighbor(c); });
 }
 
 // Blocks that are small enough to be sent on by other ranks.
@@ -148,7 +125,7 @@ void add_neighbors(std::vector<Algorithm>& table, Algorithm row, plan::BuildNeig
 }
 
 Algorithm edge_copies(Algorithm row) {
-  row.collectives = neighbor_all();
+  row.collectives = those(is_neighbor);
   row.engine = Engine::neighbor_copies;
   row.needs = kReachedByAll;
   row.source = kLiNeighbors;
@@ -310,7 +287,7 @@ void add_orders(std::vector<Algorithm>& table) {
 // Shared memory inside a node, and leaders.
 void add_of_nodes(std::vector<Algorithm>& table) {
   table.push_back({.name = "inbox",
-                   .collectives = moving_blocks(),
+                   .collectives = those(is_dense),
                    .engine = Engine::inbox,
                    .needs = {.one_node = true},
                    .line = "small blocks through shared memory inside one node",
@@ -347,13 +324,13 @@ void add_sparse(std::vector<Algorithm>& table) {
 
 void add_of_neighbors(std::vector<Algorithm>& table) {
   table.push_back(from_device({.name = "direct",
-                               .collectives = neighbor_all(),
+                               .collectives = those(is_neighbor),
                                .engine = Engine::neighbors,
                                .line = "all messages between neighbours at once, with the datatypes of the user",
                                .source = "MPI 4.1, section 8.6: the messages by which it defines the neighbour "
                                          "collectives"}));
   table.push_back({.name = "rings",
-                   .collectives = neighbor_all(),
+                   .collectives = those(is_neighbor),
                    .engine = Engine::node_neighbors,
                    .needs = {.one_node = true},
                    .line = "inside a node all blocks for a neighbour as one stream, large ones straight from its heap",
@@ -399,7 +376,7 @@ void add_of_neighbors(std::vector<Algorithm>& table) {
 
 void add_of_devices(std::vector<Algorithm>& table) {
   table.push_back({.name = "ipc-pull",
-                   .collectives = moving_blocks(),
+                   .collectives = those(is_dense),
                    .engine = Engine::pull,
                    .needs = {.one_node = true},
                    .parameters = {kLeader},
@@ -407,7 +384,7 @@ void add_of_devices(std::vector<Algorithm>& table) {
                    .source = "Quadrille; the inside of CUDA-aware MPIs (Namugwanya et al., section 3.1)",
                    .from_device = FromDevice::shared});
   table.push_back({.name = "pipelined-copy-to-cpu",
-                   .collectives = moving_blocks(),
+                   .collectives = those(is_dense),
                    .engine = Engine::pipeline,
                    .parameters = {kChunk, kDepth, kLeader, kInnerOfRounds},
                    .line = "in chunks through pinned host memory, both directions of the bus at once; between nodes in "
@@ -462,7 +439,9 @@ const std::vector<Algorithm>& algorithms() {
   return table;
 }
 
-bool serves(const Algorithm& algorithm, Collective collective) { return holds(algorithm.collectives, collective); }
+bool serves(const Algorithm& algorithm, Collective collective) {
+  return std::ranges::find(algorithm.collectives, collective) != algorithm.collectives.end();
+}
 
 bool is_another_on_one_node(const Algorithm& algorithm, int ranks) {
   return algorithm.name == "hint-network" ||
