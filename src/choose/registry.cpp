@@ -62,18 +62,32 @@ Algorithm from_device(Algorithm row) {
   return row;
 }
 
+// What each row of messages among all ranks, or of an order of copies, says.
+Algorithm entry(std::string name, std::string line, std::string_view source, plan::Build build,
+                std::vector<ParameterRange> parameters = {}) {
+  return {.name = std::move(name),
+          .parameters = std::move(parameters),
+          .line = std::move(line),
+          .source = source,
+          .build = build};
+}
+
 // Each block goes in one message straight to its destination: of any size and datatype, also from device memory.
 Algorithm direct(Algorithm row) {
   row.collectives = all_to_alls();
   return from_device(untried(std::move(row)));
 }
 
-// Small blocks of one size that other ranks forward in log P rounds.
-Algorithm bruck(Algorithm row) {
+// Blocks of one size that other ranks forward, packed.
+Algorithm even(Algorithm row, const Needs& needs = kPacked) {
   row.collectives = {alltoall};
-  row.parameters = {kRadix};
-  row.source = kFan;
-  return up_to(most_passed_on, std::move(row));
+  row.needs = needs;
+  return row;
+}
+
+// Small blocks of one size that other ranks forward in log P rounds.
+Algorithm bruck(std::string name, std::string line, plan::Build build, const Needs& needs) {
+  return up_to(most_passed_on, even(entry(std::move(name), std::move(line), kFan, build, {kRadix}), needs));
 }
 
 // Blocks of different sizes that other ranks forward: sizes travel along, as packed bytes do.
@@ -89,11 +103,10 @@ Algorithm gather(Algorithm row) {
 }
 
 // Copies of a node in an order, for all-to-alls and for allgathers.
-void add_order(std::vector<Algorithm>& table, Algorithm row, plan::Build all_to_all, plan::Build gather) {
+void add_order(std::vector<Algorithm>& table, Algorithm row, plan::Build gather) {
   row.engine = Engine::node;
   row.needs = kReached;
   row.collectives = all_to_alls();
-  row.build = all_to_all;
   table.push_back(row);
   row.collectives = gathers();
   row.build = gather;
@@ -132,153 +145,30 @@ Algorithm edge_copies(Algorithm row) {
   return row;
 }
 
-// Messages among all ranks, for all-to-alls.
-std::vector<Algorithm> all_to_all_schedules() {
-  return {
-      direct({.name = "spread-out",
-              .line = "all messages at once, beginning with the next rank",
-              .source = kFanSpreadOut,
-              .build = plan::spread_out}),
-      direct({.name = "pairwise",
-              .line = "one message out and one in at a time",
-              .source = "Namugwanya et al., section 2, algorithm 1",
-              .build = plan::pairwise}),
-      untried_on_devices(direct({.name = "nonblocking",
-                                 .line = "the steps of pairwise, all begun before the first wait",
-                                 .source = "Namugwanya et al., section 2, algorithm 2",
-                                 .build = plan::nonblocking})),
-      untried_on_devices(direct({.name = "waitall-stride",
-                                 .parameters = {kStride},
-                                 .line = "batches of messages, each waited for as a whole",
-                                 .source = kNamugwanya,
-                                 .build = plan::waitall_stride})),
-      direct({.name = "waitany-stride",
-              .parameters = {kStride},
-              .line = "a window of messages, refilled as each completes",
-              .source = kNamugwanya,
-              .build = plan::waitany_stride}),
-      untried_on_devices(direct({.name = "testany-stride",
-                                 .parameters = {kStride},
-                                 .line = "a window of messages, refilled by polling",
-                                 .source = kNamugwanya,
-                                 .build = plan::testany_stride})),
-      untried(bruck({.name = "basic-bruck",
-                     .needs = kPacked,
-                     .line = "log P rounds; rotates blocks before and after",
-                     .build = plan::basic_bruck})),
-      untried(bruck({.name = "basic-bruck-dt",
-                     .needs = kTyped,
-                     .line = "basic-bruck that sends with derived datatypes",
-                     .build = plan::basic_bruck_dt})),
-      untried(bruck({.name = "modified-bruck",
-                     .needs = kPacked,
-                     .line = "log P rounds; rotates blocks before only",
-                     .build = plan::modified_bruck})),
-      untried(bruck({.name = "modified-bruck-dt",
-                     .needs = kTyped,
-                     .line = "modified-bruck that sends with derived datatypes",
-                     .build = plan::modified_bruck_dt})),
-      untried(bruck({.name = "zero-copy-bruck-dt",
-                     .needs = kTyped,
-                     .line = "log P rounds; two buffers in turn, no copies in rounds",
-                     .build = plan::zero_copy_bruck_dt})),
-      bruck({.name = "zero-rotation-bruck",
-             .needs = kPacked,
-             .line = "log P rounds; no rotation of blocks at all",
-             .build = plan::zero_rotation_bruck}),
-      up_to(most_passed_on, {.name = "mn-co",
-                             .collectives = {alltoall},
-                             .needs = kPacked,
-                             .parameters = {kPack},
-                             .line = "about sqrt(P) messages to carriers, and about as many from them",
-                             .source = kLiLeaders,
-                             .build = plan::mn_co}),
-      uneven({.name = "mn-co",
-              .parameters = {kEager},
-              .line = "about sqrt(P) messages to carriers, and about as many from them; sizes travel along",
-              .source = kLiLeaders,
-              .build = plan::uneven_mn_co}),
-      uneven({.name = "two-phase-bruck",
-              .parameters = {kRadix, kEager, kMonolithic},
-              .line = "log P rounds for blocks of different sizes; sizes first, then blocks",
-              .source = "Fan et al., HPDC 2022, section 3.2; of any radix Fan et al., HPDC 2025 (TuNA)",
-              .build = plan::two_phase_bruck}),
-      untried({.name = "tuna-hierarchical",
-               .collectives = {alltoall},
-               .needs = kPacked,
-               .parameters = {kRadix, kTunaExchange, kBurst, kPack},
-               .line = "Bruck's algorithm inside each node, to the rank that sends straight to the other nodes",
-               .source = kTuna,
-               .build = plan::tuna_hierarchical}),
-      untried(uneven({.name = "tuna-hierarchical",
-                      .parameters = {kRadix, kTunaExchange, kBurst, kEager},
-                      .line = "two-phase-bruck inside each node, to the rank that sends straight to the other nodes",
-                      .source = kTuna,
-                      .build = plan::uneven_tuna_hierarchical})),
-      untried(uneven({.name = "sloav",
-                      .parameters = {kRadix},
-                      .line = "log P rounds; sizes and blocks in one buffer, a scan at the end",
-                      .source = "Fan et al., HPDC 2022, section 6.1",
-                      .build = plan::sloav})),
-  };
-}
-
-void add_gather_schedules(std::vector<Algorithm>& table) {
-  table.push_back(from_device(untried(gather({.name = "spread-out",
-                                              .line = "all messages at once, beginning with the next rank",
-                                              .source = kFanSpreadOut,
-                                              .build = plan::allgather_spread_out}))));
-  table.push_back(from_device(untried(gather({.name = "ring",
-                                              .line = "each rank forwards blocks to the next",
-                                              .source = kThakur,
-                                              .build = plan::allgather_ring}))));
-  table.push_back(untried(gather({.name = "recursive-doubling",
-                                  .line = "log P rounds of exchanges that double in size",
-                                  .source = kThakur,
-                                  .build = plan::allgather_recursive_doubling})));
-  table.push_back(
-      up_to(most_passed_on, gather({.name = "mn-co",
-                                    .line = "about sqrt(P) messages to carriers, and about as many from them",
-                                    .source = kLiLeaders,
-                                    .build = plan::allgather_mn_co})));
-  table.push_back(up_to(most_passed_on, gather({.name = "bruck",
-                                                .parameters = {kRadix},
-                                                .line = "log P rounds for any P; no rotation",
-                                                .source = kThakur,
-                                                .build = plan::allgather_bruck})));
-}
-
 void add_orders(std::vector<Algorithm>& table) {
   add_order(table,
-            {.name = "sh-naive",
-             .line = "a rank fills its own receive buffer, sources of its NUMA domain first",
-             .source = kLiNaive},
-            plan::sh_naive, plan::allgather_sh_naive);
-  add_order(table, {.name = "sh-co", .line = "copies of a node in Morton order", .source = kLi}, plan::sh_co,
-            plan::allgather_sh_co);
+            entry("sh-naive", "a rank fills its own receive buffer, sources of its NUMA domain first", kLiNaive,
+                  plan::sh_naive),
+            plan::allgather_sh_naive);
+  add_order(table, entry("sh-co", "copies of a node in Morton order", kLi, plan::sh_co), plan::allgather_sh_co);
   add_order(table,
-            {.name = "sh-numa-co",
-             .line = "copies of a node in Morton order, one NUMA domain after the other",
-             .source = kLiNuma},
-            plan::sh_numa_co, plan::allgather_sh_numa_co);
+            entry("sh-numa-co", "copies of a node in Morton order, one NUMA domain after the other", kLiNuma,
+                  plan::sh_numa_co),
+            plan::allgather_sh_numa_co);
+  add_order(table,
+            entry("hint-row", "a rank fills its own receive buffer, sources in their order", kHint, plan::hint_row),
+            plan::allgather_hint_row);
   add_order(
       table,
-      {.name = "hint-row", .line = "a rank fills its own receive buffer, sources in their order", .source = kHint},
-      plan::hint_row, plan::allgather_hint_row);
-  add_order(table,
-            {.name = "hint-column",
-             .line = "a rank empties its own send buffer, destinations in their order",
-             .source = kHint},
-            plan::hint_column, plan::allgather_hint_column);
-  add_order(table,
-            {.name = "hint-hilbert", .line = "copies of a node in the order of a Hilbert curve", .source = kHint},
-            plan::hint_hilbert, plan::allgather_hint_hilbert);
-  add_order(table,
-            {.name = "hint-hilbert-square",
-             .parameters = {kRest},
-             .line = "a Hilbert curve through a square of a power of two, the rest in another order",
-             .source = kHintOther},
-            plan::hint_hilbert_square, plan::allgather_hint_hilbert_square);
+      entry("hint-column", "a rank empties its own send buffer, destinations in their order", kHint, plan::hint_column),
+      plan::allgather_hint_column);
+  add_order(table, entry("hint-hilbert", "copies of a node in the order of a Hilbert curve", kHint, plan::hint_hilbert),
+            plan::allgather_hint_hilbert);
+  add_order(
+      table,
+      entry("hint-hilbert-square", "a Hilbert curve through a square of a power of two, the rest in another order",
+            kHintOther, plan::hint_hilbert_square, {kRest}),
+      plan::allgather_hint_hilbert_square);
   table.push_back(node_then_network({alltoall}, plan::hint_network));
   table.push_back(node_then_network(uneven_all_to_alls(), plan::hint_network));
   table.push_back(node_then_network(gathers(), plan::allgather_hint_network));
@@ -426,11 +316,53 @@ std::vector<Algorithm> make_table() {
 }  // namespace
 
 const std::vector<Algorithm>& message_schedules() {
-  static const std::vector<Algorithm> rows = [] {
-    std::vector<Algorithm> all = all_to_all_schedules();
-    add_gather_schedules(all);
-    return all;
-  }();
+  static const std::vector<Algorithm> rows = {
+      direct(
+          entry("spread-out", "all messages at once, beginning with the next rank", kFanSpreadOut, plan::spread_out)),
+      direct(entry("pairwise", "one message out and one in at a time", "Namugwanya et al., section 2, algorithm 1",
+                   plan::pairwise)),
+      untried_on_devices(direct(entry("nonblocking", "the steps of pairwise, all begun before the first wait",
+                                      "Namugwanya et al., section 2, algorithm 2", plan::nonblocking))),
+      untried_on_devices(direct(entry("waitall-stride", "batches of messages, each waited for as a whole", kNamugwanya,
+                                      plan::waitall_stride, {kStride}))),
+      direct(entry("waitany-stride", "a window of messages, refilled as each completes", kNamugwanya,
+                   plan::waitany_stride, {kStride})),
+      untried_on_devices(direct(entry("testany-stride", "a window of messages, refilled by polling", kNamugwanya,
+                                      plan::testany_stride, {kStride}))),
+      untried(bruck("basic-bruck", "log P rounds; rotates blocks before and after", plan::basic_bruck, kPacked)),
+      untried(bruck("basic-bruck-dt", "basic-bruck that sends with derived datatypes", plan::basic_bruck_dt, kTyped)),
+      untried(bruck("modified-bruck", "log P rounds; rotates blocks before only", plan::modified_bruck, kPacked)),
+      untried(bruck("modified-bruck-dt", "modified-bruck that sends with derived datatypes", plan::modified_bruck_dt,
+                    kTyped)),
+      untried(bruck("zero-copy-bruck-dt", "log P rounds; two buffers in turn, no copies in rounds",
+                    plan::zero_copy_bruck_dt, kTyped)),
+      bruck("zero-rotation-bruck", "log P rounds; no rotation of blocks at all", plan::zero_rotation_bruck, kPacked),
+      up_to(most_passed_on, even(entry("mn-co", "about sqrt(P) messages to carriers, and about as many from them",
+                                       kLiLeaders, plan::mn_co, {kPack}))),
+      uneven(entry("mn-co", "about sqrt(P) messages to carriers, and about as many from them; sizes travel along",
+                   kLiLeaders, plan::uneven_mn_co, {kEager})),
+      uneven(entry("two-phase-bruck", "log P rounds for blocks of different sizes; sizes first, then blocks",
+                   "Fan et al., HPDC 2022, section 3.2; of any radix Fan et al., HPDC 2025 (TuNA)",
+                   plan::two_phase_bruck, {kRadix, kEager, kMonolithic})),
+      untried(even(entry("tuna-hierarchical",
+                         "Bruck's algorithm inside each node, to the rank that sends straight to the other nodes",
+                         kTuna, plan::tuna_hierarchical, {kRadix, kTunaExchange, kBurst, kPack}))),
+      untried(uneven(entry("tuna-hierarchical",
+                           "two-phase-bruck inside each node, to the rank that sends straight to the other nodes",
+                           kTuna, plan::uneven_tuna_hierarchical, {kRadix, kTunaExchange, kBurst, kEager}))),
+      untried(uneven(entry("sloav", "log P rounds; sizes and blocks in one buffer, a scan at the end",
+                           "Fan et al., HPDC 2022, section 6.1", plan::sloav, {kRadix}))),
+      from_device(untried(gather(entry("spread-out", "all messages at once, beginning with the next rank",
+                                       kFanSpreadOut, plan::allgather_spread_out)))),
+      from_device(
+          untried(gather(entry("ring", "each rank forwards blocks to the next", kThakur, plan::allgather_ring)))),
+      untried(gather(entry("recursive-doubling", "log P rounds of exchanges that double in size", kThakur,
+                           plan::allgather_recursive_doubling))),
+      up_to(most_passed_on, gather(entry("mn-co", "about sqrt(P) messages to carriers, and about as many from them",
+                                         kLiLeaders, plan::allgather_mn_co))),
+      up_to(most_passed_on,
+            gather(entry("bruck", "log P rounds for any P; no rotation", kThakur, plan::allgather_bruck, {kRadix}))),
+  };
   return rows;
 }
 
