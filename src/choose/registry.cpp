@@ -140,8 +140,8 @@ void add_neighbors(std::vector<Algorithm>& table, Algorithm row, plan::BuildNeig
 Algorithm edge_copies(Algorithm row) {
   row.collectives = those(is_neighbor);
   row.engine = Engine::neighbor_copies;
-  row.needs = kReachedByAll;
-  row.source = kLiNeighbors;
+  row.needs = {.one_node = true, .load_store = true};
+  row.source = "Li, Zhang and Hoefler, Cache-oblivious MPI, section 3";
   return row;
 }
 
@@ -238,18 +238,18 @@ void add_of_neighbors(std::vector<Algorithm>& table) {
   add_neighbors(
       table,
       untried_on_devices(from_device({.name = "straightforward",
-                                      .needs = kIsomorphic,
+                                      .needs = {.isomorphic = true},
                                       .line = "one message out and one in for each neighbour, one after the other",
-                                      .source = kTraffDirect})),
+                                      .source = "Träff et al., isomorphic collectives, section 3, listing 4"})),
       plan::neighbor_straightforward, plan::neighbor_allgather_straightforward);
   add_neighbors(table,
                 {.name = "torus",
                  .needs = kCombining,
                  .line = "blocks travel hop by hop along the dimensions, all of a hop in one message",
-                 .source = kTraffTorus},
+                 .source = "Träff et al., isomorphic collectives, sections 3.1 and 3.3, algorithm 1"},
                 plan::neighbor_torus, plan::neighbor_allgather_torus, {kShare});
   table.back().line = "a block travels hop by hop, once for all neighbours that lie on its way";
-  table.back().source = kTraffGather;
+  table.back().source = "Träff et al., isomorphic collectives, section 3.2";
   add_neighbors(table,
                 {.name = "torus-direct",
                  .needs = kCombining,
@@ -292,7 +292,7 @@ void add_of_devices(std::vector<Algorithm>& table) {
                    .engine = Engine::staged,
                    .parameters = {kHostBuffers, kInner},
                    .line = "another algorithm; device data are staged through host memory",
-                   .source = kNamugwanyaOnHost});
+                   .source = "Namugwanya et al., section 3.2 and table 1"});
 }
 
 std::vector<Algorithm> make_table() {

@@ -24,7 +24,7 @@ Algorithm padded(const Algorithm& inner, std::string name, const std::vector<Col
           .needs = needs,
           .parameters = inner.parameters,
           .line = fmt::format("blocks padded to the largest, then {}", shown),
-          .source = kFanPadded,
+          .source = "Fan et al., HPDC 2022, section 3.1",
           .build = inner.build};
 }
 
@@ -148,7 +148,7 @@ Algorithm node_then_network(const std::vector<Collective>& collectives, plan::Bu
           .needs = kReached,
           .parameters = std::move(parameters),
           .line = "copies of a node in one of the orders, then messages to the ranks of other nodes",
-          .source = kHintNetwork,
+          .source = "Ramesh et al., HINT, section V.F, algorithm 5",
           .build = build};
 }
 

@@ -33,7 +33,6 @@ inline constexpr ParameterRange kBurst = {"burst", 1, kMost, plan::standard_away
 
 inline constexpr std::string_view kFan = "Fan et al., HPDC 2022, section 2.1";
 inline constexpr std::string_view kFanSpreadOut = "Fan et al., HPDC 2022, section 1";
-inline constexpr std::string_view kFanPadded = "Fan et al., HPDC 2022, section 3.1";
 inline constexpr std::string_view kTuna = "Fan, Domke, Ba and Kumar, HPDC 2025 (hierarchical TuNA)";
 inline constexpr std::string_view kNamugwanya = "Namugwanya et al., section 3.1";
 inline constexpr std::string_view kThakur = "Thakur, Rabenseifner and Gropp, IJHPCA 2005";
@@ -44,8 +43,6 @@ inline constexpr std::string_view kLiNuma = "Li, Zhang and Hoefler, section 2.4"
 inline constexpr std::string_view kLiLeaders = "Li, Zhang and Hoefler, section 2.5; Kinkead et al., SC Workshops 2025";
 inline constexpr std::string_view kHint = "Ramesh et al., HINT, sections V.A to V.C";
 inline constexpr std::string_view kHintOther = "Ramesh et al., HINT, section V.F";
-inline constexpr std::string_view kHintNetwork = "Ramesh et al., HINT, section V.F, algorithm 5";
-inline constexpr std::string_view kNamugwanyaOnHost = "Namugwanya et al., section 3.2 and table 1";
 inline constexpr std::string_view kBuffers[] = {"kept", "fresh", "pageable"};
 inline constexpr ParameterRange kHostBuffers = {
     "buffers", 0, 2, 0, "pinned and kept for later calls, pinned for each, or ordinary", kBuffers};
@@ -73,17 +70,10 @@ inline constexpr ParameterRange kPack = {"pack", 0, kMost, 16384,
                                          "derived types"};
 inline constexpr ParameterRange kShare = {"share", 0, 1, 1,
                                           "1: neighbours on the way keep a copy of the block; 0: each is sent its own"};
-inline constexpr std::string_view kLiNeighbors = "Li, Zhang and Hoefler, Cache-oblivious MPI, section 3";
-inline constexpr std::string_view kTraffDirect = "Träff et al., isomorphic collectives, section 3, listing 4";
-inline constexpr std::string_view kTraffTorus =
-    "Träff et al., isomorphic collectives, sections 3.1 and 3.3, algorithm 1";
-inline constexpr std::string_view kTraffGather = "Träff et al., isomorphic collectives, section 3.2";
 inline constexpr std::string_view kTraffBetter = "Träff et al., isomorphic collectives, section 5";
 
-inline constexpr Needs kIsomorphic = {.isomorphic = true};
 inline constexpr Needs kCombining = {.contiguous = true, .isomorphic = true, .equal_sizes = true};
 inline constexpr Needs kReached = {.load_store = true};
-inline constexpr Needs kReachedByAll = {.one_node = true, .load_store = true};
 inline constexpr Needs kPacked = {.contiguous = true};
 inline constexpr Needs kTyped = {.contiguous = true, .derived_types = true};
 
