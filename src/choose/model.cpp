@@ -11,9 +11,7 @@ namespace quadrille::choose {
 namespace {
 
 Choice with_radix(Collective collective, std::string_view name, std::int64_t radix) {
-  Choice choice;
-  choice.algorithm = find(collective, name);
-  choice.parameters = standard_parameters(*choice.algorithm);
+  Choice choice = plain(collective, name);
   for (plan::Parameter& parameter : choice.parameters) {
     if (parameter.name == "radix") parameter.value = radix;
   }

@@ -22,25 +22,17 @@ constexpr int most_values = 1000;
 // Of an uneven block its size lies in its place, too.
 constexpr double size_beside = 4;
 
-Choice named(Collective collective, const char* text) {
-  Choice choice;
-  parse_choice(collective, text, choice);
-  return choice;
-}
-
 // For which of ours the MPI's own may be taken.
 std::vector<Choice> stand_ins(Collective collective) {
-  std::vector<Choice> list;
-  const auto add = [&](const char* text) {
-    Choice choice = named(collective, text);
-    if (choice.algorithm != nullptr) list.push_back(std::move(choice));
-  };
+  std::vector<std::string_view> names = {"spread-out"};
   if (is_allgather(collective)) {
-    for (const char* text : {"ring", "bruck", "recursive-doubling"}) add(text);
-  } else {
-    add("spread-out");
-    if (is_sized(collective)) add("zero-rotation-bruck");
+    names = {"ring", "bruck", "recursive-doubling"};
+  } else if (is_sized(collective)) {
+    names.push_back("zero-rotation-bruck");
   }
+  std::vector<Choice> list;
+  for (const std::string_view name : names) list.push_back(plain(collective, name));
+  std::erase_if(list, [](const Choice& choice) { return choice.algorithm == nullptr; });
   return list;
 }
 
@@ -87,7 +79,7 @@ plan::Amounts through_leaders(const Choice& choice, const Load& load, const Mode
   const double share = load.mean >= load.largest ? 1 : (load.largest - cost.piece) / load.largest;
   const double left = std::min(load.mean, cost.piece) * (1 - share);
   plan::Amounts sum = plan::amounts(cost, {left, left, left}, at_once);
-  add(sum, plan::amounts(costs.of(named(costs.collective(), "spread-out")), bytes_of(load), at_once), share);
+  add(sum, plan::amounts(costs.of(plain(costs.collective(), "spread-out")), bytes_of(load), at_once), share);
   return sum;
 }
 
@@ -301,7 +293,7 @@ Priced fastest(const Load& load, const Model& model, Costs& costs,
 
 bool worth_agreeing(const Model& model, Costs& costs, const std::function<bool(const Algorithm&)>& can_serve) {
   const Load least{small_block, small_block};
-  const Choice own = named(costs.collective(), "mpi");
+  const Choice own = plain(costs.collective(), "mpi");
   const Priced best = fastest(least, model, costs, can_serve);
   return best.choice.algorithm != nullptr && !is_of_the_mpi(*best.choice.algorithm) &&
          best.seconds + agreement(costs.map().ranks(), model) < model_margin * price(own, least, model, costs).seconds;

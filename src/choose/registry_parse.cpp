@@ -260,6 +260,12 @@ std::string parse_choice(Collective collective, std::string_view text, Choice& c
   return error;
 }
 
+Choice plain(Collective collective, std::string_view name) {
+  Choice choice;
+  parse_choice(collective, name, choice);
+  return choice;
+}
+
 std::string parse_forced(std::string_view text, Forced& forced) {
   Forced result;
   while (!text.empty()) {

@@ -136,12 +136,6 @@ Why cannot(Reason reason, const Algorithm& algorithm, Why obstacle) {
   return {.reason = reason, .name = std::string(algorithm.name), .then = {std::move(obstacle)}};
 }
 
-Choice plain(Collective collective, std::string_view name) {
-  Choice choice;
-  parse_choice(collective, name, choice);
-  return choice;
-}
-
 Priced fastest(const GlobalKey& key, const Load& load) {
   const auto can_serve = [&](const Algorithm& algorithm) { return why_not(algorithm, key) == Reason::none; };
   return fastest(load, *key.model, *key.costs, can_serve);

@@ -56,9 +56,6 @@ Why why_not(const Choice& choice, const GlobalKey& key);
 // An algorithm that is wanted by `reason`, one of those "cannot", and why not.
 Why cannot(Reason reason, const Algorithm& algorithm, Why obstacle);
 
-// The algorithm of this name, which must exist, with the standard values of its parameters.
-Choice plain(Collective collective, std::string_view name);
-
 // What the model of `key`, which must have one, likes best for such a load of what can serve.
 Priced fastest(const GlobalKey& key, const Load& load);
 
