@@ -82,15 +82,8 @@ double predict(const Choice& choice, int ranks, const Load& load, const Model& m
 Prediction fastest(Collective collective, int ranks, const Load& load, const Model& model) {
   Prediction best{with_radix(collective, "mpi", 0), 0};
   best.seconds = model_margin * predict(best.choice, ranks, load, model);
-  std::vector<std::string_view> names;
-  if (is_all_to_all(collective)) {
-    if (is_sized(collective)) {
-      names = {"zero-rotation-bruck"};
-    } else {
-      names = {"two-phase-bruck", "padded-bruck"};
-    }
-  }
-  for (const std::string_view name : names) {
+  for (const std::string_view name : {"zero-rotation-bruck", "two-phase-bruck", "padded-bruck"}) {
+    if (find(collective, name) == nullptr) continue;
     for (const std::int64_t radix : radices(ranks)) {
       const Choice choice = with_radix(collective, name, radix);
       const double seconds = predict(choice, ranks, load, model);
