@@ -41,14 +41,14 @@ std::vector<std::int64_t> values_of(const ParameterRange& range, int ranks, int 
   return values;
 }
 
-}  // namespace
-
-std::vector<Choice> variants(const Algorithm& algorithm, int ranks, int ranks_on_node, bool has_time) {
+// An algorithm with each combination of the values of its parameters.
+template <class ValuesOf>
+std::vector<Choice> with_values(const Algorithm& algorithm, const ValuesOf& values) {
   std::vector<Choice> all = {{&algorithm, {}}};
   for (const ParameterRange& range : algorithm.parameters) {
     std::vector<Choice> more;
     for (const Choice& one : all) {
-      for (const std::int64_t value : values_of(range, ranks, ranks_on_node, has_time)) {
+      for (const std::int64_t value : values(range)) {
         more.push_back(one);
         more.back().parameters.push_back(parameter_of(range, value));
       }
@@ -56,6 +56,19 @@ std::vector<Choice> variants(const Algorithm& algorithm, int ranks, int ranks_on
     all = std::move(more);
   }
   return all;
+}
+
+}  // namespace
+
+std::vector<Choice> variants(const Algorithm& algorithm, int ranks, int ranks_on_node, bool has_time) {
+  return with_values(algorithm,
+                     [&](const ParameterRange& range) { return values_of(range, ranks, ranks_on_node, has_time); });
+}
+
+std::vector<Choice> variants_on_devices(const Algorithm& algorithm, bool in_one_node) {
+  return with_values(algorithm, [&](const ParameterRange& range) {
+    return range.on_devices.empty() || !in_one_node ? std::span(&range.standard, 1) : range.on_devices;
+  });
 }
 
 std::vector<Choice> measured_candidates(Collective collective, int ranks, int nodes, int ranks_on_node) {
@@ -65,22 +78,6 @@ std::vector<Choice> measured_candidates(Collective collective, int ranks, int no
     if (algorithm.needs.device_mpi) continue;  // on the host the MPI's own
     if (nodes == 1 && is_another_on_one_node(algorithm, ranks)) continue;
     for (Choice& one : variants(algorithm, ranks, ranks_on_node, true)) all.push_back(std::move(one));
-  }
-  return all;
-}
-
-std::vector<Choice> variants_on_devices(const Algorithm& algorithm, bool in_one_node) {
-  std::vector<Choice> all = {{&algorithm, {}}};
-  for (const ParameterRange& range : algorithm.parameters) {
-    const std::int64_t standard[] = {range.standard};
-    std::vector<Choice> more;
-    for (const Choice& one : all) {
-      for (const std::int64_t value : range.on_devices.empty() || !in_one_node ? standard : range.on_devices) {
-        more.push_back(one);
-        more.back().parameters.push_back(parameter_of(range, value));
-      }
-    }
-    all = std::move(more);
   }
   return all;
 }
