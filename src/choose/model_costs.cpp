@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -12,7 +11,6 @@
 namespace quadrille::choose {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
 // The smallest load that is looked at when asking whether anything can win.
 constexpr double small_block = 8;
 // Blocks of up to so many bytes go through inboxes inside a node: written and read, so copied twice.
@@ -86,7 +84,6 @@ plan::Amounts through_leaders(const Choice& choice, const Load& load, const Mode
 // By the one of its stand-ins that is fastest.
 Priced price_mpi(const plan::BlockBytes& bytes, const Model& model, Costs& costs) {
   Priced best;
-  best.seconds = never;
   for (const Choice& choice : stand_ins(costs.collective())) {
     const plan::Amounts amounts = plan::amounts(costs.of(choice), bytes, sent_at_once(model));
     const double seconds = plan::time(amounts, model.mpi);
@@ -280,7 +277,6 @@ Priced best_of(const Algorithm& algorithm, const Load& load, const Model& model,
 Priced fastest(const Load& load, const Model& model, Costs& costs,
                const std::function<bool(const Algorithm&)>& can_serve) {
   Priced best, own;
-  best.seconds = own.seconds = never;
   for (const Algorithm& algorithm : algorithms()) {
     if (!serves(algorithm, costs.collective()) || why_no_cost(algorithm) != Reason::none || !can_serve(algorithm))
       continue;

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -62,8 +63,8 @@ Reason why_no_cost(const Algorithm& algorithm);
 
 // A choice with what its time is made of.
 struct Priced {
-  Choice choice;
-  double seconds = 0;
+  Choice choice;  // without algorithm: there is none
+  double seconds = std::numeric_limits<double>::infinity();
   plan::Amounts ours{};   // to be paid by the model's constants of ours
   plan::Amounts mpis{};   // likewise of the MPI's own
   std::string stands_in;  // of the MPI's own: for which of ours it is taken

@@ -1,7 +1,6 @@
 // Which algorithms may serve calls with a device's memory, where the MPI takes it (Namugwanya et al., section 3: its
 // two families, and the MPI's own).
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <utility>
 
@@ -61,13 +60,7 @@ Selection untried(const Key& key, const Choice& host, bool by_the_mpi, bool may_
 
 // ---- Between nodes, by the model ----
 
-// A way with its time; without algorithm: none is known.
-struct Timed {
-  Choice choice = {};
-  double seconds = std::numeric_limits<double>::infinity();
-};
-
-void keep_better(Timed& best, Timed other) {
+void keep_better(Priced& best, Priced other) {
   if (other.choice.algorithm != nullptr && other.seconds < best.seconds) best = std::move(other);
 }
 
@@ -83,45 +76,41 @@ Load load_of(const GlobalKey& key) {
 
 // What serves the host: messages go straight, if the MPI takes them. Else what a rank sends goes to the host, and what
 // it receives comes back, each once.
-Timed as_on_the_host(const GlobalKey& key, const Choice& host) {
+Priced as_on_the_host(const GlobalKey& key, const Choice& host) {
   if (why_no_cost(*host.algorithm) != Reason::none) return {};
   const Model& straight = key.device_model->straight;
   if (host.algorithm->from_device == FromDevice::straight && key.mpi_sends_devices) {
-    if (straight.quadrille == plan::Machine{}) return {};
-    return {host, price(host, load_of(key), straight, *key.costs).seconds};
+    return straight.quadrille == plan::Machine{} ? Priced() : price(host, load_of(key), straight, *key.costs);
   }
   const double sent = is_allgather(key.collective) ? 1 : key.ranks, received = key.ranks;
   const Bus& bus = key.device_model->bus;
-  const double on_bus = bus.call + bus.byte * (sent + received) * static_cast<double>(key.bytes);
-  return {host, price(host, load_of(key), *key.model, *key.costs).seconds + on_bus};
+  Priced priced = price(host, load_of(key), *key.model, *key.costs);
+  priced.seconds += bus.call + bus.byte * (sent + received) * static_cast<double>(key.bytes);
+  return priced;
 }
 
-Timed by_the_mpi(const GlobalKey& key) {
+Priced by_the_mpi(const GlobalKey& key) {
   const Model& straight = key.device_model->straight;
   if (!key.mpi_collects_devices || straight.mpi == plan::Machine{}) return {};
-  const Priced own = price(plain(key.collective, "mpi"), load_of(key), straight, *key.costs);
-  return {plain(key.collective, "cuda-aware-mpi"), own.seconds};
+  Priced own = price(plain(key.collective, "mpi"), load_of(key), straight, *key.costs);
+  own.choice = plain(key.collective, "cuda-aware-mpi");
+  return own;
 }
 
-Timed fastest_straight(const GlobalKey& key) {
-  Timed best;
+Priced fastest_straight(const GlobalKey& key) {
   const Model& straight = key.device_model->straight;
-  if (straight.quadrille == plan::Machine{}) return best;
-  for (const Algorithm& one : algorithms()) {
-    if (one.from_device != FromDevice::straight || !may_serve_devices(one, key)) continue;
-    if (why_no_cost(one) != Reason::none) continue;
-    Priced priced = best_of(one, load_of(key), straight, *key.costs);
-    keep_better(best, {std::move(priced.choice), priced.seconds});
-  }
-  return best;
+  if (straight.quadrille == plan::Machine{}) return {};
+  return fastest(load_of(key), straight, *key.costs, [&](const Algorithm& one) {
+    return one.from_device == FromDevice::straight && may_serve_devices(one, key);
+  });
 }
 
 // What stands at first stays unless another takes less than model_margin of its time.
 void look_at_model(const GlobalKey& key, const Choice& host, bool may_try, Selection& selection) {
-  const Timed own = by_the_mpi(key), as_host = as_on_the_host(key, host);
-  const Timed& usual = key.mpi_collects_devices ? own : as_host;
+  const Priced own = by_the_mpi(key), as_host = as_on_the_host(key, host);
+  const Priced& usual = key.mpi_collects_devices ? own : as_host;
   if (usual.choice.algorithm == nullptr) return;
-  Timed best = fastest_straight(key);
+  Priced best = fastest_straight(key);
   // The MPI's own on the host's memory is no other way: it would get the device's pointers.
   if (key.mpi_collects_devices && !is_of_the_mpi(*host.algorithm)) keep_better(best, as_host);
   if (best.seconds >= model_margin * usual.seconds) {
