@@ -209,7 +209,7 @@ void follow_load(const run::Call& call, team::Team& team, team::CachedSelection&
   const double moved = bytes_moved(call, team);
   double most = 0;
   team::largest_of_all(team, {&moved, 1}, {&most, 1});
-  if (!choose::note_load(load, most)) return;
+  if (!choose::note_class(load, choose::load_class_of(most))) return;
   if (cached.trial == nullptr) return;  // the first call
   reopen(cached);
   cached.trial = nullptr;

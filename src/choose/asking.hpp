@@ -31,13 +31,28 @@ struct Asking {
   std::minstd_rand random;  // the standard says what it gives: the same on all ranks
 };
 
-// Must this call ask?
-inline bool must_ask(Asking& asking) {
-  if (asking.unasked == 0) return true;
-  --asking.unasked;
+void note_answer(Asking& asking, Answer answer);
+
+// What no rank knows alone, in classes that the ranks agree on from time to time: of calls whose sizes differ, how much
+// the busiest rank moves; whether some rank has its data in a device's memory. While the class stays the same, fewer
+// and fewer calls ask; none keeps it for more than `most_unasked`.
+struct AskedClass {
+  static constexpr int most_unasked = 128;
+  int now = -1;     // none so far
+  int unasked = 0;  // calls that keep it
+  int bound = 1;    // of unasked calls, next time
+  std::minstd_rand random;
+};
+
+// The answer. True if the class is another one.
+bool note_class(AskedClass& asked, int now);
+
+// Must the call that begins ask? Of both.
+template <class Asked>
+bool must_ask(Asked& asked) {
+  if (asked.unasked == 0) return true;
+  --asked.unasked;
   return false;
 }
-
-void note_answer(Asking& asking, Answer answer);
 
 }  // namespace quadrille::choose

@@ -154,20 +154,4 @@ Bytes bytes_of_load_class(int number) {
   return {least_of(number), least_of(number + 1) - 1};
 }
 
-bool must_ask(AskedClass& asked) {
-  if (asked.unasked == 0) return true;
-  --asked.unasked;
-  return false;
-}
-
-bool note_class(AskedClass& asked, int now) {
-  const int before = std::exchange(asked.now, now);
-  asked.bound = before == now ? std::min(2 * asked.bound, AskedClass::most_unasked) : 1;
-  // Drawn, so that asking does not fall into step with a program whose calls repeat.
-  asked.unasked = asked.bound / 2 + static_cast<int>(asked.random() % static_cast<unsigned>(asked.bound / 2 + 1));
-  return before != now;
-}
-
-bool note_load(AskedClass& load, double bytes) { return note_class(load, load_class_of(bytes)); }
-
 }  // namespace quadrille::choose

@@ -29,7 +29,6 @@
 
 #include <cstddef>
 #include <limits>
-#include <random>
 #include <span>
 #include <vector>
 
@@ -120,18 +119,7 @@ bool begin_again(Trial& trial);
 // Will a later call do that, if as many go by?
 bool may_begin_again(const Trial& trial);
 
-// What no rank knows alone, in classes that the ranks agree on from time to time: of calls whose sizes differ, how much
-// the busiest rank moves; whether some rank has its data in a device's memory. While the class stays the same, fewer
-// and fewer calls ask; none keeps it for more than `most_unasked`. Pure, and fed with what all ranks agreed on: so all
-// ask at the same calls.
-struct AskedClass {
-  static constexpr int most_unasked = 128;
-  int now = -1;     // none so far
-  int unasked = 0;  // calls that keep it
-  int bound = 1;    // of unasked calls, next time
-  std::minstd_rand random;
-};
-// Calls of one class move at most four times as much as others, or little.
+// Of a load, the most bytes that a rank moves. Calls of one class move at most four times as much as others, or little.
 int load_class_of(double bytes);
 
 // Calls with blocks of about the same size share a trial: within a fifth. Of no bytes: -1.
@@ -143,12 +131,5 @@ struct Bytes {
 };
 Bytes bytes_of_size_class(int number);
 Bytes bytes_of_load_class(int number);
-
-// Must the call that begins ask?
-bool must_ask(AskedClass& asked);
-// The answer. True if the class is another one.
-bool note_class(AskedClass& asked, int now);
-// The same of a load: the most bytes that a rank moves.
-bool note_load(AskedClass& load, double bytes);
 
 }  // namespace quadrille::choose

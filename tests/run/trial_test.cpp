@@ -309,15 +309,15 @@ TEST(LoadClass, IsAskedLessAndLessWhileItStays) {
   std::vector<int> asked;
   for (int call = 0; call < 400; ++call) {
     if (!must_ask(load)) continue;
-    EXPECT_EQ(note_load(load, 1000), asked.empty()) << "the first is new";
+    EXPECT_EQ(note_class(load, load_class_of(1000)), asked.empty()) << "the first is new";
     asked.push_back(call);
   }
   EXPECT_LT(asked.size(), 30U);
   EXPECT_LE(asked[1], 2);
   for (std::size_t i = 1; i < asked.size(); ++i) EXPECT_LE(asked[i] - asked[i - 1], AskedClass::most_unasked + 1);
-  EXPECT_TRUE(note_load(load, 1e6));
+  EXPECT_TRUE(note_class(load, load_class_of(1e6)));
   EXPECT_LE(load.unasked, 1) << "what changed may change again";
-  EXPECT_FALSE(note_load(load, 1.1e6));
+  EXPECT_FALSE(note_class(load, load_class_of(1.1e6)));
 }
 
 // Each number of bytes lies in the range of its class, and in no other.
