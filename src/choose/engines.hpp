@@ -70,16 +70,16 @@ enum class Tried : std::uint8_t {
 struct EngineRow {
   Engine engine;
   std::string_view name;  // in `quadrille list`
-  Plans plans;
-  Measured measured;  // by `quadrille tune --algorithms`
-  Tried tried;        // by the first calls (choose/candidates.hpp)
-  Answer answer;      // what it is if the model chose it (choose/asking.hpp)
+  Plans plans = Plans::none;
   // None if it can serve the call, else why not, beyond what its algorithms need (Needs). Null: always.
   Reason (*why_not)(const GlobalKey&) = nullptr;
-  // It pads blocks, and its plans are for blocks of one size. The algorithm that runs where that would be too much.
-  std::string_view unpadded = {};
+  Measured measured = Measured::nowhere;  // by `quadrille tune --algorithms`
+  Tried tried = Tried::nowhere;           // by the first calls (choose/candidates.hpp)
+  Answer answer = Answer::ours_for_once;  // what it is if the model chose it (choose/asking.hpp)
   // It is tried with so many ranks and more: with fewer the order of copies does not count.
   int fewest_ranks = 2;
+  // It pads blocks, and its plans are for blocks of one size. The algorithm that runs where that would be too much.
+  std::string_view unpadded = {};
 };
 
 // [engine]
