@@ -123,20 +123,12 @@ std::vector<InsideEntry> nearest_inside(const TuningTable& table, int ranks, boo
   return found;
 }
 
-void put_entry(TuningTable& table, const TuningEntry& entry) { put(table.entries, entry); }
-
-void put_model(TuningTable& table, const ModelEntry& entry) { put(table.models, entry); }
-
-void put_neighbors(TuningTable& table, const NeighborEntry& entry) { put(table.neighbors, entry); }
-
-void put_inside(TuningTable& table, const InsideEntry& entry) { put(table.inside, entry); }
-
 void put_all(TuningTable& table, const TuningTable& found) {
-  for (const TuningEntry& one : found.entries) put_entry(table, one);
-  for (const ModelEntry& one : found.models) put_model(table, one);
-  for (const NeighborEntry& one : found.neighbors) put_neighbors(table, one);
-  for (const InsideEntry& one : found.inside) put_inside(table, one);
-  for (const AlgorithmEntry& one : found.algorithms) put_algorithms(table, one);
+  for (const TuningEntry& one : found.entries) put(table.entries, one);
+  for (const ModelEntry& one : found.models) put(table.models, one);
+  for (const NeighborEntry& one : found.neighbors) put(table.neighbors, one);
+  for (const InsideEntry& one : found.inside) put(table.inside, one);
+  for (const AlgorithmEntry& one : found.algorithms) put(table.algorithms, one);
   if (found.quietness) table.quietness = found.quietness;
 }
 

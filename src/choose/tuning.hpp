@@ -17,6 +17,7 @@
 // is read, too. A table is refused as a whole if anything in it is wrong: nothing is guessed.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -109,12 +110,25 @@ std::vector<InsideEntry> nearest_inside(const TuningTable& table, int ranks, boo
 void put_verdicts(TuningTable& table, const Verdicts& verdicts);
 // Adds all that is in `found`.
 void put_all(TuningTable& table, const TuningTable& found);
-// Adds an entry, or replaces the one of the same case.
-void put_entry(TuningTable& table, const TuningEntry& entry);
-void put_model(TuningTable& table, const ModelEntry& entry);
-void put_neighbors(TuningTable& table, const NeighborEntry& entry);
-void put_algorithms(TuningTable& table, const AlgorithmEntry& entry);
-void put_inside(TuningTable& table, const InsideEntry& entry);
+
+// Are two entries for the same case, but for the number of ranks?
+bool alike(const TuningEntry& a, const TuningEntry& b);
+bool alike(const ModelEntry& a, const ModelEntry& b);
+bool alike(const NeighborEntry& a, const NeighborEntry& b);
+bool alike(const InsideEntry& a, const InsideEntry& b);
+bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b);
+
+// Adds an entry to a table's entries of its kind, or replaces the one of the same case.
+template <class Entry>
+void put(std::vector<Entry>& entries, const Entry& entry) {
+  const auto known = std::find_if(entries.begin(), entries.end(),
+                                  [&](const Entry& e) { return e.ranks == entry.ranks && alike(e, entry); });
+  if (known != entries.end()) {
+    *known = entry;
+  } else {
+    entries.push_back(entry);
+  }
+}
 
 // ---- The file ----
 

@@ -125,8 +125,6 @@ const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective co
   return is_near ? found : nullptr;
 }
 
-void put_algorithms(TuningTable& table, const AlgorithmEntry& entry) { put(table.algorithms, entry); }
-
 void put_verdicts(TuningTable& table, const Verdicts& verdicts) {
   for (const auto& [of, verdict] : verdicts.all()) {
     const Bytes bytes = is_sized(of.collective) ? bytes_of_size_class(of.kind) : bytes_of_load_class(of.kind);
@@ -138,7 +136,7 @@ void put_verdicts(TuningTable& table, const Verdicts& verdicts) {
     for (const AlgorithmEntry& known : table.algorithms) {
       if (known.ranks == entry.ranks && alike(known, entry)) entry = known;
     }
-    if (put_choice(entry.choices, bytes.from, bytes.to, verdict.best)) put_algorithms(table, entry);
+    if (put_choice(entry.choices, bytes.from, bytes.to, verdict.best)) put(table.algorithms, entry);
   }
 }
 

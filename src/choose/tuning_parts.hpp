@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -57,13 +56,6 @@ class Table {
 
   Leaves& leaves_;
 };
-
-// Are two entries for the same case, but for the number of ranks?
-bool alike(const TuningEntry& a, const TuningEntry& b);
-bool alike(const ModelEntry& a, const ModelEntry& b);
-bool alike(const NeighborEntry& a, const NeighborEntry& b);
-bool alike(const InsideEntry& a, const InsideEntry& b);
-bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b);
 
 // How ranges of sizes and what serves them are called in a file: {"up_to": 8, "<word>": "default"}.
 struct Form {
@@ -128,18 +120,6 @@ const Entry* nearest(const std::vector<Entry>& entries, const Entry& wanted) {
     }
   }
   return found;
-}
-
-// Adds an entry, or replaces the one of the same case.
-template <class Entry>
-void put(std::vector<Entry>& entries, const Entry& entry) {
-  const auto known = std::find_if(entries.begin(), entries.end(),
-                                  [&](const Entry& e) { return e.ranks == entry.ranks && alike(e, entry); });
-  if (known != entries.end()) {
-    *known = entry;
-  } else {
-    entries.push_back(entry);
-  }
 }
 
 }  // namespace quadrille::choose

@@ -96,7 +96,7 @@ bool may_measure() { return !choose::tuning_path(sys::environment).empty(); }
 void keep_switch_points(const choose::TuningEntry& entry) {
   Measured& own = measured();
   const std::lock_guard lock(own.mutex);
-  choose::put_entry(own.table, entry);
+  choose::put(own.table.entries, entry);
 }
 
 choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded) {

@@ -378,10 +378,10 @@ std::string write_models() {
   const std::string path = "/tmp/quadrille-device-model-" + std::to_string(getpid()) + ".json";
   const auto with_models = [](choose::TuningTable& table) {
     const choose::Model network = choose::aries();
-    put_model(table, {4, 1, false, network});
-    put_model(table, {4, 1, true, network});
+    put(table.models, {4, 1, false, network});
+    put(table.models, {4, 1, true, network});
     for (const bool crowded : {false, true})
-      put_model(table, {4, 1, crowded, {network.quadrille, {}}, true, {1e-6, 1e-3}});
+      put(table.models, {4, 1, crowded, {network.quadrille, {}}, true, {1e-6, 1e-3}});
   };
   const std::string problem = choose::update_tuning_file(path, team::this_machine(), with_models);
   if (!problem.empty()) fail("%s\n", problem.c_str());

@@ -127,12 +127,12 @@ TEST(TuningAlgorithms, OfOneCaseThereIsOneEntry) {
   EXPECT_NE(parse_tuning(table_with(head + many + "]}]"), table).find("1 to 64"), std::string::npos);
 
   const Collective c = Collective::alltoall;
-  put_algorithms(table, {c, 8, 8, 1, false, choices_of(c, {{1, "mpi"}})});
-  put_algorithms(table, {c, 8, 8, 1, true, {}});
-  put_algorithms(table, {c, 8, 4, 2, false, {}});
-  put_algorithms(table, {Collective::allgather, 8, 8, 1, false, {}});
+  put(table.algorithms, {c, 8, 8, 1, false, choices_of(c, {{1, "mpi"}})});
+  put(table.algorithms, {c, 8, 8, 1, true, {}});
+  put(table.algorithms, {c, 8, 4, 2, false, {}});
+  put(table.algorithms, {Collective::allgather, 8, 8, 1, false, {}});
   ASSERT_EQ(table.algorithms.size(), 4U);
-  put_algorithms(table, {c, 8, 8, 1, false, choices_of(c, {{2, "sh-co"}})});
+  put(table.algorithms, {c, 8, 8, 1, false, choices_of(c, {{2, "sh-co"}})});
   ASSERT_EQ(table.algorithms.size(), 4U);
   EXPECT_EQ(words(table.algorithms[0].choices), "2 sh-co; ");
 }
@@ -254,7 +254,7 @@ TEST(TuningAlgorithms, VerdictsAreEntries) {
   keep(one, Collective::allgatherv, size_class_of(65536), "sh-co");
   TuningTable table;
   table.machine = {"x", 2};
-  put_algorithms(table, {Collective::alltoall, 4, 2, 2, false, choices_of(Collective::alltoall, {{100, "mpi"}})});
+  put(table.algorithms, {Collective::alltoall, 4, 2, 2, false, choices_of(Collective::alltoall, {{100, "mpi"}})});
   put_verdicts(table, verdicts);
   TuningTable again;
   ASSERT_EQ(parse_tuning(tuning_text(table), again), "");

@@ -78,7 +78,7 @@ TEST(TuningFile, SeveralProgramsMayAddToIt) {
     if (children.back() != 0) continue;
     bool good = true;
     for (int e = 0; e < entries; ++e) {
-      const auto add = [&](TuningTable& table) { put_entry(table, {2 + p * entries + e, false, {}}); };
+      const auto add = [&](TuningTable& table) { put(table.entries, {2 + p * entries + e, false, {}}); };
       good = good && update_tuning_file(path, here, add).empty();
     }
     _exit(good ? 0 : 1);
@@ -123,7 +123,7 @@ TEST(TuningFile, IsNotAddedToWhereThatIsNotRight) {
   EXPECT_EQ(added, 1);
   // What could not be read again is not written.
   const auto too_much = [](TuningTable& table) {
-    for (int i = 0; i < 4000; ++i) put_entry(table, {2 + i, false, {}});
+    for (int i = 0; i < 4000; ++i) put(table.entries, {2 + i, false, {}});
   };
   const std::string before = whole();
   EXPECT_NE(update_tuning_file(path, here, too_much).find("too large"), std::string::npos);

@@ -51,20 +51,20 @@ TuningTable whole_table(Random& random) {
     for (std::size_t& limit : entry.points.inbox_limit) limit = below(random, 1 << 20);
     entry.points.cma_from = below(random, 1 << 20);
     if (ranks > 4) entry.points.stream_from = 1 + below(random, 1 << 24);
-    put_entry(table, entry);
-    put_model(table, {ranks, 1 + ranks / 8, ranks > 8, {machine(random), machine(random)}});
-    put_model(table, {ranks, 1 + ranks / 8, ranks > 8, {machine(random), {}}, true, {1e-10, 1e-5}});
-    put_neighbors(table, {Collective::neighbor_alltoall, ranks, 1, false, {8, 4, 12}, below(random, 4096)});
+    put(table.entries, entry);
+    put(table.models, {ranks, 1 + ranks / 8, ranks > 8, {machine(random), machine(random)}});
+    put(table.models, {ranks, 1 + ranks / 8, ranks > 8, {machine(random), {}}, true, {1e-10, 1e-5}});
+    put(table.neighbors, {Collective::neighbor_alltoall, ranks, 1, false, {8, 4, 12}, below(random, 4096)});
   }
   InsideEntry inside{Collective::neighbor_allgather, 4, true, {4, 2, 4}, 0, {}};
   for (std::size_t bytes = 64; bytes <= 65536; bytes *= 4) add_range(inside, bytes, bytes > 512 ? "sh-co" : "default");
-  put_inside(table, inside);
+  put(table.inside, inside);
   for (const int nodes : {1, 2}) {
     AlgorithmEntry entry{Collective::alltoall, 4 * nodes, 4, nodes, false, {}};
     Choice pairwise;
     parse_choice(Collective::alltoall, "pairwise", pairwise);
     entry.choices = {{512, {}}, {4096, {}, false}, {65536, pairwise}};
-    put_algorithms(table, entry);
+    put(table.algorithms, entry);
   }
   return table;
 }

@@ -83,10 +83,10 @@ TEST(Tuning, ReadsAndWritesModels) {
   EXPECT_EQ(nearest_model(table, 1000, 1, false), nullptr);
   EXPECT_EQ(nearest_model(table, 1000, 1, true), table.models.data());
   EXPECT_EQ(nearest_model(table, 16, 4, true), nullptr);
-  put_model(table, {16, 1, true, {}});
-  put_model(table, {16, 1, false, {}});
+  put(table.models, {16, 1, true, {}});
+  put(table.models, {16, 1, false, {}});
   ASSERT_EQ(table.models.size(), 2U);
-  put_model(table, {64, 4, true, {}});
+  put(table.models, {64, 4, true, {}});
   ASSERT_EQ(table.models.size(), 3U);
   EXPECT_EQ(nearest_model(table, 16, 4, true), &table.models[2]);
   EXPECT_EQ(nearest_model(table, 64, 1, true), &table.models[0]);
@@ -129,9 +129,9 @@ TEST(Tuning, ReadsAndWritesNeighborhoods) {
   EXPECT_EQ(table.neighbors, std::vector{first});
   NeighborEntry other = first;
   other.collective = Collective::neighbor_allgather, other.largest_combined = SIZE_MAX;
-  put_neighbors(table, other);
+  put(table.neighbors, other);
   other.largest_combined = 0;
-  put_neighbors(table, other);
+  put(table.neighbors, other);
   ASSERT_EQ(table.neighbors.size(), 2U);
   ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
   EXPECT_EQ(again.neighbors, table.neighbors);
@@ -230,9 +230,9 @@ TEST(Tuning, ReadsAndWritesOrdersInsideANode) {
   EXPECT_EQ(order_for(entry, 50000), co);
   EXPECT_EQ(order_for(entry, 50001), nullptr) << "larger ones take the default";
   entry.ranks = 4;
-  put_inside(table, entry);
+  put(table.inside, entry);
   entry.count = 1, entry.ranges[1] = {};
-  put_inside(table, entry);
+  put(table.inside, entry);
   table.neighbors.push_back({Collective::neighbor_allgather, 4, 1, true, {26, 6, 54}, 7});
   ASSERT_EQ(table.inside.size(), 2U);
   ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
@@ -464,10 +464,10 @@ TEST(Tuning, TheNearestEntryOfTheSameCrowdednessCounts) {
 
 TEST(Tuning, AnEntryIsAddedOrReplaced) {
   TuningTable table;
-  put_entry(table, entry(2, false, 1));
-  put_entry(table, entry(2, true, 2));
-  put_entry(table, entry(3, false, 3));
-  put_entry(table, entry(2, false, 4));
+  put(table.entries, entry(2, false, 1));
+  put(table.entries, entry(2, true, 2));
+  put(table.entries, entry(3, false, 3));
+  put(table.entries, entry(2, false, 4));
   ASSERT_EQ(table.entries.size(), 3U);
   EXPECT_EQ(table.entries[0], entry(2, false, 4));
   EXPECT_EQ(table.entries[1], entry(2, true, 2));

@@ -251,8 +251,8 @@ std::string measure_neighbors(const TuneOptions& options, const std::vector<Name
   if (spreads) nodes = "blocked:1";
   if (spreads || !one_node) between = tune_neighbors(team, options.batches, neighborhoods);
   if (spreads) nodes.clear();
-  for (const choose::InsideEntry& entry : inside) put_inside(table, entry);
-  for (const choose::NeighborEntry& entry : between) put_neighbors(table, entry);
+  for (const choose::InsideEntry& entry : inside) put(table.inside, entry);
+  for (const choose::NeighborEntry& entry : between) put(table.neighbors, entry);
   if (!inside.empty() || !between.empty()) return "";
   return "these neighbourhoods have nothing to measure with this number of ranks";
 }
@@ -264,14 +264,14 @@ std::string measure(const TuneOptions& options, const std::vector<NamedNeighborh
     AlgorithmsOptions wanted{options.batches, {}, gpu};
     if (!options.sizes.empty()) parse_sizes(options.sizes, wanted.sizes);  // checked before
     const std::vector<choose::AlgorithmEntry> entries = tune_algorithms(team, wanted);
-    for (const choose::AlgorithmEntry& entry : entries) put_algorithms(table, entry);
+    for (const choose::AlgorithmEntry& entry : entries) put(table.algorithms, entry);
     if (entries.empty()) return "not enough memory for blocks of these sizes with this number of ranks";
   } else if (options.model) {
-    put_model(table, tune_model(team, options.batches, gpu));
+    put(table.models, tune_model(team, options.batches, gpu));
   } else if (options.neighbors) {
     return measure_neighbors(options, neighborhoods, team, table);
   } else {
-    put_entry(table, tune_points(options, team));
+    put(table.entries, tune_points(options, team));
   }
   return "";
 }
