@@ -19,7 +19,7 @@ constexpr double most_quietness = 1e9;
 Quietness read_quietness(Table& table) {
   const std::string path = "/quiet";
   Quietness read;
-  if (!table.enter(path, '{', "")) return read;
+  if (!table.enter(path, '{')) return read;
   read.quiet = table.truth(path, "quiet");
   read.p99_over_median = table.real(path, "p99_over_median", most_quietness);
   read.load = table.real(path, "load", most_quietness);
@@ -69,13 +69,13 @@ std::string parse_tuning(const std::string& text, TuningTable& result) {
 
   Table table(leaves);
   TuningTable read;
-  if (!table.enter("", '{', "")) return "line 1: it must be an object";
+  if (!table.enter("", '{')) return "line 1: it must be an object";
   const std::uint64_t version = table.number("", "quadrille_tuning", 0, UINT64_MAX);
   if (version != schema_version && version != old_version && table.problem.empty()) {
     return fmt::format("line {}: version {} is not known; this one knows {} and {}",
                        leaves.at("/quadrille_tuning").line, version, old_version, schema_version);
   }
-  if (table.enter("/machine", '{', "")) {
+  if (table.enter("/machine", '{')) {
     read.machine.processor = table.words("/machine", "processor");
     read.machine.cores = static_cast<int>(table.number("/machine", "cores", 1, most_ranks_in_table));
   }

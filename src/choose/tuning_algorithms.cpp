@@ -104,12 +104,8 @@ AlgorithmEntry read_algorithms(Table& table, const std::string& path, const Form
   entry.on_devices = read_on_devices(table, path);
   if (const std::string why = why_impossible(entry); !why.empty()) table.fail(table.line_of(path), why);
   const std::string list = path + "/" + form.list;
-  if (!table.enter(list, '[', path)) return entry;
-  for (int i = 0; table.has(fmt::format("{}/{}{{", list, i)); ++i) {
-    const std::string one = fmt::format("{}/{}", list, i);
-    table.enter(one, '{', list);
-    entry.choices.push_back(read_choice(table, one, entry, form.word));
-  }
+  for_each_object(table, list,
+                  [&](const std::string& one) { entry.choices.push_back(read_choice(table, one, entry, form.word)); });
   if (entry.choices.empty() || entry.choices.size() > most_sized_choices) {
     table.fail(table.line_of(list), fmt::format("\"choices\" must be 1 to {} objects", most_sized_choices));
   }

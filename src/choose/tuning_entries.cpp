@@ -34,7 +34,7 @@ bool is_of_one_class(plan::Term term) {
 plan::Machine read_machine(Table& table, const std::string& parent, const char* name) {
   plan::Machine machine{};
   const std::string path = parent + "/" + name;
-  if (!table.enter(path, '{', parent)) return machine;
+  if (!table.enter(path, '{')) return machine;
   const bool one_class = std::none_of(plan::term_rows.begin(), plan::term_rows.end(), [&](const plan::TermRow& row) {
     const bool of_classes = !is_of_one_class(row.term) && row.term != plan::Term::handshake;
     return of_classes && table.has(fmt::format("{}/{}", path, row.name));
@@ -50,7 +50,7 @@ plan::Machine read_machine(Table& table, const std::string& parent, const char* 
 Bus read_bus(Table& table, const std::string& parent) {
   Bus bus;
   const std::string path = parent + "/bus";
-  if (!table.enter(path, '{', parent)) return bus;
+  if (!table.enter(path, '{')) return bus;
   bus.byte = table.real(path, "byte", most_nanoseconds) * 1e-9;
   bus.call = table.real(path, "call", most_nanoseconds) * 1e-9;
   return bus;
@@ -81,9 +81,9 @@ NeighborhoodKind read_kind(Table& table, const std::string& path, bool combines)
 // The one choice of a subject that has two ways: blocks of up to so many bytes take `way`. None if there is no choice.
 std::optional<std::size_t> read_limit(Table& table, const std::string& path, std::string_view way) {
   const std::string list = path + "/choices", first = list + "/0";
-  if (!table.enter(list, '[', path) || !table.has(first + "{")) return std::nullopt;
+  if (!table.enter(list, '[') || !table.has(first + "{")) return std::nullopt;
   if (table.has(list + "/1{")) table.fail(table.line_of(list), "\"choices\" must be one object here, or none");
-  table.enter(first, '{', list);
+  table.enter(first, '{');
   if (table.words(first, "take") != way) {
     table.fail(table.line_of(first, "take"), fmt::format("\"take\" must be {}", way));
   }
@@ -131,7 +131,7 @@ void read_algorithm(Table& table, const std::string& path, TuningTable& read) {
 }
 
 std::string around_path(Table& table, const std::string& path) {
-  table.enter(path + "/around", '{', path);
+  table.enter(path + "/around", '{');
   return path + "/around";
 }
 
@@ -216,6 +216,15 @@ void write_algorithm(const AlgorithmEntry& e, EntryWriter& writer) {
   writer.add("algorithm", text + "]");
 }
 
+std::string machine_text(const plan::Machine& machine) {
+  std::string text;
+  for (const plan::TermRow& row : plan::term_rows) {
+    const char* before = text.empty() ? "{" : row.term == plan::Term::near_byte ? ",\n       " : ", ";
+    text += fmt::format("{}\"{}\": {:.6g}", before, row.name, machine.*row.constant * 1e9);
+  }
+  return text + "}";
+}
+
 void write_model(const ModelEntry& e, EntryWriter& writer) {
   const std::string processors =
       e.model.processors > 0 ? fmt::format(" \"processors\": {:.0f},", e.model.processors) : "";
@@ -278,25 +287,13 @@ InsideEntry read_inside(Table& table, const std::string& path, const std::string
   entry.crowded = table.truth(path, "crowded");
   entry.kind = read_kind(table, kind, false);
   const std::string list = path + "/" + form.list;
-  if (!table.enter(list, '[', path)) return entry;
-  for (int i = 0; table.has(fmt::format("{}/{}{{", list, i)); ++i) {
-    const std::string range = fmt::format("{}/{}", list, i);
-    table.enter(range, '{', list);
+  for_each_object(table, list, [&](const std::string& range) {
     const std::size_t bytes = table.number(range, "up_to", 1, most_bytes_in_table);
     const std::string problem = add_range(entry, bytes, table.words(range, form.word));
     if (!problem.empty()) table.fail(table.line_of(range), problem);
-  }
+  });
   if (entry.count == 0) table.fail(table.line_of(list), fmt::format("\"{}\" must have an element", form.list));
   return entry;
-}
-
-std::string machine_text(const plan::Machine& machine) {
-  std::string text;
-  for (const plan::TermRow& row : plan::term_rows) {
-    const char* before = text.empty() ? "{" : row.term == plan::Term::near_byte ? ",\n       " : ", ";
-    text += fmt::format("{}\"{}\": {:.6g}", before, row.name, machine.*row.constant * 1e9);
-  }
-  return text + "}";
 }
 
 void read_entries(Table& table, const std::string& list, TuningTable& read) {

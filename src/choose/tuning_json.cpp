@@ -137,10 +137,11 @@ std::string read_leaves(const std::string& text, Leaves& leaves) {
   return collector.problem;
 }
 
-bool Table::enter(const std::string& path, char kind, const std::string& parent) {
+bool Table::enter(const std::string& path, char kind) {
   const auto found = leaves_.find(path + kind);
   if (found == leaves_.end()) {
-    fail(line_of(parent), fmt::format("\"{}\" must be {}", last_word(path), kind == '{' ? "an object" : "a list"));
+    fail(line_of(path.substr(0, path.rfind('/'))),
+         fmt::format("\"{}\" must be {}", last_word(path), kind == '{' ? "an object" : "a list"));
     return false;
   }
   return found->second.used = true;

@@ -37,7 +37,7 @@ class Table {
 
   bool has(const std::string& path) const { return leaves_.contains(path); }
   // Of an object, '{', or a list, '['.
-  bool enter(const std::string& path, char kind, const std::string& parent);
+  bool enter(const std::string& path, char kind);
   std::uint64_t number(const std::string& parent, const std::string& name, std::uint64_t least, std::uint64_t most);
   double real(const std::string& parent, const std::string& name, double most);
   bool truth(const std::string& parent, const std::string& name);
@@ -75,7 +75,6 @@ bool read_on_devices(Table& table, const std::string& path);  // "memory", if it
 ModelEntry read_model(Table& table, const std::string& path);
 NeighborEntry read_neighbors(Table& table, const std::string& path, const std::string& kind);  // but for the largest
 InsideEntry read_inside(Table& table, const std::string& path, const std::string& kind, const Form& form);
-std::string machine_text(const plan::Machine& machine);
 
 // No two entries may be for the same case.
 template <class Entry>
@@ -88,13 +87,13 @@ void add_new(Table& table, const std::string& path, const Entry& entry, std::vec
   entries.push_back(entry);
 }
 
-// Calls `read` with the path of each object of the list at `list`, up to the first mistake.
+// Calls `read` with the path of each object of a list, up to the first mistake.
 template <class Read>
 void for_each_object(Table& table, const std::string& list, const Read& read) {
-  if (!table.enter(list, '[', "")) return;
+  if (!table.enter(list, '[')) return;
   for (int i = 0; table.problem.empty() && table.has(fmt::format("{}/{}{{", list, i)); ++i) {
     const std::string path = fmt::format("{}/{}", list, i);
-    table.enter(path, '{', list);
+    table.enter(path, '{');
     read(path);
   }
 }

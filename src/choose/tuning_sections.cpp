@@ -1,7 +1,6 @@
 // The old form of a tuning table, version 1: a section for each kind of entry. It is read, not written.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -18,7 +17,7 @@ TuningEntry read_entry(Table& table, const std::string& path) {
   entry.crowded = table.truth(path, "crowded");
   entry.points.cma_from = table.number(path, "cma_from", 0, most_bytes_in_table);
   const std::string limits = path + "/inbox_limit";
-  if (!table.enter(limits, '{', path)) return entry;
+  if (!table.enter(limits, '{')) return entry;
   for (int c = 0; c < dense_collective_count; ++c) {
     const std::string name(name_of(static_cast<Collective>(c)));
     entry.points.inbox_limit[static_cast<std::size_t>(c)] = table.number(limits, name, 0, most_bytes_in_table);
