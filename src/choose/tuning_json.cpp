@@ -1,5 +1,5 @@
 // The JSON of a tuning table as values with their lines.
-#include <iterator>
+#include <sstream>
 
 #include "choose/tuning_parts.hpp"
 
@@ -19,33 +19,10 @@ bool may_be_name(const std::string& name) {
          });
 }
 
-// Counts what the parser has read.
-struct Reader {
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-  const char* at;
-  const char** seen;
-  reference operator*() const { return *at; }
-  Reader& operator++() {
-    *seen = ++at;
-    return *this;
-  }
-  Reader operator++(int) {
-    Reader old = *this;
-    ++*this;
-    return old;
-  }
-  bool operator==(const Reader& other) const { return at == other.at; }
-  bool operator!=(const Reader& other) const { return at != other.at; }
-};
-
 // Called by the parser for each piece of the text. Returning false ends the reading.
 class Collector {
  public:
-  Collector(const std::string& text, Leaves& leaves) : seen(text.data()), text_(text), leaves_(leaves) {}
+  Collector(const std::string& text, Leaves& leaves) : stream(text), text_(text), leaves_(leaves) {}
 
   bool null() { return leaf(nullptr); }
   bool boolean(bool value) { return leaf(value); }
@@ -66,7 +43,7 @@ class Collector {
     return fail("it is not JSON");
   }
 
-  const char* seen;  // how far the parser has read
+  std::istringstream stream;  // that the parser reads
   std::string problem;
 
  private:
@@ -78,7 +55,8 @@ class Collector {
   // The line of what was read last; the parser may have looked one letter ahead. Counted on from the last time: a
   // text has many values.
   std::size_t line() {
-    const char* end = seen == text_.data() ? seen : seen - 1;
+    const std::streamoff read = stream.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in);
+    const auto end = text_.begin() + std::max<std::streamoff>(read - 1, 0);
     line_ += static_cast<std::size_t>(std::count(counted_, end, '\n'));
     counted_ = end;
     return line_;
@@ -116,7 +94,7 @@ class Collector {
 
   const std::string& text_;
   Leaves& leaves_;
-  const char* counted_ = text_.data();  // up to where the lines are counted
+  std::string::const_iterator counted_ = text_.begin();  // up to where the lines are counted
   std::size_t line_ = 1;
   std::vector<Level> levels_;
   std::string key_;
@@ -131,9 +109,7 @@ std::string last_word(std::string path) {
 
 std::string read_leaves(const std::string& text, Leaves& leaves) {
   Collector collector(text, leaves);
-  const Reader begin{text.data(), &collector.seen};
-  const Reader end{text.data() + text.size(), &collector.seen};
-  json::sax_parse(begin, end, &collector);
+  json::sax_parse(collector.stream, &collector);
   return collector.problem;
 }
 
