@@ -123,47 +123,48 @@ bool Table::enter(const std::string& path, char kind) {
   return found->second.used = true;
 }
 
+template <class MustBe>
+const json* Table::take(const std::string& parent, const std::string& name, const MustBe& must_be) {
+  const auto found = leaves_.find(parent + "/" + name);
+  if (found == leaves_.end()) {
+    fail(line_of(parent), fmt::format("\"{}\" is missing or of the wrong kind", name));
+    return nullptr;
+  }
+  Leaf& leaf = found->second;
+  leaf.used = true;
+  const std::string wanted = must_be(leaf.value);
+  if (wanted.empty()) return &leaf.value;
+  fail(leaf.line, fmt::format("\"{}\" must be {}", name, wanted));
+  return nullptr;
+}
+
 std::uint64_t Table::number(const std::string& parent, const std::string& name, std::uint64_t least,
                             std::uint64_t most) {
-  Leaf* leaf = take(parent, name);
-  if (leaf == nullptr) return least;
-  if (!leaf->value.is_number_unsigned() || leaf->value.get<std::uint64_t>() < least ||
-      leaf->value.get<std::uint64_t>() > most) {
-    fail(leaf->line, fmt::format("\"{}\" must be a whole number from {} to {}", name, least, most));
-    return least;
-  }
-  return leaf->value.get<std::uint64_t>();
+  const json* found = take(parent, name, [&](const json& value) {
+    const bool fits =
+        value.is_number_unsigned() && value.get<std::uint64_t>() >= least && value.get<std::uint64_t>() <= most;
+    return fits ? "" : fmt::format("a whole number from {} to {}", least, most);
+  });
+  return found == nullptr ? least : found->get<std::uint64_t>();
 }
 
 double Table::real(const std::string& parent, const std::string& name, double most) {
-  Leaf* leaf = take(parent, name);
-  if (leaf == nullptr) return 0;
-  // Also refuses what is not a number.
-  if (!leaf->value.is_number() || !(leaf->value.get<double>() >= 0 && leaf->value.get<double>() <= most)) {
-    fail(leaf->line, fmt::format("\"{}\" must be a number from 0 to {:g}", name, most));
-    return 0;
-  }
-  return leaf->value.get<double>();
+  const json* found = take(parent, name, [&](const json& value) {
+    // Also refuses what is not a number.
+    const bool fits = value.is_number() && value.get<double>() >= 0 && value.get<double>() <= most;
+    return fits ? "" : fmt::format("a number from 0 to {:g}", most);
+  });
+  return found == nullptr ? 0 : found->get<double>();
 }
 
 bool Table::truth(const std::string& parent, const std::string& name) {
-  Leaf* leaf = take(parent, name);
-  if (leaf == nullptr) return false;
-  if (!leaf->value.is_boolean()) {
-    fail(leaf->line, fmt::format("\"{}\" must be true or false", name));
-    return false;
-  }
-  return leaf->value.get<bool>();
+  const json* found = take(parent, name, [](const json& value) { return value.is_boolean() ? "" : "true or false"; });
+  return found != nullptr && found->get<bool>();
 }
 
 std::string Table::words(const std::string& parent, const std::string& name) {
-  Leaf* leaf = take(parent, name);
-  if (leaf == nullptr) return {};
-  if (!leaf->value.is_string()) {
-    fail(leaf->line, fmt::format("\"{}\" must be a string", name));
-    return {};
-  }
-  return leaf->value.get<std::string>();
+  const json* found = take(parent, name, [](const json& value) { return value.is_string() ? "" : "a string"; });
+  return found == nullptr ? std::string() : found->get<std::string>();
 }
 
 void Table::fail(std::size_t line, const std::string& why) {
@@ -189,16 +190,6 @@ void Table::refuse_the_rest() {
     if (!problem.empty()) return;
     if (!leaf.used) fail(leaf.line, fmt::format("\"{}\" is not known here", last_word(path)));
   }
-}
-
-Leaf* Table::take(const std::string& parent, const std::string& name) {
-  const auto found = leaves_.find(parent + "/" + name);
-  if (found == leaves_.end()) {
-    fail(line_of(parent), fmt::format("\"{}\" is missing or of the wrong kind", name));
-    return nullptr;
-  }
-  found->second.used = true;
-  return &found->second;
 }
 
 }  // namespace quadrille::choose

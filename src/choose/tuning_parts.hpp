@@ -52,7 +52,9 @@ class Table {
   std::string problem;
 
  private:
-  Leaf* take(const std::string& parent, const std::string& name);
+  // The value if `must_be` says nothing of it; else null, and that is the mistake.
+  template <class MustBe>
+  const nlohmann::json* take(const std::string& parent, const std::string& name, const MustBe& must_be);
 
   Leaves& leaves_;
 };
