@@ -122,7 +122,7 @@ const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective co
 }
 
 void put_verdicts(TuningTable& table, const Verdicts& verdicts) {
-  for (const auto& [of, verdict] : verdicts.all()) {
+  for (const auto& [of, verdict] : verdicts) {
     const Bytes bytes = is_sized(of.collective) ? bytes_of_size_class(of.kind) : bytes_of_load_class(of.kind);
     // The table does not tell unequal blocks from equal ones.
     const bool on_devices = of.load == load_on_devices;

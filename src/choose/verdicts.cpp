@@ -17,13 +17,8 @@ Case case_of(const Shape& shape, Collective collective, int kind, int load, std:
   return {shape, collective, kind, load, names.value()};
 }
 
-const Verdict* Verdicts::find(const Case& of) const {
-  const auto found = kept_.find(of);
-  return found == kept_.end() ? nullptr : &found->second;
-}
-
-void Verdicts::keep(const Case& of, Verdict verdict) {
-  if (kept_.size() < most || kept_.contains(of)) kept_.insert_or_assign(of, std::move(verdict));
+void keep_verdict(Verdicts& verdicts, const Case& of, Verdict verdict) {
+  if (verdicts.size() < most_verdicts || verdicts.contains(of)) verdicts.insert_or_assign(of, std::move(verdict));
 }
 
 }  // namespace quadrille::choose

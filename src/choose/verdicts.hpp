@@ -44,19 +44,10 @@ struct Verdict {
   Why why;
 };
 
-class Verdicts {
- public:
-  // Programs have few shapes and sizes. Of one that has more, those that come later are not kept.
-  static constexpr std::size_t most = 4096;
-
-  // Null if there is none.
-  const Verdict* find(const Case& of) const;
-  // In the place of what was found before.
-  void keep(const Case& of, Verdict verdict);
-  const std::map<Case, Verdict>& all() const { return kept_; }
-
- private:
-  std::map<Case, Verdict> kept_;
-};
+using Verdicts = std::map<Case, Verdict>;
+// Programs have few shapes and sizes. Of one that has more, those that come later are not kept.
+inline constexpr std::size_t most_verdicts = 4096;
+// In the place of what was found before.
+void keep_verdict(Verdicts& verdicts, const Case& of, Verdict verdict);
 
 }  // namespace quadrille::choose

@@ -145,13 +145,13 @@ void learn_verdicts() {
   const choose::Verdicts verdicts = all_verdicts();
   const std::string path = choose::tuning_path(sys::environment);
   if (path.empty()) return;
-  if (verdicts.all().empty()) return say(fmt::format("no trial was completed: nothing new to save in '{}'", path));
+  if (verdicts.empty()) return say(fmt::format("no trial was completed: nothing new to save in '{}'", path));
   const std::string why =
       choose::update_tuning_file(path, this_machine(), [&](auto& table) { choose::put_verdicts(table, verdicts); });
   if (!why.empty()) {
     say("cannot save what the trials found: " + why);
   } else {
-    say(fmt::format("saved the results of {} trials in '{}'", verdicts.all().size(), path));
+    say(fmt::format("saved the results of {} trials in '{}'", verdicts.size(), path));
   }
 }
 

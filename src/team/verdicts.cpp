@@ -19,13 +19,13 @@ Kept& kept() {
 
 std::optional<choose::Verdict> verdict_of(const choose::Case& of) {
   const std::lock_guard lock(kept().mutex);
-  const choose::Verdict* found = kept().verdicts.find(of);
-  return found == nullptr ? std::nullopt : std::optional(*found);
+  const auto found = kept().verdicts.find(of);
+  return found == kept().verdicts.end() ? std::nullopt : std::optional(found->second);
 }
 
 void keep_verdict(const choose::Case& of, choose::Verdict verdict) {
   const std::lock_guard lock(kept().mutex);
-  kept().verdicts.keep(of, std::move(verdict));
+  choose::keep_verdict(kept().verdicts, of, std::move(verdict));
 }
 
 choose::Verdicts all_verdicts() {

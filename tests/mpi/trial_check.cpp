@@ -388,7 +388,7 @@ void expect(bool good, const char* what, Collective collective) {
 
 // What this rank keeps becomes another choice.
 void turn_around(Collective collective) {
-  const auto all = team::all_verdicts().all();
+  const auto all = team::all_verdicts();
   for (const auto& [of, verdict] : all) {
     if (of.collective != collective) continue;
     const bool is_mpi = choose::to_string(verdict.best) == "mpi";

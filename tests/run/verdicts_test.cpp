@@ -17,28 +17,28 @@ Case case_on(const plan::NodeMap& nodes, bool crowded = false, int kind = 7, con
 TEST(Verdicts, HoldForTheSameShapeKindAndCandidates) {
   const plan::NodeMap nodes = plan::node_map_from_labels({5, 5, 9});
   Verdicts verdicts;
-  EXPECT_EQ(verdicts.find(case_on(nodes)), nullptr);
-  verdicts.keep(case_on(nodes), {plain(a2a, "mpi"), {Reason::first_calls_took}});
-  const Verdict* found = verdicts.find(case_on(plan::node_map_from_labels({1, 1, 0})));
-  ASSERT_NE(found, nullptr) << "whatever the nodes are called";
-  EXPECT_EQ(to_string(found->best), "mpi");
-  EXPECT_EQ(verdicts.find(case_on(plan::node_map_from_labels({5, 9, 9}))), nullptr);
-  EXPECT_EQ(verdicts.find(case_on(plan::node_map_from_labels({5, 9, 5}))), nullptr);
-  EXPECT_EQ(verdicts.find(case_on(nodes, true)), nullptr);
-  EXPECT_EQ(verdicts.find(case_on(nodes, false, 8)), nullptr);
-  EXPECT_EQ(verdicts.find(case_on(nodes, false, 7, "spread-out")), nullptr);
-  verdicts.keep(case_on(nodes), {plain(a2a, "single-copy"), {Reason::identical_plans}});
-  EXPECT_EQ(verdicts.find(case_on(nodes))->why.reason, Reason::identical_plans);
-  EXPECT_EQ(verdicts.all().size(), 1U);
+  EXPECT_FALSE(verdicts.contains(case_on(nodes)));
+  keep_verdict(verdicts, case_on(nodes), {plain(a2a, "mpi"), {Reason::first_calls_took}});
+  const auto found = verdicts.find(case_on(plan::node_map_from_labels({1, 1, 0})));
+  ASSERT_TRUE(found != verdicts.end()) << "whatever the nodes are called";
+  EXPECT_EQ(to_string(found->second.best), "mpi");
+  EXPECT_FALSE(verdicts.contains(case_on(plan::node_map_from_labels({5, 9, 9}))));
+  EXPECT_FALSE(verdicts.contains(case_on(plan::node_map_from_labels({5, 9, 5}))));
+  EXPECT_FALSE(verdicts.contains(case_on(nodes, true)));
+  EXPECT_FALSE(verdicts.contains(case_on(nodes, false, 8)));
+  EXPECT_FALSE(verdicts.contains(case_on(nodes, false, 7, "spread-out")));
+  keep_verdict(verdicts, case_on(nodes), {plain(a2a, "single-copy"), {Reason::identical_plans}});
+  EXPECT_EQ(verdicts.at(case_on(nodes)).why.reason, Reason::identical_plans);
+  EXPECT_EQ(verdicts.size(), 1U);
 }
 
 TEST(Verdicts, AreNotTooMany) {
   const plan::NodeMap nodes = plan::one_node(2);
   Verdicts verdicts;
-  for (int kind = 0; kind < 5000; ++kind) verdicts.keep(case_on(nodes, false, kind), {plain(a2a, "mpi"), {}});
-  EXPECT_EQ(verdicts.all().size(), Verdicts::most);
-  verdicts.keep(case_on(nodes, false, 0), {plain(a2a, "mpi"), {Reason::identical_plans}});
-  EXPECT_EQ(verdicts.find(case_on(nodes, false, 0))->why.reason, Reason::identical_plans);
+  for (int kind = 0; kind < 5000; ++kind) keep_verdict(verdicts, case_on(nodes, false, kind), {plain(a2a, "mpi"), {}});
+  EXPECT_EQ(verdicts.size(), most_verdicts);
+  keep_verdict(verdicts, case_on(nodes, false, 0), {plain(a2a, "mpi"), {Reason::identical_plans}});
+  EXPECT_EQ(verdicts.at(case_on(nodes, false, 0)).why.reason, Reason::identical_plans);
 }
 
 }  // namespace
