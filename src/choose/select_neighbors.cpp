@@ -17,9 +17,6 @@ constexpr plan::Machine unknown_machine = {1024, 1, 0};
 // what lies scattered.
 constexpr double most_combined = 8192;
 
-// What was measured says nothing of neighbourhoods that differ more.
-constexpr double most_ratio = 2;
-
 bool is_fitted(const NeighborKey& key) { return key.machine != plan::Machine{}; }
 
 // Blocks of fewer bytes are better combined by this algorithm than sent directly.
@@ -119,24 +116,6 @@ bool fewest_messages(const CombiningCosts& costs, std::int64_t saved, Neighborho
   return true;
 }
 
-template <class Entry>
-const Entry* nearest(std::span<const Entry> measured, Collective collective, const NeighborhoodKind& kind) {
-  const auto ratio = [](std::int64_t a, std::int64_t b) {
-    return static_cast<double>(std::max(a, b)) / static_cast<double>(std::max<std::int64_t>(std::min(a, b), 1));
-  };
-  const Entry* found = nullptr;
-  double least = 0;
-  for (const Entry& e : measured) {
-    if (e.collective != regular_of(collective)) continue;
-    const double neighbors = ratio(e.kind.neighbors, kind.neighbors), rounds = ratio(e.kind.rounds, kind.rounds),
-                 blocks = ratio(e.kind.blocks, kind.blocks);
-    if (std::max({neighbors, rounds, blocks}) > most_ratio) continue;
-    const double distance = neighbors * rounds * blocks;
-    if (found == nullptr || distance < least) found = &e, least = distance;
-  }
-  return found;
-}
-
 }  // namespace
 
 Reason why_not(const Algorithm& algorithm, const NeighborKey& key) {
@@ -150,16 +129,6 @@ Reason why_not(const Algorithm& algorithm, const NeighborKey& key) {
 bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind) { return fewest_messages(costs, 1, kind); }
 
 bool kind_inside(const CombiningCosts& costs, NeighborhoodKind& kind) { return fewest_messages(costs, 0, kind); }
-
-const NeighborEntry* nearest_kind(std::span<const NeighborEntry> measured, Collective collective,
-                                  const NeighborhoodKind& kind) {
-  return nearest(measured, collective, kind);
-}
-
-const InsideEntry* nearest_kind(std::span<const InsideEntry> measured, Collective collective,
-                                const NeighborhoodKind& kind) {
-  return nearest(measured, collective, kind);
-}
 
 bool is_obeyed(const NeighborKey& key, const Choice& forced) {
   return forced.algorithm != nullptr && why_not(*forced.algorithm, key) == Reason::none;

@@ -2,6 +2,7 @@
 // equal may count.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -51,11 +52,25 @@ bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind);
 bool kind_inside(const CombiningCosts& costs, NeighborhoodKind& kind);
 
 // Of the entries for this collective (for v and w forms: the uniform one) the one whose kind is the nearest, by the
-// ratios of its three numbers, none of which may be above 2. Null if there is none.
-const NeighborEntry* nearest_kind(std::span<const NeighborEntry> measured, Collective collective,
-                                  const NeighborhoodKind& kind);
-const InsideEntry* nearest_kind(std::span<const InsideEntry> measured, Collective collective,
-                                const NeighborhoodKind& kind);
+// ratios of its three numbers. Null if there is none.
+template <class Entry>
+const Entry* nearest_kind(std::span<const Entry> measured, Collective collective, const NeighborhoodKind& kind) {
+  const auto ratio = [](std::int64_t a, std::int64_t b) {
+    return static_cast<double>(std::max(a, b)) / static_cast<double>(std::max<std::int64_t>(std::min(a, b), 1));
+  };
+  constexpr double most_ratio = 2;  // what was measured says nothing of neighbourhoods that differ more
+  const Entry* found = nullptr;
+  double least = 0;
+  for (const Entry& e : measured) {
+    if (e.collective != regular_of(collective)) continue;
+    const double neighbors = ratio(e.kind.neighbors, kind.neighbors), rounds = ratio(e.kind.rounds, kind.rounds),
+                 blocks = ratio(e.kind.blocks, kind.blocks);
+    if (std::max({neighbors, rounds, blocks}) > most_ratio) continue;
+    const double distance = neighbors * rounds * blocks;
+    if (found == nullptr || distance < least) found = &e, least = distance;
+  }
+  return found;
+}
 
 // None if this algorithm can serve the call, else why not.
 Reason why_not(const Algorithm& algorithm, const NeighborKey& key);

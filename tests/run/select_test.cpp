@@ -485,7 +485,7 @@ TEST(Select, TheNearestKindOfNeighbourhoodCounts) {
                                                {c, 4, 1, false, {8, 4, 12}, 2},
                                                {Collective::neighbor_allgather, 4, 1, false, {8, 4, 8}, 3}};
   const auto largest = [&](Collective of, const NeighborhoodKind& kind) {
-    const NeighborEntry* found = nearest_kind(measured, of, kind);
+    const NeighborEntry* found = nearest_kind(std::span<const NeighborEntry>(measured), of, kind);
     return found == nullptr ? std::size_t{0} : found->largest_combined;
   };
   EXPECT_EQ(largest(c, {26, 6, 54}), 1U);
