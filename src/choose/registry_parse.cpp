@@ -29,24 +29,18 @@ std::string join(const std::vector<std::string_view>& names) { return fmt::forma
 
 // "; did you mean "x"?", or nothing if no name is near. Very long words are not compared.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& names) {
-  std::string_view nearest;
-  std::size_t best = word.size() < 64 ? std::max<std::size_t>(2, word.size() / 3) + 1 : 0;
-  for (const std::string_view name : names) {
-    const std::size_t away = best > 0 ? text::edits(word, name) : 0;
-    if (away < best) {
-      best = away;
-      nearest = name;
-    }
-  }
-  return nearest.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", nearest);
+  if (names.empty() || word.size() >= 64) return {};
+  const auto away = [&](std::string_view name) { return text::edits(word, name); };
+  const std::string_view nearest = *std::ranges::min_element(names, {}, away);
+  const bool is_near = away(nearest) <= std::max<std::size_t>(2, word.size() / 3);
+  return is_near ? fmt::format("; did you mean \"{}\"?", nearest) : std::string();
 }
 
 // An unknown word may come from anywhere: it is shown short, and without control characters.
 std::string shown(std::string_view word) {
   std::string text(word.substr(0, 60));
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return word.size() > 60 ? text + "..." : text;
 }
 
@@ -183,18 +177,13 @@ std::string parameters_text(const Choice& choice, char separator) {
 }  // namespace
 
 std::string collective_names(bool (*wanted)(Collective)) {
-  std::string names;
-  for (const CollectiveRow& row : collectives) {
-    if (!wanted(row.collective)) continue;
-    if (!names.empty()) names += ", ";
-    names += row.name;
-  }
-  return names;
+  std::vector<std::string_view> names;
+  for (const Collective one : those(wanted)) names.push_back(name_of(one));
+  return join(names);
 }
 
 bool collective_from_name(std::string_view name, Collective& collective) {
-  const auto found = std::find_if(collectives.begin(), collectives.end(),
-                                  [name](const CollectiveRow& row) { return row.name == name; });
+  const auto found = std::ranges::find(collectives, name, &CollectiveRow::name);
   if (found == collectives.end()) return false;
   collective = found->collective;
   return true;
@@ -276,7 +265,6 @@ std::string parse_forced(std::string_view text, Forced& forced) {
     Collective collective;
     if (!collective_from_name(name, collective)) {
       std::vector<std::string_view> names;
-      names.reserve(collectives.size());
       for (const CollectiveRow& row : collectives) names.push_back(row.name);
       return unknown("collective", name, "", names);
     }
