@@ -53,16 +53,6 @@ SizedChoice read_choice(Table& table, const std::string& path, const AlgorithmEn
   return one;
 }
 
-// Calls `use` with each part of `text` before a `separator`.
-template <class Use>
-void for_each_part(std::string_view text, char separator, Use use) {
-  while (!text.empty()) {
-    const std::size_t at = text.find(separator);
-    use(text.substr(0, at));
-    text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
-  }
-}
-
 // Before the collective in the text, if the data are in a device's memory.
 constexpr std::string_view device_mark = "device:";
 
@@ -164,10 +154,8 @@ bool put_choice(SizedChoices& choices, std::size_t from, std::size_t to, const C
     all.push_back(one);
   };
   const SizedChoice nothing{from - 1, {}, false};
-  for (const SizedChoice& one : choices) {
-    if (one.up_to < from) add(one);
-  }
   const auto cut = std::find_if(choices.begin(), choices.end(), [&](const auto& one) { return one.up_to >= from; });
+  std::for_each(choices.begin(), cut, add);
   add(cut == choices.end() ? nothing : SizedChoice{from - 1, cut->choice, cut->measured});
   add({to, choice});
   for (const SizedChoice& one : choices) {
@@ -199,7 +187,11 @@ std::string text_of(const MeasuredChoices& choices) {
 
 MeasuredChoices choices_from(std::string_view text) {
   MeasuredChoices choices;
-  for_each_part(text, '\n', [&](std::string_view line) { read_line(line, choices); });
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    read_line(line, choices);
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
   return choices;
 }
 

@@ -166,13 +166,9 @@ std::string known_subjects() {
 
 // ---- Writing ----
 
-struct EntryWriter {
-  std::string text = {};
-
-  void add(std::string_view of, const std::string& rest) {
-    text += fmt::format("{}    {{\"of\": \"{}\", {}}}", text.empty() ? "\n" : ",\n", of, rest);
-  }
-};
+void write_entry(std::string& all, std::string_view of, const std::string& rest) {
+  all += fmt::format("{}    {{\"of\": \"{}\", {}}}", all.empty() ? "\n" : ",\n", of, rest);
+}
 
 std::string limit_text(std::size_t limit, std::string_view way) {
   return fmt::format("\"choices\": [{{\"up_to\": {}, \"take\": \"{}\"}}]",
@@ -190,19 +186,20 @@ std::string kind_text(const NeighborhoodKind& kind) {
                      kind.blocks);
 }
 
-void write_points(const TuningEntry& e, EntryWriter& writer) {
+void write_points(const TuningEntry& e, std::string& all) {
   const std::string where = case_text(e.ranks, e.crowded);
   for (int c = 0; c < dense_collective_count; ++c) {
-    writer.add("inbox", fmt::format("\"collective\": \"{}\", {}, {}", name_of(static_cast<Collective>(c)), where,
-                                    limit_text(e.points.inbox_limit[static_cast<std::size_t>(c)], "inbox")));
+    write_entry(all, "inbox",
+                fmt::format("\"collective\": \"{}\", {}, {}", name_of(static_cast<Collective>(c)), where,
+                            limit_text(e.points.inbox_limit[static_cast<std::size_t>(c)], "inbox")));
   }
-  writer.add("kernel-copy", where + ", " + from_text(e.points.cma_from, "ring"));
+  write_entry(all, "kernel-copy", where + ", " + from_text(e.points.cma_from, "ring"));
   if (e.points.stream_from != 0) {
-    writer.add("streaming", where + ", " + from_text(e.points.stream_from, "cached"));
+    write_entry(all, "streaming", where + ", " + from_text(e.points.stream_from, "cached"));
   }
 }
 
-void write_algorithm(const AlgorithmEntry& e, EntryWriter& writer) {
+void write_algorithm(const AlgorithmEntry& e, std::string& all) {
   std::string text = fmt::format(
       "\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"nodes\": {}, \"crowded\": {},{}"
       "\n     \"choices\": [",
@@ -213,7 +210,7 @@ void write_algorithm(const AlgorithmEntry& e, EntryWriter& writer) {
     text += fmt::format("{}{{\"up_to\": {}, \"take\": \"{}\"}}", between, one.up_to, word_of(one));
     between = ",\n                 ";
   }
-  writer.add("algorithm", text + "]");
+  write_entry(all, "algorithm", text + "]");
 }
 
 std::string machine_text(const plan::Machine& machine) {
@@ -225,7 +222,7 @@ std::string machine_text(const plan::Machine& machine) {
   return text + "}";
 }
 
-void write_model(const ModelEntry& e, EntryWriter& writer) {
+void write_model(const ModelEntry& e, std::string& all) {
   const std::string processors =
       e.model.processors > 0 ? fmt::format(" \"processors\": {:.0f},", e.model.processors) : "";
   const std::string eager = e.model.eager > 0 ? fmt::format(" \"eager\": {:.0f},", e.model.eager) : "";
@@ -233,11 +230,11 @@ void write_model(const ModelEntry& e, EntryWriter& writer) {
       e.on_devices ? fmt::format(" \"memory\": \"device\",\n     \"bus\": {{\"byte\": {:.6g}, \"call\": {:.6g}}},",
                                  e.bus.byte * 1e9, e.bus.call * 1e9)
                    : "";
-  writer.add("model",
-             fmt::format("\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},{}{}{}\n     \"quadrille\": {},"
-                         "\n     \"mpi\": {}",
-                         e.ranks, e.ranks_on_node, e.crowded, processors, eager, bus, machine_text(e.model.quadrille),
-                         machine_text(e.model.mpi)));
+  write_entry(all, "model",
+              fmt::format("\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},{}{}{}\n     \"quadrille\": {},"
+                          "\n     \"mpi\": {}",
+                          e.ranks, e.ranks_on_node, e.crowded, processors, eager, bus, machine_text(e.model.quadrille),
+                          machine_text(e.model.mpi)));
 }
 
 }  // namespace
@@ -319,22 +316,23 @@ void read_entries(Table& table, const std::string& list, TuningTable& read) {
 }
 
 std::string entries_text(const TuningTable& table) {
-  EntryWriter writer;
-  for (const TuningEntry& e : table.entries) write_points(e, writer);
-  for (const AlgorithmEntry& e : table.algorithms) write_algorithm(e, writer);
+  std::string all;
+  for (const TuningEntry& e : table.entries) write_points(e, all);
+  for (const AlgorithmEntry& e : table.algorithms) write_algorithm(e, all);
   for (const InsideEntry& e : table.inside) {
-    writer.add("order", fmt::format("\"collective\": \"{}\", {}, {},\n     \"choices\": {}", name_of(e.collective),
-                                    case_text(e.ranks, e.crowded), kind_text(e.kind), ranges_text(e)));
+    write_entry(all, "order",
+                fmt::format("\"collective\": \"{}\", {}, {},\n     \"choices\": {}", name_of(e.collective),
+                            case_text(e.ranks, e.crowded), kind_text(e.kind), ranges_text(e)));
   }
   for (const NeighborEntry& e : table.neighbors) {
-    writer.add(
-        "combining",
+    write_entry(
+        all, "combining",
         fmt::format("\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},\n     {}, {}",
                     name_of(e.collective), e.ranks, e.ranks_on_node, e.crowded, kind_text(e.kind),
                     limit_text(e.largest_combined, "combined")));
   }
-  for (const ModelEntry& e : table.models) write_model(e, writer);
-  return writer.text;
+  for (const ModelEntry& e : table.models) write_model(e, all);
+  return all;
 }
 
 }  // namespace quadrille::choose
