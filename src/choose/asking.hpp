@@ -47,7 +47,7 @@ struct AskedClass {
 // The answer. True if the class is another one.
 bool note_class(AskedClass& asked, int now);
 
-// Must the call that begins ask? Of both.
+// True if the call that begins must ask. Takes an Asking or an AskedClass.
 template <class Asked>
 bool must_ask(Asked& asked) {
   if (asked.unasked == 0) return true;

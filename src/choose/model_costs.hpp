@@ -63,7 +63,7 @@ Reason why_no_cost(const Algorithm& algorithm);
 
 // A choice with what its time is made of.
 struct Priced {
-  Choice choice;  // without algorithm: there is none
+  Choice choice;  // no algorithm: no way is known
   double seconds = std::numeric_limits<double>::infinity();
   plan::Amounts ours{};   // to be paid by the model's constants of ours
   plan::Amounts mpis{};   // likewise of the MPI's own

@@ -62,7 +62,7 @@ Algorithm from_device(Algorithm row) {
   return row;
 }
 
-// What each row of messages among all ranks, or of an order of copies, says.
+// The columns that each row of messages among all ranks, or of an order of copies, fills.
 Algorithm entry(std::string name, std::string line, std::string_view source, plan::Build build,
                 std::vector<ParameterRange> parameters = {}) {
   return {.name = std::move(name),

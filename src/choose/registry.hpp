@@ -162,8 +162,8 @@ std::string to_string(const Choice& choice);
 // wrong and what would be right (it names the known algorithms, or the parameter's range).
 std::string parse_choice(Collective collective, std::string_view text, Choice& choice);
 
-// The algorithm of this name, with the standard values of its parameters. No algorithm: `collective` has none so
-// called.
+// The algorithm of this name, with the standard values of its parameters. The result has no algorithm if `collective`
+// has none of this name.
 Choice plain(Collective collective, std::string_view name);
 
 // What the user forced, by collective; a choice without algorithm means: not forced.

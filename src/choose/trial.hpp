@@ -119,7 +119,8 @@ bool begin_again(Trial& trial);
 // Will a later call do that, if as many go by?
 bool may_begin_again(const Trial& trial);
 
-// Of a load, the most bytes that a rank moves. Calls of one class move at most four times as much as others, or little.
+// `bytes`: the most that a rank moves in a call. Calls of one class move at most four times as much as others, or
+// little.
 int load_class_of(double bytes);
 
 // Calls with blocks of about the same size share a trial: within a fifth. Of no bytes: -1.

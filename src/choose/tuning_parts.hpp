@@ -52,7 +52,7 @@ class Table {
   std::string problem;
 
  private:
-  // The value if `must_be` says nothing of it; else null, and that is the mistake.
+  // The value, if `must_be` returns an empty text for it; else null, and the text is part of the mistake.
   template <class MustBe>
   const nlohmann::json* take(const std::string& parent, const std::string& name, const MustBe& must_be);
 
