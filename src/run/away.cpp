@@ -22,12 +22,7 @@ Place packed_place(std::byte* bytes, std::size_t count) { return {bytes, count, 
 }  // namespace
 
 AwayMessages::AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group, std::size_t eager)
-    : group_(group),
-      gather_(is_allgather(call.collective)),
-      in_place_(call.in_place),
-      overwritten_(call.in_place && !gather_),
-      send_(call.in_place ? call.recv : call.send),
-      recv_(call.recv),
+    : CallBlocks(call, group),
       unpacks_(overwritten_ && !recv_.all_dense()),
       send_room_(group.scratch.away_send),
       recv_room_(group.scratch.away_recv),
@@ -64,11 +59,6 @@ void AwayMessages::begin() {
   keep(error_, run_.advance(false));
 }
 
-Block AwayMessages::block_for(int to) const {
-  if (!gather_) return send_[to];
-  return in_place_ ? recv_[group_.me] : send_[0];
-}
-
 // All blocks where they lie.
 void AwayMessages::bind() {
   const auto ranks = static_cast<std::size_t>(group_.ranks);
@@ -95,9 +85,7 @@ bool AwayMessages::take_room() {
     Place& received = recv_places_[static_cast<std::size_t>(rank)];
     if (sent.bytes == 0) continue;
     const Block block = send_[rank];
-    std::byte* const copy = send_room_.take(block.bytes());
-    keep(error_, pack(block.address, block.count, block.type, block.info, copy, group_.messages().quiet));
-    sent = packed_place(copy, block.bytes());
+    sent = packed_place(packed(block, send_room_), block.bytes());
     if (!block.info.dense) received = packed_place(recv_room_.take(block.bytes()), block.bytes());
   }
   return true;

@@ -18,17 +18,14 @@
 #include "run/bound_run.hpp"
 #include "run/executor.hpp"
 #include "run/mpi_transport.hpp"
-#include "run/room.hpp"
 
 namespace quadrille::run {
 
-class AwayMessages {
+class AwayMessages : CallBlocks {
  public:
   // `schedule`: its rounds from the first with messages on. There are other nodes. All of these must outlive it.
   // `eager`: if blocks of different sizes are forwarded, see CarriedLimits.
   AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group, std::size_t eager = 0);
-  AwayMessages(const AwayMessages&) = delete;
-  AwayMessages& operator=(const AwayMessages&) = delete;
   ~AwayMessages();
 
   // May it be begun before what is done inside the node?
@@ -57,16 +54,10 @@ class AwayMessages {
  private:
   void advance(bool block) { keep(error_, passed_on_ ? passed_on_->advance(block) : run_.advance(block)); }
   bool done() const { return passed_on_ ? passed_on_->done() : run_.done(); }
-  Block block_for(int to) const;
   void bind();
   bool take_room();
   void unpack();
 
-  Group& group_;
-  const bool gather_;
-  const bool in_place_;
-  const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
-  const Blocks send_, recv_;
   const bool unpacks_;
   Room send_room_, recv_room_;
   std::vector<Place>& send_places_;  // [rank]; without bytes for those of this node
@@ -78,7 +69,6 @@ class AwayMessages {
   const bool beside_;
   std::optional<BoundRun> passed_on_;
   bool has_room_ = true;
-  int error_ = mpi_success;
 };
 
 }  // namespace quadrille::run

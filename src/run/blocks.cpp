@@ -64,4 +64,10 @@ int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& ro
   return MpiTransport(group.messages().quiet, group.messages().quiet_me).copy(typed_place(from), typed_place(to));
 }
 
+std::byte* CallBlocks::packed(const Block& block, Room& room) {
+  std::byte* const bytes = room.take(block.bytes());
+  keep(error_, pack(block.address, block.count, block.type, block.info, bytes, group_.messages().quiet));
+  return bytes;
+}
+
 }  // namespace quadrille::run

@@ -4,6 +4,7 @@
 #include "memory/inbox.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
+#include "run/room.hpp"
 
 namespace quadrille::run {
 
@@ -83,5 +84,37 @@ int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, M
 
 // The block that a rank sends to itself, or as much of it as is given room; `room` is for packing it.
 int copy_own(const Block& from, const Block& to, Group& group, memory::Pool& room);
+
+// Both sides of a call on this rank, for the class that carries the call out. Call and group must outlive it.
+class CallBlocks {
+ public:
+  CallBlocks(const CallBlocks&) = delete;
+  CallBlocks& operator=(const CallBlocks&) = delete;
+
+ protected:
+  CallBlocks(const Call& call, Group& group)
+      : call_(call),
+        group_(group),
+        gather_(is_allgather(call.collective)),
+        overwritten_(call.in_place && !gather_),
+        send_(call.in_place ? call.recv : call.send),
+        recv_(call.recv) {}
+  ~CallBlocks() = default;
+  int sends() const { return gather_ ? 1 : group_.ranks; }
+  // What goes to this rank; of an allgather, to all.
+  Block block_for(int to) const {
+    if (!gather_) return send_[to];
+    return call_.in_place ? recv_[group_.me] : send_[0];
+  }
+  // Packs a block into a room that has as much left.
+  std::byte* packed(const Block& block, Room& room);
+
+  const Call& call_;
+  Group& group_;
+  const bool gather_;
+  const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
+  const Blocks send_, recv_;
+  int error_ = mpi_success;
+};
 
 }  // namespace quadrille::run

@@ -21,7 +21,6 @@
 #include "run/blocks.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
-#include "run/room.hpp"
 #include "run/shared_blocks.hpp"
 
 namespace quadrille::run {
@@ -48,20 +47,16 @@ inline CopyMeans means_of(Group& group) {
 //   close()                              after all of them
 //   look_up(which, owner, block, place)  where a block of any rank of the node is; false if that cannot be attached
 template <class Shape>
-class Copies {
+class Copies : CallBlocks {
  public:
   // `most_staged`: so many bytes this rank may copy before and after. All of these must outlive it.
   Copies(const Call& call, Shape& shape, SharedBlocks& shared, Group& group, const CopyMeans& means,
          std::size_t most_staged = SIZE_MAX)
-      : call_(call),
+      : CallBlocks(call, group),
         shape_(shape),
         shared_(shared),
-        group_(group),
         means_(means),
         meeting_(means.pairs.meeting()),
-        gather_(is_allgather(call.collective)),
-        send_(call.in_place ? call.recv : call.send),
-        recv_(call.recv),
         send_room_(means.send),
         recv_room_(means.recv) {
     const std::size_t sent = bytes_to_stage(), received = bytes_to_unpack();
@@ -117,12 +112,10 @@ class Copies {
     phase_ = Phase::over;
     if (copied_) {
       take_home();
-    } else if (shared_all_ && overwritten()) {
+    } else if (shared_all_ && overwritten_) {
       restore();
     }
   }
-  Block send_at(int to) const { return gather_ && call_.in_place ? recv_[group_.me] : send_[to]; }
-  bool overwritten() const { return call_.in_place && !gather_; }
   bool is_shared(const Block& block) const {
     return block.info.dense && shared_.reachable(block.address, block.bytes());
   }
@@ -130,8 +123,8 @@ class Copies {
   std::size_t bytes_to_stage() const {
     std::size_t total = 0;
     for (int i = 0; i < shape_.sends(); ++i) {
-      const Block block = send_at(shape_.send_block(i));
-      if (overwritten() || !is_shared(block)) total += block.bytes();
+      const Block block = block_for(shape_.send_block(i));
+      if (overwritten_ || !is_shared(block)) total += block.bytes();
     }
     return total;
   }
@@ -154,13 +147,9 @@ class Copies {
     };
     for (int i = 0; i < shape_.sends(); ++i) {
       const int number = shape_.send_block(i);
-      const Block block = send_at(number);
-      std::byte* bytes = block.address;
-      if (overwritten() || !is_shared(block)) {
-        bytes = send_room_.take(block.bytes());
-        keep(error_, pack(block.address, block.count, block.type, block.info, bytes, group_.messages().quiet));
-      }
-      put(Owned::send, number, bytes, block.bytes());
+      const Block block = block_for(number);
+      const bool is_staged = overwritten_ || !is_shared(block);
+      put(Owned::send, number, is_staged ? packed(block, send_room_) : block.address, block.bytes());
     }
     for (int i = 0; i < shape_.recvs(); ++i) {
       const int number = shape_.recv_block(i);
@@ -227,7 +216,7 @@ class Copies {
   void restore() {
     for (int i = 0; i < shape_.sends(); ++i) {
       const int number = shape_.send_block(i);
-      const Block block = send_at(number);
+      const Block block = block_for(number);
       if (block.bytes() == 0 || !is_shared(block)) continue;
       const std::byte* bytes = bytes_of_mine(Owned::send, number);
       keep(error_, unpack_block(bytes, block.bytes(), block, group_.messages().quiet));
@@ -240,21 +229,16 @@ class Copies {
     return SharedBlocks::mine(place);
   }
 
-  const Call& call_;
   Shape& shape_;
   SharedBlocks& shared_;
-  Group& group_;
   const CopyMeans means_;
   memory::Meeting& meeting_;
-  const bool gather_;
-  const Blocks send_, recv_;
   Room send_room_, recv_room_;
   Phase phase_ = Phase::over;
   bool shared_all_ = false;                            // all can share their blocks
   bool copied_ = false;                                // and all have copied theirs
   bool has_room_ = false;                              // there is memory for them, and they are not too large
   std::size_t total_ = 0, least_expected_ = SIZE_MAX;  // bytes of recv blocks
-  int error_ = mpi_success;
 };
 
 }  // namespace quadrille::run

@@ -36,18 +36,14 @@ Extent extent_of(BlockAt&& block_at, int count) {
 
 DevicePipeline::DevicePipeline(const Call& call, Group& group, const PipelineMeans& means,
                                const memory::DeviceDriver* driver, const PipelineWays& ways)
-    : call_(call),
-      group_(group),
+    : CallBlocks(call, group),
       means_(means),
       meeting_(means.pairs.meeting()),
       driver_(driver),
       ways_(ways),
-      gather_(is_allgather(call.collective)),
-      send_(call.in_place ? call.recv : call.send),
-      recv_(call.recv),
       copies_(driver),
       exchange_(means.room.exchange) {
-  exchange_.begin({group.me, group.ranks, ways.chunk, ways.depth, gather_, overwrites()});
+  exchange_.begin({group.me, group.ranks, ways.chunk, ways.depth, gather_, overwritten_});
 }
 
 DevicePipeline::Outcome DevicePipeline::run() {
@@ -76,7 +72,7 @@ void DevicePipeline::look_at_ends() {
 bool DevicePipeline::offer() {
   means_.sharing.begin();
   look_at_ends();
-  said_ = (sent_.on_device || received_.on_device ? has_device : 0U) | (overwrites() ? is_overwritten : 0U);
+  said_ = (sent_.on_device || received_.on_device ? has_device : 0U) | (overwritten_ ? is_overwritten : 0U);
   if (sent_.has_gaps || received_.has_gaps) return false;
   if (!sent_.on_device && !received_.on_device) return true;
   if (!take_lanes()) {
@@ -106,7 +102,7 @@ bool DevicePipeline::take_lanes() {
 // Another rank may copy in this one's place, if all of it is in memory of one device that can be exported.
 void DevicePipeline::let_be_led() {
   if (!received_.on_device || (sent_.has_bytes && !(sent_.on_device && sent_.place == received_.place))) return;
-  const Extent send = extent_of([&](int to) { return send_at(to); }, sends());
+  const Extent send = extent_of([&](int to) { return block_for(to); }, sends());
   const Extent recv = extent_of([&](int from) { return recv_[from]; }, group_.ranks);
   std::uintptr_t from = 0, to = 0;
   means_.sharing.copy_in(memory::memory_id(*driver_, reinterpret_cast<const void*>(recv.first)));
@@ -116,12 +112,12 @@ void DevicePipeline::let_be_led() {
 }
 
 void DevicePipeline::write_down() {
-  exchange_.send(means_.rings.next, [&](int to) { return std::uint64_t{send_at(gather_ ? 0 : to).bytes()}; });
+  exchange_.send(means_.rings.next, [&](int to) { return std::uint64_t{block_for(to).bytes()}; });
   for (int to = 0; to < group_.ranks; ++to) {
     const plan::ChunkSpan& span = exchange_.sent_to(to);
     means_.pairs.places(Owned::send, group_.me)[to] = {span.at, span.bytes, 0};
   }
-  for (int to = 0; to < sends(); ++to) write_down(Owned::send, to, send_at(to), memory_.send);
+  for (int to = 0; to < sends(); ++to) write_down(Owned::send, to, block_for(to), memory_.send);
   for (int from = 0; from < group_.ranks; ++from) write_down(Owned::recv, from, recv_[from], memory_.recv);
 }
 
@@ -162,14 +158,14 @@ void DevicePipeline::entered() {
   std::uint64_t said = 0;
   for (int rank = 0; rank < group_.ranks; ++rank) said |= meeting_.generation_of(rank);
   if ((said & never_can) != 0) outcome_ = Outcome::never;
-  overwritten_ = (said & is_overwritten) != 0;
+  some_overwritten_ = (said & is_overwritten) != 0;
   if (!meeting_.all_say_so() || (said & has_device) == 0) return finish(false);
   for (int from = 0; from < group_.ranks; ++from) {
     // A peer that sent more than this rank expects made a mistake that the MPI reports as well.
     const bool is_own = from == group_.me;
     if (is_own && call_.in_place) continue;
-    const std::uint64_t bytes = is_own ? send_at(gather_ ? 0 : from).bytes()
-                                       : std::uint64_t{means_.pairs.places(Owned::send, from)[group_.me].bytes};
+    const std::uint64_t bytes =
+        is_own ? block_for(from).bytes() : std::uint64_t{means_.pairs.places(Owned::send, from)[group_.me].bytes};
     keep(error_, error_if_long(bytes, recv_.bytes_of(from), call_.collective));
   }
   means_.rings.next = exchange_.end();
@@ -299,7 +295,7 @@ void DevicePipeline::end(bool all) {
     return;
   }
   error_ = mpi_success;  // who makes the call in another way finds it again
-  if (begun_ && overwritten_) outcome_ = Outcome::lost;
+  if (begun_ && some_overwritten_) outcome_ = Outcome::lost;
 }
 
 }  // namespace quadrille::run

@@ -71,7 +71,7 @@ struct PipelineWays {
   bool by_leaders = false;           // of the ranks that share a device, one makes the copies; on all ranks or none
 };
 
-class DevicePipeline {
+class DevicePipeline : CallBlocks {
  public:
   // The same on all ranks.
   enum class Outcome : std::uint8_t {
@@ -83,8 +83,6 @@ class DevicePipeline {
   // `driver` is null if this rank's program has loaded none. All of these must outlive it.
   DevicePipeline(const Call& call, Group& group, const PipelineMeans& means, const memory::DeviceDriver* driver,
                  const PipelineWays& ways);
-  DevicePipeline(const DevicePipeline&) = delete;
-  DevicePipeline& operator=(const DevicePipeline&) = delete;
   // Waits for all ranks.
   Outcome run();
   // An MPI error code.
@@ -94,10 +92,6 @@ class DevicePipeline {
 
  private:
   enum class Phase : std::uint8_t { over, entering, opening, entering_again, moving, settling, finishing };
-
-  Block send_at(int to) const { return gather_ && call_.in_place ? recv_[group_.me] : send_[to]; }
-  int sends() const { return gather_ ? 1 : group_.ranks; }
-  bool overwrites() const { return call_.in_place && !gather_; }
 
   void look_at_ends();
   bool offer();
@@ -121,14 +115,10 @@ class DevicePipeline {
   void finish(bool yes);
   void end(bool all);
 
-  const Call& call_;
-  Group& group_;
   const PipelineMeans means_;
   memory::Meeting& meeting_;
   const memory::DeviceDriver* const driver_;
   const PipelineWays ways_;
-  const bool gather_;
-  const Blocks send_, recv_;
   LaneCopies copies_;
   plan::ChunkExchange& exchange_;
   DeviceEnd sent_, received_;
@@ -138,8 +128,7 @@ class DevicePipeline {
   std::uint64_t said_ = 0;    // of this rank, when it comes
   bool opens_later_ = false;  // as it could not open for now
   bool begun_ = false, by_leaders_ = false;
-  bool overwritten_ = false;  // some rank's data would be
-  int error_ = mpi_success;
+  bool some_overwritten_ = false;  // some rank's data would be
 };
 
 }  // namespace quadrille::run

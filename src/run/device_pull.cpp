@@ -27,17 +27,13 @@ bool unless_out_of_memory(Work&& work) {
 
 DevicePull::DevicePull(const Call& call, Group& group, const PullMeans& means, const memory::DeviceDriver* driver,
                        const PullWays& ways)
-    : call_(call),
-      group_(group),
+    : CallBlocks(call, group),
       pairs_(means.pairs),
       sharing_(means.sharing),
       own_(means.stream),
       meeting_(means.pairs.meeting()),
       driver_(driver),
-      gather_(is_allgather(call.collective)),
-      ways_(ways),
-      send_(call.in_place ? call.recv : call.send),
-      recv_(call.recv) {}
+      ways_(ways) {}
 
 bool DevicePull::run() {
   begin();
@@ -343,12 +339,12 @@ bool DevicePull::list_for(int to) {
 
 // What was received over what was to be sent; the others need it again.
 void DevicePull::put_back() {
-  if (!overwrites() || !is_bounced_) return;
+  if (!overwritten_ || !is_bounced_) return;
   const AtDevice at(*driver_, place_);
   DeviceCopies copies(*driver_, waits() ? nullptr : own_->stream());
   std::uintptr_t next = base_;
   for (int to = 0; to < sends(); ++to) {
-    const Block block = send_at(to);
+    const Block block = block_for(to);
     if (block.bytes() == 0) continue;
     if (block.info.dense) {
       copies.copy(block.address, pointer(next), block.bytes());

@@ -73,7 +73,7 @@ struct PullTurn {
   const bool* is_broken = nullptr;       // what the driver has refused does not get further
 };
 
-class DevicePull {
+class DevicePull : CallBlocks {
  public:
   // `driver` is null if this rank's program has loaded none. All of these must outlive it.
   DevicePull(const Call& call, Group& group, const PullMeans& means, const memory::DeviceDriver* driver,
@@ -138,9 +138,6 @@ class DevicePull {
   };
   End look_at(const Blocks& blocks, int count) const;
   void look_at_ends();
-  Block send_at(int to) const { return gather_ && call_.in_place ? recv_[group_.me] : send_[to]; }
-  int sends() const { return gather_ ? 1 : group_.ranks; }
-  bool overwrites() const { return call_.in_place && !gather_; }
   bool waits() const { return own_ == nullptr; }
   void* stream() const { return waits() ? sharing_.stream(place_) : own_->stream(); }
 
@@ -192,16 +189,12 @@ class DevicePull {
   void put(std::uintptr_t from, std::size_t bytes, const Block& to, memory::DeviceCopies& copies);
   void put_back();
 
-  const Call& call_;
-  Group& group_;
   memory::Pairs& pairs_;
   memory::DeviceSharing& sharing_;
   memory::OwnStream* const own_;
   memory::Meeting& meeting_;
   const memory::DeviceDriver* const driver_;
-  const bool gather_;
   const PullWays ways_;
-  const Blocks send_, recv_;
   End sent_, received_;
   memory::DevicePlace place_;                   // where this rank's copies are made
   std::optional<memory::DevicePlace> settled_;  // whose NULL stream this call has waited for
@@ -221,7 +214,6 @@ class DevicePull {
   bool pulled_ = false;
   PullTurn turn_;  // of the start in flight
   bool was_in_streams_ = false;
-  int error_ = mpi_success;
 };
 
 }  // namespace quadrille::run

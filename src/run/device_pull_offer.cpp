@@ -78,10 +78,10 @@ bool DevicePull::settle(const memory::DevicePlace& place) {
 }
 
 bool DevicePull::offer_where_it_is() {
-  if (overwrites() || !sent_.on_device) return false;
+  if (overwritten_ || !sent_.on_device) return false;
   std::uintptr_t first = UINTPTR_MAX, last = 0;
   for (int to = 0; to < sends(); ++to) {
-    const Block block = send_at(to);
+    const Block block = block_for(to);
     if (block.bytes() == 0) continue;
     if (!block.info.dense) return false;
     first = std::min(first, number(block.address));
@@ -90,15 +90,15 @@ bool DevicePull::offer_where_it_is() {
   if (last == 0) return true;
   if (!sharing_.send_from(*driver_, sent_.place, first, last, base_)) return false;
   for (int to = 0; to < sends(); ++to)
-    write_down(Owned::send, to, number(send_at(to).address) - base_, send_at(to).bytes());
+    write_down(Owned::send, to, number(block_for(to).address) - base_, block_for(to).bytes());
   return settle(sent_.place);
 }
 
 bool DevicePull::offer_copies() {
   std::size_t total = 0;
   for (int to = 0; to < sends(); ++to) {
-    if (send_at(to).bytes() > 0 && !is_laid_out(send_at(to))) return false;
-    total += send_at(to).bytes();
+    if (block_for(to).bytes() > 0 && !is_laid_out(block_for(to))) return false;
+    total += block_for(to).bytes();
   }
   std::byte* const bounce = sharing_.bounce(*driver_, place_, total);
   if (bounce == nullptr || !sharing_.send_from(*driver_, place_, number(bounce), number(bounce) + total, base_))
@@ -106,8 +106,8 @@ bool DevicePull::offer_copies() {
   is_bounced_ = true;
   std::uintptr_t next = number(bounce);
   for (int to = 0; to < sends(); ++to) {
-    write_down(Owned::send, to, next - base_, send_at(to).bytes());
-    next += send_at(to).bytes();
+    write_down(Owned::send, to, next - base_, block_for(to).bytes());
+    next += block_for(to).bytes();
   }
   list_packing();
   return prepares_ || pack();
@@ -119,7 +119,7 @@ void DevicePull::list_packing() {
   packing.clear();
   std::uintptr_t next = base_;
   for (int to = 0; to < sends(); ++to) {
-    const Block block = send_at(to);
+    const Block block = block_for(to);
     if (block.bytes() > 0 && block.info.dense) packing.add(next, number(block.address), block.bytes());
     next += block.bytes();
   }
@@ -137,11 +137,11 @@ void DevicePull::list_gapped_packing() {
   const std::size_t dense = packing.size();
   std::size_t pieces = 0;
   for (int to = 0; to < sends(); ++to)
-    pieces += send_at(to).bytes() > 0 ? pieces_of(send_at(to), send_at(to).count) : 0;
+    pieces += block_for(to).bytes() > 0 ? pieces_of(block_for(to), block_for(to).count) : 0;
   if (pieces > most_pieces) return;
   std::uintptr_t next = base_;
   for (int to = 0; to < sends(); ++to) {
-    const Block block = send_at(to);
+    const Block block = block_for(to);
     if (block.bytes() > 0 && !block.info.dense) add_elements(block, block.count, next, true, packing);
     next += block.bytes();
   }
@@ -158,7 +158,7 @@ bool DevicePull::pack() {
   DeviceCopies copies(*driver_, stream);
   std::uintptr_t next = base_;
   for (int to = 0; to < sends(); ++to) {
-    const Block block = send_at(to);
+    const Block block = block_for(to);
     if (packs_gapped_ && block.bytes() > 0 && !block.info.dense) copy_elements(block, block.count, next, true, copies);
     next += block.bytes();
   }

@@ -11,19 +11,15 @@ namespace quadrille::run {
 
 DeviceRounds::DeviceRounds(const Call& call, Group& group, memory::CopyLane& out, memory::CopyLane& in,
                            const memory::DeviceDriver* driver, const RoundWays& ways)
-    : call_(call),
-      group_(group),
+    : CallBlocks(call, group),
       driver_(driver),
       ways_(ways),
       cut_{ways.piece},
-      gather_(is_allgather(call.collective)),
-      send_blocks_(call.in_place ? call.recv : call.send),
-      recv_blocks_(call.recv),
-      sent_(send_blocks_, out),
-      received_(recv_blocks_, in),
+      sent_(send_, out),
+      received_(recv_, in),
       copies_(driver) {
   const CollectiveRow& row = row_of(call.collective);
-  sent_.count = gather_ ? 1 : group.ranks;
+  sent_.count = sends();
   sent_.first = gather_ && call.in_place ? group.me : 0;
   sent_.has_arrays = has_arrays(row.send);
   received_.count = group.ranks;
@@ -53,7 +49,7 @@ std::uint64_t DeviceRounds::balance() const {
   for (std::uint64_t peer = 0; peer < ranks; ++peer) {
     const int p = static_cast<int>(peer);
     if (p == group_.me && call_.in_place) continue;
-    const std::uint64_t sent = send_blocks_.bytes_of(gather_ ? sent_.first : p), expected = recv_blocks_.bytes_of(p);
+    const std::uint64_t sent = send_.bytes_of(gather_ ? sent_.first : p), expected = recv_.bytes_of(p);
     sum += weight_of(me, peer, ranks) * sent - weight_of(peer, me, ranks) * expected;
   }
   return sum;
@@ -61,8 +57,8 @@ std::uint64_t DeviceRounds::balance() const {
 
 DeviceRounds::Offer DeviceRounds::offer() {
   const bool one_sent = gather_ && call_.in_place;
-  sent_.end = look_at_end(send_blocks_, sent_.first + sent_.count, one_sent ? group_.me : -1, driver_);
-  received_.end = look_at_end(recv_blocks_, received_.count, -1, driver_);
+  sent_.end = look_at_end(send_, sent_.first + sent_.count, one_sent ? group_.me : -1, driver_);
+  received_.end = look_at_end(recv_, received_.count, -1, driver_);
   Offer offer;
   offer.has_device = sent_.end.on_device || received_.end.on_device ? 1 : 0;
   offer.differs = balance();
@@ -237,7 +233,7 @@ void DeviceRounds::copy_by_processor(const Half& half, std::uint64_t round, bool
 // The block that this rank sends to itself, on the device, beside the others.
 void DeviceRounds::copy_own() {
   if (call_.in_place || own_goes_along_) return;
-  const Block from = block(sent_, gather_ ? 0 : group_.me), to = recv_blocks_[group_.me];
+  const Block from = block(sent_, gather_ ? 0 : group_.me), to = recv_[group_.me];
   const std::size_t bytes = std::min(from.bytes(), to.bytes());
   keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
   if (bytes > 0 && from.address != to.address) copies_.copy(received_.lane, to.address, from.address, bytes);

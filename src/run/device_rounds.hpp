@@ -42,7 +42,7 @@ struct RoundWays {
   bool kernels = false;              // may move many small pieces
 };
 
-class DeviceRounds {
+class DeviceRounds : CallBlocks {
  public:
   // What a rank says before. All go by the largest block of all ranks, and by the sums of the other numbers.
   struct Offer {
@@ -61,8 +61,6 @@ class DeviceRounds {
   // `driver` is null if this rank's program has loaded none. All of these must outlive it. Throws std::bad_alloc.
   DeviceRounds(const Call& call, Group& group, memory::CopyLane& out, memory::CopyLane& in,
                const memory::DeviceDriver* driver, const RoundWays& ways);
-  DeviceRounds(const DeviceRounds&) = delete;
-  DeviceRounds& operator=(const DeviceRounds&) = delete;
   // No operation is in flight then.
   ~DeviceRounds();
 
@@ -128,18 +126,13 @@ class DeviceRounds {
   bool is_sent(const Half& half) const { return &half == &sent_; }
   void come_to_rest();
 
-  const Call& call_;
-  Group& group_;
   const memory::DeviceDriver* const driver_;
   const RoundWays ways_;
   const plan::ChunkRounds cut_;
-  const bool gather_;
-  const Blocks send_blocks_, recv_blocks_;
   bool own_goes_along_ = false;  // the block that the rank sends to itself is exchanged, too
   Half sent_, received_;
   LaneCopies copies_;
   std::byte nowhere_[2] = {};  // for sides without data
-  int error_ = 0;
 };
 
 }  // namespace quadrille::run

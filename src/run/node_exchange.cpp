@@ -39,7 +39,6 @@
 #include "run/engines.hpp"
 #include "run/mpi_transport.hpp"
 #include "run/node_run.hpp"
-#include "run/room.hpp"
 #include "sys/process_memory.hpp"
 
 namespace quadrille::run {
@@ -73,20 +72,15 @@ struct ExchangeMeans {
   bool trims = true;                           // what it took of the pools
 };
 
-class NodeExchange {
+class NodeExchange : CallBlocks {
  public:
   // `away`: as run_node() has it. All of these must outlive it.
   NodeExchange(const Call& call, Group& group, const ExchangeMeans& means, const plan::Schedule* away = nullptr)
-      : call_(call),
-        group_(group),
+      : CallBlocks(call, group),
         means_(means),
         work_(means.work),
-        gather_(is_allgather(call.collective)),
         to_all_(gather_ && means.pairs == nullptr),
-        overwritten_(call.in_place && !gather_),
         away_(group.reach().local.empty() ? nullptr : away),
-        send_(call.in_place ? call.recv : call.send),
-        recv_(call.recv),
         packed_send_(means.send, means.trims),
         packed_recv_(means.recv, means.trims),
         copy_(means.copying, bytes_to_copy()) {
@@ -191,10 +185,6 @@ class NodeExchange {
     return true;
   }
 
-  Block block_for(int to) const {
-    if (!gather_) return send_[to];
-    return call_.in_place ? recv_[group_.me] : send_[0];
-  }
   // A rank's number on this node, by which shared memory knows it. Negative: it lives elsewhere.
   int local(int rank) const { return group_.local_of(rank); }
   bool is_away(int rank) const { return local(rank) < 0; }
@@ -307,9 +297,7 @@ class NodeExchange {
     if (gathered_ != nullptr) return gathered_;
     const std::byte* bytes = block.address;
     if (overwritten_ || (!block.info.dense && means_.pairs != nullptr)) {
-      std::byte* room = packed_send_.take(block.bytes());
-      keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.messages().quiet));
-      bytes = room;
+      bytes = packed(block, packed_send_);
     } else if (!block.info.dense) {
       bytes = nullptr;
     }
@@ -499,15 +487,10 @@ class NodeExchange {
     return *transport_;
   }
 
-  const Call& call_;
-  Group& group_;
   const ExchangeMeans means_;
   NodeWork& work_;
-  const bool gather_;
   const bool to_all_;                 // one block for everybody, which fits a slot
-  const bool overwritten_;            // the send blocks are received over; in an in-place allgather they are not
   const plan::Schedule* const away_;  // null: there are no other nodes, or this is not to serve them
-  const Blocks send_, recv_;
   Room packed_send_, packed_recv_;
   bool has_room_ = false;
   memory::NodeCopy copy_;
@@ -518,7 +501,6 @@ class NodeExchange {
   std::size_t messages_ = 0;
   int next_ = 1;  // distance to the rank before this one from which it takes next
   Phase phase_ = Phase::over;
-  int error_ = 0;
 };
 
 namespace {

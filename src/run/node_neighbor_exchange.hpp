@@ -30,7 +30,6 @@
 #include "run/call.hpp"
 #include "run/group.hpp"
 #include "run/node_neighbors.hpp"
-#include "run/room.hpp"
 #include "sys/process_memory.hpp"
 
 namespace quadrille::run {
@@ -53,15 +52,11 @@ struct BlockHead {
   bool is_address() const { return at >> 62 == 2; }
 };
 
-class NodeNeighbors {
+class NodeNeighbors : CallBlocks {
  public:
   NodeNeighbors(const Call& call, const NodeEdges& edges, Group& group, const NodeMeans& means)
-      : edges_(edges),
-        group_(group),
-        collective_(call.collective),
-        gather_(is_allgather(call.collective)),
-        send_(call.send),
-        recv_(call.recv),
+      : CallBlocks(call, group),
+        edges_(edges),
         to_pack_(bytes_to_pack()),
         received_(bytes_received()),
         progress_(means.progress),
@@ -178,10 +173,8 @@ class NodeNeighbors {
         } else if (gathered != nullptr) {
           packed_.push_back(gathered);
         } else {
-          std::byte* room = packed_send_.take(block.bytes());
-          keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.messages().quiet));
-          packed_.push_back(room);
-          if (gather_) gathered = room;
+          packed_.push_back(packed(block, packed_send_));
+          if (gather_) gathered = packed_.back();
         }
       }
     }
@@ -191,7 +184,7 @@ class NodeNeighbors {
     if (from.info.dense && to.info.dense && from.bytes() == to.bytes()) {
       if (from.bytes() > 0) std::memmove(to.address, from.address, from.bytes());
     } else {
-      keep(error_, error_if_long(from.bytes(), to.bytes(), collective_));
+      keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
       keep(error_, copy_own(from, to, group_, packed_own_));
     }
   }
@@ -419,7 +412,7 @@ class NodeNeighbors {
       Head head;
       in.read(reinterpret_cast<std::byte*>(&head), sizeof head);
       // A peer that sent more than we expect made a mistake that the MPI reports as well.
-      keep(error_, error_if_long(head.bytes, expected, collective_));
+      keep(error_, error_if_long(head.bytes, expected, call_.collective));
       const std::size_t fits = std::min<std::size_t>(head.bytes, expected);
       if (head.at == Head::refused) {
         keep(error_, mpi().err_no_mem);
@@ -483,7 +476,7 @@ class NodeNeighbors {
     for (std::size_t k = taken; k < end; ++k, from += step) {
       const Block block = recv_[pair.recv_blocks[k]];
       const std::size_t expected = block.bytes();
-      keep(error_, error_if_long(head.bytes, expected, collective_));
+      keep(error_, error_if_long(head.bytes, expected, call_.collective));
       const std::size_t fits = std::min<std::size_t>(head.bytes, expected);
       if (block.info.dense) {
         memory::copy_bytes(block.address, from, fits);
@@ -510,10 +503,6 @@ class NodeNeighbors {
   }
 
   const NodeEdges& edges_;
-  Group& group_;
-  const Collective collective_;
-  const bool gather_;
-  const Blocks send_, recv_;
   const std::size_t to_pack_;
   const Received received_;
   std::vector<NeighborProgress>& progress_;
@@ -535,7 +524,6 @@ class NodeNeighbors {
   std::vector<Refused> refused_;  // blocks of peers that we could not read
   std::size_t left_ = 0;          // pairs that are not done
   bool in_turn_ = false;          // see needs_no_answer()
-  int error_ = mpi_success;
 };
 
 }  // namespace quadrille::run
