@@ -83,18 +83,7 @@ memory::Leaders::Parts parts_for(const plan::LeadersPlan& plan, std::size_t larg
 
 EvenLeaders::EvenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
                          Group& group, const LeadersRooms& rooms)
-    : call_(call),
-      plan_(plan),
-      area_(area),
-      work_(work),
-      group_(group),
-      gathers_(plan.gathers()),
-      send_(call.in_place ? call.recv : call.send),
-      recv_(call.recv),
-      uniform_(recv_.equal()),
-      send_room_(rooms.send),
-      recv_room_(rooms.recv),
-      exchange_(plan, area, work) {
+    : LeadersCall(call, plan, area, work, group, rooms.send), uniform_(recv_.equal()), recv_room_(rooms.recv) {
   for (int r = 0; r < (uniform_ ? 1 : plan.ranks); ++r) largest_ = std::max(largest_, recv_.bytes_of(r));
   piece_ = std::max<std::size_t>(1, std::min({largest_, plan.piece, most_a_place(plan, area.parts())}));
   turns_ = (largest_ + piece_ - 1) / piece_;
@@ -156,11 +145,6 @@ int EvenLeaders::end_call() {
   return error_;
 }
 
-Block EvenLeaders::block_for(int to) const {
-  if (!gathers_) return send_[to];
-  return call_.in_place ? recv_[group_.me] : send_[0];
-}
-
 // The bytes of a block's piece in this turn, of `bytes` in all.
 std::size_t EvenLeaders::in_turn(std::size_t bytes) const {
   const std::size_t before = turn_ * piece_;
@@ -194,7 +178,7 @@ void EvenLeaders::find_places() {
 // ---- The rank's own ----
 
 void EvenLeaders::pack_pieces() {
-  if (gathers_) return pack_piece(group_.me);
+  if (gather_) return pack_piece(group_.me);
   for (const int r : plan_.packs) pack_piece(r);
 }
 
@@ -208,7 +192,7 @@ void EvenLeaders::pack_piece(int to) {
   if (bytes == 0) return;
   if (packs_whole_) {
     if (has_no_room_) return;
-    const std::size_t block_at = static_cast<std::size_t>(gathers_ ? 0 : to) * largest_;
+    const std::size_t block_at = static_cast<std::size_t>(gather_ ? 0 : to) * largest_;
     memory::copy_bytes(place, whole_send_ + block_at + turn_ * piece_, bytes);
   } else if (block.info.dense) {
     memory::copy_bytes(place, block.address + turn_ * piece_, bytes);
@@ -254,7 +238,7 @@ void EvenLeaders::unpack_piece(int from, const std::byte* place) {
 // ---- Blocks with gaps in several turns ----
 
 void EvenLeaders::take_room() {
-  const std::size_t sent = packs_whole_ ? static_cast<std::size_t>(gathers_ ? 1 : plan_.ranks) * largest_ : 0;
+  const std::size_t sent = packs_whole_ ? static_cast<std::size_t>(gather_ ? 1 : plan_.ranks) * largest_ : 0;
   const std::size_t received = unpacks_whole_ ? static_cast<std::size_t>(plan_.ranks) * largest_ : 0;
   has_no_room_ = !send_room_.reserve(sent) || !recv_room_.reserve(received);
   if (has_no_room_) return;
@@ -280,7 +264,7 @@ bool EvenLeaders::answered() {
 void EvenLeaders::pack_whole() {
   if (has_no_room_) keep(error_, mpi().err_no_mem);
   if (!packs_whole_ || has_no_room_) return;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(gathers_ ? 1 : plan_.ranks); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(gather_ ? 1 : plan_.ranks); ++i) {
     const Block block = first_part(block_for(static_cast<int>(i)), largest_);
     keep(error_,
          pack(block.address, block.count, block.type, block.info, whole_send_ + i * largest_, group_.messages().quiet));
@@ -308,9 +292,9 @@ void EvenLeaders::bind() {
     const plan::LeadersStream& stream = plan_.streams[s];
     work_.sent[s] = place(of_set(stream.send_at), stream.send_count);
     work_.received[s] = place(of_set(stream.recv_at), stream.recv_count);
-    if (gathers_ && stream.peer == group_.me) work_.own = work_.sent[s];
+    if (gather_ && stream.peer == group_.me) work_.own = work_.sent[s];
   }
-  work_.binding.send = gathers_ ? std::span<const Place>(&work_.own, 1) : std::span<const Place>(work_.sent);
+  work_.binding.send = gather_ ? std::span<const Place>(&work_.own, 1) : std::span<const Place>(work_.sent);
   work_.binding.recv = work_.received;
   if (plan_.slot == 0) return;
   work_.binding.scratch = at(plan_.scratch_at);
@@ -326,29 +310,15 @@ LeadersRequest::LeadersRequest(const Call& call, const plan::LeadersPlan& plan, 
       tag_(tag),
       beside_(beside) {
   if (plan.kind == plan::LeadersKind::uneven) {
-    run_.emplace(std::in_place_type<UnevenLeaders>, call_.call(), plan, area, work, group, rooms);
+    run_ = std::make_unique<UnevenLeaders>(call_.call(), plan, area, work, group, rooms);
   } else {
-    run_.emplace(std::in_place_type<EvenLeaders>, call_.call(), plan, area, work, group, rooms);
+    run_ = std::make_unique<EvenLeaders>(call_.call(), plan, area, work, group, rooms);
   }
-}
-
-int LeadersRequest::start() {
-  work_.use_tags(tag_, beside_);
-  return std::visit([](auto& run) { return run.start(); }, *run_);
-}
-
-int LeadersRequest::advance() {
-  return std::visit([](auto& run) { return run.advance(); }, *run_);
-}
-
-bool LeadersRequest::done() const {
-  return std::visit([](const auto& run) { return run.done(); }, *run_);
 }
 
 namespace {
 
-template <class Run>
-int start_and_wait(Run& run, const Group& group) {
+int start_and_wait(LeadersCall& run, const Group& group) {
   int error = run.start();
   // Before it gives its processor away for something else than before, it looks a few times: a leader that has just
   // begun to send would let its messages wait.

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "memory/leaders.hpp"
@@ -17,7 +17,6 @@
 #include "run/executor.hpp"
 #include "run/group.hpp"
 #include "run/mpi_transport.hpp"
-#include "run/room.hpp"
 
 namespace quadrille::run {
 
@@ -89,26 +88,48 @@ class LeadersTurn {
   int error_ = mpi_success;
 };
 
-// Blocks whose sizes all ranks know. Those that are larger than a place of the area go in several turns, piece by
-// piece.
-class EvenLeaders {
+// A call of either kind. Call, plan, area and work must outlive it.
+class LeadersCall : protected CallBlocks {
  public:
-  // `call`, its arrays, and all else must outlive it.
-  EvenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
-              const LeadersRooms& rooms);
+  virtual ~LeadersCall() = default;
   // Neither waits. Both return an MPI error code. May be started again when it is done.
-  int start();
-  int advance();
+  virtual int start() = 0;
+  virtual int advance() = 0;
   bool done() const { return phase_ == Phase::idle; }
-  // As of LeadersTurn.
-  bool sleep(unsigned microseconds) { return phase_ == Phase::exchanging && exchange_.sleep(microseconds); }
+  // As of LeadersTurn. What goes beside leaders needs this rank.
+  bool sleep(unsigned microseconds) {
+    return phase_ == Phase::exchanging && messages_ == 0 && exchange_.sleep(microseconds);
+  }
   // Another number whenever it waits for something else than before.
   std::size_t stage() const { return 16 * turn_ + 4 * static_cast<std::size_t>(phase_) + exchange_.step(); }
 
+ protected:
+  enum class Phase : std::uint8_t { idle, agreeing, exchanging, ending };
+  LeadersCall(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
+              memory::Pool& send)
+      : CallBlocks(call, group), plan_(plan), area_(area), work_(work), send_room_(send), exchange_(plan, area, work) {}
+
+  const plan::LeadersPlan& plan_;
+  memory::Leaders& area_;
+  LeadersWork& work_;
+  Room send_room_;
+  std::size_t turn_ = 0;
+  std::size_t messages_ = 0;  // beside the leaders
+  LeadersTurn exchange_;
+  Phase phase_ = Phase::idle;
+};
+
+// Blocks whose sizes all ranks know. Those that are larger than a place of the area go in several turns, piece by
+// piece.
+class EvenLeaders final : public LeadersCall {
+ public:
+  EvenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
+              const LeadersRooms& rooms);
+  int start() override;
+  int advance() override;
+
  private:
-  enum class Phase : std::uint8_t { idle, agreeing, exchanging };
   bool send_is_dense() const { return call_.in_place ? recv_.all_dense() : send_.all_dense(); }
-  Block block_for(int to) const;
   std::size_t in_turn(std::size_t bytes) const;
   std::size_t between(std::size_t first, std::size_t end) const;
   std::byte* at(std::size_t place) const;
@@ -130,47 +151,27 @@ class EvenLeaders {
   Place place(std::size_t first, std::size_t count) const;
   void bind();
 
-  const Call& call_;
-  const plan::LeadersPlan& plan_;
-  memory::Leaders& area_;
-  LeadersWork& work_;
-  Group& group_;
-  const bool gathers_;
-  const Blocks send_, recv_;
   const bool uniform_;
-  Room send_room_, recv_room_;
-  std::size_t largest_ = 0, piece_ = 1, turns_ = 0, turn_ = 0;
+  Room recv_room_;
+  std::size_t largest_ = 0, piece_ = 1, turns_ = 0;
   // Blocks with gaps that move in several turns are packed before, and unpacked after all turns.
   bool packs_whole_ = false, unpacks_whole_ = false, has_no_room_ = false, all_have_room_ = false;
   std::byte* whole_send_ = nullptr;
   std::byte* whole_recv_ = nullptr;
   std::optional<Agreement> agreement_;
-  LeadersTurn exchange_;
-  Phase phase_ = Phase::idle;
   bool own_is_read_ = false;  // in this turn, what stays in the node
-  int error_ = mpi_success;
 };
 
 // Blocks of an Alltoallv or Alltoallw (uneven_leaders.cpp). Large ones go as messages of their own.
-class UnevenLeaders {
+class UnevenLeaders final : public LeadersCall {
  public:
-  // As of EvenLeaders.
   UnevenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
                 const LeadersRooms& rooms);
-  ~UnevenLeaders();
-  UnevenLeaders(const UnevenLeaders&) = delete;
-  UnevenLeaders& operator=(const UnevenLeaders&) = delete;
-  int start();
-  int advance();
-  bool done() const { return phase_ == Phase::idle; }
-  // As of LeadersTurn. What goes beside leaders needs this rank.
-  bool sleep(unsigned microseconds) {
-    return phase_ == Phase::exchanging && messages_ == 0 && exchange_.sleep(microseconds);
-  }
-  std::size_t stage() const { return 4 * static_cast<std::size_t>(phase_) + exchange_.step(); }
+  ~UnevenLeaders() override;
+  int start() override;
+  int advance() override;
 
  private:
-  enum class Phase : std::uint8_t { idle, exchanging, ending };
   using Size = std::uint32_t;
   struct Stream;
   bool is_beside(std::size_t bytes) const { return bytes > most_; }
@@ -196,19 +197,8 @@ class UnevenLeaders {
   void bind();
   void bind_stream(std::size_t number);
 
-  const Call& call_;
-  const plan::LeadersPlan& plan_;
-  memory::Leaders& area_;
-  LeadersWork& work_;
-  Group& group_;
   const std::size_t most_;  // bytes of a block that goes through the area
-  const Blocks send_, recv_;
-  Room send_room_;
   bool has_room_ = true;
-  std::size_t messages_ = 0;  // beside the leaders
-  LeadersTurn exchange_;
-  Phase phase_ = Phase::idle;
-  int error_ = mpi_success;
 };
 
 // A call that was started, and may be started again: of nonblocking and persistent calls.
@@ -218,17 +208,18 @@ class LeadersRequest {
   // done.
   LeadersRequest(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, int tag,
                  int beside, Group& group, const LeadersRooms& rooms);
-  LeadersRequest(const LeadersRequest&) = delete;
-  LeadersRequest& operator=(const LeadersRequest&) = delete;
-  int start();
-  int advance();
-  bool done() const;
+  int start() {
+    work_.use_tags(tag_, beside_);
+    return run_->start();
+  }
+  int advance() { return run_->advance(); }
+  bool done() const { return run_->done(); }
 
  private:
   const StoredCall call_;
   LeadersWork& work_;
   const int tag_, beside_;
-  std::optional<std::variant<EvenLeaders, UnevenLeaders>> run_;
+  std::unique_ptr<LeadersCall> run_;
 };
 
 // Carries a blocking call out. Returns an MPI error code.

@@ -54,16 +54,7 @@ struct UnevenLeaders::Stream {
 
 UnevenLeaders::UnevenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
                              Group& group, const LeadersRooms& rooms)
-    : call_(call),
-      plan_(plan),
-      area_(area),
-      work_(work),
-      group_(group),
-      most_(most_through(plan, area)),
-      send_(call.in_place ? call.recv : call.send),
-      recv_(call.recv),
-      send_room_(rooms.send),
-      exchange_(plan, area, work) {
+    : LeadersCall(call, plan, area, work, group, rooms.send), most_(most_through(plan, area)) {
   if (!call.in_place) return;
   std::size_t staged = 0;
   for (int r = 0; r < plan.ranks; ++r) staged += is_beside(send_[r].bytes()) && r != group.me ? send_[r].bytes() : 0;
@@ -221,9 +212,7 @@ void UnevenLeaders::take(int from, Size size, const std::byte* bytes) {
 void UnevenLeaders::send_beside(int to, const Block& block) {
   Place place = typed_place(block);
   if (call_.in_place && has_room_) {
-    std::byte* room = send_room_.take(block.bytes());
-    keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.messages().quiet));
-    place = {room, block.bytes(), block.bytes(), 0, true};
+    place = {packed(block, send_room_), block.bytes(), block.bytes(), 0, true};
   }
   keep(error_, work_.beside.start_send(messages_++, to, {&place, 1}));
 }
