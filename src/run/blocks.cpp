@@ -1,8 +1,8 @@
 #include "run/blocks.hpp"
 
 #include <algorithm>
-#include <new>
 
+#include "mpi/thrown.hpp"
 #include "mpi/type_runs.hpp"
 #include "run/mpi_transport.hpp"
 
@@ -28,20 +28,6 @@ int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, M
   return unpack(from, block.address, std::min(block.count, bytes / block.info.size), block.type, block.info, comm);
 }
 
-namespace {
-
-// Peers wait for this rank: without memory nothing is thrown.
-bool has_room(memory::Pool& room, std::size_t bytes, std::byte*& at) {
-  try {
-    at = room.take(bytes);
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& room) {
   const Block from = first_part(whole, to.bytes());
   const std::size_t bytes = from.bytes();
@@ -54,9 +40,10 @@ int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& ro
       return pack(from.address, from.count, from.type, from.info, to.address, group.messages().quiet);
     }
     const bool have_runs = from.info.runs != nullptr && to.info.runs != nullptr;
-    if (std::byte* packed = nullptr; have_runs && has_room(room, bytes, packed)) {
-      pack_runs(from.address, from.count, from.info, packed);
-      unpack_runs(packed, to.address, to.count, to.info);
+    // Peers wait for this rank: without memory nothing is thrown.
+    if (std::byte* at = nullptr; have_runs && thrown_by([&] { at = room.take(bytes); }) == mpi_success) {
+      pack_runs(from.address, from.count, from.info, at);
+      unpack_runs(at, to.address, to.count, to.info);
       room.trim();
       return mpi_success;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "memory/inbox.hpp"
+#include "mpi/thrown.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
 #include "run/room.hpp"
@@ -11,6 +12,13 @@ namespace quadrille::run {
 // Keeps the first error. Peers wait for us, so an error never ends a traversal.
 inline void keep(int& first, int error) {
   if (first == mpi_success) first = error;
+}
+
+// A rank without memory says no where the others wait for what it says.
+template <class Work>
+bool unless_out_of_memory(const Work& work) {
+  bool good = false;
+  return thrown_by([&] { good = work(); }) == mpi_success && good;
 }
 
 // What becomes of a block for which the receiver gave less than `sent` bytes, a mistake of the program: an error where

@@ -138,14 +138,10 @@ std::size_t CarriedBlocks::bytes_of(const Message& m) {
 // ---- Places ----
 
 std::byte* CarriedBlocks::take_landing(memory::Pool& pool, std::size_t bytes) {
-  if (bytes == 0) return nullptr;
-  try {
-    return pool.take(bytes);
-  } catch (const std::bad_alloc&) {
-    drops_ = true;
-    error_ = mpi().err_no_mem;
-    return nullptr;
-  }
+  std::byte* landing = nullptr;
+  if (bytes > 0) error_ = thrown_by([&] { landing = pool.take(bytes); });
+  drops_ = error_ != mpi_success;
+  return landing;
 }
 
 std::span<const Place> CarriedBlocks::one(void* at, std::size_t bytes) {

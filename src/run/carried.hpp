@@ -33,6 +33,7 @@
 
 #include "memory/pool.hpp"
 #include "memory/spare.hpp"
+#include "mpi/thrown.hpp"
 #include "plan/schedule.hpp"
 #include "run/transport.hpp"
 

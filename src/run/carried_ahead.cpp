@@ -234,12 +234,8 @@ void SizesAhead::prepare_sends() {
     if (m.spans.count < 2 || memory_.cut_out[i] != 0 || is_lost(m)) continue;
     if (!comes_with_sizes(m, memory_.heads_out[i])) total += bytes_of(m);
   }
-  staged_ = true;
-  try {
-    if (total > 0) next_out_ = (has_slots() ? memory_.monolithic.send : memory_.staging).take(total);
-  } catch (const std::bad_alloc&) {
-    staged_ = false;
-  }
+  memory::Pool& staging = has_slots() ? memory_.monolithic.send : memory_.staging;
+  staged_ = total == 0 || thrown_by([&] { next_out_ = staging.take(total); }) == mpi_success;
 }
 
 std::span<const Place> SizesAhead::data_message(std::size_t i) {

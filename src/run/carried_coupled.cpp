@@ -93,13 +93,8 @@ void SizesAtHead::prepare_data() {
     if (at != nullptr) at += bytes;
     if (drops_) memory_.lengths_in[i] = lost_length;
   }
-  staged_ = true;
-  try {
-    if (going > 0) next_out_ = memory_.staging.take(going);
-  } catch (const std::bad_alloc&) {
-    staged_ = false;
-    next_out_ = memory_.sent_heads.take(sizes);
-  }
+  staged_ = going == 0 || thrown_by([&] { next_out_ = memory_.staging.take(going); }) == mpi_success;
+  if (!staged_) next_out_ = memory_.sent_heads.take(sizes);
 }
 
 std::span<const Place> SizesAtHead::data_message(std::size_t i) {

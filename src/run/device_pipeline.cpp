@@ -1,7 +1,6 @@
 #include "run/device_pipeline.hpp"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace quadrille::run {
@@ -47,12 +46,7 @@ DevicePipeline::DevicePipeline(const Call& call, Group& group, const PipelineMea
 }
 
 DevicePipeline::Outcome DevicePipeline::run() {
-  bool offered = false;
-  try {
-    offered = offer();
-  } catch (const std::bad_alloc&) {
-    // The others wait for what this rank says.
-  }
+  const bool offered = unless_out_of_memory([&] { return offer(); });
   meeting_.begin();
   write_down();
   meeting_.come(offered, said_);
@@ -172,27 +166,23 @@ void DevicePipeline::entered() {
   if (!ways_.by_leaders || !means_.sharing.leads_any()) return begin_moving(false);
   if (const bool* const can = means_.sharing.answer(means_.sharing.all_listed(Opens::of_led)))
     return begin_moving(*can);
-  meeting_.finish(open(), memory::Fenced::nothing_streamed());
+  meeting_.finish(unless_out_of_memory([&] { return open(); }), memory::Fenced::nothing_streamed());
   phase_ = Phase::opening;
 }
 
 // What those have for whom this rank copies.
 bool DevicePipeline::open() {
-  try {
-    const std::size_t others = led_by_me();
-    means_.room.hold(others, group_.ranks);
-    opens_later_ = false;
-    if (others != 0) {
-      if (!take_lanes()) return false;
-      const bool opens = means_.sharing.open_all(*driver_, received_.place, Opens::of_led);
-      opens_later_ = !opens && means_.sharing.opens_later();
-      return opens;
-    }
-    if (driver_ != nullptr) means_.sharing.close_old(*driver_);
-    return true;
-  } catch (const std::bad_alloc&) {
-    return false;
+  const std::size_t others = led_by_me();
+  means_.room.hold(others, group_.ranks);
+  opens_later_ = false;
+  if (others != 0) {
+    if (!take_lanes()) return false;
+    const bool opens = means_.sharing.open_all(*driver_, received_.place, Opens::of_led);
+    opens_later_ = !opens && means_.sharing.opens_later();
+    return opens;
   }
+  if (driver_ != nullptr) means_.sharing.close_old(*driver_);
+  return true;
 }
 
 void DevicePipeline::opened() {

@@ -1,29 +1,15 @@
 #include "run/device_pull.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "memory/device_streams.hpp"
 #include "run/device_elements.hpp"
 
 namespace quadrille::run {
-namespace {
 
 using memory::AtDevice;
 using memory::DeviceCopies;
 using memory::Owned;
-
-// A rank without memory says no where the others wait for what it says.
-template <class Work>
-bool unless_out_of_memory(Work&& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-}
-
-}  // namespace
 
 DevicePull::DevicePull(const Call& call, Group& group, const PullMeans& means, const memory::DeviceDriver* driver,
                        const PullWays& ways)

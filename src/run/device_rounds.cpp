@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
-#include <new>
 
 #include "memory/device_streams.hpp"
 
@@ -71,13 +70,11 @@ DeviceRounds::Offer DeviceRounds::offer() {
   received_.whole = own_goes_along_;
   for (Half* half : {&sent_, &received_}) half->largest = largest_of(*half);
   offer.largest = std::max(sent_.largest, received_.largest);
-  try {
+  const bool can = unless_out_of_memory([&] {
     offer.never_can = lacks_streams() ? 1 : 0;
-    const bool can = offer.never_can == 0 && has_settled() && take_memory(sent_) && take_memory(received_);
-    offer.cannot = can ? 0 : 1;
-  } catch (const std::bad_alloc&) {
-    // The others wait for what this rank says.
-  }
+    return offer.never_can == 0 && has_settled() && take_memory(sent_) && take_memory(received_);
+  });
+  offer.cannot = can ? 0 : 1;
   return offer;
 }
 
@@ -206,13 +203,12 @@ void DeviceRounds::submit(Half& half, std::uint64_t round) {
   if (!half.end.on_device || copies_.failed() || round >= cut_.rounds(half.largest)) return;
   const std::uint64_t slot = slot_of(half, round);
   memory::DeviceBatch& batch = half.batches[slot];
-  try {
+  const int error = thrown_by([&] {
     batch.clear();
     add_copies(half, round, batch);
     half.marked[slot] = copies_.submit(batch, half.lane, slot) ? 1 : 0;
-  } catch (const std::bad_alloc&) {
-    copies_.fail();  // the others wait for this rank in all rounds
-  }
+  });
+  if (error != mpi_success) copies_.fail();  // the others wait for this rank in all rounds
 }
 
 // For the copies of that round, or of the one before it in its slot.

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 
 #include "memory/pool.hpp"
+#include "mpi/thrown.hpp"
 
 namespace quadrille::run {
 
@@ -14,10 +14,6 @@ class Room {
  public:
   // `trims`: gives large memory back at its end.
   explicit Room(memory::Pool& pool, bool trims = true) : pool_(pool), trims_(trims) {}
-  // `bytes` in all. Throws std::bad_alloc.
-  Room(memory::Pool& pool, std::size_t bytes) : Room(pool) {
-    if (!reserve(bytes)) throw std::bad_alloc();
-  }
   ~Room() {
     if (trims_) pool_.trim();
   }
@@ -25,11 +21,7 @@ class Room {
   Room& operator=(const Room&) = delete;
   // Once: makes it so large. False if there is no memory.
   bool reserve(std::size_t bytes) {
-    try {
-      if (bytes > 0) next_ = pool_.take(bytes);
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
+    if (bytes > 0 && thrown_by([&] { next_ = pool_.take(bytes); }) != mpi_success) return false;
     size_ = bytes;
     return true;
   }
