@@ -4,6 +4,7 @@
 //         piece of its batch instead.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -19,6 +20,24 @@ inline std::byte* pointer(std::uintptr_t address) { return reinterpret_cast<std:
 inline bool is_laid_out(const Block& block) { return block.info.dense || block.info.runs != nullptr; }
 
 inline std::ptrdiff_t first_byte(const Block& block) { return block.info.dense ? 0 : block.info.runs->front().at; }
+
+// What blocks reach over; nothing if they have no bytes.
+struct Extent {
+  std::uintptr_t first = UINTPTR_MAX, last = 0;
+  bool has_gaps = false;  // then the numbers mean nothing
+};
+template <class BlockAt>
+Extent extent_of(const BlockAt& block_at, int count) {
+  Extent extent;
+  for (int b = 0; b < count; ++b) {
+    const Block block = block_at(b);
+    if (block.bytes() == 0) continue;
+    extent.first = std::min(extent.first, number(block.address));
+    extent.last = std::max(extent.last, number(block.address) + block.bytes());
+    extent.has_gaps = extent.has_gaps || !block.info.dense;
+  }
+  return extent;
+}
 
 // The first elements of a block with gaps, to or from consecutive bytes: element by element, or the same run of all
 // elements at once, whichever is less.

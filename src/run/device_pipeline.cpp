@@ -1,7 +1,8 @@
 #include "run/device_pipeline.hpp"
 
-#include <algorithm>
 #include <utility>
+
+#include "run/device_elements.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -9,27 +10,8 @@ namespace {
 using memory::Owned;
 using Opens = memory::DeviceSharing::Opens;
 
-std::uintptr_t at_number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
-
 // What a rank says beside whether it can take part.
 constexpr std::uint64_t has_device = 1, never_can = 2, is_overwritten = 4, opens_later = 8;
-
-struct Extent {
-  std::uintptr_t first = UINTPTR_MAX, last = 0;
-};
-
-// Of blocks without gaps.
-template <class BlockAt>
-Extent extent_of(BlockAt&& block_at, int count) {
-  Extent extent;
-  for (int b = 0; b < count; ++b) {
-    const Block block = block_at(b);
-    if (block.bytes() == 0) continue;
-    extent.first = std::min(extent.first, at_number(block.address));
-    extent.last = std::max(extent.last, at_number(block.address) + block.bytes());
-  }
-  return extent;
-}
 
 }  // namespace
 
@@ -73,9 +55,7 @@ bool DevicePipeline::offer() {
     said_ |= never_can;
     return false;
   }
-  const bool settled = !sent_.on_device || settle(*driver_, sent_.place);
-  const bool is_other = received_.on_device && !(sent_.on_device && sent_.place == received_.place);
-  if (!settled || (is_other && !settle(*driver_, received_.place))) return false;
+  if (!settle(driver_, sent_, received_)) return false;
   memory_.sends_from_device = sent_.on_device, memory_.receives_on_device = received_.on_device;
   if (ways_.by_leaders) let_be_led();
   return true;
@@ -99,7 +79,7 @@ void DevicePipeline::let_be_led() {
   const Extent send = extent_of([&](int to) { return block_for(to); }, sends());
   const Extent recv = extent_of([&](int from) { return recv_[from]; }, group_.ranks);
   std::uintptr_t from = 0, to = 0;
-  means_.sharing.copy_in(memory::memory_id(*driver_, reinterpret_cast<const void*>(recv.first)));
+  means_.sharing.copy_in(memory::memory_id(*driver_, pointer(recv.first)));
   if (sent_.has_bytes && !means_.sharing.send_from(*driver_, sent_.place, send.first, send.last, from)) return;
   if (!means_.sharing.receive_in(*driver_, received_.place, recv.first, recv.last, to)) return;
   memory_.send = from, memory_.recv = to;
@@ -118,7 +98,7 @@ void DevicePipeline::write_down() {
 // As a distance from the beginning of what is exported, if that may be used.
 void DevicePipeline::write_down(memory::Owned side, int block, const Block& what, std::uintptr_t base) {
   memory::BlockPlace& place = means_.rings.blocks(side, group_.me)[block];
-  const std::uint64_t at = at_number(what.address) - base, bytes = what.bytes();
+  const std::uint64_t at = number(what.address) - base, bytes = what.bytes();
   // What is as it was is not written: it may stay in the caches of others.
   if (place.at != at || place.bytes != bytes) place = {at, bytes, 0};
 }

@@ -1,7 +1,5 @@
 // What a rank offers the others in a pull (run/device_pull.hpp): its blocks where they are, or packed into memory of
 // ours that is exported.
-#include <algorithm>
-
 #include "memory/device_streams.hpp"
 #include "run/device_elements.hpp"
 #include "run/device_pull.hpp"
@@ -53,15 +51,8 @@ bool DevicePull::offer() {
 // Another rank may write to the receive buffer, if it is such that it can. False if the driver says that something went
 // wrong.
 bool DevicePull::let_be_led() {
-  std::uintptr_t first = UINTPTR_MAX, last = 0;
-  for (int from = 0; from < group_.ranks; ++from) {
-    const Block block = recv_[from];
-    if (block.bytes() == 0) continue;
-    if (!block.info.dense) return true;
-    first = std::min(first, number(block.address));
-    last = std::max(last, number(block.address) + block.bytes());
-  }
-  if (!sharing_.receive_in(*driver_, received_.place, first, last, recv_base_)) return true;
+  const Extent all = extent_of([&](int from) { return recv_[from]; }, group_.ranks);
+  if (all.has_gaps || !sharing_.receive_in(*driver_, received_.place, all.first, all.last, recv_base_)) return true;
   for (int from = 0; from < group_.ranks; ++from) {
     write_down(Owned::recv, from, number(recv_[from].address) - recv_base_, recv_[from].bytes());
   }
@@ -79,16 +70,10 @@ bool DevicePull::settle(const memory::DevicePlace& place) {
 
 bool DevicePull::offer_where_it_is() {
   if (overwritten_ || !sent_.on_device) return false;
-  std::uintptr_t first = UINTPTR_MAX, last = 0;
-  for (int to = 0; to < sends(); ++to) {
-    const Block block = block_for(to);
-    if (block.bytes() == 0) continue;
-    if (!block.info.dense) return false;
-    first = std::min(first, number(block.address));
-    last = std::max(last, number(block.address) + block.bytes());
-  }
-  if (last == 0) return true;
-  if (!sharing_.send_from(*driver_, sent_.place, first, last, base_)) return false;
+  const Extent all = extent_of([&](int to) { return block_for(to); }, sends());
+  if (all.has_gaps) return false;
+  if (all.last == 0) return true;
+  if (!sharing_.send_from(*driver_, sent_.place, all.first, all.last, base_)) return false;
   for (int to = 0; to < sends(); ++to)
     write_down(Owned::send, to, number(block_for(to).address) - base_, block_for(to).bytes());
   return settle(sent_.place);

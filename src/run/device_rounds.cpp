@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "memory/device_streams.hpp"
+#include "run/device_elements.hpp"
 
 namespace quadrille::run {
 
@@ -72,7 +73,8 @@ DeviceRounds::Offer DeviceRounds::offer() {
   offer.largest = std::max(sent_.largest, received_.largest);
   const bool can = unless_out_of_memory([&] {
     offer.never_can = lacks_streams() ? 1 : 0;
-    return offer.never_can == 0 && has_settled() && take_memory(sent_) && take_memory(received_);
+    return offer.never_can == 0 && settle(driver_, sent_.end, received_.end) && take_memory(sent_) &&
+           take_memory(received_);
   });
   offer.cannot = can ? 0 : 1;
   return offer;
@@ -93,13 +95,6 @@ bool DeviceRounds::lacks_streams() {
   return false;
 }
 
-bool DeviceRounds::has_settled() const {
-  const DeviceEnd &from = sent_.end, &to = received_.end;
-  if (from.on_device && !settle(*driver_, from.place)) return false;
-  const bool is_other = to.on_device && !(from.on_device && from.place == to.place);
-  return !is_other || settle(*driver_, to.place);
-}
-
 // Where the pieces of its blocks are in a slot, and how large that must be. Pieces of the first round are the largest.
 void DeviceRounds::lay_out(Half& half) {
   half.slot_bytes = 0;
@@ -115,19 +110,14 @@ void DeviceRounds::lay_out(Half& half) {
 bool DeviceRounds::can_be_direct(Half& half) const {
   if (half.end.on_device || (is_sent(half) && call_.in_place)) return false;
   if (!half.has_arrays) return half.count == 1 || cut_.rounds(half.largest) <= 1;
-  const std::byte *first = nullptr, *last = nullptr;
-  for (int b = 0; b < half.count; ++b) {
-    const Block one = block(half, b);
-    if (one.bytes() == 0) continue;
-    first = first == nullptr ? one.address : std::min<const std::byte*>(first, one.address);
-    last = last == nullptr ? one.address + one.bytes() : std::max<const std::byte*>(last, one.address + one.bytes());
-  }
-  if (first == nullptr || last - first > INT_MAX) return first == nullptr;
-  half.memory = const_cast<std::byte*>(first);
+  const Extent all = extent_of([&](int b) { return block(half, b); }, half.count);
+  if (all.last == 0) return true;
+  if (all.last - all.first > INT_MAX) return false;
+  half.memory = pointer(all.first);
   half.at.assign(static_cast<std::size_t>(half.count), 0);
   for (int b = 0; b < half.count; ++b) {
     const Block one = block(half, b);
-    if (one.bytes() > 0) half.at[static_cast<std::size_t>(b)] = static_cast<std::uint64_t>(one.address - first);
+    if (one.bytes() > 0) half.at[static_cast<std::size_t>(b)] = number(one.address) - all.first;
   }
   return true;
 }

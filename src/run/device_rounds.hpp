@@ -98,7 +98,6 @@ class DeviceRounds : CallBlocks {
   std::uint64_t balance() const;
   std::uint64_t largest_of(const Half& half) const;
   bool lacks_streams();
-  bool has_settled() const;
   bool take_memory(Half& half);
   void lay_out(Half& half);
   bool can_be_direct(Half& half) const;

@@ -24,9 +24,13 @@ DeviceEnd look_at_end(const Blocks& blocks, int count, int only, const memory::D
   return end;
 }
 
-bool settle(const memory::DeviceDriver& driver, const memory::DevicePlace& place) {
-  const AtDevice at(driver, place);
-  return memory::wait_for_stream(driver, nullptr);
+bool settle(const memory::DeviceDriver* driver, const DeviceEnd& sent, const DeviceEnd& received) {
+  const auto wait_at = [&](const memory::DevicePlace& place) {
+    const AtDevice at(*driver, place);
+    return memory::wait_for_stream(*driver, nullptr);
+  };
+  const bool is_other = received.on_device && !(sent.on_device && sent.place == received.place);
+  return (!sent.on_device || wait_at(sent.place)) && (!is_other || wait_at(received.place));
 }
 
 bool LaneCopies::submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std::uint64_t mark) {

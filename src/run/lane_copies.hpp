@@ -20,9 +20,9 @@ struct DeviceEnd {
 // driver says nothing counts as one with gaps, so that nothing of it is touched here.
 DeviceEnd look_at_end(const Blocks& blocks, int count, int only, const memory::DeviceDriver* driver);
 
-// Waits for what the program has put into the NULL stream there, with which the lanes' streams do not go along. False
-// if the driver refuses.
-bool settle(const memory::DeviceDriver& driver, const memory::DevicePlace& place);
+// Waits for what the program has put into the NULL streams of both sides, with which the lanes' streams do not go
+// along. False if the driver refuses.
+bool settle(const memory::DeviceDriver* driver, const DeviceEnd& sent, const DeviceEnd& received);
 
 // After a failure nothing more is submitted, and all is as good as done, so that nobody waits for it.
 class LaneCopies {
