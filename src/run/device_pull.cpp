@@ -328,17 +328,13 @@ void DevicePull::put_back() {
   if (!overwritten_ || !is_bounced_) return;
   const AtDevice at(*driver_, place_);
   DeviceCopies copies(*driver_, waits() ? nullptr : own_->stream());
-  std::uintptr_t next = base_;
-  for (int to = 0; to < sends(); ++to) {
-    const Block block = block_for(to);
-    if (block.bytes() == 0) continue;
+  for_each_packed([&](const Block& block, std::uintptr_t from) {
     if (block.info.dense) {
-      copies.copy(block.address, pointer(next), block.bytes());
+      copies.copy(block.address, pointer(from), block.bytes());
     } else {
-      put(next, block.bytes(), block, copies);
+      put(from, block.bytes(), block, copies);
     }
-    next += block.bytes();
-  }
+  });
   // What goes wrong here goes wrong when it is read again, too.
   if (waits()) {
     copies.wait();

@@ -163,6 +163,16 @@ class DevicePull : CallBlocks {
   bool offer_where_it_is();
   bool offer_copies();
   bool let_be_led();
+  // Calls work(block, where it is packed) for each send block that has bytes.
+  template <class Work>
+  void for_each_packed(const Work& work) const {
+    std::uintptr_t next = base_;
+    for (int to = 0; to < sends(); ++to) {
+      const Block block = block_for(to);
+      if (block.bytes() > 0) work(block, next);
+      next += block.bytes();
+    }
+  }
   void list_packing();
   bool pack();
   bool take_launch(memory::DeviceBatch& batch, std::size_t gapped, bool in_one_device);

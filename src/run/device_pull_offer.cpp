@@ -102,12 +102,9 @@ bool DevicePull::offer_copies() {
 void DevicePull::list_packing() {
   memory::DeviceBatch& packing = sharing_.packing();
   packing.clear();
-  std::uintptr_t next = base_;
-  for (int to = 0; to < sends(); ++to) {
-    const Block block = block_for(to);
-    if (block.bytes() > 0 && block.info.dense) packing.add(next, number(block.address), block.bytes());
-    next += block.bytes();
-  }
+  for_each_packed([&](const Block& block, std::uintptr_t to) {
+    if (block.info.dense) packing.add(to, number(block.address), block.bytes());
+  });
   // Of memory of the host, which may be sent as well, a kernel reads only what is pinned.
   const AtDevice at(*driver_, place_);
   packs_gapped_ = true;
@@ -121,15 +118,11 @@ void DevicePull::list_gapped_packing() {
   memory::DeviceBatch& packing = sharing_.packing();
   const std::size_t dense = packing.size();
   std::size_t pieces = 0;
-  for (int to = 0; to < sends(); ++to)
-    pieces += block_for(to).bytes() > 0 ? pieces_of(block_for(to), block_for(to).count) : 0;
+  for_each_packed([&](const Block& block, std::uintptr_t) { pieces += pieces_of(block, block.count); });
   if (pieces > most_pieces) return;
-  std::uintptr_t next = base_;
-  for (int to = 0; to < sends(); ++to) {
-    const Block block = block_for(to);
-    if (block.bytes() > 0 && !block.info.dense) add_elements(block, block.count, next, true, packing);
-    next += block.bytes();
-  }
+  for_each_packed([&](const Block& block, std::uintptr_t to) {
+    if (!block.info.dense) add_elements(block, block.count, to, true, packing);
+  });
   packs_gapped_ = packing.size() > dense && !take_launch(packing, packing.size() - dense, true);
   if (packs_gapped_) packing.keep(dense);
 }
@@ -141,12 +134,9 @@ bool DevicePull::pack() {
   packs_ = true;
   void* const stream = waits() ? nullptr : own_->stream();
   DeviceCopies copies(*driver_, stream);
-  std::uintptr_t next = base_;
-  for (int to = 0; to < sends(); ++to) {
-    const Block block = block_for(to);
-    if (packs_gapped_ && block.bytes() > 0 && !block.info.dense) copy_elements(block, block.count, next, true, copies);
-    next += block.bytes();
-  }
+  for_each_packed([&](const Block& block, std::uintptr_t to) {
+    if (packs_gapped_ && !block.info.dense) copy_elements(block, block.count, to, true, copies);
+  });
   const bool submitted = sharing_.packing().submit(*driver_, stream);
   if (!waits()) return copies.leave() && submitted;
   packs_ = false;
