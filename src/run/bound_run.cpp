@@ -21,44 +21,23 @@
 namespace quadrille::run {
 namespace {
 
-bool is_dense(const std::vector<Block>& blocks) {
-  return std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.count == 0 || b.info.dense; });
-}
-
 // Those of the own node are empty.
-void leave_out(std::vector<Block>& blocks, std::span<const int> local) {
-  for (std::size_t rank = 0; rank < local.size(); ++rank) {
-    if (local[rank] >= 0) blocks[rank].count = 0;
+std::vector<Block> dense_blocks(const Side& side, const Traffic& traffic, const BetweenNodes& part) {
+  std::vector<Block> blocks = blocks_of(side, traffic.ranks);
+  for (std::size_t rank = 0; rank < part.local.size(); ++rank) {
+    if (part.local[rank] >= 0) blocks[rank].count = 0;
   }
+  return blocks;
 }
 
 std::vector<Block> dense_send_blocks(const Call& call, const Traffic& traffic, const BetweenNodes& part) {
-  std::vector<Block> blocks;
-  const bool one = is_allgather(call.collective);
-  const int count = one ? 1 : traffic.ranks;
-  blocks.reserve(static_cast<std::size_t>(count));
-  for (int to = 0; to < count; ++to) blocks.push_back(send_block(call, to, traffic.me));
-  if (!one) leave_out(blocks, part.local);
-  return blocks;
-}
-
-std::vector<Block> dense_recv_blocks(const Call& call, const Traffic& traffic, const BetweenNodes& part) {
-  std::vector<Block> blocks;
-  blocks.reserve(static_cast<std::size_t>(traffic.ranks));
-  for (int from = 0; from < traffic.ranks; ++from) blocks.push_back(block_of(call.recv, from));
-  leave_out(blocks, part.local);
-  return blocks;
+  if (!is_allgather(call.collective)) return dense_blocks(call.in_place ? call.recv : call.send, traffic, part);
+  return {call.in_place ? Blocks(call.recv)[traffic.me] : Blocks(call.send)[0]};
 }
 
 std::uint64_t largest_of(std::span<const Place> places) {
   std::uint64_t largest = 0;
   for (const Place& place : places) largest = std::max<std::uint64_t>(largest, place.bytes);
-  return largest;
-}
-
-std::size_t largest_of(const std::vector<Block>& blocks) {
-  std::size_t largest = 0;
-  for (const Block& block : blocks) largest = std::max(largest, block.bytes());
   return largest;
 }
 
@@ -84,8 +63,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Movin
       first_round_(part.first_round),
       memory_(memory),
       send_(dense_send_blocks(call, traffic, part)),
-      recv_(dense_recv_blocks(call, traffic, part)),
-      transport_(traffic.comm, traffic.me, traffic.tag, traffic.numbers) {
+      recv_(dense_blocks(call.recv, traffic, part)) {
   binding_.block_bytes = recv_.empty() ? 0 : part.local.empty() ? recv_.front().bytes() : largest_of(recv_);
   use_device(call);
   bind_dense(call);
@@ -98,8 +76,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Neigh
       traffic_(traffic),
       memory_(memory),
       send_(neighbor_send_blocks(call, slots, moving.as_bytes)),
-      recv_(neighbor_blocks(call.recv, slots.recv)),
-      transport_(traffic.comm, traffic.me, traffic.tag, traffic.numbers) {
+      recv_(neighbor_blocks(call.recv, slots.recv)) {
   binding_.block_bytes = moving.as_bytes ? largest_block(call, slots) : 0;
   use_device(call);
   bind_neighbors(!has_arrays(row_of(call.collective).send));
@@ -108,11 +85,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Neigh
 // The places have as many bytes on all ranks.
 BoundRun::BoundRun(const Binding& places, const plan::Schedule& schedule, const Traffic& traffic,
                    const RunMemory& memory)
-    : schedule_(schedule),
-      traffic_(traffic),
-      memory_(memory),
-      binding_(places),
-      transport_(traffic.comm, traffic.me, traffic.tag, traffic.numbers) {
+    : schedule_(schedule), traffic_(traffic), memory_(memory), binding_(places) {
   sized_ = all_have_room_ = true;  // who made the places has asked
   has_room_ = take_room();
 }
@@ -151,8 +124,8 @@ void BoundRun::bind_neighbors(bool uniform) {
   uniform_scratch_ = uniform;
   if (moving_.as_bytes) {
     transport_.pack_up_to(moving_.pack_up_to);
-    send_places_ = is_dense(send_) ? own_places(send_, true) : places_of_gapped(send_, pack_send_);
-    recv_places_ = is_dense(recv_) ? own_places(recv_, true) : places_of_gapped(recv_, pack_recv_);
+    send_places_ = all_dense(send_) ? own_places(send_, true) : places_of_gapped(send_, pack_send_);
+    recv_places_ = all_dense(recv_) ? own_places(recv_, true) : places_of_gapped(recv_, pack_recv_);
     // Not all ranks have the same neighbours, but none has more blocks, and scratch is for two blocks each.
     sized_ = true;
     wanted_ = 2 * std::max(recv_.size(), send_.size()) * binding_.block_bytes;

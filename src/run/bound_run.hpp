@@ -136,7 +136,7 @@ class BoundRun {
   std::size_t wanted_ = 0;  // of a sized call: bytes that no room of any rank exceeds
   bool has_room_ = true, all_have_room_ = false;
   Binding binding_;
-  MpiTransport transport_;
+  MpiTransport transport_{traffic_.comm, traffic_.me, traffic_.tag, traffic_.numbers};
   std::optional<Execution> run_;
   std::optional<Agreement> agreement_;
   Question question_ = Question::largest;

@@ -4,16 +4,6 @@
 
 namespace quadrille::run {
 
-Block block_of(const Side& side, int block) {
-  Block b;
-  b.type = side.type_of(block);
-  b.info = type_info(b.type);
-  b.count = static_cast<std::size_t>(side.count_of(block));
-  const std::ptrdiff_t displacement = side.displacement_of(block, side.count);
-  b.address = side.base + (side.types ? displacement : displacement * b.info.extent);
-  return b;
-}
-
 namespace {
 
 // Makes `array`, if there is one, point to a copy of its first elements. That there is one says which form the call
@@ -43,13 +33,6 @@ void StoredCall::Arrays::take(Side& side, int blocks) {
 StoredCall::StoredCall(const Call& call, int send_blocks, int recv_blocks) : call_(call) {
   if (!call.in_place) send_.take(call_.send, send_blocks);  // else they may be anything
   recv_.take(call_.recv, recv_blocks);
-}
-
-Block send_block(const Call& call, int to, int me) {
-  if (is_allgather(call.collective)) {
-    return call.in_place ? block_of(call.recv, me) : block_of(call.send, 0);
-  }
-  return block_of(call.in_place ? call.recv : call.send, to);
 }
 
 Place typed_place(const Block& block) {

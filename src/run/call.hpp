@@ -83,11 +83,6 @@ struct Block {
   std::size_t bytes() const { return count * info.size; }
 };
 
-Block block_of(const Side& side, int block);
-
-// The block that goes to rank `to`, also for in-place calls: then it is read from the receive buffer.
-Block send_block(const Call& call, int to, int me);
-
 // A block as a place with its own type. A dense block keeps its type too: the other side may be typed
 // with gaps, and MPICH unpacks large packed messages into types of several basic types only in part.
 Place typed_place(const Block& block);

@@ -28,14 +28,14 @@ std::size_t bytes_of_one(const Side& side) {
 std::vector<Block> neighbor_blocks(const Side& side, std::span<const int> slots) {
   std::vector<Block> blocks(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i] >= 0) blocks[i] = block_of(side, slots[i]);
+    if (slots[i] >= 0) blocks[i] = Blocks(side)[slots[i]];
   }
   return blocks;
 }
 
 std::vector<Block> neighbor_send_blocks(const Call& call, const NeighborSlots& slots, bool as_bytes) {
   if (!is_allgather(call.collective)) return neighbor_blocks(call.send, slots.send);
-  return std::vector<Block>(as_bytes ? 1 : std::max<std::size_t>(slots.send.size(), 1), block_of(call.send, 0));
+  return std::vector<Block>(as_bytes ? 1 : std::max<std::size_t>(slots.send.size(), 1), Blocks(call.send)[0]);
 }
 
 std::size_t largest_block(const Call& call, const NeighborSlots& slots) {

@@ -29,19 +29,14 @@ PaddedRun::PaddedRun(const Call& call, const plan::Schedule* uniform, const plan
       direct_(direct),
       traffic_(traffic),
       memory_(memory),
+      send_(blocks_of(call_.call().in_place ? call_.call().recv : call_.call().send, traffic.ranks)),
+      recv_(blocks_of(call_.call().recv, traffic.ranks)),
       transport_(traffic.comm, traffic.me, traffic.tag),
-      agreement_(transport_, traffic.me, traffic.ranks) {
-  for (int rank = 0; rank < traffic.ranks; ++rank) {
-    send_.push_back(send_block(call_.call(), rank, traffic.me));
-    recv_.push_back(block_of(call_.call().recv, rank));
-  }
-}
+      agreement_(transport_, traffic.me, traffic.ranks) {}
 
 int PaddedRun::start(bool block) {
   if (known_) return begin(block);  // in a start before: the counts are what they were
-  std::uint64_t mine = 0;
-  for (const Block& one : send_) mine = std::max<std::uint64_t>(mine, one.bytes());
-  agreement_.begin(mine);
+  agreement_.begin(largest_of(send_));
   phase_ = Phase::agreeing;
   return advance(block);
 }
@@ -50,8 +45,7 @@ int PaddedRun::start(bool block) {
 int PaddedRun::lay_out(bool block) {
   largest_ = agreement_.largest();
   known_ = true;
-  const auto ranks = static_cast<std::size_t>(traffic_.ranks);
-  if (largest_ == 0 || largest_ > most_padded_bytes / ranks) return begin(block);
+  if (largest_ == 0 || largest_ > most_padded_bytes / send_.size()) return begin(block);
   const bool sure = memory_.sure.is_enough(room_bytes());
   has_room_ = take_room();
   if (sure) return has_room_ ? begin(block) : mpi().err_no_mem;
@@ -63,28 +57,26 @@ int PaddedRun::lay_out(bool block) {
 
 // Bytes that no room of any rank exceeds.
 std::size_t PaddedRun::room_bytes() const {
-  const auto ranks = static_cast<std::size_t>(traffic_.ranks);
-  return largest_ * (uniform_ != nullptr ? std::max<std::size_t>(ranks, uniform_->scratch_blocks) : ranks);
+  return largest_ *
+         (uniform_ != nullptr ? std::max<std::size_t>(send_.size(), uniform_->scratch_blocks) : send_.size());
 }
 
 bool PaddedRun::take_room() {
-  const auto ranks = static_cast<std::size_t>(traffic_.ranks);
   const std::size_t bytes = room_bytes();
   return thrown_by([&] {
            std::byte* const send = memory_.sure.send.take(bytes);
            std::byte* const recv = memory_.sure.recv.take(bytes);
            if (uniform_ != nullptr && uniform_->scratch_blocks > 0) memory_.sure.scratch.take(bytes);
            if (bytes <= memory::Pool::most_kept) memory_.sure.scratch.take(bytes);
-           send_places_ = padded_places(ranks, largest_, send);
-           recv_places_ = padded_places(ranks, largest_, recv);
+           send_places_ = padded_places(send_.size(), largest_, send);
+           recv_places_ = padded_places(send_.size(), largest_, recv);
          }) == mpi_success;
 }
 
 int PaddedRun::begin(bool block) {
   phase_ = Phase::idle;
   if (largest_ == 0) return mpi_success;
-  const auto ranks = static_cast<std::size_t>(traffic_.ranks);
-  if (largest_ > most_padded_bytes / ranks) {
+  if (largest_ > most_padded_bytes / send_.size()) {
     if (!run_) run_.emplace(call_.call(), direct_, Moving{}, traffic_, memory_);
     phase_ = Phase::unpadded;
     return run_->start(block);

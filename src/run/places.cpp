@@ -1,6 +1,18 @@
 #include "run/places.hpp"
 
+#include <algorithm>
+
+#include "run/blocks.hpp"
+
 namespace quadrille::run {
+
+std::vector<Block> blocks_of(const Side& side, int ranks) {
+  const Blocks all(side);
+  std::vector<Block> blocks;
+  blocks.reserve(static_cast<std::size_t>(ranks));
+  for (int r = 0; r < ranks; ++r) blocks.push_back(all[r]);
+  return blocks;
+}
 
 std::size_t total_bytes(const std::vector<Block>& blocks) {
   std::size_t total = 0;
@@ -8,11 +20,14 @@ std::size_t total_bytes(const std::vector<Block>& blocks) {
   return total;
 }
 
+std::size_t largest_of(const std::vector<Block>& blocks) {
+  std::size_t largest = 0;
+  for (const Block& block : blocks) largest = std::max(largest, block.bytes());
+  return largest;
+}
+
 bool all_dense(const std::vector<Block>& blocks) {
-  for (const Block& block : blocks) {
-    if (!block.info.dense && block.bytes() > 0) return false;
-  }
-  return true;
+  return std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.info.dense || b.bytes() == 0; });
 }
 
 std::vector<Place> own_places(const std::vector<Block>& blocks, bool as_bytes) {

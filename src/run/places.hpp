@@ -7,7 +7,10 @@
 
 namespace quadrille::run {
 
+// Of one side of a dense call.
+std::vector<Block> blocks_of(const Side& side, int ranks);
 std::size_t total_bytes(const std::vector<Block>& blocks);
+std::size_t largest_of(const std::vector<Block>& blocks);
 bool all_dense(const std::vector<Block>& blocks);
 
 // The blocks where they are. An algorithm that passes blocks on moves bytes on all ranks, so its dense
