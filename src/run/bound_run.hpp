@@ -94,8 +94,8 @@ class BoundRun {
 
   // Both return an MPI error code; after an error the run is over. A start of a run whose sizes are known takes no
   // memory but what the MPI takes.
-  int start(bool block);    // and goes on, as advance()
-  int advance(bool block);  // as far as is possible without waiting, or to the end
+  int start(bool block = false);    // and goes on, as advance()
+  int advance(bool block = false);  // as far as is possible without waiting, or to the end
   bool done() const { return phase_ == Phase::idle; }
 
  private:

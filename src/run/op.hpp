@@ -42,20 +42,8 @@ class OpOf final : public Op {
   template <class Make>
   explicit OpOf(const Make& make) : Op(by), run(make(owned_)) {}
 
-  int start() override {
-    if constexpr (requires { run.start(false); }) {
-      return run.start(false);
-    } else {
-      return run.start();
-    }
-  }
-  int advance() override {
-    if constexpr (requires { run.advance(false); }) {
-      return run.advance(false);
-    } else {
-      return run.advance();
-    }
-  }
+  int start() override { return run.start(); }
+  int advance() override { return run.advance(); }
   bool done() const override { return run.done(); }
   bool calls_mpi() const override {
     if constexpr (requires { run.calls_mpi(); }) {

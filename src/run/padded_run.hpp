@@ -26,8 +26,8 @@ class PaddedRun {
   PaddedRun& operator=(const PaddedRun&) = delete;
 
   // As BoundRun.
-  int start(bool block);
-  int advance(bool block);
+  int start(bool block = false);
+  int advance(bool block = false);
   bool done() const { return phase_ == Phase::idle; }
 
  private:
