@@ -15,6 +15,10 @@ bool is_plain(const Call& call) {
   return send.dense && recv.dense && sent.count * send.size == call.recv.count * recv.size;
 }
 
+bool may_have_gaps(const Call& call) {
+  return !Blocks(call.in_place ? call.recv : call.send).all_dense() || !Blocks(call.recv).all_dense();
+}
+
 int fill_slot(std::byte* slot, const Block& block, MpiComm comm) {
   if (block.info.dense) {
     memory::Inbox::fill(slot, block.address, block.bytes());

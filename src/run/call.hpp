@@ -74,6 +74,9 @@ class StoredCall {
   Arrays send_, recv_;
 };
 
+// Whether a block may have gaps: then the MPI may be called to pack or unpack it.
+bool may_have_gaps(const Call& call);
+
 // One block of a side as the user gave it, with what is to be known of its type.
 struct Block {
   std::byte* address = nullptr;

@@ -14,11 +14,6 @@ NodeCopiesRun::NodeCopiesRun(const Call& call, const plan::Schedule& schedule, G
       copying_(group.copying),
       by_(by) {}
 
-bool NodeCopiesRun::calls_mpi() const {
-  const Call& call = call_.call();
-  return !Blocks(call.in_place ? call.recv : call.send).all_dense() || !Blocks(call.recv).all_dense();
-}
-
 int NodeCopiesRun::start() {
   now_.emplace(call_.call(), schedule_, group_, CopyMeans{pairs_, send_, recv_, copying_, came_}, by_);
   phase_ = Phase::copying;

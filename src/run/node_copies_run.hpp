@@ -29,7 +29,7 @@ class NodeCopiesRun {
   int start();
   int advance();
   bool done() const { return phase_ == Phase::over; }
-  bool calls_mpi() const;  // in advance(): to unpack
+  bool calls_mpi() const { return may_have_gaps(call_.call()); }  // in advance(): to unpack
 
  private:
   enum class Phase : std::uint8_t { over, copying, instead };

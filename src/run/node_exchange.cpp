@@ -503,33 +503,23 @@ class NodeExchange : CallBlocks {
   Phase phase_ = Phase::over;
 };
 
-namespace {
-
-ExchangeMeans blocking_means(Group& group, bool direct) {
-  Scratch& scratch = group.scratch;
-  return {group.inbox,
-          direct && group.reach().direct ? &group.pairs : nullptr,
-          group.reach().slot_limit,
-          scratch.node_work,
-          scratch.packed_send,
-          scratch.packed_recv,
-          scratch.packed_own,
-          group.copying,
-          group.attached};
-}
-
-}  // namespace
-
 int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away) {
-  NodeExchange exchange(call, group, blocking_means(group, direct), away);
+  memory::Pairs* const pairs = direct && group.reach().direct ? &group.pairs : nullptr;
+  Scratch& scratch = group.scratch;
+  const ExchangeMeans means{group.inbox,
+                            pairs,
+                            group.reach().slot_limit,
+                            scratch.node_work,
+                            scratch.packed_send,
+                            scratch.packed_recv,
+                            scratch.packed_own,
+                            group.copying,
+                            group.attached};
+  NodeExchange exchange(call, group, means, away);
   exchange.begin();
   while (!exchange.done()) group.waiter.until([&] { return exchange.advance(true); });
   return exchange.error();
 }
-
-struct NodeRun::Now {
-  std::optional<NodeExchange> exchange;
-};
 
 NodeRun::NodeRun(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs,
                  const memory::CopyPlan& copying)
@@ -538,30 +528,25 @@ NodeRun::NodeRun(const Call& call, Group& group, memory::Inbox& inbox, memory::P
       inbox_(inbox),
       pairs_(pairs),
       copying_(copying),
-      now_(std::make_unique<Now>()) {}
+      now_(std::make_unique<std::optional<NodeExchange>>()) {}
 
 NodeRun::~NodeRun() = default;
 
-bool NodeRun::done() const { return !now_->exchange || now_->exchange->done(); }
-
-bool NodeRun::calls_mpi() const {
-  const Call& call = call_.call();
-  return !Blocks(call.in_place ? call.recv : call.send).all_dense() || !Blocks(call.recv).all_dense();
-}
+bool NodeRun::done() const { return !*now_ || (*now_)->done(); }
 
 int NodeRun::start() {
   const std::size_t capacity = inbox_.capacity();
   const std::size_t limit = pairs_ == nullptr ? capacity : std::min(capacity, group_.reach().slot_limit);
-  now_->exchange.emplace(call_.call(), group_,
-                         ExchangeMeans{inbox_, pairs_, limit, work_, send_, recv_, own_, copying_, {}, false});
-  now_->exchange->begin();
+  now_->emplace(call_.call(), group_,
+                ExchangeMeans{inbox_, pairs_, limit, work_, send_, recv_, own_, copying_, {}, false});
+  (*now_)->begin();
   return advance();
 }
 
 int NodeRun::advance() {
   if (done()) return mpi_success;
-  now_->exchange->advance(false);
-  return done() ? now_->exchange->error() : mpi_success;
+  (*now_)->advance(false);
+  return done() ? (*now_)->error() : mpi_success;
 }
 
 }  // namespace quadrille::run

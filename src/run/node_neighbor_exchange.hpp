@@ -59,15 +59,13 @@ class NodeNeighbors : CallBlocks {
         edges_(edges),
         to_pack_(bytes_to_pack()),
         received_(bytes_received()),
-        progress_(means.progress),
+        means_(means),
         packed_send_(means.send),
         packed_recv_(means.recv),
-        copy_(means.copying, received_.all),
-        packed_own_(means.own),
-        own_rings_(means.rings) {
-    progress_.assign(edges_.pairs.size(), {});
+        copy_(means.copying, received_.all) {
+    means_.progress.assign(edges_.pairs.size(), {});
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
-      progress_[p].least_offered = least_offered_to(edges_.pairs[p]);
+      means_.progress[p].least_offered = least_offered_to(edges_.pairs[p]);
     }
     has_room_ = packed_send_.reserve(to_pack_) && packed_recv_.reserve(received_.to_unpack);
     if (has_room_) {
@@ -76,7 +74,7 @@ class NodeNeighbors : CallBlocks {
       error_ = mpi().err_no_mem;
     }
     // With rings of its own a call leaves the group as it is: another thread may make a blocking call.
-    if (own_rings_.empty() && !edges_.pairs.empty())
+    if (means_.rings.empty() && !edges_.pairs.empty())
       group_.scratch.popped_seen.resize(static_cast<std::size_t>(group_.ranks));
   }
 
@@ -185,11 +183,11 @@ class NodeNeighbors : CallBlocks {
       if (from.bytes() > 0) std::memmove(to.address, from.address, from.bytes());
     } else {
       keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
-      keep(error_, copy_own(from, to, group_, packed_own_));
+      keep(error_, copy_own(from, to, group_, means_.own));
     }
   }
 
-  NeighborProgress& progress(std::size_t p) { return progress_[p]; }
+  NeighborProgress& progress(std::size_t p) { return means_.progress[p]; }
   bool is_done(std::size_t p) {
     const NeighborProgress& at = progress(p);
     const NeighborPair& pair = edges_.pairs[p];
@@ -200,18 +198,18 @@ class NodeNeighbors : CallBlocks {
   // The rings of so many pairs further on are brought in meanwhile: they lie in the caches of others.
   static constexpr std::size_t ahead = 2;
   std::size_t own_index(std::size_t p) const {
-    if (own_rings_.size() == edges_.pairs.size()) return p;
+    if (means_.rings.size() == edges_.pairs.size()) return p;
     return static_cast<std::size_t>((edges_.pairs[p].peer - group_.me + group_.ranks) % group_.ranks) - 1;
   }
   Ring ring_to(std::size_t p) const {
-    return own_rings_.empty() ? group_.pairs.ring(edges_.pairs[p].peer, group_.me) : own_rings_[own_index(p)].to;
+    return means_.rings.empty() ? group_.pairs.ring(edges_.pairs[p].peer, group_.me) : means_.rings[own_index(p)].to;
   }
   Ring ring_from(std::size_t p) const {
-    return own_rings_.empty() ? group_.pairs.ring(group_.me, edges_.pairs[p].peer) : own_rings_[own_index(p)].from;
+    return means_.rings.empty() ? group_.pairs.ring(group_.me, edges_.pairs[p].peer) : means_.rings[own_index(p)].from;
   }
   std::uint64_t& popped_seen(std::size_t p) {
-    return own_rings_.empty() ? group_.scratch.popped_seen[static_cast<std::size_t>(edges_.pairs[p].peer)]
-                              : own_rings_[own_index(p)].seen;
+    return means_.rings.empty() ? group_.scratch.popped_seen[static_cast<std::size_t>(edges_.pairs[p].peer)]
+                                : means_.rings[own_index(p)].seen;
   }
 
   // All is sent, and nothing of it waits to be read. Then this rank needs nothing but what the others send anyway, so
@@ -227,7 +225,7 @@ class NodeNeighbors : CallBlocks {
   // ---- To a peer ----
 
   const std::byte* bytes_of(std::size_t p, std::size_t k, const Block& block) const {
-    return packed_.empty() ? block.address : packed_[progress_[p].first_packed + k];
+    return packed_.empty() ? block.address : packed_[means_.progress[p].first_packed + k];
   }
   bool stays_in_heap(int peer, const std::byte* bytes, std::size_t size) const {
     return group_.reach().peers[static_cast<std::size_t>(peer)].maps_my_heap && memory::heap_shareable(bytes, size);
@@ -505,13 +503,11 @@ class NodeNeighbors : CallBlocks {
   const NodeEdges& edges_;
   const std::size_t to_pack_;
   const Received received_;
-  std::vector<NeighborProgress>& progress_;
+  const NodeMeans means_;
   Room packed_send_, packed_recv_;
   bool has_room_ = true;
   std::vector<const std::byte*> packed_;  // [edge] if any block has gaps
   memory::NodeCopy copy_;
-  memory::Pool& packed_own_;
-  const std::span<PairRings> own_rings_;
   struct Asked {
     std::size_t pair, block;
   };

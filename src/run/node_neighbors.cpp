@@ -3,7 +3,6 @@
 #include "run/node_neighbors.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "run/node_neighbor_exchange.hpp"
 
@@ -59,10 +58,6 @@ int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
   return neighbors.end();
 }
 
-struct NodeNeighborRun::Now {
-  std::optional<NodeNeighbors> neighbors;
-};
-
 NodeNeighborRun::NodeNeighborRun(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks,
                                  Group& group, std::span<PairRings> rings)
     : call_(call, is_allgather(call.collective) ? 1 : send_blocks, recv_blocks),
@@ -70,26 +65,22 @@ NodeNeighborRun::NodeNeighborRun(const Call& call, const NodeEdges& edges, int s
       group_(group),
       rings_(rings),
       copying_(group.copying),
-      now_(std::make_unique<Now>()) {}
+      now_(std::make_unique<std::optional<NodeNeighbors>>()) {}
 
 NodeNeighborRun::~NodeNeighborRun() = default;
 
-bool NodeNeighborRun::calls_mpi() const {
-  return !Blocks(call_.call().send).all_dense() || !Blocks(call_.call().recv).all_dense();
-}
-
 int NodeNeighborRun::start() {
   if (!done()) return mpi().err_request;
-  now_->neighbors.emplace(call_.call(), edges_, group_,
-                          NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, rings_});
+  now_->emplace(call_.call(), edges_, group_,
+                NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, rings_});
   under_way_ = true;
-  now_->neighbors->begin();
+  (*now_)->begin();
   return advance();
 }
 
 int NodeNeighborRun::advance() {
   if (done()) return mpi_success;
-  NodeNeighbors& neighbors = *now_->neighbors;
+  NodeNeighbors& neighbors = **now_;
   while (!neighbors.done()) {
     if (!neighbors.advance()) return mpi_success;
   }

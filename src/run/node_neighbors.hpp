@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -75,6 +76,8 @@ struct OwnRings {
   std::vector<PairRings> pairs;  // [pair of the edges]
 };
 
+class NodeNeighbors;
+
 // The same as a call that can be started, advanced, and started again. A ring is read in the order in which it was
 // written, but ranks may start several such calls in different orders, and make blocking calls between them or not.
 // So each has rings of its own: its own starts are in the same order on all ranks. Nonblocking calls, which are started
@@ -94,7 +97,7 @@ class NodeNeighborRun {
   int start();  // and makes progress, as advance()
   int advance();
   bool done() const { return !under_way_; }
-  bool calls_mpi() const;  // in advance(): to pack or unpack
+  bool calls_mpi() const { return may_have_gaps(call_.call()); }  // in advance(): to pack or unpack
 
  private:
   const StoredCall call_;
@@ -105,8 +108,7 @@ class NodeNeighborRun {
   memory::Pool packed_send_, packed_recv_, packed_own_;
   std::vector<NeighborProgress> progress_;
   bool under_way_ = false;
-  struct Now;  // the start in flight
-  std::unique_ptr<Now> now_;
+  std::unique_ptr<std::optional<NodeNeighbors>> now_;  // the start in flight
 };
 
 }  // namespace quadrille::run

@@ -6,12 +6,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "memory/pool.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
 
 namespace quadrille::run {
+
+class NodeExchange;
 
 class NodeRun {
  public:
@@ -28,7 +31,7 @@ class NodeRun {
   int start();
   int advance();
   bool done() const;
-  bool calls_mpi() const;  // in advance(): to unpack
+  bool calls_mpi() const { return may_have_gaps(call_.call()); }  // in advance(): to unpack
   // Peers need no more of this rank than its start.
   bool sends_all_at_start() const { return pairs_ == nullptr; }
 
@@ -40,8 +43,7 @@ class NodeRun {
   NodeWork work_;
   memory::Pool send_, recv_, own_;
   memory::CopyPlan copying_;
-  struct Now;  // the last start
-  std::unique_ptr<Now> now_;
+  std::unique_ptr<std::optional<NodeExchange>> now_;  // the last start
 };
 
 }  // namespace quadrille::run
