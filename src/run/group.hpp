@@ -23,34 +23,25 @@ namespace quadrille::run {
 
 // What an exchange inside a node has begun and not yet finished. Kept between calls for its memory.
 struct NodeWork {
-  struct Stream {
+  struct Part {
     int peer;
     std::byte* at;
-    std::size_t bytes;    // still to move
-    std::size_t dropped;  // then still to be taken and dropped: the receiver expected fewer
+    std::size_t bytes;        // of a stream: still to move
+    std::size_t dropped = 0;  // then still to be taken and dropped: the receiver expected fewer
   };
-  struct Packed {
-    int peer;
-    const std::byte* from;
-    std::size_t bytes;
-  };
-  std::vector<Stream> out, in, to_write;
-  std::vector<Packed> packed;  // to be unpacked when all has arrived
-  struct Given {
-    int peer;
-    std::byte* at;
-  };
-  std::vector<Given> given;     // packed rooms that peers may write to
-  std::vector<int> users;       // peers that touch this rank's memory in this call
-  std::vector<Stream> offered;  // at an address; goes through the ring if the receiver asks for that
+  std::vector<Part> out, in, to_write;
+  std::vector<Part> packed;   // to be unpacked when all has arrived
+  std::vector<Part> given;    // packed rooms that peers may write to
+  std::vector<Part> offered;  // at an address; goes through the ring if the receiver asks for that
+  std::vector<int> users;     // peers that touch this rank's memory in this call
   // For as many ranks: then nothing throws in an exchange.
   void reserve(std::size_t ranks) {
-    for (std::vector<Stream>* list : {&out, &in, &to_write, &offered}) list->reserve(ranks);
-    packed.reserve(ranks), given.reserve(ranks), users.reserve(2 * ranks);
+    for (std::vector<Part>* list : {&out, &in, &to_write, &packed, &given, &offered}) list->reserve(ranks);
+    users.reserve(2 * ranks);
   }
   void clear() {
-    out.clear(), in.clear(), to_write.clear(), packed.clear(), given.clear(), users.clear();
-    offered.clear();
+    for (std::vector<Part>* list : {&out, &in, &to_write, &packed, &given, &offered}) list->clear();
+    users.clear();
   }
 };
 

@@ -157,7 +157,7 @@ class NodeExchange : CallBlocks {
   // When all that goes through rings is there, blocks are written to those who could not read them.
   bool end_streams() {
     if (!work_.out.empty() || !work_.in.empty()) return false;
-    for (const NodeWork::Stream& s : work_.to_write) write_to(s);
+    for (const NodeWork::Part& s : work_.to_write) write_to(s);
     phase_ = Phase::awaiting_messages;
     return true;
   }
@@ -178,8 +178,8 @@ class NodeExchange : CallBlocks {
     const auto has_finished = [this](int user) { return means_.pairs->has_finished(local(user)); };
     while (!work_.users.empty() && has_finished(work_.users.back())) work_.users.pop_back();
     if (!work_.users.empty()) return false;
-    for (const NodeWork::Packed& p : work_.packed) {
-      keep(error_, unpack_block(p.from, p.bytes, recv_[p.peer], group_.messages().quiet));
+    for (const NodeWork::Part& p : work_.packed) {
+      keep(error_, unpack_block(p.at, p.bytes, recv_[p.peer], group_.messages().quiet));
     }
     phase_ = Phase::over;
     return true;
@@ -327,19 +327,19 @@ class NodeExchange : CallBlocks {
     if (!has_room_) return means_.pairs->give_room(local(from), {0, 0});
     if (!block.info.dense) {
       room = packed_recv_.take(block.bytes());
-      work_.given.push_back({from, room});
+      work_.given.push_back({from, room, block.bytes()});
     }
     means_.pairs->give_room(local(from), {reinterpret_cast<std::uintptr_t>(room), block.bytes()});
   }
   // The packed room that this peer may write to; null if it has none.
   std::byte* given_room(int from) const {
-    for (const NodeWork::Given& room : work_.given) {
+    for (const NodeWork::Part& room : work_.given) {
       if (room.peer == from) return room.at;
     }
     return nullptr;
   }
 
-  void write_to(const NodeWork::Stream& s) {
+  void write_to(const NodeWork::Part& s) {
     const memory::Pairs::Place room = means_.pairs->room_at(local(s.peer));
     if (!sys::write_process(peer(s.peer).process, room.address, s.at, std::min<std::size_t>(s.bytes, room.bytes))) {
       keep(error_, mpi().err_other);
@@ -446,7 +446,7 @@ class NodeExchange : CallBlocks {
 
   // Sends what was only offered to those who ask for it. True if somebody did.
   bool answer_asks() {
-    return std::erase_if(work_.offered, [this](const NodeWork::Stream& s) {
+    return std::erase_if(work_.offered, [this](const NodeWork::Part& s) {
              if (!means_.pairs->is_asked_for_ring(local(s.peer))) return false;
              work_.out.push_back(s);
              return true;
@@ -456,13 +456,13 @@ class NodeExchange : CallBlocks {
   // Moves what can be moved through the rings. True if something was.
   bool advance_streams() {
     bool moved = false;
-    for (NodeWork::Stream& s : work_.out) {
+    for (NodeWork::Part& s : work_.out) {
       const std::size_t done = means_.pairs->ring(local(s.peer), local(group_.me)).push(s.at, s.bytes);
       s.at += done;
       s.bytes -= done;
       moved |= done > 0;
     }
-    for (NodeWork::Stream& s : work_.in) {
+    for (NodeWork::Part& s : work_.in) {
       memory::Ring ring = means_.pairs->ring(local(group_.me), local(s.peer));
       const std::size_t done = ring.pop(s.at, s.bytes);
       s.at += done;
@@ -471,7 +471,7 @@ class NodeExchange : CallBlocks {
       s.dropped -= dropped;
       moved |= done + dropped > 0;
     }
-    const auto is_done = [](const NodeWork::Stream& s) { return s.bytes + s.dropped == 0; };
+    const auto is_done = [](const NodeWork::Part& s) { return s.bytes + s.dropped == 0; };
     moved |= std::erase_if(work_.out, is_done) + std::erase_if(work_.in, is_done) > 0;
     return moved;
   }
