@@ -52,20 +52,18 @@ class LentTypes {
 };
 
 // Of both sides as the MPI takes them.
-class BothSides {
- public:
+struct BothSides {
   explicit BothSides(const Call& call)
-      : send_(arguments_of(call.in_place ? mpi().in_place : call.send.base, call.send)),
-        recv_(arguments_of(call.recv.base, call.recv)) {
-    error_ = lend(send_, call.send);
-    if (error_ == mpi_success) error_ = lend(recv_, call.recv);
+      : send(arguments_of(call.in_place ? mpi().in_place : call.send.base, call.send)),
+        recv(arguments_of(call.recv.base, call.recv)) {
+    error = lend(send, call.send);
+    if (error == mpi_success) error = lend(recv, call.recv);
   }
-  int error() const { return error_; }
+  NativeRun::Arguments send, recv;
   // The larger elements, until the call is over: MPI lets them go before, but some were used after that. Null: there
   // are none.
-  const std::shared_ptr<LentTypes>& lent() const { return lent_; }
-  const NativeRun::Arguments& send() const { return send_; }
-  const NativeRun::Arguments& recv() const { return recv_; }
+  std::shared_ptr<LentTypes> lent;
+  int error = mpi_success;
 
  private:
   static NativeRun::Arguments arguments_of(const void* buffer, const Side& side) {
@@ -79,18 +77,14 @@ class BothSides {
     if (side.count <= INT_MAX) return mpi_success;
     arguments.count = -1;
     if (side.count > most_elements || side.type == mpi().datatype_null) return mpi_success;
-    if (lent_ == nullptr) lent_ = std::make_shared<LentTypes>();
+    if (lent == nullptr) lent = std::make_shared<LentTypes>();
     MpiType made = mpi().datatype_null;
     const std::ptrdiff_t extent = type_info(side.type).extent;
-    if (const int error = make_large_type(side.count, side.type, extent, made); error != mpi_success) return error;
-    const int error = lent_->add(made, extent * static_cast<std::ptrdiff_t>(side.count));
-    arguments.count = 1, arguments.type = lent_->last();
-    return error;
+    if (const int wrong = make_large_type(side.count, side.type, extent, made); wrong != mpi_success) return wrong;
+    const int wrong = lent->add(made, extent * static_cast<std::ptrdiff_t>(side.count));
+    arguments.count = 1, arguments.type = lent->last();
+    return wrong;
   }
-
-  NativeRun::Arguments send_, recv_;
-  std::shared_ptr<LentTypes> lent_;
-  int error_ = mpi_success;
 };
 
 // In place the send type does not count, but some MPIs look at it.
@@ -100,10 +94,6 @@ Call with_any_send_type(Call call) {
   call.send.type = !call.recv.types ? call.recv.type : mpi().byte;
   return call;
 }
-
-}  // namespace
-
-namespace {
 
 bool several_threads_call_mpi() {
   int level = mpi().thread_multiple;
@@ -153,7 +143,7 @@ int NativeRun::start() {
   }
   const Call& call = call_.call();
   const BothSides sides(call);
-  if (sides.error() != mpi_success) return sides.error();
+  if (sides.error != mpi_success) return sides.error;
   const ErrorsReturned guard(call.comm);  // the caller raises them
   const NoHandlers of_world(mpi().comm_null);
   request_ = mpi().request_null;
@@ -161,14 +151,14 @@ int NativeRun::start() {
       call.collective,
       [&](auto collective) {
         if constexpr (row_of(collective).of_mpi) {
-          return call_with<collective>(nonblocking(collective), sides.send(), sides.recv(), call.comm, &request_);
+          return call_with<collective>(nonblocking(collective), sides.send, sides.recv, call.comm, &request_);
         } else {
-          return start_allgatherw(sides.send(), sides.recv(), call.comm);
+          return start_allgatherw(sides.send, sides.recv, call.comm);
         }
       },
       mpi().err_other);
   under_way_ = error == mpi_success;
-  lent_ = under_way_ ? sides.lent() : nullptr;
+  lent_ = under_way_ ? sides.lent : nullptr;
   return error;
 }
 
@@ -190,12 +180,12 @@ bool has_function(const Call& call) {
 int run_native(const Call& given, MpiComm comm) {
   const Call call = with_any_send_type(given);
   const BothSides sides(call);
-  if (sides.error() != mpi_success) return sides.error();
+  if (sides.error != mpi_success) return sides.error;
   return do_as(
       call.collective,
       [&](auto collective) {
         if constexpr (row_of(collective).of_mpi) {
-          return call_with<collective>(blocking(collective), sides.send(), sides.recv(), comm);
+          return call_with<collective>(blocking(collective), sides.send, sides.recv, comm);
         } else {
           return mpi().err_other;
         }
