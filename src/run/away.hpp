@@ -47,9 +47,6 @@ class AwayMessages : CallBlocks {
     unpack();
     return error_;
   }
-  int finish() {
-    return finish([] {});
-  }
 
  private:
   void advance(bool block) { keep(error_, passed_on_ ? passed_on_->advance(block) : run_.advance(block)); }

@@ -160,7 +160,9 @@ void Execution::start_pair(std::size_t pair, std::size_t place) {
 }
 
 void Execution::start(std::size_t index, const plan::Message& message, bool is_send, std::size_t place) {
-  const std::span<const Place> places = carried_ == nullptr ? places_of(message) : places_of_carried(index, is_send);
+  const std::span<const Place> places = carried_ == nullptr ? places_of(message)
+                                        : is_send           ? carried_->sent(index)
+                                                            : carried_->received(index);
   // Both sides see the same bytes, so both sides leave an empty message out.
   if (places.empty()) return;
   const std::size_t slot = 2 * place + (is_send ? 0 : 1);
@@ -175,10 +177,6 @@ void Execution::start(std::size_t index, const plan::Message& message, bool is_s
 }
 
 // ---- Where sizes travel ----
-
-std::span<const Place> Execution::places_of_carried(std::size_t index, bool is_send) {
-  return is_send ? carried_->sent(index) : carried_->received(index);
-}
 
 // A message that could not be started. A shorter one tells the receiver that it does not come.
 int Execution::replace(std::size_t index, const plan::Message& message, bool is_send, std::size_t slot, int error) {

@@ -61,7 +61,6 @@ class Execution {
   void fill(std::size_t place);
   void start_pair(std::size_t pair, std::size_t place);
   void start(std::size_t index, const plan::Message& message, bool is_send, std::size_t place);
-  std::span<const Place> places_of_carried(std::size_t index, bool is_send);
   int replace(std::size_t index, const plan::Message& message, bool is_send, std::size_t slot, int error);
   void tell_what_came(std::size_t place);
   void keep(int error) {

@@ -20,6 +20,12 @@ MpiType type_of(const Place& place) {
   return place.type == 0 ? mpi().packed : MpiType{place.type};
 }
 
+std::size_t bytes_of(std::span<const Place> places) {
+  std::size_t bytes = 0;
+  for (const Place& place : places) bytes += place.bytes;
+  return bytes;
+}
+
 // A type of `times` * `bytes` + `rest` bytes that all lie in the first `bytes`.
 int make_sink(std::size_t times, std::size_t rest, std::size_t bytes, MpiType& sink) {
   MpiType piece, again;
@@ -116,30 +122,20 @@ int MpiTransport::argument_of(std::span<const Place> places, Argument& argument)
   return error;
 }
 
-// The message has been started.
-void MpiTransport::done_with(Argument& argument) {
-  if (!keeps_) release(argument);
-}
-
 MpiRequest* MpiTransport::request(std::size_t slot) {
   if (slot >= requests_.size()) requests_.resize(slot + 1, mpi().request_null);
   return requests_.at(slot);
 }
 
 bool MpiTransport::is_packed(std::span<const Place> places) const {
-  if (most_packed_ == 0 || places.size() < 2) return false;
-  std::size_t bytes = 0;
-  for (const Place& place : places) {
-    if (!place.dense || place.type != 0) return false;
-    bytes += place.bytes;
-  }
-  return bytes <= most_packed_;
+  const auto is_plain = [](const Place& place) { return place.dense && place.type == 0; };
+  return most_packed_ > 0 && places.size() > 1 && std::ranges::all_of(places, is_plain) &&
+         bytes_of(places) <= most_packed_;
 }
 
 Place MpiTransport::piece_of(std::size_t slot, std::span<const Place> places) {
   if (slot >= pieces_.size()) pieces_.resize(slot + 1);
-  std::size_t bytes = 0;
-  for (const Place& place : places) bytes += place.bytes;
+  const std::size_t bytes = bytes_of(places);
   std::vector<std::byte>& memory = pieces_[slot].memory;
   const bool has_room = memory.size() >= bytes || thrown_by([&] { memory.resize(bytes); }) == mpi_success;
   return {has_room ? memory.data() : nullptr, bytes, bytes, 0, true};
@@ -176,7 +172,7 @@ int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> 
   int error = argument_of(places, argument);
   if (error != mpi_success) return error;
   error = mpi().Isend(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_, request(slot));
-  done_with(argument);
+  if (!keeps_) release(argument);
   return started(slot, error);
 }
 
@@ -192,11 +188,7 @@ int MpiTransport::start_dropping(std::size_t slot, int peer, std::size_t bytes) 
 }
 
 int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Place> places) {
-  if (drops_) {
-    std::size_t bytes = 0;
-    for (const Place& place : places) bytes += place.bytes;
-    return start_dropping(slot, peer, bytes);
-  }
+  if (drops_) return start_dropping(slot, peer, bytes_of(places));
   const Place piece = is_packed(places) ? piece_of(slot, places) : Place{};
   if (piece.address != nullptr) {
     pieces_[slot].places.assign(places.begin(), places.end());
@@ -206,7 +198,7 @@ int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Plac
   int error = argument_of(places, argument);
   if (error != mpi_success) return error;
   error = mpi().Irecv(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_, request(slot));
-  done_with(argument);
+  if (!keeps_) release(argument);
   return started(slot, error);
 }
 

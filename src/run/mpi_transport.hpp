@@ -78,7 +78,6 @@ class MpiTransport final : public Transport {
   int send_to_self(const Argument& send, const Argument& receive);
   void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
   int argument_of(std::span<const Place> places, Argument& argument);
-  void done_with(Argument& argument);
 
   MpiRequest* request(std::size_t slot);
   int started(std::size_t slot, int error);

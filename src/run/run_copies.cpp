@@ -21,7 +21,7 @@ int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, S
   int error = mpi_success;
   if (!copies.run(error)) error = run_node(call, group, true);
   if (away && !away->is_beside()) away->begin();
-  if (away) keep(error, away->finish());
+  if (away) keep(error, away->finish([] {}));
   return error;
 }
 
