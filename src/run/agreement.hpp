@@ -57,7 +57,7 @@ class Agreement {
     return error != 0 ? error : transport_.start_send(0, (me_ + distance_) % ranks_, {&out, 1});
   }
   static Place place_of(std::uint64_t& number) {
-    return {reinterpret_cast<std::byte*>(&number), sizeof number, sizeof number, 0, true};
+    return plain_place(reinterpret_cast<std::byte*>(&number), sizeof number);
   }
 
   Transport& transport_;

@@ -17,8 +17,6 @@ RunMemory memory_of(Group& group) {
   return {group.scratch.sure, group.scratch.away_send, group.scratch.away_recv, group.scratch.carried};
 }
 
-Place packed_place(std::byte* bytes, std::size_t count) { return {bytes, count, count, 0, true}; }
-
 }  // namespace
 
 AwayMessages::AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group, std::size_t eager)
@@ -85,8 +83,8 @@ bool AwayMessages::take_room() {
     Place& received = recv_places_[static_cast<std::size_t>(rank)];
     if (sent.bytes == 0) continue;
     const Block block = send_[rank];
-    sent = packed_place(packed(block, send_room_), block.bytes());
-    if (!block.info.dense) received = packed_place(recv_room_.take(block.bytes()), block.bytes());
+    sent = plain_place(packed(block, send_room_), block.bytes());
+    if (!block.info.dense) received = plain_place(recv_room_.take(block.bytes()), block.bytes());
   }
   return true;
 }

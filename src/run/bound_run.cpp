@@ -150,7 +150,7 @@ bool BoundRun::find_layouts(const std::vector<Block>& blocks, std::vector<Place>
     if (block.bytes() == 0 || block.info.dense) continue;
     MpiType type;
     if (!byte_types_.find(block.type, type)) return false;
-    places[i] = {block.address, block.count, block.bytes(), to_handle(type), false};
+    places[i] = {block.address, block.count, block.bytes(), type.word, false};
   }
   return true;
 }
@@ -162,7 +162,7 @@ void BoundRun::bind_neighbor_scratch(bool uniform) {
   scratch_places_.resize(schedule_.scratch_blocks);
   for (std::size_t i = 0; i < scratch_places_.size(); ++i) {
     const std::size_t bytes_of_block = recv_places_[i % recv_places_.size()].bytes;
-    scratch_places_[i] = {next, bytes_of_block, bytes_of_block, 0, true};
+    scratch_places_[i] = plain_place(next, bytes_of_block);
     next += bytes_of_block;
   }
   binding_.scratch_places = scratch_places_;

@@ -1,7 +1,5 @@
 #include "run/call.hpp"
 
-#include "run/mpi_transport.hpp"
-
 namespace quadrille::run {
 
 namespace {
@@ -33,10 +31,6 @@ void StoredCall::Arrays::take(Side& side, int blocks) {
 StoredCall::StoredCall(const Call& call, int send_blocks, int recv_blocks) : call_(call) {
   if (!call.in_place) send_.take(call_.send, send_blocks);  // else they may be anything
   recv_.take(call_.recv, recv_blocks);
-}
-
-Place typed_place(const Block& block) {
-  return {block.address, block.count, block.bytes(), to_handle(block.type), block.info.dense};
 }
 
 }  // namespace quadrille::run

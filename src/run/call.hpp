@@ -88,6 +88,8 @@ struct Block {
 
 // A block as a place with its own type. A dense block keeps its type too: the other side may be typed
 // with gaps, and MPICH unpacks large packed messages into types of several basic types only in part.
-Place typed_place(const Block& block);
+inline Place typed_place(const Block& block) {
+  return {block.address, block.count, block.bytes(), block.type.word, block.info.dense};
+}
 
 }  // namespace quadrille::run

@@ -98,7 +98,7 @@ void CarriedBlocks::move(std::byte* from, std::byte* to, std::size_t bytes) {
   if (bytes < large) {
     std::memcpy(to, from, bytes);
   } else {
-    transport_.copy({from, bytes, bytes, 0, true}, {to, bytes, bytes, 0, true});
+    transport_.copy(plain_place(from, bytes), plain_place(to, bytes));
   }
 }
 
@@ -145,7 +145,7 @@ std::byte* CarriedBlocks::take_landing(memory::Pool& pool, std::size_t bytes) {
 }
 
 std::span<const Place> CarriedBlocks::one(void* at, std::size_t bytes) {
-  memory_.going.assign(1, {static_cast<std::byte*>(at), bytes, bytes, 0, true});
+  memory_.going.assign(1, plain_place(static_cast<std::byte*>(at), bytes));
   return memory_.going;
 }
 
@@ -153,7 +153,7 @@ std::span<const Place> CarriedBlocks::one(void* at, std::size_t bytes) {
 void CarriedBlocks::also_send_blocks(const Message& m) {
   for (std::uint32_t s = 0; s < m.spans.count; ++s) {
     const Held& block = held(m, s);
-    if (block.bytes > 0) memory_.going.push_back({block.at, block.bytes, block.bytes, 0, true});
+    if (block.bytes > 0) memory_.going.push_back(plain_place(block.at, block.bytes));
   }
 }
 

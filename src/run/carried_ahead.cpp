@@ -73,9 +73,8 @@ std::span<const Place> SizesAhead::sent(std::size_t i) {
 Place SizesAhead::not_sent(std::size_t i) {
   if (step_ == Step::data || memory_.cut_out[i] != 0) return {};
   const Message& m = sends()[i];
-  const std::size_t wide_bytes = m.told * sizeof(std::uint64_t);
-  if (step_ == Step::sizes) return {memory_.heads_out[i], head_bytes(m), head_bytes(m), 0, true};
-  return {reinterpret_cast<std::byte*>(next_wide_out_ - m.told), wide_bytes, wide_bytes, 0, true};
+  if (step_ == Step::sizes) return plain_place(memory_.heads_out[i], head_bytes(m));
+  return plain_place(reinterpret_cast<std::byte*>(next_wide_out_ - m.told), m.told * sizeof(std::uint64_t));
 }
 
 void SizesAhead::look_at(std::size_t i, std::size_t bytes) {
@@ -223,7 +222,7 @@ void SizesAhead::prepare_receives() {
       continue;
     }
     if (landing != nullptr) landing += bytes;
-    memory_.coming[i] = {begin, bytes, bytes, 0, true};
+    memory_.coming[i] = plain_place(begin, bytes);
   }
 }
 

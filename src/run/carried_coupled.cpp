@@ -89,7 +89,7 @@ void SizesAtHead::prepare_data() {
   memory_.coming.assign(receives().size(), {});
   for (std::size_t i = 0; i < receives().size(); ++i) {
     const std::size_t bytes = bytes_in(memory_.lengths_in[i]);
-    memory_.coming[i] = {at, bytes, bytes, 0, true};
+    memory_.coming[i] = plain_place(at, bytes);
     if (at != nullptr) at += bytes;
     if (drops_) memory_.lengths_in[i] = lost_length;
   }

@@ -221,7 +221,7 @@ Place Execution::place_of(const plan::Span& span) const {
       break;
   }
   if (!binding_.scratch_places.empty()) return binding_.scratch_places[block];
-  return {binding_.scratch + block * binding_.block_bytes, binding_.block_bytes, binding_.block_bytes, 0, true};
+  return plain_place(binding_.scratch + block * binding_.block_bytes, binding_.block_bytes);
 }
 
 void Execution::run_copies(plan::Range copies) {

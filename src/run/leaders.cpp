@@ -283,8 +283,7 @@ void EvenLeaders::unpack_whole() {
 // ---- A leader's ----
 
 Place EvenLeaders::place(std::size_t first, std::size_t count) const {
-  const std::size_t bytes = between(first, first + count);
-  return {at(first), bytes, bytes, 0, true};
+  return plain_place(at(first), between(first, first + count));
 }
 
 void EvenLeaders::bind() {

@@ -138,7 +138,7 @@ Place MpiTransport::piece_of(std::size_t slot, std::span<const Place> places) {
   const std::size_t bytes = bytes_of(places);
   std::vector<std::byte>& memory = pieces_[slot].memory;
   const bool has_room = memory.size() >= bytes || thrown_by([&] { memory.resize(bytes); }) == mpi_success;
-  return {has_room ? memory.data() : nullptr, bytes, bytes, 0, true};
+  return plain_place(has_room ? memory.data() : nullptr, bytes);
 }
 
 void MpiTransport::reserve(std::size_t slots) {

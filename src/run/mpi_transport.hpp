@@ -11,8 +11,6 @@
 
 namespace quadrille::run {
 
-inline TypeHandle to_handle(MpiType type) { return type.word; }
-
 class MpiTransport final : public Transport {
  public:
   // `comm` is private to Quadrille and has MPI_ERRORS_RETURN. Only one message to a peer is matched at a time in the

@@ -16,7 +16,7 @@ constexpr std::uint64_t most_padded_bytes = std::uint64_t{256} << 20;
 std::vector<Place> padded_places(std::size_t ranks, std::size_t bytes, std::byte* memory) {
   std::vector<Place> places;
   places.reserve(ranks);
-  for (std::size_t i = 0; i < ranks; ++i) places.push_back({memory + i * bytes, bytes, bytes, 0, true});
+  for (std::size_t i = 0; i < ranks; ++i) places.push_back(plain_place(memory + i * bytes, bytes));
   return places;
 }
 

@@ -34,7 +34,7 @@ std::vector<Place> own_places(const std::vector<Block>& blocks, bool as_bytes) {
   std::vector<Place> places;
   places.reserve(blocks.size());
   for (const Block& block : blocks) {
-    places.push_back(as_bytes ? Place{block.address, block.bytes(), block.bytes(), 0, true} : typed_place(block));
+    places.push_back(as_bytes ? plain_place(block.address, block.bytes()) : typed_place(block));
   }
   return places;
 }
@@ -43,7 +43,7 @@ std::vector<Place> packed_places(const std::vector<Block>& blocks, std::byte* me
   std::vector<Place> places;
   places.reserve(blocks.size());
   for (const Block& block : blocks) {
-    places.push_back({memory, block.bytes(), block.bytes(), 0, true});
+    places.push_back(plain_place(memory, block.bytes()));
     memory += block.bytes();
   }
   return places;

@@ -20,6 +20,9 @@ struct Place {
   bool dense = true;
 };
 
+// Of plain bytes.
+inline Place plain_place(std::byte* address, std::size_t bytes) { return {address, bytes, bytes, 0, true}; }
+
 // The addresses for one start of a schedule.
 struct Binding {
   std::span<const Place> send;                 // [block]

@@ -212,7 +212,7 @@ void UnevenLeaders::take(int from, Size size, const std::byte* bytes) {
 void UnevenLeaders::send_beside(int to, const Block& block) {
   Place place = typed_place(block);
   if (call_.in_place && has_room_) {
-    place = {packed(block, send_room_), block.bytes(), block.bytes(), 0, true};
+    place = plain_place(packed(block, send_room_), block.bytes());
   }
   keep(error_, work_.beside.start_send(messages_++, to, {&place, 1}));
 }
@@ -257,14 +257,14 @@ void UnevenLeaders::bind_stream(std::size_t number) {
   for (std::size_t p = 0; p < parts && sends; ++p) {
     std::byte* part = p == 0 ? at(stream.send_at) : region(out, p - 1);
     const std::size_t bytes = p == 0 ? out.header() : out.bytes_of(p - 1);
-    work_.sent[number * parts + p] = {part, bytes, bytes, 0, true};
+    work_.sent[number * parts + p] = plain_place(part, bytes);
   }
   bool receives = false;
   for (int m = stream.share_first; m < stream.share_first + stream.share_count; ++m) {
     receives = receives || expected(m)[stream.node] != 0;
   }
   const std::size_t room = receives ? stream.recv_count * place_bytes() : 0;
-  work_.received[number] = {at(stream.recv_at), room, room, 0, true};
+  work_.received[number] = plain_place(at(stream.recv_at), room);
 }
 
 }  // namespace quadrille::run
