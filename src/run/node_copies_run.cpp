@@ -16,35 +16,21 @@ NodeCopiesRun::NodeCopiesRun(const Call& call, const plan::Schedule& schedule, G
 
 int NodeCopiesRun::start() {
   now_.emplace(call_.call(), schedule_, group_, CopyMeans{pairs_, send_, recv_, copying_, came_}, by_);
-  phase_ = Phase::copying;
   now_->copies.begin();
   return advance();
 }
 
 int NodeCopiesRun::advance() {
-  if (phase_ == Phase::copying) {
-    while (!now_->copies.done()) {
-      if (!now_->copies.advance()) return mpi_success;
-    }
-    return end_copying();
+  if (!now_) return instead_ ? instead_->advance() : mpi_success;
+  while (!now_->copies.done()) {
+    if (!now_->copies.advance()) return mpi_success;
   }
-  if (phase_ == Phase::instead) {
-    const int error = instead_->advance();
-    if (instead_->done()) phase_ = Phase::over;
-    return error;
-  }
-  return mpi_success;
-}
-
-int NodeCopiesRun::end_copying() {
   const bool copied = now_->copies.copied();
   const int error = now_->copies.error();
   now_.reset();
-  phase_ = Phase::over;
   if (copied) return error;
   if (!instead_) instead_.emplace(call_.call(), group_, inbox_, &pairs_, copying_);
   const int started = instead_->start();
-  if (!instead_->done()) phase_ = Phase::instead;
   return error != mpi_success ? error : started;
 }
 

@@ -28,11 +28,10 @@ class NodeCopiesRun {
   // Neither waits. Both return an MPI error code.
   int start();
   int advance();
-  bool done() const { return phase_ == Phase::over; }
+  bool done() const { return !now_ && (!instead_ || instead_->done()); }
   bool calls_mpi() const { return may_have_gaps(call_.call()); }  // in advance(): to unpack
 
  private:
-  enum class Phase : std::uint8_t { over, copying, instead };
   struct Now {
     DenseBlocks blocks;
     SharedBlocks shared;
@@ -42,7 +41,6 @@ class NodeCopiesRun {
           shared(group, means.pairs, by),
           copies(call, blocks, shared, group, means) {}
   };
-  int end_copying();
 
   const StoredCall call_;
   const plan::Schedule& schedule_;
@@ -53,9 +51,8 @@ class NodeCopiesRun {
   memory::CopyPlan copying_;
   std::vector<std::size_t> came_;
   const SharedBlocks::By by_;
-  std::optional<Now> now_;  // the start in flight
+  std::optional<Now> now_;  // the start in flight, while it copies
   std::optional<NodeRun> instead_;
-  Phase phase_ = Phase::over;
 };
 
 }  // namespace quadrille::run
