@@ -9,11 +9,6 @@
 
 namespace quadrille::run {
 
-// Keeps the first error. Peers wait for us, so an error never ends a traversal.
-inline void keep(int& first, int error) {
-  if (first == mpi_success) first = error;
-}
-
 // A rank without memory says no where the others wait for what it says.
 template <class Work>
 bool unless_out_of_memory(const Work& work) {

@@ -68,7 +68,7 @@ void Execution::begin_step(int step) {
   step_ = step;
   next_pair_ = open_requests_ = slots_ = 0;
   flights_.assign(window(), {});
-  if (carried_ != nullptr) keep(carried_->begin_step(round_, step));
+  if (carried_ != nullptr) keep(error_, carried_->begin_step(round_, step));
 }
 
 void Execution::end_step() {
@@ -110,7 +110,7 @@ bool Execution::advance_batch(bool block) {
     if (slots_ > 0) {
       bool complete = false;
       const int error = transport_.all_done(slots_, block, complete);
-      keep(error);
+      keep(error_, error);
       if (error == 0 && !complete) return false;
       for (std::size_t place = 0; carried_ != nullptr && place < slots_ / 2; ++place) tell_what_came(place);
       slots_ = 0;
@@ -131,7 +131,7 @@ bool Execution::advance_window(bool block) {
   while (open_requests_ > 0) {
     std::size_t slot = slots_;
     const int error = transport_.any_done(slots_, block, poll, slot);
-    keep(error);
+    keep(error_, error);
     if (slot == slots_) {
       if (error != 0) return true;  // of no request: there is nothing to wait for
       if (block) continue;
@@ -168,7 +168,7 @@ void Execution::start(std::size_t index, const plan::Message& message, bool is_s
   const std::size_t slot = 2 * place + (is_send ? 0 : 1);
   int error = is_send ? transport_.start_send(slot, message.peer, places)
                       : transport_.start_receive(slot, message.peer, places);
-  keep(error);
+  keep(error_, error);
   if (error != 0 && carried_ != nullptr) error = replace(index, message, is_send, slot, error);
   if (error != 0) return;
   ++open_requests_;
@@ -227,9 +227,9 @@ Place Execution::place_of(const plan::Span& span) const {
 void Execution::run_copies(plan::Range copies) {
   for (std::uint32_t i = 0; i < copies.count; ++i) {
     const plan::Copy& one = schedule_.copies[copies.first + i];
-    keep(carried_ != nullptr ? carried_->copy(one, phase_ == Phase::leave) : copy(one));
+    keep(error_, carried_ != nullptr ? carried_->copy(one, phase_ == Phase::leave) : copy(one));
   }
-  if (copies.count > 0) keep(transport_.copied());
+  if (copies.count > 0) keep(error_, transport_.copied());
 }
 
 int Execution::copy(const plan::Copy& copy) {

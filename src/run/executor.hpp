@@ -63,9 +63,6 @@ class Execution {
   void start(std::size_t index, const plan::Message& message, bool is_send, std::size_t place);
   int replace(std::size_t index, const plan::Message& message, bool is_send, std::size_t slot, int error);
   void tell_what_came(std::size_t place);
-  void keep(int error) {
-    if (error_ == 0) error_ = error;
-  }
   void run_copies(plan::Range copies);
   int copy(const plan::Copy& copy);
   Place place_of(const plan::Span& span) const;

@@ -87,7 +87,7 @@ EvenLeaders::EvenLeaders(const Call& call, const plan::LeadersPlan& plan, memory
   for (int r = 0; r < (uniform_ ? 1 : plan.ranks); ++r) largest_ = std::max(largest_, recv_.bytes_of(r));
   piece_ = std::max<std::size_t>(1, std::min({largest_, plan.piece, most_a_place(plan, area.parts())}));
   turns_ = (largest_ + piece_ - 1) / piece_;
-  packs_whole_ = turns_ > 1 && !send_is_dense();
+  packs_whole_ = turns_ > 1 && !send_.all_dense();
   unpacks_whole_ = turns_ > 1 && !recv_.all_dense();
   take_room();
 }
@@ -99,7 +99,10 @@ int EvenLeaders::start() {
   if (has_no_room_) take_room();  // of the start before
   pack_whole();
   if (turns_ > 1 && plan_.nodes > 1 && !all_have_room_) {
-    ask();
+    // Ranks of other nodes would not know that a block is missing. So before large blocks all ranks ask each other.
+    agreement_.emplace(work_.messages, group_.me, plan_.ranks);
+    agreement_->begin(has_no_room_ ? 1 : 0);
+    phase_ = Phase::agreeing;
   } else {
     begin_turn();
   }
@@ -244,13 +247,6 @@ void EvenLeaders::take_room() {
   if (has_no_room_) return;
   if (packs_whole_) whole_send_ = send_room_.take(sent);
   if (unpacks_whole_) whole_recv_ = recv_room_.take(received);
-}
-
-// Ranks of other nodes would not know that a block is missing. So before large blocks all ranks ask each other.
-void EvenLeaders::ask() {
-  agreement_.emplace(work_.messages, group_.me, plan_.ranks);
-  agreement_->begin(has_no_room_ ? 1 : 0);
-  phase_ = Phase::agreeing;
 }
 
 bool EvenLeaders::answered() {

@@ -129,7 +129,6 @@ class EvenLeaders final : public LeadersCall {
   int advance() override;
 
  private:
-  bool send_is_dense() const { return call_.in_place ? recv_.all_dense() : send_.all_dense(); }
   std::size_t in_turn(std::size_t bytes) const;
   std::size_t between(std::size_t first, std::size_t end) const;
   std::byte* at(std::size_t place) const;
@@ -144,7 +143,6 @@ class EvenLeaders final : public LeadersCall {
   bool unpacks_run(const plan::LeadersRun& run);
   void unpack_piece(int from, const std::byte* place);
   void take_room();
-  void ask();
   bool answered();
   void pack_whole();
   void unpack_whole();
@@ -182,7 +180,6 @@ class UnevenLeaders final : public LeadersCall {
   std::uint8_t* expected(int member) const;
   bool expects_from(const plan::LeadersIn& in) const;
   void say_what_is_expected();
-  Size mark_of(std::size_t bytes) const;
   Size put(int to, std::byte* where);
   std::size_t own_place(std::size_t destination, std::size_t source) const;
   void pack_own();

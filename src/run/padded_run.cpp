@@ -47,10 +47,10 @@ int PaddedRun::lay_out(bool block) {
   known_ = true;
   if (largest_ == 0 || largest_ > most_padded_bytes / send_.size()) return begin(block);
   const bool sure = memory_.sure.is_enough(room_bytes());
-  has_room_ = take_room();
-  if (sure) return has_room_ ? begin(block) : mpi().err_no_mem;
+  const bool has_room = take_room();
+  if (sure) return has_room ? begin(block) : mpi().err_no_mem;
   known_ = false;
-  agreement_.begin(has_room_ ? 0 : 1);
+  agreement_.begin(has_room ? 0 : 1);
   phase_ = Phase::asking;
   return mpi_success;
 }

@@ -48,8 +48,7 @@ class PaddedRun {
   Agreement agreement_;
   std::optional<BoundRun> run_;  // of the padded blocks, or of the user's
   std::size_t largest_ = 0;      // block of all ranks
-  bool has_room_ = false;
-  bool known_ = false;  // what `largest_` is, and that all ranks have room for such blocks
+  bool known_ = false;           // what `largest_` is, and that all ranks have room for such blocks
   Phase phase_ = Phase::idle;
 };
 

@@ -20,8 +20,7 @@ struct ParcelHead {
 // How many of `weight` lie between a rank and the parcel's destination, in this digit. The lower
 // digits are zero already: the parcel has taken their hops.
 int hop_of(const Parcel& parcel, int holder, int ranks, int weight, int radix) {
-  const int distance = parcel.destination >= holder ? parcel.destination - holder : parcel.destination - holder + ranks;
-  return distance / weight % radix;
+  return rank_below(parcel.destination, holder, ranks) / weight % radix;
 }
 
 }  // namespace

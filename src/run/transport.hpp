@@ -32,6 +32,11 @@ struct Binding {
   std::span<const Place> scratch_places = {};  // [block] where the scratch blocks differ in size
 };
 
+// Keeps the first error. Peers wait for us, so an error never ends a traversal.
+inline void keep(int& first, int error) {
+  if (first == 0) first = error;
+}
+
 // A message layer. Requests live in numbered slots that the executor reuses. Messages between two
 // ranks arrive in the order in which they were started. Functions return an error code, 0 for success.
 class Transport {

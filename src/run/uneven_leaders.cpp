@@ -123,21 +123,16 @@ void UnevenLeaders::say_what_is_expected() {
   for (const plan::LeadersIn& in : plan_.ins) mine[in.node] = expects_from(in) ? 1 : 0;
 }
 
-UnevenLeaders::Size UnevenLeaders::mark_of(std::size_t bytes) const {
-  return is_beside(bytes) ? beside | static_cast<Size>(std::min<std::size_t>(bytes, beside - 1))
-                          : static_cast<Size>(bytes);
-}
-
 // Writes a block where it goes through the area, or sends it. Returns what its size says.
 UnevenLeaders::Size UnevenLeaders::put(int to, std::byte* where) {
   const Block block = send_[to];
   const std::size_t bytes = block.bytes();
   if (is_beside(bytes)) {
     send_beside(to, block);
-  } else if (bytes > 0) {
-    keep(error_, pack(block.address, block.count, block.type, block.info, where, group_.messages().quiet));
+    return beside | static_cast<Size>(std::min<std::size_t>(bytes, beside - 1));
   }
-  return mark_of(bytes);
+  if (bytes > 0) keep(error_, pack(block.address, block.count, block.type, block.info, where, group_.messages().quiet));
+  return static_cast<Size>(bytes);
 }
 
 std::size_t UnevenLeaders::own_place(std::size_t destination, std::size_t source) const {
