@@ -28,7 +28,7 @@ bool may_be_told(Team& team);
 
 // Rank 0 decides, and writes what it tells. Then the others read it. Both make the team ready for nonblocking calls.
 void decide_apart(Team& team, std::span<std::byte> told);
-void learn_apart(Team& team, std::span<const std::byte> told);
+void learn_apart(Team& team, std::span<std::byte> told);
 
 // If the broadcast is in flight, waits until it has arrived. Called where ranks may wait for each other.
 void await_told(Team& team);
