@@ -8,6 +8,7 @@
 #include "mpi/mpi.hpp"
 #include "mpi/tags.hpp"
 #include "sys/sys.hpp"
+#include "team/communicator.hpp"
 #include "team/config.hpp"
 #include "team/neighbors.hpp"
 #include "team/own_rings.hpp"
@@ -24,10 +25,9 @@ struct TagsOfProcess {
 };
 
 TagsOfProcess find_tags() {
-  int found = 0, me = 0, ranks = 1;
+  const int me = rank_in(mpi().comm_world), ranks = size_of(mpi().comm_world);
+  int found = 0;
   const int* largest = nullptr;
-  mpi().Comm_rank(mpi().comm_world, &me);
-  mpi().Comm_size(mpi().comm_world, &ranks);
   if (mpi().Comm_get_attr(mpi().comm_world, mpi().tag_ub, &largest, &found) != mpi_success || !found) return {};
   constexpr std::int64_t below = tags::count;  // those of MPI_COMM_WORLD's own messages
   const std::int64_t count = (std::int64_t{*largest} - below) / tags_apart / ranks;

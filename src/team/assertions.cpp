@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mpi/mpi.hpp"
+#include "team/communicator.hpp"
 #include "team/config.hpp"
 #include "team/hints.hpp"
 #include "team/neighbors.hpp"
@@ -45,10 +46,8 @@ bool may_be_asserted(Team& team) {
 void ask_assertion(Team& team) {
   Neighbors& n = *team.neighbors;
   n.asked = true;
-  int me = 0;
-  mpi().Comm_rank(team.user, &me);
   const Hints hints = hints_of(team.user);
-  if (me == 0 && team.counted.explains) say_problems(hints, "the info of a communicator");
+  if (rank_in(team.user) == 0 && team.counted.explains) say_problems(hints, "the info of a communicator");
   const bool asserted = n.wish.value_or(hints.iso_sizes);
   n.checked = n.checked || hints.check || config().check;
   const std::uint64_t mine = fingerprint(n.iso_send, n.checked);

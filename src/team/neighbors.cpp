@@ -6,6 +6,7 @@
 #include "mpi/mpi.hpp"
 #include "mpi/thrown.hpp"
 #include "plan/cost.hpp"
+#include "team/communicator.hpp"
 #include "team/processes.hpp"
 #include "team/world.hpp"
 
@@ -27,19 +28,14 @@ int free_kept(MpiComm, int, void* value, void*) {
 }
 
 int kept_keyval() {
-  static const int keyval = [] {
-    int made = mpi().keyval_invalid;
-    mpi().Comm_create_keyval(copy_kept, free_kept, &made, nullptr);
-    return made;
-  }();
+  static const int keyval = make_keyval(free_kept, copy_kept);
   return keyval;
 }
 
 Kept isomorphic_of(MpiComm comm) {
-  void* value = nullptr;
-  int found = 0;
-  mpi().Comm_get_attr(comm, kept_keyval(), &value, &found);
-  return found ? *static_cast<Kept*>(value) : Kept();
+  Kept* kept = nullptr;
+  get_attribute(comm, kept_keyval(), kept);
+  return kept != nullptr ? *kept : Kept();
 }
 
 // ---- The topologies ----
@@ -282,9 +278,9 @@ bool has_topology(const Team& team) {
 }
 
 std::shared_ptr<Neighbors> read_neighbors(MpiComm comm) {
-  int topology = mpi().undefined, me = 0;
+  int topology = mpi().undefined;
   if (mpi().Topo_test(comm, &topology) != mpi_success) return nullptr;
-  mpi().Comm_rank(comm, &me);
+  const int me = rank_in(comm);
   if (Kept kept = isomorphic_of(comm)) return std::make_shared<Neighbors>(of_isomorphic(std::move(kept), me));
   if (topology == mpi().cart) return std::make_shared<Neighbors>(of_cart(comm, me));
   if (topology == mpi().graph) return std::make_shared<Neighbors>(of_graph(comm, me));
@@ -314,8 +310,7 @@ const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice)
     }
   }
   const Neighbors& n = *neighbors_of(team);
-  int me = 0;
-  mpi().Comm_rank(team.user, &me);
+  const int me = rank_in(team.user);
   plan::Schedule schedule = build == nullptr ? plan::neighbor_direct(me, n.sources, n.destinations)
                                              : build(n.isomorphic->problem(me, choice.parameters));
   team.chosen.plans.push_back(

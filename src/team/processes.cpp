@@ -20,6 +20,7 @@
 #include "sys/memory_checker.hpp"
 #include "sys/process_memory.hpp"
 #include "sys/sys.hpp"
+#include "team/communicator.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
 
@@ -311,7 +312,7 @@ std::shared_ptr<QuietComm> make_quiet(MpiComm comm) {
   auto quiet = std::make_shared<QuietComm>();
   quiet->comm = mpi().comm_null;
   if (make_private(comm, quiet->comm) != mpi_success) return nullptr;
-  mpi().Comm_rank(comm, &quiet->me);
+  quiet->me = rank_in(comm);
   quiet->as_world = comm == mpi().comm_world;
   return quiet;
 }
@@ -381,7 +382,7 @@ std::shared_ptr<QuietComm> make_quiet_of_world() {
     mpi().Group_free(&group);
   }
   if (keep_if_all_have(all, quiet->comm) != mpi_success) return nullptr;
-  mpi().Comm_rank(all, &quiet->me);
+  quiet->me = rank_in(all);
   quiet->as_world = true;
   return quiet;
 }
@@ -400,9 +401,7 @@ Processes meet(MpiComm user, const memory::Ways& ways, std::size_t areas, std::s
   }
   if (quiet == nullptr) return known;
   const MpiComm comm = same ? quiet->comm : user;
-  int me = 0, ranks = 0;
-  mpi().Comm_rank(comm, &me);
-  mpi().Comm_size(comm, &ranks);
+  const int me = rank_in(comm), ranks = size_of(comm);
   NodeView node{mpi().comm_null, 0, 1};
   if (mpi().Comm_split_type(comm, mpi().comm_type_shared, me, mpi().info_null, &node.comm) != mpi_success) {
     node.comm = mpi().comm_null;
@@ -412,8 +411,8 @@ Processes meet(MpiComm user, const memory::Ways& ways, std::size_t areas, std::s
     return known;
   }
   known.quiet = std::move(quiet);
-  mpi().Comm_rank(node.comm, &node.me);
-  mpi().Comm_size(node.comm, &node.ranks);
+  node.me = rank_in(node.comm);
+  node.ranks = size_of(node.comm);
   learn_nodes(comm, node, me, ranks, known);
   make_pool(node, areas, known);
   learn_reach(node, me, ways, known);

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "mpi/mpi.hpp"
+#include "team/communicator.hpp"
 #include "team/neighbors.hpp"
 
 namespace quadrille::team {
@@ -56,7 +57,7 @@ void become_isomorphic(Neighbors& n, plan::Grid grid, plan::GridView view) {
 }
 
 struct Place {
-  int me = 0, ranks = 0;
+  int me, ranks;
 };
 
 // The grid that combines best of those that fit; without extents if none does. All ranks look at the same numbers.
@@ -166,9 +167,7 @@ bool may_be_grid(Team& team) {
 int recognize(Team& team) {
   Neighbors& n = *team.neighbors;
   n.sought = true;
-  Place place;
-  mpi().Comm_rank(team.user, &place.me);
-  mpi().Comm_size(team.user, &place.ranks);
+  const Place place{rank_in(team.user), size_of(team.user)};
   Fit fit;
   int error = seek_torus(team.user, n, place, fit);
   if (error == mpi_success && fit.grid.extents.empty()) error = seek_mesh(team.user, n, place, fit);

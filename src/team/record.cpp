@@ -16,6 +16,7 @@
 #include "run/under_way.hpp"
 #include "sys/code.hpp"
 #include "sys/sys.hpp"
+#include "team/communicator.hpp"
 #include "team/config.hpp"
 #include "team/record_parts.hpp"
 #include "team/record_site.hpp"
@@ -282,12 +283,10 @@ void begin() {
   if (on) return;
   const std::string folder = team::config().record;
   if (folder.empty()) return;
-  int rank = 0, ranks = 1;
-  mpi().Comm_rank(mpi().comm_world, &rank);
-  mpi().Comm_size(mpi().comm_world, &ranks);
+  const int rank = team::rank_in(mpi().comm_world);
   const team::Team* const world = team::find_team(mpi().comm_world);
   const int node = world != nullptr && world->ready() ? world->nodes.node_of[static_cast<std::size_t>(rank)] : -1;
-  if (const int error = Tables::here().make(folder, rank, ranks, node); error != 0) {
+  if (const int error = Tables::here().make(folder, rank, team::size_of(mpi().comm_world), node); error != 0) {
     if (rank != 0) return;
     // Of the programs that one command starts one after the other the first is recorded.
     team::say(error == EEXIST ? "calls are not recorded: an earlier program has left its record in " + folder

@@ -10,6 +10,7 @@
 #include "mpi/generation.hpp"
 #include "sys/code.hpp"
 #include "sys/python.hpp"
+#include "team/communicator.hpp"
 #include "team/neighbors.hpp"
 #include "team/world.hpp"
 #include "text/cut.hpp"
@@ -34,11 +35,6 @@ std::string_view last_of(std::string_view text, std::size_t most) {
   // Not from within a letter on.
   while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0) == 0x80) text.remove_prefix(1);
   return text;
-}
-
-int copy_no_number(MpiComm, int, void*, void*, void*, int* flag) {
-  *flag = 0;
-  return mpi_success;
 }
 
 }  // namespace
@@ -83,11 +79,7 @@ std::uint64_t* Tables::array(std::uint64_t& offset, int numbers) {
 
 // They are marked by an attribute: the number of what is known of them, plus one.
 int Tables::keyval() {
-  static const int made = [] {
-    int keyval = mpi().keyval_invalid;
-    mpi().Comm_create_keyval(copy_no_number, forget, &keyval, nullptr);
-    return keyval;
-  }();
+  static const int made = team::make_keyval(forget);
   return made;
 }
 
@@ -102,10 +94,9 @@ int Tables::forget(MpiComm, int, void* value, void*) {
 
 CommunicatorHere* Tables::communicator_of(MpiComm comm) {
   if (comm == mpi().comm_null) return nullptr;
-  void* value = nullptr;
-  int found = 0;
-  if (mpi().Comm_get_attr(comm, keyval(), &value, &found) != mpi_success) return nullptr;
-  return found ? static_cast<CommunicatorHere*>(value) : add_communicator(comm);
+  CommunicatorHere* known = nullptr;
+  if (!team::get_attribute(comm, keyval(), known)) return nullptr;
+  return known != nullptr ? known : add_communicator(comm);
 }
 
 // Programs make a communicator, use it and free it, and make the next of the same ranks: these are one in the file. All
@@ -155,7 +146,7 @@ CommunicatorHere* Tables::add_communicator(MpiComm comm) {
   int inter = 0;
   mpi().Comm_test_inter(comm, &inter);
   inter ? mpi().Comm_remote_size(comm, &communicator->ranks) : mpi().Comm_size(comm, &communicator->ranks);
-  mpi().Comm_rank(comm, &communicator->rank);
+  communicator->rank = team::rank_in(comm);
   communicator->comm = comm;
   communicator->there = std::make_shared<MpiComm>(comm);
   const std::vector<int> world_ranks = team::ranks_in_world(comm);

@@ -16,6 +16,7 @@
 #include "run/under_way.hpp"
 #include "team/apart.hpp"
 #include "team/ask.hpp"
+#include "team/communicator.hpp"
 #include "team/config.hpp"
 #include "team/explain_reach.hpp"
 #include "team/faults.hpp"
@@ -114,10 +115,8 @@ std::string node_map_line(const plan::NodeMap& nodes, std::span<const int> world
 void apply_node_map(Team& team, const Config& settings, plan::NodeMap real, std::span<const int> world_ranks) {
   team.nodes = std::move(real);
   if (settings.nodes.empty()) return;
-  int all = 0;
-  mpi().Comm_size(mpi().comm_world, &all);
   plan::NodeMap asked;
-  const std::string why = plan::parse_node_map(settings.nodes, all, asked);
+  const std::string why = plan::parse_node_map(settings.nodes, size_of(mpi().comm_world), asked);
   if (why.empty()) {
     team.nodes = plan::nodes_of(asked, world_ranks);
     if (team.counted.explains && team.group.me == 0) {
@@ -411,8 +410,8 @@ int prepare_messages(Team& team) {
   if (team.eligible() || error != mpi_success) return error;
   // Nobody sends to another on it but we, and only with the tags of exchanges that are awaited.
   messages.quiet = messages.comm;
-  mpi().Comm_rank(team.user, &team.group.me);
-  mpi().Comm_size(team.user, &team.group.ranks);
+  team.group.me = rank_in(team.user);
+  team.group.ranks = size_of(team.user);
   return error;
 }
 

@@ -6,18 +6,13 @@
 #include <mutex>
 
 #include "sys/sys.hpp"
+#include "team/communicator.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
 #include "team/verdicts.hpp"
 
 namespace quadrille::team {
 namespace {
-
-bool is_world_leader() {
-  int rank = 0;
-  mpi().Comm_rank(mpi().comm_world, &rank);
-  return rank == 0;
-}
 
 // An empty table if there is none, or if it is refused. What is wrong is said once: by rank 0 of
 // MPI_COMM_WORLD, or by whoever is to explain.
@@ -28,7 +23,7 @@ choose::TuningTable load_table() {
   std::string why;
   const choose::FileState state = choose::read_tuning_file(path, table, why);
   const bool is_named = !sys::environment("QUADRILLE_TUNING").empty();
-  const bool speaks = is_world_leader();
+  const bool speaks = rank_in(mpi().comm_world) == 0;
   if (state == choose::FileState::bad && speaks) {
     say(fmt::format("tuning table '{}': {}; ignored", path, why));
   }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "team/communicator.hpp"
 #include "team/team.hpp"
 #include "team/world.hpp"
 #include "text/hash.hpp"
@@ -112,10 +113,8 @@ void Counters::add(const Counters& other) {
 Tally begin_tally(const Team& team) {
   Tally tally;
   if (!team.counted.explains) return tally;
-  int rank = 0;
-  mpi().Comm_rank(team.user, &rank);
-  mpi().Comm_size(team.user, &tally.ranks);
-  tally.communicators = rank == 0 ? 1 : 0;
+  tally.ranks = size_of(team.user);
+  tally.communicators = rank_in(team.user) == 0 ? 1 : 0;
   if (team.why_not == Reason::intercommunicator) {  // told with the others
     tally.ranks = 0;
     return tally;

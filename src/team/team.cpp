@@ -22,6 +22,7 @@
 #include "sys/sys.hpp"
 #include "team/apart.hpp"
 #include "team/ask.hpp"
+#include "team/communicator.hpp"
 #include "team/config.hpp"
 #include "team/faults.hpp"
 #include "team/leaders.hpp"
@@ -111,11 +112,6 @@ int forget_team(MpiComm, int, void* value, void*) {
 
 int forget_nothing(MpiComm, int, void*, void*) { return mpi_success; }
 
-int copy_nothing(MpiComm, int, void*, void*, void*, int* flag) {
-  *flag = 0;
-  return mpi_success;
-}
-
 // All ranks want a summary, and will come to MPI_Finalize with that.
 bool all_explain = false;
 
@@ -139,8 +135,7 @@ Part own_part() {
 // is pending; if Quadrille is switched off, there is no such communicator.
 void print_summary(int rank) {
   const Part mine = own_part();
-  int ranks = 1;
-  mpi().Comm_size(mpi().comm_world, &ranks);
+  const int ranks = size_of(mpi().comm_world);
   std::vector<Part> parts = {mine};
   if (all_explain && ranks > 1) {
     const std::shared_ptr<const Processes> known = world();
@@ -177,11 +172,8 @@ int at_finalize(MpiComm, int, void*, void*) {
 
 int team_keyval() {
   static const int keyval = [] {
-    int made = mpi().keyval_invalid, finalizer = mpi().keyval_invalid;
-    mpi().Comm_create_keyval(copy_nothing, at_finalize, &finalizer, nullptr);
-    mpi().Comm_set_attr(mpi().comm_self, finalizer, nullptr);
-    mpi().Comm_create_keyval(copy_nothing, forget_team, &made, nullptr);
-    return made;
+    mpi().Comm_set_attr(mpi().comm_self, make_keyval(at_finalize), nullptr);
+    return make_keyval(forget_team);
   }();
   return keyval;
 }
@@ -196,8 +188,8 @@ Reason why_not_eligible(MpiComm comm, run::Group& group) {
   int inter = 0;
   mpi().Comm_test_inter(comm, &inter);
   if (inter) return Reason::intercommunicator;
-  mpi().Comm_size(comm, &group.ranks);
-  mpi().Comm_rank(comm, &group.me);
+  group.ranks = size_of(comm);
+  group.me = rank_in(comm);
   if (group.ranks == 1) return Reason::one_rank;
   // If a rank is of another world, every rank finds one that is.
   const std::vector<int> there = ranks_in_world(comm);
@@ -207,28 +199,21 @@ Reason why_not_eligible(MpiComm comm, run::Group& group) {
 }
 
 void explain_fault_tolerance() {
-  int rank = 0;
-  mpi().Comm_rank(mpi().comm_world, &rank);
-  if (config().explain && rank == 0) say_once(not_used({Reason::fault_tolerant}));
+  if (config().explain && rank_in(mpi().comm_world) == 0) say_once(not_used({Reason::fault_tolerant}));
 }
 
 // The calls that were forwarded before there was a team: a number, kept without any memory of ours.
 int early_keyval() {
-  static const int keyval = [] {
-    int made = mpi().keyval_invalid;
-    mpi().Comm_create_keyval(copy_nothing, forget_nothing, &made, nullptr);
-    return made;
-  }();
+  static const int keyval = make_keyval(forget_nothing);
   return keyval;
 }
 
 // False if the MPI cannot tell.
 bool early_calls(MpiComm comm, int& calls) {
   void* value = nullptr;
-  int found = 0;
-  if (mpi().Comm_get_attr(comm, early_keyval(), &value, &found) != mpi_success) return false;
-  calls = found ? static_cast<int>(reinterpret_cast<std::intptr_t>(value)) : 0;
-  return true;
+  const bool told = get_attribute(comm, early_keyval(), value);
+  calls = static_cast<int>(reinterpret_cast<std::intptr_t>(value));
+  return told;
 }
 
 Team* make_team(MpiComm comm) {
@@ -318,11 +303,9 @@ Team* team_of(MpiComm comm) {
 }
 
 Team* find_team(MpiComm comm) {
-  void* value = nullptr;
-  int found = 0;
-  if (comm == mpi().comm_null || mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != mpi_success)
-    return nullptr;
-  return found ? static_cast<Team*>(value) : nullptr;
+  Team* team = nullptr;
+  if (comm != mpi().comm_null) get_attribute(comm, team_keyval(), team);
+  return team;
 }
 
 bool is_there(const Team& team, MpiComm comm) {
@@ -338,12 +321,11 @@ Team* team_after(MpiComm comm, int calls, bool& early) {
     return last_team.team;
   }
   if (comm == mpi().comm_null || !may_call_mpi()) return nullptr;
-  void* value = nullptr;
-  int found = 0;
-  if (mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != mpi_success) return nullptr;
+  Team* team = nullptr;
+  if (!get_attribute(comm, team_keyval(), team)) return nullptr;
   int before = 0;
-  if (!found && calls > 0 && early_calls(comm, before) && before < calls) return early = true, nullptr;
-  Team* team = found ? static_cast<Team*>(value) : make_team(comm);
+  if (team == nullptr && calls > 0 && early_calls(comm, before) && before < calls) return early = true, nullptr;
+  if (team == nullptr) team = make_team(comm);
   if (team != nullptr) last_team = {now, comm, team};
   return team;
 }
@@ -400,14 +382,10 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
 }
 
 void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm, const Why& why) {
-  int rank = team.group.me, ranks = team.group.ranks;
-  if (!team.ready()) {
-    mpi().Comm_rank(team.user, &rank);
-    mpi().Comm_size(team.user, &ranks);
-  }
-  if (rank != 0) return;
-  const std::string nodes =
-      team.ready() ? fmt::format(", {} node{}", team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s") : "";
+  const bool ready = team.ready();
+  if ((ready ? team.group.me : rank_in(team.user)) != 0) return;
+  const int ranks = ready ? team.group.ranks : size_of(team.user);
+  const std::string nodes = ready ? fmt::format(", {} node{}", team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s") : "";
   const std::string line =
       fmt::format("{} on {} ranks{}{} -> {}: {}", name_of(collective), ranks, nodes,
                   bytes > 0 ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, text::words_of(why));
@@ -473,8 +451,7 @@ bool after_init() {
     if (sys::launched_as_first()) say(not_used({Reason::unusable_mpi, mpi().problem}));
     return false;
   }
-  int rank = 0;
-  mpi().Comm_rank(mpi().comm_world, &rank);
+  const int rank = rank_in(mpi().comm_world);
   Config& settings = config();
   const bool explains = settings.explain;
   // First of all: what follows waits a lot.
@@ -490,9 +467,7 @@ bool after_init() {
   print_warnings(settings, rank);
   team_keyval();
   // From now on large allocations can be shared. A program of one rank has nobody to share them with.
-  int ranks = 1;
-  mpi().Comm_size(mpi().comm_world, &ranks);
-  if (ranks == 1 || settings.off) return false;
+  if (size_of(mpi().comm_world) == 1 || settings.off) return false;
   // One node may have other files of settings than another.
   if (!all_true(mpi().comm_world, !tolerates_faults())) {
     all_explain = false;  // a summary of all ranks would need all of them in MPI_Finalize

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mpi/mpi.hpp"
+#include "team/communicator.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -44,9 +45,8 @@ bool meet_world(const memory::Ways& ways) {
 }
 
 Processes meet_here(MpiComm comm, const memory::Ways& ways, const std::vector<int>& world_ranks) {
-  int ranks = 0;
-  mpi().Comm_size(mpi().comm_world, &ranks);
-  if (world_ranks.size() != static_cast<std::size_t>(ranks)) return meet(comm, ways, areas_of_one, nullptr, true);
+  if (world_ranks.size() != static_cast<std::size_t>(size_of(mpi().comm_world)))
+    return meet(comm, ways, areas_of_one, nullptr, true);
   Processes processes = meet(comm, ways, areas_of_world, nullptr, true);
   if (processes.quiet == nullptr) return processes;
   std::vector<int> here(world_ranks.size());
@@ -79,8 +79,7 @@ bool shares_a_node(const std::vector<int>& world_ranks) {
 }
 
 std::vector<int> ranks_in_world(MpiComm comm) {
-  int ranks = 0;
-  mpi().Comm_size(comm, &ranks);
+  const int ranks = size_of(comm);
   MpiGroup group, all;
   mpi().Comm_group(comm, &group);
   mpi().Comm_group(mpi().comm_world, &all);
