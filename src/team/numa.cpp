@@ -12,87 +12,80 @@
 namespace quadrille::team {
 namespace {
 
+// A function of a library, which becomes the type of the pointer that it initialises.
+struct Symbol {
+  void* address;
+  template <class Function>
+  operator Function*() const {
+    return reinterpret_cast<Function*>(address);
+  }
+};
+
 // The functions of hwloc that are needed, as the library has them. Types and constants come from
 // its header; nothing of it is linked.
 struct Hwloc {
-  decltype(&hwloc_topology_init) topology_init;
-  decltype(&hwloc_topology_set_synthetic) topology_set_synthetic;
-  decltype(&hwloc_topology_load) topology_load;
-  decltype(&hwloc_topology_destroy) topology_destroy;
-  decltype(&hwloc_get_type_depth) get_type_depth;
-  decltype(&hwloc_get_nbobjs_by_depth) get_nbobjs_by_depth;
-  decltype(&hwloc_get_obj_by_depth) get_obj_by_depth;
-  decltype(&hwloc_get_cpubind) get_cpubind;
-  decltype(&hwloc_bitmap_alloc) bitmap_alloc;
-  decltype(&hwloc_bitmap_free) bitmap_free;
-  decltype(&hwloc_bitmap_and) bitmap_and;
-  decltype(&hwloc_bitmap_list_sscanf) bitmap_list_sscanf;
-  decltype(&hwloc_bitmap_iszero) bitmap_iszero;
-  decltype(&hwloc_bitmap_isincluded) bitmap_isincluded;
-  bool usable = false;
-};
-
-template <class Function>
-bool look_up(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
-Hwloc load_hwloc() {
-  Hwloc h{};
   void* library = dlopen("libhwloc.so.15", RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return h;
-  h.usable =
-      look_up(library, "hwloc_topology_init", h.topology_init) &&
-      look_up(library, "hwloc_topology_set_synthetic", h.topology_set_synthetic) &&
-      look_up(library, "hwloc_topology_load", h.topology_load) &&
-      look_up(library, "hwloc_topology_destroy", h.topology_destroy) &&
-      look_up(library, "hwloc_get_type_depth", h.get_type_depth) &&
-      look_up(library, "hwloc_get_nbobjs_by_depth", h.get_nbobjs_by_depth) &&
-      look_up(library, "hwloc_get_obj_by_depth", h.get_obj_by_depth) &&
-      look_up(library, "hwloc_get_cpubind", h.get_cpubind) && look_up(library, "hwloc_bitmap_alloc", h.bitmap_alloc) &&
-      look_up(library, "hwloc_bitmap_free", h.bitmap_free) && look_up(library, "hwloc_bitmap_and", h.bitmap_and) &&
-      look_up(library, "hwloc_bitmap_list_sscanf", h.bitmap_list_sscanf) &&
-      look_up(library, "hwloc_bitmap_iszero", h.bitmap_iszero) &&
-      look_up(library, "hwloc_bitmap_isincluded", h.bitmap_isincluded);
-  return h;
-}
+  bool usable = library != nullptr;
+  Symbol look_up(const char* name) {
+    void* const address = usable ? dlsym(library, name) : nullptr;
+    usable = address != nullptr;
+    return {address};
+  }
+  decltype(&hwloc_topology_init) topology_init = look_up("hwloc_topology_init");
+  decltype(&hwloc_topology_set_synthetic) topology_set_synthetic = look_up("hwloc_topology_set_synthetic");
+  decltype(&hwloc_topology_load) topology_load = look_up("hwloc_topology_load");
+  decltype(&hwloc_topology_destroy) topology_destroy = look_up("hwloc_topology_destroy");
+  decltype(&hwloc_get_type_depth) get_type_depth = look_up("hwloc_get_type_depth");
+  decltype(&hwloc_get_nbobjs_by_depth) get_nbobjs_by_depth = look_up("hwloc_get_nbobjs_by_depth");
+  decltype(&hwloc_get_obj_by_depth) get_obj_by_depth = look_up("hwloc_get_obj_by_depth");
+  decltype(&hwloc_get_cpubind) get_cpubind = look_up("hwloc_get_cpubind");
+  decltype(&hwloc_bitmap_alloc) bitmap_alloc = look_up("hwloc_bitmap_alloc");
+  decltype(&hwloc_bitmap_free) bitmap_free = look_up("hwloc_bitmap_free");
+  decltype(&hwloc_bitmap_and) bitmap_and = look_up("hwloc_bitmap_and");
+  decltype(&hwloc_bitmap_list_sscanf) bitmap_list_sscanf = look_up("hwloc_bitmap_list_sscanf");
+  decltype(&hwloc_bitmap_iszero) bitmap_iszero = look_up("hwloc_bitmap_iszero");
+  decltype(&hwloc_bitmap_isincluded) bitmap_isincluded = look_up("hwloc_bitmap_isincluded");
+};
 
 // The library stays loaded: the program or its MPI may use it too, and to unload it gains nothing.
 const Hwloc& hwloc() {
-  static const Hwloc loaded = load_hwloc();
+  static const Hwloc loaded;
   return loaded;
 }
 
-// A set of processors, freed with it; null if there is no memory.
-struct FreeSet {
-  void operator()(hwloc_bitmap_t set) const { hwloc().bitmap_free(set); }
+// What hwloc made, freed with it; null if there is no memory.
+template <auto free>
+struct Free {
+  template <class Made>
+  void operator()(Made* made) const {
+    (hwloc().*free)(made);
+  }
 };
-using Set = std::unique_ptr<hwloc_bitmap_s, FreeSet>;
+using Set = std::unique_ptr<hwloc_bitmap_s, Free<&Hwloc::bitmap_free>>;
 Set make_set() { return Set(hwloc().bitmap_alloc()); }
+using Topology = std::unique_ptr<hwloc_topology, Free<&Hwloc::topology_destroy>>;
+Topology make_topology() {
+  hwloc_topology_t made = nullptr;
+  return Topology(hwloc().topology_init(&made) == 0 ? made : nullptr);
+}
 
 // A machine, the real one or one that is described; not usable if hwloc does not understand it.
 class Machine {
  public:
   explicit Machine(const std::string& synthetic) : h_(hwloc()) {
-    if (!h_.usable || h_.topology_init(&topology_) != 0) return;
-    made_ = true;
-    usable_ = (synthetic.empty() || h_.topology_set_synthetic(topology_, synthetic.c_str()) == 0) &&
-              h_.topology_load(topology_) == 0;
-  }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-  ~Machine() {
-    if (made_) h_.topology_destroy(topology_);
+    if (h_.usable) topology_ = make_topology();
+    usable_ = topology_ != nullptr &&
+              (synthetic.empty() || h_.topology_set_synthetic(topology_.get(), synthetic.c_str()) == 0) &&
+              h_.topology_load(topology_.get()) == 0;
   }
   bool usable() const { return usable_; }
 
   unsigned count(hwloc_obj_type_t type) const {
-    return h_.get_nbobjs_by_depth(topology_, h_.get_type_depth(topology_, type));
+    return h_.get_nbobjs_by_depth(topology_.get(), h_.get_type_depth(topology_.get(), type));
   }
   // The processors of object `i` of a type; null if there are none.
   hwloc_const_bitmap_t processors(hwloc_obj_type_t type, unsigned i) const {
-    const hwloc_obj_t object = h_.get_obj_by_depth(topology_, h_.get_type_depth(topology_, type), i);
+    const hwloc_obj_t object = h_.get_obj_by_depth(topology_.get(), h_.get_type_depth(topology_.get(), type), i);
     if (object == nullptr || object->cpuset == nullptr || h_.bitmap_iszero(object->cpuset) != 0) return nullptr;
     return object->cpuset;
   }
@@ -120,7 +113,7 @@ class Machine {
   // Of this thread alone: threads of the MPI may run anywhere.
   int label_of_thread() const {
     const Set bound = make_set();
-    if (bound == nullptr || h_.get_cpubind(topology_, bound.get(), HWLOC_CPUBIND_THREAD) != 0) {
+    if (bound == nullptr || h_.get_cpubind(topology_.get(), bound.get(), HWLOC_CPUBIND_THREAD) != 0) {
       return label_of(processors(HWLOC_OBJ_MACHINE, 0));
     }
     return label_of(bound.get());
@@ -128,8 +121,8 @@ class Machine {
 
  private:
   const Hwloc& h_;
-  hwloc_topology_t topology_{};
-  bool made_ = false, usable_ = false;
+  Topology topology_;
+  bool usable_;
 };
 
 // What ranks of a machine that is described are bound to.
@@ -214,10 +207,8 @@ std::string check_topology(const std::string& synthetic) {
   std::string described = synthetic;
   if (take_binding(described) == Bound::unknown)
     return "expected bind:numa, bind:package or bind:none as the last word";
-  hwloc_topology_t topology;
-  if (h.topology_init(&topology) != 0) return {};
-  const bool understood = h.topology_set_synthetic(topology, described.c_str()) == 0;
-  h.topology_destroy(topology);
+  const Topology topology = make_topology();
+  const bool understood = topology == nullptr || h.topology_set_synthetic(topology.get(), described.c_str()) == 0;
   return understood ? "" : "expected a synthetic topology of hwloc, such as \"package:2 numa:1 core:4 pu:1\"";
 }
 
@@ -226,17 +217,12 @@ std::string describe_domains(const std::vector<int>& labels, const std::vector<i
   const auto place = [](int label) {
     return label >= 0 ? std::pair(0, label) : std::pair(label == any_domain ? 2 : 1, -label);
   };
-  std::map<std::pair<int, int>, std::pair<int, std::vector<int>>> groups;
-  for (const int rank : members) {
-    const int label = labels[static_cast<std::size_t>(rank)];
-    auto& group = groups[place(label)];
-    group.first = label;
-    group.second.push_back(rank);
-  }
+  auto before = [place](int a, int b) { return place(a) < place(b); };
+  std::map<int, std::vector<int>, decltype(before)> groups(before);  // the ranks of each label
+  for (const int rank : members) groups[labels[static_cast<std::size_t>(rank)]].push_back(rank);
   std::string text = fmt::format("{} NUMA domain{}: ", groups.size(), groups.size() == 1 ? "" : "s");
   const char* between = "";
-  for (const auto& [order, group] : groups) {
-    const auto& [label, ranks] = group;
+  for (const auto& [label, ranks] : groups) {
     text += fmt::format("{}{} {} rank{} ({})", between, name_of_label(label), ranks.size(),
                         ranks.size() == 1 ? "" : "s", ranges(ranks));
     between = ", ";
