@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <optional>
 
 #include "mpi/generation.hpp"
 #include "mpi/thrown.hpp"
@@ -40,19 +39,14 @@ struct Here {
   bool inside = false;
   int name = 0;
   choose::Engine engine{};  // of the short way
-  Entry* sparse = nullptr;  // of a sparse exchange, as long as it lasts; and of what
+  Entry* sparse = nullptr;  // of a sparse exchange, as long as it lasts
   CommunicatorHere* communicator = nullptr;
 };
 
 // The entry of a call that is like an earlier one of a thread, found without a search.
 struct Known {
   std::uint64_t generation = 0;
-  MpiComm comm{};
-  MpiType type{};
-  std::size_t count = 0;
-  const void* site = nullptr;
-  Collective collective{};
-  Form form{};
+  Key key{};
   Entry* entry = nullptr;
   CommunicatorHere* communicator = nullptr;
   std::size_t type_size = 0;
@@ -79,9 +73,7 @@ Known& place_of(const Key& key) {
 }
 
 bool is_for(const Known& last, const Key& key) {
-  return last.entry != nullptr && last.comm == key.comm && last.site == key.site && last.collective == key.collective &&
-         last.form == key.form && last.count == key.count && last.type == key.type &&
-         last.generation == cache_generation();
+  return last.entry != nullptr && last.key == key && last.generation == cache_generation();
 }
 
 Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
@@ -98,7 +90,7 @@ Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   const std::size_t size = !side.types ? type_info(side.type).size : 0;
   const auto size_class = static_cast<std::uint8_t>(sized ? std::bit_width(count * size) : 0);
   Entry* const entry = tables.entry_of(call.collective, form, communicator, tables.site_of(site), size_class);
-  last = {generation, call.comm, side.type, count, site, call.collective, form, entry, communicator, size};
+  last = {generation, key, entry, communicator, size};
   return last;
 }
 
@@ -123,8 +115,37 @@ std::uint64_t bytes_of_block(const run::Side& side, int block, const Known& at) 
   return static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(side.count_of(block), 0)) * type_size(side, block, at);
 }
 
-void add_sent(CommunicatorHere& communicator, int to, std::uint64_t bytes, const Blocks& blocks) {
-  if (communicator.sent != nullptr && blocks.moves) communicator.sent[to] += bytes;
+bool arrays_are_there(const run::Side& side) { return side.counts != nullptr || side.counts_large != nullptr; }
+
+// Of a dense call in which this rank has one block.
+std::uint64_t bytes_of_own_block(const run::Call& call, const Known& at) {
+  const std::ptrdiff_t count = std::max<std::ptrdiff_t>(count_of(call, at.communicator->rank), 0);
+  return static_cast<std::uint64_t>(count) * at.type_size;
+}
+
+// visit(destination, bytes) for each block that this rank sends. None without the arrays.
+template <class Visit>
+void for_each_sent(const run::Call& call, const Known& at, const Visit& visit) {
+  CommunicatorHere& communicator = *at.communicator;
+  const run::Side& side = sent_side(call);
+  const bool one = has_one_block(call.collective);
+  if (!one && !arrays_are_there(side)) return;
+  if (is_dense(call.collective)) {
+    const std::uint64_t own = one ? bytes_of_own_block(call, at) : 0;
+    for (int b = 0; b < communicator.ranks; ++b) visit(b, one ? own : bytes_of_block(side, b, at));
+    return;
+  }
+  const CommunicatorHere::Neighbors& around = Tables::here().neighbors_of(communicator);
+  for (std::size_t k = 0; k < around.destinations.size(); ++k) {
+    visit(around.destinations[k], bytes_of_block(side, one ? 0 : around.numbers[k], at));
+  }
+}
+
+// One block, of a call whose blocks may differ.
+void add_block(CommunicatorHere& communicator, int to, std::uint64_t bytes, Blocks& blocks) {
+  blocks.add(bytes);
+  const bool is_placed = communicator.sent != nullptr && to >= 0 && to < communicator.ranks;
+  if (is_placed && blocks.moves) communicator.sent[to] += bytes;
 }
 
 // Where nobody knows what went to each rank.
@@ -132,40 +153,11 @@ void add_unplaced(const CommunicatorHere& communicator, const Blocks& blocks) {
   if (communicator.sent == nullptr && blocks.moves) Tables::here().file().header.unplaced += blocks.bytes;
 }
 
-// Each block of its own size, to each rank.
-void add_to_all(const run::Side& side, const Known& at, Blocks& blocks) {
-  CommunicatorHere& communicator = *at.communicator;
-  for (int b = 0; b < communicator.ranks; ++b) {
-    const std::uint64_t bytes = bytes_of_block(side, b, at);
-    blocks.add(bytes);
-    add_sent(communicator, b, bytes, blocks);
-  }
-  add_unplaced(communicator, blocks);
-}
-
-void add_to_neighbors(const run::Call& call, const Known& at, Blocks& blocks) {
-  CommunicatorHere& communicator = *at.communicator;
-  const run::Side& side = sent_side(call);
-  const CommunicatorHere::Neighbors& around = Tables::here().neighbors_of(communicator);
-  const bool one = has_one_block(call.collective);
-  for (std::size_t k = 0; k < around.destinations.size(); ++k) {
-    const std::uint64_t bytes = bytes_of_block(side, one ? 0 : around.numbers[k], at);
-    blocks.add(bytes);
-    const int to = around.destinations[k];
-    if (to >= 0 && to < communicator.ranks) add_sent(communicator, to, bytes, blocks);
-  }
-  add_unplaced(communicator, blocks);
-}
-
-bool arrays_are_there(const run::Side& side) { return side.counts != nullptr || side.counts_large != nullptr; }
-
 Blocks blocks_for(std::span<const int> destinations, const MpiCount* counts, std::size_t size,
                   CommunicatorHere& communicator) {
   Blocks blocks;
   for (std::size_t i = 0; i < destinations.size(); ++i) {
-    const std::uint64_t bytes = static_cast<std::uint64_t>(counts[i]) * size;
-    blocks.add(bytes);
-    add_sent(communicator, destinations[i], bytes, blocks);
+    add_block(communicator, destinations[i], static_cast<std::uint64_t>(counts[i]) * size, blocks);
   }
   add_unplaced(communicator, blocks);
   return blocks;
@@ -173,33 +165,17 @@ Blocks blocks_for(std::span<const int> destinations, const MpiCount* counts, std
 
 Blocks blocks_of(const run::Call& call, const Known& at) {
   Blocks blocks;
-  blocks.moves = at.form != Form::persistent;
-  if (at.communicator == nullptr) return blocks;
-  const run::Side& side = sent_side(call);
-  const bool one = has_one_block(call.collective);
-  if (is_neighbor(call.collective)) {
-    if (one || arrays_are_there(side)) add_to_neighbors(call, at, blocks);
-  } else if (one) {
-    const std::ptrdiff_t count = std::max<std::ptrdiff_t>(count_of(call, at.communicator->rank), 0);
-    blocks.add(static_cast<std::uint64_t>(count) * at.type_size, static_cast<std::uint64_t>(at.communicator->ranks));
-  } else if (arrays_are_there(side)) {
-    add_to_all(side, at, blocks);
+  blocks.moves = at.key.form != Form::persistent;
+  // The blocks of the sparse exchange are told later.
+  if (at.communicator == nullptr || call.collective == Collective::exchange) return blocks;
+  CommunicatorHere& communicator = *at.communicator;
+  if (is_dense(call.collective) && has_one_block(call.collective)) {
+    blocks.add(bytes_of_own_block(call, at), static_cast<std::uint64_t>(communicator.ranks));
+    return blocks;
   }
+  for_each_sent(call, at, [&](int to, std::uint64_t bytes) { add_block(communicator, to, bytes, blocks); });
+  add_unplaced(communicator, blocks);
   return blocks;
-}
-
-// Blocks that a rank sends in a call: how many, and the number of each in the call's arrays. `numbers` is null where
-// block b has the number b. None if nothing is known of them.
-struct SentBlocks {
-  int count = 0;
-  const int* numbers = nullptr;
-};
-
-std::optional<SentBlocks> sent_blocks(const run::Call& call, CommunicatorHere& communicator) {
-  if (is_dense(call.collective)) return SentBlocks{communicator.ranks};
-  const CommunicatorHere::Neighbors& around = Tables::here().neighbors_of(communicator);
-  if (!around.are_told) return std::nullopt;
-  return SentBlocks{static_cast<int>(around.destinations.size()), around.numbers.data()};
 }
 
 // Of calls whose ranks do not know all sizes: those number 1, 2, 4, 8 and so on; the last few of these are kept. All
@@ -207,21 +183,20 @@ std::optional<SentBlocks> sent_blocks(const run::Call& call, CommunicatorHere& c
 // has as many numbers as the one that it was made for has ranks.
 void keep_sample(const run::Call& call, const Known& at, Entry& entry) {
   if (entry.communicator < 0 || entry.form == Form::persistent) return;
-  if ((!is_dense(call.collective) && !is_neighbor(call.collective)) || is_regular(call.collective)) return;
+  const bool dense = is_dense(call.collective);
+  if ((!dense && !is_neighbor(call.collective)) || is_regular(call.collective)) return;
   if (at.communicator == nullptr || at.communicator->sent == nullptr || !std::has_single_bit(entry.calls)) return;
-  const auto sent = sent_blocks(call, *at.communicator);
-  if (!sent) return;
-  const run::Side& side = sent_side(call);
-  const bool one = has_one_block(call.collective);
-  if (!one && sent->count > 0 && !arrays_are_there(side)) return;
-  Sample& sample = entry.samples[std::countr_zero(entry.calls) % most_samples];
-  std::uint64_t* const bytes = Tables::here().array(sample.bytes, sent->count);
-  if (bytes == nullptr) return;
-  const std::ptrdiff_t count = one ? std::max<std::ptrdiff_t>(count_of(call, at.communicator->rank), 0) : 0;
-  for (int b = 0; b < sent->count; ++b) {
-    const int number = sent->numbers != nullptr ? sent->numbers[b] : b;
-    bytes[b] = one ? static_cast<std::uint64_t>(count) * at.type_size : bytes_of_block(side, number, at);
+  int count = at.communicator->ranks;
+  if (!dense) {
+    const CommunicatorHere::Neighbors& around = Tables::here().neighbors_of(*at.communicator);
+    if (!around.are_told) return;
+    count = static_cast<int>(around.destinations.size());
   }
+  if (!has_one_block(call.collective) && count > 0 && !arrays_are_there(sent_side(call))) return;
+  Sample& sample = entry.samples[std::countr_zero(entry.calls) % most_samples];
+  std::uint64_t* next = Tables::here().array(sample.bytes, count);
+  if (next == nullptr) return;
+  for_each_sent(call, at, [&](int /*to*/, std::uint64_t bytes) { *next++ = bytes; });
   sample.call = entry.calls;
 }
 
@@ -361,14 +336,11 @@ bool Recorded::begin_like(const Key& called) {
   // An entry of others has calls of many sizes, and a count that is no size is the MPI's to look at.
   if (!is_for(at, key) || at.communicator == nullptr || at.entry->communicator < 0) return false;
   if (static_cast<std::ptrdiff_t>(key.count) < 0) return false;
+  Blocks blocks;
+  blocks.add(key.count * at.type_size, static_cast<std::uint64_t>(at.communicator->ranks));
   const auto lock = held();
-  Entry& entry = *at.entry;
-  ++entry.calls;
-  const std::uint64_t block = key.count * at.type_size;
-  entry.bytes += block * static_cast<std::uint64_t>(at.communicator->ranks);
-  entry.least_block = std::min(entry.least_block, block);
-  entry.most_block = std::max(entry.most_block, block);
-  entry_ = &entry;
+  add(*at.entry, blocks);
+  entry_ = at.entry;
   start_clock();
   return true;
 }
@@ -385,6 +357,7 @@ void Recorded::begin(const run::Call& call, Form form, const void* site) {
     add(entry, blocks_of(call, at));
     keep_sample(call, at, entry);
     entry_ = &entry;
+    on_thread.here.communicator = at.communicator;
   }));
   if (entry_ != nullptr) start_clock();
 }
@@ -395,15 +368,8 @@ void Recorded::begin_sparse(MpiComm comm, const void* site) {
   call.collective = Collective::exchange;
   call.comm = comm;
   call.send.type = mpi().byte;  // the call's own has not been looked at
-  const void* const from = site_in_program(on_thread.sites, site, this);
-  const auto lock = held();
-  static_cast<void>(thrown_by([&] {
-    const Known& at = find(call, Form::blocking, from, own_);
-    add(*at.entry, Blocks());
-    entry_ = on_thread.here.sparse = at.entry;
-    on_thread.here.communicator = at.communicator;
-  }));
-  if (entry_ != nullptr) start_clock();
+  begin(call, Form::blocking, site);
+  on_thread.here.sparse = entry_;
 }
 
 void sparse_blocks(std::span<const int> destinations, const MpiCount* counts, std::size_t size) {

@@ -37,6 +37,7 @@ struct Key {
   MpiType type;  // of what is sent
   std::size_t count;
   const void* site;  // the address to which the door returns
+  friend bool operator==(const Key&, const Key&) = default;
 };
 
 enum class Timed : std::uint8_t { no, as_each, as_sample };
