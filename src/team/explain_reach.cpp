@@ -1,17 +1,14 @@
 #include "team/explain_reach.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
-#include <set>
+#include <optional>
 
 #include "memory/heap.hpp"
 #include "memory/xpmem.hpp"
 #include "sys/process_memory.hpp"
-#include "team/config.hpp"
 #include "text/reason.hpp"
 
 namespace quadrille::team {
@@ -20,10 +17,25 @@ namespace {
 // One way to the peers.
 struct Way {
   const char* name;
-  bool memory::Ways::*allowed;
+  bool allowed;
   Reason missing;
-  int peers = 0;     // to how many of them
-  Why why_not = {};  // to the others
+  std::optional<std::size_t> from = {};  // bytes from which blocks take it, if that is known
+  int peers = 0;                         // to how many of them
+  Why why_not = {};                      // to the others
+
+  template <class Ask>
+  void count(bool there, const Ask& why) {
+    if (there) {
+      ++peers;
+    } else if (allowed && why_not.reason == Reason::none) {
+      why_not = why();
+    }
+  }
+  // "cma-read (to 2 of 3 ranks) from 10240 bytes on"
+  std::string words(int of_peers) const {
+    return name + (peers < of_peers ? fmt::format(" (to {} of {} ranks)", peers, of_peers) : "") +
+           (from ? fmt::format(" from {} bytes on", *from) : "");
+  }
 };
 
 Why why_no_heap() {
@@ -54,82 +66,6 @@ Why why_no_cma(const Card& card, bool reads) {
   return {Reason::failed_at_setup};
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
-// The ways in the order in which they are preferred.
-class Peers {
- public:
-  Peers(const Team& team, const Processes& processes, std::span<const int> members, const memory::Ways& ways)
-      : group_(team.group), ways_(ways), guessed_(team.agreed().points_are_guessed) {
-    for (std::size_t m = 0; m < members.size(); ++m) {
-      if (members[m] == group_.me) continue;
-      ++count_;
-      look_at(group_.reach().peers[m], processes.ranks[static_cast<std::size_t>(members[m])].card);
-    }
-  }
-
-  // "heap, cma-read from 10240 bytes on, ring"
-  std::string had() const {
-    std::vector<std::string> words;
-    for (const Way& way : all_) {
-      if (way.peers == 0) continue;
-      const bool kernel = way.allowed == &memory::Ways::cma_read || way.allowed == &memory::Ways::cma_write;
-      words.push_back(way.name);
-      if (way.peers < count_) words.back() += fmt::format(" (to {} of {} ranks)", way.peers, count_);
-      if (kernel && group_.reach().rings && !guessed_)
-        words.back() += fmt::format(" from {} bytes on", group_.reach().points.cma_from);
-    }
-    return words.empty() ? "messages only" : join(words);
-  }
-
-  // "xpmem is unavailable: ...", of each way that is allowed and missing.
-  std::vector<ReachLine> missing(bool forced) const {
-    std::vector<ReachLine> lines;
-    for (const Way& way : all_) {
-      if (!(ways_.*way.allowed) || way.peers == count_) continue;
-      lines.push_back(
-          {"", (forced ? "QUADRILLE_REACH: " : "") + text::words_of({.reason = way.missing, .then = {way.why_not}})});
-    }
-    return lines;
-  }
-
- private:
-  void look_at(const memory::Peer& peer, const Card& card) {
-    count(heap_, peer.maps_my_heap && peer.heap != nullptr, [] { return why_no_heap(); });
-    count(xpmem_, peer.attaches_me, [&] { return why_no_xpmem(ways_, group_.reach().rings); });
-    count(cma_read_, peer.reads_me, [&] { return why_no_cma(card, true); });
-    count(cma_write_, peer.i_write, [&] { return why_no_cma(card, false); });
-    count(ring_, group_.reach().rings, [] { return Why{Reason::too_many_for_rings}; });
-  }
-  template <class Ask>
-  void count(Way& way, bool there, const Ask& why) const {
-    if (there) {
-      ++way.peers;
-    } else if (ways_.*way.allowed && way.why_not.reason == Reason::none) {
-      way.why_not = why();
-    }
-  }
-
-  const run::Group& group_;
-  const memory::Ways& ways_;
-  const bool guessed_;  // whether the switch points are still to be measured
-  int count_ = 0;
-  Way all_[5] = {{"heap", &memory::Ways::heap, Reason::no_heap},
-                 {"xpmem", &memory::Ways::xpmem, Reason::no_xpmem},
-                 {"cma-read", &memory::Ways::cma_read, Reason::no_cma_read},
-                 {"cma-write", &memory::Ways::cma_write, Reason::no_cma_write},
-                 {"ring", &memory::Ways::ring, Reason::no_ring}};
-  Way &heap_ = all_[0], &xpmem_ = all_[1], &cma_read_ = all_[2], &cma_write_ = all_[3], &ring_ = all_[4];
-};
-
-bool are_all(const memory::Ways& ways) {
-  return ways.heap && ways.xpmem && ways.cma_read && ways.cma_write && ways.ring;
-}
-
 }  // namespace
 
 std::vector<ReachLine> reach_lines(const Team& team, const Processes& processes, std::span<const int> members,
@@ -141,19 +77,38 @@ std::vector<ReachLine> reach_lines(const Team& team, const Processes& processes,
     return {{where, head + "messages only: " + text::words_of({team.inbox_obstacle})}};
   }
   if (members.size() == 1) return {};
-  const Peers peers(team, processes, members, ways);
-  std::vector<ReachLine> lines = peers.missing(!are_all(ways));
-  lines.insert(lines.begin(), {where, head + peers.had()});
-  return lines;
-}
-
-void say_reach(const std::vector<ReachLine>& lines) {
-  static auto* const mutex = new std::mutex;
-  static auto* const said = new std::set<std::string>;
-  const std::lock_guard lock(*mutex);
-  for (const ReachLine& line : lines) {
-    if (said->insert(line.what).second) say(line.where + line.what);
+  const run::Reach& reach = team.group.reach();
+  std::optional<std::size_t> cma_from;  // unless the switch points are still to be measured
+  if (reach.rings && !team.agreed().points_are_guessed) cma_from = reach.points.cma_from;
+  // In the order in which they are preferred.
+  Way all[] = {{"heap", ways.heap, Reason::no_heap},
+               {"xpmem", ways.xpmem, Reason::no_xpmem},
+               {"cma-read", ways.cma_read, Reason::no_cma_read, cma_from},
+               {"cma-write", ways.cma_write, Reason::no_cma_write, cma_from},
+               {"ring", ways.ring, Reason::no_ring}};
+  auto& [heap, xpmem, cma_read, cma_write, ring] = all;
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    if (members[m] == team.group.me) continue;
+    const memory::Peer& peer = reach.peers[m];
+    const Card& card = processes.ranks[static_cast<std::size_t>(members[m])].card;
+    heap.count(peer.maps_my_heap && peer.heap != nullptr, [] { return why_no_heap(); });
+    xpmem.count(peer.attaches_me, [&] { return why_no_xpmem(ways, reach.rings); });
+    cma_read.count(peer.reads_me, [&] { return why_no_cma(card, true); });
+    cma_write.count(peer.i_write, [&] { return why_no_cma(card, false); });
+    ring.count(reach.rings, [] { return Why{Reason::too_many_for_rings}; });
   }
+  const int peers = static_cast<int>(members.size()) - 1;
+  const bool forced = !(ways.heap && ways.xpmem && ways.cma_read && ways.cma_write && ways.ring);
+  std::vector<std::string> had;
+  std::vector<ReachLine> lines(1);
+  for (const Way& way : all) {
+    if (way.peers > 0) had.push_back(way.words(peers));
+    if (!way.allowed || way.peers == peers) continue;
+    lines.push_back(
+        {"", (forced ? "QUADRILLE_REACH: " : "") + text::words_of({.reason = way.missing, .then = {way.why_not}})});
+  }
+  lines[0] = {where, head + (had.empty() ? "messages only" : fmt::format("{}", fmt::join(had, ", ")))};
+  return lines;
 }
 
 }  // namespace quadrille::team

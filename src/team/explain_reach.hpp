@@ -10,7 +10,7 @@
 
 namespace quadrille::team {
 
-// `what` is said once a process, whichever communicator it is about: `where`.
+// `what` is to be said once a process, whichever communicator it is about: `where`.
 struct ReachLine {
   std::string where, what;
 };
@@ -19,7 +19,5 @@ struct ReachLine {
 // `processes` are `members` with its own. `ways` are those that the user allows. Not collective.
 std::vector<ReachLine> reach_lines(const Team& team, const Processes& processes, std::span<const int> members,
                                    const memory::Ways& ways);
-
-void say_reach(const std::vector<ReachLine>& lines);
 
 }  // namespace quadrille::team

@@ -392,7 +392,9 @@ int setup_by(Team& team, Telling& telling) {
   }
   if (team.counted.explains && group.me == 0) {
     const std::vector<int> members = members_of(team.nodes, group.me);
-    say_reach(reach_lines(team, processes, members, settings.ways));
+    for (const ReachLine& line : reach_lines(team, processes, members, settings.ways)) {
+      say_once(line.where + line.what, line.what);
+    }
   }
   if (team.nodes.nodes > 1) agree_on_messages(team, telling);
   team.change_agreed().away_steps = settings.away_steps;

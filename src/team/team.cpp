@@ -392,11 +392,11 @@ void explain(Team& team, Collective collective, std::size_t bytes, const std::st
   say_once(line);
 }
 
-void say_once(const std::string& line) {
+void say_once(const std::string& line, const std::string& key) {
   static auto* const mutex = new std::mutex;
   static auto* const said = new std::set<std::string>;
   const std::lock_guard lock(*mutex);
-  if (said->insert(line).second) say(line);
+  if (said->insert(key).second) say(line);
 }
 
 void count_passed() { teams().passed_without_team.fetch_add(1, std::memory_order_relaxed); }

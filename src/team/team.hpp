@@ -270,8 +270,9 @@ inline bool explains_now(Team& team, DeviceWay way) {
   return team.counted.explains && team.counted.explained.insert(way).second;
 }
 
-// Prints a line, once a process.
-void say_once(const std::string& line);
+// Prints a line, once a process; or only the first of those with the same `key`.
+void say_once(const std::string& line, const std::string& key);
+inline void say_once(const std::string& line) { say_once(line, line); }
 // Prints, on rank 0 only, what serves a call and why.
 void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm, const Why& why);
 
