@@ -16,6 +16,8 @@
 namespace quadrille::team {
 namespace {
 
+constexpr std::uint64_t group_of_one_rank = 1;
+
 // A line for each reason.
 void add_lines(const PassedCounts& counts, const char* form, std::vector<std::string>& lines) {
   for (std::size_t r = 0; r < counted_reasons; ++r) {
@@ -40,11 +42,6 @@ void take_name(MpiComm comm, Tally& tally) {
   std::memcpy(tally.name, name, std::min(sizeof tally.name - 1, static_cast<std::size_t>(length)));
 }
 
-void add_counts(Tally& to, const Tally& from) {
-  to.served += from.served;
-  to.passed += from.passed;
-}
-
 bool has_more_calls(const Tally& a, const Tally& b) {
   return std::pair(a.calls(), b.turn) > std::pair(b.calls(), a.turn);
 }
@@ -53,10 +50,7 @@ bool has_more_calls(const Tally& a, const Tally& b) {
 void keep_first(std::vector<Tally>& tallies) {
   std::ranges::stable_sort(tallies, has_more_calls);
   Tally rest;
-  for (std::size_t i = most_lines; i < tallies.size(); ++i) {
-    add_counts(rest, tallies[i]);
-    rest.communicators += tallies[i].communicators;
-  }
+  for (std::size_t i = most_lines; i < tallies.size(); ++i) rest.add(tallies[i]);
   tallies.resize(std::min(tallies.size(), most_lines));
   tallies.push_back(rest);
 }
@@ -79,14 +73,12 @@ std::vector<Tally> merge(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     for (const Tally& tally : part.tallies) {
       if (tally.ranks == 0) {
-        add_counts(rest, tally);
-        rest.communicators += tally.communicators;
+        rest.add(tally);
         continue;
       }
       const auto [place, is_new] = all.try_emplace({tally.group, tally.turn}, tally);
       if (is_new) continue;
-      add_counts(place->second, tally);
-      place->second.communicators += tally.communicators;
+      place->second.add(tally);
       ++place->second.told;
     }
   }
@@ -94,8 +86,7 @@ std::vector<Tally> merge(const std::vector<Part>& parts) {
   tallies.reserve(all.size());
   for (const auto& [key, tally] : all) tallies.push_back(tally);
   keep_first(tallies);
-  add_counts(tallies.back(), rest);
-  tallies.back().communicators += rest.communicators;
+  tallies.back().add(rest);
   return tallies;
 }
 
@@ -120,7 +111,7 @@ Tally begin_tally(const Team& team) {
     return tally;
   }
   if (tally.ranks == 1) {  // all of them are told in one line, by each rank
-    tally.group = 1;
+    tally.group = group_of_one_rank;
     return tally;
   }
   tally.group = text::Hash().add_all(ranks_in_world(team.user)).value();
@@ -140,15 +131,10 @@ Part make_part(const Counters& all, std::vector<Tally> tallies) {
   Part part;
   part.all = all;
   // Of one rank: one line for all.
-  Tally alone;
+  Tally alone{.group = group_of_one_rank, .ranks = 1};
   std::erase_if(tallies, [&](const Tally& tally) {
     if (tally.ranks != 1) return tally.calls() == 0;
-    const std::int32_t before = alone.communicators;
-    if (alone.ranks == 0)
-      alone = tally;
-    else
-      add_counts(alone, tally);
-    alone.communicators = before + 1;
+    alone.add(tally);
     return true;
   });
   if (alone.calls() > 0) tallies.push_back(alone);

@@ -46,6 +46,12 @@ struct Tally {
   char name[24] = {};
 
   std::uint64_t calls() const { return served + passed; }
+  // Those of another one, or its part on another rank.
+  void add(const Tally& other) {
+    served += other.served;
+    passed += other.passed;
+    communicators += other.communicators;
+  }
 };
 
 // At most so many lines for communicators; what is more is added up in one.

@@ -72,9 +72,7 @@ void keep_tally(const Tally& tally) {
     return;
   }
   if (kept.size() == most) kept.emplace_back();
-  kept.back().served += tally.served;
-  kept.back().passed += tally.passed;
-  kept.back().communicators += tally.communicators;
+  kept.back().add(tally);
 }
 
 // Each nonblocking call comes here twice: where only one thread at a time calls anything, nothing is locked.
