@@ -51,44 +51,37 @@ bool oversubscribed(const NodeView& node) {
 }
 
 // An MPI that takes such memory has loaded the driver by now, or the user says what it takes, if anything.
-char expects_devices() { return config().mpi_device.has_value() || memory::device_driver() != nullptr ? 1 : 0; }
+bool expects_devices() { return config().mpi_device.has_value() || memory::device_driver() != nullptr; }
 
 // The label of a node is its lowest rank.
 void learn_nodes(MpiComm comm, const NodeView& node, int me, int ranks, Processes& known) {
-  struct Entry {
-    int label;
-    int crowded;
-    DeviceUse device_use;
-    char expects_devices;
-  };
-  Entry mine{me, oversubscribed(node) ? 1 : 0, mpi_device_use(), expects_devices()};
+  Facts mine{me, oversubscribed(node), mpi_device_use(), expects_devices()};
   mpi().Bcast(&mine.label, 1, mpi().int_type, 0, node.comm);
-  std::vector<Entry> all(static_cast<std::size_t>(ranks));
-  mpi().Allgather(&mine, sizeof mine, mpi().byte, all.data(), sizeof mine, mpi().byte, comm);
+  known.facts.resize(static_cast<std::size_t>(ranks));
+  mpi().Allgather(&mine, sizeof mine, mpi().byte, known.facts.data(), sizeof mine, mpi().byte, comm);
   std::vector<int> labels;
-  for (const Entry& entry : all) {
-    labels.push_back(entry.label);
-    known.crowded.push_back(static_cast<char>(entry.crowded));
-    known.device_use.push_back(entry.device_use);
-    known.expects_devices.push_back(entry.expects_devices);
-  }
+  for (const Facts& one : known.facts) labels.push_back(one.label);
   known.nodes = plan::node_map_from_labels(labels);
 }
 
 // ---- Control memory ----
 
+// A socket of the node's first rank to the others, if it may listen, and of each other to the first; -1 if that failed.
+int connect_ranks(const NodeView& node, bool may_listen) {
+  sys::Address address;
+  int socket = -1;
+  if (node.me == 0 && may_listen) socket = sys::listen_local(node.ranks, address);
+  mpi().Bcast(&address, sizeof address, mpi().byte, 0, node.comm);
+  if (node.me != 0 && address.length > 0) socket = sys::connect_local(address);
+  return socket;
+}
+
 // A segment of `bytes`, made by the node's first rank, which hands its descriptor to the others. Every step
 // that can fail is agreed upon before the next. Null if it failed.
 std::byte* make_segment(const NodeView& node, std::size_t bytes, bool may_reserve) {
   const bool leader = node.me == 0;
-  int segment = -1, socket = -1;
-  sys::Address address;
-  if (leader) {
-    segment = sys::create_segment(bytes, may_reserve);
-    if (segment >= 0) socket = sys::listen_local(node.ranks, address);
-  }
-  mpi().Bcast(&address, sizeof address, mpi().byte, 0, node.comm);
-  if (!leader && address.length > 0) socket = sys::connect_local(address);
+  int segment = leader ? sys::create_segment(bytes, may_reserve) : -1;
+  const int socket = connect_ranks(node, segment >= 0);
   std::byte* base = nullptr;
   if (all_true(node.comm, socket >= 0)) {
     if (leader) {
@@ -132,9 +125,8 @@ void make_pool(const NodeView& node, std::size_t areas, Processes& known) {
       known.pool = std::make_shared<memory::ControlPool>(base, bytes);
       return;
     }
-    if (size.may_reserve) break;
+    if (size.may_reserve) return;
   }
-  known.memory_reached = false;
 }
 
 // ---- Reach ----
@@ -176,13 +168,10 @@ std::vector<MappedHeap>& mapped_heaps() {
   static auto* list = new std::vector<MappedHeap>;  // outlives all destructors
   return *list;
 }
-std::mutex& mapped_heaps_mutex() {
-  static auto* mutex = new std::mutex;
-  return *mutex;
-}
+constinit std::mutex mapped_heaps_mutex;  // has nothing to destroy
 
 std::byte* mapped(const Card& card) {
-  const std::lock_guard lock(mapped_heaps_mutex());
+  const std::lock_guard lock(mapped_heaps_mutex);
   for (const MappedHeap& heap : mapped_heaps()) {
     if (heap.process == card.process && heap.word == card.word) return heap.base;
   }
@@ -197,11 +186,7 @@ std::vector<int> share_descriptors(const NodeView& node) {
   std::vector<int> all(static_cast<std::size_t>(node.ranks), -1);
   const int mine = memory::heap_segment().descriptor;
   all[static_cast<std::size_t>(node.me)] = mine;
-  sys::Address address;
-  int socket = -1;
-  if (node.me == 0) socket = sys::listen_local(node.ranks, address);
-  mpi().Bcast(&address, sizeof address, mpi().byte, 0, node.comm);
-  if (node.me != 0 && address.length > 0) socket = sys::connect_local(address);
+  const int socket = connect_ranks(node, true);
   if (!any_true(node.comm, socket < 0)) {
     if (node.me == 0) {
       sys::collect_and_share(socket, all);
@@ -232,7 +217,7 @@ void map_heaps(const NodeView& node, const std::vector<Card>& cards) {
       // held over a collective, or two threads could wait for each other's peers.
       std::byte* base = memory::heap_map_peer(all[p], cards[p].heap_bytes);
       if (base != nullptr) {
-        const std::lock_guard lock(mapped_heaps_mutex());
+        const std::lock_guard lock(mapped_heaps_mutex);
         mapped_heaps().push_back({cards[p].process, cards[p].word, base, cards[p].heap_bytes});
       }
     }
@@ -308,27 +293,6 @@ void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Process
 std::atomic<int> private_communicators{0};
 int most_private_communicators() { return mpi().abi == Abi::openmpi ? 8192 : 512; }
 
-std::shared_ptr<QuietComm> make_quiet(MpiComm comm) {
-  auto quiet = std::make_shared<QuietComm>();
-  quiet->comm = mpi().comm_null;
-  if (make_private(comm, quiet->comm) != mpi_success) return nullptr;
-  quiet->me = rank_in(comm);
-  quiet->as_world = comm == mpi().comm_world;
-  return quiet;
-}
-
-// Keeps what was made if all ranks of `of` made theirs. `made` is null where that failed.
-int keep_if_all_have(MpiComm of, MpiComm& made) {
-  const bool have = made != mpi().comm_null && mpi().Comm_set_errhandler(made, mpi().errors_return) == mpi_success;
-  if (all_true(of, have)) {
-    private_communicators.fetch_add(1, std::memory_order_relaxed);
-    return mpi_success;
-  }
-  if (made != mpi().comm_null) mpi().Comm_free(&made);
-  made = mpi().comm_null;
-  return mpi().err_other;
-}
-
 // The group of the communicator's ranks. MPICH 5.0 gives those of the parent where MPI_Cart_create left some out; the
 // ranks of the grid come first.
 int group_of(MpiComm comm, MpiGroup& group) {
@@ -345,6 +309,36 @@ int group_of(MpiComm comm, MpiGroup& group) {
   return error;
 }
 
+// Makes a communicator of the ranks of `of` by create(of, group, &made), and keeps it if all of them made theirs.
+template <class Create>
+int create_private(MpiComm of, MpiComm& made, const Create& create) {
+  made = mpi().comm_null;
+  MpiGroup group;
+  if (group_of(of, group) == mpi_success) {
+    if (create(of, group, &made) != mpi_success) made = mpi().comm_null;
+    mpi().Group_free(&group);
+  }
+  const bool have = made != mpi().comm_null && mpi().Comm_set_errhandler(made, mpi().errors_return) == mpi_success;
+  if (all_true(of, have)) {
+    private_communicators.fetch_add(1, std::memory_order_relaxed);
+    return mpi_success;
+  }
+  if (made != mpi().comm_null) mpi().Comm_free(&made);
+  made = mpi().comm_null;
+  return mpi().err_other;
+}
+
+// By make(comm, made), as make_private().
+template <class Make>
+std::shared_ptr<QuietComm> make_quiet(MpiComm comm, const Make& make) {
+  auto quiet = std::make_shared<QuietComm>();
+  quiet->comm = mpi().comm_null;
+  if (make(comm, quiet->comm) != mpi_success) return nullptr;
+  quiet->me = rank_in(comm);
+  quiet->as_world = comm == mpi().comm_world;
+  return quiet;
+}
+
 }  // namespace
 
 QuietComm::~QuietComm() { free_private(comm); }
@@ -355,12 +349,7 @@ int make_private(MpiComm of, MpiComm& made) {
   if (!all_true(of, private_communicators.load(std::memory_order_relaxed) < most_private_communicators())) {
     return mpi().err_other;
   }
-  MpiGroup group;
-  if (group_of(of, group) == mpi_success) {
-    if (mpi().Comm_create(of, group, &made) != mpi_success) made = mpi().comm_null;
-    mpi().Group_free(&group);
-  }
-  return keep_if_all_have(of, made);
+  return create_private(of, made, mpi().Comm_create);
 }
 
 void free_private(MpiComm& made) {
@@ -372,19 +361,12 @@ void free_private(MpiComm& made) {
 // Its messages are between the ranks, with this tag: in MPI_Init nobody can have begun to receive one with any tag.
 std::shared_ptr<QuietComm> make_quiet_of_world() {
   constexpr int tag = 0;
-  const MpiComm all = mpi().comm_world;
-  const ErrorsReturned guard(all);
-  auto quiet = std::make_shared<QuietComm>();
-  quiet->comm = mpi().comm_null;
-  MpiGroup group;
-  if (mpi().Comm_group(all, &group) == mpi_success) {
-    if (mpi().Comm_create_group(all, group, tag, &quiet->comm) != mpi_success) quiet->comm = mpi().comm_null;
-    mpi().Group_free(&group);
-  }
-  if (keep_if_all_have(all, quiet->comm) != mpi_success) return nullptr;
-  quiet->me = rank_in(all);
-  quiet->as_world = true;
-  return quiet;
+  const ErrorsReturned guard(mpi().comm_world);
+  return make_quiet(mpi().comm_world, [](MpiComm world, MpiComm& made) {
+    return create_private(world, made, [](MpiComm of, MpiGroup group, MpiComm* created) {
+      return mpi().Comm_create_group(of, group, tag, created);
+    });
+  });
 }
 
 std::size_t control_bytes(int ranks) {
@@ -396,7 +378,7 @@ Processes meet(MpiComm user, const memory::Ways& ways, std::size_t areas, std::s
   const ErrorsReturned guard(user);
   Processes known;
   if (quiet == nullptr) {
-    quiet = make_quiet(user);
+    quiet = make_quiet(user, make_private);
     same = true;
   }
   if (quiet == nullptr) return known;
@@ -424,16 +406,13 @@ Processes pick(const Processes& all, std::span<const int> ranks) {
   Processes some;
   for (const int r : ranks) {
     const auto rank = static_cast<std::size_t>(r);
-    some.crowded.push_back(all.crowded[rank]);
-    some.device_use.push_back(all.device_use[rank]);
-    some.expects_devices.push_back(all.expects_devices[rank]);
+    some.facts.push_back(all.facts[rank]);
     some.ranks.push_back(all.ranks[rank]);
   }
   some.nodes = plan::nodes_of(all.nodes, ranks);
   some.heaps_mapped = all.heaps_mapped;
   some.reached = all.reached;
   some.pool = all.pool;
-  some.memory_reached = all.memory_reached;
   some.quiet = all.quiet;
   return some;
 }
@@ -468,7 +447,7 @@ void set_reach(run::Group& group, const Processes& processes, std::span<const in
 
 void forget_processes() {
   if (xpmem_used.exchange(false)) memory::stop_xpmem(memory::xpmem_here());
-  const std::lock_guard lock(mapped_heaps_mutex());
+  const std::lock_guard lock(mapped_heaps_mutex);
   for (const MappedHeap& heap : mapped_heaps()) memory::heap_unmap_peer(heap.base, heap.bytes);
   mapped_heaps().clear();
 }

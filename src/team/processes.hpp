@@ -29,6 +29,14 @@ struct Card {
   std::int64_t watched = 0;      // 1: a tool watches its memory, to which no other process may write
 };
 
+// What a rank tells all others about itself.
+struct Facts {
+  int label;             // of its node
+  bool crowded;          // more ranks on its node than processors
+  DeviceUse device_use;  // in what its MPI takes pointers to a device's memory
+  bool expects_devices;  // it has a driver, or the user has said what the MPI takes
+};
+
 // What one process can do with the memory of another.
 enum Ability : unsigned char { reads = 1, writes = 2, maps = 4, attaches = 8 };
 
@@ -56,14 +64,11 @@ void free_private(MpiComm& made);
 
 struct Processes {
   plan::NodeMap nodes;                        // as the MPI says
-  std::vector<char> crowded;                  // of each rank: more ranks on its node than processors
+  std::vector<Facts> facts;                   // of each rank
   std::vector<Process> ranks;                 // what is known of each rank; of other nodes: nothing
-  std::vector<DeviceUse> device_use;          // of each rank: in what its MPI takes pointers to a device's memory
-  std::vector<char> expects_devices;          // of each rank: it has a driver, or the user has said what the MPI takes
   bool heaps_mapped = false;                  // on this node, every process maps every other's heap
   bool reached = false;                       // or may attach all of its memory: each process by one of them
-  std::shared_ptr<memory::ControlPool> pool;  // of this node; null: none
-  bool memory_reached = true;                 // false: why there is no pool
+  std::shared_ptr<memory::ControlPool> pool;  // of this node; null: its ranks do not reach the same memory
   std::shared_ptr<QuietComm> quiet;  // of all that met; null if the MPI could not make it, and nothing is known then
 };
 

@@ -282,7 +282,7 @@ Reason share_nodes(Team& team, const Config& settings, Processes& processes, Tel
     take_areas(team, processes, members, chunk, settings, telling);
   }
   if (chunk == too_many_ranks) return Reason::too_many_for_inboxes;
-  if (chunk < 0) return processes.memory_reached ? Reason::no_memory_for_inboxes : Reason::memory_not_reached;
+  if (chunk < 0) return processes.pool != nullptr ? Reason::no_memory_for_inboxes : Reason::memory_not_reached;
   const int here = static_cast<int>(members.size());
   const memory::InboxLayout layout = memory::inbox_layout(here);
   std::byte* base = team.area.base();
@@ -355,13 +355,12 @@ int setup_by(Team& team, Telling& telling) {
   }
   set_quiet(team, processes.quiet);
   if (watches_faults()) team.world_ranks = world_ranks;
-  team.crowded = std::find(processes.crowded.begin(), processes.crowded.end(), 1) != processes.crowded.end();
-  const DeviceUse use = *std::min_element(processes.device_use.begin(), processes.device_use.end());
-  const auto& expect = processes.expects_devices;
-  const bool expects = std::find(expect.begin(), expect.end(), 1) != expect.end();
+  team.crowded = std::ranges::any_of(processes.facts, &Facts::crowded);
+  const DeviceUse use = std::ranges::min(processes.facts, {}, &Facts::device_use).device_use;
+  const bool expects = std::ranges::any_of(processes.facts, &Facts::expects_devices);
   team.change_agreed().mpi_device = use;
   set_waiting(team);
-  if (processes.crowded[static_cast<std::size_t>(group.me)] != 0) {
+  if (processes.facts[static_cast<std::size_t>(group.me)].crowded) {
     share_processors(settings, settings.explain && group.me == 0);
   }
   apply_node_map(team, settings, processes.nodes, world_ranks);
