@@ -1,5 +1,5 @@
 // Making a team ready: agreement on settings, node map, inboxes. Collective.
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -77,24 +77,15 @@ struct Found {
 Found agree(Team& team) {
   Found found;
   found.world_ranks = ranks_in_world(team.user);
-  const std::vector<int>& world_ranks = found.world_ranks;
   const std::shared_ptr<const Processes> all = world();
-  if (world_has_met()) {
-    found.settings = config();
-    found.processes = pick(*all, world_ranks);
-    return found;
-  }
   bool all_know = all != nullptr;
-  if (all_agree(team.user, fingerprint(config()), &all_know)) {
+  if (world_has_met() || all_agree(team.user, fingerprint(config()), &all_know)) {
     found.settings = config();
   } else if (team.group.me == 0) {
     say("QUADRILLE_* variables differ among the ranks and are ignored");
   }
-  if (all_know) {
-    found.processes = pick(*all, world_ranks);
-  } else {
-    found.processes = meet_here(team.user, found.settings.ways, world_ranks);
-  }
+  found.processes =
+      all_know ? pick(*all, found.world_ranks) : meet_here(team.user, found.settings.ways, found.world_ranks);
   return found;
 }
 
@@ -102,13 +93,9 @@ Found agree(Team& team) {
 std::string node_map_line(const plan::NodeMap& nodes, std::span<const int> world_ranks) {
   constexpr std::size_t most = 32;
   const std::size_t shown = std::min(world_ranks.size(), most);
-  std::string ranks, on;
-  for (std::size_t r = 0; r < shown; ++r) {
-    ranks += fmt::format(" {}", world_ranks[r]);
-    on += fmt::format(" {}", nodes.node_of[r]);
-  }
   const char* const more = shown < world_ranks.size() ? " ..." : "";
-  return fmt::format("ranks{}{} of MPI_COMM_WORLD are on nodes{}{}", ranks, more, on, more);
+  return fmt::format("ranks {}{} of MPI_COMM_WORLD are on nodes {}{}", fmt::join(world_ranks.first(shown), " "), more,
+                     fmt::join(std::span(nodes.node_of).first(shown), " "), more);
 }
 
 // The user's map is of MPI_COMM_WORLD; a communicator has that of its members.
@@ -235,7 +222,7 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     // Of several nodes: agree_on_messages().
     if (team.nodes.nodes == 1 && !watches_faults()) {
       choices = look_up_algorithms(team.nodes, team.crowded);
-      team.change_agreed().inside = look_up_inside(group.ranks, team.crowded);
+      team.change_agreed().inside = choose::nearest_inside(table_of_this_process(), group.ranks, team.crowded);
     }
     // A table of which not all can be told is told without its parts.
     if (choices.size() + team.agreed().inside.size() * sizeof(choose::InsideEntry) > telling.most_bytes()) {
@@ -313,9 +300,10 @@ void agree_on_messages(Team& team, Telling& telling) {
   } told{};
   std::string choices;
   if (team.group.me == 0) {
-    team.change_agreed().measured = look_up_neighbors(team.nodes, team.crowded);
+    team.change_agreed().measured = choose::nearest_neighbors(table_of_this_process(), team.nodes.ranks(),
+                                                              team.nodes.ranks_on_fullest_node(), team.crowded);
     choices = look_up_algorithms(team.nodes, team.crowded);
-    told = {look_up_model(team.nodes, team.crowded), look_up_device_model(team.nodes, team.crowded),
+    told = {look_up_model(team.nodes, team.crowded, false).straight, look_up_model(team.nodes, team.crowded, true),
             static_cast<std::int64_t>(team.agreed().measured.size()), static_cast<std::int64_t>(choices.size())};
   }
   telling.tell(&told, sizeof told);

@@ -42,12 +42,6 @@ choose::TuningTable load_table() {
   return table;
 }
 
-// Read once a process.
-const choose::TuningTable& table_of_this_process() {
-  static const auto* table = new choose::TuningTable(load_table());
-  return *table;
-}
-
 struct Measured {
   mutable std::mutex mutex;
   choose::TuningTable table;
@@ -58,6 +52,11 @@ Measured& measured() {
 }
 
 }  // namespace
+
+const choose::TuningTable& table_of_this_process() {
+  static const auto* table = new choose::TuningTable(load_table());
+  return *table;
+}
 
 choose::Machine this_machine() {
   choose::Machine machine;
@@ -94,24 +93,10 @@ void keep_switch_points(const choose::TuningEntry& entry) {
   choose::put(own.table.entries, entry);
 }
 
-choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded) {
+choose::DeviceModel look_up_model(const plan::NodeMap& nodes, bool crowded, bool on_devices) {
   const auto* entry =
-      choose::nearest_model(table_of_this_process(), nodes.ranks(), nodes.ranks_on_fullest_node(), crowded);
-  return entry != nullptr ? entry->model : choose::Model{};
-}
-
-choose::DeviceModel look_up_device_model(const plan::NodeMap& nodes, bool crowded) {
-  const auto* entry =
-      choose::nearest_model(table_of_this_process(), nodes.ranks(), nodes.ranks_on_fullest_node(), crowded, true);
+      choose::nearest_model(table_of_this_process(), nodes.ranks(), nodes.ranks_on_fullest_node(), crowded, on_devices);
   return entry != nullptr ? choose::DeviceModel{entry->model, entry->bus} : choose::DeviceModel{};
-}
-
-std::vector<choose::InsideEntry> look_up_inside(int ranks, bool crowded) {
-  return choose::nearest_inside(table_of_this_process(), ranks, crowded);
-}
-
-std::vector<choose::NeighborEntry> look_up_neighbors(const plan::NodeMap& nodes, bool crowded) {
-  return choose::nearest_neighbors(table_of_this_process(), nodes.ranks(), nodes.ranks_on_fullest_node(), crowded);
 }
 
 namespace {

@@ -19,15 +19,12 @@ bool may_measure();
 // Keeps what this process measured, for communicators of about as many ranks.
 void keep_switch_points(const choose::TuningEntry& entry);
 
-// The cost model for a communicator on several nodes. All zero if there is none.
-choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded);
-// Likewise of calls with a device's memory.
-choose::DeviceModel look_up_device_model(const plan::NodeMap& nodes, bool crowded);
+// The tuning table, read once; empty if there is none, or if it is refused.
+const choose::TuningTable& table_of_this_process();
 
-// What was measured of neighbour collectives on such a communicator.
-std::vector<choose::NeighborEntry> look_up_neighbors(const plan::NodeMap& nodes, bool crowded);
-// Likewise, on one of so many ranks on one node.
-std::vector<choose::InsideEntry> look_up_inside(int ranks, bool crowded);
+// The cost model for a communicator on several nodes, of calls with a device's memory or of others, which have no bus.
+// All zero if there is none.
+choose::DeviceModel look_up_model(const plan::NodeMap& nodes, bool crowded, bool on_devices);
 
 // Which algorithms were measured to be best at which block size on such a communicator, as choose::text_of() has it.
 std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded);
