@@ -1,6 +1,7 @@
 #include "team/same_plans.hpp"
 
 #include <cstddef>
+#include <utility>
 
 #include "team/ask.hpp"
 #include "team/team.hpp"
@@ -8,27 +9,12 @@
 namespace quadrille::team {
 namespace {
 
-// Of two candidates: the later one, and one before that may do the same.
-struct Twins {
-  std::size_t first, second;
-};
-
 // Could a rank find that two choices do the same? Known without building a plan.
 bool may_do_the_same(const choose::Choice& a, const choose::Choice& b) {
   const choose::Plans plans = row_of(a.algorithm->engine).plans;
   return a.algorithm->engine == b.algorithm->engine && a.algorithm->needs == b.algorithm->needs &&
          a.algorithm->build != nullptr && b.algorithm->build != nullptr &&
          (plans == choose::Plans::messages || plans == choose::Plans::node_copies);
-}
-
-std::vector<Twins> possible_twins(const std::vector<choose::Choice>& candidates) {
-  std::vector<Twins> pairs;
-  for (std::size_t second = 1; second < candidates.size(); ++second) {
-    for (std::size_t first = 0; first < second; ++first) {
-      if (may_do_the_same(candidates[first], candidates[second])) pairs.push_back({first, second});
-    }
-  }
-  return pairs;
 }
 
 // On this rank. Other ranks may do different things.
@@ -41,13 +27,16 @@ bool do_the_same(Team& team, Collective collective, const choose::Choice& a, con
 
 std::vector<choose::Choice> without_twins(Team& team, Collective collective,
                                           const std::vector<choose::Choice>& candidates) {
-  const std::vector<Twins> pairs = possible_twins(candidates);
-  if (pairs.empty()) return candidates;
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;  // that may do the same; the later one is second
   std::vector<double> differ_here;
-  differ_here.reserve(pairs.size());
-  for (const auto& [first, second] : pairs) {
-    differ_here.push_back(do_the_same(team, collective, candidates[first], candidates[second]) ? 0 : 1);
+  for (std::size_t second = 1; second < candidates.size(); ++second) {
+    for (std::size_t first = 0; first < second; ++first) {
+      if (!may_do_the_same(candidates[first], candidates[second])) continue;
+      pairs.emplace_back(first, second);
+      differ_here.push_back(do_the_same(team, collective, candidates[first], candidates[second]) ? 0 : 1);
+    }
   }
+  if (pairs.empty()) return candidates;
   std::vector<double> differ(pairs.size());
   largest_of_all(team, differ_here, differ);
   std::vector<bool> is_twin(candidates.size(), false);
