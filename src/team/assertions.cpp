@@ -1,7 +1,5 @@
 // What the user asserts of a communicator that he made himself: by the info that the MPI keeps with it, or by
 // Quadrille_Set_iso_sizes. All ranks must have said so, and mean the same by block i.
-#include <algorithm>
-
 #include "mpi/mpi.hpp"
 #include "team/communicator.hpp"
 #include "team/config.hpp"
@@ -20,12 +18,6 @@ Hints hints_of(MpiComm comm) {
   return hints;
 }
 
-bool forces_equal_sizes(const Team& team) {
-  return std::any_of(
-      std::begin(team.agreed().forced.by_collective), std::end(team.agreed().forced.by_collective),
-      [](const choose::Choice& choice) { return choice.algorithm != nullptr && choice.algorithm->needs.equal_sizes; });
-}
-
 // Equal on ranks whose blocks go to the same offsets of the grid in the same order. Behind a graph each rank may list
 // its neighbours in an order of its own: then block i of one rank is not block i of another.
 // Nor may some ranks check alone.
@@ -40,7 +32,7 @@ bool may_be_asserted(Team& team) {
   if (n == nullptr || n->asked || n->isomorphic == nullptr || !n->isomorphic->whole) return false;
   if (n->wish.has_value()) return true;
   return team.eligible() &&
-         (config().check || forces_equal_sizes(team) || may_combine(team) || may_choose_inside(team));
+         (config().check || forces(team, &choose::Needs::equal_sizes) || may_combine(team) || may_choose_inside(team));
 }
 
 void ask_assertion(Team& team) {

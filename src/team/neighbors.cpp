@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "mpi/mpi.hpp"
 #include "mpi/thrown.hpp"
@@ -39,11 +40,6 @@ Kept isomorphic_of(MpiComm comm) {
 }
 
 // ---- The topologies ----
-
-void number_blocks(std::vector<int>& blocks, std::size_t count) {
-  blocks.resize(count);
-  for (std::size_t k = 0; k < count; ++k) blocks[k] = static_cast<int>(k);
-}
 
 // Adds neighbour i of an isomorphic neighbourhood: `to` gets send block `send`, and recv block `recv` comes
 // from `from`; -1 for a process that is not there.
@@ -105,10 +101,12 @@ std::vector<int> room_for(int count) { return std::vector<int>(static_cast<std::
 
 void number_edges(Neighbors& n) {
   n.doubtful = true;
-  number_blocks(n.recv_block, n.sources.size());
-  number_blocks(n.send_block, n.destinations.size());
   n.recv_blocks = static_cast<int>(n.sources.size());
   n.send_blocks = static_cast<int>(n.destinations.size());
+  n.recv_block.resize(n.sources.size());
+  n.send_block.resize(n.destinations.size());
+  std::iota(n.recv_block.begin(), n.recv_block.end(), 0);
+  std::iota(n.send_block.begin(), n.send_block.end(), 0);
 }
 
 Neighbors of_graph(MpiComm comm, int me) {
@@ -234,6 +232,12 @@ bool Isomorphic::nobody_alone() const {
   return nobody_alone_;
 }
 
+bool forces(const Team& team, bool choose::Needs::*need) {
+  return std::ranges::any_of(team.agreed().forced.by_collective, [&](const choose::Choice& choice) {
+    return choice.algorithm != nullptr && choice.algorithm->needs.*need;
+  });
+}
+
 bool may_choose_inside(const Team& team) {
   return !team.agreed().inside.empty() && is_in_node(team) && team.group.reach().load_store;
 }
@@ -304,18 +308,12 @@ const run::NodeEdges& node_edges_of(Team& team) {
 
 const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice) {
   const plan::BuildNeighbors build = choice.algorithm->build_neighbors;
-  for (const auto& cached : team.chosen.plans) {
-    if (cached->build == nullptr && cached->build_neighbors == build && cached->parameters == choice.parameters) {
-      return cached->schedule;
-    }
-  }
-  const Neighbors& n = *neighbors_of(team);
-  const int me = rank_in(team.user);
-  plan::Schedule schedule = build == nullptr ? plan::neighbor_direct(me, n.sources, n.destinations)
-                                             : build(n.isomorphic->problem(me, choice.parameters));
-  team.chosen.plans.push_back(
-      std::make_unique<CachedPlan>(CachedPlan{nullptr, build, choice.parameters, std::move(schedule)}));
-  return team.chosen.plans.back()->schedule;
+  return cached_plan(team, nullptr, build, choice.parameters, [&] {
+    const Neighbors& n = *neighbors_of(team);
+    const int me = rank_in(team.user);
+    return build == nullptr ? plan::neighbor_direct(me, n.sources, n.destinations)
+                            : build(n.isomorphic->problem(me, choice.parameters));
+  });
 }
 
 run::NeighborSlots slots_of(const Team& team, const choose::Choice& choice) {
@@ -363,22 +361,19 @@ CachedSelection& neighbor_selection(Team& team, Collective collective, std::size
   if (key.sizes_known && may_combine(team) && !choose::is_obeyed(key, forced)) {
     add_costs(key, *who_knows(team), team.neighbors->isomorphic->costs(is_allgather(collective)));
   }
-  CachedSelection selected;
-  selected.bytes = bytes;
-  selected.drop_in = drop_in;
-  selected.selection = choose::select_neighbors(key, forced);
-  return team.chosen.selections[index].keep(std::move(selected));
+  return team.chosen.selections[index].keep(
+      {.bytes = bytes, .drop_in = drop_in, .selection = choose::select_neighbors(key, forced)});
 }
 
 CachedSelection& device_neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in) {
   Selections& selections = team.chosen.selections[static_cast<std::size_t>(collective)];
   if (CachedSelection* cached = selections.find(bytes, drop_in, on_devices)) return *cached;
   const choose::Choice host = neighbor_selection(team, collective, bytes, drop_in).selection.choice;
-  CachedSelection selected;
-  selected.bytes = bytes;
-  selected.drop_in = drop_in;
-  selected.load = on_devices;
-  selected.selection = choose::select_for_devices(neighbor_key(team, collective, bytes, drop_in), host);
+  CachedSelection selected{
+      .bytes = bytes,
+      .drop_in = drop_in,
+      .load = on_devices,
+      .selection = choose::select_for_devices(neighbor_key(team, collective, bytes, drop_in), host)};
   selected.follows_load = bytes == 0 && !selected.selection.rivals.empty();
   return selections.keep(std::move(selected));
 }

@@ -110,6 +110,9 @@ bool may_combine(const Team& team);
 // on all ranks.
 bool may_choose_inside(const Team& team);
 
+// Does the user want an algorithm with this need? The same on all ranks.
+bool forces(const Team& team, bool choose::Needs::*need);
+
 // Is it a graph behind which a grid has not been sought yet, and would it be used? The same on all ranks.
 bool may_be_grid(Team& team);
 

@@ -20,13 +20,6 @@ constexpr std::size_t most_meshes = 512;
 constexpr std::int64_t most_cells = 1024, most_cells_of_all = 16384;
 constexpr std::size_t most_mesh_neighbors = 1024;
 
-// Does the user want an algorithm that needs the neighbours of all?
-bool forces_isomorphic(const Team& team) {
-  return std::any_of(
-      std::begin(team.agreed().forced.by_collective), std::end(team.agreed().forced.by_collective),
-      [](const choose::Choice& choice) { return choice.algorithm != nullptr && choice.algorithm->needs.isomorphic; });
-}
-
 // For each torus: do all ranks see the same neighbourhood in it? Numbers of tori in which this rank's sources and
 // destinations do not go together are 0 and, for the other end of the comparison, 0 as well: never equal.
 int agree(MpiComm comm, const std::vector<std::uint64_t>& numbers, std::vector<bool>& agreed) {
@@ -161,7 +154,7 @@ int seek_mesh(MpiComm comm, const Neighbors& n, const Place& place, Fit& fit) {
 bool may_be_grid(Team& team) {
   const Neighbors* n = neighbors_of(team);
   if (n == nullptr || n->isomorphic != nullptr || n->sought || !team.eligible()) return false;
-  return forces_isomorphic(team) || may_combine(team) || may_choose_inside(team);
+  return forces(team, &choose::Needs::isomorphic) || may_combine(team) || may_choose_inside(team);
 }
 
 int recognize(Team& team) {

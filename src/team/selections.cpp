@@ -114,10 +114,8 @@ CachedSelection& selection_of(Team& team, Collective collective, std::size_t byt
   const auto index = static_cast<std::size_t>(collective);
   if (CachedSelection* cached = team.chosen.selections[index].find(bytes, false, load)) return *cached;
   const choose::GlobalKey key = key_of(team, collective, bytes);
-  CachedSelection selected;
-  selected.bytes = bytes;
-  selected.load = load;
-  selected.selection = choose::select(key, team.agreed().forced.by_collective[index]);
+  CachedSelection selected{
+      .bytes = bytes, .load = load, .selection = choose::select(key, team.agreed().forced.by_collective[index])};
   selected.follows_load = is_dense(collective) && !is_sized(collective) && !selected.selection.rivals.empty();
   if (selected.selection.why.reason == Reason::no_inboxes) selected.selection.why.reason = team.inbox_obstacle;
   return team.chosen.selections[index].keep(std::move(selected));
@@ -127,11 +125,10 @@ CachedSelection& device_selection_of(Team& team, Collective collective, std::siz
   Selections& selections = team.chosen.selections[static_cast<std::size_t>(collective)];
   if (CachedSelection* cached = selections.find(bytes, false, on_devices)) return *cached;
   const choose::Choice host = selection_of(team, collective, bytes, load).selection.choice;
-  CachedSelection selected;
-  selected.bytes = bytes;
-  selected.load = on_devices;
   const choose::SizedChoices& measured = team.agreed().by_size_on_devices[static_cast<std::size_t>(collective)];
-  selected.selection = choose::select_for_devices(key_of(team, collective, bytes), host, &measured);
+  CachedSelection selected{.bytes = bytes,
+                           .load = on_devices,
+                           .selection = choose::select_for_devices(key_of(team, collective, bytes), host, &measured)};
   selected.follows_load = !is_sized(collective) && !selected.selection.rivals.empty();
   return selections.keep(std::move(selected));
 }

@@ -364,19 +364,12 @@ const std::vector<int>& domains_of(Team& team) {
 }
 
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
-  for (const auto& cached : team.chosen.plans) {
-    if (cached->build != nullptr && cached->build == choice.algorithm->build &&
-        cached->parameters == choice.parameters) {
-      return cached->schedule;
-    }
-  }
-  const bool looks = look_at_domains(row_of(choice.algorithm->engine).plans);
-  const plan::Problem problem{
-      team.group.ranks,        team.group.me, &team.nodes, choice.parameters, looks ? domains_of(team) : team.domains,
-      team.agreed().away_steps};
-  team.chosen.plans.push_back(std::make_unique<CachedPlan>(
-      CachedPlan{choice.algorithm->build, nullptr, choice.parameters, choice.algorithm->build(problem)}));
-  return team.chosen.plans.back()->schedule;
+  return cached_plan(team, choice.algorithm->build, nullptr, choice.parameters, [&] {
+    const bool looks = look_at_domains(row_of(choice.algorithm->engine).plans);
+    const std::vector<int>& domains = looks ? domains_of(team) : team.domains;
+    return choice.algorithm->build(
+        {team.group.ranks, team.group.me, &team.nodes, choice.parameters, domains, team.agreed().away_steps});
+  });
 }
 
 void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm, const Why& why) {

@@ -241,6 +241,19 @@ MayTry let_try(Team& team, MayTry may_try);
 // The NUMA domain of each rank, the same on all; empty: one. Collective when it is first called.
 const std::vector<int>& domains_of(Team& team);
 
+// The schedule that is kept for these, or else what make() returns.
+template <class Make>
+const plan::Schedule& cached_plan(Team& team, plan::Build build, plan::BuildNeighbors build_neighbors,
+                                  const plan::Parameters& parameters, const Make& make) {
+  for (const auto& cached : team.chosen.plans) {
+    if (cached->build == build && cached->build_neighbors == build_neighbors && cached->parameters == parameters) {
+      return cached->schedule;
+    }
+  }
+  team.chosen.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{build, build_neighbors, parameters, make()}));
+  return team.chosen.plans.back()->schedule;
+}
+
 // The schedule of an algorithm on this team, built on first use. All ranks call it for the same choice.
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
 
