@@ -81,22 +81,15 @@ bool prepare_leaders(Team& team, Collective collective, const choose::Choice& ch
 namespace {
 
 // As many lanes as there is memory for.
-void take_lanes(Team& team, const CachedLeaders& on) {
-  constexpr std::size_t most = 2;
-  while (on.memory->lanes.size() < most) {
-    std::optional<LeadersArea> area = take_area(team, *on.plan, memory::Leaders::usual_parts);
-    if (!area) return;
-    on.memory->lanes.push_back({std::move(*area), {}});
-  }
-}
-
-}  // namespace
-
-namespace {
-
 void take_lanes_for(Team& team, CachedLeaders& on) {
+  constexpr std::size_t most = 2;
   LeadersMemory& all = *on.memory;
-  if (!std::exchange(all.asked_for_lanes, true)) take_lanes(team, on);
+  bool takes = !std::exchange(all.asked_for_lanes, true);
+  while (takes && all.lanes.size() < most) {
+    std::optional<LeadersArea> area = take_area(team, *on.plan, memory::Leaders::usual_parts);
+    takes = area.has_value();
+    if (takes) all.lanes.push_back({std::move(*area), {}});
+  }
   if (all.lanes.empty() || on.asked_for_lanes) return;
   const bool has_room = thrown_by([&] {
                           while (on.of_lanes.size() < all.lanes.size()) on.of_lanes.push_back(work_for(team, *on.plan));
