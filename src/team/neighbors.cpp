@@ -221,10 +221,8 @@ bool Isomorphic::nobody_alone() const {
     const auto somebody = [](const std::vector<int>& there) {
       return std::any_of(there.begin(), there.end(), [](int other) { return other >= 0; });
     };
-    int ranks = 1;
-    for (const int extent : grid.extents) ranks *= extent;
     nobody_alone_ = true;
-    for (int r = 0; r < ranks && nobody_alone_; ++r) {
+    for (int r = 0; r < grid.ranks() && nobody_alone_; ++r) {
       const plan::RanksAround there = plan::ranks_around(grid, packed, r);
       nobody_alone_ = somebody(there.sources) && somebody(there.destinations);
     }

@@ -2,6 +2,7 @@
 // Quadrille_Iso_neighborhood_create keeps on a communicator.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -55,7 +56,7 @@ std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::PackedNeigh
 struct NodeGraph {
   std::vector<plan::EdgeCopy> edges;
   run::EdgesHere here;
-  std::vector<std::pair<plan::BuildEdges, plan::Schedule>> schedules;
+  std::map<plan::BuildEdges, plan::Schedule> schedules;
 };
 
 struct Neighbors {

@@ -64,12 +64,12 @@ const plan::Schedule* copy_plan_of(Team& team, plan::BuildEdges build, int& erro
     if (error != mpi_success) return nullptr;
     graph = std::move(made);
   }
-  for (const auto& [builder, schedule] : graph->schedules) {
-    if (builder == build) return &schedule;
+  auto found = graph->schedules.find(build);
+  if (found == graph->schedules.end()) {
+    const plan::EdgeProblem problem{team.group.ranks, team.group.me, graph->edges, domains_of(team)};
+    found = graph->schedules.emplace(build, build(problem)).first;
   }
-  const std::vector<int>& domains = domains_of(team);
-  graph->schedules.emplace_back(build, build({team.group.ranks, team.group.me, graph->edges, domains}));
-  return &graph->schedules.back().second;
+  return &found->second;
 }
 
 }  // namespace quadrille::team
