@@ -176,9 +176,7 @@ std::uint64_t largest_sent(const run::Call& call, int ranks) {
 
 std::optional<NodeArea> own_node_area(Team& team, const run::Call& call) {
   const std::vector<Verdict> largest = gather({0, largest_sent(call, team.group.ranks)}, team.group);
-  const auto most = std::max_element(largest.begin(), largest.end(),
-                                     [](const Verdict& a, const Verdict& b) { return a.fits < b.fits; });
-  const NodeLayout layout = NodeLayout::of_call(team.group, most->fits);
+  const NodeLayout layout = NodeLayout::of_call(team.group, std::ranges::max(largest, {}, &Verdict::fits).fits);
   std::optional<memory::ControlArea> area = own_area(team, layout.bytes());
   if (!area) return std::nullopt;
   return make_node_area(team, std::move(*area), layout);
