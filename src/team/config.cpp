@@ -11,13 +11,6 @@
 #include "text/hash.hpp"
 
 namespace quadrille::team {
-namespace {
-
-void warn(Config& config, const char* name, const std::string& value, const std::string& expected) {
-  config.warnings.push_back(fmt::format("{}={}: {}; ignored", name, value, expected));
-}
-
-}  // namespace
 
 std::optional<bool> switch_of(std::string_view text) {
   if (text == "1" || text == "on" || text == "yes" || text == "true") return true;
@@ -30,7 +23,8 @@ Config read_config(std::string (*get)(const char*)) {
   for (const Setting& setting : settings()) {
     const std::string text = setting.read != nullptr ? get(setting.name) : "";
     if (text.empty()) continue;
-    if (const std::string expected = setting.read(text, c); !expected.empty()) warn(c, setting.name, text, expected);
+    const std::string expected = setting.read(text, c);
+    if (!expected.empty()) c.warnings.push_back(fmt::format("{}={}: {}; ignored", setting.name, text, expected));
   }
   return c;
 }

@@ -15,14 +15,10 @@ bool has_messages(const Team& team) {
          team.group.messages().comm != mpi().comm_null;
 }
 
-// What is sent stays where it is: nobody waits until it has left, and there is little of it.
-const std::uint64_t& keep_number(std::uint64_t number) {
-  static auto& numbers = *new std::deque<std::uint64_t>;  // outlives all destructors
-  return numbers.emplace_back(number);
-}
-
 void send_to_other_nodes(const Team& team, std::uint64_t number) {
-  const std::uint64_t& kept = keep_number(number);
+  // What is sent stays where it is: nobody waits until it has left, and there is little of it.
+  static auto& numbers = *new std::deque<std::uint64_t>;  // outlives all destructors
+  const std::uint64_t& kept = numbers.emplace_back(number);
   for (int rank = 0; rank < team.group.ranks; ++rank) {
     if (team.group.local_of(rank) >= 0) continue;
     MpiRequest request;

@@ -85,17 +85,14 @@ Text text_of_forced(const Config& c) {
   return text;
 }
 
-Text read_nodes(const Text& text, Config& c) {
-  plan::NodeMap map;
-  Text wrong = plan::parse_node_map(text, 1, map);
-  if (wrong.empty()) c.nodes = text;
+Text keep_unless(Text wrong, const Text& text, Text& kept) {
+  if (wrong.empty()) kept = text;
   return wrong;
 }
 
-Text read_topology(const Text& text, Config& c) {
-  Text wrong = check_topology(text);
-  if (wrong.empty()) c.topology = text;
-  return wrong;
+Text read_nodes(const Text& text, Config& c) {
+  plan::NodeMap map;
+  return keep_unless(plan::parse_node_map(text, 1, map), text, c.nodes);
 }
 
 Text read_node_tree(const Text& text, Config& c) {
@@ -113,11 +110,6 @@ Text read_trials(const Text& text, Config& c) {
   const std::optional<bool> on = switch_of(text);
   if (!on && text != "learn") return "expected auto, on, learn or off";
   c.trials = !on ? Trials::learn : *on ? Trials::on : Trials::off;
-  return "";
-}
-
-Text read_record(const Text& folder, Config& c) {
-  c.record = folder;
   return "";
 }
 
@@ -190,7 +182,7 @@ const Setting table[] = {
      .unset = "the real machine",
      .help = "another machine for NUMA-aware orders, in hwloc's syntax ('package:2 numa:1 core:4 pu:1'); last word "
              "'bind:numa', 'bind:package' or 'bind:none'",
-     .read = read_topology,
+     .read = [](const Text& text, Config& c) { return keep_unless(check_topology(text), text, c.topology); },
      .agreed = text_of<&Config::topology>},
     {.name = "QUADRILLE_TUNING",
      .values = "FILE, none",
@@ -259,7 +251,7 @@ const Setting table[] = {
      .values = "FOLDER",
      .unset = "none",
      .help = "folder for records of calls; set by 'quadrille report'",
-     .read = read_record,
+     .read = [](const Text& text, Config& c) { return keep_unless("", text, c.record); },
      .agreed = may_differ},
     {.name = "QUADRILLE_NODE_TREE",
      .values = "auto, flat, CHILDREN",
