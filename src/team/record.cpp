@@ -153,16 +153,6 @@ void add_unplaced(const CommunicatorHere& communicator, const Blocks& blocks) {
   if (communicator.sent == nullptr && blocks.moves) Tables::here().file().header.unplaced += blocks.bytes;
 }
 
-Blocks blocks_for(std::span<const int> destinations, const MpiCount* counts, std::size_t size,
-                  CommunicatorHere& communicator) {
-  Blocks blocks;
-  for (std::size_t i = 0; i < destinations.size(); ++i) {
-    add_block(communicator, destinations[i], static_cast<std::uint64_t>(counts[i]) * size, blocks);
-  }
-  add_unplaced(communicator, blocks);
-  return blocks;
-}
-
 Blocks blocks_of(const run::Call& call, const Known& at) {
   Blocks blocks;
   blocks.moves = at.key.form != Form::persistent;
@@ -376,7 +366,12 @@ void sparse_blocks(std::span<const int> destinations, const MpiCount* counts, st
   const Here& here = on_thread.here;
   if (here.sparse == nullptr || here.communicator == nullptr) return;
   const auto lock = held();
-  add_blocks(*here.sparse, blocks_for(destinations, counts, size, *here.communicator));
+  Blocks blocks;
+  for (std::size_t i = 0; i < destinations.size(); ++i) {
+    add_block(*here.communicator, destinations[i], static_cast<std::uint64_t>(counts[i]) * size, blocks);
+  }
+  add_unplaced(*here.communicator, blocks);
+  add_blocks(*here.sparse, blocks);
 }
 
 Recorded::~Recorded() {

@@ -267,10 +267,11 @@ int Tables::name_of(const choose::Choice& choice) {
 
 int Tables::name_of(choose::Engine engine) {
   int& name = engine_names_[static_cast<std::size_t>(engine)];
-  if (name >= 0) return name;
+  if (name > 0) return name - 1;
   const auto& all = choose::algorithms();
   const auto its = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.engine == engine; });
-  return name = its != all.end() ? name_of(its->name) : -1;
+  name = its != all.end() ? name_of(its->name) + 1 : 0;
+  return name - 1;
 }
 
 int Tables::name_of(std::string_view text) {

@@ -76,12 +76,8 @@ class Tables {
     const choose::Algorithm* algorithm;
     plan::Parameters parameters;
   };
-  std::vector<Named> named_;  // by name; without algorithm: not a choice
-  std::array<int, choose::engine_count> engine_names_ = [] {
-    std::array<int, choose::engine_count> none{};
-    none.fill(-1);
-    return none;
-  }();
+  std::vector<Named> named_;                              // by name; without algorithm: not a choice
+  std::array<int, choose::engine_count> engine_names_{};  // plus one; 0: not looked up yet, or there was no room
 };
 
 }  // namespace quadrille::record
