@@ -104,16 +104,11 @@ void Counters::add(const Counters& other) {
 Tally begin_tally(const Team& team) {
   Tally tally;
   if (!team.counted.explains) return tally;
-  tally.ranks = size_of(team.user);
   tally.communicators = rank_in(team.user) == 0 ? 1 : 0;
-  if (team.why_not == Reason::intercommunicator) {  // told with the others
-    tally.ranks = 0;
-    return tally;
-  }
-  if (tally.ranks == 1) {  // all of them are told in one line, by each rank
-    tally.group = group_of_one_rank;
-    return tally;
-  }
+  if (team.why_not == Reason::intercommunicator) return tally;  // told with the others
+  tally.ranks = size_of(team.user);
+  tally.group = group_of_one_rank;  // all of them are told in one line, by each rank
+  if (tally.ranks == 1) return tally;
   tally.group = text::Hash().add_all(ranks_in_world(team.user)).value();
   tally.turn = turn_of(tally.group);
   return tally;
