@@ -417,6 +417,16 @@ Processes pick(const Processes& all, std::span<const int> ranks) {
   return some;
 }
 
+std::vector<int> members_of(const plan::NodeMap& nodes, int rank) {
+  std::vector<int> members;
+  for (int r = 0; r < nodes.ranks(); ++r) {
+    if (nodes.node_of[static_cast<std::size_t>(r)] == nodes.node_of[static_cast<std::size_t>(rank)]) {
+      members.push_back(r);
+    }
+  }
+  return members;
+}
+
 void set_reach(run::Group& group, const Processes& processes, std::span<const int> members, const memory::Ways& ways) {
   run::Reach& reach = group.change_reach();
   reach.rings = ways.ring && group.pairs.has_rings();

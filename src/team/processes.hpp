@@ -84,6 +84,9 @@ Processes meet(MpiComm user, const memory::Ways& ways, std::size_t areas, std::s
 // What is known of `ranks` (their numbers in `all`), in this order.
 Processes pick(const Processes& all, std::span<const int> ranks);
 
+// The ranks of a rank's node, in order.
+std::vector<int> members_of(const plan::NodeMap& nodes, int rank);
+
 // Fills what the group, whose control memory is there, knows of its peers. `members` are the ranks of this
 // node in `processes`, in order.
 void set_reach(run::Group& group, const Processes& processes, std::span<const int> members, const memory::Ways& ways);

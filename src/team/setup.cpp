@@ -125,17 +125,6 @@ bool lies_within(const plan::NodeMap& map, const plan::NodeMap& real) {
   return true;
 }
 
-// The ranks of this rank's node, in order.
-std::vector<int> members_of(const plan::NodeMap& nodes, int me) {
-  std::vector<int> members;
-  for (int r = 0; r < nodes.ranks(); ++r) {
-    if (nodes.node_of[static_cast<std::size_t>(r)] == nodes.node_of[static_cast<std::size_t>(me)]) {
-      members.push_back(r);
-    }
-  }
-  return members;
-}
-
 // What the first rank of a node took out of its pool instead of a number of a chunk.
 constexpr std::int64_t no_room = -1, too_many_ranks = -2, not_first = -3;
 

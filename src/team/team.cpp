@@ -352,13 +352,9 @@ const std::vector<int>& domains_of(Team& team) {
   if (!team.domains.empty()) return team.domains;
   team.domains = agree_on_domains(team);
   if (team.counted.explains && team.group.me == 0) {
-    std::vector<int> here;  // of the node of rank 0
-    for (int r = 0; r < team.group.ranks; ++r) {
-      if (team.nodes.node_of[static_cast<std::size_t>(r)] == team.nodes.node_of[0]) here.push_back(r);
-    }
     say_once(fmt::format("{} ranks, {}: {}", team.group.ranks,
                          team.nodes.nodes == 1 ? "1 node" : fmt::format("{} nodes, that of rank 0", team.nodes.nodes),
-                         describe_domains(team.domains, here)));
+                         describe_domains(team.domains, members_of(team.nodes, 0))));
   }
   return team.domains;
 }
