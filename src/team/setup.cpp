@@ -36,14 +36,11 @@ void drive_others(void* data) {
   Team& team = *static_cast<Team*>(data);
   run::UnderWay::here().help();
   const run::Messages& messages = team.group.messages();
-  const int source = watches_faults() ? messages.quiet_me : mpi().any_source;
+  const bool watches = watches_faults();
+  const int source = watches ? messages.quiet_me : mpi().any_source;
   int flag = 0;
   mpi().Iprobe(source, mpi().any_tag, messages.quiet, &flag, mpi().status_ignore);
-}
-
-void drive_others_and_watch(void* data) {
-  drive_others(data);
-  throw_if_faulty(*static_cast<Team*>(data));
+  if (watches) throw_if_faulty(team);
 }
 
 void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
@@ -62,7 +59,6 @@ void set_waiting(Team& team) {
     if (mpi().abi != Abi::openmpi) group.waiter.longest_sleep_us = sys::Waiter::longest_sleep_us_if_crowded;
   }
   group.waiter.progress = drive_others;
-  if (watches_faults()) group.waiter.progress = drive_others_and_watch;
   group.waiter.progress_data = &team;
 }
 
@@ -196,7 +192,6 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   if (team.nodes.nodes > 1) {
     areas.resize(static_cast<std::size_t>(group.ranks));
     mpi().Allgather(&own, 2, mpi().uint64, areas.data(), 2, mpi().uint64, team.user);
-    mine.chunk = areas[static_cast<std::size_t>(members[0])].chunk;
   }
   std::string choices;
   if (group.me == 0) {
