@@ -184,8 +184,7 @@ std::atomic<bool> xpmem_used{false};
 // Every rank gets every rank's heap descriptor: all[p], -1 where there is none.
 std::vector<int> share_descriptors(const NodeView& node) {
   std::vector<int> all(static_cast<std::size_t>(node.ranks), -1);
-  const int mine = memory::heap_segment().descriptor;
-  all[static_cast<std::size_t>(node.me)] = mine;
+  all[static_cast<std::size_t>(node.me)] = memory::heap_segment().descriptor;
   const int socket = connect_ranks(node, true);
   if (!any_true(node.comm, socket < 0)) {
     if (node.me == 0) {
@@ -269,23 +268,18 @@ void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Process
   map_heaps(node, cards);
 
   std::vector<unsigned char> i_can(count, 0), can_to_me(count, 0);
-  bool all_mapped = mine.heap_bytes > 0;
   for (std::size_t p = 0; p < count; ++p) {
-    if (p == self) continue;
-    i_can[p] = abilities(mine, cards[p], ways);
-    all_mapped = all_mapped && (i_can[p] & maps) != 0;
+    if (p != self) i_can[p] = abilities(mine, cards[p], ways);
   }
   mpi().Alltoall(i_can.data(), 1, mpi().byte, can_to_me.data(), 1, mpi().byte, node.comm);
-  known.heaps_mapped = all_true(node.comm, all_mapped);
+  known.heaps_mapped = all_true(node.comm, mine.heap_bytes > 0 && all_can(i_can, self, maps));
   known.reached = all_true(node.comm, all_can(can_to_me, self, maps) || all_can(can_to_me, self, attaches));
 
-  const std::vector<int>& node_of = known.nodes.node_of;
-  known.ranks.resize(node_of.size());
-  for (std::size_t r = 0, p = 0; r < node_of.size(); ++r) {
-    if (node_of[r] != node_of[static_cast<std::size_t>(me)]) continue;
+  known.ranks.resize(known.nodes.node_of.size());
+  const std::vector<int> members = members_of(known.nodes, me);
+  for (std::size_t p = 0; p < count; ++p) {
     std::byte* heap = (i_can[p] & maps) != 0 ? mapped(cards[p]) : nullptr;
-    known.ranks[r] = {cards[p], heap, i_can[p], can_to_me[p]};
-    ++p;
+    known.ranks[static_cast<std::size_t>(members[p])] = {cards[p], heap, i_can[p], can_to_me[p]};
   }
 }
 

@@ -252,12 +252,9 @@ int rank_on_node(const Team& team) {
     const auto me = nodes.begin() + mine;
     return static_cast<int>(std::count(nodes.begin(), me, *me));
   }
-  int before = 0;
-  for (std::size_t r = 0; r < world_ranks.size(); ++r) {
-    const bool here = team.nodes.node_of[r] == team.nodes.node_of[static_cast<std::size_t>(team.group.me)];
-    if (here && world_ranks[r] < mine) ++before;
-  }
-  return before;
+  return static_cast<int>(std::ranges::count_if(members_of(team.nodes, team.group.me), [&](int member) {
+    return world_ranks[static_cast<std::size_t>(member)] < mine;
+  }));
 }
 
 // The NUMA domain of every rank. Collective; asked only when an order of copies is first used, because

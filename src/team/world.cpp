@@ -72,10 +72,7 @@ void forget_world() {
 
 bool shares_a_node(const std::vector<int>& world_ranks) {
   const std::shared_ptr<const Processes> all = world();
-  if (all == nullptr) return false;
-  const auto node_of = [&](int rank) { return all->nodes.node_of[static_cast<std::size_t>(rank)]; };
-  return std::all_of(world_ranks.begin(), world_ranks.end(),
-                     [&](int rank) { return node_of(rank) == node_of(world_ranks[0]); });
+  return all != nullptr && plan::nodes_of(all->nodes, world_ranks).nodes == 1;
 }
 
 std::vector<int> ranks_in_world(MpiComm comm) {
