@@ -186,14 +186,6 @@ const Team* who_knows(const Team& team) {
   return world != nullptr && world->ready() ? world : nullptr;
 }
 
-// What the ranks of several nodes know of messages between them.
-void add_costs(choose::NeighborKey& key, const Team& known, const choose::CombiningCosts& costs) {
-  key.costs = &costs;
-  key.rounds_are_cheap = !known.crowded;
-  key.machine = plan::flat(known.agreed().model.quadrille, known.nodes.ranks_on_fullest_node());
-  key.measured = known.agreed().measured;
-}
-
 // Do all ranks share a node and have rings? Before a communicator is ready it is guessed, by what MPI_Init found;
 // after that it is looked up again.
 bool is_in_node(const Team& team) {
@@ -325,22 +317,19 @@ namespace {
 choose::NeighborKey neighbor_key(Team& team, Collective collective, std::size_t bytes, bool drop_in) {
   const Isomorphic* around = team.neighbors->isomorphic.get();
   const bool uniform = is_regular(collective);
-  const bool by_ourselves = !drop_in && team.neighbors->doubtful;
-  choose::NeighborKey key{collective,
-                          by_ourselves,
-                          false,
-                          is_in_node(team),
-                          is_in_node(team) && (!team.ready() || team.group.reach().load_store),
-                          around != nullptr,
-                          false,
-                          bytes,
-                          nullptr};
-  if (around != nullptr) {
-    key.sizes_known = uniform || team.neighbors->sizes_known();
-    if (may_choose_inside(team) && (!uniform || around->nobody_alone())) {
-      key.costs = &around->costs(is_allgather(collective));
-      key.inside = team.agreed().inside;
-    }
+  const bool in_node = is_in_node(team);
+  choose::NeighborKey key{.collective = collective,
+                          .by_ourselves = !drop_in && team.neighbors->doubtful,
+                          .rounds_are_cheap = false,
+                          .in_node = in_node,
+                          .load_store = in_node && (!team.ready() || team.group.reach().load_store),
+                          .isomorphic = around != nullptr,
+                          .sizes_known = around != nullptr && (uniform || team.neighbors->sizes_known()),
+                          .bytes = bytes,
+                          .costs = nullptr};
+  if (around != nullptr && may_choose_inside(team) && (!uniform || around->nobody_alone())) {
+    key.costs = &around->costs(is_allgather(collective));
+    key.inside = team.agreed().inside;
   }
   key.mpi_collects_devices = team.agreed().mpi_device == DeviceUse::all;
   key.mpi_sends_devices = team.agreed().mpi_device != DeviceUse::none && !mpi().device_lacks_gaps;
@@ -357,7 +346,11 @@ CachedSelection& neighbor_selection(Team& team, Collective collective, std::size
   const choose::Choice& forced = team.agreed().forced.by_collective[index];
   // Counting what combining costs takes longer than all the rest of a first call, so only if it may decide.
   if (key.sizes_known && may_combine(team) && !choose::is_obeyed(key, forced)) {
-    add_costs(key, *who_knows(team), team.neighbors->isomorphic->costs(is_allgather(collective)));
+    const Team& known = *who_knows(team);
+    key.costs = &team.neighbors->isomorphic->costs(is_allgather(collective));
+    key.rounds_are_cheap = !known.crowded;
+    key.machine = plan::flat(known.agreed().model.quadrille, known.nodes.ranks_on_fullest_node());
+    key.measured = known.agreed().measured;
   }
   return team.chosen.selections[index].keep(
       {.bytes = bytes, .drop_in = drop_in, .selection = choose::select_neighbors(key, forced)});
