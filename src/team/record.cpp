@@ -32,7 +32,7 @@ constexpr std::uint64_t timed_first = 8, timed_one_of = 17;
 constexpr unsigned own_one_of = 64;
 
 // In the place of a name's number; that of one that has no room is by_unknown, too.
-constexpr int by_unknown = -1, by_mpi = -2, by_short_way = -3;
+constexpr int by_unknown = -1, by_short_way = -2;
 
 // Of the call that a thread is in.
 struct Here {
@@ -308,7 +308,7 @@ void OwnTime::end(Times& all, std::uint64_t call_ended) {
 
 Recorded::Recorded() : outermost_(!on_thread.here.inside) {
   if (!outermost_) return;
-  on_thread.here = {true, by_mpi};
+  on_thread.here = {true, Tables::name_of_mpi};
   own_.begin(on_thread.own_turn++ % own_one_of == 0);
 }
 
@@ -384,7 +384,6 @@ Recorded::~Recorded() {
   const auto lock = held();
   Tables& tables = Tables::here();
   int name = here.name;
-  if (name == by_mpi) name = tables.name_of_mpi();
   if (name == by_short_way) {
     name = by_unknown;
     static_cast<void>(thrown_by([&] { name = tables.name_of(here.engine); }));

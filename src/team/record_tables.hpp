@@ -53,7 +53,7 @@ class Tables {
   int name_of(std::string_view text);
   // Of one that has a single algorithm, without parameters.
   int name_of(choose::Engine engine);
-  int name_of_mpi() const { return 0; }
+  static constexpr int name_of_mpi = 0;
   // Null if there is no room.
   Way* way_of(Entry& entry, int name);
   // An array of numbers behind the tables, made when `offset` is 0; null if there is no room.
