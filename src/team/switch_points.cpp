@@ -42,12 +42,9 @@ choose::TuningTable load_table() {
   return table;
 }
 
-struct Measured {
-  mutable std::mutex mutex;
-  choose::TuningTable table;
-};
-Measured& measured() {
-  static auto* own = new Measured;
+constinit std::mutex measured_mutex;  // has nothing to destroy
+choose::TuningTable& measured() {
+  static auto* own = new choose::TuningTable;
   return *own;
 }
 
@@ -77,9 +74,8 @@ choose::Machine this_machine() {
 choose::SwitchPoints look_up_switch_points(int ranks, bool crowded, bool& known) {
   known = true;
   if (const auto* entry = choose::nearest_entry(table_of_this_process(), ranks, crowded)) return entry->points;
-  const Measured& own = measured();
-  const std::lock_guard lock(own.mutex);
-  const auto* entry = choose::nearest_entry(own.table, ranks, crowded);
+  const std::lock_guard lock(measured_mutex);
+  const auto* entry = choose::nearest_entry(measured(), ranks, crowded);
   if (entry != nullptr && entry->ranks <= 2 * ranks && ranks <= 2 * entry->ranks) return entry->points;
   known = !may_measure();
   return choose::default_switch_points(crowded);
@@ -88,9 +84,8 @@ choose::SwitchPoints look_up_switch_points(int ranks, bool crowded, bool& known)
 bool may_measure() { return !choose::tuning_path(sys::environment).empty(); }
 
 void keep_switch_points(const choose::TuningEntry& entry) {
-  Measured& own = measured();
-  const std::lock_guard lock(own.mutex);
-  choose::put(own.table.entries, entry);
+  const std::lock_guard lock(measured_mutex);
+  choose::put(measured().entries, entry);
 }
 
 choose::DeviceModel look_up_model(const plan::NodeMap& nodes, bool crowded, bool on_devices) {
