@@ -1,5 +1,4 @@
 // The graph of a communicator whose ranks share a node, brought together once.
-#include <algorithm>
 #include <numeric>
 
 #include "mpi/mpi.hpp"

@@ -1,6 +1,5 @@
 #include "team/world.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <numeric>
