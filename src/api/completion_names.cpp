@@ -19,14 +19,7 @@
 
 namespace {
 
-using quadrille::mpi;
-using quadrille::mpi_success;
-using quadrille::MpiRequest;
-using quadrille::MpiRequests;
-using quadrille::MpiStatus;
-namespace api = quadrille::api;
-namespace record = quadrille::record;
-namespace sys = quadrille::sys;
+using namespace quadrille;
 using State = Quadrille_Request_state;
 
 // ---- What comes after us ----
@@ -237,7 +230,7 @@ template <class Behind>
 int start_one(MpiRequest* handle, const void* site) {
   std::optional<record::Recorded> recorded;
   if (record::on && handle != nullptr) {
-    static_cast<void>(quadrille::thrown_by([&] { record::begin_start(recorded.emplace(), handle_in(handle), site); }));
+    static_cast<void>(thrown_by([&] { record::begin_start(recorded.emplace(), handle_in(handle), site); }));
   }
   State* const request = handle != nullptr ? api::taken_behind(handle_in(handle)) : nullptr;
   if (request == nullptr || !request->persistent) return Behind::Start(handle);
@@ -323,14 +316,14 @@ int get_status_of_kept(State& request, int* flag, MpiStatus* status) {
   } else if (status != mpi().status_ignore) {
     mpi().Status_set_elements(status, mpi().byte, 0);
     mpi().Status_set_cancelled(status, 0);
-    quadrille::set_status(*status, mpi().any_source, mpi().any_tag, request.error);
+    set_status(*status, mpi().any_source, mpi().any_tag, request.error);
   }
   return mpi_success;
 }
 
 template <class Behind>
 int get_status(MpiRequest request, int* flag, MpiStatus* status) {
-  State* const ours = mpi().abi != quadrille::Abi::openmpi ? api::taken_behind(request) : nullptr;
+  State* const ours = mpi().abi != Abi::openmpi ? api::taken_behind(request) : nullptr;
   if (ours != nullptr && ours->persistent) return get_status_of_kept(*ours, flag, status);
   return look_and_test(
       list(&request), [=] { return Behind::Request_get_status(request, flag, status); }, [=] { return is_set(flag); });
@@ -346,7 +339,7 @@ template <auto work, class... Arguments>
 
 // The PMPI_ names: see interpose.cpp.
 #define QUADRILLE_IS_THE_MPIS_MPI false
-#define QUADRILLE_IS_THE_MPIS_PMPI quadrille::mpi().holds(__builtin_return_address(0))
+#define QUADRILLE_IS_THE_MPIS_PMPI mpi().holds(__builtin_return_address(0))
 
 // A function of MPI: what comes after us does it, unless there are requests of ours: then `work` does.
 #define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...)             \
@@ -377,7 +370,7 @@ template <auto work, class... Arguments>
                        (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses), count,  \
                        requests, completed, indices, statuses)                                                       \
   QUADRILLE_COMPLETION(PREFIX, Request_get_status, get_status, (MpiRequest request, int* flag, MpiStatus* status),   \
-                       quadrille::given(request), flag, status)                                                      \
+                       given(request), flag, status)                                                                 \
   QUADRILLE_COMPLETION(PREFIX, Cancel, cancel, (MpiRequest * request), request)
 
 // The same, and where calls are recorded. `work` gets the arguments, and where they come from.

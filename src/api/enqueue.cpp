@@ -307,11 +307,7 @@ int enqueue_status(MpiComm comm) {
 
 }  // namespace quadrille::api
 
-namespace api = quadrille::api;
-using quadrille::Collective;
-using quadrille::MpiComm;
-using quadrille::MpiType;
-using quadrille::MpiTypes;
+using namespace quadrille;
 
 int Quadrille_Alltoall_enqueue(const void* sendbuf, int sendcount, MpiType sendtype, void* recvbuf, int recvcount,
                                MpiType recvtype, void* stream, MpiComm comm) {
@@ -337,4 +333,4 @@ int Quadrille_Start_enqueue(Quadrille_Request* request, void* stream) {
   return api::leave(api::start_in_stream(request, stream, __builtin_return_address(0)));
 }
 
-int Quadrille_Enqueue_status(MpiComm comm) { return api::leave(api::enqueue_status(quadrille::given(comm))); }
+int Quadrille_Enqueue_status(MpiComm comm) { return api::leave(api::enqueue_status(given(comm))); }

@@ -18,23 +18,7 @@
 #include "team/record.hpp"
 #include "team/team.hpp"
 
-using quadrille::Collective;
-using quadrille::mpi;
-using quadrille::mpi_success;
-using quadrille::MpiAint;
-using quadrille::MpiComm;
-using quadrille::MpiCount;
-using quadrille::MpiRequest;
-using quadrille::MpiType;
-using quadrille::one;
-namespace api = quadrille::api;
-using quadrille::type_info;
-using quadrille::TypeInfo;
-namespace choose = quadrille::choose;
-namespace plan = quadrille::plan;
-namespace run = quadrille::run;
-namespace sys = quadrille::sys;
-namespace team = quadrille::team;
+using namespace quadrille;
 
 namespace {
 
@@ -158,7 +142,7 @@ int hand_over(run::Mail& mail, MpiType type, MpiComm comm, Quadrille_Received& r
     received.displs[i] = at;
     if (count > 0) {
       std::byte* to = static_cast<std::byte*>(received.data) + at * info.extent;
-      const int error = quadrille::unpack(parcel.data, to, count, type, info, comm);
+      const int error = unpack(parcel.data, to, count, type, info, comm);
       if (error != mpi_success) return error;
     }
     at += static_cast<std::ptrdiff_t>(count);
@@ -190,11 +174,10 @@ int exchange(Arguments call, team::Team& team, const run::SparseGroup& group, co
   int error = mpi_success;
   try {
     if (mine == mpi_success) {
-      if (quadrille::record::on && !call.send.destinations.empty()) {
+      if (record::on && !call.send.destinations.empty()) {
         const bool any = std::any_of(call.send.counts, call.send.counts + call.send.destinations.size(),
                                      [](MpiCount n) { return n > 0; });
-        quadrille::record::sparse_blocks(call.send.destinations, call.send.counts,
-                                         any ? type_info(call.send.type).size : 0);
+        record::sparse_blocks(call.send.destinations, call.send.counts, any ? type_info(call.send.type).size : 0);
       }
       packed = std::make_unique_for_overwrite<std::byte[]>(run::bytes_to_pack(call.send));
       mine = run::make_parcels(call.send, group.me, packed.get(), packing, parcels);
@@ -231,7 +214,7 @@ int prepare(team::Team& team, run::SparseGroup& group) {
 const choose::Choice& choose_for(team::Team& team) {
   team::CachedSelection& cached = team::selection_of(team, Collective::exchange, 0);
   team::explain(team, Collective::exchange, cached);
-  if (quadrille::record::on) quadrille::record::by(cached.selection.choice);
+  if (record::on) record::by(cached.selection.choice);
   return cached.selection.choice;
 }
 
@@ -239,7 +222,7 @@ const choose::Choice& choose_for(team::Team& team) {
 int serve(const Arguments& call, team::Team& team) {
   run::SparseGroup group;
   int error = mpi_success;
-  const int thrown = quadrille::thrown_by([&] {
+  const int thrown = thrown_by([&] {
     error = prepare(team, group);
     if (error == mpi_success) error = exchange(call, team, group, choose_for(team));
   });
@@ -258,8 +241,8 @@ int exchange(const Arguments& call, MpiComm comm) {
 
 [[gnu::noinline]] int exchange_from(const void* site, const Arguments& call, MpiComm comm) {
   if (!mpi().usable) return api::raise(comm, mpi().err_other);
-  std::optional<quadrille::record::Recorded> recorded;
-  if (quadrille::record::on) recorded.emplace().begin_sparse(comm, site);
+  std::optional<record::Recorded> recorded;
+  if (record::on) recorded.emplace().begin_sparse(comm, site);
   return api::guarded(comm, [&] { return exchange(call, comm); });
 }
 

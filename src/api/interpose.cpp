@@ -18,14 +18,7 @@
 #include "team/record.hpp"
 #include "team/team.hpp"
 
-using quadrille::Collective;
-using quadrille::mpi;
-using quadrille::mpi_success;
-using quadrille::MpiAint;
-using quadrille::MpiCount;
-using quadrille::MpiInfo;
-using quadrille::api::Door;
-namespace api = quadrille::api;
+using namespace quadrille;
 
 namespace {
 
@@ -42,11 +35,11 @@ struct Behind_MPI {
 // What is done after MPI_Init, once: that of a tool comes here twice, as it calls PMPI_Init.
 int prepare_program() {
   return api::guarded(mpi().comm_world, [] {
-    if (quadrille::team::after_init()) {
+    if (team::after_init()) {
       api::warm_up();
       api::get_world_ready_to_take();
     }
-    if (mpi().usable) quadrille::record::begin();
+    if (mpi().usable) record::begin();
     return mpi_success;
   });
 }
@@ -54,7 +47,7 @@ int prepare_program() {
 // What MPI_Init does, by `next`, and what is to be done around it.
 template <class Next, class... Arguments>
 int start(Next next, Arguments... arguments) {
-  if (quadrille::thrown_by(quadrille::team::before_init) != mpi_success) return mpi().err_no_mem;
+  if (thrown_by(team::before_init) != mpi_success) return mpi().err_no_mem;
   if (const int error = next(arguments...); error != mpi_success) return error;
   return prepare_program();
 }
@@ -62,9 +55,9 @@ int start(Next next, Arguments... arguments) {
 // MPI_Finalize by `next`. If that is a tool's, PMPI_Finalize comes here as well, after the tool's own calls.
 template <class Next>
 int end(Next next) {
-  if (next == mpi().Finalize && quadrille::may_call_mpi()) {
-    quadrille::end_progress_hook_for_good();
-    quadrille::begin_finalize();
+  if (next == mpi().Finalize && may_call_mpi()) {
+    end_progress_hook_for_good();
+    begin_finalize();
   }
   return next();
 }
@@ -73,21 +66,22 @@ int end(Next next) {
 
 extern "C" {
 
-#define QUADRILLE_INTERPOSE_MPI(collective, Name, FORM, Displacement)                                               \
-  QUADRILLE_EXPORT int MPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                      \
-    const auto next = [](auto... all) { return Behind_MPI::Name(all...); };                                         \
-    return api::leave(api::serve_or_pass<Collective::collective>(Door::drop_in, next, QUADRILLE_ARGUMENTS_##FORM)); \
+#define QUADRILLE_INTERPOSE_MPI(collective, Name, FORM, Displacement)                                      \
+  QUADRILLE_EXPORT int MPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                             \
+    const auto next = [](auto... all) { return Behind_MPI::Name(all...); };                                \
+    return api::leave(                                                                                     \
+        api::serve_or_pass<Collective::collective>(api::Door::drop_in, next, QUADRILLE_ARGUMENTS_##FORM)); \
   }
-#define QUADRILLE_INTERPOSE_PMPI(collective, Name, FORM, Displacement)                                                 \
-  QUADRILLE_EXPORT int PMPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                        \
-    if (api::goes_straight(__builtin_return_address(0))) return mpi().Name(QUADRILLE_ARGUMENTS_##FORM);                \
-    return api::leave(                                                                                                 \
-        api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name, QUADRILLE_ARGUMENTS_##FORM)); \
+#define QUADRILLE_INTERPOSE_PMPI(collective, Name, FORM, Displacement)                                           \
+  QUADRILLE_EXPORT int PMPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                  \
+    if (api::goes_straight(__builtin_return_address(0))) return mpi().Name(QUADRILLE_ARGUMENTS_##FORM);          \
+    return api::leave(                                                                                           \
+        api::serve_or_pass<Collective::collective>(api::Door::drop_in, &Mpi::Name, QUADRILLE_ARGUMENTS_##FORM)); \
   }
 
 #define QUADRILLE_INTERPOSE_MEMORY(PREFIX, NEXT)                                       \
   QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MpiAint size, MpiInfo info, void* baseptr) { \
-    return api::alloc_mem(size, quadrille::given(info), baseptr, NEXT(Alloc_mem));     \
+    return api::alloc_mem(size, given(info), baseptr, NEXT(Alloc_mem));                \
   }                                                                                    \
   QUADRILLE_EXPORT int PREFIX##_Free_mem(void* base) { return api::free_mem(base, NEXT(Free_mem)); }
 
@@ -110,16 +104,15 @@ QUADRILLE_INTERPOSE_START(PMPI, QUADRILLE_MPIS)
 
 // The doors for large counts are in a library of their own (interpose_large.cpp), which calls these. `next` is what
 // comes after that library, or null; `site` where it was called from.
-#define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                                \
-  QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint),                             \
-                                            decltype(quadrille::Mpi::Name##_c) next, const void* site) {           \
-    auto* const of_the_mpi = mpi().Name##_c;                                                                       \
-    if (of_the_mpi == nullptr)                                                                                     \
-      return api::leave(api::raise(quadrille::given(comm), mpi().err_other)); /* loaded by mistake */              \
-    if (next == nullptr) next = of_the_mpi;                                                                        \
-    const auto native = [=](auto... all) { return api::forward(next, of_the_mpi, all...); };                       \
-    return api::leave(                                                                                             \
-        api::serve_or_pass_from<Collective::collective>(site, Door::drop_in, native, QUADRILLE_ARGUMENTS_##FORM)); \
+#define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                                  \
+  QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), decltype(Mpi::Name##_c) next, \
+                                            const void* site) {                                                      \
+    auto* const of_the_mpi = mpi().Name##_c;                                                                         \
+    if (of_the_mpi == nullptr) return api::leave(api::raise(given(comm), mpi().err_other)); /* loaded by mistake */  \
+    if (next == nullptr) next = of_the_mpi;                                                                          \
+    const auto native = [=](auto... all) { return api::forward(next, of_the_mpi, all...); };                         \
+    return api::leave(api::serve_or_pass_from<Collective::collective>(site, api::Door::drop_in, native,              \
+                                                                      QUADRILLE_ARGUMENTS_##FORM));                  \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_SERVE_LARGE)
 

@@ -11,14 +11,7 @@
 #include "team/neighbors.hpp"
 #include "text/hash.hpp"
 
-using quadrille::mpi;
-using quadrille::mpi_success;
-using quadrille::MpiComm;
-using quadrille::MpiErrhandler;
-using quadrille::MpiInfo;
-namespace api = quadrille::api;
-namespace plan = quadrille::plan;
-namespace team = quadrille::team;
+using namespace quadrille;
 
 namespace {
 
@@ -30,7 +23,7 @@ int check(MpiComm cartcomm, int s, const int offsets[], const MpiComm* isocomm, 
 }
 
 std::uint64_t hash(int s, std::span<const int> offsets, bool asserted) {
-  return quadrille::text::Hash().add(s).add(asserted ? 1 : 0).add_all(offsets).value();
+  return text::Hash().add(s).add(asserted ? 1 : 0).add_all(offsets).value();
 }
 
 plan::RanksAround edges_of(const plan::Grid& grid, const plan::PackedNeighborhood& around, int s, int me) {
@@ -59,7 +52,7 @@ int make_graph(MpiComm cartcomm, plan::RanksAround edges, MpiInfo info, MpiComm*
 // The new communicator has the program's error handler, not the one that was set while it was made.
 void inherit_handler(MpiComm from, MpiComm made) {
   MpiErrhandler inherited, of_the_program;
-  if (!quadrille::has_own_handler(from) || mpi().Comm_get_errhandler(made, &inherited) != mpi_success) return;
+  if (!has_own_handler(from) || mpi().Comm_get_errhandler(made, &inherited) != mpi_success) return;
   if (inherited == mpi().errors_return && mpi().Comm_get_errhandler(from, &of_the_program) == mpi_success) {
     mpi().Comm_set_errhandler(made, of_the_program);
     mpi().Errhandler_free(&of_the_program);
@@ -123,8 +116,7 @@ int set_iso_sizes(MpiComm comm, int asserted) {
 
 int Quadrille_Iso_neighborhood_create(MpiComm cartcomm, int s, const int offsets[], MpiInfo info, MpiComm* isocomm) {
   return api::leave(api::guarded(given(cartcomm), [&] {
-    return quadrille::give(isocomm,
-                           [&](MpiComm* made) { return create(given(cartcomm), s, offsets, given(info), made); });
+    return give(isocomm, [&](MpiComm* made) { return create(given(cartcomm), s, offsets, given(info), made); });
   }));
 }
 

@@ -10,14 +10,7 @@
 #include "mpi/errors.hpp"
 #include "run/native_run.hpp"
 
-using quadrille::Collective;
-using quadrille::mpi;
-using quadrille::mpi_success;
-using quadrille::MpiAint;
-using quadrille::MpiCount;
-using quadrille::api::Door;
-namespace api = quadrille::api;
-namespace run = quadrille::run;
+using namespace quadrille;
 
 namespace {
 
@@ -54,7 +47,7 @@ int pass_on(Function function, Arguments... arguments) {
   int Quadrille_##Name##_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint)) {                                            \
     const auto native = [](auto... arguments) { return pass_on<Collective::collective>(function, arguments...); }; \
     return api::leave(                                                                                             \
-        api::serve_or_pass<Collective::collective>(Door::explicit_api, native, QUADRILLE_ARGUMENTS_##FORM));       \
+        api::serve_or_pass<Collective::collective>(api::Door::explicit_api, native, QUADRILLE_ARGUMENTS_##FORM));  \
   }
 #define QUADRILLE_DEFINE_WITHOUT(collective, Name, FORM, Displacement) \
   QUADRILLE_DEFINE_LARGE(nullptr, collective, Name, FORM)

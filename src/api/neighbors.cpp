@@ -7,15 +7,7 @@
 #include "abi/functions.hpp"
 #include "api/doors.hpp"
 
-using quadrille::Collective;
-using quadrille::mpi;
-using quadrille::MpiAint;
-using quadrille::MpiArray;
-using quadrille::MpiType;
-using quadrille::api::Door;
-namespace api = quadrille::api;
-namespace run = quadrille::run;
-namespace team = quadrille::team;
+using namespace quadrille;
 
 namespace {
 
@@ -50,6 +42,6 @@ int Quadrille_Neighbor_allgatherw(QUADRILLE_WORDS_GATHERW(int, MpiAint)) {
     const run::Call call = api::call_of(Collective::neighbor_allgatherw, arguments...);
     return api::guarded(call.comm, [&] { return allgatherw_of_the_mpi(call); });
   };
-  return api::leave(
-      api::serve_or_pass<Collective::neighbor_allgatherw>(Door::explicit_api, native, QUADRILLE_ARGUMENTS_GATHERW));
+  return api::leave(api::serve_or_pass<Collective::neighbor_allgatherw>(api::Door::explicit_api, native,
+                                                                        QUADRILLE_ARGUMENTS_GATHERW));
 }

@@ -7,15 +7,7 @@
 #include "team/team.hpp"
 #include "text/hash.hpp"
 
-using quadrille::Collective;
-using quadrille::mpi;
-using quadrille::mpi_success;
-using quadrille::MpiAint;
-using quadrille::MpiComm;
-using quadrille::api::Door;
-namespace api = quadrille::api;
-namespace choose = quadrille::choose;
-namespace team = quadrille::team;
+using namespace quadrille;
 
 namespace {
 
@@ -45,7 +37,7 @@ int set_algorithm(MpiComm comm, const char* collective, const char* algorithm) {
     }
     const std::string request =
         std::string(collective != nullptr ? collective : "") + "=" + (algorithm != nullptr ? algorithm : "");
-    if (!team::all_agree(team->user, quadrille::text::Hash().add(request).value())) {
+    if (!team::all_agree(team->user, text::Hash().add(request).value())) {
       if (team->group.me == 0) team::say("Quadrille_Set_algorithm: the ranks gave different names");
       return api::raise(comm, mpi().err_arg);
     }
@@ -63,10 +55,10 @@ int set_algorithm(MpiComm comm, const char* collective, const char* algorithm) {
 
 int Quadrille_Version(void) { return quadrille::abi::version(); }
 
-#define QUADRILLE_DEFINE(collective, Name, FORM, Displacement)                                              \
-  int Quadrille_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                         \
-    return api::leave(api::serve_or_pass<Collective::collective>(Door::explicit_api, &quadrille::Mpi::Name, \
-                                                                 QUADRILLE_ARGUMENTS_##FORM));              \
+#define QUADRILLE_DEFINE(collective, Name, FORM, Displacement)                                                        \
+  int Quadrille_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                                   \
+    return api::leave(                                                                                                \
+        api::serve_or_pass<Collective::collective>(api::Door::explicit_api, &Mpi::Name, QUADRILLE_ARGUMENTS_##FORM)); \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_DEFINE)
 

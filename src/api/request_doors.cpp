@@ -2,11 +2,7 @@
 #include "api/doors.hpp"
 #include "api/requests.hpp"
 
-using quadrille::Collective;
-using quadrille::MpiAint;
-using quadrille::MpiCount;
-using quadrille::MpiInfo;
-namespace api = quadrille::api;
+using namespace quadrille;
 
 // Quadrille_Ialltoall and Quadrille_Alltoall_init, and so on.
 #define QUADRILLE_DEFINE_REQUESTS(SUFFIX, Count, collective, Name, FORM, Displacement)                           \

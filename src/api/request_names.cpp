@@ -21,27 +21,17 @@
 
 namespace {
 
-using quadrille::Collective;
-using quadrille::mpi;
-using quadrille::mpi_success;
-using quadrille::MpiAint;
-using quadrille::MpiCount;
-using quadrille::MpiInfo;
-using quadrille::MpiRequest;
-using quadrille::team::untaken;
-namespace api = quadrille::api;
-namespace record = quadrille::record;
+using namespace quadrille;
 
-void count(quadrille::team::Untaken::Counts& counts, quadrille::Reason why) {
-  if (!untaken.wanted.load(std::memory_order_relaxed)) return;
-  counts[quadrille::counted_as(why)].fetch_add(1, std::memory_order_relaxed);
+void count(team::Untaken::Counts& counts, Reason why) {
+  if (!team::untaken.wanted.load(std::memory_order_relaxed)) return;
+  counts[counted_as(why)].fetch_add(1, std::memory_order_relaxed);
 }
 
 // Takes it over, or says no, and counts that. What then carries it out is written down.
-bool take_recorded(const quadrille::run::Call& call, bool persistent, MpiRequest* request, int& error,
-                   api::CountedAhead& ahead) {
+bool take_recorded(const run::Call& call, bool persistent, MpiRequest* request, int& error, api::CountedAhead& ahead) {
   const bool taken = api::take(call, persistent, request, error, ahead);
-  if (!taken) count(persistent ? untaken.persistent : untaken.nonblocking, ahead.why);
+  if (!taken) count(persistent ? team::untaken.persistent : team::untaken.nonblocking, ahead.why);
   if (taken && record::on) record::by(api::carrier_on(call.comm));
   return taken;
 }
@@ -63,8 +53,8 @@ Native(Function, Function) -> Native<Function>;
 // In a program that has loaded the driver of a device. `last` is what the function takes after the buffers, but for the
 // request; `by_mpi` is what it has returned.
 template <class Native, class Last, class... Arguments>
-[[gnu::noinline]] int forward_beside_devices(bool persistent, const quadrille::run::Call& call, Native native,
-                                             MpiRequest* request, Last last, int& by_mpi, Arguments... arguments) {
+[[gnu::noinline]] int forward_beside_devices(bool persistent, const run::Call& call, Native native, MpiRequest* request,
+                                             Last last, int& by_mpi, Arguments... arguments) {
   int failed = mpi_success;
   api::ByHost made = api::take_by_host(call, persistent, failed);
   if (made == nullptr) {
@@ -78,15 +68,15 @@ template <class Native, class Last, class... Arguments>
 
 // `last` calls the function. Nothing here may catch, or need to clean up, as an error handler may throw from there.
 template <class Native, class Last, class... Arguments>
-int forward(bool persistent, const quadrille::run::Call& call, Native native, MpiRequest* request, Last last,
-            int& by_mpi, Arguments... arguments) {
-  if (quadrille::memory::device_driver() == nullptr) return by_mpi = last(native, request, arguments...);
+int forward(bool persistent, const run::Call& call, Native native, MpiRequest* request, Last last, int& by_mpi,
+            Arguments... arguments) {
+  if (memory::device_driver() == nullptr) return by_mpi = last(native, request, arguments...);
   return forward_beside_devices(persistent, call, native, request, last, by_mpi, arguments...);
 }
 
 template <class Native, class Last, class... Arguments>
-int take_or_forward(const quadrille::run::Call& call, bool persistent, Native native, Last last, MpiRequest* request,
-                    bool& taken, Arguments... arguments) {
+int take_or_forward(const run::Call& call, bool persistent, Native native, Last last, MpiRequest* request, bool& taken,
+                    Arguments... arguments) {
   int error = mpi_success;
   api::CountedAhead ahead;  // a persistent call that is forwarded has counted nothing
   taken = take_recorded(call, persistent, request, error, ahead);
@@ -101,8 +91,8 @@ int take_or_forward(const quadrille::run::Call& call, bool persistent, Native na
 }
 
 template <class Native, class Last, class... Arguments>
-[[gnu::noinline]] int begin_recorded(const void* site, const quadrille::run::Call& call, bool persistent, Native native,
-                                     Last last, MpiRequest* request, Arguments... arguments) {
+[[gnu::noinline]] int begin_recorded(const void* site, const run::Call& call, bool persistent, Native native, Last last,
+                                     MpiRequest* request, Arguments... arguments) {
   record::Recorded recorded;
   recorded.begin(call, persistent ? record::Form::persistent : record::Form::nonblocking, site);
   bool taken = false;
@@ -112,8 +102,8 @@ template <class Native, class Last, class... Arguments>
 }
 
 template <class Native, class Last, class... Arguments>
-int begin(const void* site, const quadrille::run::Call& call, bool persistent, Native native, Last last,
-          MpiRequest* request, Arguments... arguments) {
+int begin(const void* site, const run::Call& call, bool persistent, Native native, Last last, MpiRequest* request,
+          Arguments... arguments) {
   if (record::on) [[unlikely]]
     return begin_recorded(site, call, persistent, native, last, request, arguments...);
   bool taken = false;
@@ -123,29 +113,27 @@ int begin(const void* site, const quadrille::run::Call& call, bool persistent, N
 template <class Native, class... Arguments>
 int start_given(const void* site, Collective collective, Native native, MpiRequest* to, Arguments... arguments) {
   const auto last = [](Native function, MpiRequest* made, auto... all) { return function(all..., made); };
-  const quadrille::run::Call call = api::call_of(collective, arguments...);
-  return quadrille::give(
-      to, [&](MpiRequest* request) { return begin(site, call, false, native, last, request, arguments...); });
+  const run::Call call = api::call_of(collective, arguments...);
+  return give(to, [&](MpiRequest* request) { return begin(site, call, false, native, last, request, arguments...); });
 }
 
 template <class Native, class... Arguments>
 int make_given(const void* site, Collective collective, Native native, MpiInfo info, MpiRequest* to,
                Arguments... arguments) {
-  const quadrille::run::Call call = api::call_of(collective, arguments...);
+  const run::Call call = api::call_of(collective, arguments...);
   if (!native.is_there()) return api::raise(call.comm, mpi().err_other);
   const auto last = [info](Native function, MpiRequest* made, auto... all) { return function(all..., info, made); };
-  return quadrille::give(
-      to, [&](MpiRequest* request) { return begin(site, call, true, native, last, request, arguments...); });
+  return give(to, [&](MpiRequest* request) { return begin(site, call, true, native, last, request, arguments...); });
 }
 
 // With the arguments of the program.
 template <class... Arguments>
 int start(const void* site, Collective collective, Arguments... arguments) {
-  return start_given(site, collective, quadrille::given(arguments)...);
+  return start_given(site, collective, given(arguments)...);
 }
 template <class... Arguments>
 int make(const void* site, Collective collective, Arguments... arguments) {
-  return make_given(site, collective, quadrille::given(arguments)...);
+  return make_given(site, collective, given(arguments)...);
 }
 
 #define QUADRILLE_FORWARD_START(collective, ...) QUADRILLE_FORWARD_MEMBER(I##collective)
@@ -171,25 +159,24 @@ struct Behind_MPI {
   }
 
 // Called by the libraries of these names: `next` is what comes after them, or null; `site` where they were called from.
-#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                    \
-  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_WORDS_##FORM(int, Displacement), MpiInfo info,         \
-                                               MpiRequest* request, decltype(quadrille::Mpi::Name##_init) next, \
-                                               const void* site) {                                              \
-    return api::leave(make(site, Collective::collective, Native{next, mpi().Name##_init}, info, request,        \
-                           QUADRILLE_ARGUMENTS_##FORM));                                                        \
+#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                             \
+  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_WORDS_##FORM(int, Displacement), MpiInfo info,  \
+                                               MpiRequest* request, decltype(Mpi::Name##_init) next,     \
+                                               const void* site) {                                       \
+    return api::leave(make(site, Collective::collective, Native{next, mpi().Name##_init}, info, request, \
+                           QUADRILLE_ARGUMENTS_##FORM));                                                 \
   }
-#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                       \
-  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiInfo info,           \
-                                                 MpiRequest* request, decltype(quadrille::Mpi::Name##_init_c) next, \
-                                                 const void* site) {                                                \
-    return api::leave(make(site, Collective::collective, Native{next, mpi().Name##_init_c}, info, request,          \
-                           QUADRILLE_ARGUMENTS_##FORM));                                                            \
-  }                                                                                                                 \
-  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiRequest* request,  \
-                                                   decltype(quadrille::Mpi::I##collective##_c) next,                \
-                                                   const void* site) {                                              \
-    return api::leave(start(site, Collective::collective, Native{next, mpi().I##collective##_c}, request,           \
-                            QUADRILLE_ARGUMENTS_##FORM));                                                           \
+#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                      \
+  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiInfo info,          \
+                                                 MpiRequest* request, decltype(Mpi::Name##_init_c) next,           \
+                                                 const void* site) {                                               \
+    return api::leave(make(site, Collective::collective, Native{next, mpi().Name##_init_c}, info, request,         \
+                           QUADRILLE_ARGUMENTS_##FORM));                                                           \
+  }                                                                                                                \
+  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiRequest* request, \
+                                                   decltype(Mpi::I##collective##_c) next, const void* site) {      \
+    return api::leave(start(site, Collective::collective, Native{next, mpi().I##collective##_c}, request,          \
+                            QUADRILLE_ARGUMENTS_##FORM));                                                          \
   }
 
 // The PMPI_ names: see interpose.cpp.

@@ -19,13 +19,7 @@
 #include "team/failed_copies.hpp"
 #include "team/faults.hpp"
 
-using quadrille::mpi;
-using quadrille::mpi_success;
-using quadrille::MpiComm;
-namespace api = quadrille::api;
-namespace record = quadrille::record;
-namespace run = quadrille::run;
-namespace sys = quadrille::sys;
+using namespace quadrille;
 
 using State = Quadrille_Request_state;
 
@@ -40,14 +34,14 @@ int State::step() {
 }
 
 void State::look_what_it_needs() {
-  const bool alone = !quadrille::team::watches_faults() && op != nullptr && op->sends_all_at_start() &&
-                     queue == nullptr && !taken && !api::has_progress_thread();
+  const bool alone = !team::watches_faults() && op != nullptr && op->sends_all_at_start() && queue == nullptr &&
+                     !taken && !api::has_progress_thread();
   needs = alone ? Needs::asking : calls_mpi() ? Needs::mpi : Needs::memory;
   short_way = alone && persistent && !calls_mpi() && on_host == nullptr ? inbox : nullptr;
 }
 
 void State::tell_failed_fetch() {
-  if (number != 0) quadrille::team::tell_failed(*team, quadrille::team::number_of_start(number, starts), true);
+  if (number != 0) team::tell_failed(*team, team::number_of_start(number, starts), true);
 }
 
 void State::fetch() {
@@ -56,7 +50,7 @@ void State::fetch() {
 
 void State::begin_fetch(bool settled) {
   set(From::fetching);
-  const int thrown = quadrille::thrown_by([&] {
+  const int thrown = thrown_by([&] {
     if (on_host != nullptr) on_host->begin_fetch(settled);
     if (staying_at) staying_at->begin_to_settle();
   });
@@ -73,8 +67,8 @@ bool State::has_fetched() {
   }
   if (staying_at) {
     const auto look = staying_at->look();
-    if (look == quadrille::memory::OwnStream::Look::not_yet) return false;
-    if (look == quadrille::memory::OwnStream::Look::failed && error == mpi_success) error = mpi().err_other;
+    if (look == memory::OwnStream::Look::not_yet) return false;
+    if (look == memory::OwnStream::Look::failed && error == mpi_success) error = mpi().err_other;
   }
   set(From::host);
   return true;
@@ -82,14 +76,14 @@ bool State::has_fetched() {
 
 // Where the MPI runs with fault tolerance: what shared memory carries out can be left in the middle.
 bool State::is_watched() const {
-  if (!quadrille::team::watches_faults() || !team->group.reach().rings || team->nodes.nodes > 1) return false;
+  if (!team::watches_faults() || !team->group.reach().rings || team->nodes.nodes > 1) return false;
   return carrier() == run::Carrier::inbox || carrier() == run::Carrier::rings;
 }
 
 int State::with_failed_copies(bool may_look) const {
   if (error != mpi_success || number == 0) return error;
-  const std::uint64_t start = quadrille::team::number_of_start(number, starts);
-  return quadrille::team::has_failed(*team, start, may_look) ? mpi().err_other : mpi_success;
+  const std::uint64_t start = team::number_of_start(number, starts);
+  return team::has_failed(*team, start, may_look) ? mpi().err_other : mpi_success;
 }
 
 void State::begin_fetch_if_needed() {
@@ -139,9 +133,9 @@ bool State::moves(run::With with) {
   if (queue != nullptr && queue->front() != this) return false;
   if (!can_go_on(with)) return false;
   const bool watched = is_watched();
-  const int fault = watched && with == run::With::mpi ? quadrille::team::leave_if_faulty(*team) : mpi_success;
+  const int fault = watched && with == run::With::mpi ? team::leave_if_faulty(*team) : mpi_success;
   int now = mpi_success;
-  const int thrown = fault != mpi_success ? fault : quadrille::thrown_by([&] { now = step(); });
+  const int thrown = fault != mpi_success ? fault : thrown_by([&] { now = step(); });
   if (error == mpi_success) error = thrown != mpi_success ? thrown : now;
   // What has thrown is in the middle of something, and nothing goes on any more.
   const bool over = thrown != mpi_success || op == nullptr || op->done();
@@ -155,7 +149,7 @@ bool State::moves(run::With with) {
 
 // Whatever it throws: the others have what this rank sent.
 void State::begin_finish() {
-  const int thrown = quadrille::thrown_by([&] { on_host->begin_finish(error); });
+  const int thrown = thrown_by([&] { on_host->begin_finish(error); });
   if (thrown != mpi_success) on_host->begin_finish(thrown);
 }
 
@@ -219,7 +213,7 @@ void drive_mpi(const sys::Waiter* waiter) {
   const std::uint32_t look = looks.fetch_add(1, std::memory_order_relaxed);
   if (look % waiter->looks_between_progress != 0) return;
   // Each request looks for faults itself.
-  static_cast<void>(quadrille::thrown_by([waiter] { waiter->progress(waiter->progress_data); }));
+  static_cast<void>(thrown_by([waiter] { waiter->progress(waiter->progress_data); }));
 }
 
 // Waits until `done()`, and makes progress on all pending calls. Yields the core if peers need it.
