@@ -8,7 +8,7 @@
 #include "abi/abi.hpp"
 #include "abi/functions.hpp"
 #include "abi/native.hpp"
-#include "abi/signatures.hpp"
+#include "collective/signatures.hpp"
 
 namespace quadrille::abi::QUADRILLE_ABI {
 namespace {

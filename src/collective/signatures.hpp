@@ -4,9 +4,9 @@
 // argument list below, and `Displacement` is what its displacements are where counts are int. Of large counts they are
 // MPI_Aint. So of each collective
 //   int MPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement))
-// is the declaration in words of our own (mpi/words.hpp), QUADRILLE_PARAMETERS_##FORM (abi/signatures.hpp) those of the
-// MPI, and QUADRILLE_ARGUMENTS_##FORM are its arguments. Nonblocking functions have one parameter more, persistent ones
-// two.
+// is the declaration in words of our own (mpi/words.hpp), and QUADRILLE_ARGUMENTS_##FORM are its arguments. Nonblocking
+// functions have one parameter more, persistent ones two. The lists as the MPI declares them, which tests use, are in
+// tests/mpi/native_signatures.hpp.
 #pragma once
 
 #include "collective/collective.hpp"

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "abi/signatures.hpp"
 #include "collective/arguments.hpp"
+#include "native_signatures.hpp"
 
 namespace quadrille::test {
 

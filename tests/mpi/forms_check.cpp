@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "abi/signatures.hpp"
+#include "native_signatures.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "abi/signatures.hpp"
+#include "native_signatures.hpp"
 
 namespace quadrille::test {
 

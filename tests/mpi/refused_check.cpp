@@ -17,9 +17,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "abi/signatures.hpp"
 #include "collective/arguments.hpp"
 #include "collective/collective.hpp"
+#include "native_signatures.hpp"
 #if defined(QUADRILLE_TEST_API)
 #include "quadrille.h"
 #endif
