@@ -11,6 +11,7 @@
 #include "api/doors.hpp"
 #include "api/making.hpp"
 #include "api/next_names.hpp"
+#include "api/requests.hpp"
 #include "api/serve.hpp"
 #include "api/taken.hpp"
 #include "collective/signatures.hpp"
@@ -62,7 +63,7 @@ template <class Native, class Last, class... Arguments>
     return by_mpi == mpi_success && failed != mpi_success ? api::raise(call.comm, failed) : by_mpi;
   }
   MpiRequest its_own = mpi().request_null;
-  by_mpi = last(native, &its_own, api::with_buffer(arguments, api::on_host(*made))...);
+  by_mpi = last(native, &its_own, api::with_buffer(arguments, made->on_host->call())...);
   return api::hand_in(std::move(made), call.comm, its_own, by_mpi, request);
 }
 

@@ -314,10 +314,6 @@ bool take(const run::Call& call, bool persistent, MpiRequest* request, int& erro
   return taken;
 }
 
-void DeleteRequest::operator()(State* request) const { delete request; }
-
-const run::Call& on_host(const State& request) { return request.on_host->call(); }
-
 namespace {
 
 // What copy-to-cpu asks for, or what goes over to it, where that is forced.
@@ -339,7 +335,7 @@ ByHost take_by_host(const run::Call& call, bool persistent, int& error) {
     team::Team* team = nullptr;
     std::unique_ptr<OnHost> staged = on_host_for_the_mpi(call, forced_buffers(call), team);
     if (staged == nullptr) return;
-    made.reset(new State);
+    made = std::make_unique<State>();
     made->team = team::keep(*team);
     made->persistent = persistent;
     made->taken = true;
@@ -404,8 +400,6 @@ int get_ready_in_a_barrier(MpiComm comm) {
   });
   return thrown == mpi_success ? thrown : raise(comm, thrown);
 }
-
-bool has_taken() { return table().any(); }
 
 State* taken_behind(MpiRequest handle) { return table().find(number_of(handle)); }
 

@@ -31,15 +31,12 @@ namespace quadrille::api {
 bool take(const run::Call& call, bool persistent, MpiRequest* request, int& error, CountedAhead& ahead);
 
 // Where take() has returned false: a call with a device's memory, which this MPI does not take, goes to its function
-// with buffers of the host. Null: as it is. Else the caller makes the MPI's own request for on_host(), and hands it in.
-// What completes it must be our doors then, where the MPI lets nobody go on with calls while the program waits in it.
-struct DeleteRequest {
-  void operator()(Quadrille_Request_state* request) const;
-};
-using ByHost = std::unique_ptr<Quadrille_Request_state, DeleteRequest>;
+// with buffers of the host. Null: as it is. Else the caller makes the MPI's own request for the call on the host, and
+// hands it in. What completes it must be our doors then, where the MPI lets nobody go on with calls while the program
+// waits in it.
+using ByHost = std::unique_ptr<Quadrille_Request_state>;
 // `error`: what is to be raised when that is done.
 ByHost take_by_host(const run::Call& call, bool persistent, int& error);
-const run::Call& on_host(const Quadrille_Request_state& request);
 int hand_in(ByHost made, MpiComm comm, MpiRequest native, int error, MpiRequest* request);
 
 // All of the last start of a request has moved: the MPI may say so to the program. From any thread that may call the
@@ -60,8 +57,6 @@ int get_ready_in_a_barrier(MpiComm comm);
 
 // ---- What the doors of MPI's completion functions need ----
 
-// Are there requests that the program holds?
-bool has_taken();
 // The one that is behind a handle of the MPI; null if it is none of ours.
 Quadrille_Request_state* taken_behind(MpiRequest handle);
 // Starts a persistent one, whose receive has been started.
