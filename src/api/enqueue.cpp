@@ -267,20 +267,7 @@ int try_to_start(Quadrille_Request* handle, void* stream) {
   return told(*request.team, carry_out_in_order(nobody, request, driver, stream), earlier);
 }
 
-}  // namespace
-
-bool end_turn(State& request) {
-  StreamTurn& turn = *request.turn;
-  int none = mpi_success;
-  if (request.error != mpi_success) request.team->enqueue_error.compare_exchange_strong(none, request.error);
-  request.error = mpi_success;
-  turn.words->done.store(turn.now, std::memory_order_release);
-  if (turn.now == turn.last) return true;
-  ++turn.now;
-  request.begin_turn();
-  return false;
-}
-
+// Collective in the order of the calls on the communicator. What is wrong is raised, also with earlier ones.
 int enqueue(const run::Call& call, void* stream, const void* site) {
   std::optional<record::Recorded> recorded;
   if (record::on) recorded.emplace().begin(call, record::Form::enqueued, site);
@@ -303,6 +290,20 @@ int enqueue_status(MpiComm comm) {
     const int of_gone = comm == mpi().comm_world ? take_error_of_gone() : mpi_success;
     return told(*team, of_gone, earlier_error(*team));
   });
+}
+
+}  // namespace
+
+bool end_turn(State& request) {
+  StreamTurn& turn = *request.turn;
+  int none = mpi_success;
+  if (request.error != mpi_success) request.team->enqueue_error.compare_exchange_strong(none, request.error);
+  request.error = mpi_success;
+  turn.words->done.store(turn.now, std::memory_order_release);
+  if (turn.now == turn.last) return true;
+  ++turn.now;
+  request.begin_turn();
+  return false;
 }
 
 }  // namespace quadrille::api

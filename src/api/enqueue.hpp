@@ -17,18 +17,8 @@
 #pragma once
 
 #include "abi/functions.hpp"
-#include "run/call.hpp"
-
-namespace quadrille::team {
-struct Team;
-}
 
 namespace quadrille::api {
-
-// Collective in the order of the calls on the communicator. What is wrong is raised, also with earlier ones.
-int enqueue(const run::Call& call, void* stream, const void* site);
-int start_in_stream(Quadrille_Request* request, void* stream, const void* site);
-int enqueue_status(MpiComm comm);
 
 // ---- For requests (requests.cpp). The first is called with the lock of run::UnderWay ----
 
