@@ -90,12 +90,7 @@ bool is_complete(MpiRequest request) {
 
 }  // namespace
 
-const char* progress_hook_name() {
-  if (!mpi().usable || !can_hook()) return nullptr;
-  return is_openmpi() ? "opal_progress_register" : "MPIX_Async_start";
-}
-
-bool progress_hook_works() { return has_progress_hook() && (works_in_finalize() || !is_finalizing()); }
+bool progress_hook_works() { return mpi().usable && can_hook() && (works_in_finalize() || !is_finalizing()); }
 
 void begin_progress_hook(bool (*work)()) {
   if (!progress_hook_works()) return;

@@ -14,10 +14,8 @@
 
 namespace quadrille {
 
-// What calls us in this MPI; null if nothing does.
-const char* progress_hook_name();
-inline bool has_progress_hook() { return progress_hook_name() != nullptr; }
-// False also where MPI_Finalize has ended it: there calls make progress in our own functions alone.
+// Whether something calls us in this MPI. False also where MPI_Finalize has ended it: there calls make progress in our
+// own functions alone.
 bool progress_hook_works();
 
 // Calls `work` from now on until the hook is ended. `work` returns whether a call is pending; after many calls without
