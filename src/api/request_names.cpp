@@ -4,7 +4,7 @@
 // The nonblocking functions have been in MPI since 3.0, so that none seems to be there which is not. The names of all
 // others are in libraries of their own, which are loaded where the MPI has them, and call what is exported here
 // (interpose_large.cpp, interpose_persistent.cpp).
-#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "abi/functions.hpp"
@@ -38,45 +38,50 @@ bool take_recorded(const run::Call& call, bool persistent, MpiRequest* request, 
 }
 
 // A call is forwarded to `next`, or to the function `of_the_mpi` if there is no other. The MPI has that function,
-// unless its doors were loaded by mistake.
+// unless its doors were loaded by mistake. One that makes persistent requests takes an `info`.
 template <class Function>
 struct Native {
   Function next, of_the_mpi;
+  MpiInfo info;
   bool is_there() const { return of_the_mpi != nullptr; }
   template <class... Arguments>
-  int operator()(Arguments... arguments) const {
-    return api::forward(next != nullptr ? next : of_the_mpi, of_the_mpi, arguments...);
+  int operator()(MpiRequest* made, Arguments... arguments) const {
+    const Function function = next != nullptr ? next : of_the_mpi;
+    if constexpr (std::is_invocable_v<Function, Arguments..., MpiInfo, MpiRequest*>) {
+      return api::forward(function, of_the_mpi, arguments..., info, made);
+    } else {
+      return api::forward(function, of_the_mpi, arguments..., made);
+    }
   }
 };
 template <class Function>
-Native(Function, Function) -> Native<Function>;
+Native(Function, Function, MpiInfo) -> Native<Function>;
 
-// In a program that has loaded the driver of a device. `last` is what the function takes after the buffers, but for the
-// request; `by_mpi` is what it has returned.
-template <class Native, class Last, class... Arguments>
+// In a program that has loaded the driver of a device. `by_mpi` is what the function of the MPI has returned.
+template <class Native, class... Arguments>
 [[gnu::noinline]] int forward_beside_devices(bool persistent, const run::Call& call, Native native, MpiRequest* request,
-                                             Last last, int& by_mpi, Arguments... arguments) {
+                                             int& by_mpi, Arguments... arguments) {
   int failed = mpi_success;
   api::ByHost made = api::take_by_host(call, persistent, failed);
   if (made == nullptr) {
-    by_mpi = last(native, request, arguments...);
+    by_mpi = native(request, arguments...);
     return by_mpi == mpi_success && failed != mpi_success ? api::raise(call.comm, failed) : by_mpi;
   }
   MpiRequest its_own = mpi().request_null;
-  by_mpi = last(native, &its_own, api::with_buffer(arguments, made->on_host->call())...);
+  by_mpi = native(&its_own, api::with_buffer(arguments, made->on_host->call())...);
   return api::hand_in(std::move(made), call.comm, its_own, by_mpi, request);
 }
 
-// `last` calls the function. Nothing here may catch, or need to clean up, as an error handler may throw from there.
-template <class Native, class Last, class... Arguments>
-int forward(bool persistent, const run::Call& call, Native native, MpiRequest* request, Last last, int& by_mpi,
+// Nothing here may catch, or need to clean up, as an error handler may throw from the function of the MPI.
+template <class Native, class... Arguments>
+int forward(bool persistent, const run::Call& call, Native native, MpiRequest* request, int& by_mpi,
             Arguments... arguments) {
-  if (memory::device_driver() == nullptr) return by_mpi = last(native, request, arguments...);
-  return forward_beside_devices(persistent, call, native, request, last, by_mpi, arguments...);
+  if (memory::device_driver() == nullptr) return by_mpi = native(request, arguments...);
+  return forward_beside_devices(persistent, call, native, request, by_mpi, arguments...);
 }
 
-template <class Native, class Last, class... Arguments>
-int take_or_forward(const run::Call& call, bool persistent, Native native, Last last, MpiRequest* request, bool& taken,
+template <class Native, class... Arguments>
+int take_or_forward(const run::Call& call, bool persistent, Native native, MpiRequest* request, bool& taken,
                     Arguments... arguments) {
   int error = mpi_success;
   api::CountedAhead ahead;  // a persistent call that is forwarded has counted nothing
@@ -85,56 +90,36 @@ int take_or_forward(const run::Call& call, bool persistent, Native native, Last 
   if (!native.is_there()) return api::raise(call.comm, mpi().err_other);
   // The other ranks go by what the MPI has made of the call, whatever this one fails at then.
   int by_mpi = mpi_success;
-  error = api::error_of(call.comm, ahead,
-                        [&] { return forward(persistent, call, native, request, last, by_mpi, arguments...); });
+  error =
+      api::error_of(call.comm, ahead, [&] { return forward(persistent, call, native, request, by_mpi, arguments...); });
   api::keep_or_undo(ahead, call, by_mpi);
   return error;
 }
 
-template <class Native, class Last, class... Arguments>
-[[gnu::noinline]] int begin_recorded(const void* site, const run::Call& call, bool persistent, Native native, Last last,
+template <class Native, class... Arguments>
+[[gnu::noinline]] int begin_recorded(const void* site, const run::Call& call, bool persistent, Native native,
                                      MpiRequest* request, Arguments... arguments) {
   record::Recorded recorded;
   recorded.begin(call, persistent ? record::Form::persistent : record::Form::nonblocking, site);
   bool taken = false;
-  const int error = take_or_forward(call, persistent, native, last, request, taken, arguments...);
+  const int error = take_or_forward(call, persistent, native, request, taken, arguments...);
   if (persistent && error == mpi_success) record::keep_made(*request, call, taken ? api::carrier_on(call.comm) : "mpi");
   return error;
 }
 
-template <class Native, class Last, class... Arguments>
-int begin(const void* site, const run::Call& call, bool persistent, Native native, Last last, MpiRequest* request,
-          Arguments... arguments) {
-  if (record::on) [[unlikely]]
-    return begin_recorded(site, call, persistent, native, last, request, arguments...);
-  bool taken = false;
-  return take_or_forward(call, persistent, native, last, request, taken, arguments...);
-}
-
-template <class Native, class... Arguments>
-int start_given(const void* site, Collective collective, Native native, MpiRequest* to, Arguments... arguments) {
-  const auto last = [](Native function, MpiRequest* made, auto... all) { return function(all..., made); };
-  const run::Call call = api::call_of(collective, arguments...);
-  return give(to, [&](MpiRequest* request) { return begin(site, call, false, native, last, request, arguments...); });
-}
-
-template <class Native, class... Arguments>
-int make_given(const void* site, Collective collective, Native native, MpiInfo info, MpiRequest* to,
-               Arguments... arguments) {
-  const run::Call call = api::call_of(collective, arguments...);
-  if (!native.is_there()) return api::raise(call.comm, mpi().err_other);
-  const auto last = [info](Native function, MpiRequest* made, auto... all) { return function(all..., info, made); };
-  return give(to, [&](MpiRequest* request) { return begin(site, call, true, native, last, request, arguments...); });
-}
-
 // With the arguments of the program.
-template <class... Arguments>
-int start(const void* site, Collective collective, Arguments... arguments) {
-  return start_given(site, collective, given(arguments)...);
-}
-template <class... Arguments>
-int make(const void* site, Collective collective, Arguments... arguments) {
-  return make_given(site, collective, given(arguments)...);
+template <class Native, class... Arguments>
+int begin(const void* site, Collective collective, bool persistent, Native native, MpiRequest* to,
+          Arguments... arguments) {
+  ((arguments = given(arguments)), ...);
+  const run::Call call = api::call_of(collective, arguments...);
+  if (persistent && !native.is_there()) return api::raise(call.comm, mpi().err_other);
+  return give(to, [&](MpiRequest* request) {
+    if (record::on) [[unlikely]]
+      return begin_recorded(site, call, persistent, native, request, arguments...);
+    bool taken = false;
+    return take_or_forward(call, persistent, native, request, taken, arguments...);
+  });
 }
 
 #define QUADRILLE_FORWARD_START(collective, ...) QUADRILLE_FORWARD_MEMBER(I##collective)
@@ -146,38 +131,38 @@ struct Behind_MPI {
 
 #define QUADRILLE_START_MPI(collective, Name, FORM, Displacement)                                          \
   QUADRILLE_EXPORT int MPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) { \
-    return api::leave(start(__builtin_return_address(0), Collective::collective,                           \
-                            Native{Behind_MPI::next_I##collective(), mpi().I##collective}, request,        \
+    return api::leave(begin(__builtin_return_address(0), Collective::collective, false,                    \
+                            Native{Behind_MPI::next_I##collective(), mpi().I##collective, {}}, request,    \
                             QUADRILLE_ARGUMENTS_##FORM));                                                  \
   }
-#define QUADRILLE_START_PMPI(collective, Name, FORM, Displacement)                                                 \
-  QUADRILLE_EXPORT int PMPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) {        \
-    const auto of_the_mpi = mpi().I##collective;                                                                   \
-    const void* const site = __builtin_return_address(0);                                                          \
-    if (api::goes_straight(site)) return of_the_mpi(QUADRILLE_ARGUMENTS_##FORM, request);                          \
-    return api::leave(                                                                                             \
-        start(site, Collective::collective, Native{of_the_mpi, of_the_mpi}, request, QUADRILLE_ARGUMENTS_##FORM)); \
+#define QUADRILLE_START_PMPI(collective, Name, FORM, Displacement)                                            \
+  QUADRILLE_EXPORT int PMPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) {   \
+    const auto of_the_mpi = mpi().I##collective;                                                              \
+    const void* const site = __builtin_return_address(0);                                                     \
+    if (api::goes_straight(site)) return of_the_mpi(QUADRILLE_ARGUMENTS_##FORM, request);                     \
+    return api::leave(begin(site, Collective::collective, false, Native{of_the_mpi, of_the_mpi, {}}, request, \
+                            QUADRILLE_ARGUMENTS_##FORM));                                                     \
   }
 
 // Called by the libraries of these names: `next` is what comes after them, or null; `site` where they were called from.
-#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                             \
-  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_WORDS_##FORM(int, Displacement), MpiInfo info,  \
-                                               MpiRequest* request, decltype(Mpi::Name##_init) next,     \
-                                               const void* site) {                                       \
-    return api::leave(make(site, Collective::collective, Native{next, mpi().Name##_init}, info, request, \
-                           QUADRILLE_ARGUMENTS_##FORM));                                                 \
+#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                           \
+  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_WORDS_##FORM(int, Displacement), MpiInfo info,                \
+                                               MpiRequest* request, decltype(Mpi::Name##_init) next,                   \
+                                               const void* site) {                                                     \
+    return api::leave(begin(site, Collective::collective, true, Native{next, mpi().Name##_init, given(info)}, request, \
+                            QUADRILLE_ARGUMENTS_##FORM));                                                              \
   }
-#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                      \
-  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiInfo info,          \
-                                                 MpiRequest* request, decltype(Mpi::Name##_init_c) next,           \
-                                                 const void* site) {                                               \
-    return api::leave(make(site, Collective::collective, Native{next, mpi().Name##_init_c}, info, request,         \
-                           QUADRILLE_ARGUMENTS_##FORM));                                                           \
-  }                                                                                                                \
-  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiRequest* request, \
-                                                   decltype(Mpi::I##collective##_c) next, const void* site) {      \
-    return api::leave(start(site, Collective::collective, Native{next, mpi().I##collective##_c}, request,          \
-                            QUADRILLE_ARGUMENTS_##FORM));                                                          \
+#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                        \
+  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiInfo info,            \
+                                                 MpiRequest* request, decltype(Mpi::Name##_init_c) next,             \
+                                                 const void* site) {                                                 \
+    return api::leave(begin(site, Collective::collective, true, Native{next, mpi().Name##_init_c, given(info)},      \
+                            request, QUADRILLE_ARGUMENTS_##FORM));                                                   \
+  }                                                                                                                  \
+  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiRequest* request,   \
+                                                   decltype(Mpi::I##collective##_c) next, const void* site) {        \
+    return api::leave(begin(site, Collective::collective, false, Native{next, mpi().I##collective##_c, {}}, request, \
+                            QUADRILLE_ARGUMENTS_##FORM));                                                            \
   }
 
 // The PMPI_ names: see interpose.cpp.
