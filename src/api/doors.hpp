@@ -163,8 +163,10 @@ int hand_on(Function function, choose::HostBuffers buffers, Arguments... argumen
   return hand_on_beside_devices<collective>(function, buffers, arguments...);
 }
 
+// What the short way did not serve. A function of its own, so that the short way need not keep anything for it.
 template <Collective collective, class Native, class... Arguments>
-int serve_or_pass_given(Door door, Native member, Arguments... arguments) {
+[[gnu::noinline]] int serve_or_pass_at_length(Door door, Native member, Arguments... arguments) {
+  ((arguments = given(arguments)), ...);
   const auto native = function_of(member);
   int error = mpi_success;
   Attempt attempt;
@@ -181,12 +183,6 @@ int serve_or_pass_given(Door door, Native member, Arguments... arguments) {
     end_attempt(attempt);
   }
   return error;
-}
-
-// What the short way did not serve. A function of its own, so that the short way need not keep anything for it.
-template <Collective collective, class Native, class... Arguments>
-[[gnu::noinline]] int serve_or_pass_at_length(Door door, Native member, Arguments... arguments) {
-  return serve_or_pass_given<collective>(door, member, given(arguments)...);
 }
 
 template <class Count>
