@@ -3,6 +3,7 @@
 // The MPI would complete ours rightly without these (taken.hpp). They make it faster: who waits for one of ours waits
 // here, where only that is looked at, and then lets the MPI say so. Without a request of ours a function costs one look
 // and one jump more.
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -60,12 +61,7 @@ class Ours {
   std::span<Quadrille_Request> all() {
     return many_.empty() ? std::span<Quadrille_Request>(some_.data(), few_) : std::span<Quadrille_Request>(many_);
   }
-  bool persistent() {
-    for (const State* request : all()) {
-      if (request->persistent) return true;
-    }
-    return false;
-  }
+  bool persistent() { return std::ranges::any_of(all(), &State::persistent); }
 
   // Persistent ones that may turn out to have failed.
   std::vector<std::pair<MpiRequest, State*>> may_fail() {
@@ -104,7 +100,8 @@ class Completion {
     });
   }
   int error() const { return error_; }
-  bool any() const { return ours_->any(); }
+  // Also if that is unknown: the next step returns the error then.
+  bool any() const { return error_ != mpi_success || ours_->any(); }
   bool persistent() { return ours_->persistent(); }
   int wait() {
     if (!any()) return mpi_success;
@@ -145,6 +142,7 @@ class Completion {
   }
   template <class Work>
   int by_us(Work work) {
+    if (error_ != mpi_success) return error_;
     return api::guarded(mpi().comm_world, [&] {
       work();
       return mpi_success;
@@ -160,7 +158,6 @@ class Completion {
 template <class Behind>
 int wait_for_one(MpiRequest* handle, MpiStatus* status) {
   Completion completion(list(handle));
-  if (completion.error() != mpi_success) return completion.error();
   if (const int error = completion.wait(); error != mpi_success) return error;
   return completion.by_the_mpi([&] { return Behind::Wait(handle, status); });
 }
@@ -168,7 +165,6 @@ int wait_for_one(MpiRequest* handle, MpiStatus* status) {
 template <class Behind>
 int wait_for_all(int count, MpiRequests handles, MpiStatus* statuses) {
   Completion completion(list(count, handles));
-  if (completion.error() != mpi_success) return completion.error();
   if (const int error = completion.wait(); error != mpi_success) return error;
   return completion.by_the_mpi([&] { return Behind::Waitall(count, handles, statuses); });
 }
@@ -191,7 +187,6 @@ int test_until_found(Completion& completion, Test test) {
 template <class Behind>
 int wait_for_any(int count, MpiRequests handles, int* index, MpiStatus* status) {
   Completion completion(list(count, handles));
-  if (completion.error() != mpi_success) return completion.error();
   if (!completion.any()) return Behind::Waitany(count, handles, index, status);
   return test_until_found(completion, [&](bool& found) {
     int flag = 0;
@@ -204,7 +199,6 @@ int wait_for_any(int count, MpiRequests handles, int* index, MpiStatus* status) 
 template <class Behind>
 int wait_for_some(int count, MpiRequests handles, int* completed, int* indices, MpiStatus* statuses) {
   Completion completion(list(count, handles));
-  if (completion.error() != mpi_success) return completion.error();
   if (!completion.any()) return Behind::Waitsome(count, handles, completed, indices, statuses);
   return test_until_found(completion, [&](bool& found) {
     const int error = mpi().Testsome(count, handles, completed, indices, statuses);
@@ -217,7 +211,6 @@ int wait_for_some(int count, MpiRequests handles, int* completed, int* indices, 
 template <class Test, class IsDone>
 int look_and_test(Listed handles, Test test, IsDone is_done) {
   Completion completion(handles);
-  if (completion.error() != mpi_success) return completion.error();
   if (!completion.any()) return test();
   if (const int error = completion.make_progress(); error != mpi_success) return error;
   const int error = completion.by_the_mpi(test);

@@ -1,7 +1,9 @@
 #include "api/refused.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 
 #include "api/admission.hpp"
@@ -142,10 +144,7 @@ bool refuses_uneven(Collective collective) {
 bool is_of_arguments(int its_class) {
   const int classes[] = {mpi().err_buffer, mpi().err_count, mpi().err_type,    mpi().err_comm,
                          mpi().err_arg,    mpi().err_group, mpi().err_request, mpi().err_topology};
-  for (const int each : classes) {
-    if (its_class == each) return true;
-  }
-  return false;
+  return std::ranges::find(classes, its_class) != std::end(classes);
 }
 
 bool was_refused(const CountedAhead& ahead, const Call& call, int error) {

@@ -186,23 +186,18 @@ bool is_complete(State& request) {
 }
 
 bool all_alone(std::span<Quadrille_Request> requests) {
-  return std::all_of(requests.begin(), requests.end(),
-                     [](const State* request) { return !is_active(request) || request->is_alone(); });
+  return std::ranges::all_of(requests, [](const State* request) { return !is_active(request) || request->is_alone(); });
 }
 
 bool is_crowded(std::span<Quadrille_Request> requests) {
-  for (const State* request : requests) {
-    if (request != nullptr && request->team && request->team->crowded) return true;
-  }
-  return false;
+  return std::ranges::any_of(
+      requests, [](const State* request) { return request != nullptr && request->team && request->team->crowded; });
 }
 
 // The waiter of the first active request, or null. It knows how to drive the MPI.
 const sys::Waiter* waiter_of(std::span<Quadrille_Request> requests) {
-  for (const State* request : requests) {
-    if (is_active(request)) return &request->team->group.waiter;
-  }
-  return nullptr;
+  const auto first = std::ranges::find_if(requests, is_active);
+  return first == requests.end() ? nullptr : &(*first)->team->group.waiter;
 }
 
 // A peer may be blocked in a message of the program to this rank before it reaches the awaited call, so the MPI must
@@ -253,10 +248,7 @@ int finish(Quadrille_Request& request) {
 }
 
 bool all_complete(std::span<Quadrille_Request> requests) {
-  for (State* request : requests) {
-    if (is_active(request) && !is_complete(*request)) return false;
-  }
-  return true;
+  return std::ranges::all_of(requests, [](State* request) { return !is_active(request) || is_complete(*request); });
 }
 
 // The first error, when all have been told.
@@ -266,17 +258,6 @@ int finish_all(std::span<Quadrille_Request> requests) {
     if (const int error = finish(request); first == mpi_success) first = error;
   }
   return first;
-}
-
-// The first complete one that is active; `size()` if there is none. `any`: is one active?
-std::size_t find_complete(std::span<Quadrille_Request> requests, bool& any) {
-  any = false;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (!is_active(requests[i])) continue;
-    any = true;
-    if (is_complete(*requests[i])) return i;
-  }
-  return requests.size();
 }
 
 bool is_list(int count, const Quadrille_Request* requests) { return count == 0 || (count > 0 && requests != nullptr); }
@@ -305,13 +286,18 @@ int wait_for_all(int count, Quadrille_Request* list) {
   return finish_all(requests);
 }
 
-// Tells of one that is complete, if there is one.
+// Tells of the first that is complete. `found`: there is one, or none is active.
 int finish_any(std::span<Quadrille_Request> requests, int* index, bool& found) {
-  bool any = false;
-  const std::size_t at = find_complete(requests, any);
-  found = at < requests.size() || !any;
-  *index = at < requests.size() ? static_cast<int>(at) : mpi().undefined;
-  return at < requests.size() ? finish(requests[at]) : mpi_success;
+  found = true;
+  *index = mpi().undefined;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!is_active(requests[i])) continue;
+    found = is_complete(*requests[i]);
+    if (!found) continue;
+    *index = static_cast<int>(i);
+    return finish(requests[i]);
+  }
+  return mpi_success;
 }
 
 int test_any(int count, Quadrille_Request* list, int* index, int* flag) {
