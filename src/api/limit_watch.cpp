@@ -1,14 +1,15 @@
 // The drop-in door of limits: on the address space, and locked memory. What the heap only reserves must not count, see
 // memory/heap_limits.hpp. Calls by syscall() go past this.
-#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 
 #include "abi/functions.hpp"
+#include "api/next_function.hpp"
 #include "memory/heap.hpp"
 #include "memory/heap_limits.hpp"
 
@@ -16,15 +17,9 @@ namespace memory = quadrille::memory;
 
 namespace {
 
-template <class Function>
-Function* next_of(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-
-using PrlimitFunction = int(pid_t, int, const rlimit*, rlimit*);
-PrlimitFunction* next_prlimit() {
-  static auto* function = next_of<PrlimitFunction>("prlimit");
-  return function;
+int next_prlimit(pid_t process, int resource, const rlimit* asked, rlimit* before) {
+  static std::atomic<int (*)(pid_t, int, const rlimit*, rlimit*)> known;
+  return quadrille::api::next_function(known, "prlimit")(process, resource, asked, before);
 }
 
 static_assert(RLIM_INFINITY == memory::no_limit && sizeof(rlimit) == sizeof(rlimit64));
@@ -51,12 +46,12 @@ void show_as_asked(rlimit& limit) {
 
 int limit_addresses(const rlimit& asked) {
   const std::size_t idle = memory::heap_idle_addresses();
-  if (idle == 0) return next_prlimit()(0, RLIMIT_AS, &asked, nullptr);
+  if (idle == 0) return next_prlimit(0, RLIMIT_AS, &asked, nullptr);
   rlimit now{};
-  if (next_prlimit()(0, RLIMIT_AS, nullptr, &now) != 0) return -1;
+  if (next_prlimit(0, RLIMIT_AS, nullptr, &now) != 0) return -1;
   const memory::Limit raised = memory::raised_limit(limit_of(asked), idle, now.rlim_max);
   const rlimit set{raised.soft, raised.hard};
-  if (const int result = next_prlimit()(0, RLIMIT_AS, &set, nullptr); result != 0) return result;
+  if (const int result = next_prlimit(0, RLIMIT_AS, &set, nullptr); result != 0) return result;
   if (asked.rlim_cur != RLIM_INFINITY) memory::heap_take_no_more();
   AddressLimit& known = address_limit();
   const std::lock_guard lock(known.mutex);
@@ -68,24 +63,22 @@ int limit_addresses(const rlimit& asked) {
 
 int limit(pid_t process, int resource, const rlimit* asked, rlimit* before) {
   const bool is_ours = resource == RLIMIT_AS && (process == 0 || process == getpid());
-  if (!is_ours) return next_prlimit()(process, resource, asked, before);
+  if (!is_ours) return next_prlimit(process, resource, asked, before);
+  // Both at once may be the same place.
+  const std::optional<rlimit> wanted = asked != nullptr ? std::optional(*asked) : std::nullopt;
   if (before != nullptr) {
-    // Both at once may be the same place.
-    rlimit found{};
-    if (next_prlimit()(0, RLIMIT_AS, nullptr, &found) != 0) return -1;
-    show_as_asked(found);
-    const rlimit wanted = asked != nullptr ? *asked : found;
-    *before = found;
-    return asked != nullptr ? limit_addresses(wanted) : 0;
+    if (next_prlimit(0, RLIMIT_AS, nullptr, before) != 0) return -1;
+    show_as_asked(*before);
   }
-  return asked != nullptr ? limit_addresses(*asked) : 0;
+  return wanted ? limit_addresses(*wanted) : 0;
 }
 
 const rlimit* plain(const rlimit64* l) { return reinterpret_cast<const rlimit*>(l); }
 rlimit* plain(rlimit64* l) { return reinterpret_cast<rlimit*>(l); }
 
 int lock_all(int flags) {
-  static auto* next = next_of<int(int)>("mlockall");
+  static std::atomic<int (*)(int)> known;
+  auto* const next = quadrille::api::next_function(known, "mlockall");
   // Without pages (MCL_ONFAULT) locking costs nothing; and wrong flags are the system's business.
   const bool with_pages = (flags & ~(MCL_CURRENT | MCL_FUTURE)) == 0 && (flags & MCL_CURRENT) != 0;
   if (memory::heap_idle_addresses() == 0 || !with_pages) {
@@ -126,9 +119,9 @@ int quadrille_prlimit64(pid_t process, int resource, const rlimit64* asked, rlim
 QUADRILLE_EXPORT int mlockall(int flags) noexcept { return lock_all(flags); }
 
 QUADRILLE_EXPORT int munlockall() noexcept {
-  static auto* next = next_of<int()>("munlockall");
+  static std::atomic<int (*)()> known;
   memory::heap_lock_future(false);
-  return next();
+  return quadrille::api::next_function(known, "munlockall")();
 }
 
 }  // extern "C"

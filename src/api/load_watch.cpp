@@ -1,11 +1,10 @@
 // A library that the program loads may be a GPU's driver, and then buffers may be a device's memory: what is remembered
 // of calls is forgotten, so that the next one looks. dlopen() finds out who calls it by the address it returns to, so
 // the call must be the last thing here: this file is compiled so that it is a jump.
-#include <dlfcn.h>
-
 #include <atomic>
 
 #include "abi/functions.hpp"
+#include "api/next_function.hpp"
 #include "memory/device.hpp"
 #include "mpi/generation.hpp"
 #include "team/team.hpp"
@@ -20,12 +19,7 @@ std::atomic<DlopenFunction*> next_dlopen{nullptr};
     quadrille::memory::note_loading();
     quadrille::drop_cached_calls();
   }
-  DlopenFunction* function = next_dlopen.load(std::memory_order_relaxed);
-  if (function == nullptr) {
-    function = reinterpret_cast<DlopenFunction*>(dlsym(RTLD_NEXT, "dlopen"));
-    next_dlopen.store(function, std::memory_order_relaxed);
-  }
-  return function;
+  return quadrille::api::next_function(next_dlopen, "dlopen");
 }
 
 }  // namespace

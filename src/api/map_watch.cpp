@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -15,6 +16,7 @@
 #include <iterator>
 
 #include "abi/functions.hpp"
+#include "api/next_function.hpp"
 #include "memory/heap.hpp"
 #include "memory/mapping_watch.hpp"
 #include "memory/xpmem.hpp"
@@ -23,16 +25,7 @@ namespace memory = quadrille::memory;
 
 namespace {
 
-// The next definition of a function. Looking it up again does no harm, so threads may race here.
-template <class Function>
-Function* next(std::atomic<Function*>& known, const char* name) {
-  Function* function = known.load(std::memory_order_relaxed);
-  if (function == nullptr) {
-    function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-    known.store(function, std::memory_order_relaxed);
-  }
-  return function;
-}
+using quadrille::api::next_function;
 
 // The program is about to change the mapping of these addresses.
 void note(void* address, std::size_t bytes) {
@@ -47,16 +40,14 @@ std::atomic<unsigned> maps_seen{0};
 void* map(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset) {
   maps_seen.fetch_add(1, std::memory_order_relaxed);
   if ((flags & MAP_FIXED) != 0) note(address, bytes);
-  return next(next_mmap, "mmap")(address, bytes, protection, flags, file, offset);
+  return next_function(next_mmap, "mmap")(address, bytes, protection, flags, file, offset);
 }
 
 // ---- Dropping pages ----
 
-using MadviseFunction = int(void*, std::size_t, int);
-std::atomic<MadviseFunction*> next_madvise;
-
 int advise(void* address, std::size_t bytes, int advice) {
-  return next(next_madvise, "madvise")(address, bytes, advice);
+  static std::atomic<int (*)(void*, std::size_t, int)> known;
+  return next_function(known, "madvise")(address, bytes, advice);
 }
 
 #if !defined(MADV_DONTNEED_LOCKED)
@@ -105,19 +96,15 @@ int drop(void* address, std::size_t bytes, int advice) {
 // where that fails, nothing is known of the mappings any more, and no memory of the program is shared.
 
 constexpr const char* watched_names[] = {"mmap", "munmap", "mremap", "madvise"};
-struct Code {
-  unsigned char bytes[8];
+struct Watched {
+  const void* at = nullptr;
+  std::uint64_t code = 0;
 };
-Code code_of(const char* name) {
-  Code code{};
-  if (const void* at = dlsym(RTLD_DEFAULT, name)) std::memcpy(code.bytes, at, sizeof code.bytes);
+std::uint64_t code_at(const void* at) {
+  std::uint64_t code = 0;
+  std::memcpy(&code, at, sizeof code);
   return code;
 }
-
-struct Watched {
-  const unsigned char* at = nullptr;
-  Code code{};
-};
 // constinit: initialised later it would forget what begin_watch() finds.
 constinit Watched watched[std::size(watched_names)] = {};
 std::atomic<memory::MappingWatch> watch{memory::MappingWatch::ours};
@@ -136,11 +123,8 @@ void unmap_by_name(void* address) {
 constinit bool bypassed_from_start = false;  // overwritten before the code could be remembered
 
 bool is_overwritten() {
-  if (bypassed_from_start) return true;
-  for (const Watched& one : watched) {
-    if (one.at != nullptr && std::memcmp(one.at, one.code.bytes, sizeof one.code.bytes) != 0) return true;
-  }
-  return false;
+  const auto has_changed = [](const Watched& one) { return one.at != nullptr && code_at(one.at) != one.code; };
+  return bypassed_from_start || std::any_of(std::begin(watched), std::end(watched), has_changed);
 }
 
 // What UCX's ucm_event_t begins with for an address range that is about to be unmapped, and for a call of madvise.
@@ -198,7 +182,7 @@ memory::MappingWatch find_watch(bool at_start) {
 
 __attribute__((constructor)) void begin_watch() {
   for (std::size_t i = 0; i < std::size(watched); ++i) {
-    watched[i] = {static_cast<const unsigned char*>(dlsym(RTLD_DEFAULT, watched_names[i])), code_of(watched_names[i])};
+    if (const void* const at = dlsym(RTLD_DEFAULT, watched_names[i])) watched[i] = {at, code_at(at)};
   }
   const unsigned before = maps_seen.load();
   if (void* place = map_by_name(nullptr, 0); place != MAP_FAILED) {
@@ -225,12 +209,11 @@ QUADRILLE_EXPORT void* mmap64(void* address, std::size_t bytes, int protection, 
 QUADRILLE_EXPORT int munmap(void* address, std::size_t bytes) noexcept {
   static std::atomic<int (*)(void*, std::size_t)> known;
   note(address, bytes);
-  return next<int(void*, std::size_t)>(known, "munmap")(address, bytes);
+  return next_function(known, "munmap")(address, bytes);
 }
 
 QUADRILLE_EXPORT void* mremap(void* address, std::size_t old_bytes, std::size_t bytes, int flags, ...) noexcept {
-  using Function = void*(void*, std::size_t, std::size_t, int, ...);
-  static std::atomic<Function*> known;
+  static std::atomic<void* (*)(void*, std::size_t, std::size_t, int, ...)> known;
   void* target = nullptr;
   if ((flags & MREMAP_FIXED) != 0) {
     va_list rest;
@@ -240,7 +223,7 @@ QUADRILLE_EXPORT void* mremap(void* address, std::size_t old_bytes, std::size_t 
     note(target, bytes);
   }
   note(address, old_bytes);
-  return next<Function>(known, "mremap")(address, old_bytes, bytes, flags, target);
+  return next_function(known, "mremap")(address, old_bytes, bytes, flags, target);
 }
 
 // System V shared memory may be put in the place of what is there, too.
@@ -253,14 +236,14 @@ QUADRILLE_EXPORT void* shmat(int segment, const void* address, int flags) noexce
         shmctl(segment, IPC_STAT, &status) == 0 ? status.shm_segsz : ~reinterpret_cast<std::uintptr_t>(address);
     note(const_cast<void*>(address), bytes);
   }
-  return next<void*(int, const void*, int)>(known, "shmat")(segment, address, flags);
+  return next_function(known, "shmat")(segment, address, flags);
 }
 
 // How much goes is not said: nothing that peers may have attached beyond this address counts any more.
 QUADRILLE_EXPORT int shmdt(const void* address) noexcept {
   static std::atomic<int (*)(const void*)> known;
   memory::note_unmapped(address, ~reinterpret_cast<std::uintptr_t>(address));
-  return next<int(const void*)>(known, "shmdt")(address);
+  return next_function(known, "shmdt")(address);
 }
 
 // Private memory reads as zeros after MADV_DONTNEED; shared memory would keep its content. The heap
@@ -273,16 +256,15 @@ QUADRILLE_EXPORT int madvise(void* address, std::size_t bytes, int advice) noexc
 
 // Our own handlers come before those of anybody else, see memory/heap_fork.cpp.
 QUADRILLE_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* object) noexcept {
-  using Function = int(void (*)(), void (*)(), void (*)(), void*);
-  static std::atomic<Function*> known;
+  static std::atomic<int (*)(void (*)(), void (*)(), void (*)(), void*)> known;
   memory::heap_watch_forks();
-  return next<Function>(known, "__register_atfork")(prepare, parent, child, object);
+  return next_function(known, "__register_atfork")(prepare, parent, child, object);
 }
 
 // A fork that runs no handlers.
 QUADRILLE_EXPORT pid_t _Fork() noexcept {
   static std::atomic<pid_t (*)()> known;
-  auto* fork_only = next<pid_t()>(known, "_Fork");
+  auto* fork_only = next_function(known, "_Fork");
   if (fork_only == nullptr) {
     errno = ENOSYS;
     return -1;

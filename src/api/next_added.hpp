@@ -1,23 +1,7 @@
-// For the libraries of names that not every MPI has: what comes after them.
+// For the libraries of names that not every MPI has: their doors.
 #pragma once
 
-#include <dlfcn.h>
-
-#include <atomic>
-
-namespace quadrille::api {
-
-// The function `name` that a program would call without this library; null if there is none in the global scope.
-template <class Function>
-Function* next_added(std::atomic<Function*>& known, const char* name) {
-  Function* next = known.load(std::memory_order_relaxed);
-  if (next != nullptr) return next;
-  next = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-  known.store(next, std::memory_order_relaxed);
-  return next;
-}
-
-}  // namespace quadrille::api
+#include "api/next_function.hpp"
 
 // The names that begin with a P: see interpose.cpp.
 extern "C" bool quadrille_goes_straight(const void* site);
@@ -31,7 +15,7 @@ extern "C" bool quadrille_goes_straight(const void* site);
 #define QUADRILLE_ADDED_DOOR(PREFIX, Name, ours, PARAMETERS, ...)                            \
   QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                                          \
     static std::atomic<int(*) PARAMETERS> known = nullptr;                                   \
-    auto* const next = quadrille::api::next_added<int PARAMETERS>(known, #PREFIX "_" #Name); \
+    auto* const next = quadrille::api::next_function(known, #PREFIX "_" #Name);              \
     const void* const site = __builtin_return_address(0);                                    \
     if (next != nullptr && QUADRILLE_GOES_STRAIGHT_##PREFIX(site)) return next(__VA_ARGS__); \
     return ours(__VA_ARGS__, next, site);                                                    \
