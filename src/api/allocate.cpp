@@ -85,7 +85,11 @@ void* large(std::size_t bytes, std::size_t alignment = usual_alignment, bool zer
   return memory::heap_allocate_large(bytes, alignment, zero);
 }
 
-bool heap_aligns(std::size_t alignment) { return std::has_single_bit(alignment) && alignment <= most_alignment; }
+// Null: the block is the next allocator's.
+void* large_aligned(std::size_t alignment, std::size_t bytes) {
+  if (!memory::heap_wants(bytes) || !std::has_single_bit(alignment) || alignment > most_alignment) return nullptr;
+  return large(bytes, std::max(alignment, usual_alignment));
+}
 
 std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -94,11 +98,16 @@ std::size_t usable(void* address) {
   return next().malloc_usable_size(address);
 }
 
+// Of a block of the heap, and of the first of all; apart as unusual_malloc().
+[[gnu::noinline]] void unusual_free(void* address) noexcept {
+  if (!memory::heap_free(address)) next().free(address);
+}
+
 // Moves a block to the other allocator. Keeps the old one if there is no memory.
 void* move_block(void* address, std::size_t bytes, void* target) {
   if (target == nullptr) return nullptr;
   std::memcpy(target, address, std::min(usable(address), bytes));
-  if (!memory::heap_free(address)) next().free(address);
+  unusual_free(address);
   return target;
 }
 
@@ -118,14 +127,6 @@ void* reallocate_heap_block(void* address, std::size_t bytes) {
     if (void* block = large(bytes)) return block;
   }
   return next().malloc(bytes);
-}
-
-[[gnu::noinline]] void unusual_free(void* address) noexcept {
-  if (memory::heap_owns(address)) {
-    memory::heap_free(address);
-  } else {
-    next().free(address);
-  }
 }
 
 [[gnu::noinline]] void* unusual_calloc(std::size_t count, std::size_t bytes) noexcept {
@@ -189,41 +190,31 @@ QUADRILLE_EXPORT void* reallocarray(void* address, std::size_t count, std::size_
 }
 
 QUADRILLE_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
-  if (memory::heap_wants(bytes) && heap_aligns(alignment)) {
-    if (void* block = large(bytes, std::max(alignment, usual_alignment))) return block;
-  }
+  if (void* block = large_aligned(alignment, bytes)) return block;
   return next().memalign(alignment, bytes);
 }
 
 QUADRILLE_EXPORT int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noexcept {
-  if (memory::heap_wants(bytes) && heap_aligns(alignment) && alignment >= sizeof(void*)) {
-    if (void* block = large(bytes, std::max(alignment, usual_alignment))) {
-      *result = block;
-      return 0;
-    }
+  if (void* block = alignment >= sizeof(void*) ? large_aligned(alignment, bytes) : nullptr) {
+    *result = block;
+    return 0;
   }
   return next().posix_memalign(result, alignment, bytes);
 }
 
 QUADRILLE_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-  if (memory::heap_wants(bytes) && heap_aligns(alignment)) {
-    if (void* block = large(bytes, std::max(alignment, usual_alignment))) return block;
-  }
+  if (void* block = large_aligned(alignment, bytes)) return block;
   return next().aligned_alloc(alignment, bytes);
 }
 
 QUADRILLE_EXPORT void* valloc(std::size_t bytes) noexcept {
-  if (memory::heap_wants(bytes)) {
-    if (void* block = large(bytes, page())) return block;
-  }
+  if (void* block = large_aligned(page(), bytes)) return block;
   return next().valloc(bytes);
 }
 
 QUADRILLE_EXPORT void* pvalloc(std::size_t bytes) noexcept {
   const std::size_t whole = (bytes + page() - 1) / page() * page();
-  if (whole >= bytes && memory::heap_wants(whole)) {
-    if (void* block = large(whole, page())) return block;
-  }
+  if (void* block = whole >= bytes ? large_aligned(page(), whole) : nullptr) return block;
   return next().pvalloc(bytes);
 }
 
