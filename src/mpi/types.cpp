@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "mpi/generation.hpp"
@@ -197,25 +198,17 @@ namespace {
 
 // Elements of more than 2 GiB do not fit MPI_Pack: one message to ourselves, typed on one side and
 // bytes on the other, does the same.
-int pack_huge(const void* user, std::size_t, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm) {
+template <bool unpacks>
+int by_message(const void* user, std::size_t, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm) {
   MpiType plain;
   int me = 0;
   mpi().Comm_rank(comm, &me);
   int error = make_large_type(room, mpi().byte, 1, plain);
   if (error != mpi_success) return error;
-  error = mpi().Sendrecv(user, 1, type, me, tags::pack, bytes, 1, plain, me, tags::pack, comm, mpi().status_ignore);
-  mpi().Type_free(&plain);
-  return error;
-}
-
-int unpack_huge(const void* user, std::size_t, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm) {
-  MpiType plain;
-  int me = 0;
-  mpi().Comm_rank(comm, &me);
-  int error = make_large_type(room, mpi().byte, 1, plain);
-  if (error != mpi_success) return error;
-  error = mpi().Sendrecv(bytes, 1, plain, me, tags::pack, const_cast<void*>(user), 1, type, me, tags::pack, comm,
-                         mpi().status_ignore);
+  void *from = const_cast<void*>(user), *to = bytes;
+  MpiType sent = type, received = plain;
+  if (unpacks) std::swap(from, to), std::swap(sent, received);
+  error = mpi().Sendrecv(from, 1, sent, me, tags::pack, to, 1, received, me, tags::pack, comm, mpi().status_ignore);
   mpi().Type_free(&plain);
   return error;
 }
@@ -283,8 +276,7 @@ int pack(const void* from, std::size_t count, MpiType type, const TypeInfo& info
     return mpi_success;
   }
   if (!info.dense) {
-    const PackCall call = info.size > INT_MAX ? pack_huge : pack_at_once;
-    return in_pieces(call, from, count, type, info, bytes, comm);
+    return in_pieces(info.size > INT_MAX ? by_message<false> : pack_at_once, from, count, type, info, bytes, comm);
   }
   if (count > 0) std::memcpy(bytes, from, count * info.size);
   return mpi_success;
@@ -296,8 +288,8 @@ int unpack(const std::byte* bytes, void* to, std::size_t count, MpiType type, co
     return mpi_success;
   }
   if (!info.dense) {
-    const PackCall call = info.size > INT_MAX ? unpack_huge : unpack_at_once;
-    return in_pieces(call, to, count, type, info, const_cast<std::byte*>(bytes), comm);
+    return in_pieces(info.size > INT_MAX ? by_message<true> : unpack_at_once, to, count, type, info,
+                     const_cast<std::byte*>(bytes), comm);
   }
   if (count > 0) std::memcpy(to, bytes, count * info.size);
   return mpi_success;
