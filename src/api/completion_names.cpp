@@ -94,10 +94,7 @@ class Ours {
 class Completion {
  public:
   explicit Completion(Listed handles) : handles_(handles) {
-    error_ = api::guarded(mpi().comm_world, [&] {
-      ours_.emplace(handles);
-      return mpi_success;
-    });
+    error_ = by_us([&] { ours_.emplace(handles); });
   }
   int error() const { return error_; }
   // Also if that is unknown: the next step returns the error then.
@@ -207,17 +204,15 @@ int wait_for_some(int count, MpiRequests handles, int* completed, int* indices, 
   });
 }
 
-// Looks at ours, then lets the MPI do its test, which says by `is_done()` whether it has found something.
-template <class Test, class IsDone>
-int look_and_test(Listed handles, Test test, IsDone is_done) {
+// Looks at ours, then lets the MPI do its test, after which `found` is not 0 if it has found something.
+template <class Test>
+int look_and_test(Listed handles, const int* found, Test test) {
   Completion completion(handles);
   if (!completion.any()) return test();
   if (const int error = completion.make_progress(); error != mpi_success) return error;
   const int error = completion.by_the_mpi(test);
-  return error == mpi_success && !is_done() ? completion.let_others_run() : error;
+  return error == mpi_success && found != nullptr && *found == 0 ? completion.let_others_run() : error;
 }
-
-bool is_set(const int* flag) { return flag == nullptr || *flag != 0; }
 
 template <class Behind>
 int start_one(MpiRequest* handle, const void* site) {
@@ -272,29 +267,24 @@ int cancel(MpiRequest* handle) {
 
 template <class Behind>
 int test_one(MpiRequest* request, int* flag, MpiStatus* status) {
-  return look_and_test(
-      list(request), [=] { return Behind::Test(request, flag, status); }, [=] { return is_set(flag); });
+  return look_and_test(list(request), flag, [=] { return Behind::Test(request, flag, status); });
 }
 
 template <class Behind>
 int test_all(int count, MpiRequests requests, int* flag, MpiStatus* statuses) {
-  return look_and_test(
-      list(count, requests), [=] { return Behind::Testall(count, requests, flag, statuses); },
-      [=] { return is_set(flag); });
+  return look_and_test(list(count, requests), flag, [=] { return Behind::Testall(count, requests, flag, statuses); });
 }
 
 template <class Behind>
 int test_any(int count, MpiRequests requests, int* index, int* flag, MpiStatus* status) {
-  return look_and_test(
-      list(count, requests), [=] { return Behind::Testany(count, requests, index, flag, status); },
-      [=] { return is_set(flag); });
+  return look_and_test(list(count, requests), flag,
+                       [=] { return Behind::Testany(count, requests, index, flag, status); });
 }
 
 template <class Behind>
 int test_some(int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses) {
-  return look_and_test(
-      list(count, requests), [=] { return Behind::Testsome(count, requests, completed, indices, statuses); },
-      [=] { return is_set(completed); });
+  return look_and_test(list(count, requests), completed,
+                       [=] { return Behind::Testsome(count, requests, completed, indices, statuses); });
 }
 
 // MPICH's own function makes a persistent receive that is complete inactive, so that nothing tells of its end any more.
@@ -318,8 +308,7 @@ template <class Behind>
 int get_status(MpiRequest request, int* flag, MpiStatus* status) {
   State* const ours = mpi().abi != Abi::openmpi ? api::taken_behind(request) : nullptr;
   if (ours != nullptr && ours->persistent) return get_status_of_kept(*ours, flag, status);
-  return look_and_test(
-      list(&request), [=] { return Behind::Request_get_status(request, flag, status); }, [=] { return is_set(flag); });
+  return look_and_test(list(&request), flag, [=] { return Behind::Request_get_status(request, flag, status); });
 }
 
 // Apart, so that a door needs no memory for it on its way to what comes after us, and an exception passes the door.
