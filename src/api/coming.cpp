@@ -62,7 +62,6 @@ class Coming final : public team::Arrival {
  private:
   // What was told is there. The team may be gone when this has been called, and the next go_on() is the last.
   void arrive(int error);
-  void carry_all(int error);
 
   Team& team_;
   std::shared_ptr<Arrival> self_;  // from its arrival on
@@ -87,19 +86,13 @@ void Coming::arrive(int error) {
     error = thrown_by([&] { team::learn_apart(team_, told); });
   }
   if (error != mpi_success) team::mark_lost(team_);
-  carry_all(error);
-  // A call of another thread, which is put off until now, comes after these.
-  team_.taken.stage.store(Stage::received, std::memory_order_release);
-}
-
-// In the order in which they were made, as on all ranks.
-void Coming::carry_all(int error) {
+  // In the order in which they were made, as on all ranks.
   for (; !requests_.empty(); requests_.pop_front(), calls_.pop_front()) {
     carry_out(calls_.front().call(), team_, *requests_.front(), error);
   }
+  // A call of another thread, which is put off until now, comes after these.
+  team_.taken.stage.store(Stage::received, std::memory_order_release);
 }
-
-Coming& coming_to(Team& team) { return static_cast<Coming&>(*team.taken.coming); }
 
 }  // namespace
 
@@ -139,7 +132,7 @@ bool make_to_put_off(Team& team, const run::Call& call, State& request, run::Cal
 void put_off(Team& team, const run::Call& kept, State& request) {
   const run::UnderWay::Held held(run::UnderWay::here());
   if (team.taken.coming == nullptr) return carry_out(kept, team, request, team.lost ? mpi().err_other : mpi_success);
-  coming_to(team).put_off(kept, request, blocks_of(kept, team));
+  static_cast<Coming&>(*team.taken.coming).put_off(kept, request, blocks_of(kept, team));
 }
 
 void await_all_told() {
