@@ -114,9 +114,6 @@ class Calibration {
     std::size_t measured = 0;
     for (; measured < sizes.size() && !is_late(); ++measured) compare(collective, buffers, sizes[measured], use);
     sizes = sizes.first(measured);
-    return cut();
-  }
-  std::size_t cut() {
     for (std::vector<double>& own : times_) {
       std::vector<double> most(own.size());
       team::largest_of_all(team_, own, most);
@@ -154,8 +151,9 @@ class Calibration {
   }
 
   void find_kernel_copies() {
+    const auto ranks = static_cast<std::size_t>(group_.ranks);
     std::span<const std::size_t> sizes =
-        team_.crowded ? sizes_of(crowded_sizes, most_crowded_block()) : sizes_of(large_sizes, SIZE_MAX);
+        team_.crowded ? sizes_of(crowded_sizes, most_crowded_bytes / (ranks * ranks)) : sizes_of(large_sizes, SIZE_MAX);
     if (sizes.empty()) return;
     memory::MeasuredBuffers buffers(buffer_bytes(sizes.back()), false);
     if (!all(buffers.good())) return;
@@ -171,11 +169,6 @@ class Calibration {
     const std::size_t least = tuner::least_of_second(sizes, cut);
     // Rings were better as far as was measured: then the kernel copies no sooner than was guessed.
     found_.cma_from = cut == sizes.size() ? std::max(least, found_.cma_from) : least;
-  }
-
-  std::size_t most_crowded_block() const {
-    const auto ranks = static_cast<std::size_t>(group_.ranks);
-    return most_crowded_bytes / (ranks * ranks);
   }
 
   team::Team& team_;

@@ -150,10 +150,6 @@ bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const In
   return true;
 }
 
-int run_as_a_whole(const run::Call& call, const Inner& inner, team::Team& team) {
-  return run_over_host(call, team, choose::HostBuffers::kept, inner);
-}
-
 int pipeline_between_nodes(const run::Call& call, const choose::Choice& choice, team::Team& team) {
   free_staging_at_end();
   const choose::Choice named = choose::inner_of(call.collective, choice);
@@ -166,8 +162,10 @@ int pipeline_between_nodes(const run::Call& call, const choose::Choice& choice, 
     return Why{.reason = Reason::in_rounds, .number = static_cast<double>(ways_of_rounds(choice, team).piece)};
   });
   if (piped) return error;
-  if (said.ints || !choose::is_of_the_mpi(*named.algorithm)) return run_as_a_whole(call, inner, team);
-  return run_as_a_whole(call, Inner(call.collective, choose::plain(call.collective, "spread-out"), team), team);
+  if (said.ints || !choose::is_of_the_mpi(*named.algorithm))
+    return run_over_host(call, team, choose::HostBuffers::kept, inner);
+  const Inner of_ours(call.collective, choose::plain(call.collective, "spread-out"), team);
+  return run_over_host(call, team, choose::HostBuffers::kept, of_ours);
 }
 
 }  // namespace

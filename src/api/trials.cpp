@@ -146,10 +146,7 @@ bool awaits_kernels(const run::Call& call, team::Team& team, team::CachedSelecti
     const std::size_t copied = bytes_of(call.recv, team.group.ranks).all;
     const bool is_first = one.waited == 0;
     const bool waits = tuner && (is_first ? !tuner->has_decided(copied) : tuner->is_measuring(copied));
-    const double mine = waits ? 1 : 0;
-    double most = 0;
-    team::largest_of_all(team, {&mine, 1}, {&most, 1});
-    one.kernels_known = most == 0 || one.waited == choose::Trial::most_waiting;
+    one.kernels_known = team::true_on_all(team, !waits) || one.waited == choose::Trial::most_waiting;
     if (one.kernels_known) cached.explained = false;  // what follows is a trial
   }
   if (!one.kernels_known) ++one.waited;
