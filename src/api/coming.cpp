@@ -22,7 +22,6 @@ namespace quadrille::api {
 namespace {
 
 using Stage = team::Team::Taken::Stage;
-using State = Quadrille_Request_state;
 using run::With;
 using team::Arrival;
 using team::Team;

@@ -22,7 +22,6 @@
 namespace quadrille::api {
 namespace {
 
-using State = Quadrille_Request_state;
 using memory::StreamState;
 using memory::Word;
 using team::Team;

@@ -13,8 +13,6 @@
 namespace quadrille::api {
 namespace {
 
-using State = Quadrille_Request_state;
-
 struct Turns {
   std::mutex mutex;
   std::vector<State*> listed;

@@ -18,7 +18,6 @@ namespace {
 
 using run::Call;
 using team::Team;
-using State = Quadrille_Request_state;
 
 int make_admitted(Making& m) {
   Team& team = m.team;

@@ -149,6 +149,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
 
 namespace quadrille::api {
 
+using State = Quadrille_Request_state;
+
 // Makes a request for a call that comes from `site`, and starts it if it is not `persistent`. Collective. What is wrong
 // is raised.
 int make_request(const run::Call& call, bool persistent, Quadrille_Request* request, const void* site);
