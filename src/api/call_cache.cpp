@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/doors.hpp"
 #include "api/requests.hpp"
 #include "api/serve.hpp"
 #include "memory/device.hpp"
@@ -115,16 +116,10 @@ run::Side blocks_of(MpiCount count) {
   side.count = static_cast<std::size_t>(count);
   return side;
 }
-run::Side blocks_of(const int* counts, const int* displacements) {
+template <class Count, class Displacement>
+run::Side blocks_of(const Count* counts, const Displacement* displacements) {
   run::Side side;
-  side.counts = counts;
-  side.displacements = displacements;
-  return side;
-}
-run::Side blocks_of(const MpiCount* counts, const MpiAint* displacements) {
-  run::Side side;
-  side.counts_large = counts;
-  side.displacements_large = displacements;
+  set_side(side, nullptr, counts, displacements, MpiType{});
   return side;
 }
 
@@ -270,20 +265,15 @@ Engine engine_of_cached(Collective collective, MpiComm comm, MpiType type, MpiCo
 
 namespace {
 
-using State = Quadrille_Request_state;
-
 bool may_make(const team::Team& team, Door door) {
   if (team.lost) return false;
   return door == Door::explicit_api || team.taken.now() == team::Team::Taken::Stage::ready;
 }
 
 // Those that have ended. They hold nothing of a communicator.
-struct EndedRequests {
-  static constexpr std::size_t most = 64;
-  std::vector<State*> requests;
-};
-EndedRequests& ended_requests() {
-  static auto* list = new EndedRequests;  // outlives all destructors
+constexpr std::size_t most_ended = 64;
+std::vector<State*>& ended_requests() {
+  static auto* list = new std::vector<State*>;  // outlives all destructors
   return *list;
 }
 
@@ -300,16 +290,16 @@ bool is_kept(State& request) {
   request.error = mpi_success;
   request.set_idle();
   const run::UnderWay::Held held(run::UnderWay::here());
-  std::vector<State*>& list = ended_requests().requests;
-  if (list.capacity() == 0) list.reserve(EndedRequests::most);
-  if (list.size() == EndedRequests::most) return false;
+  std::vector<State*>& list = ended_requests();
+  if (list.capacity() == 0) list.reserve(most_ended);
+  if (list.size() == most_ended) return false;
   list.push_back(&request);
   return true;
 }
 
 State* take_ended() {
   const run::UnderWay::Held held(run::UnderWay::here());
-  std::vector<State*>& list = ended_requests().requests;
+  std::vector<State*>& list = ended_requests();
   if (list.empty()) return nullptr;
   State* const request = list.back();
   list.pop_back();
