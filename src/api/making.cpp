@@ -1,7 +1,5 @@
 #include "api/making.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -181,7 +179,8 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const ch
   return make_by(m, team::prepare(m.team, m.call.collective, messages));
 }
 
-void explain_selected(const Making& m, const choose::Selection& selection) {
+void explain_selected(const Making& m, const team::CachedSelection& selected) {
+  const choose::Selection& selection = selected.selection;
   m.explain(m.team.counted.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
 }
 
@@ -288,8 +287,7 @@ int make_unselected(Making& m, Reason why) {
 }
 
 int make_schedule(Making& m, team::CachedSelection& selected) {
-  const choose::Selection& selection = selected.selection;
-  explain_selected(m, selection);
+  explain_selected(m, selected);
   int error = mpi_success;
   if (!has_messages(m, error)) return error;
   return make_by(m, team::prepared_of(m.team, m.call.collective, selected));
@@ -325,16 +323,8 @@ int make_copies(Making& m, team::CachedSelection& selected) {
   if (!forced || !by_copies(m, *team::prepared_of(m.team, m.call.collective, selected).schedule)) {
     return make_in_node(m, selected);
   }
-  const choose::Selection& selection = selected.selection;
-  explain_selected(m, selection);
+  explain_selected(m, selected);
   return mpi_success;
-}
-
-bool is_pull_forced(const team::Team& team) {
-  const auto& forced = team.agreed().forced.by_collective;
-  return std::any_of(std::begin(forced), std::end(forced), [](const choose::Choice& choice) {
-    return choice.algorithm != nullptr && choice.algorithm->engine == choose::Engine::pull;
-  });
 }
 
 namespace {
@@ -364,10 +354,9 @@ bool by_pull(Making& m, const choose::Choice& choice) {
 }  // namespace
 
 int make_pull(Making& m, team::CachedSelection& selected) {
-  const choose::Selection& selection = selected.selection;
   // What a thread goes on with for a stream calls no driver.
-  if (m.entry.is_enqueued() || !by_pull(m, selection.choice)) return make_in_node(m, selected);
-  explain_selected(m, selection);
+  if (m.entry.is_enqueued() || !by_pull(m, selected.selection.choice)) return make_in_node(m, selected);
+  explain_selected(m, selected);
   return mpi_success;
 }
 
@@ -421,25 +410,25 @@ bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
 }  // namespace
 
 int make_leaders(Making& m, team::CachedSelection& selected) {
-  const choose::Selection& selection = selected.selection;
+  const choose::Choice& choice = selected.selection.choice;
   int error = mpi_success;
   if (!has_messages(m, error)) return error;
-  team::CachedLeaders* const on = m.never_waits() ? team::leaders_at_hand(m.team, selection.choice)
-                                                  : team::leaders_for(m.team, m.call.collective, selection.choice);
+  team::CachedLeaders* const on =
+      m.never_waits() ? team::leaders_at_hand(m.team, choice) : team::leaders_for(m.team, m.call.collective, choice);
   if (on == nullptr && m.never_waits()) return make_native(m, {Reason::leaders_not_prepared});
   if (on == nullptr || !by_leaders(m, *on, selected.bytes)) return make_in_node(m, selected);
-  explain_selected(m, selection);
+  explain_selected(m, selected);
   return mpi_success;
 }
 
 int make_neighbor_schedule(Making& m, team::CachedSelection& selected) {
   if (m.must_serve()) return make_rings(m, selected);
-  explain_selected(m, selected.selection);
+  explain_selected(m, selected);
   return by_neighbor_messages(m, selected.selection.choice, team::prepared_of(m.team, m.call.collective, selected));
 }
 
 int make_rings(Making& m, team::CachedSelection& selected) {
-  explain_selected(m, selected.selection);
+  explain_selected(m, selected);
   return by_neighbor_rings(m);
 }
 

@@ -62,8 +62,6 @@ int make_copies(Making& m, team::CachedSelection& selected);
 int make_pull(Making& m, team::CachedSelection& selected);
 // Inside a node what make_in_node() does; between nodes by the inner algorithm, over the host as a whole.
 int make_pipeline(Making& m, team::CachedSelection& selected);
-// Is that the way of some collective by the user's word? The same on all ranks.
-bool is_pull_forced(const team::Team& team);
 // Through leaders; without memory for them what make_in_node() does.
 int make_leaders(Making& m, team::CachedSelection& selected);
 int make_neighbor_schedule(Making& m, team::CachedSelection& selected);

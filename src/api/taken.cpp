@@ -1,6 +1,8 @@
 #include "api/taken.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -29,7 +31,6 @@ namespace quadrille::api {
 namespace {
 
 using Stage = team::Team::Taken::Stage;
-using State = Quadrille_Request_state;
 using team::Team;
 
 TakenTable& table() {
@@ -279,6 +280,14 @@ bool try_to_take(const run::Call& call, bool persistent, MpiRequest* request, in
   if (error == mpi_success) error = make_and_start(made.release(), request);
   if (error != mpi_success) raise(call.comm, error);
   return true;
+}
+
+// Is pulling the way of some collective by the user's word? The same on all ranks.
+bool is_pull_forced(const team::Team& team) {
+  const auto& forced = team.agreed().forced.by_collective;
+  return std::any_of(std::begin(forced), std::end(forced), [](const choose::Choice& choice) {
+    return choice.algorithm != nullptr && choice.algorithm->engine == choose::Engine::pull;
+  });
 }
 
 // Prepares what calls on the communicator need that may not wait. False, on all ranks, if it is unavailable.
