@@ -7,15 +7,10 @@
 namespace quadrille::abi {
 namespace {
 
-// The name by which programs are linked to a library: "libmpi.so.40", whatever the file is called.
-std::string_view soname_of(void* library) {
-  const link_map* object = nullptr;
-  if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, &object) != 0) return {};
-  return abi::soname_of(*object);
-}
-
 Abi abi_of(void* library) {
-  if (soname_of(library).starts_with("libmpi_abi.so")) return Abi::standard;
+  const link_map* object = nullptr;
+  const bool has_name = library != nullptr && dlinfo(library, RTLD_DI_LINKMAP, &object) == 0;
+  if (has_name && soname_of(*object).starts_with("libmpi_abi.so")) return Abi::standard;
   return dlsym(library, "ompi_mpi_comm_world") != nullptr ? Abi::openmpi : Abi::mpich;
 }
 
@@ -25,11 +20,6 @@ using Load = void (*)(void* library, Mpi& table);
 Load load_of(Abi abi) {
   constexpr Load loads[] = {QUADRILLE_LOADS};
   return loads[static_cast<std::size_t>(abi)];
-}
-
-const char* name_of(Abi abi) {
-  constexpr const char* names[] = {"Open MPI", "MPICH", "the MPI standard"};
-  return names[static_cast<std::size_t>(abi)];
 }
 
 }  // namespace
@@ -49,7 +39,8 @@ void load_constants(void* library, Mpi& table) {
   table.abi = abi_of(library);
   if (const Load load = load_of(table.abi)) return load(library, table);
   table.foreign = true;
-  table.problem = table.library + " has the ABI of " + name_of(table.abi) +
+  constexpr const char* names[] = {"Open MPI", "MPICH", "the MPI standard"};
+  table.problem = table.library + " has the ABI of " + names[static_cast<std::size_t>(table.abi)] +
                   ", and this Quadrille was built without a header of that";
   // Each error is one, and no address means "in place".
 #define QUADRILLE_CONSTANT(name, NAME) table.name = 16;

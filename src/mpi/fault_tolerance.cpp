@@ -20,10 +20,6 @@ bool wanted_in_the_environment() {
   return false;
 }
 
-// Of Open MPI from 5.0 on. Its codes are its classes. Its releases before have no such names, and other MPIs are not
-// asked.
-constexpr int openmpi_rank_failed = 75, openmpi_revoked = 77;
-
 }  // namespace
 
 // Open MPI sets a variable from mpi_ft_enable, wherever that comes from; releases without fault tolerance do not have
@@ -62,8 +58,5 @@ bool has_failed_rank(MpiComm comm, const std::vector<int>& among) {
   mpi().Group_free(&failed);
   return std::any_of(there.begin(), there.end(), [](int rank) { return rank != mpi().undefined; });
 }
-
-int err_revoked() { return openmpi_revoked; }
-int err_proc_failed() { return openmpi_rank_failed; }
 
 }  // namespace quadrille

@@ -77,9 +77,6 @@ bool can_hook() {
   if (is_openmpi()) return mpi().opal_progress_register != nullptr && mpi().opal_progress_unregister != nullptr;
   return mpi().abi == Abi::mpich && mpi().Async_start != nullptr && mpi().Request_is_complete != nullptr;
 }
-// MPICH takes the function away from its progress before it calls back in MPI_Finalize, and ends the program if there
-// is another one.
-bool works_in_finalize() { return is_openmpi(); }
 void install() {
   is_openmpi() ? mpi().opal_progress_register(called) : mpi().Async_start(called_by_mpich, nullptr, null_stream);
 }
@@ -90,7 +87,9 @@ bool is_complete(MpiRequest request) {
 
 }  // namespace
 
-bool progress_hook_works() { return mpi().usable && can_hook() && (works_in_finalize() || !is_finalizing()); }
+// MPICH takes the function away from its progress before it calls back in MPI_Finalize, and ends the program if there
+// is another one.
+bool progress_hook_works() { return mpi().usable && can_hook() && (is_openmpi() || !is_finalizing()); }
 
 void begin_progress_hook(bool (*work)()) {
   if (!progress_hook_works()) return;
