@@ -31,9 +31,8 @@
   X(Error_class, int, (int, int*)) X(Finalize, int, ()) X(Finalized, int, (int*)) X(Free_mem, int, (void*))          \
   X(Gather, int, (const void*, int, MpiType, void*, int, MpiType, int, MpiComm))                                     \
   X(Get_elements_x, int, (const MpiStatus*, MpiType, MpiCount*)) X(Get_library_version, int, (char*, int*))          \
-  X(Get_processor_name, int, (char*, int*)) X(Get_version, int, (int*, int*))                                        \
-  X(Graph_neighbors, int, (MpiComm, int, int, int*)) X(Graph_neighbors_count, int, (MpiComm, int, int*))             \
-  X(Grequest_complete, int, (MpiRequest))                                                                            \
+  X(Get_processor_name, int, (char*, int*)) X(Graph_neighbors, int, (MpiComm, int, int, int*))                       \
+  X(Graph_neighbors_count, int, (MpiComm, int, int*)) X(Grequest_complete, int, (MpiRequest))                        \
   X(Grequest_start, int, (int (*)(void*, MpiStatus*), int (*)(void*), int (*)(void*, int), void*, MpiRequest*))      \
   X(Group_free, int, (MpiGroup*)) X(Group_range_incl, int, (MpiGroup, int, int (*)[3], MpiGroup*))                   \
   X(Group_size, int, (MpiGroup, int*)) X(Group_translate_ranks, int, (MpiGroup, int, const int*, MpiGroup, int*))    \
@@ -49,8 +48,7 @@
   X(Issend, int, (const void*, int, MpiType, int, int, MpiComm, MpiRequest*))                                        \
   X(Pack, int, (const void*, int, MpiType, void*, int, int*, MpiComm)) X(Query_thread, int, (int*))                  \
   X(Recv_init, int, (void*, int, MpiType, int, int, MpiComm, MpiRequest*))                                           \
-  X(Reduce, int, (const void*, void*, int, MpiType, MpiOp, int, MpiComm)) X(Request_free, int, (MpiRequest*))        \
-  X(Request_get_status, int, (MpiRequest, int*, MpiStatus*))                                                         \
+  X(Request_free, int, (MpiRequest*)) X(Request_get_status, int, (MpiRequest, int*, MpiStatus*))                     \
   X(Send, int, (const void*, int, MpiType, int, int, MpiComm))                                                       \
   X(Sendrecv, int, (const void*, int, MpiType, int, int, void*, int, MpiType, int, int, MpiComm, MpiStatus*))        \
   X(Start, int, (MpiRequest*)) X(Startall, int, (int, MpiRequests)) X(Status_set_cancelled, int, (MpiStatus*, int))  \
@@ -73,7 +71,6 @@
   X(Type_get_envelope, int, (MpiType, int*, int*, int*, int*))                                                       \
   X(Type_get_extent, int, (MpiType, MpiAint*, MpiAint*)) X(Type_get_true_extent, int, (MpiType, MpiAint*, MpiAint*)) \
   X(Type_set_attr, int, (MpiType, int, void*)) X(Type_size_x, int, (MpiType, MpiCount*))                             \
-  X(Type_vector, int, (int, int, int, MpiType, MpiType*))                                                            \
   X(Unpack, int, (const void*, int, int*, void*, int, MpiType, MpiComm)) X(Wait, int, (MpiRequest*, MpiStatus*))     \
   X(Waitall, int, (int, MpiRequests, MpiStatus*)) X(Waitany, int, (int, MpiRequests, int*, MpiStatus*))              \
   X(Waitsome, int, (int, MpiRequests, int*, int*, MpiStatus*)) X(Wtime, double, ())
