@@ -218,21 +218,16 @@ const choose::Choice& choose_for(team::Team& team) {
   return cached.selection.choice;
 }
 
-// All of it, with what is thrown as an error; errors are not raised.
-int serve(const Arguments& call, team::Team& team) {
-  run::SparseGroup group;
-  int error = mpi_success;
-  const int thrown = thrown_by([&] {
-    error = prepare(team, group);
-    if (error == mpi_success) error = exchange(call, team, group, choose_for(team));
-  });
-  return thrown != mpi_success ? team::error_of_thrown(team.user, thrown) : error;
-}
-
 int exchange(const Arguments& call, MpiComm comm) {
   team::Team* team = team::team_of(comm);
   if (team == nullptr || api::is_inter(comm)) return api::raise(comm, mpi().err_comm);
-  const int error = serve(call, *team);
+  run::SparseGroup group;
+  int error = mpi_success;
+  const int thrown = thrown_by([&] {
+    error = prepare(*team, group);
+    if (error == mpi_success) error = exchange(call, *team, group, choose_for(*team));
+  });
+  if (thrown != mpi_success) error = team::error_of_thrown(team->user, thrown);
   ++team->counted.counters.served;
   if (error == mpi_success) return error;
   Quadrille_Received_free(call.received);

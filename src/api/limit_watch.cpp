@@ -23,8 +23,6 @@ int next_prlimit(pid_t process, int resource, const rlimit* asked, rlimit* befor
 }
 
 static_assert(RLIM_INFINITY == memory::no_limit && sizeof(rlimit) == sizeof(rlimit64));
-memory::Limit limit_of(const rlimit& l) { return {l.rlim_cur, l.rlim_max}; }
-bool same(const rlimit& a, const rlimit& b) { return a.rlim_cur == b.rlim_cur && a.rlim_max == b.rlim_max; }
 
 // What the program set, and what the system was asked for instead.
 struct AddressLimit {
@@ -41,7 +39,8 @@ AddressLimit& address_limit() {
 void show_as_asked(rlimit& limit) {
   AddressLimit& known = address_limit();
   const std::lock_guard lock(known.mutex);
-  if (known.raised && same(limit, known.set)) limit = known.asked;
+  const bool is_set = limit.rlim_cur == known.set.rlim_cur && limit.rlim_max == known.set.rlim_max;
+  if (known.raised && is_set) limit = known.asked;
 }
 
 int limit_addresses(const rlimit& asked) {
@@ -49,7 +48,7 @@ int limit_addresses(const rlimit& asked) {
   if (idle == 0) return next_prlimit(0, RLIMIT_AS, &asked, nullptr);
   rlimit now{};
   if (next_prlimit(0, RLIMIT_AS, nullptr, &now) != 0) return -1;
-  const memory::Limit raised = memory::raised_limit(limit_of(asked), idle, now.rlim_max);
+  const memory::Limit raised = memory::raised_limit({asked.rlim_cur, asked.rlim_max}, idle, now.rlim_max);
   const rlimit set{raised.soft, raised.hard};
   if (const int result = next_prlimit(0, RLIMIT_AS, &set, nullptr); result != 0) return result;
   if (asked.rlim_cur != RLIM_INFINITY) memory::heap_take_no_more();

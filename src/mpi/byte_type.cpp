@@ -34,14 +34,13 @@ struct Construction {
     combiner = made.combiner;
     if (is_basic(combiner)) return mpi_success;
     if (made.is_large) return mpi().err_type;
-    const int numbers = made.integers, places = made.addresses, parts = made.types;
-    integers.resize(static_cast<std::size_t>(numbers) + 1);  // never without memory
-    addresses.resize(static_cast<std::size_t>(places) + 1);
-    MpiArray<MpiType> found(static_cast<std::size_t>(parts) + 1, {});
-    const int unread =
-        mpi().Type_get_contents(type, numbers, places, parts, integers.data(), addresses.data(), found.all());
+    integers.resize(static_cast<std::size_t>(made.integers) + 1);  // never without memory
+    addresses.resize(static_cast<std::size_t>(made.addresses) + 1);
+    MpiArray<MpiType> found(static_cast<std::size_t>(made.types) + 1, {});
+    const int unread = mpi().Type_get_contents(type, made.integers, made.addresses, made.types, integers.data(),
+                                               addresses.data(), found.all());
     if (unread != mpi_success) return unread;
-    for (int i = 0; i < parts; ++i) types.push_back(found[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < made.types; ++i) types.push_back(found[static_cast<std::size_t>(i)]);
     return mpi_success;
   }
 };

@@ -119,17 +119,6 @@ int info_keyval() {
   return keyval;
 }
 
-TypeInfo remembered(MpiType type) {
-  void* value = nullptr;
-  int found = 0;
-  mpi().Type_get_attr(type, info_keyval(), &value, &found);
-  if (found) return static_cast<Remembered*>(value)->info;
-  auto made = std::make_unique<Remembered>();
-  const TypeInfo info = made->info = examine(type, made->runs);
-  if (info.committed) mpi().Type_set_attr(type, info_keyval(), made.release());
-  return info;
-}
-
 using PackCall = int (*)(const void*, std::size_t, MpiType, std::byte*, std::size_t, MpiComm);
 
 // A typed buffer as MPI_Pack takes it. Types of absolute addresses come with MPI_BOTTOM, and MPICH refuses
@@ -150,6 +139,37 @@ int make_packable(const void* user, std::size_t count, MpiType type, Packable& p
   packable = {reinterpret_cast<void*>(shift), 1, type, true};
   const int error = mpi().Type_create_struct(1, &length, &back, one(type), &packable.type);
   return error != mpi_success ? error : mpi().Type_commit(&packable.type);
+}
+
+// Elements of more than 2 GiB do not fit MPI_Pack: one message to ourselves, typed on one side and
+// bytes on the other, does the same.
+template <bool unpacks>
+int by_message(const void* user, std::size_t, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm) {
+  MpiType plain;
+  int me = 0;
+  mpi().Comm_rank(comm, &me);
+  int error = make_large_type(room, mpi().byte, 1, plain);
+  if (error != mpi_success) return error;
+  void *from = const_cast<void*>(user), *to = bytes;
+  MpiType sent = type, received = plain;
+  if (unpacks) std::swap(from, to), std::swap(sent, received);
+  error = mpi().Sendrecv(from, 1, sent, me, tags::pack, to, 1, received, me, tags::pack, comm, mpi().status_ignore);
+  mpi().Type_free(&plain);
+  return error;
+}
+
+// MPI_Pack counts bytes in an int: go in pieces that fit.
+int in_pieces(PackCall call, const void* user, std::size_t count, MpiType type, const TypeInfo& info, std::byte* bytes,
+              MpiComm comm) {
+  if (info.size == 0 || count == 0) return mpi_success;
+  const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 30) / info.size);
+  for (std::size_t done = 0; done < count; done += most) {
+    const std::size_t now = std::min(most, count - done);
+    const auto* at = static_cast<const std::byte*>(user) + static_cast<std::ptrdiff_t>(done) * info.extent;
+    const int error = call(at, now, type, bytes + done * info.size, now * info.size, comm);
+    if (error != mpi_success) return error;
+  }
+  return mpi_success;
 }
 
 }  // namespace
@@ -194,41 +214,6 @@ int unpack_at_once(const void* user, std::size_t count, MpiType type, std::byte*
   return error;
 }
 
-namespace {
-
-// Elements of more than 2 GiB do not fit MPI_Pack: one message to ourselves, typed on one side and
-// bytes on the other, does the same.
-template <bool unpacks>
-int by_message(const void* user, std::size_t, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm) {
-  MpiType plain;
-  int me = 0;
-  mpi().Comm_rank(comm, &me);
-  int error = make_large_type(room, mpi().byte, 1, plain);
-  if (error != mpi_success) return error;
-  void *from = const_cast<void*>(user), *to = bytes;
-  MpiType sent = type, received = plain;
-  if (unpacks) std::swap(from, to), std::swap(sent, received);
-  error = mpi().Sendrecv(from, 1, sent, me, tags::pack, to, 1, received, me, tags::pack, comm, mpi().status_ignore);
-  mpi().Type_free(&plain);
-  return error;
-}
-
-// MPI_Pack counts bytes in an int: go in pieces that fit.
-int in_pieces(PackCall call, const void* user, std::size_t count, MpiType type, const TypeInfo& info, std::byte* bytes,
-              MpiComm comm) {
-  if (info.size == 0 || count == 0) return mpi_success;
-  const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 30) / info.size);
-  for (std::size_t done = 0; done < count; done += most) {
-    const std::size_t now = std::min(most, count - done);
-    const auto* at = static_cast<const std::byte*>(user) + static_cast<std::ptrdiff_t>(done) * info.extent;
-    const int error = call(at, now, type, bytes + done * info.size, now * info.size, comm);
-    if (error != mpi_success) return error;
-  }
-  return mpi_success;
-}
-
-}  // namespace
-
 namespace detail {
 
 const std::array<KnownType, 4>& find_known_types() {
@@ -248,7 +233,17 @@ const std::array<KnownType, 4>& find_known_types() {
 
 std::atomic<const std::array<KnownType, 4>*> known_types{nullptr};
 
-TypeInfo remembered_info(MpiType type) { return type == mpi().datatype_null ? TypeInfo{0, 0, true} : remembered(type); }
+TypeInfo remembered_info(MpiType type) {
+  if (type == mpi().datatype_null) return {0, 0, true};
+  void* value = nullptr;
+  int found = 0;
+  mpi().Type_get_attr(type, info_keyval(), &value, &found);
+  if (found) return static_cast<Remembered*>(value)->info;
+  auto made = std::make_unique<Remembered>();
+  const TypeInfo info = made->info = examine(type, made->runs);
+  if (info.committed) mpi().Type_set_attr(type, info_keyval(), made.release());
+  return info;
+}
 
 }  // namespace detail
 
