@@ -30,7 +30,7 @@ bool PullRequest::prepare() {
 }
 
 int PullRequest::start() {
-  if (instead_) return go_through_rings();  // a persistent one that has failed to pull
+  if (instead_) return go_through_rings(true);  // a persistent one that has failed to pull
   const memory::MustNotWait guard;
   phase_ = Phase::pulling;
   if (request_.in_stream()) {
@@ -64,13 +64,8 @@ int PullRequest::advance() {
     phase_ = Phase::over;
     return pull_.pulled() ? pull_.error() : mpi().err_other;
   }
-  if (phase_ == Phase::fetching) return request_.has_fetched() ? go_through_rings() : mpi_success;
-  if (phase_ == Phase::by_rings) {
-    const int error = instead_->advance();
-    if (instead_->done()) phase_ = Phase::over;
-    return error;
-  }
-  return mpi_success;
+  if (phase_ == Phase::fetching) return request_.has_fetched() ? go_through_rings(true) : mpi_success;
+  return phase_ == Phase::by_rings ? go_through_rings(false) : mpi_success;
 }
 
 // Pulls as far as it can without waiting; true if it is done. A capture of the program is not disturbed.
@@ -100,9 +95,9 @@ int PullRequest::go_over_host() {
   return advance();
 }
 
-int PullRequest::go_through_rings() {
+int PullRequest::go_through_rings(bool begins) {
   phase_ = Phase::by_rings;
-  const int error = instead_->start();
+  const int error = begins ? instead_->start() : instead_->advance();
   if (instead_->done()) phase_ = Phase::over;
   return error;
 }

@@ -61,7 +61,7 @@ class PullRequest {
  private:
   enum class Phase : std::uint8_t { over, pulling, fetching, by_rings };
   bool goes_on();
-  int go_through_rings();
+  int go_through_rings(bool begins);
   int go_over_host();
 
   const run::StoredCall call_;
