@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "abi/functions.hpp"
 #include "memory/heap.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/phase.hpp"
@@ -44,24 +45,6 @@ Given& given() {
 
 }  // namespace
 
-int allocate(MpiAint bytes, void** base) {
-  if (bytes < 0 || base == nullptr) return raise_anywhere(mpi().err_arg);
-  *base = nullptr;
-  if (bytes == 0) return mpi_success;
-  const auto size = static_cast<std::size_t>(bytes);
-  if (memory::heap_start()) *base = memory::heap_allocate(size, sys::cache_line);
-  if (*base == nullptr && posix_memalign(base, sys::cache_line, size) != 0) {
-    *base = nullptr;
-    return raise_anywhere(mpi().err_no_mem);
-  }
-  return mpi_success;
-}
-
-int release(void* base) {
-  if (!memory::heap_free(base)) std::free(base);
-  return mpi_success;
-}
-
 int alloc_mem(MpiAint bytes, MpiInfo info, void* base, decltype(Mpi::Alloc_mem) next) {
   // What is wrong with an argument, and what the hints mean, the MPI says.
   if (bytes > 0 && base != nullptr && info == mpi().info_null) {
@@ -82,3 +65,23 @@ int free_mem(void* base, decltype(Mpi::Free_mem) next) {
 }
 
 }  // namespace quadrille::api
+
+using namespace quadrille;
+
+int Quadrille_Alloc(MpiAint bytes, void** base) {
+  if (bytes < 0 || base == nullptr) return api::raise_anywhere(mpi().err_arg);
+  *base = nullptr;
+  if (bytes == 0) return mpi_success;
+  const auto size = static_cast<std::size_t>(bytes);
+  if (memory::heap_start()) *base = memory::heap_allocate(size, sys::cache_line);
+  if (*base == nullptr && posix_memalign(base, sys::cache_line, size) != 0) {
+    *base = nullptr;
+    return api::raise_anywhere(mpi().err_no_mem);
+  }
+  return mpi_success;
+}
+
+int Quadrille_Free(void* base) {
+  if (!memory::heap_free(base)) std::free(base);
+  return mpi_success;
+}

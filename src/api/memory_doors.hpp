@@ -1,13 +1,9 @@
-// Memory that a program asks for by name: Quadrille_Alloc, and the interposed MPI_Alloc_mem.
+// Memory that a program asks for by name, by the interposed MPI_Alloc_mem. Quadrille_Alloc is in the same file.
 #pragma once
 
 #include "mpi/mpi.hpp"
 
 namespace quadrille::api {
-
-// Quadrille_Alloc and Quadrille_Free.
-int allocate(MpiAint bytes, void** base);
-int release(void* base);
 
 // MPI_Alloc_mem and MPI_Free_mem: from the heap if it is active, else by `next`.
 int alloc_mem(MpiAint bytes, MpiInfo info, void* base, decltype(Mpi::Alloc_mem) next);

@@ -2,7 +2,6 @@
 #include "abi/abi.hpp"
 #include "abi/functions.hpp"
 #include "api/doors.hpp"
-#include "api/memory_doors.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
 #include "text/hash.hpp"
@@ -65,7 +64,3 @@ QUADRILLE_MPI_COLLECTIVES(QUADRILLE_DEFINE)
 int Quadrille_Set_algorithm(MpiComm comm, const char* collective, const char* algorithm) {
   return api::leave(api::guarded(given(comm), [&] { return set_algorithm(given(comm), collective, algorithm); }));
 }
-
-int Quadrille_Alloc(MpiAint bytes, void** base) { return api::allocate(bytes, base); }
-
-int Quadrille_Free(void* base) { return api::release(base); }
