@@ -34,13 +34,13 @@ void note(void* address, std::size_t bytes) {
 }
 
 using MmapFunction = void*(void*, std::size_t, int, int, int, off_t);
-std::atomic<MmapFunction*> next_mmap;
 std::atomic<unsigned> maps_seen{0};
 
 void* map(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset) {
   maps_seen.fetch_add(1, std::memory_order_relaxed);
   if ((flags & MAP_FIXED) != 0) note(address, bytes);
-  return next_function(next_mmap, "mmap")(address, bytes, protection, flags, file, offset);
+  static std::atomic<MmapFunction*> known;
+  return next_function(known, "mmap")(address, bytes, protection, flags, file, offset);
 }
 
 // ---- Dropping pages ----
