@@ -123,6 +123,66 @@ run::Side blocks_of(const Count* counts, const Displacement* displacements) {
   return side;
 }
 
+bool is_forwarded(const CachedCalls& calls, MpiComm comm, MpiType type, MpiCount count) {
+  if (calls.forwards == CachedCalls::Forwards::all) return calls.is_for(comm);
+  return calls.forwards == CachedCalls::Forwards::one_count && calls.is_for(comm, type) &&
+         count == calls.forwarded_count;
+}
+
+// Whether a request may be made without admission.
+bool may_make(const team::Team& team, Door door) {
+  if (team.lost) return false;
+  return door == Door::explicit_api || team.taken.now() == team::Team::Taken::Stage::ready;
+}
+
+// Requests that have ended. They hold nothing of a communicator.
+constexpr std::size_t most_ended = 64;
+std::vector<State*>& ended_requests() {
+  static auto* list = new std::vector<State*>;  // outlives all destructors
+  return *list;
+}
+
+bool is_like_others(const State& request) {
+  const run::InboxRun* const by = request.inbox;
+  return by != nullptr && !by->is_in_place() && !request.persistent && request.lane != nullptr &&
+         request.on_host == nullptr && request.types.empty();
+}
+
+bool is_kept(State& request) {
+  if (!is_like_others(request)) return false;
+  request.team.reset();
+  request.queue = nullptr;
+  request.error = mpi_success;
+  request.set_idle();
+  const run::UnderWay::Held held(run::UnderWay::here());
+  std::vector<State*>& list = ended_requests();
+  if (list.capacity() == 0) list.reserve(most_ended);
+  if (list.size() == most_ended) return false;
+  list.push_back(&request);
+  return true;
+}
+
+State* take_ended() {
+  const run::UnderWay::Held held(run::UnderWay::here());
+  std::vector<State*>& list = ended_requests();
+  if (list.empty()) return nullptr;
+  State* const request = list.back();
+  list.pop_back();
+  return request;
+}
+
+const CachedCalls* find_request(const run::Call& call) {
+  const bool is_plain = is_regular(call.collective) && !call.in_place && call.recv.base != mpi().in_place;
+  if (!is_plain || call.send.type != call.recv.type || call.send.count != call.recv.count || call.recv.count == 0 ||
+      call.send.base == nullptr || call.recv.base == nullptr) {
+    return nullptr;
+  }
+  const CachedCalls* const calls = find(call.collective, call.comm, call.recv.type);
+  const bool is_known =
+      calls != nullptr && (calls->requests[0] == call.recv.count || calls->requests[1] == call.recv.count);
+  return is_known ? calls : nullptr;
+}
+
 }  // namespace
 
 void cache_served(const run::Call& call, Engine engine, bool settled, team::Team& team) {
@@ -161,16 +221,6 @@ void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool w
   calls.counter = &team.counted.counters.passed[counted_as(why)];
   calls.unasked = unasked;
 }
-
-namespace {
-
-bool is_forwarded(const CachedCalls& calls, MpiComm comm, MpiType type, MpiCount count) {
-  if (calls.forwards == CachedCalls::Forwards::all) return calls.is_for(comm);
-  return calls.forwards == CachedCalls::Forwards::one_count && calls.is_for(comm, type) &&
-         count == calls.forwarded_count;
-}
-
-}  // namespace
 
 bool forwarded_by_cache(Collective collective, MpiComm comm, MpiType type, MpiCount count, CountedAhead* ahead) {
   const auto& all = cached_of(collective);
@@ -262,63 +312,6 @@ Engine engine_of_cached(Collective collective, MpiComm comm, MpiType type, MpiCo
 }
 
 // ---- Requests ----
-
-namespace {
-
-bool may_make(const team::Team& team, Door door) {
-  if (team.lost) return false;
-  return door == Door::explicit_api || team.taken.now() == team::Team::Taken::Stage::ready;
-}
-
-// Those that have ended. They hold nothing of a communicator.
-constexpr std::size_t most_ended = 64;
-std::vector<State*>& ended_requests() {
-  static auto* list = new std::vector<State*>;  // outlives all destructors
-  return *list;
-}
-
-bool is_like_others(const State& request) {
-  const run::InboxRun* const by = request.inbox;
-  return by != nullptr && !by->is_in_place() && !request.persistent && request.lane != nullptr &&
-         request.on_host == nullptr && request.types.empty();
-}
-
-bool is_kept(State& request) {
-  if (!is_like_others(request)) return false;
-  request.team.reset();
-  request.queue = nullptr;
-  request.error = mpi_success;
-  request.set_idle();
-  const run::UnderWay::Held held(run::UnderWay::here());
-  std::vector<State*>& list = ended_requests();
-  if (list.capacity() == 0) list.reserve(most_ended);
-  if (list.size() == most_ended) return false;
-  list.push_back(&request);
-  return true;
-}
-
-State* take_ended() {
-  const run::UnderWay::Held held(run::UnderWay::here());
-  std::vector<State*>& list = ended_requests();
-  if (list.empty()) return nullptr;
-  State* const request = list.back();
-  list.pop_back();
-  return request;
-}
-
-const CachedCalls* find_request(const run::Call& call) {
-  const bool is_plain = is_regular(call.collective) && !call.in_place && call.recv.base != mpi().in_place;
-  if (!is_plain || call.send.type != call.recv.type || call.send.count != call.recv.count || call.recv.count == 0 ||
-      call.send.base == nullptr || call.recv.base == nullptr) {
-    return nullptr;
-  }
-  const CachedCalls* const calls = find(call.collective, call.comm, call.recv.type);
-  const bool is_known =
-      calls != nullptr && (calls->requests[0] == call.recv.count || calls->requests[1] == call.recv.count);
-  return is_known ? calls : nullptr;
-}
-
-}  // namespace
 
 void retire(State* request) {
   bool keeps = false;

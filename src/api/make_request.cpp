@@ -71,27 +71,6 @@ int find_or_throw(Making& m) {
   return error;
 }
 
-}  // namespace
-
-int keep_types(Call& call, Team& team, State& made) {
-  const BlockNumbers blocks = blocks_of(call, team);
-  const int error = made.types.keep(call, call.in_place ? 0 : blocks.send, blocks.recv);
-  return error == mpi_success ? error : mpi().err_type;
-}
-
-int find_carrier(Making& m) {
-  int error = mpi_success;
-  const int thrown = thrown_by([&] { error = find_or_throw(m); });
-  return thrown != mpi_success ? team::error_of_thrown(m.call.comm, thrown) : error;
-}
-
-const char* carrier_on(MpiComm comm) {
-  const Team* const team = team::find_team(comm);
-  return team != nullptr ? to_string(team->request_by) : "quadrille";
-}
-
-namespace {
-
 // The MPI may refuse what it is to carry out.
 int start_made(Making& m) {
   CountedAhead ahead;
@@ -166,6 +145,23 @@ int make_recorded(const Call& call, record::Form form, Quadrille_Request* reques
 }
 
 }  // namespace
+
+int keep_types(Call& call, Team& team, State& made) {
+  const BlockNumbers blocks = blocks_of(call, team);
+  const int error = made.types.keep(call, call.in_place ? 0 : blocks.send, blocks.recv);
+  return error == mpi_success ? error : mpi().err_type;
+}
+
+int find_carrier(Making& m) {
+  int error = mpi_success;
+  const int thrown = thrown_by([&] { error = find_or_throw(m); });
+  return thrown != mpi_success ? team::error_of_thrown(m.call.comm, thrown) : error;
+}
+
+const char* carrier_on(MpiComm comm) {
+  const Team* const team = team::find_team(comm);
+  return team != nullptr ? to_string(team->request_by) : "quadrille";
+}
 
 int make_request(const Call& call, bool persistent, Quadrille_Request* request, const void* site) {
   const record::Form form = persistent ? record::Form::persistent : record::Form::nonblocking;

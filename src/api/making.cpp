@@ -213,6 +213,72 @@ int by_neighbor_rings(Making& m) {
   return mpi_success;
 }
 
+// True if there is shared memory for it.
+bool by_copies(Making& m, const plan::Schedule& schedule) {
+  if (!m.team.group.reach().heaps_mapped) return false;
+  m.bring_to_host();
+  team::NodeMemory memory = node_memory_for(m);
+  if (!memory.is_there()) return false;
+  carry_by<run::OpOf<Carrier::copies, run::NodeCopiesRun, team::NodeMemory>>(m, [&](team::NodeMemory& here) {
+    here = std::move(memory);
+    return run::NodeCopiesRun(m.call, schedule, m.team.group, here.area().inbox, here.area().pairs);
+  });
+  return true;
+}
+
+// Has all that the ranks decide together. True, on all of them, if it can be started.
+bool by_pull(Making& m, const choose::Choice& choice) {
+  const run::Reach& reach = m.team.group.reach();
+  if (m.team.nodes.nodes != 1 || !reach.rings || m.team.group.sharing == nullptr) return false;
+  team::Lanes& lanes = team::lanes_of(m.team);
+  PullOn on;
+  if (m.persistent) {
+    std::optional<team::OwnPull> own = team::own_pull(m.team);
+    if (!own) return false;
+    on.own = std::make_unique<team::OwnPull>(std::move(*own));
+  } else if (m.never_waits() ? !team::can_pull(lanes) : !team::prepare_pull_lanes(m.team)) {
+    return false;
+  }
+  on.node = node_memory_for(m);
+  if (!on.node.is_there()) return false;
+  if (!m.persistent) on.lane = &*m.made.lane->pull;
+  PullOp& made = carry_by<PullOp>(m, [&](auto&) { return PullRequest(m.call, m.made, m.team, std::move(on), choice); });
+  if (!m.persistent || made.run.prepare()) return true;
+  m.made.op.reset();
+  return false;
+}
+
+struct MemoryOfLeaders {
+  std::optional<team::OwnLeaders> own;  // of a persistent call
+  memory::Pool send, recv;
+};
+
+// True if there is memory for it. A persistent call has an area of its own, and a nonblocking one takes its turn on a
+// lane.
+bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
+  m.bring_to_host();
+  team::LeadersOnLane turn;
+  std::optional<team::OwnLeaders> own;
+  if (m.persistent) {
+    own = team::own_leaders(m.team, on, is_sized(m.call.collective) ? bytes : SIZE_MAX);
+    if (!own) return false;
+  } else {
+    turn = team::next_leaders_lane(m.team, on);
+    if (turn.lane == nullptr) return false;
+    m.made.queue = &turn.lane->queue;
+  }
+  const int rounds = m.tag;
+  m.take_tag();
+  using Op = run::OpOf<Carrier::leaders, run::LeadersRequest, MemoryOfLeaders>;
+  carry_by<Op>(m, [&](MemoryOfLeaders& here) {
+    here.own = std::move(own);
+    memory::Leaders& area = here.own ? here.own->area.leaders : turn.lane->area.leaders;
+    run::LeadersWork& work = here.own ? *here.own->work : *turn.work;
+    return run::LeadersRequest(m.call, *on.plan, area, work, rounds, m.tag, m.team.group, {here.send, here.recv});
+  });
+  return true;
+}
+
 }  // namespace
 
 void Making::bring_to_host() {
@@ -300,23 +366,6 @@ int make_in_node(Making& m, team::CachedSelection& selected) {
       &selection.choice);
 }
 
-namespace {
-
-// True if there is shared memory for it.
-bool by_copies(Making& m, const plan::Schedule& schedule) {
-  if (!m.team.group.reach().heaps_mapped) return false;
-  m.bring_to_host();
-  team::NodeMemory memory = node_memory_for(m);
-  if (!memory.is_there()) return false;
-  carry_by<run::OpOf<Carrier::copies, run::NodeCopiesRun, team::NodeMemory>>(m, [&](team::NodeMemory& here) {
-    here = std::move(memory);
-    return run::NodeCopiesRun(m.call, schedule, m.team.group, here.area().inbox, here.area().pairs);
-  });
-  return true;
-}
-
-}  // namespace
-
 int make_copies(Making& m, team::CachedSelection& selected) {
   const auto index = static_cast<std::size_t>(m.call.collective);
   const bool forced = m.team.agreed().forced.by_collective[index].algorithm != nullptr;
@@ -326,32 +375,6 @@ int make_copies(Making& m, team::CachedSelection& selected) {
   explain_selected(m, selected);
   return mpi_success;
 }
-
-namespace {
-
-// Has all that the ranks decide together. True, on all of them, if it can be started.
-bool by_pull(Making& m, const choose::Choice& choice) {
-  const run::Reach& reach = m.team.group.reach();
-  if (m.team.nodes.nodes != 1 || !reach.rings || m.team.group.sharing == nullptr) return false;
-  team::Lanes& lanes = team::lanes_of(m.team);
-  PullOn on;
-  if (m.persistent) {
-    std::optional<team::OwnPull> own = team::own_pull(m.team);
-    if (!own) return false;
-    on.own = std::make_unique<team::OwnPull>(std::move(*own));
-  } else if (m.never_waits() ? !team::can_pull(lanes) : !team::prepare_pull_lanes(m.team)) {
-    return false;
-  }
-  on.node = node_memory_for(m);
-  if (!on.node.is_there()) return false;
-  if (!m.persistent) on.lane = &*m.made.lane->pull;
-  PullOp& made = carry_by<PullOp>(m, [&](auto&) { return PullRequest(m.call, m.made, m.team, std::move(on), choice); });
-  if (!m.persistent || made.run.prepare()) return true;
-  m.made.op.reset();
-  return false;
-}
-
-}  // namespace
 
 int make_pull(Making& m, team::CachedSelection& selected) {
   // What a thread goes on with for a stream calls no driver.
@@ -373,41 +396,6 @@ int make_pipeline(Making& m, team::CachedSelection& selected) {
   m.choice = before;
   return error;
 }
-
-namespace {
-
-struct MemoryOfLeaders {
-  std::optional<team::OwnLeaders> own;  // of a persistent call
-  memory::Pool send, recv;
-};
-
-// True if there is memory for it. A persistent call has an area of its own, and a nonblocking one takes its turn on a
-// lane.
-bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
-  m.bring_to_host();
-  team::LeadersOnLane turn;
-  std::optional<team::OwnLeaders> own;
-  if (m.persistent) {
-    own = team::own_leaders(m.team, on, is_sized(m.call.collective) ? bytes : SIZE_MAX);
-    if (!own) return false;
-  } else {
-    turn = team::next_leaders_lane(m.team, on);
-    if (turn.lane == nullptr) return false;
-    m.made.queue = &turn.lane->queue;
-  }
-  const int rounds = m.tag;
-  m.take_tag();
-  using Op = run::OpOf<Carrier::leaders, run::LeadersRequest, MemoryOfLeaders>;
-  carry_by<Op>(m, [&](MemoryOfLeaders& here) {
-    here.own = std::move(own);
-    memory::Leaders& area = here.own ? here.own->area.leaders : turn.lane->area.leaders;
-    run::LeadersWork& work = here.own ? *here.own->work : *turn.work;
-    return run::LeadersRequest(m.call, *on.plan, area, work, rounds, m.tag, m.team.group, {here.send, here.recv});
-  });
-  return true;
-}
-
-}  // namespace
 
 int make_leaders(Making& m, team::CachedSelection& selected) {
   const choose::Choice& choice = selected.selection.choice;

@@ -30,86 +30,6 @@ struct OnThread {
 };
 constinit thread_local OnThread here;
 
-}  // namespace
-
-BlockNumbers blocks_of(const Call& call, team::Team& team) {
-  if (is_neighbor(call.collective)) {
-    const team::Neighbors* neighbors = team::neighbors_of(team);
-    return neighbors != nullptr ? BlockNumbers{neighbors->send_blocks, neighbors->recv_blocks} : BlockNumbers{};
-  }
-  int ranks = team.group.ranks;
-  if (!team.eligible()) {
-    is_inter(team.user) ? mpi().Comm_remote_size(team.user, &ranks) : mpi().Comm_size(team.user, &ranks);
-  }
-  return {is_allgather(call.collective) ? 1 : ranks, ranks};
-}
-
-UsedBlocks used_blocks(const Call& call, team::Team& team) {
-  const BlockNumbers blocks = blocks_of(call, team);
-  UsedBlocks used;
-  used.send = is_allgather(call.collective) ? std::min(blocks.send, 1) : blocks.send;
-  used.recv = blocks.recv;
-  if (is_neighbor(call.collective)) {
-    const team::Neighbors* neighbors = team::neighbors_of(team);
-    if (neighbors == nullptr) return used;
-    if (!is_allgather(call.collective)) used.send_list = &neighbors->send_block;
-    used.recv_list = &neighbors->recv_block;
-  } else if (call.in_place && is_allgather(call.collective)) {
-    mpi().Comm_rank(call.comm, &used.own);
-  }
-  return used;
-}
-
-std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers, team::Team*& team) {
-  team = nullptr;
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr || is_serving() || !mpi().usable || team::why_nothing_is_served() != Reason::none)
-    return nullptr;
-  if (buffers == choose::HostBuffers::as_suits && team::mpi_device_use() == DeviceUse::all) return nullptr;
-  team = team::team_of(call.comm);
-  if (team == nullptr || is_refused(call, *team)) return nullptr;  // the MPI says what is wrong
-  auto on_host = std::make_unique<OnHost>(call, used_blocks(call, *team), *driver, buffers);
-  return on_host->is_needed() ? std::move(on_host) : nullptr;
-}
-
-int with_failed_copies(team::Team* team, int error, bool is_counted, bool may_look) {
-  if (error != mpi_success || team == nullptr) return error;
-  return team::has_failed(*team, team::number_of_call(*team, is_counted), may_look) ? mpi().err_other : mpi_success;
-}
-
-int raise(MpiComm comm, int error) {
-  if (here.notes) return error;
-  here.notes = true;
-  here.is_of_the_mpi = false;
-  here.comm = comm;
-  return here.error = error;
-}
-
-int raise_of_the_mpi(MpiComm comm, int error) {
-  raise(comm, error);
-  here.is_of_the_mpi = true;
-  return error;
-}
-
-int call_noted_handler(int error) {
-  if (!std::exchange(here.notes, false)) return error;
-  const bool is_hidden = here.is_of_the_mpi && hides_handled_errors() && has_own_handler(here.comm);
-  mpi().Comm_call_errhandler(here.comm, here.error);
-  return is_hidden ? mpi_success : error;
-}
-
-bool is_inter(MpiComm comm) {
-  int inter = 0;
-  mpi().Comm_test_inter(comm, &inter);
-  return inter != 0;
-}
-
-Serving::Serving() : before_(std::exchange(here.serving, true)) {}
-Serving::~Serving() { here.serving = before_; }
-bool is_serving() { return here.serving; }
-
-namespace {
-
 // Will all calls like this one find the same? Those between neighbours are not remembered.
 bool is_settled(const Call& call, const team::CachedSelection& cached, const team::Team& team) {
   const choose::Selection& selection = cached.selection;
@@ -246,6 +166,82 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
 }
 
 }  // namespace
+
+BlockNumbers blocks_of(const Call& call, team::Team& team) {
+  if (is_neighbor(call.collective)) {
+    const team::Neighbors* neighbors = team::neighbors_of(team);
+    return neighbors != nullptr ? BlockNumbers{neighbors->send_blocks, neighbors->recv_blocks} : BlockNumbers{};
+  }
+  int ranks = team.group.ranks;
+  if (!team.eligible()) {
+    is_inter(team.user) ? mpi().Comm_remote_size(team.user, &ranks) : mpi().Comm_size(team.user, &ranks);
+  }
+  return {is_allgather(call.collective) ? 1 : ranks, ranks};
+}
+
+UsedBlocks used_blocks(const Call& call, team::Team& team) {
+  const BlockNumbers blocks = blocks_of(call, team);
+  UsedBlocks used;
+  used.send = is_allgather(call.collective) ? std::min(blocks.send, 1) : blocks.send;
+  used.recv = blocks.recv;
+  if (is_neighbor(call.collective)) {
+    const team::Neighbors* neighbors = team::neighbors_of(team);
+    if (neighbors == nullptr) return used;
+    if (!is_allgather(call.collective)) used.send_list = &neighbors->send_block;
+    used.recv_list = &neighbors->recv_block;
+  } else if (call.in_place && is_allgather(call.collective)) {
+    mpi().Comm_rank(call.comm, &used.own);
+  }
+  return used;
+}
+
+std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers, team::Team*& team) {
+  team = nullptr;
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr || is_serving() || !mpi().usable || team::why_nothing_is_served() != Reason::none)
+    return nullptr;
+  if (buffers == choose::HostBuffers::as_suits && team::mpi_device_use() == DeviceUse::all) return nullptr;
+  team = team::team_of(call.comm);
+  if (team == nullptr || is_refused(call, *team)) return nullptr;  // the MPI says what is wrong
+  auto on_host = std::make_unique<OnHost>(call, used_blocks(call, *team), *driver, buffers);
+  return on_host->is_needed() ? std::move(on_host) : nullptr;
+}
+
+int with_failed_copies(team::Team* team, int error, bool is_counted, bool may_look) {
+  if (error != mpi_success || team == nullptr) return error;
+  return team::has_failed(*team, team::number_of_call(*team, is_counted), may_look) ? mpi().err_other : mpi_success;
+}
+
+int raise(MpiComm comm, int error) {
+  if (here.notes) return error;
+  here.notes = true;
+  here.is_of_the_mpi = false;
+  here.comm = comm;
+  return here.error = error;
+}
+
+int raise_of_the_mpi(MpiComm comm, int error) {
+  raise(comm, error);
+  here.is_of_the_mpi = true;
+  return error;
+}
+
+int call_noted_handler(int error) {
+  if (!std::exchange(here.notes, false)) return error;
+  const bool is_hidden = here.is_of_the_mpi && hides_handled_errors() && has_own_handler(here.comm);
+  mpi().Comm_call_errhandler(here.comm, here.error);
+  return is_hidden ? mpi_success : error;
+}
+
+bool is_inter(MpiComm comm) {
+  int inter = 0;
+  mpi().Comm_test_inter(comm, &inter);
+  return inter != 0;
+}
+
+Serving::Serving() : before_(std::exchange(here.serving, true)) {}
+Serving::~Serving() { here.serving = before_; }
+bool is_serving() { return here.serving; }
 
 bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
   if (here.serving || !mpi().usable) return false;

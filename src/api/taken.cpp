@@ -302,6 +302,15 @@ bool make_ready_to_take(Team& team) {
   return team::prepare_messages(team) == mpi_success || has_lanes;
 }
 
+// What copy-to-cpu asks for, or what goes over to it, where that is forced.
+choose::HostBuffers forced_buffers(const run::Call& call) {
+  const Team* const team = team::find_team(call.comm);
+  const choose::Forced& forced = team != nullptr && team->ready() ? team->agreed().forced : team::config().forced;
+  const choose::Choice& choice = forced.by_collective[static_cast<std::size_t>(call.collective)];
+  const bool goes_over = choice.algorithm != nullptr && choice.algorithm->engine == choose::Engine::pipeline;
+  return goes_over ? choose::HostBuffers::kept : choice.buffers;
+}
+
 }  // namespace
 
 void want_to_be_ready(const run::Call& call) {
@@ -322,19 +331,6 @@ bool take(const run::Call& call, bool persistent, MpiRequest* request, int& erro
   if (thrown != mpi_success) error = raise(call.comm, thrown);
   return taken;
 }
-
-namespace {
-
-// What copy-to-cpu asks for, or what goes over to it, where that is forced.
-choose::HostBuffers forced_buffers(const run::Call& call) {
-  const Team* const team = team::find_team(call.comm);
-  const choose::Forced& forced = team != nullptr && team->ready() ? team->agreed().forced : team::config().forced;
-  const choose::Choice& choice = forced.by_collective[static_cast<std::size_t>(call.collective)];
-  const bool goes_over = choice.algorithm != nullptr && choice.algorithm->engine == choose::Engine::pipeline;
-  return goes_over ? choose::HostBuffers::kept : choice.buffers;
-}
-
-}  // namespace
 
 ByHost take_by_host(const run::Call& call, bool persistent, int& error) {
   error = mpi_success;

@@ -153,6 +153,18 @@ bool awaits_kernels(const run::Call& call, team::Team& team, team::CachedSelecti
   return !one.kernels_known;
 }
 
+// A pending trial finds out by itself whether its calls are alike.
+bool is_tried(const team::CachedSelection& cached) {
+  return cached.trial != nullptr && !cached.trial->trial.contest.decided();
+}
+
+// The candidates of what was decided are rivals again.
+void reopen(team::CachedSelection& cached) {
+  const std::vector<choose::Choice>& candidates = cached.trial->candidates;
+  cached.settle(candidates[0]);
+  cached.selection.rivals.assign(candidates.begin() + 1, candidates.end());
+}
+
 }  // namespace
 
 void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached,
@@ -179,22 +191,6 @@ void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, t
   cached.selection.why = one.why;
   cached.selection.rivals.clear();
 }
-
-namespace {
-
-// A pending trial finds out by itself whether its calls are alike.
-bool is_tried(const team::CachedSelection& cached) {
-  return cached.trial != nullptr && !cached.trial->trial.contest.decided();
-}
-
-// The candidates of what was decided are rivals again.
-void reopen(team::CachedSelection& cached) {
-  const std::vector<choose::Choice>& candidates = cached.trial->candidates;
-  cached.settle(candidates[0]);
-  cached.selection.rivals.assign(candidates.begin() + 1, candidates.end());
-}
-
-}  // namespace
 
 void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
   choose::AskedClass& load = team.asked.load[static_cast<std::size_t>(call.collective)];
