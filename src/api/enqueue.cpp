@@ -252,11 +252,9 @@ int try_to_enqueue(const run::Call& call, void* stream) {
 int try_to_start(Quadrille_Request* handle, void* stream) {
   if (handle == nullptr || *handle == nullptr) return raise(mpi().comm_world, mpi().err_request);
   State& request = **handle;
-  if (request.is_active() || !request.persistent)
-    return told(*request.team, mpi().err_request, earlier_error(*request.team));
   const memory::DeviceDriver* const driver = memory::device_driver();
-  if (const int error = wrong_with(driver, stream); error != mpi_success)
-    return told(*request.team, error, earlier_error(*request.team));
+  const int error = request.is_active() || !request.persistent ? mpi().err_request : wrong_with(driver, stream);
+  if (error != mpi_success) return told(*request.team, error, earlier_error(*request.team));
   const std::optional<memory::BesideCapture> beside = beside_capture(driver);
   sweep_turns();
   const int earlier = earlier_error(*request.team);
