@@ -44,19 +44,31 @@ bool load(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// A function by its name in either driver.
-struct Finder {
-  void* library;
-  bool cuda;
-  template <class Function>
-  void operator()(const char* of_cuda, const char* of_hip, Function*& function) const {
-    load(library, cuda ? of_cuda : of_hip, function);
+// Each function by its name in CUDA's driver and in HIP's; null: that one has none. False if one is missing that all
+// work needs.
+bool load_functions(void* library, DeviceDriver& driver) {
+  const bool cuda = driver.is_cuda = load(library, "cuPointerGetAttribute", driver.pointer_attribute);
+  const auto find = [&](const char* of_cuda, const char* of_hip, auto& function) {
+    const char* const name = cuda ? of_cuda : of_hip;
+    return name != nullptr && load(library, name, function);
+  };
+  find("cuPointerGetAttributes", "hipDrvPointerGetAttributes", driver.pointer_attributes);
+  find("cuCtxPushCurrent_v2", nullptr, driver.push_context);
+  find("cuCtxPopCurrent_v2", nullptr, driver.pop_context);
+  find(nullptr, "hipGetDevice", driver.get_device);
+  find(nullptr, "hipSetDevice", driver.set_device);
+  find("cuMemcpyAsync", nullptr, driver.copy_cuda);
+  find(nullptr, "hipMemcpyAsync", driver.copy_hip);
+  find("cuMemAllocHost_v2", nullptr, driver.allocate_cuda);
+  find(nullptr, "hipHostMalloc", driver.allocate_hip);
+  if (!find("cuMemFreeHost", "hipHostFree", driver.free_pinned)) {
+    driver.allocate_cuda = nullptr;
+    driver.allocate_hip = nullptr;
   }
-};
-
-void load_for_streams(void* library, DeviceDriver& driver) {
-  const bool cuda = driver.is_cuda;
-  const Finder find{library, cuda};
+  find("cuDevicePrimaryCtxRetain", nullptr, driver.retain_primary);
+  find("cuMemcpy2DAsync_v2", nullptr, driver.copy_rows_cuda);
+  find(nullptr, "hipMemcpy2DAsync", driver.copy_rows_hip);
+  // Streams.
   find("cuStreamIsCapturing", "hipStreamIsCapturing", driver.is_capturing);
   find("cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode", driver.exchange_capture_mode);
   find("cuStreamQuery", "hipStreamQuery", driver.query_stream);
@@ -64,29 +76,28 @@ void load_for_streams(void* library, DeviceDriver& driver) {
   find("cuMemHostUnregister", "hipHostUnregister", driver.unregister_host);
   find("cuMemHostGetDevicePointer_v2", "hipHostGetDevicePointer", driver.address_on_device);
   find("cuStreamWriteValue32_v2", "hipStreamWriteValue32", driver.write_value);
+  find("cuStreamWaitValue32_v2", nullptr, driver.wait_for_value_cuda);
+  find(nullptr, "hipStreamWaitValue32", driver.wait_for_value_hip);
   find("cuEventCreate", "hipEventCreateWithFlags", driver.create_event);
   find("cuEventRecord", "hipEventRecord", driver.record_event);
   find("cuEventQuery", "hipEventQuery", driver.query_event);
   find("cuEventDestroy_v2", "hipEventDestroy", driver.destroy_event);
-  if (!cuda) {
-    load(library, "hipStreamWaitValue32", driver.wait_for_value_hip);
-    return;
-  }
-  load(library, "cuStreamWaitValue32_v2", driver.wait_for_value_cuda);
-  load(library, "cuStreamGetCtx", driver.context_of_stream);
-  load(library, "cuCtxGetCurrent", driver.current_context);
-}
-
-void load_for_kernels(void* library, DeviceDriver& driver) {
-  load(library, "cuModuleLoadData", driver.load_module);
-  load(library, "cuModuleUnload", driver.unload_module);
-  load(library, "cuModuleGetFunction", driver.find_function);
-  load(library, "cuLaunchKernel", driver.launch);
-}
-
-void load_for_sharing(void* library, DeviceDriver& driver) {
-  const bool cuda = driver.is_cuda;
-  const Finder find{library, cuda};
+  find("cuStreamGetCtx", nullptr, driver.context_of_stream);
+  find("cuCtxGetCurrent", nullptr, driver.current_context);
+  // Kernels.
+  find("cuModuleLoadData", nullptr, driver.load_module);
+  find("cuModuleUnload", nullptr, driver.unload_module);
+  find("cuModuleGetFunction", nullptr, driver.find_function);
+  find("cuLaunchKernel", nullptr, driver.launch);
+  // Graphs.
+  find("cuGraphCreate", "hipGraphCreate", driver.create_graph);
+  find("cuGraphAddMemcpyNode", nullptr, driver.add_copy_cuda);
+  find(nullptr, "hipGraphAddMemcpyNode1D", driver.add_copy_hip);
+  find("cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags", driver.make_graph_ready);
+  find("cuGraphLaunch", "hipGraphLaunch", driver.launch_graph);
+  find("cuGraphExecDestroy", "hipGraphExecDestroy", driver.destroy_ready_graph);
+  find("cuGraphDestroy", "hipGraphDestroy", driver.destroy_graph);
+  // What is shared with other processes.
   find("cuMemGetAddressRange_v2", "hipMemGetAddressRange", driver.address_range);
   find("cuIpcGetMemHandle", "hipIpcGetMemHandle", driver.export_memory);
   find("cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle", driver.open_memory);
@@ -97,59 +108,21 @@ void load_for_sharing(void* library, DeviceDriver& driver) {
   find("cuMemFree_v2", "hipFree", driver.free);
   find("cuStreamCreate", "hipStreamCreateWithFlags", driver.create_stream);
   find("cuStreamDestroy_v2", "hipStreamDestroy", driver.destroy_stream);
-  if (!cuda) return;
-  load(library, "cuMemcpyBatchAsync_v2", driver.copy_batch);
-  load(library, "cuMemcpyBatchAsync", driver.copy_batch_before);
-}
-
-void load_for_graphs(void* library, DeviceDriver& driver) {
-  const bool cuda = driver.is_cuda;
-  const Finder find{library, cuda};
-  find("cuGraphCreate", "hipGraphCreate", driver.create_graph);
-  find("cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags", driver.make_graph_ready);
-  find("cuGraphLaunch", "hipGraphLaunch", driver.launch_graph);
-  find("cuGraphExecDestroy", "hipGraphExecDestroy", driver.destroy_ready_graph);
-  find("cuGraphDestroy", "hipGraphDestroy", driver.destroy_graph);
+  find("cuMemcpyBatchAsync_v2", nullptr, driver.copy_batch);
+  find("cuMemcpyBatchAsync", nullptr, driver.copy_batch_before);
+  const bool has_synchronize = find("cuStreamSynchronize", "hipStreamSynchronize", driver.synchronize);
   if (cuda) {
-    load(library, "cuGraphAddMemcpyNode", driver.add_copy_cuda);
-  } else {
-    load(library, "hipGraphAddMemcpyNode1D", driver.add_copy_hip);
+    return has_synchronize && driver.pointer_attributes != nullptr && driver.push_context != nullptr &&
+           driver.pop_context != nullptr && driver.copy_cuda != nullptr;
   }
-}
-
-bool load_functions(void* library, DeviceDriver& driver) {
-  driver.is_cuda = load(library, "cuPointerGetAttribute", driver.pointer_attribute);
-  load_for_streams(library, driver);
-  load_for_sharing(library, driver);
-  load_for_graphs(library, driver);
-  if (driver.is_cuda) {
-    load(library, "cuMemcpy2DAsync_v2", driver.copy_rows_cuda);
-    load(library, "cuDevicePrimaryCtxRetain", driver.retain_primary);
-    load_for_kernels(library, driver);
-    if (!load(library, "cuMemFreeHost", driver.free_pinned) ||
-        !load(library, "cuMemAllocHost_v2", driver.allocate_cuda)) {
-      driver.allocate_cuda = nullptr;
-    }
-    return load(library, "cuPointerGetAttributes", driver.pointer_attributes) &&
-           load(library, "cuCtxPushCurrent_v2", driver.push_context) &&
-           load(library, "cuCtxPopCurrent_v2", driver.pop_context) &&
-           load(library, "cuMemcpyAsync", driver.copy_cuda) && load(library, "cuStreamSynchronize", driver.synchronize);
-  }
-  load(library, "hipMemcpy2DAsync", driver.copy_rows_hip);
-  if (!load(library, "hipHostFree", driver.free_pinned) || !load(library, "hipHostMalloc", driver.allocate_hip)) {
-    driver.allocate_hip = nullptr;
-  }
-  load(library, "hipDrvPointerGetAttributes", driver.pointer_attributes);
-  const bool all =
-      load(library, "hipPointerGetAttribute", driver.pointer_attribute) &&
-      load(library, "hipGetDevice", driver.get_device) && load(library, "hipSetDevice", driver.set_device) &&
-      load(library, "hipMemcpyAsync", driver.copy_hip) && load(library, "hipStreamSynchronize", driver.synchronize);
+  const bool has_attribute = load(library, "hipPointerGetAttribute", driver.pointer_attribute);
   int (*last_error)() = nullptr;
   int (*peek)() = nullptr;
   if (load(library, "hipGetLastError", last_error) && load(library, "hipPeekAtLastError", peek)) {
     hide_hip_errors(driver, last_error, peek);
   }
-  return all;
+  return has_synchronize && has_attribute && driver.get_device != nullptr && driver.set_device != nullptr &&
+         driver.copy_hip != nullptr;
 }
 
 // One attribute. False if the driver does not know the memory, or has no such attribute: then `value` is as it was, or
