@@ -272,32 +272,6 @@ AtDevice::~AtDevice() {
   driver_.is_cuda ? driver_.pop_context(&context) : driver_.set_device(before_);
 }
 
-bool DeviceCopies::copy(const Region& region, std::ptrdiff_t moved, bool to_host) const {
-  const auto device = static_cast<std::uintptr_t>(region.begin);
-  const auto host = static_cast<std::uintptr_t>(region.begin + moved);
-  const std::uintptr_t to = to_host ? host : device, from = to_host ? device : host;
-  void* const to_place = reinterpret_cast<void*>(to);
-  const void* const from_place = reinterpret_cast<const void*>(from);
-  if (region.rows > 1) {
-    int error = -1;
-    if (driver_.copy_rows_cuda != nullptr) {
-      const unsigned to_type = to_host ? host_memory : device_memory, from_type = to_host ? device_memory : host_memory;
-      const CudaRows rows = {0, 0,       from_type, from_place, from,    nullptr,      region.pitch, 0,
-                             0, to_type, to_place,  to,         nullptr, region.pitch, region.bytes, region.rows};
-      error = driver_.copy_rows_cuda(&rows, stream_);
-    } else if (driver_.copy_rows_hip != nullptr) {
-      error = driver_.copy_rows_hip(to_place, region.pitch, from_place, region.pitch, region.bytes, region.rows,
-                                    hip_copy_default, stream_);
-    }
-    if (error == 0) return true;
-  }
-  for (std::size_t row = 0; row < region.rows; ++row) {
-    const std::size_t at = row * region.pitch;
-    if (!copy_bytes(to + at, from + at, region.bytes)) return false;
-  }
-  return true;
-}
-
 // The driver finds out what is where.
 bool DeviceCopies::copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const {
   if (driver_.is_cuda) return driver_.copy_cuda(to, from, bytes, stream_) == 0;
@@ -312,11 +286,11 @@ void DeviceCopies::copy(void* to, const void* from, std::size_t bytes) {
 
 void DeviceCopies::copy(const DeviceRows& rows) {
   under_way_ = true;
-  failed_ = !copy_rows(rows) || failed_;
+  failed_ = !copy_rows(rows, unified_memory, unified_memory) || failed_;
 }
 
 // Pitches that no driver takes are left to copies of single rows.
-bool DeviceCopies::copy_rows(const DeviceRows& rows) const {
+bool DeviceCopies::copy_rows(const DeviceRows& rows, unsigned from_type, unsigned to_type) const {
   const std::uintptr_t to = number(rows.to), from = number(rows.from);
   const auto width = static_cast<std::ptrdiff_t>(rows.width);
   if (rows.rows > 1 && rows.to_pitch >= width && rows.from_pitch >= width) {
@@ -324,9 +298,8 @@ bool DeviceCopies::copy_rows(const DeviceRows& rows) const {
                from_pitch = static_cast<std::size_t>(rows.from_pitch);
     int error = -1;
     if (driver_.copy_rows_cuda != nullptr) {
-      const CudaRows all = {0,          0,        unified_memory, rows.from, from, nullptr, from_pitch,
-                            0,          0,        unified_memory, rows.to,   to,   nullptr, to_pitch,
-                            rows.width, rows.rows};
+      const CudaRows all = {0, 0,       from_type, rows.from, from,    nullptr,  from_pitch, 0,
+                            0, to_type, rows.to,   to,        nullptr, to_pitch, rows.width, rows.rows};
       error = driver_.copy_rows_cuda(&all, stream_);
     } else if (driver_.copy_rows_hip != nullptr) {
       error = driver_.copy_rows_hip(rows.to, to_pitch, rows.from, from_pitch, rows.width, rows.rows, hip_copy_default,
@@ -355,7 +328,15 @@ void DeviceCopies::to_device(const Regions& regions, std::ptrdiff_t moved, const
 void DeviceCopies::move(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces, bool to_host) {
   under_way_ = true;
   if (pieces.are_there() && pieces.submit(driver_, stream_)) return;
-  for (const Region& region : regions) failed_ = !copy(region, moved, to_host) || failed_;
+  for (const Region& region : regions) {
+    void* const device = reinterpret_cast<void*>(region.begin);
+    void* const host = reinterpret_cast<void*>(region.begin + moved);
+    const auto pitch = static_cast<std::ptrdiff_t>(region.pitch);
+    const bool done =
+        to_host ? copy_rows({host, device, region.bytes, region.rows, pitch, pitch}, device_memory, host_memory)
+                : copy_rows({device, host, region.bytes, region.rows, pitch, pitch}, host_memory, device_memory);
+    failed_ = !done || failed_;
+  }
 }
 
 bool DeviceCopies::wait() {

@@ -102,9 +102,9 @@ class DeviceCopies {
 
  private:
   void move(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces, bool to_host);
-  bool copy(const Region& region, std::ptrdiff_t moved, bool to_host) const;
   bool copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const;
-  bool copy_rows(const DeviceRows& rows) const;
+  // The types are CUDA's, of memory.
+  bool copy_rows(const DeviceRows& rows, unsigned from_type, unsigned to_type) const;
   const DeviceDriver& driver_;
   void* const stream_;
   bool under_way_ = false, failed_ = false;
