@@ -1,7 +1,5 @@
 #include "memory/chunk_rings.hpp"
 
-#include <utility>
-
 #include "memory/device_driver.hpp"
 #include "memory/device_streams.hpp"
 #include "sys/sys.hpp"
@@ -55,26 +53,18 @@ BlockPlace* ChunkRings::blocks(Owned side, int rank) const {
 }
 
 bool ChunkRings::register_with(const DeviceDriver& driver, const DevicePlace& place) {
-  if (token_.is_taken()) {
-    if (token_.is_alive()) return true;
-    token_.forget();
-  }
+  if (token_.is_alive()) return true;
   if (driver.register_host == nullptr || driver.unregister_host == nullptr) return false;
   const AtDevice at(driver, place);
   const BesideCapture beside(driver);
   if (!token_.take(driver, place)) return false;
   if (driver.register_host(rings_, ring_bytes_ * static_cast<std::size_t>(ranks_), for_all_contexts) == 0) return true;
-  token_.give_back();
+  token_.give_back([] {});
   return false;
 }
 
-void ChunkRings::give_back() {
-  if (!token_.is_taken()) return;
-  if (!token_.is_alive()) return token_.forget();
-  const AtDevice at(token_.driver(), token_.place());
-  const BesideCapture beside(token_.driver());
-  token_.driver().unregister_host(rings_);
-  token_.give_back();
+ChunkRings::~ChunkRings() {
+  token_.give_back([&] { token_.driver().unregister_host(rings_); });
 }
 
 bool CopyLane::take(const DeviceDriver& driver, const DevicePlace& place, std::size_t marks) {
@@ -102,17 +92,13 @@ bool CopyLane::take(const DeviceDriver& driver, const DevicePlace& place, std::s
   return made;
 }
 
-// What went with its context is not there any more.
 void CopyLane::give_back() {
-  void* const stream = std::exchange(stream_, nullptr);
-  const std::vector<void*> events = std::exchange(events_, {});
-  if (!token_.is_taken()) return;
-  if (!token_.is_alive()) return token_.forget();
-  const AtDevice at(*driver_, place_);
-  const BesideCapture beside(*driver_);
-  for (void* const event : events) driver_->destroy_event(event);
-  if (stream != nullptr) driver_->destroy_stream(stream);
-  token_.give_back();
+  token_.give_back([&] {
+    for (void* const event : events_) driver_->destroy_event(event);
+    if (stream_ != nullptr) driver_->destroy_stream(stream_);
+  });
+  events_.clear();
+  stream_ = nullptr;
 }
 
 bool CopyLane::mark(std::size_t number) {

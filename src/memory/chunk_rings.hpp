@@ -33,7 +33,7 @@ class ChunkRings {
   ChunkRings(std::byte* base, int ranks, std::size_t ring_bytes);
   ChunkRings(const ChunkRings&) = delete;
   ChunkRings& operator=(const ChunkRings&) = delete;
-  ~ChunkRings() { give_back(); }
+  ~ChunkRings();
 
   std::size_t ring_bytes() const { return ring_bytes_; }
   std::byte* ring(int rank) const { return rings_ + ring_bytes_ * static_cast<std::size_t>(rank); }
@@ -52,7 +52,6 @@ class ChunkRings {
   std::uint64_t next = 0;
 
  private:
-  void give_back();
   std::byte* base_;
   const int ranks_;
   const std::size_t ring_bytes_;

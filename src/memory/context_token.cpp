@@ -18,10 +18,8 @@ bool ContextToken::take(const DeviceDriver& driver, const DevicePlace& place) {
   return memory_ != nullptr;
 }
 
-bool ContextToken::is_alive() const { return is_taken() && id_ != 0 && memory_id(*driver_, memory_) == id_; }
+bool ContextToken::is_alive() const { return memory_ != nullptr && id_ != 0 && memory_id(*driver_, memory_) == id_; }
 
-void ContextToken::give_back() {
-  memory::give_back(*driver_, place_, Held::pinned, std::exchange(memory_, nullptr), id_);
-}
+void ContextToken::give_back_memory() const { memory::give_back(*driver_, place_, Held::pinned, memory_, id_); }
 
 }  // namespace quadrille::memory

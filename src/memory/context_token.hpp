@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "memory/device.hpp"
+#include "memory/device_streams.hpp"
 
 namespace quadrille::memory {
 
@@ -16,16 +17,24 @@ class ContextToken {
   ContextToken& operator=(const ContextToken&) = delete;
   // While AtDevice of the place lives. False if the driver has no memory for it, or no number of it.
   bool take(const DeviceDriver& driver, const DevicePlace& place);
-  bool is_taken() const { return memory_ != nullptr; }
   bool is_alive() const;
   const DevicePlace& place() const { return place_; }
   const DeviceDriver& driver() const { return *driver_; }
-  // Of what is alive. Does not wait where this thread may not (memory/device_waits.hpp).
-  void give_back();
-  // What is not.
-  void forget() { memory_ = nullptr; }
+  // After `undo` has destroyed what was made in the context, unless that went with it. Does not wait where this thread
+  // may not (memory/device_waits.hpp).
+  template <class Undo>
+  void give_back(Undo undo) {
+    if (is_alive()) {
+      const AtDevice at(*driver_, place_);
+      const BesideCapture beside(*driver_);
+      undo();
+      give_back_memory();
+    }
+    memory_ = nullptr;
+  }
 
  private:
+  void give_back_memory() const;
   const DeviceDriver* driver_ = nullptr;
   DevicePlace place_;
   void* memory_ = nullptr;

@@ -53,16 +53,9 @@ bool CopyGraph::launch(const DeviceDriver& driver, void* stream) const {
 
 // To free its memory can wait for all that the device has to do, so it stays for the next graph.
 bool CopyGraph::take_token(const DeviceDriver& driver, const DevicePlace& place) {
-  if (token_.is_taken() && token_.is_alive() && token_.place() == place) return true;
-  give_back_token();
+  if (token_.is_alive() && token_.place() == place) return true;
+  token_.give_back([] {});
   return token_.take(driver, place);
-}
-
-void CopyGraph::give_back_token() {
-  if (!token_.is_taken()) return;
-  if (!token_.is_alive()) return token_.forget();
-  const AtDevice at(token_.driver(), token_.place());
-  token_.give_back();
 }
 
 void CopyGraph::forget() {
@@ -74,7 +67,7 @@ void CopyGraph::forget() {
 
 CopyGraph::~CopyGraph() {
   forget();
-  give_back_token();
+  token_.give_back([] {});
 }
 
 }  // namespace quadrille::memory

@@ -30,7 +30,6 @@ class CopyGraph {
 
  private:
   bool take_token(const DeviceDriver& driver, const DevicePlace& place);
-  void give_back_token();
   void* ready_ = nullptr;  // to be launched
   ContextToken token_;
 };

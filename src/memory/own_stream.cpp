@@ -98,16 +98,12 @@ void OwnStream::take(const DeviceDriver& driver, const DevicePlace& place) {
   if (!has_events || driver.create_event(&event_, without_time) != 0) event_ = nullptr;
 }
 
-// What went with its context is not there any more.
 void OwnStream::give_back() {
-  void* const stream = std::exchange(stream_, nullptr);
-  void* const event = std::exchange(event_, nullptr);
-  if (!token_.is_alive()) return token_.forget();
-  const AtDevice at(*driver_, place_);
-  const BesideCapture beside(*driver_);
-  if (event != nullptr) driver_->destroy_event(event);
-  if (stream != nullptr) driver_->destroy_stream(stream);
-  token_.give_back();
+  token_.give_back([&] {
+    if (event_ != nullptr) driver_->destroy_event(event_);
+    if (stream_ != nullptr) driver_->destroy_stream(stream_);
+  });
+  event_ = stream_ = nullptr;
 }
 
 void OwnStream::mark() {
