@@ -121,8 +121,6 @@ CALLS_UP = {
     ('choose', 'update_tuning_file', 'team/switch_points.cpp'): 'the new entry is made under the lock of the file',
     ('memory', 'heap_for_each_part', 'api/map_watch.cpp'): 'visits parts of the heap',
     ('run', 'run', 'api/pipeline.cpp'): 'the algorithm of each round (run/device_rounds.hpp)',
-    ('sys', 'for_each_mapping', 'memory/heap_limits.cpp'): 'visits mappings',
-    ('sys', 'for_each_mapping', 'memory/heap_mapped.cpp'): 'visits mappings',
     # Kept and called later.
     ('memory', 'before_free_staging', 'api/enqueue.cpp'): 'turns in streams end before their memory goes',
     ('memory', 'set_mapping_watch', 'api/map_watch.cpp'): 'the preload library watches mappings',

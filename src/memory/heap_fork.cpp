@@ -49,12 +49,6 @@ std::atomic_flag under_way;
 constexpr std::size_t most_own = 65536;
 constexpr std::size_t own_bytes = most_own * sizeof(ForeignRanges::Range);
 
-bool note_own(void*, const ForeignRanges::Range& own) {
-  if (snapshot.own_count == most_own) return false;
-  snapshot.own[snapshot.own_count++] = own;
-  return true;
-}
-
 void drop_own() {
   if (snapshot.own != nullptr) sys::unmap_raw(reinterpret_cast<std::byte*>(snapshot.own), own_bytes);
   snapshot.own = nullptr;
@@ -64,7 +58,10 @@ void drop_own() {
 bool find_own() {
   snapshot.own = reinterpret_cast<ForeignRanges::Range*>(sys::map_private(own_bytes));
   if (snapshot.own == nullptr) return false;
-  if (detail::for_each_own_mapping(note_own, nullptr) && snapshot.own_count < most_own) return true;
+  sys::Mappings mappings;
+  std::size_t& count = snapshot.own_count;
+  while (count < most_own && detail::next_own_mapping(mappings, snapshot.own[count])) ++count;
+  if (mappings.good() && count < most_own) return true;
   drop_own();
   return false;
 }

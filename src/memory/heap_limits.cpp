@@ -40,26 +40,18 @@ bool is_of_peer(const sys::Mapping& mapping, const std::vector<Peer>& known) {
                      [&](const Peer& p) { return p.begin <= mapping.begin && mapping.begin < p.end; });
 }
 
-struct Locking {
-  const std::vector<Peer>& peers;
-  int error = 0;
-};
-
 // First without its pages, which tells whether it may be locked at all (rights, limits); then with them. Not all
-// memory has pages, for example not what lies behind the end of a file: mlockall does not mind.
-bool lock_one(void* context, const sys::Mapping& mapping) {
-  auto& locking = *static_cast<Locking*>(context);
-  if (!mapping.accessible || is_of_peer(mapping, locking.peers)) return true;
+// memory has pages, for example not what lies behind the end of a file: mlockall does not mind. Returns an error or 0.
+int lock_one(const sys::Mapping& mapping) {
   auto* begin = reinterpret_cast<void*>(mapping.begin);
   const std::size_t bytes = mapping.end - mapping.begin;
   if (mlock2(begin, bytes, MLOCK_ONFAULT) != 0) {
-    locking.error = errno;
+    const int error = errno;
     // Not if it is no memory of this process, such as the kernel's own page at the end of the list.
-    if (msync(begin, bytes, MS_ASYNC) != 0) locking.error = 0;
-    return locking.error == 0;
+    return msync(begin, bytes, MS_ASYNC) != 0 ? 0 : error;
   }
   mlock(begin, bytes);
-  return true;
+  return 0;
 }
 
 }  // namespace
@@ -93,10 +85,14 @@ int heap_lock_current() {
     errno = ENOMEM;
     return -1;
   }
-  Locking locking{known};
-  if (!sys::for_each_mapping(lock_one, &locking)) locking.error = EAGAIN;
-  if (locking.error == 0) return 0;
-  errno = locking.error;
+  int error = 0;
+  sys::Mappings mappings;
+  for (sys::Mapping one; error == 0 && mappings.next(one);) {
+    if (one.accessible && !is_of_peer(one, known)) error = lock_one(one);
+  }
+  if (!mappings.good()) error = EAGAIN;
+  if (error == 0) return 0;
+  errno = error;
   return -1;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "memory/heap.hpp"
+#include "sys/mappings.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory::detail {
@@ -37,8 +38,7 @@ HeapState& heap_state();
 
 // Has the program been seen to change mappings of the heap?
 bool anything_noted();
-// Calls `use` for each mapping that is the heap's still, as offsets, until it returns false. Takes no memory, so that
-// it serves inside fork(). False if the kernel does not tell.
-bool for_each_own_mapping(bool (*use)(void* context, const ForeignRanges::Range&), void* context);
+// The next mapping that is the heap's still, as offsets; false behind the last one.
+bool next_own_mapping(sys::Mappings& mappings, ForeignRanges::Range& own);
 
 }  // namespace quadrille::memory::detail

@@ -12,10 +12,6 @@
 namespace quadrille::sys {
 namespace {
 
-// Longer than any line: addresses and a path. On the stack: a mapping of our own could come to lie where the program
-// has just unmapped something, and be taken for the program's.
-constexpr std::size_t buffer_bytes = std::size_t{8} << 10;
-
 // Reads a number of hexadecimal or decimal digits, and moves `text` behind it.
 std::uint64_t number(const char*& text, unsigned base) {
   std::uint64_t value = 0;
@@ -45,34 +41,26 @@ Mapping mapping_of(const char* line) {
   return mapping;
 }
 
-// Reads the file whose lines come in pieces; `buffer` has room for the longest line.
-bool read_lines(int descriptor, char* buffer, bool (*use)(void*, const Mapping&), void* context) {
-  std::size_t filled = 0;
-  for (;;) {
-    const ssize_t got = read(descriptor, buffer + filled, buffer_bytes - 1 - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return got == 0;
-    filled += static_cast<std::size_t>(got);
-    buffer[filled] = '\0';
-    const char* line = buffer;
-    while (const char* end = std::strchr(line, '\n')) {
-      if (!use(context, mapping_of(line))) return true;
-      line = end + 1;
-    }
-    filled -= static_cast<std::size_t>(line - buffer);
-    std::memmove(buffer, line, filled);
-  }
-}
-
 }  // namespace
 
-bool for_each_mapping(bool (*use)(void* context, const Mapping&), void* context) {
-  const int descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  char buffer[buffer_bytes];
-  const bool done = read_lines(descriptor, buffer, use, context);
-  close_descriptor(descriptor);
-  return done;
+Mappings::Mappings() : descriptor_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), good_(descriptor_ >= 0) {}
+Mappings::~Mappings() { close_descriptor(descriptor_); }
+
+bool Mappings::next(Mapping& mapping) {
+  while (good_) {
+    if (const char* end = std::strchr(line_, '\n')) {
+      mapping = mapping_of(line_);
+      line_ = end + 1;
+      return true;
+    }
+    const std::size_t kept = std::strlen(line_);  // the beginning of a line
+    line_ = static_cast<const char*>(std::memmove(buffer_, line_, kept + 1));
+    const ssize_t got = read(descriptor_, buffer_ + kept, buffer_bytes - 1 - kept);
+    if (got == 0) return false;
+    good_ = got > 0 || errno == EINTR;
+    if (got > 0) buffer_[kept + static_cast<std::size_t>(got)] = '\0';
+  }
+  return false;
 }
 
 }  // namespace quadrille::sys
