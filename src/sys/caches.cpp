@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sys/sys.hpp"
+#include "text/bytes.hpp"
 
 namespace quadrille::sys {
 namespace {
@@ -20,32 +21,6 @@ std::string first_word(const std::string& file) {
   std::string word;
   stream >> word;
   return word;
-}
-
-// Reads "32768", "1024K" or "32M"; 0 if it is none of these.
-std::size_t size_in_bytes(const std::string& text) {
-  std::size_t bytes = 0, digits = 0;
-  for (; digits < text.size() && digits < 12 && text[digits] >= '0' && text[digits] <= '9'; ++digits) {
-    bytes = bytes * 10 + static_cast<std::size_t>(text[digits] - '0');
-  }
-  const std::string unit = text.substr(digits);
-  if (digits == 0) return 0;
-  if (unit.empty()) return bytes;
-  if (unit == "K") return bytes << 10;
-  if (unit == "M") return bytes << 20;
-  return 0;
-}
-
-int name_of_level(int level) {
-  switch (level) {
-    case 1:
-      return _SC_LEVEL1_DCACHE_SIZE;
-    case 2:
-      return _SC_LEVEL2_CACHE_SIZE;
-    case 3:
-      return _SC_LEVEL3_CACHE_SIZE;
-  }
-  return -1;
 }
 
 struct Cache {
@@ -62,8 +37,8 @@ std::vector<Cache> caches_in(const std::string& folder) {
     const std::string level = first_word(cache + "/level");
     if (level.empty()) return caches;
     if (first_word(cache + "/type") == "Instruction") continue;
-    caches.push_back(
-        {std::atoi(level.c_str()), size_in_bytes(first_word(cache + "/size")), first_word(cache + "/shared_cpu_list")});
+    caches.push_back({std::atoi(level.c_str()), 0, first_word(cache + "/shared_cpu_list")});
+    text::read_bytes(first_word(cache + "/size"), caches.back().bytes);
   }
 }
 
@@ -119,10 +94,10 @@ std::size_t last_cache_bytes(const ProcessorSet& set) {
 }
 
 std::size_t cache_bytes(int level) {
+  constexpr int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
   const std::size_t told = cache_bytes_in("/sys/devices/system/cpu/cpu0/cache", level);
-  const int name = name_of_level(level);
-  if (told > 0 || name == -1) return told;
-  const long bytes = sysconf(name);
+  if (told > 0 || level < 1 || level > 3) return told;
+  const long bytes = sysconf(names[level - 1]);
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
