@@ -73,16 +73,12 @@ std::size_t segment_size() {
   return bytes / page * page;
 }
 
-std::size_t offset_of(const void* address) {
-  return static_cast<std::size_t>(static_cast<const std::byte*>(address) - heap_state().segment.base);
-}
-
 bool drop_pages(std::byte* base, std::size_t bytes) {
   HeapState& state = heap_state();
   if (state.stage.load(std::memory_order_acquire) == HeapState::forked) {
     return sys::drop_private_pages(base, bytes);
   }
-  const std::size_t offset = offset_of(base);
+  const std::size_t offset = heap_offset(base);
   // What the program has put there is not ours to drop.
   if (state.foreign.touch(offset, offset + bytes)) return false;
   return sys::drop_shared_pages(base, bytes);
@@ -252,20 +248,18 @@ std::byte* heap_base() { return heap_active() ? heap_state().segment.base : null
 
 bool heap_contains(const void* address, std::size_t bytes) {
   if (!heap_active() || !heap_owns(address)) return false;
-  return bytes <= heap_state().segment.bytes - offset_of(address);
+  return bytes <= heap_state().segment.bytes - heap_offset(address);
 }
 
 bool heap_shareable(const void* address, std::size_t bytes) {
-  return heap_unchanged(address, bytes) && mappings_are_watched();
-}
-
-bool heap_unchanged(const void* address, std::size_t bytes) {
   if (!heap_contains(address, bytes)) return false;
-  const std::size_t offset = offset_of(address);
-  return !heap_state().foreign.touch(offset, offset + bytes);
+  const std::size_t offset = heap_offset(address);
+  return !heap_state().foreign.touch(offset, offset + bytes) && mappings_are_watched();
 }
 
-std::size_t heap_offset(const void* address) { return offset_of(address); }
+std::size_t heap_offset(const void* address) {
+  return static_cast<std::size_t>(static_cast<const std::byte*>(address) - heap_state().segment.base);
+}
 
 void* heap_allocate(std::size_t bytes, std::size_t alignment) {
   if (!heap_active()) return nullptr;
@@ -315,12 +309,6 @@ void* heap_resize(void* address, std::size_t bytes) {
 }
 
 std::size_t heap_usable(const void* address) { return arena_usable(address); }
-
-void heap_trim() {
-  if (!heap_active()) return;
-  const KeepErrno keep;
-  arena_trim();
-}
 
 std::byte* heap_map_peer(int descriptor, std::size_t bytes) {
   std::byte* base = sys::map_peer(descriptor, bytes);

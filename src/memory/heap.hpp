@@ -68,10 +68,8 @@ HeapSegment heap_segment();
 // Whether [address, address + bytes) lies in the active heap.
 bool heap_contains(const void* address, std::size_t bytes);
 // As heap_contains(), and what lies there is the segment: the program has not mapped something else
-// over it, or unmapped it.
+// over it, or unmapped it, as far as that is seen (mapping_watch.hpp).
 bool heap_shareable(const void* address, std::size_t bytes);
-// The same as far as changes were seen (mapping_watch.hpp).
-bool heap_unchanged(const void* address, std::size_t bytes);
 // Where the segment begins; null if the heap is not active. Costs nothing, unlike heap_segment(), which asks whether
 // the descriptor is still that of the heap.
 std::byte* heap_base();
@@ -83,8 +81,6 @@ std::size_t heap_offset(const void* address);
 void* heap_allocate(std::size_t bytes, std::size_t alignment);
 // Frees memory of the heap. False if it is not of the heap; then nothing is done.
 bool heap_free(void* address);
-// Gives all free pages back to the system now.
-void heap_trim();
 
 // Maps the segment of another process; null on failure. It is not inherited by fork. Unmap it with
 // heap_unmap_peer().

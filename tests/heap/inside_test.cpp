@@ -19,6 +19,7 @@
 
 #include "maps.hpp"
 #include "memory/heap.hpp"
+#include "memory/heap_arena.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -222,7 +223,7 @@ TEST(Heap, PrivatePagesInTheHeapAreNotDropped) {
   ASSERT_NE(mmap(block, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
   std::memset(block, 7, 1 << 20);
   free(block);
-  heap_trim();
+  arena_trim();
   auto* zeros = static_cast<std::byte*>(calloc(1 << 20, 1));
   for (std::size_t i = 0; i < 1 << 20; ++i) ASSERT_EQ(zeros[i], std::byte{0}) << i;
   free(zeros);
