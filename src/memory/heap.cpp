@@ -3,8 +3,8 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <exception>
+#include <mutex>
 
 #include "memory/heap_arena.hpp"
 #include "memory/heap_limits.hpp"
@@ -37,6 +37,7 @@ namespace {
 using detail::heap_gate;
 using detail::heap_state;
 using detail::HeapState;
+using detail::KeepErrno;
 
 // Blocks of this size go back to the system as soon as they are freed, as they do with libc.
 constexpr std::size_t large_block = std::size_t{32} << 20;
@@ -44,12 +45,6 @@ constexpr std::int64_t decay_interval_ns = 250'000'000;
 
 // Blocks from here on get huge pages. Smaller ones would hold more memory than they use. Set before the heap is active.
 std::size_t huge_from = SIZE_MAX;
-
-// An allocation that succeeds, or falls back to libc, leaves errno alone.
-struct KeepErrno {
-  int value = errno;
-  ~KeepErrno() { errno = value; }
-};
 
 // Why `text` cannot be taken as a size; empty if it can, then it is in `bytes`.
 std::string take_size(const std::string& text, std::size_t least, std::size_t& bytes) {
@@ -325,13 +320,7 @@ void heap_unmap_peer(std::byte* base, std::size_t bytes) {
 
 namespace {
 
-std::atomic_flag noting;
-struct Noting {
-  Noting() {
-    while (noting.test_and_set(std::memory_order_acquire)) sys::yield();
-  }
-  ~Noting() { noting.clear(std::memory_order_release); }
-};
+constinit sys::SpinLock noting;
 
 // The pages of the heap that these addresses touch, as offsets.
 detail::ForeignRanges::Range pages_of(const void* address, std::size_t bytes) {
@@ -350,7 +339,7 @@ void heap_note_mapping(const void* address, std::size_t bytes) {
   HeapState& state = heap_state();
   if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
   const detail::ForeignRanges::Range pages = pages_of(address, bytes);
-  const Noting guard;
+  const std::lock_guard lock(noting);
   detail::ForeignRanges& foreign = state.foreign;
   const std::size_t count = foreign.count.load(std::memory_order_relaxed);
   const bool known = std::any_of(foreign.ranges, foreign.ranges + count,
@@ -368,7 +357,7 @@ void heap_take_back_note(const void* address, std::size_t bytes) {
   HeapState& state = heap_state();
   if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
   const detail::ForeignRanges::Range pages = pages_of(address, bytes);
-  const Noting guard;
+  const std::lock_guard lock(noting);
   detail::ForeignRanges& foreign = state.foreign;
   const std::size_t count = foreign.count.load(std::memory_order_relaxed);
   if (count == 0) return;

@@ -31,6 +31,7 @@ namespace {
 using detail::ForeignRanges;
 using detail::heap_state;
 using detail::HeapState;
+using detail::KeepErrno;
 
 // The copy of the fork in progress. There is one at a time.
 struct Snapshot {
@@ -43,7 +44,7 @@ struct Snapshot {
   std::size_t own_count = 0;
 };
 Snapshot snapshot;
-std::atomic_flag under_way;
+constinit sys::SpinLock under_way;
 
 // A process has no more mappings than this, unless its administrator says otherwise.
 constexpr std::size_t most_own = 65536;
@@ -114,7 +115,7 @@ void take_snapshot() {
   if (!snapshot.wanted) return;
   snapshot.bytes = arena_reach();
   if (snapshot.bytes == 0) return;
-  const int error = errno;
+  const KeepErrno keep;
   // What was noted may be the heap's memory still: UCX tells of pages that were dropped as if they were unmapped. A
   // child that took them for the program's own would share them with its parent.
   const bool known = !detail::anything_noted() || find_own() || !state.foreign.too_many.load();
@@ -122,7 +123,6 @@ void take_snapshot() {
                   : sys::still_is(state.segment.descriptor, state.identity)
                       ? sys::copy_segment(state.segment.descriptor, snapshot.bytes)
                       : copy_mapped(snapshot.bytes);
-  errno = error;
 }
 
 void drop_snapshot() {
@@ -163,7 +163,7 @@ void become_private() {
 void in_child() {
   HeapState& state = heap_state();
   const int stage = state.stage.load(std::memory_order_acquire);
-  const int error = errno;
+  const KeepErrno keep;
   if (stage == HeapState::active) {
     // The heap of a thread that started it during the fork holds nothing that the child may use.
     become_private();
@@ -173,24 +173,23 @@ void in_child() {
     state.stage.store(HeapState::forked, std::memory_order_release);
   }
   snapshot = {};
-  errno = error;
 }
 
 // ---- Handlers of fork() ----
 
 void before_fork() {
-  while (under_way.test_and_set(std::memory_order_acquire)) sys::yield();
+  under_way.lock();
   take_snapshot();
 }
 
 void after_fork_in_parent() {
   drop_snapshot();
-  under_way.clear(std::memory_order_release);
+  under_way.unlock();
 }
 
 void after_fork_in_child() {
   in_child();
-  under_way.clear(std::memory_order_release);
+  under_way.unlock();
 }
 
 }  // namespace
@@ -208,20 +207,15 @@ bool heap_watch_forks() {
 
 // Forking without handlers, from a signal handler at that: nothing may be waited for.
 pid_t heap_fork_without_handlers(pid_t (*fork_only)()) {
-  if (under_way.test_and_set(std::memory_order_acquire)) {
+  if (!under_way.try_lock()) {
     errno = EAGAIN;
     return -1;
   }
   take_snapshot();
   const pid_t child = fork_only();
-  if (child == 0) {
-    in_child();
-  } else {
-    const int error = errno;
-    drop_snapshot();
-    errno = error;
-  }
-  under_way.clear(std::memory_order_release);
+  const KeepErrno keep;
+  child == 0 ? in_child() : drop_snapshot();
+  under_way.unlock();
   return child;
 }
 

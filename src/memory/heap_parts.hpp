@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 
 #include "memory/heap.hpp"
@@ -9,6 +10,12 @@
 #include "sys/sys.hpp"
 
 namespace quadrille::memory::detail {
+
+// An allocation that succeeds, or falls back to libc, leaves errno alone, and so does what is done around fork().
+struct KeepErrno {
+  int value = errno;
+  ~KeepErrno() { errno = value; }
+};
 
 // Ranges of the heap whose mapping the program has changed, as offsets. Fixed, because they are noted
 // inside mmap() and read inside fork().

@@ -1,8 +1,8 @@
 // Units of 256 bytes, the first fit taken: it is seldom needed, and never for long.
 #include "memory/spare.hpp"
 
-#include <atomic>
 #include <cstdint>
+#include <mutex>
 
 #include "sys/sys.hpp"
 
@@ -10,26 +10,16 @@ namespace quadrille::memory {
 namespace {
 
 constexpr std::size_t unit = 256, units = 4096;
-constinit std::atomic_flag busy;
+constinit sys::SpinLock busy;
 alignas(4096) constinit std::byte reserve[unit * units] = {};
 constinit std::uint16_t taken[units] = {};  // [first unit of a block] how many it has
-
-class Locked {
- public:
-  Locked() {
-    while (busy.test_and_set(std::memory_order_acquire)) sys::yield();
-  }
-  ~Locked() { busy.clear(std::memory_order_release); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-};
 
 }  // namespace
 
 void* take_spare(std::size_t bytes) noexcept {
   if (bytes > most_spare_bytes) return nullptr;
   const std::size_t wanted = bytes == 0 ? 1 : (bytes + unit - 1) / unit;
-  const Locked lock;
+  const std::lock_guard lock(busy);
   std::size_t run = 0;  // free units before `u`
   for (std::size_t u = 0; u < units;) {
     if (taken[u] > 0) {
@@ -46,7 +36,7 @@ void* take_spare(std::size_t bytes) noexcept {
 bool give_spare_back(void* memory) noexcept {
   const std::size_t at = reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(reserve);
   if (at >= sizeof reserve) return false;
-  const Locked lock;
+  const std::lock_guard lock(busy);
   taken[at / unit] = 0;
   return true;
 }

@@ -36,6 +36,19 @@ inline void prefetch_for_write(const void* address) {
 // Gives the core to another process that is ready.
 inline void yield() { sched_yield(); }
 
+// A lock that is held for a few instructions, or where no other can be taken: inside malloc, mmap and fork.
+class SpinLock {
+ public:
+  bool try_lock() { return !taken_.test_and_set(std::memory_order_acquire); }
+  void lock() {
+    while (!try_lock()) yield();
+  }
+  void unlock() { taken_.clear(std::memory_order_release); }
+
+ private:
+  std::atomic_flag taken_;
+};
+
 // Waits so long without the processor.
 void sleep_a_second();
 void sleep_us(unsigned microseconds);
