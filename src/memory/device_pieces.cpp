@@ -13,9 +13,8 @@
 namespace quadrille::memory {
 namespace {
 
-constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
-constexpr std::size_t most_of_rows = 64 * KiB;   // of a piece of several rows
-constexpr std::size_t most_of_row = 1024 * MiB;  // units are counted in 32 bits
+constexpr std::size_t KiB = 1024;
+constexpr std::size_t most_of_rows = 64 * KiB;  // of a piece of several rows
 // A copy that is submitted costs about as much as 32 KiB on the bus.
 constexpr std::size_t least_rows = 16, large_row = 32 * KiB;
 constexpr std::size_t least_copies = 4, large_copy = 32 * KiB;
@@ -37,22 +36,6 @@ void add_rows(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, 
     pieces.push_back({to + row * pitch, from + row * pitch, pitch, static_cast<std::uint32_t>(bytes / unit),
                       static_cast<std::uint32_t>(bytes / unit * now), static_cast<std::uint32_t>(unit), 0});
   }
-}
-
-// One row, in pieces of at most `most` bytes, a multiple of all units: its ends byte by byte, if what lies between them
-// can be moved in larger units.
-void add_row(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes,
-             std::size_t most = most_of_row) {
-  const auto add = [&](std::size_t part) {
-    if (part != 0) add_rows(pieces, to, from, part, 1, 0);
-    to += part, from += part, bytes -= part;
-  };
-  const std::size_t unit = unit_between(to, from);
-  if (bytes > 2 * unit) {
-    add((unit - to % unit) % unit);
-    while (bytes >= unit) add(std::min(most, bytes / unit * unit));
-  }
-  while (bytes != 0) add(std::min(most, bytes));
 }
 
 // The kernel in one context. Its memory tells whether that is still there.
@@ -95,11 +78,7 @@ bool launch(const DeviceDriver& driver, void* function, const void* list, std::u
   return driver.launch(function, columns, rows, 1, threads, 1, 1, 0, stream, parameters, nullptr) == 0;
 }
 
-std::uint32_t largest_of(const std::vector<Piece>& pieces) {
-  std::uint32_t largest = 0;
-  for (const Piece& piece : pieces) largest = std::max(largest, piece.count);
-  return largest;
-}
+std::uint32_t largest_of(const std::vector<Piece>& pieces) { return std::ranges::max(pieces, {}, &Piece::count).count; }
 
 // ---- The pattern that the kernel has to move ----
 
@@ -109,16 +88,16 @@ constexpr unsigned char untouched = 0xee;
 // All units, rows, and ends that are not aligned. More threads than units, and more units than threads.
 std::vector<Piece> pattern(std::uint64_t to, std::uint64_t from) {
   std::vector<Piece> pieces;
-  add_row(pieces, to + 3, from + 3, 1000);
-  add_row(pieces, to + 1040, from + 1041, 77);
-  add_row(pieces, to + 1200, from + 1200, 4);
+  add_pieces(pieces, to + 3, from + 3, 1000);
+  add_pieces(pieces, to + 1040, from + 1041, 77);
+  add_pieces(pieces, to + 1200, from + 1200, 4);
   add_rows(pieces, to + 1232, from + 1232, 16, 5, 48);
   add_rows(pieces, to + 1536, from + 1540, 4, 200, 12);
   add_rows(pieces, to + 4001, from + 4000, 3, 7, 5);
-  add_row(pieces, to + 4096, from + 4096, 4000);
+  add_pieces(pieces, to + 4096, from + 4096, 4000);
   for (const std::uint64_t apart : {4, 8})
-    add_row(pieces, to + 8192 + 10'000 * apart, from + 8192 + 10'000 * apart + apart, 30'000);
-  add_row(pieces, to + 120'000, from + 120'000, 60'000);
+    add_pieces(pieces, to + 8192 + 10'000 * apart, from + 8192 + 10'000 * apart + apart, 30'000);
+  add_pieces(pieces, to + 120'000, from + 120'000, 60'000);
   return pieces;
 }
 
@@ -206,7 +185,7 @@ std::vector<Piece> pieces_of(const Regions& regions, std::ptrdiff_t moved, bool 
       add_rows(pieces, to, from, region.bytes, region.rows, region.pitch);
     } else {
       for (std::size_t row = 0; row < region.rows; ++row) {
-        add_row(pieces, to + row * region.pitch, from + row * region.pitch, region.bytes, most);
+        add_pieces(pieces, to + row * region.pitch, from + row * region.pitch, region.bytes, most);
       }
     }
   }
@@ -243,8 +222,18 @@ bool is_for_kernel(const CopiesTogether& together) {
   return together.copies > 1 && kernel_time(together) < driver_time(together);
 }
 
+// Its ends byte by byte, if what lies between them can be moved in larger units.
 void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes, std::size_t most) {
-  add_row(pieces, to, from, bytes, most);
+  const auto add = [&](std::size_t part) {
+    if (part != 0) add_rows(pieces, to, from, part, 1, 0);
+    to += part, from += part, bytes -= part;
+  };
+  const std::size_t unit = unit_between(to, from);
+  if (bytes > 2 * unit) {
+    add((unit - to % unit) % unit);
+    while (bytes >= unit) add(std::min(most, bytes / unit * unit));
+  }
+  while (bytes != 0) add(std::min(most, bytes));
 }
 
 // What one block of threads moves at once. Blocks that share a piece wait for each other where it is read: 16 copies of

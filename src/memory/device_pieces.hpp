@@ -49,8 +49,11 @@ std::size_t unit_between(std::uint64_t to, std::uint64_t from);
 bool is_for_kernel(const CopiesTogether& together);
 // How many bytes the pieces of copies should have at most that move so many in all.
 std::size_t bytes_of_piece(std::size_t total);
-// The pieces of one copy.
-void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes, std::size_t most);
+// Of a row, as units are counted in 32 bits.
+inline constexpr std::size_t most_of_row = std::size_t{1} << 30;
+// The pieces of one copy, of at most `most` bytes, a multiple of all units.
+void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes,
+                std::size_t most = most_of_row);
 
 class DevicePieces {
  public:

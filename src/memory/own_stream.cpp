@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@ constexpr int not_done = 600;  // of CUDA and HIP
 constexpr unsigned independent = 1, without_time = 2;
 
 struct KeptStreams {
+  KeptStreams() { streams.reserve(most); }
   static constexpr std::size_t most = 64;
   std::mutex mutex;
   std::vector<std::unique_ptr<OwnStream>> streams;
@@ -52,13 +52,6 @@ void GiveStreamBack::operator()(OwnStream* stream) const {
   if (kept.ended) {
     static_cast<void>(back.release());  // it goes with the process
     return;
-  }
-  if (kept.streams.capacity() == 0) {
-    try {
-      kept.streams.reserve(KeptStreams::most);
-    } catch (const std::bad_alloc&) {
-      return;
-    }
   }
   if (kept.streams.size() < KeptStreams::most) kept.streams.push_back(std::move(back));
 }
