@@ -1,8 +1,17 @@
 #include "memory/reach.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace quadrille::memory {
+namespace {
+
+constexpr std::pair<std::string_view, bool Ways::*> all_ways[] = {
+    {"heap", &Ways::heap},         {"xpmem", &Ways::xpmem},         {"cma", &Ways::cma_read}, {"cma", &Ways::cma_write},
+    {"cma-read", &Ways::cma_read}, {"cma-write", &Ways::cma_write}, {"ring", &Ways::ring}};
+
+}  // namespace
 
 std::string parse_ways(const std::string& text, Ways& ways) {
   Ways read{false, false, false, false, false};
@@ -10,21 +19,11 @@ std::string parse_ways(const std::string& text, Ways& ways) {
   while (begin <= text.size()) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
-    if (name == "heap") {
-      read.heap = true;
-    } else if (name == "xpmem") {
-      read.xpmem = true;
-    } else if (name == "cma") {
-      read.cma_read = read.cma_write = true;
-    } else if (name == "cma-read") {
-      read.cma_read = true;
-    } else if (name == "cma-write") {
-      read.cma_write = true;
-    } else if (name == "ring") {
-      read.ring = true;
-    } else {
-      return "expected names of heap, xpmem, cma, cma-read, cma-write, ring, not \"" + name + "\"";
+    bool known = false;
+    for (const auto& [of, way] : all_ways) {
+      if (of == name) known = read.*way = true;
     }
+    if (!known) return "expected names of heap, xpmem, cma, cma-read, cma-write, ring, not \"" + name + "\"";
     begin = end + 1;
   }
   ways = read;

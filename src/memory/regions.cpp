@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace quadrille::memory {
 namespace {
@@ -79,25 +80,15 @@ void Regions::push(Region region) {
 }
 
 void Regions::put_in_order() {
-  const auto before = [](const Region& a, const Region& b) { return a.begin < b.begin; };
-  if (std::is_sorted(list_.begin(), list_.end(), before)) return;
-  std::vector<Region> all;
-  all.swap(list_);
-  std::sort(all.begin(), all.end(), before);
+  if (std::ranges::is_sorted(list_, {}, &Region::begin)) return;
+  std::vector<Region> all = std::exchange(list_, {});
+  std::ranges::sort(all, {}, &Region::begin);
   for (const Region& region : all) push(region);
 }
 
-std::intptr_t Regions::first() const {
-  std::intptr_t first = list_.front().begin;
-  for (const Region& region : list_) first = std::min(first, region.begin);
-  return first;
-}
+std::intptr_t Regions::first() const { return std::ranges::min(list_, {}, &Region::begin).begin; }
 
-std::intptr_t Regions::last() const {
-  std::intptr_t last = list_.front().end();
-  for (const Region& region : list_) last = std::max(last, region.end());
-  return last;
-}
+std::intptr_t Regions::last() const { return std::ranges::max(list_, {}, &Region::end).end(); }
 
 std::size_t Regions::bytes() const {
   std::size_t sum = 0;
