@@ -74,9 +74,7 @@ const DeviceSharing::Export* DeviceSharing::list(const DeviceDriver& driver, con
                                                  std::uintptr_t first, std::uintptr_t last) {
   const std::uint64_t id = memory_id(driver, pointer(first));
   if (id == 0) return nullptr;
-  const auto find = [&] {
-    return std::find_if(exports_.begin(), exports_.end(), [&](const Export& one) { return one.id == id; });
-  };
+  const auto find = [&] { return std::ranges::find(exports_, id, &Export::id); };
   auto found = find();
   if (found == exports_.end()) {
     if (!export_new(driver, place, first, id)) return nullptr;
@@ -130,7 +128,7 @@ bool DeviceSharing::receive_in(const DeviceDriver& driver, const DevicePlace& pl
 
 // The others may have the old one open until they see the new one.
 std::byte* DeviceSharing::bounce(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes) {
-  auto found = std::find_if(bounces_.begin(), bounces_.end(), [&](const Bounce& one) { return one.place == place; });
+  const auto found = std::ranges::find(bounces_, place, &Bounce::place);
   const bool is_there = found != bounces_.end() && memory_id(driver, pointer(found->address)) == found->id;
   if (is_there && found->bytes >= bytes) return reinterpret_cast<std::byte*>(found->address);
   if (found != bounces_.end()) {
@@ -178,27 +176,16 @@ std::uint64_t DeviceSharing::all_listed(Opens what) const {
   return number;
 }
 
-bool DeviceSharing::is_led() const {
-  if (mine().device == 0) return false;
-  for (int other = 0; other < me_; ++other) {
-    if (line(other).device == mine().device) return true;
-  }
-  return false;
-}
-
-bool DeviceSharing::copies_for(int rank) const {
-  if (rank < me_) return false;
-  if (rank > me_ && (mine().device == 0 || line(rank).device != mine().device)) return false;
-  return !is_led();
+int DeviceSharing::leader_of(int rank) const {
+  int leader = line(rank).device == 0 ? rank : 0;
+  while (leader < rank && line(leader).device != line(rank).device) ++leader;
+  return leader;
 }
 
 bool DeviceSharing::leads_any() const {
-  for (int rank = 1; rank < ranks_; ++rank) {
-    for (int other = 0; other < rank && line(rank).device != 0; ++other) {
-      if (line(other).device == line(rank).device) return true;
-    }
-  }
-  return false;
+  int rank = 0;
+  while (rank < ranks_ && leader_of(rank) == rank) ++rank;
+  return rank < ranks_;
 }
 
 const bool* DeviceSharing::answer(std::uint64_t listed) const {
@@ -214,8 +201,7 @@ void DeviceSharing::keep_answer(std::uint64_t listed, bool all) {
 
 bool DeviceSharing::is_listed(const Opened& one) const {
   const auto& listed = line(one.rank).exported;
-  return std::any_of(std::begin(listed), std::end(listed),
-                     [&](const SharingLine::Exported& e) { return e.serial == one.serial; });
+  return std::ranges::find(listed, one.serial, &SharingLine::Exported::serial) != std::end(listed);
 }
 
 void DeviceSharing::close(const DeviceDriver& driver, const DevicePlace& place, const Opened& one) {
@@ -248,12 +234,9 @@ void DeviceSharing::destroy_stream(const DeviceDriver& driver, const Context& co
   if (context.stream != nullptr && driver.destroy_stream != nullptr) driver.destroy_stream(context.stream);
 }
 
-DeviceSharing::Context& DeviceSharing::context_at(const DevicePlace& place) {
-  const auto found =
-      std::find_if(contexts_.begin(), contexts_.end(), [&](const Context& one) { return one.place == place; });
-  if (found != contexts_.end()) return *found;
-  contexts_.push_back({place, nullptr, {}});
-  return contexts_.back();
+const DeviceSharing::Context* DeviceSharing::find_context(const DevicePlace& place) const {
+  const auto found = std::ranges::find(contexts_, place, &Context::place);
+  return found != contexts_.end() ? &*found : nullptr;
 }
 
 bool DeviceSharing::open(const DeviceDriver& driver, Context& context, int rank, std::uint64_t serial) {
@@ -263,8 +246,7 @@ bool DeviceSharing::open(const DeviceDriver& driver, Context& context, int rank,
     return false;
   }
   const auto& listed = line(rank).exported;
-  const auto found = std::find_if(std::begin(listed), std::end(listed),
-                                  [&](const SharingLine::Exported& one) { return one.serial == serial; });
+  const auto found = std::ranges::find(listed, serial, &SharingLine::Exported::serial);
   if (found == std::end(listed)) return false;
   Opened one{rank, serial, 0, 0};
   const IpcHandle handle = found->handle;  // as it is now, whatever happens to the line
@@ -279,7 +261,8 @@ bool DeviceSharing::open_all(const DeviceDriver& driver, const DevicePlace& plac
   close_old(driver);
   if (driver.open_memory == nullptr) return false;
   driver_ = &driver;
-  Context& context = context_at(place);
+  if (find_context(place) == nullptr) contexts_.push_back({place, nullptr, {}});
+  Context& context = *std::ranges::find(contexts_, place, &Context::place);
   context.opened.reserve(context.opened.size() + 2 * static_cast<std::size_t>(ranks_));
   const AtDevice at(driver, place);
   bool all = true;
@@ -298,20 +281,17 @@ bool DeviceSharing::open_all(const DeviceDriver& driver, const DevicePlace& plac
 }
 
 std::uintptr_t DeviceSharing::opened(int rank, std::uint64_t serial, const DevicePlace& place) const {
-  for (const Context& context : contexts_) {
-    if (context.place != place) continue;
-    for (const Opened& one : context.opened) {
-      if (one.rank == rank && one.serial == serial) return one.address;
-    }
+  const Context* const context = find_context(place);
+  if (context == nullptr) return 0;
+  for (const Opened& one : context->opened) {
+    if (one.rank == rank && one.serial == serial) return one.address;
   }
   return 0;
 }
 
 void* DeviceSharing::stream(const DevicePlace& place) const {
-  for (const Context& context : contexts_) {
-    if (context.place == place) return context.stream;
-  }
-  return nullptr;
+  const Context* const context = find_context(place);
+  return context != nullptr ? context->stream : nullptr;
 }
 
 DeviceSharing::~DeviceSharing() {

@@ -96,8 +96,8 @@ class DeviceSharing {
   void keep_answer(std::uint64_t listed, bool all);
   // Of those that receive on one device the first rank copies for them all. Does another one copy for this rank, or
   // this rank for that one, or for itself?
-  bool is_led() const;
-  bool copies_for(int rank) const;
+  bool is_led() const { return leader_of(me_) != me_; }
+  bool copies_for(int rank) const { return leader_of(rank) == me_; }
   // Does any rank copy for another one? The same on all ranks.
   bool leads_any() const;
   // Is all that the others send in the memory of that place's device?
@@ -152,6 +152,8 @@ class DeviceSharing {
     std::uint64_t id = 0;
   };
 
+  // Who copies for a rank: itself where nobody is led.
+  int leader_of(int rank) const;
   // Of a device, the same in all processes; 0 if the driver does not tell.
   std::uint64_t number_of(const DeviceDriver& driver, const DevicePlace& place);
   SharingLine& line_of(int rank) const;
@@ -161,7 +163,7 @@ class DeviceSharing {
   std::size_t free_slot(const DeviceDriver& driver);
   bool export_new(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t address, std::uint64_t id);
   bool open(const DeviceDriver& driver, Context& context, int rank, std::uint64_t serial);
-  Context& context_at(const DevicePlace& place);
+  const Context* find_context(const DevicePlace& place) const;
   static bool is_alive(const DeviceDriver& driver, const Context& context);
   static void close(const DeviceDriver& driver, const DevicePlace& place, const Opened& one);
   static void destroy_stream(const DeviceDriver& driver, const Context& context);
