@@ -58,34 +58,24 @@ class ControlPool {
   std::byte* areas_ = nullptr;
 };
 
+struct LeaveArea {
+  std::shared_ptr<ControlPool> pool;
+  std::size_t chunk = 0, bytes = 0;
+  void operator()(std::byte*) const { pool->leave(chunk, bytes); }
+};
+
 // A communicator's area, as one of its ranks holds it. Leaves it at the end.
 class ControlArea {
  public:
   ControlArea() = default;
   ControlArea(std::shared_ptr<ControlPool> pool, std::size_t chunk, std::size_t bytes)
-      : pool_(std::move(pool)), chunk_(chunk), bytes_(bytes) {}
-  ~ControlArea() { leave(); }
-  ControlArea(ControlArea&& other) noexcept = default;
-  ControlArea& operator=(ControlArea&& other) noexcept {
-    leave();
-    pool_ = std::move(other.pool_);
-    chunk_ = other.chunk_;
-    bytes_ = other.bytes_;
-    return *this;
-  }
-  bool is_there() const { return pool_ != nullptr; }
-  std::byte* base() const { return pool_->area(chunk_); }
-  const std::shared_ptr<ControlPool>& pool() const { return pool_; }
+      : base_(pool->area(chunk), LeaveArea{pool, chunk, bytes}) {}
+  bool is_there() const { return base_ != nullptr; }
+  std::byte* base() const { return base_.get(); }
+  const std::shared_ptr<ControlPool>& pool() const { return base_.get_deleter().pool; }
 
  private:
-  void leave() {
-    if (pool_ != nullptr) pool_->leave(chunk_, bytes_);
-    pool_.reset();
-  }
-
-  std::shared_ptr<ControlPool> pool_;  // null: no area
-  std::size_t chunk_ = 0;
-  std::size_t bytes_ = 0;
+  std::unique_ptr<std::byte, LeaveArea> base_;
 };
 
 }  // namespace quadrille::memory
