@@ -24,11 +24,11 @@ bool add_copy(const DeviceDriver& driver, void* graph, void* context, std::uintp
                                reinterpret_cast<const void*>(from), bytes, hip_any_direction) == 0;
   }
   CudaBox box{};
-  box.from_type = box.to_type = any_memory;
-  box.from_device = from;
-  box.to_device = to;
-  box.from_pitch = box.to_pitch = box.width = bytes;
-  box.from_height = box.to_height = box.height = box.depth = 1;
+  box.from.type = box.to.type = any_memory;
+  box.from.device = from;
+  box.to.device = to;
+  box.from.pitch = box.to.pitch = box.width = bytes;
+  box.from.height = box.to.height = box.height = box.depth = 1;
   return driver.add_copy_cuda(&node, graph, nullptr, 0, &box, context) == 0;
 }
 

@@ -298,8 +298,10 @@ bool DeviceCopies::copy_rows(const DeviceRows& rows, unsigned from_type, unsigne
                from_pitch = static_cast<std::size_t>(rows.from_pitch);
     int error = -1;
     if (driver_.copy_rows_cuda != nullptr) {
-      const CudaRows all = {0, 0,       from_type, rows.from, from,    nullptr,  from_pitch, 0,
-                            0, to_type, rows.to,   to,        nullptr, to_pitch, rows.width, rows.rows};
+      const CudaRows all = {{0, 0, from_type, rows.from, from, nullptr, from_pitch},
+                            {0, 0, to_type, rows.to, to, nullptr, to_pitch},
+                            rows.width,
+                            rows.rows};
       error = driver_.copy_rows_cuda(&all, stream_);
     } else if (driver_.copy_rows_hip != nullptr) {
       error = driver_.copy_rows_hip(rows.to, to_pitch, rows.from, from_pitch, rows.width, rows.rows, hip_copy_default,

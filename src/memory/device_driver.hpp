@@ -8,37 +8,27 @@ namespace quadrille::memory {
 
 // CUDA's description of rows.
 struct CudaRows {
-  std::size_t from_x, from_y;
-  unsigned from_type;
-  const void* from_host;
-  std::uintptr_t from_device;
-  void* from_array;
-  std::size_t from_pitch;
-  std::size_t to_x, to_y;
-  unsigned to_type;
-  void* to_host;
-  std::uintptr_t to_device;
-  void* to_array;
-  std::size_t to_pitch;
+  struct End {
+    std::size_t x, y;
+    unsigned type;
+    const void* host;
+    std::uintptr_t device;
+    void* array;
+    std::size_t pitch;
+  } from, to;
   std::size_t width, height;
 };
 
 // CUDA's description of planes of rows.
 struct CudaBox {
-  std::size_t from_x, from_y, from_z, from_level;
-  unsigned from_type;
-  const void* from_host;
-  std::uintptr_t from_device;
-  void* from_array;
-  void* unused_from;
-  std::size_t from_pitch, from_height;
-  std::size_t to_x, to_y, to_z, to_level;
-  unsigned to_type;
-  void* to_host;
-  std::uintptr_t to_device;
-  void* to_array;
-  void* unused_to;
-  std::size_t to_pitch, to_height;
+  struct End {
+    std::size_t x, y, z, level;
+    unsigned type;
+    const void* host;
+    std::uintptr_t device;
+    void *array, *unused;
+    std::size_t pitch, height;
+  } from, to;
   std::size_t width, height, depth;
 };
 
