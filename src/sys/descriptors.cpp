@@ -10,19 +10,25 @@
 #include <cstring>
 #include <vector>
 
+#include "sys/sys.hpp"
+
 namespace quadrille::sys {
 namespace {
 
 // A peer that connected but never reads, or a leader that died, must not hang the others for good.
 constexpr int handover_timeout_ms = 20'000;
 
+// A system call, once more where a signal has interrupted it.
+template <class Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
 bool wait_readable(int descriptor) {
   pollfd entry{descriptor, POLLIN, 0};
-  int ready;
-  do {
-    ready = poll(&entry, 1, handover_timeout_ms);
-  } while (ready < 0 && errno == EINTR);
-  return ready == 1;
+  return uninterrupted([&] { return poll(&entry, 1, handover_timeout_ms); }) == 1;
 }
 
 // A message of some bytes and at most `most_at_once` descriptors.
@@ -43,10 +49,7 @@ bool send_message(int connection, const void* data, std::size_t bytes, std::span
     header->cmsg_len = CMSG_LEN(given.size_bytes());
     std::memcpy(CMSG_DATA(header), given.data(), given.size_bytes());
   }
-  ssize_t sent;
-  do {
-    sent = sendmsg(connection, &message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
+  const ssize_t sent = uninterrupted([&] { return sendmsg(connection, &message, MSG_NOSIGNAL); });
   return sent == static_cast<ssize_t>(bytes);
 }
 
@@ -61,10 +64,7 @@ bool take_message(int connection, void* data, std::size_t bytes, std::vector<int
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  ssize_t got;
-  do {
-    got = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
+  const ssize_t got = uninterrupted([&] { return recvmsg(connection, &message, MSG_CMSG_CLOEXEC); });
   if (got < 0) return false;
   for (cmsghdr* h = CMSG_FIRSTHDR(&message); h != nullptr; h = CMSG_NXTHDR(&message, h)) {
     if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) continue;
@@ -77,9 +77,7 @@ bool take_message(int connection, void* data, std::size_t bytes, std::vector<int
 }
 
 void close_all(std::span<const int> descriptors) {
-  for (const int d : descriptors) {
-    if (d >= 0) close(d);
-  }
+  for (const int d : descriptors) close_descriptor(d);
 }
 
 // Of a listener that is connected to: of the process that listens.
@@ -87,6 +85,17 @@ bool same_user(int connection) {
   ucred peer{};
   socklen_t length = sizeof peer;
   return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+// The connection of the next process of this user; -1 if none comes.
+int next_client(int listener) {
+  while (wait_readable(listener)) {
+    const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection < 0 && errno != EINTR && errno != ECONNABORTED) return -1;
+    if (connection >= 0 && same_user(connection)) return connection;
+    close_descriptor(connection);
+  }
+  return -1;
 }
 
 }  // namespace
@@ -123,20 +132,14 @@ int connect_local(const Address& address) {
 }
 
 bool hand_out(int listener, int clients, int descriptor) {
-  int served = 0;
-  while (served < clients && wait_readable(listener)) {
-    const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) {
-      if (errno == EINTR || errno == ECONNABORTED) continue;
-      return false;
-    }
-    const bool is_ours = same_user(connection);
-    const bool sent = is_ours && send_message(connection, "q", 1, {&descriptor, 1});
+  for (int served = 0; served < clients; ++served) {
+    const int connection = next_client(listener);
+    if (connection < 0) return false;
+    const bool sent = send_message(connection, "q", 1, {&descriptor, 1});
     close(connection);
-    if (is_ours && !sent) return false;  // no other process will come in the place of this one
-    if (sent) ++served;
+    if (!sent) return false;  // no other process will come in the place of this one
   }
-  return served == clients;
+  return true;
 }
 
 int take_descriptor(int connection) {
@@ -151,16 +154,9 @@ bool collect_and_share(int listener, std::span<int> all) {
   std::vector<int> connections;
   std::vector<int> taken;
   bool good = true;
-  while (good && connections.size() + 1 < all.size() && wait_readable(listener)) {
-    const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) {
-      good = errno == EINTR || errno == ECONNABORTED;
-      continue;
-    }
-    if (!same_user(connection)) {
-      close(connection);
-      continue;
-    }
+  while (good && connections.size() + 1 < all.size()) {
+    const int connection = next_client(listener);
+    if (connection < 0) break;
     connections.push_back(connection);
     std::int32_t who = -1;
     // A process that could not send its descriptor has closed the connection, and will not come again.
