@@ -105,20 +105,14 @@ void Staging::take(const DeviceDriver& driver, const DevicePlace& place, std::si
   give_back();
   driver_ = &driver;
   keeps_ = kind == Kind::kept || kind == Kind::pinned;
-  if (kind == Kind::ordinary) {
-    piece_ = {allocate_ordinary(bytes), bytes, false, 0, place};
-    return;
-  }
   if (keeps_ && find_kept(driver, place, bytes, kind == Kind::pinned, piece_)) return;
-  bytes = rounded(bytes);
+  if (kind != Kind::ordinary) bytes = rounded(bytes);
   // To pin memory may wait for the device. Other memory in its place is not kept, as later calls want pinned memory.
-  if (must_not_wait()) {
-    keeps_ = false;
-    if (kind != Kind::pinned) piece_ = {allocate_ordinary(bytes), bytes, false, 0, place};
-    return;
-  }
-  if (void* memory = allocate_pinned(driver, bytes)) {
-    piece_ = {static_cast<std::byte*>(memory), bytes, true, memory_id(driver, memory), place};
+  const bool must_not_pin = must_not_wait();
+  keeps_ = keeps_ && !must_not_pin;
+  void* const pinned = kind != Kind::ordinary && !must_not_pin ? allocate_pinned(driver, bytes) : nullptr;
+  if (pinned != nullptr) {
+    piece_ = {static_cast<std::byte*>(pinned), bytes, true, memory_id(driver, pinned), place};
   } else if (kind != Kind::pinned) {
     piece_ = {allocate_ordinary(bytes), bytes, false, 0, place};
   }
