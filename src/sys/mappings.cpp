@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 #include "sys/sys.hpp"
@@ -13,31 +14,25 @@ namespace quadrille::sys {
 namespace {
 
 // Reads a number of hexadecimal or decimal digits, and moves `text` behind it.
-std::uint64_t number(const char*& text, unsigned base) {
+std::uint64_t number(const char*& text, const char* end, int base) {
   std::uint64_t value = 0;
-  for (;; ++text) {
-    const char c = *text;
-    const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
-                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a') + 10
-                                                  : base;
-    if (digit >= base) return value;
-    value = value * base + digit;
-  }
+  text = std::from_chars(text, end, value, base).ptr;
+  return value;
 }
 
 // A line such as "7f12a000-7f12b000 rw-s 00001000 00:01 1034    /memfd:quadrille-heap (deleted)".
-Mapping mapping_of(const char* line) {
+Mapping mapping_of(const char* line, const char* end) {
   Mapping mapping;
-  mapping.begin = number(line, 16);
-  mapping.end = number(++line, 16);
+  mapping.begin = number(line, end, 16);
+  mapping.end = number(++line, end, 16);
   ++line;
   mapping.accessible = std::memcmp(line, "---", 3) != 0;
   line += 5;
-  number(line, 16);  // the offset
-  const auto major = static_cast<unsigned>(number(++line, 16));
-  const auto minor = static_cast<unsigned>(number(++line, 16));
+  number(line, end, 16);  // the offset
+  const auto major = static_cast<unsigned>(number(++line, end, 16));
+  const auto minor = static_cast<unsigned>(number(++line, end, 16));
   mapping.device = makedev(major, minor);
-  mapping.file = number(++line, 10);
+  mapping.file = number(++line, end, 10);
   return mapping;
 }
 
@@ -49,7 +44,7 @@ Mappings::~Mappings() { close_descriptor(descriptor_); }
 bool Mappings::next(Mapping& mapping) {
   while (good_) {
     if (const char* end = std::strchr(line_, '\n')) {
-      mapping = mapping_of(line_);
+      mapping = mapping_of(line_, end);
       line_ = end + 1;
       return true;
     }
