@@ -35,22 +35,6 @@ std::byte* raw_mmap(void* address, std::size_t bytes, int protection, int flags,
   return result == -1 ? nullptr : reinterpret_cast<std::byte*>(result);
 }
 
-// The first line of a file of the kernel; empty if it cannot be read.
-std::string line_in(const char* path) {
-  char line[128] = {};
-  if (std::FILE* file = std::fopen(path, "re")) {
-    if (std::fgets(line, sizeof line, file) == nullptr) line[0] = 0;
-    std::fclose(file);
-  }
-  return line;
-}
-
-bool is_limited(int resource, std::size_t bytes) {
-  rlimit limit{};
-  return getrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-         limit.rlim_cur < bytes;
-}
-
 // Copies [from, end) of a file to the same offsets of `target`.
 bool read_range(int descriptor, std::byte* target, std::size_t from, std::size_t end) {
   while (from < end) {
@@ -64,14 +48,26 @@ bool read_range(int descriptor, std::byte* target, std::size_t from, std::size_t
 
 }  // namespace
 
-Reason heap_obstacle(std::size_t bytes) {
-  rlimit space{};
-  // A limited program expects malloc to fail at its limit, so no large address range is taken.
-  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
-    return Reason::address_space_limited;
+std::string line_in(const char* path) {
+  char line[128] = {};
+  if (std::FILE* file = std::fopen(path, "re")) {
+    if (std::fgets(line, sizeof line, file) == nullptr) line[0] = 0;
+    std::fclose(file);
   }
+  return line;
+}
+
+std::size_t limit_of(int resource) {
+  rlimit limit{};
+  const bool known = getrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0;
+  return known && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
+}
+
+Reason heap_obstacle(std::size_t bytes) {
+  // A limited program expects malloc to fail at its limit, so no large address range is taken.
+  if (limit_of(RLIMIT_AS) != SIZE_MAX) return Reason::address_space_limited;
   // Growing a file past this limit raises a signal.
-  if (is_limited(RLIMIT_FSIZE, bytes)) return Reason::file_size_limited;
+  if (limit_of(RLIMIT_FSIZE) < bytes) return Reason::file_size_limited;
   // Shared pages would be accounted when they are touched, and a shortage would be a bus error.
   const bool accounts_all = line_in("/proc/sys/vm/overcommit_memory").starts_with('2');
   return accounts_all ? Reason::no_overcommit : Reason::none;

@@ -23,7 +23,6 @@
 
 namespace quadrille::sys {
 
-void sleep_a_second() { ::sleep(1); }
 void sleep_us(unsigned microseconds) { ::usleep(microseconds); }
 
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned microseconds) {
@@ -64,20 +63,16 @@ bool holds(int descriptor, std::size_t bytes) {
 }
 
 std::size_t address_space_left() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
-  char text[64] = {};  // begins with the pages of all addresses in use
-  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (file < 0 || read(file, text, sizeof text - 1) <= 0) text[0] = '\0';
-  close_descriptor(file);
-  const std::size_t used = std::strtoull(text, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+  const std::size_t limit = limit_of(RLIMIT_AS);
+  if (limit == SIZE_MAX) return limit;
+  // The line begins with the pages of all addresses in use.
+  const std::size_t used = std::strtoull(line_in("/proc/self/statm").c_str(), nullptr, 10) * page_size();
+  return limit > used ? limit - used : 0;
 }
 
 int create_segment(std::size_t bytes, bool may_reserve) {
   // Growing a file past this limit raises a signal.
-  rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes) return -1;
+  if (limit_of(RLIMIT_FSIZE) < bytes) return -1;
   int descriptor = create_memory_file("quadrille");
   const bool in_file_system = descriptor < 0;
   if (in_file_system) {

@@ -50,7 +50,6 @@ class SpinLock {
 };
 
 // Waits so long without the processor.
-void sleep_a_second();
 void sleep_us(unsigned microseconds);
 
 // Sleeps while `word`, of memory that processes share, is `value`, until somebody wakes its sleepers, at most so long.
@@ -71,6 +70,10 @@ int create_memory_file(const char* name);
 // Has a file that came from another process so many bytes? Touching what it has not would be a bus error.
 bool holds(int descriptor, std::size_t bytes);
 
+// A limit of the system for this process (RLIMIT_AS and the others); SIZE_MAX without one.
+std::size_t limit_of(int resource);
+// The first line of a file of the kernel; empty if it cannot be read.
+std::string line_in(const char* path);
 // Bytes of addresses that this process may still take (ulimit -v); SIZE_MAX without a limit.
 std::size_t address_space_left();
 // Maps a segment for reading and writing; null on failure, and if it is smaller.

@@ -421,7 +421,7 @@ void before_init() {
         "; start the program with `quadrille run`, which takes the right library, or without Quadrille");
   } else {
     // A launcher ends all ranks as soon as one has failed: the one that speaks must come first.
-    sys::sleep_a_second();
+    sys::sleep_us(1'000'000);
   }
   std::_Exit(EXIT_FAILURE);
 }
