@@ -12,30 +12,28 @@ constexpr unsigned for_all_contexts = 1;  // of a registration
 constexpr unsigned beside_null_stream = 1, untimed = 2;
 constexpr int not_done_yet = 600;  // of CUDA and HIP
 
-std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
-
 std::size_t row_bytes(int ranks) {
-  return rounded_up(sizeof(ChunkRings::Count) * static_cast<std::size_t>(ranks), sys::cache_line);
+  return sys::round_up(sizeof(ChunkRings::Count) * static_cast<std::size_t>(ranks), sys::cache_line);
 }
 
 std::size_t table_bytes(int ranks) {
-  return rounded_up(2 * sizeof(BlockPlace) * static_cast<std::size_t>(ranks), sys::cache_line);
+  return sys::round_up(2 * sizeof(BlockPlace) * static_cast<std::size_t>(ranks), sys::cache_line);
 }
 
 std::size_t tables_at(int ranks) { return (sys::cache_line + row_bytes(ranks)) * static_cast<std::size_t>(ranks); }
 
 std::size_t head_bytes(int ranks) {
-  return rounded_up(tables_at(ranks) + table_bytes(ranks) * static_cast<std::size_t>(ranks), ring_page);
+  return sys::round_up(tables_at(ranks) + table_bytes(ranks) * static_cast<std::size_t>(ranks), ring_page);
 }
 
 }  // namespace
 
 std::size_t ChunkRings::bytes(int ranks, std::size_t ring_bytes) {
-  return head_bytes(ranks) + rounded_up(ring_bytes, ring_page) * static_cast<std::size_t>(ranks);
+  return head_bytes(ranks) + sys::round_up(ring_bytes, ring_page) * static_cast<std::size_t>(ranks);
 }
 
 ChunkRings::ChunkRings(std::byte* base, int ranks, std::size_t ring_bytes)
-    : base_(base), ranks_(ranks), ring_bytes_(rounded_up(ring_bytes, ring_page)), rings_(base + head_bytes(ranks)) {}
+    : base_(base), ranks_(ranks), ring_bytes_(sys::round_up(ring_bytes, ring_page)), rings_(base + head_bytes(ranks)) {}
 
 ChunkRings::Count& ChunkRings::published(int rank) const {
   return *reinterpret_cast<Count*>(base_ + sys::cache_line * static_cast<std::size_t>(rank));

@@ -5,16 +5,14 @@
 namespace quadrille::memory {
 namespace {
 
-constexpr std::size_t page = 4096;
 constexpr std::size_t in_chunks(std::size_t bytes) {
   return (bytes + ControlPool::chunk_bytes - 1) / ControlPool::chunk_bytes;
 }
-constexpr std::size_t in_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
 // Bits, then counters.
 constexpr std::size_t bits_bytes(std::size_t chunks) { return (chunks + 63) / 64 * 8; }
 constexpr std::size_t head_bytes(std::size_t chunks) {
-  return in_pages(bits_bytes(chunks) + chunks * sizeof(std::int32_t));
+  return sys::round_up(bits_bytes(chunks) + chunks * sizeof(std::int32_t), 4096);  // whole pages
 }
 
 // How many chunks a segment has room for.

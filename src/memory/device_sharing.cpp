@@ -13,7 +13,7 @@ constexpr int sync_attribute = 6;    // of CUDA and HIP
 constexpr unsigned opens_peers = 1;  // to reach memory of another device
 constexpr unsigned goes_along = 0;   // of a stream: with the NULL stream
 
-std::size_t line_bytes() { return (sizeof(SharingLine) + sys::cache_line - 1) / sys::cache_line * sys::cache_line; }
+std::size_t line_bytes() { return sys::round_up(sizeof(SharingLine), sys::cache_line); }
 
 // A number that depends on all that went into it.
 std::uint64_t mixed(std::uint64_t number, std::uint64_t value) {

@@ -10,9 +10,8 @@ namespace {
 std::size_t slots_of(int ranks) { return 2 * static_cast<std::size_t>(ranks) + 2; }
 
 InboxLayout layout_with(int ranks, std::size_t lines) {
-  constexpr std::size_t page = 4096;
   const std::size_t slot_bytes = lines * sys::cache_line;
-  return {ranks, slot_bytes, (slot_bytes * slots_of(ranks) + page - 1) / page * page};
+  return {ranks, slot_bytes, sys::round_up(slot_bytes * slots_of(ranks), 4096)};
 }
 
 }  // namespace

@@ -12,13 +12,13 @@ PairsLayout pairs_layout(int ranks) {
   const auto count = static_cast<std::size_t>(ranks);
   const std::size_t head = Pairs::head_bytes(ranks);
   const std::size_t room = most_bytes_a_rank / 2 - Meeting::bytes(1);
-  layout.meeting_bytes = (Meeting::bytes(ranks) + page - 1) / page * page;
+  layout.meeting_bytes = sys::round_up(Meeting::bytes(ranks), page);
   if (head > room) return layout;
   std::size_t each = std::min((room - head) / count, most_ring_bytes + sizeof(RingHead));
   each = each / sys::cache_line * sys::cache_line;
   if (each >= least_ring_bytes + sizeof(RingHead)) layout.ring_bytes = each - sizeof(RingHead);
   const std::size_t rings = layout.ring_bytes == 0 ? 0 : each * count;
-  layout.region_bytes = (head + rings + page - 1) / page * page;
+  layout.region_bytes = sys::round_up(head + rings, page);
   return layout;
 }
 

@@ -94,9 +94,7 @@ class Pairs {
   }
 
  private:
-  static std::size_t in_lines(std::size_t bytes) {
-    return (bytes + sys::cache_line - 1) / sys::cache_line * sys::cache_line;
-  }
+  static std::size_t in_lines(std::size_t bytes) { return sys::round_up(bytes, sys::cache_line); }
   // A region: a line for `finished`, rooms, asks, tables, rings.
   static std::size_t asks_at(int ranks) {
     return sys::cache_line + in_lines(2 * sizeof(Place) * static_cast<std::size_t>(ranks));

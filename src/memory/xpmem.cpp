@@ -31,7 +31,6 @@ bool look_up(void* library, const char* name, Function& function) {
 }
 
 std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) { return value / unit * unit; }
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return round_down(value + unit - 1, unit); }
 
 // All that was offered lies in [begin, end), in whole chunks as peers attach it.
 struct Offered {
@@ -136,7 +135,7 @@ std::byte* XpmemPeer::map(std::uint64_t address, std::size_t bytes, std::uint64_
 XpmemPeer::Part* XpmemPeer::attach_around(std::uint64_t address, std::size_t bytes) {
   if (parts_.size() >= most_attached) drop_oldest();
   for (const std::uint64_t unit : {chunk, static_cast<std::uint64_t>(sys::page_size())}) {
-    const std::uint64_t begin = round_down(address, unit), end = round_up(address + bytes, unit);
+    const std::uint64_t begin = round_down(address, unit), end = sys::round_up(address + bytes, unit);
     if (unit == chunk && end > end_of_memory) continue;
     if (std::byte* here = attach(begin, end)) {
       parts_.push_back({begin, end, here, 0});
@@ -161,7 +160,7 @@ void XpmemPeer::drop_all() {
 
 std::uint64_t note_offered(const void* address, std::size_t bytes) {
   const auto first = reinterpret_cast<std::uintptr_t>(address);
-  const std::uint64_t begin = round_down(first, chunk), end = round_up(first + bytes, chunk);
+  const std::uint64_t begin = round_down(first, chunk), end = sys::round_up(first + bytes, chunk);
   for (std::uint64_t known = offered.begin.load();
        begin < known && !offered.begin.compare_exchange_weak(known, begin);) {
   }

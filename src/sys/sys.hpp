@@ -13,6 +13,7 @@
 namespace quadrille::sys {
 
 inline constexpr std::size_t cache_line = 64;
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 // Tells the core that this is a waiting loop.
 inline void pause() {
