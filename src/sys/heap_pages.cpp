@@ -107,12 +107,6 @@ bool still_is(int descriptor, const FileIdentity& identity) {
   return identify(descriptor, now) && now.device == identity.device && now.file == identity.file;
 }
 
-std::size_t resident_bytes(int descriptor) {
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0) return 0;
-  return static_cast<std::size_t>(status.st_blocks) * 512;  // the unit of st_blocks
-}
-
 std::size_t huge_page_bytes() {
   static const std::size_t read =
       std::strtoull(line_in("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").c_str(), nullptr, 10);

@@ -108,8 +108,6 @@ struct FileIdentity {
 };
 bool identify(int descriptor, FileIdentity& identity);
 bool still_is(int descriptor, const FileIdentity& identity);
-// Bytes of memory that a segment holds; 0 if unknown.
-std::size_t resident_bytes(int descriptor);
 
 // Bytes of a huge page, also where there are none.
 std::size_t huge_page_bytes();

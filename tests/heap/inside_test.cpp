@@ -329,12 +329,12 @@ TEST(HeapPages, AreMappedHugeByOwnerAndPeers) {
   EXPECT_EQ(peer[2 * huge], std::byte{1});
   EXPECT_EQ(test::huge_bytes(peer, all), test::huge_bytes(own, all));
   own[5 * huge] = std::byte{1};
-  EXPECT_EQ(sys::resident_bytes(file), 3 * huge + sys::page_size());
+  EXPECT_EQ(test::resident_bytes(file), 3 * huge + sys::page_size());
 
   sys::advise_pages(block, 3 * huge, false);
   EXPECT_TRUE(sys::drop_shared_pages(block, 3 * huge));
   block[huge] = std::byte{1};
-  EXPECT_EQ(sys::resident_bytes(file), 2 * sys::page_size());
+  EXPECT_EQ(test::resident_bytes(file), 2 * sys::page_size());
   sys::unmap_raw(own, all);
   sys::unmap_raw(peer, all);
   sys::close_descriptor(file);

@@ -108,7 +108,7 @@ TEST_F(Locked, MemoryOfPeersIsNotFilled) {
       static_cast<char*>(mmap(nullptr, 8 * test::MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   if (!lock(MCL_CURRENT) && !may_lock()) GTEST_SKIP() << "memory may not be locked here";
   EXPECT_GE(test::locked_bytes(), 8 * test::MiB);
-  EXPECT_LE(sys::resident_bytes(descriptor_), 1 * test::MiB);
+  EXPECT_LE(test::resident_bytes(descriptor_), 1 * test::MiB);
   unsigned char resident = 0;
   ASSERT_EQ(mincore(own + 5 * test::MiB, 4096, &resident), 0);
   EXPECT_EQ(resident & 1, 1);
@@ -124,7 +124,7 @@ TEST_F(Locked, WhatComesLaterIsLockedInTheHeapToo) {
   EXPECT_GE(test::locked_bytes(), before + 20 * test::MiB);
   std::byte* another = heap_map_peer(descriptor_, 64 * test::MiB);
   ASSERT_NE(another, nullptr);
-  EXPECT_LE(sys::resident_bytes(descriptor_), 1 * test::MiB);
+  EXPECT_LE(test::resident_bytes(descriptor_), 1 * test::MiB);
   EXPECT_EQ(mlockall(64), -1);
   EXPECT_EQ(errno, EINVAL);
 }

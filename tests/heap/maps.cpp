@@ -84,15 +84,17 @@ bool expects_heap() {
   return mode != nullptr && std::strcmp(mode, "off") != 0 && std::getenv("QUADRILLE_HEAP_BYTES") == nullptr;
 }
 
+std::size_t resident_bytes(int descriptor) {
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 ? static_cast<std::size_t>(status.st_blocks) * 512 : 0;
+}
+
 std::size_t heap_resident_bytes() {
   for (int descriptor = 3; descriptor < 2048; ++descriptor) {
     char path[64], target[256] = {};
     std::snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     if (readlink(path, target, sizeof target - 1) <= 0) continue;
-    struct stat status {};
-    if (std::strstr(target, heap_name) != nullptr && fstat(descriptor, &status) == 0) {
-      return static_cast<std::size_t>(status.st_blocks) * 512;
-    }
+    if (std::strstr(target, heap_name) != nullptr) return resident_bytes(descriptor);
   }
   return 0;
 }

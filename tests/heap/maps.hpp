@@ -23,7 +23,9 @@ bool has_heap();
 // Whether the environment says that large blocks shall come from the heap, and there is room enough.
 bool expects_heap();
 
-// Bytes of memory that the heap's segment holds, from the open descriptors of this process.
+// Bytes of memory that a segment holds; 0 if unknown.
+std::size_t resident_bytes(int descriptor);
+// Those of the heap's segment, from the open descriptors of this process.
 std::size_t heap_resident_bytes();
 
 // How many of these bytes are mapped as huge pages, by the mappings that lie inside.
