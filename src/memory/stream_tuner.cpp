@@ -21,12 +21,6 @@ bool StreamTuner::is_measuring(std::size_t call_bytes) const {
   return index < classes_.size() && classes_[index].warm && classes_[index].unusable == 0;
 }
 
-void StreamTuner::begin(SizeClass& c) const {
-  c.warm = true;
-  begin_round(c, {all_temporal, start_, 0});
-  c.halved = start_ / 2;
-}
-
 void StreamTuner::begin_round(SizeClass& c, std::vector<std::size_t> candidates) const {
   c.turn = 0;
   c.round = tuner::Contest(candidates.size(), {settings_.repeats, tuner::Counts::least, 1 - settings_.gain});
@@ -44,7 +38,9 @@ StreamTuner::Use StreamTuner::next(std::size_t call_bytes) {
   if (index >= classes_.size()) classes_.resize(index + 1);
   SizeClass& c = classes_[index];
   if (!c.warm) {
-    begin(c);
+    c.warm = true;
+    begin_round(c, {all_temporal, start_, 0});
+    c.halved = start_ / 2;
     return {};
   }
   if (c.decided) return {c.candidates.front(), false, index};

@@ -77,7 +77,6 @@ class StreamTuner {
     tuner::Contest round;                 // by the time per byte
   };
   std::size_t class_of(std::size_t call_bytes) const;
-  void begin(SizeClass& c) const;
   void begin_round(SizeClass& c, std::vector<std::size_t> candidates) const;
   void end_round(SizeClass& c) const;
   static void decide(SizeClass& c, std::size_t best);
