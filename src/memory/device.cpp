@@ -5,9 +5,9 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "memory/device_driver.hpp"
@@ -29,11 +29,9 @@ constexpr std::size_t most_devices = 64;
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 int find_driver(dl_phdr_info* info, std::size_t, void* data) {
-  const char* const name = info->dlpi_name;
-  if (name == nullptr) return 0;
-  const char* const slash = std::strrchr(name, '/');
-  const char* const file = slash == nullptr ? name : slash + 1;
-  if (std::strncmp(file, "libcuda.so", 10) != 0 && std::strncmp(file, "libamdhip64.so", 14) != 0) return 0;
+  const std::string_view name = info->dlpi_name != nullptr ? info->dlpi_name : "";
+  const std::string_view file = name.substr(name.rfind('/') + 1);
+  if (!file.starts_with("libcuda.so") && !file.starts_with("libamdhip64.so")) return 0;
   *static_cast<std::string*>(data) = name;
   return 1;
 }
