@@ -154,12 +154,9 @@ std::byte* DeviceSharing::bounce(const DeviceDriver& driver, const DevicePlace& 
   return reinterpret_cast<std::byte*>(made.address);
 }
 
-void DeviceSharing::free_bounce(const DeviceDriver& driver, const Bounce& bounce) {
-  give_back(driver, bounce.place, Held::allocated, reinterpret_cast<void*>(bounce.address), bounce.id);
-}
-
 void DeviceSharing::free_old_bounces() {
-  for (const Bounce& bounce : old_bounces_) free_bounce(*driver_, bounce);
+  for (const Bounce& one : old_bounces_)
+    give_back(*driver_, one.place, Held::allocated, reinterpret_cast<void*>(one.address), one.id);
   old_bounces_.clear();
 }
 
@@ -204,10 +201,6 @@ bool DeviceSharing::is_listed(const Opened& one) const {
   return std::ranges::find(listed, one.serial, &SharingLine::Exported::serial) != std::end(listed);
 }
 
-void DeviceSharing::close(const DeviceDriver& driver, const DevicePlace& place, const Opened& one) {
-  give_back(driver, place, Held::opened, reinterpret_cast<void*>(one.address), one.id);
-}
-
 // Nothing is left of a context that the program has destroyed, and another one may be where it was.
 bool DeviceSharing::is_alive(const DeviceDriver& driver, const Context& context) {
   return std::all_of(context.opened.begin(), context.opened.end(),
@@ -220,7 +213,7 @@ void DeviceSharing::close_old(const DeviceDriver& driver) {
     const AtDevice at(driver, context.place);
     std::erase_if(context.opened, [&](const Opened& one) {
       if (is_listed(one)) return false;
-      close(driver, context.place, one);
+      give_back(driver, context.place, Held::opened, reinterpret_cast<void*>(one.address), one.id);
       return true;
     });
     // Without anything that is open nobody could tell later whether the context is still there.
@@ -299,11 +292,13 @@ DeviceSharing::~DeviceSharing() {
   for (const Context& context : contexts_) {
     if (!is_alive(*driver_, context)) continue;
     const AtDevice at(*driver_, context.place);
-    for (const Opened& one : context.opened) close(*driver_, context.place, one);
+    for (const Opened& one : context.opened)
+      give_back(*driver_, context.place, Held::opened, reinterpret_cast<void*>(one.address), one.id);
     destroy_stream(*driver_, context);
   }
   free_old_bounces();
-  for (const Bounce& bounce : bounces_) free_bounce(*driver_, bounce);
+  old_bounces_.swap(bounces_);
+  free_old_bounces();
 }
 
 }  // namespace quadrille::memory

@@ -165,9 +165,7 @@ class DeviceSharing {
   bool open(const DeviceDriver& driver, Context& context, int rank, std::uint64_t serial);
   const Context* find_context(const DevicePlace& place) const;
   static bool is_alive(const DeviceDriver& driver, const Context& context);
-  static void close(const DeviceDriver& driver, const DevicePlace& place, const Opened& one);
   static void destroy_stream(const DeviceDriver& driver, const Context& context);
-  static void free_bounce(const DeviceDriver& driver, const Bounce& bounce);
 
   std::byte* base_;
   const int ranks_, me_;
