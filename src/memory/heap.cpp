@@ -162,15 +162,12 @@ void decay_now_and_then() {
 
 std::string read_heap_mode(const std::string& text, HeapSettings& settings) {
   using Mode = HeapSettings::Mode;
-  if (text == "on" || text == "1" || text == "yes") {
-    settings.mode = Mode::on;
-  } else if (text == "off" || text == "0" || text == "no") {
-    settings.mode = Mode::off;
-  } else if (text == "early") {
-    settings.mode = Mode::early;
-  } else {
-    return "expected on, off or early";
-  }
+  constexpr std::pair<std::string_view, Mode> modes[] = {{"on", Mode::on},      {"1", Mode::on},  {"yes", Mode::on},
+                                                         {"off", Mode::off},    {"0", Mode::off}, {"no", Mode::off},
+                                                         {"early", Mode::early}};
+  const auto* const known = std::ranges::find(modes, text, &std::pair<std::string_view, Mode>::first);
+  if (known == std::end(modes)) return "expected on, off or early";
+  settings.mode = known->second;
   return {};
 }
 
