@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::size_t ring_page = 4096;
 constexpr unsigned for_all_contexts = 1;  // of a registration
-constexpr unsigned beside_null_stream = 1, untimed = 2;
-constexpr int not_done_yet = 600;  // of CUDA and HIP
 
 std::size_t row_bytes(int ranks) {
   return sys::round_up(sizeof(ChunkRings::Count) * static_cast<std::size_t>(ranks), sys::cache_line);
@@ -68,18 +66,14 @@ ChunkRings::~ChunkRings() {
 bool CopyLane::take(const DeviceDriver& driver, const DevicePlace& place, std::size_t marks) {
   if (driver_ == &driver && place_ == place && events_.size() >= marks && token_.is_alive()) return true;
   give_back();
-  const bool has_all = driver.create_stream != nullptr && driver.destroy_stream != nullptr &&
-                       driver.query_stream != nullptr && driver.create_event != nullptr &&
-                       driver.record_event != nullptr && driver.query_event != nullptr &&
-                       driver.destroy_event != nullptr;
-  if (!has_all) return false;
+  if (!driver.has_streams() || !driver.has_events()) return false;
   events_.reserve(marks);
   driver_ = &driver;
   place_ = place;
   const AtDevice at(driver, place);
   const BesideCapture beside(driver);
   if (!token_.take(driver, place)) return false;
-  bool made = driver.create_stream(&stream_, beside_null_stream) == 0;
+  bool made = driver.create_stream(&stream_, independent) == 0;
   if (!made) stream_ = nullptr;
   while (made && events_.size() < marks) {
     void* event = nullptr;
@@ -107,7 +101,7 @@ bool CopyLane::mark(std::size_t number) {
 
 CopyLane::Look CopyLane::look(std::size_t number) const {
   const int error = driver_->query_event(events_[number]);
-  if (error == not_done_yet) return Look::not_yet;
+  if (error == not_ready) return Look::not_yet;
   if (error == 0) return Look::done;
   wait_for_stream(*driver_, stream_);
   return Look::failed;

@@ -32,6 +32,11 @@ struct CudaBox {
   std::size_t width, height, depth;
 };
 
+// Numbers of both drivers.
+inline constexpr int not_ready = 600;
+inline constexpr unsigned independent = 1;  // a stream that waits for no other one
+inline constexpr unsigned untimed = 2;      // an event
+
 // Names memory for other processes.
 struct IpcHandle {
   unsigned char bytes[64];
@@ -125,6 +130,11 @@ struct DeviceDriver {
   int (*copy_batch_before)(std::uintptr_t* to, std::uintptr_t* from, std::size_t* bytes, std::size_t count,
                            CudaCopyAttributes* attributes, std::size_t* first, std::size_t attribute_count,
                            std::size_t* failed, void* stream) = nullptr;
+
+  bool has_streams() const { return create_stream != nullptr && destroy_stream != nullptr && query_stream != nullptr; }
+  bool has_events() const {
+    return create_event != nullptr && record_event != nullptr && query_event != nullptr && destroy_event != nullptr;
+  }
 };
 
 }  // namespace quadrille::memory

@@ -21,7 +21,6 @@ constexpr std::size_t least_copies = 4, large_copy = 32 * KiB;
 // Threads of a block; blocks of a launch; units that a thread reads before it writes. So many blocks fill the device
 // twice.
 constexpr unsigned least_threads = 32, most_threads = 256, most_blocks = 4224, at_once = 4;
-constexpr unsigned beside_others = 1;  // of a stream: it waits for no other one
 
 std::size_t unit_of(std::uint64_t together) {
   return together % 16 == 0 ? 16 : together % 8 == 0 ? 8 : together % 4 == 0 ? 4 : 1;
@@ -122,7 +121,7 @@ bool moves_the_pattern(const DeviceDriver& driver, void* function, std::byte* me
   std::vector<std::byte> expected(half, std::byte{untouched});
   move_on_host(pieces, expected.data() - to);
   void* stream = nullptr;
-  if (driver.create_stream(&stream, beside_others) != 0) return false;
+  if (driver.create_stream(&stream, independent) != 0) return false;
   const bool done =
       launch(driver, function, list, static_cast<std::uint32_t>(pieces.size()), largest_of(pieces), stream) &&
       driver.synchronize(stream) == 0;
@@ -160,8 +159,7 @@ void* kernel_at(const DeviceDriver& driver, const DevicePlace& place, DevicePiec
   if (may_load) lock.lock();
   if (list.ended) return nullptr;
   list.driver = &driver;
-  const auto known =
-      std::find_if(list.loaded.begin(), list.loaded.end(), [&](const Loaded& l) { return l.place == place; });
+  const auto known = std::ranges::find(list.loaded, place, &Loaded::place);
   if (known != list.loaded.end()) {
     if (is_alive(driver, *known)) return known->function;
     list.loaded.erase(known);  // it went with its context

@@ -1,5 +1,6 @@
 #include "memory/device_streams.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -13,7 +14,7 @@ namespace quadrille::memory {
 namespace {
 
 // Of both drivers.
-constexpr int no_context = 201, not_ready = 600, would_wait_for_capture = 906;
+constexpr int no_context = 201, would_wait_for_capture = 906;
 constexpr int relaxed_capture = 2;
 constexpr unsigned portable = 1;     // registered for all contexts
 constexpr unsigned until_equal = 1;  // of a wait; so numbers may wrap
@@ -63,12 +64,6 @@ bool is_registered(const DeviceDriver& driver, Page* page) {
   return address_on_device(driver, page) == page->words[0].on_device;
 }
 
-// The first words of a page serve to try whether streams write and wait.
-bool works(const DeviceDriver& driver, StreamWords& words, void* stream) {
-  return write_in_stream(driver, stream, words, Word::ready, 1) &&
-         wait_in_stream(driver, stream, words, Word::ready, 1);
-}
-
 // Throws std::bad_alloc.
 bool add_page(const DeviceDriver& driver, PlaceWords& of, void* stream) {
   AllWords& all = all_words();
@@ -82,7 +77,10 @@ bool add_page(const DeviceDriver& driver, PlaceWords& of, void* stream) {
   const std::uintptr_t begin = address_on_device(driver, made);
   if (begin == 0) return false;
   for (std::size_t i = 0; i < words_of_page; ++i) made->words[i].on_device = begin + i * sizeof(StreamWords);
-  if (!works(driver, made->words[0], stream)) return false;
+  // The first words of a page serve to try whether streams write and wait.
+  const StreamWords& first = made->words[0];
+  if (!write_in_stream(driver, stream, first, Word::ready, 1)) return false;
+  if (!wait_in_stream(driver, stream, first, Word::ready, 1)) return false;
   ++of.pages;
   for (std::size_t i = words_of_page; i-- > 1;) of.free.push_back(&made->words[i]);
   return true;
@@ -90,11 +88,8 @@ bool add_page(const DeviceDriver& driver, PlaceWords& of, void* stream) {
 
 PlaceWords& words_of(const DevicePlace& place) {
   std::vector<PlaceWords>& places = all_words().places;
-  for (PlaceWords& of : places) {
-    if (of.place == place) return of;
-  }
-  places.push_back({place, {}, 0, false});
-  return places.back();
+  const auto known = std::ranges::find(places, place, &PlaceWords::place);
+  return known != places.end() ? *known : places.emplace_back(PlaceWords{place, {}, 0, false});
 }
 
 }  // namespace

@@ -10,9 +10,6 @@
 namespace quadrille::memory {
 namespace {
 
-constexpr int not_done = 600;  // of CUDA and HIP
-constexpr unsigned independent = 1, without_time = 2;
-
 struct KeptStreams {
   KeptStreams() { streams.reserve(most); }
   static constexpr std::size_t most = 64;
@@ -70,7 +67,7 @@ OwnStream::Look look_at_stream(const DeviceDriver& driver, const DevicePlace& pl
   if (driver.query_stream != nullptr) {
     const int error = driver.query_stream(stream);
     if (error == 0) return OwnStream::Look::done;
-    if (error == not_done) return OwnStream::Look::not_yet;
+    if (error == not_ready) return OwnStream::Look::not_yet;
   }
   const bool waited = driver.synchronize(stream) == 0;
   return waited && driver.query_stream == nullptr ? OwnStream::Look::done : OwnStream::Look::failed;
@@ -81,14 +78,12 @@ void OwnStream::take(const DeviceDriver& driver, const DevicePlace& place) {
   give_back();
   driver_ = &driver;
   place_ = place;
-  if (driver.create_stream == nullptr || driver.destroy_stream == nullptr || driver.query_stream == nullptr) return;
+  if (!driver.has_streams()) return;
   const AtDevice at(driver, place);
   const BesideCapture beside(driver);
   if (!token_.take(driver, place)) return;
   if (driver.create_stream(&stream_, independent) != 0) stream_ = nullptr;
-  const bool has_events = driver.create_event != nullptr && driver.record_event != nullptr &&
-                          driver.query_event != nullptr && driver.destroy_event != nullptr;
-  if (!has_events || driver.create_event(&event_, without_time) != 0) event_ = nullptr;
+  if (!driver.has_events() || driver.create_event(&event_, untimed) != 0) event_ = nullptr;
 }
 
 void OwnStream::give_back() {
@@ -110,7 +105,7 @@ OwnStream::Look OwnStream::look_at_mark() const {
   const AtDevice at(*driver_, place_);
   const BesideCapture beside(*driver_);
   const int error = driver_->query_event(event_);
-  if (error == not_done) return Look::not_yet;
+  if (error == not_ready) return Look::not_yet;
   return error == 0 ? Look::done : look_at(nullptr);
 }
 
