@@ -29,7 +29,6 @@ static_assert(sizeof(Page) == page_bytes && sizeof(std::atomic<std::uint32_t>) =
 struct PlaceWords {
   DevicePlace place;
   std::vector<StreamWords*> free;
-  std::size_t pages = 0;
   bool refused = false;  // the driver has no streams that wait for words
 };
 
@@ -68,7 +67,7 @@ bool is_registered(const DeviceDriver& driver, Page* page) {
 bool add_page(const DeviceDriver& driver, PlaceWords& of, void* stream) {
   AllWords& all = all_words();
   all.pages.reserve(all.pages.size() + 1);
-  of.free.reserve((of.pages + 1) * words_of_page);  // for when they come back
+  of.free.reserve((all.pages.size() + 1) * words_of_page);  // for when they come back
   auto page = std::make_unique<Page>();
   if (driver.register_host(page.get(), page_bytes, portable) != 0) return false;
   Page* const made = page.release();  // stays: a stream may use it from here on
@@ -81,7 +80,6 @@ bool add_page(const DeviceDriver& driver, PlaceWords& of, void* stream) {
   const StreamWords& first = made->words[0];
   if (!write_in_stream(driver, stream, first, Word::ready, 1)) return false;
   if (!wait_in_stream(driver, stream, first, Word::ready, 1)) return false;
-  ++of.pages;
   for (std::size_t i = words_of_page; i-- > 1;) of.free.push_back(&made->words[i]);
   return true;
 }
@@ -89,7 +87,7 @@ bool add_page(const DeviceDriver& driver, PlaceWords& of, void* stream) {
 PlaceWords& words_of(const DevicePlace& place) {
   std::vector<PlaceWords>& places = all_words().places;
   const auto known = std::ranges::find(places, place, &PlaceWords::place);
-  return known != places.end() ? *known : places.emplace_back(PlaceWords{place, {}, 0, false});
+  return known != places.end() ? *known : places.emplace_back(PlaceWords{place, {}, false});
 }
 
 }  // namespace

@@ -91,7 +91,6 @@ quadrille_je_hooks hooks = {take_pages, keep_addresses, nullptr,   already_usabl
 
 // mallocx flags, as jemalloc's manual defines them.
 constexpr int zero_flag = 0x40;
-int flag_of_arena(unsigned arena) { return static_cast<int>((arena + 1) << 20); }
 // Every block of 16 bytes or more is aligned to 16. To ask for that would go past the thread's cache.
 int flag_of_alignment(std::size_t bytes, std::size_t alignment) {
   return alignment <= 16 && bytes >= 16 ? 0 : std::countr_zero(alignment);
@@ -116,7 +115,7 @@ Reason arena_start(const ArenaPages& pages) {
       !find_control("arena.0.decay", arena, decay_mib) || !find_control("arena.0.purge", arena, trim_mib)) {
     return Reason::no_arena;
   }
-  arena_flags = flag_of_arena(arena);
+  arena_flags = static_cast<int>((arena + 1) << 20);
   return Reason::none;
 }
 

@@ -11,15 +11,11 @@ DeviceDriver hip;  // its own functions
 int (*last_error)() = nullptr;
 int (*peek_at_last_error)() = nullptr;
 
-// Most versions keep no "not ready"; what is kept then is the program's.
-void forget(int error) {
-  if (peek_at_last_error() == error) last_error();
-}
-
 template <auto function, class... Arguments>
 int call_and_forget(Arguments... arguments) {
   const int error = (hip.*function)(arguments...);
-  if (error != 0) forget(error);
+  // Most versions keep no "not ready"; what is kept then is the program's.
+  if (error != 0 && peek_at_last_error() == error) last_error();
   return error;
 }
 

@@ -101,16 +101,14 @@ void OwnStream::mark() {
 }
 
 OwnStream::Look OwnStream::look_at_mark() const {
-  if (!is_marked_) return look_at(nullptr);
+  if (!is_marked_) return look_at_stream(*driver_, place_, nullptr);
   const AtDevice at(*driver_, place_);
   const BesideCapture beside(*driver_);
   const int error = driver_->query_event(event_);
   if (error == not_ready) return Look::not_yet;
-  return error == 0 ? Look::done : look_at(nullptr);
+  return error == 0 ? Look::done : look_at_stream(*driver_, place_, nullptr);
 }
 
-OwnStream::Look OwnStream::look() const { return look_at(stream_); }
-
-OwnStream::Look OwnStream::look_at(void* stream) const { return look_at_stream(*driver_, place_, stream); }
+OwnStream::Look OwnStream::look() const { return look_at_stream(*driver_, place_, stream_); }
 
 }  // namespace quadrille::memory

@@ -37,7 +37,6 @@ class OwnStream {
 
  private:
   void give_back();
-  Look look_at(void* stream) const;
 
   const DeviceDriver* driver_ = nullptr;
   DevicePlace place_;
