@@ -291,8 +291,7 @@ bool has_device_memory(const run::Call& call, const UsedBlocks& used, const memo
 }
 
 bool StayingAt::settle(const memory::DeviceDriver& driver) const {
-  if (sends && !run::settle(driver, sent)) return false;
-  return !receives || (sends && received == sent) || run::settle(driver, received);
+  return run::settle(&driver, {.on_device = sends, .place = sent}, {.on_device = receives, .place = received});
 }
 
 void StayingAt::prepare_steps(const memory::DeviceDriver& driver) {
