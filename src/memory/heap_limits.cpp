@@ -86,11 +86,13 @@ int heap_lock_current() {
     return -1;
   }
   int error = 0;
-  sys::Mappings mappings;
-  for (sys::Mapping one; error == 0 && mappings.next(one);) {
-    if (one.accessible && !is_of_peer(one, known)) error = lock_one(one);
+  {
+    sys::Mappings mappings;  // is closed before errno is set
+    for (sys::Mapping one; error == 0 && mappings.next(one);) {
+      if (one.accessible && !is_of_peer(one, known)) error = lock_one(one);
+    }
+    if (!mappings.good()) error = EAGAIN;
   }
-  if (!mappings.good()) error = EAGAIN;
   if (error == 0) return 0;
   errno = error;
   return -1;

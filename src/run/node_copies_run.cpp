@@ -28,7 +28,10 @@ int NodeCopiesRun::advance() {
   const bool copied = now_->copies.copied();
   const int error = now_->copies.error();
   now_.reset();
-  if (copied) return error;
+  if (copied) {
+    instead_.reset();  // of an earlier start, which may not have come to its end
+    return error;
+  }
   if (!instead_) instead_.emplace(call_.call(), group_, inbox_, &pairs_, copying_);
   const int started = instead_->start();
   return error != mpi_success ? error : started;
