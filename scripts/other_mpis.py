@@ -118,9 +118,11 @@ def other_mpis():
       # These two write outside of the buffers there: Intel MPI in its own allgather, as with QUADRILLE=off,
       # Debian's MPICH in its own alltoallv. So only Quadrille is held to it (QUADRILLE_TEST_WEAK_MPI).
       #
-      # It spins without yielding: with more ranks than cores a call takes milliseconds.
+      # It spins without yielding: with more ranks than cores a call takes milliseconds. Its own persistent collectives write
+      # over memory: mpi4py dies in one of 60 runs, also without Quadrille.
       Mpi('debian-mpich-4', 'mpich', debian_mpich_library(), pathlib.Path('/usr/bin/mpirun.mpich'),
-          settings={'QUADRILLE_TEST_WEAK_MPI': '1'}, most_ranks=2, tests=CORE),
+          settings={'QUADRILLE_TEST_WEAK_MPI': '1'}, most_ranks=2,
+          tests=CORE.replace('(?!standard-)', '(?!standard-|mpi4py-4-persistent)')),
       # Its mpirun starts whichever mpiexec.hydra is first in PATH: PATH must lead with its own.
       Mpi('intel-mpi-2021', 'mpich', intel / 'lib', intel / 'bin' / 'mpirun',
           programs=intel / 'bin', settings=intel_settings, tests=CORE + STANDARD, machines=('x86_64',)),
