@@ -32,8 +32,8 @@ bool take(const run::Call& call, bool persistent, MpiRequest* request, int& erro
 
 // Where take() has returned false: a call with a device's memory, which this MPI does not take, goes to its function
 // with buffers of the host. Null: as it is. Else the caller makes the MPI's own request for the call on the host, and
-// hands it in. What completes it must be our doors then, where the MPI lets nobody go on with calls while the program
-// waits in it.
+// hands it in. What completes it must be our doors then, where the MPI lets nobody make progress on calls while the
+// program waits in it.
 using ByHost = std::unique_ptr<Quadrille_Request_state>;
 // `error`: what is to be raised when that is done.
 ByHost take_by_host(const run::Call& call, bool persistent, int& error);

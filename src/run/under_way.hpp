@@ -60,7 +60,7 @@ class UnderWay {
   }
   void add(Pending& call);
 
-  // Goes on with all calls, unless another thread does so at this moment.
+  // Makes progress on all pending calls, unless another thread does so at this moment.
   void advance();
 
   // For a thread that waits for something else: makes progress unless another thread does so at this moment. The
