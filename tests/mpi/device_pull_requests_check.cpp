@@ -14,13 +14,6 @@ namespace {
 // ---- The doors ----
 
 // By MPI's names; persistent calls by those that this MPI has, or ours.
-#define QUADRILLE_UNIFORM const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm
-#define QUADRILLE_VECTOR \
-  const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, MPI_Comm
-#define QUADRILLE_TYPED \
-  const void*, const int*, const int*, const MPI_Datatype*, void*, const int*, const int*, const MPI_Datatype*, MPI_Comm
-#define QUADRILLE_GATHER const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, MPI_Comm
-
 template <class Request, class... Arguments>
 using Starts = int(Arguments..., Request*);
 template <class Request, class... Arguments>
