@@ -2,7 +2,7 @@
 """Lets things fail while a program calls collectives on several hosts (hosts.py): the job must end by its launcher's own
 means, and nothing of it may be left on any host.
 
-  failures.py --mpi openmpi --mpirun /usr/bin/mpirun --preload libquadrille_mpi.so -- faults_check
+  failures.py --mpi openmpi --mpirun /usr/bin/mpirun --preload libquadrille_mpi.so -- program faults
 
   a rank is killed    on one of the hosts, at a drawn moment
   a link goes down    of one of the hosts, at a drawn moment; afterwards it is up again
@@ -145,7 +145,7 @@ class Job:
   def __init__(self, cluster, *words):
     self.cluster = cluster
     arguments = cluster.arguments
-    self.program = arguments.command[0]
+    self.program, *check = arguments.command
     settings = ['env', 'QUADRILLE_TUNING=none', 'QUADRILLE_SETUP_AFTER=0', *arguments.setting]
     if arguments.preload:
       settings.append(f'LD_PRELOAD={arguments.preload}')
@@ -156,7 +156,7 @@ class Job:
     environment = {k: v for k, v in os.environ.items() if k != hosts.INSIDE}
     environment['TMPDIR'] = str(cluster.folder)
     with open(cluster.output, 'w', encoding='utf-8') as output:
-      self.launcher = subprocess.Popen(cluster.hosts[0].enter() + launch + settings + [self.program, *words],
+      self.launcher = subprocess.Popen(cluster.hosts[0].enter() + launch + settings + [self.program, *check, *words],
                                        stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                        env=environment)
 

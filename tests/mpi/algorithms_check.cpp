@@ -18,7 +18,7 @@
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
 
-namespace {
+namespace algorithms_check {
 
 namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
@@ -84,8 +84,6 @@ std::string chosen(Collective collective, std::size_t bytes) {
   return to_string(team::selection_of(*team::team_of(abi::comm(MPI_COMM_WORLD)), collective, bytes).selection.choice);
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   const std::string file = "/tmp/quadrille_algorithms_check_" + std::to_string(getpid()) + ".json";
@@ -125,3 +123,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return failures == 0 ? 0 : 1;
 }
+
+}  // namespace algorithms_check

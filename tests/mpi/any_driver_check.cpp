@@ -18,7 +18,7 @@
 #include "../device/standin.hpp"
 #include "quadrille.h"
 
-namespace {
+namespace any_driver_check {
 
 using quadrille::standin::Address;
 using quadrille::standin::Handle;
@@ -294,8 +294,6 @@ void check_freed_memory(MPI_Comm comm) {
   }
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -317,3 +315,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return wrong == 0 ? 0 : 1;
 }
+
+}  // namespace any_driver_check

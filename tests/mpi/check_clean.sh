@@ -20,7 +20,7 @@ our_processes() {
     [ "$id" = "$$" ] && continue
     if tr '\0' '\n' 2>/dev/null <"$process/environ" |
        grep -qx "QUADRILLE_CHECK_MARK=$QUADRILLE_CHECK_MARK" &&
-       tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -q finalize_check; then
+       tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -q "checks finalize"; then
       echo "$id"
     fi
   done

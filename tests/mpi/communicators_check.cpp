@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace {
+namespace communicators_check {
 
 int rank = 0, size = 1;
 
@@ -20,8 +20,6 @@ bool is_right(MPI_Comm comm, int turn) {
   }
   return true;
 }
-
-}  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -42,3 +40,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return good ? 0 : 1;
 }
+
+}  // namespace communicators_check

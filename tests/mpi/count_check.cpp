@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace {
+namespace count_check {
 
 void call(MPI_Comm comm, int times) {
   int ranks = 0;
@@ -23,8 +23,6 @@ void call_without_waiting(MPI_Comm comm) {
   MPI_Ialltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
-
-}  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -56,4 +54,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&between);
   MPI_Comm_free(&part);
   MPI_Finalize();
+  return 0;
 }
+
+}  // namespace count_check

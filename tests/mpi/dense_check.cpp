@@ -10,7 +10,7 @@
 
 #include "quadrille.h"
 
-namespace {
+namespace dense_check {
 
 int wrong = 0;
 
@@ -151,8 +151,6 @@ int count_hosts(int rank) {
   return hosts;
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0, ranks = 0, extents[2] = {0, 0}, periods[2] = {0, 0};
@@ -183,3 +181,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return all == 0 ? 0 : 1;
 }
+
+}  // namespace dense_check

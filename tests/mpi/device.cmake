@@ -1,16 +1,14 @@
 # Memory of a device, by stand-ins of its driver (tests/device).
 
 # On odd ranks; of the last sizes are so many bytes that copies have other ways.
-quadrille_mpi_program(quadrille_device_check device_check.cpp)
-add_dependencies(quadrille_device_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
 set(device_doors)
 if(QUADRILLE_PERSISTENT_DOOR)
   set(device_doors PERSISTENT)
 endif()
 function(quadrille_device_test name ranks driver)
-  quadrille_mpi_test(mpi.device-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_check PRELOAD ${device_doors}
+  quadrille_mpi_test(mpi.device-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_dropin_checks PRELOAD ${device_doors}
                      SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN}
-                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}>)
+                     ARGUMENTS device $<TARGET_FILE:quadrille_standin_${driver}>)
   if(driver STREQUAL "cuda")
     set_property(TEST mpi.device-${name}.${ranks} APPEND PROPERTY LABELS mpi-device)
   endif()
@@ -47,11 +45,9 @@ quadrille_device_test(over-host 4 cuda
   "QUADRILLE_ALGORITHM=alltoall=copy-to-cpu:inner=waitany-stride,stride=3$<SEMICOLON>alltoallv=copy-to-cpu:inner=pairwise,buffers=pageable$<SEMICOLON>alltoallw=copy-to-cpu:inner=inbox$<SEMICOLON>allgather=copy-to-cpu:inner=bruck,buffers=fresh$<SEMICOLON>allgatherv=copy-to-cpu:inner=ring$<SEMICOLON>neighbor_alltoall=copy-to-cpu:inner=torus$<SEMICOLON>neighbor_alltoallv=copy-to-cpu:inner=direct$<SEMICOLON>neighbor_allgather=copy-to-cpu:inner=rings")
 
 # What a program sees of our questions to the driver. `make test` runs all of them.
-quadrille_mpi_program(quadrille_device_queries_check device_queries_check.cpp)
-add_dependencies(quadrille_device_queries_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
 function(quadrille_device_queries_test name driver)
-  quadrille_mpi_test(mpi.device-queries-${name}.3 RANKS 3 PROGRAM quadrille_device_queries_check PRELOAD
-                     SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN} ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}>)
+  quadrille_mpi_test(mpi.device-queries-${name}.3 RANKS 3 PROGRAM quadrille_dropin_checks PRELOAD
+                     SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN} ARGUMENTS device_queries $<TARGET_FILE:quadrille_standin_${driver}>)
   set_tests_properties(mpi.device-queries-${name}.3 PROPERTIES LABELS device)
 endfunction()
 set(queries_pull "QUADRILLE_ALGORITHM=alltoall=ipc-pull$<SEMICOLON>allgather=ipc-pull")
@@ -64,12 +60,10 @@ quadrille_device_queries_test(cuda-pipeline cuda
                               "QUADRILLE_ALGORITHM=alltoall=${pipelined}$<SEMICOLON>allgather=${pipelined}")
 
 # What is moved of it, and over which memory.
-quadrille_mpi_program(quadrille_device_staging_check device_staging_check.cpp)
-add_dependencies(quadrille_device_staging_check quadrille_preload quadrille_standin_cuda)
 function(quadrille_device_staging_test name ranks)
-  quadrille_mpi_test(mpi.device-staging-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_staging_check PRELOAD
+  quadrille_mpi_test(mpi.device-staging-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_dropin_checks PRELOAD
                      ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN}
-                     ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda>)
+                     ARGUMENTS device_staging $<TARGET_FILE:quadrille_standin_cuda>)
   set_property(TEST mpi.device-staging-${name}.${ranks} APPEND PROPERTY LABELS mpi-device)
 endfunction()
 foreach(streams IN LISTS device_streams)
@@ -80,7 +74,7 @@ endforeach()
 quadrille_device_staging_test(failed-by-mpi 3 QUADRILLE_ALGORITHM=alltoall=mpi)
 quadrille_device_staging_test(failed-nodes 4 QUADRILLE_NODES=blocked:2)
 
-# Many small pieces, which a kernel moves.
+# Many small pieces, which a kernel moves. The program loads the driver before main() (device_memory.cpp).
 quadrille_mpi_program(quadrille_device_pieces_check device_pieces_check.cpp device_memory.cpp)
 target_link_libraries(quadrille_device_pieces_check PRIVATE quadrille_so)
 add_dependencies(quadrille_device_pieces_check quadrille_standin_cuda)
@@ -99,8 +93,6 @@ quadrille_device_pieces_test(no-launch copies QUADRILLE_STANDIN_FAIL=cuLaunchKer
 quadrille_device_pieces_test(wrong wrong)
 
 # Copies between the ranks' own buffers.
-quadrille_mpi_program(quadrille_device_pull_check device_pull_check.cpp)
-add_dependencies(quadrille_device_pull_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
 foreach(leader 0 1)
   set(pulled_${leader})
   foreach(name alltoall alltoallv alltoallw allgather allgatherv)
@@ -109,9 +101,9 @@ foreach(leader 0 1)
   list(JOIN pulled_${leader} "$<SEMICOLON>" pulled_${leader})
 endforeach()
 function(quadrille_device_pull_test name ranks driver case leader)
-  quadrille_mpi_test(mpi.device-pull-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_pull_check PRELOAD
+  quadrille_mpi_test(mpi.device-pull-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_dropin_checks PRELOAD
                      ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${pulled_${leader}}" ${ARGN}
-                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${case})
+                     ARGUMENTS device_pull $<TARGET_FILE:quadrille_standin_${driver}> ${case})
 endfunction()
 foreach(streams IN LISTS device_streams)
   set(setting QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
@@ -131,22 +123,16 @@ foreach(driver cuda hip)
 endforeach()
 
 # The same by requests.
-quadrille_mpi_program(quadrille_device_pull_requests_check device_pull_requests_check.cpp)
-target_include_directories(quadrille_device_pull_requests_check PRIVATE ${PROJECT_SOURCE_DIR}/include)
-add_dependencies(quadrille_device_pull_requests_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
 function(quadrille_device_requests_test name ranks driver case leader)
-  quadrille_mpi_test(mpi.device-pull-requests-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_pull_requests_check
+  quadrille_mpi_test(mpi.device-pull-requests-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_dropin_checks
                      PRELOAD ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${pulled_${leader}}" ${ARGN}
-                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${case})
+                     ARGUMENTS device_pull_requests $<TARGET_FILE:quadrille_standin_${driver}> ${case})
 endfunction()
 # And their starts in the order of the program's streams.
-quadrille_mpi_program(quadrille_enqueued_pull_check enqueued_pull_check.cpp)
-target_link_libraries(quadrille_enqueued_pull_check PRIVATE quadrille_so)
-add_dependencies(quadrille_enqueued_pull_check quadrille_standin_cuda quadrille_standin_hip)
 function(quadrille_enqueued_pull_test name ranks driver case leader)
-  quadrille_mpi_test(mpi.device-enqueue-pull-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_enqueued_pull_check
+  quadrille_mpi_test(mpi.device-enqueue-pull-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_api_checks
                      SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${pulled_${leader}}" ${ARGN}
-                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${case})
+                     ARGUMENTS enqueued_pull $<TARGET_FILE:quadrille_standin_${driver}> ${case})
 endfunction()
 foreach(streams IN LISTS device_streams)
   set(setting QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
@@ -174,17 +160,15 @@ set_tests_properties(mpi.device-enqueue-pull-explained.2 PROPERTIES PASS_REGULAR
                      FAIL_REGULAR_EXPRESSION "WRONG|no thread may call the MPI")
 
 # Over memory that the drivers of all ranks know, in chunks that are small, so that each place is used many times.
-quadrille_mpi_program(quadrille_device_pipeline_check device_pipeline_check.cpp)
-add_dependencies(quadrille_device_pipeline_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
 function(quadrille_device_pipeline_test name ranks driver case ways)
   set(forced)
   foreach(collective alltoall alltoallv alltoallw allgather allgatherv)
     list(APPEND forced ${collective}=pipelined-copy-to-cpu${ways})
   endforeach()
   list(JOIN forced "$<SEMICOLON>" forced)
-  quadrille_mpi_test(mpi.device-pipeline-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_pipeline_check PRELOAD
+  quadrille_mpi_test(mpi.device-pipeline-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_dropin_checks PRELOAD
                      ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${forced}" ${ARGN}
-                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${case})
+                     ARGUMENTS device_pipeline $<TARGET_FILE:quadrille_standin_${driver}> ${case})
 endfunction()
 foreach(streams IN LISTS device_streams)
   set(setting QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
@@ -224,8 +208,6 @@ quadrille_device_pipeline_test(hip-devices 4 hip devices :chunk=4096,depth=2)
 
 # The same between nodes, in rounds. What exchanges them: the MPI's own, messages, rounds of store and forward, leaders,
 # shared memory inside the nodes.
-quadrille_mpi_program(quadrille_device_rounds_check device_rounds_check.cpp)
-add_dependencies(quadrille_device_rounds_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
 set(inner_mpi mpi mpi mpi mpi mpi)
 set(inner_messages spread-out waitany-stride,stride=2 pairwise spread-out ring)
 set(inner_bruck zero-rotation-bruck,radix=3 two-phase-bruck padded-bruck bruck mn-co)
@@ -237,11 +219,11 @@ function(quadrille_device_rounds_test name ranks driver case inner depth nodes)
     list(APPEND forced ${collective}=pipelined-copy-to-cpu:chunk=4096,depth=${depth},inner=${algorithm})
   endforeach()
   list(JOIN forced "$<SEMICOLON>" forced)
-  quadrille_mpi_test(mpi.device-pipeline-nodes-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_rounds_check
+  quadrille_mpi_test(mpi.device-pipeline-nodes-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_dropin_checks
                      PRELOAD ${device_doors}
                      SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_NODES=${nodes} "QUADRILLE_ALGORITHM=${forced}"
                      QUADRILLE_DEVICE_KERNELS=${kernels_of_rounds}  # the stand-in interprets them, which takes long
-                     ${ARGN} ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${case})
+                     ${ARGN} ARGUMENTS device_rounds $<TARGET_FILE:quadrille_standin_${driver}> ${case})
 endfunction()
 set(collectives_of_rounds alltoall alltoallv alltoallw allgather allgatherv)
 set(kernels_of_rounds off)
@@ -265,13 +247,10 @@ set(kernels_of_rounds on)
 quadrille_device_rounds_test(kernels 5 cuda kernels messages 2 blocked:1 QUADRILLE_STANDIN_STREAMS=lazy)
 
 # Small blocks, which one kernel reads where they are.
-quadrille_mpi_program(quadrille_device_gather_check device_gather_check.cpp)
-target_include_directories(quadrille_device_gather_check PRIVATE ${PROJECT_SOURCE_DIR}/include)
-add_dependencies(quadrille_device_gather_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
 function(quadrille_device_gather_test name ranks how leader)
-  quadrille_mpi_test(mpi.device-gather-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_gather_check PRELOAD
+  quadrille_mpi_test(mpi.device-gather-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_dropin_checks PRELOAD
                      ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${pulled_${leader}}" ${ARGN}
-                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${gather_driver}> ${how})
+                     ARGUMENTS device_gather $<TARGET_FILE:quadrille_standin_${gather_driver}> ${how})
 endfunction()
 set(gather_driver hip)
 quadrille_device_gather_test(hip 4 batch 0 QUADRILLE_STANDIN_STREAMS=lazy)
@@ -295,8 +274,8 @@ quadrille_device_gather_test(no-batch 4 copies 0
                              QUADRILLE_STANDIN_FAIL=cuLaunchKernel:2+,cuGraphLaunch:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyBatchAsync:1+)
 
 # More than 2 GiB in a call.
-quadrille_mpi_test(mpi.device-huge.3 RANKS 3 PROGRAM quadrille_device_staging_check PRELOAD
-                   SETTINGS QUADRILLE_SETUP_AFTER=0 ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda> huge)
+quadrille_mpi_test(mpi.device-huge.3 RANKS 3 PROGRAM quadrille_dropin_checks PRELOAD
+                   SETTINGS QUADRILLE_SETUP_AFTER=0 ARGUMENTS device_staging $<TARGET_FILE:quadrille_standin_cuda> huge)
 set_property(TEST mpi.device-huge.3 PROPERTY SKIP_REGULAR_EXPRESSION "skipped: less than")
 
 # Every call, in all forms, by each of these algorithms; also on MPIs that take such memory themselves
@@ -401,21 +380,18 @@ foreach(inner mpi pairwise ring leaders)
 endforeach()
 
 # By what every driver has: as it runs on a GPU.
-quadrille_mpi_program(quadrille_any_driver_check any_driver_check.cpp)
-target_link_libraries(quadrille_any_driver_check PRIVATE quadrille_so)
-add_dependencies(quadrille_any_driver_check quadrille_standin_cuda)
 foreach(way ipc-pull ipc-pull:leader=1 copy-to-cpu pipelined-copy-to-cpu pipelined-copy-to-cpu:leader=1 pairwise)
   string(REGEX REPLACE ":.*" "-led" test ${way})
   foreach(streams IN LISTS device_streams)
-    quadrille_mpi_test(mpi.device-any-${test}-${streams}.3 RANKS 3 PROGRAM quadrille_any_driver_check
+    quadrille_mpi_test(mpi.device-any-${test}-${streams}.3 RANKS 3 PROGRAM quadrille_api_checks
                        SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_STANDIN_STREAMS=${streams_${streams}}
                                 "QUADRILLE_ALGORITHM=alltoall=${way}"
-                       ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda>)
+                       ARGUMENTS any_driver $<TARGET_FILE:quadrille_standin_cuda>)
     set_property(TEST mpi.device-any-${test}-${streams}.3 APPEND PROPERTY LABELS mpi-device)
   endforeach()
 endforeach()
 
-# What serves calls with a device's memory where the MPI takes it.
+# What serves calls with a device's memory where the MPI takes it. The program loads the driver before main(), too.
 quadrille_mpi_program(quadrille_device_choice_check device_choice_check.cpp device_memory.cpp $<TARGET_OBJECTS:quadrille_api>)
 target_link_libraries(quadrille_device_choice_check PRIVATE quadrille_core)
 add_dependencies(quadrille_device_choice_check quadrille_standin_cuda)

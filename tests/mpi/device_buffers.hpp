@@ -1,5 +1,5 @@
 // Buffers in devices' memory on the ranks of a node, and calls with them, for programs that load a stand-in of a driver
-// (tests/device), CUDA's or HIP's. Of one file each: all is of the program alone.
+// (tests/device), CUDA's or HIP's. A process runs one check: all is of that one alone.
 #pragma once
 
 #include <dlfcn.h>
@@ -46,6 +46,7 @@ struct Driver {
   QUADRILLE_MEMBER(hipFreeAsync, void*, Handle)
   QUADRILLE_MEMBER(hipStreamSynchronize, Handle)
   QUADRILLE_MEMBER(hipMemsetAsync, void*, int, std::size_t, Handle)
+#undef QUADRILLE_MEMBER
   quadrille_standin_count_t* count = nullptr;
   quadrille_standin_set_t* set = nullptr;
   quadrille_standin_host_t* host = nullptr;
@@ -85,6 +86,7 @@ inline void load_driver(const char* path) {
   }
 #define QUADRILLE_LOAD(name, ...) load(library, #name, driver.name);
   QUADRILLE_CUDA_CALLS(QUADRILLE_LOAD)
+#undef QUADRILLE_LOAD
   must(driver.cuInit(0) == 0, "cuInit");
   must(driver.cuDevicePrimaryCtxRetain(&driver.context, device) == 0, "context");
   must(driver.cuCtxSetCurrent(driver.context) == 0, "current context");

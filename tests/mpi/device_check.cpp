@@ -14,7 +14,7 @@
 
 #include "../device/standin.hpp"
 
-namespace {
+namespace device_check {
 
 int rank = 0, size = 1, wrong = 0;
 
@@ -26,6 +26,7 @@ struct Driver {
   QUADRILLE_MEMBER(cuMemcpy, std::uintptr_t, std::uintptr_t, std::size_t)
   QUADRILLE_MEMBER(hipMalloc, void**, std::size_t)
   QUADRILLE_MEMBER(hipMemcpy, void*, const void*, std::size_t, int)
+#undef QUADRILLE_MEMBER
   quadrille_standin_count_t* count = nullptr;
   quadrille::standin::Handle context = nullptr, own = nullptr;
   bool is_cuda() const { return cuInit != nullptr; }
@@ -58,6 +59,7 @@ void load_driver(const char* path) {
   }
 #define QUADRILLE_LOAD(name, ...) load(library, #name, driver.name);
   QUADRILLE_CUDA_DEVICE_CALLS(QUADRILLE_LOAD)
+#undef QUADRILLE_LOAD
   load(library, "cuMemAlloc_v2", driver.cuMemAlloc_v2);
   load(library, "cuMemcpy", driver.cuMemcpy);
   must(driver.cuInit(0));
@@ -249,8 +251,6 @@ void check_neighbors(MPI_Comm ring, bool device, int count) {
   }
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 2) return 2;
@@ -291,3 +291,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return wrong == 0 ? 0 : 1;
 }
+
+}  // namespace device_check

@@ -9,9 +9,9 @@
 #include "device_buffers.hpp"
 #include "quadrille.h"
 
-using namespace quadrille::test;
+namespace device_gather_check {
 
-namespace {
+using namespace quadrille::test;
 
 // Of calls of the driver that move blocks of calls.
 struct Counts {
@@ -80,8 +80,6 @@ void check_calls_of(const On& on, int n, const Ways& ways) {
   free(&request);
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 3) return 2;
@@ -111,3 +109,5 @@ int main(int argc, char** argv) {
   end_pulling();
   return say_verdict();
 }
+
+}  // namespace device_gather_check

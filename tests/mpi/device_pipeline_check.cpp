@@ -11,9 +11,9 @@
 
 #include "piped_calls.hpp"
 
-using namespace quadrille::test;
+namespace device_pipeline_check {
 
-namespace {
+using namespace quadrille::test;
 
 bool is_lonely(const Buffers& one) { return one.on.ranks < 2; }
 bool is_refused() { return name == "refused"; }
@@ -274,8 +274,6 @@ void check_broken(const On& on) {
   fail(on, "");
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 3) return 2;
@@ -320,3 +318,5 @@ int main(int argc, char** argv) {
   if (name != "broken") check_given_back("left behind");
   return say_verdict();
 }
+
+}  // namespace device_pipeline_check

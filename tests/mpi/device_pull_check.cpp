@@ -7,9 +7,9 @@
 
 #include "device_buffers.hpp"
 
-using namespace quadrille::test;
+namespace device_pull_check {
 
-namespace {
+using namespace quadrille::test;
 
 // ---- What is checked ----
 
@@ -313,8 +313,6 @@ void check_communicators() {
     check(opens() - opened <= closes() - closed + of_world, "a communicator that was freed closes all");
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 3) return 2;
@@ -341,3 +339,5 @@ int main(int argc, char** argv) {
   if (name == "plain" && !is_cuda && rank > 0 && rank < size - 1) check(opens() == closes(), "all is closed");
   return say_verdict();
 }
+
+}  // namespace device_pull_check

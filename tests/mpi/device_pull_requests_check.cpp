@@ -7,9 +7,9 @@
 #include "device_buffers.hpp"
 #include "quadrille.h"
 
-using namespace quadrille::test;
+namespace device_pull_requests_check {
 
-namespace {
+using namespace quadrille::test;
 
 // ---- The doors ----
 
@@ -416,8 +416,6 @@ void check_failures(const On& on, By by) {
   }
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 3) return 2;
@@ -440,3 +438,5 @@ int main(int argc, char** argv) {
   end_pulling();
   return say_verdict();
 }
+
+}  // namespace device_pull_requests_check

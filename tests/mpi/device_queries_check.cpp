@@ -14,7 +14,7 @@
 
 #include "../device/standin.hpp"
 
-namespace {
+namespace device_queries_check {
 
 int rank = 0, size = 1, wrong = 0;
 constexpr int block = 500;
@@ -224,8 +224,6 @@ void fails_without_answers(MPI_Comm comm) {
   }
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 2) return 2;
@@ -247,3 +245,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return wrong == 0 ? 0 : 1;
 }
+
+}  // namespace device_queries_check

@@ -12,9 +12,9 @@
 
 #include "piped_calls.hpp"
 
-using namespace quadrille::test;
+namespace device_rounds_check {
 
-namespace {
+using namespace quadrille::test;
 
 constexpr std::size_t chunk = 4096;
 
@@ -292,8 +292,6 @@ void check_requests(const On& on) {
   }
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 3) return 2;
@@ -331,3 +329,5 @@ int main(int argc, char** argv) {
   check_given_back("left behind");
   return say_verdict();
 }
+
+}  // namespace device_rounds_check

@@ -17,13 +17,14 @@
 
 #include "../device/standin.hpp"
 
-namespace {
+namespace device_staging_check {
 
 int rank = 0, size = 1, wrong = 0;
 
 struct Driver {
 #define QUADRILLE_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
   QUADRILLE_CUDA_CALLS(QUADRILLE_MEMBER)
+#undef QUADRILLE_MEMBER
   quadrille_standin_count_t* count = nullptr;
   quadrille_standin_set_t* set = nullptr;
   quadrille_standin_host_t* host = nullptr;
@@ -49,6 +50,7 @@ void load_driver(const char* path) {
   must(library != nullptr, "no library");
 #define QUADRILLE_LOAD(name, ...) load(library, #name, driver.name);
   QUADRILLE_CUDA_CALLS(QUADRILLE_LOAD)
+#undef QUADRILLE_LOAD
   load(library, "quadrille_standin_count", driver.count);
   load(library, "quadrille_standin_set", driver.set);
   load(library, "quadrille_standin_host", driver.host);
@@ -479,8 +481,6 @@ void check_huge() {
   }
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 2) return 2;
@@ -532,3 +532,5 @@ int main(int argc, char** argv) {
   std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
   return wrong == 0 ? 0 : 1;
 }
+
+}  // namespace device_staging_check

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace {
+namespace domains_check {
 
 bool exchange(MPI_Comm comm) {
   int ranks = 0, me = 0;
@@ -21,8 +21,6 @@ bool exchange(MPI_Comm comm) {
   return true;
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int me = 0;
@@ -36,3 +34,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
+
+}  // namespace domains_check

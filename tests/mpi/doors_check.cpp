@@ -8,13 +8,13 @@
 
 #include "quadrille.h"
 
-#if defined(EXPLICIT_DOORS)
+#if defined(QUADRILLE_TEST_API)
 #define DOOR(name) Quadrille_##name
 #else
 #define DOOR(name) MPI_##name
 #endif
 
-namespace {
+namespace doors_check {
 
 struct Data {
   Data(int blocks, int block)
@@ -66,7 +66,7 @@ void use_neighbors(MPI_Comm comm, int blocks, int block) {
   DOOR(Neighbor_allgather)(d.send.data(), block, MPI_INT, d.recv.data(), block, MPI_INT, comm);
   DOOR(Neighbor_allgatherv)
   (d.send.data(), block, MPI_INT, d.recv.data(), d.counts.data(), d.places.data(), MPI_INT, comm);
-#if defined(EXPLICIT_DOORS)
+#if defined(QUADRILLE_TEST_API)
   Quadrille_Neighbor_allgatherw(d.send.data(), block, MPI_INT, d.recv.data(), d.counts.data(), d.far.data(),
                                 d.types.data(), comm);
   Quadrille_Request request = QUADRILLE_REQUEST_NULL;
@@ -82,7 +82,7 @@ void use_neighbors(MPI_Comm comm, int blocks, int block) {
 #endif
 }
 
-#if defined(EXPLICIT_DOORS)
+#if defined(QUADRILLE_TEST_API)
 void use_own_doors(MPI_Comm comm, MPI_Comm cart) {
   const int offsets[] = {1, -1, 2};
   MPI_Comm around = MPI_COMM_NULL;
@@ -112,7 +112,7 @@ void use_own_doors(MPI_Comm comm, MPI_Comm cart) {
 
 void use_memory() {
   void* block = nullptr;
-#if defined(EXPLICIT_DOORS)
+#if defined(QUADRILLE_TEST_API)
   Quadrille_Alloc(100'000, &block);
   Quadrille_Free(block);
 #else
@@ -120,8 +120,6 @@ void use_memory() {
   MPI_Free_mem(block);
 #endif
 }
-
-}  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -140,7 +138,7 @@ int main(int argc, char** argv) {
     for (const int block : {4, 3000, 200'000}) use_dense(comm, block, pair);
   }
   for (const int block : {4, 3000, 60'000}) use_neighbors(cart, 2, block);
-#if defined(EXPLICIT_DOORS)
+#if defined(QUADRILLE_TEST_API)
   use_own_doors(copy, cart);
 #endif
   MPI_Comm_free(&cart);
@@ -148,4 +146,9 @@ int main(int argc, char** argv) {
   MPI_Type_free(&pair);
   MPI_Finalize();
   if (rank == 0) std::puts("all doors");
+  return 0;
 }
+
+#undef DOOR
+
+}  // namespace doors_check

@@ -1,5 +1,6 @@
 # Calls in the order of a device's streams, by stand-ins of its driver (tests/device), which do nothing before they have
 # to, or work in drawn order.
+# The program has a malloc of its own, to count.
 quadrille_mpi_program(quadrille_enqueue_check enqueue_check.cpp)
 target_link_libraries(quadrille_enqueue_check PRIVATE quadrille_so)
 add_dependencies(quadrille_enqueue_check quadrille_standin_cuda quadrille_standin_hip)
@@ -18,12 +19,9 @@ if(QUADRILLE_SANITIZE)
   return()
 endif()
 # Other calls while one is pending in a stream. `make test` runs all of them.
-quadrille_mpi_program(quadrille_enqueued_beside_check enqueued_beside_check.cpp)
-target_link_libraries(quadrille_enqueued_beside_check PRIVATE quadrille_so)
-add_dependencies(quadrille_enqueued_beside_check quadrille_standin_cuda quadrille_standin_hip)
 function(quadrille_enqueued_beside_test name driver)
-  quadrille_mpi_test(mpi.device-enqueue-beside-${name}.2 RANKS 2 PROGRAM quadrille_enqueued_beside_check
-                     SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN} ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}>)
+  quadrille_mpi_test(mpi.device-enqueue-beside-${name}.2 RANKS 2 PROGRAM quadrille_api_checks
+                     SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN} ARGUMENTS enqueued_beside $<TARGET_FILE:quadrille_standin_${driver}>)
   set_tests_properties(mpi.device-enqueue-beside-${name}.2 PROPERTIES LABELS device)
 endfunction()
 quadrille_enqueued_beside_test(host cuda)

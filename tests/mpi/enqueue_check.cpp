@@ -40,7 +40,7 @@ void* malloc(std::size_t bytes) {
 }
 #endif
 
-namespace quadrille::test {
+namespace quadrille::test::enqueued {
 namespace {
 
 MPI_Comm duplicate() {
@@ -510,10 +510,10 @@ int run(const std::string& library, bool has_driver, bool lazy) {
   return wrong == 0 ? 0 : 1;
 }
 
-}  // namespace quadrille::test
+}  // namespace quadrille::test::enqueued
 
 int main(int argc, char** argv) {
-  using namespace quadrille::test;
+  using namespace quadrille::test::enqueued;
   if (argc < 5) return 2;
   const std::string level = argv[2], who = argv[3];
   const int asked = level == "multiple" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;

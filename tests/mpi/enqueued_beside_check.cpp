@@ -10,8 +10,9 @@
 
 #include "enqueued_exchange.hpp"
 
-namespace quadrille::test {
-namespace {
+namespace enqueued_beside_check {
+
+using namespace quadrille::test::enqueued;
 
 constexpr int turns = 3;
 
@@ -152,7 +153,7 @@ int run(const char* library) {
       }
       persistent(comms, stream);
     }
-    if (device.is_cuda()) persistent(comms, standin::null_stream);
+    if (device.is_cuda()) persistent(comms, quadrille::standin::null_stream);
     blocking(comms);
   }
   std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
@@ -160,12 +161,10 @@ int run(const char* library) {
   return wrong == 0 ? 0 : 1;
 }
 
-}  // namespace
-}  // namespace quadrille::test
-
 int main(int argc, char** argv) {
-  using namespace quadrille::test;
   if (argc < 2 || !begin_mpi(&argc, &argv, MPI_THREAD_MULTIPLE)) return 2;
   alarm(60);  // what hangs must not take the time of a test that is slow
   return run(argv[1]);
 }
+
+}  // namespace enqueued_beside_check

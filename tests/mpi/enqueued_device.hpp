@@ -14,7 +14,7 @@
 
 #include "../device/standin.hpp"
 
-namespace quadrille::test {
+namespace quadrille::test::enqueued {
 
 using standin::Handle;
 
@@ -160,4 +160,4 @@ class Gate {
   std::atomic<std::uint32_t>* word_ = nullptr;
 };
 
-}  // namespace quadrille::test
+}  // namespace quadrille::test::enqueued

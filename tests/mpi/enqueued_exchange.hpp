@@ -11,7 +11,7 @@
 #include "enqueued_device.hpp"
 #include "quadrille.h"
 
-namespace quadrille::test {
+namespace quadrille::test::enqueued {
 
 inline int rank = 0, size = 1;
 inline int first_with_driver = 0;  // of the ranks
@@ -170,4 +170,4 @@ class Exchange {
   std::atomic<int> looked_ = 0;
 };
 
-}  // namespace quadrille::test
+}  // namespace quadrille::test::enqueued

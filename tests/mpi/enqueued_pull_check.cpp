@@ -11,8 +11,9 @@
 
 #include "enqueued_exchange.hpp"
 
-namespace quadrille::test {
-namespace {
+namespace enqueued_pull_check {
+
+using namespace quadrille::test::enqueued;
 
 bool is_led = false;
 
@@ -131,7 +132,7 @@ struct Counts {
   static unsigned long of(const char* cuda, const char* hip) { return calls_of(device.is_cuda() ? cuda : hip); }
   unsigned long at_once = of("cuGraphLaunch", "hipGraphLaunch") + of("cuLaunchKernel", "hipModuleLaunchKernel") +
                           of("cuMemcpyBatchAsync_v2", "hipMemcpyBatchAsync");
-  unsigned long waits = test::waits(), allocations = calls_of("allocations");
+  unsigned long waits = quadrille::test::enqueued::waits(), allocations = calls_of("allocations");
   unsigned long opens = of("cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle");
 };
 
@@ -143,7 +144,7 @@ bool has_kernels() {
 // Several starts at once: no host waits, and the ranks pull.
 void check_starts(MPI_Comm comm) {
   const Handle own = new_stream(), blocking = new_stream(true);
-  for (const Handle stream : {own, blocking, standin::null_stream}) {
+  for (const Handle stream : {own, blocking, quadrille::standin::null_stream}) {
     for (const int n : {1, 100, 500}) {
       for (const What what : kinds) {
         if (what == What::typed && n * size > 60 && !has_kernels()) continue;  // more pieces than one launch makes
@@ -320,8 +321,6 @@ void check_host_memory(MPI_Comm comm) {
   Quadrille_Request_free(&request);
 }
 
-}  // namespace
-
 int run(const char* library, const std::string& how) {
   load_device(library);
   is_led = how == "led";
@@ -344,11 +343,10 @@ int run(const char* library, const std::string& how) {
   return wrong == 0 ? 0 : 1;
 }
 
-}  // namespace quadrille::test
-
 int main(int argc, char** argv) {
-  using namespace quadrille::test;
   if (argc < 3) return 2;
   if (!begin_mpi(&argc, &argv, MPI_THREAD_MULTIPLE)) return 3;
   return run(argv[1], argv[2]);
 }
+
+}  // namespace enqueued_pull_check

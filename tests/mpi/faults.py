@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills and stops ranks at random moments, and plays another user who wants what they share.
 
-  faults.py --preload libquadrille_mpi.so --late late_connect.so -- mpirun -n 3 faults_check
+  faults.py --preload libquadrille_mpi.so --late late_connect.so -- mpirun -n 3 program faults
 
 Each job has processes, sockets, /dev/shm and a folder for what is temporary for itself (Linux namespaces; skipped
 where the system does not allow them). After a kill the job must end, and nothing may be left: no process, no socket, no
@@ -98,10 +98,11 @@ class Job:
     self.places = places_of(arguments)
     self.output_path = os.path.join(arguments.inside, OUTPUT)
     self.output = open(self.output_path, 'w+', errors='replace', encoding='utf-8')
-    launch, self.program = arguments.command[:-1], arguments.command[-1]
+    *launch, self.program, check = arguments.command
     self.launcher = subprocess.Popen(
-        [*launch, 'env', f'LD_PRELOAD={preload or arguments.preload}', self.program, *words], stdout=self.output,
-        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=arguments.inside))
+        [*launch, 'env', f'LD_PRELOAD={preload or arguments.preload}', self.program, check, *words],
+        stdout=self.output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+        env=dict(os.environ, TMPDIR=arguments.inside))
 
   def ranks(self, least, seconds=60):
     """The processes of the ranks, when there are so many, or the job is over."""
@@ -249,7 +250,7 @@ def steal_from(arguments, problems, most=5):
     here, there = os.pipe()
     thief = os.fork()
     if thief == 0:
-      steal(arguments.command[-1], places_of(arguments), there)
+      steal(arguments.command[-2], places_of(arguments), there)
     os.close(there)
     job = Job(arguments, '2', preload=f'{arguments.late}:{arguments.preload}')
     status = job.end()

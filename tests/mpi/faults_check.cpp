@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace {
+namespace faults_check {
 
 int value(int from, int to, int round, int place) { return ((from * 31 + to) * 1009 + round) * 17 + place; }
 
@@ -45,8 +45,6 @@ bool one_round(int round) {
   return right;
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 0;
@@ -69,3 +67,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return 0;
 }
+
+}  // namespace faults_check

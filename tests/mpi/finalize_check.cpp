@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace finalize_check {
 
 void use_all(MPI_Comm comm) {
   int size = 0;
@@ -80,8 +80,6 @@ Segments segments() {
   return found;
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   const char* const ending = argc > 1 ? argv[1] : "end";
   int rank = 0;
@@ -120,3 +118,5 @@ int main(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace finalize_check

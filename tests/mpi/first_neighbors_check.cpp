@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace {
+namespace first_neighbors_check {
 
 int me = 0, ranks = 1;
 
@@ -39,8 +39,6 @@ void odd_call_on(MPI_Comm chain) {
   MPI_Type_free(&nothing);
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
@@ -62,3 +60,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return wrong;
 }
+
+}  // namespace first_neighbors_check

@@ -7,7 +7,7 @@
 
 #include "quadrille.h"
 
-namespace {
+namespace first_order_check {
 
 int wrong = 0;
 
@@ -25,8 +25,6 @@ void check(MPI_Comm comm, const char* name) {
   }
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0;
@@ -42,3 +40,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return wrong == 0 ? 0 : 1;
 }
+
+}  // namespace first_order_check

@@ -2,7 +2,7 @@
 """Forces every algorithm of the registry under the preload library and looks whether it was obeyed.
 
   forced_runs.py --quadrille build/bin/quadrille --preload libquadrille_mpi.so -- \\
-                 mpirun -n 3 ./quadrille_finalize_check end
+                 mpirun -n 3 ./quadrille_dropin_checks finalize end
 
 The program must call each of the five collectives CALLS times. One run forces one algorithm for each
 collective. QUADRILLE_EXPLAIN must name exactly these, with their parameters and the reason "forced",
@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 
-CALLS = 40  # of quadrille_finalize_check, for each collective
+CALLS = 40  # of finalize_check.cpp, for each collective
 ALONE = 21  # nonblocking calls on communicators of which no blocking call is made: not where something is forced
 COLLECTIVES = ['alltoall', 'alltoallv', 'alltoallw', 'allgather', 'allgatherv']
 
@@ -73,7 +73,7 @@ def main():
   parser.add_argument('--preload', required=True)
   parser.add_argument('command', nargs='+', help='launcher, its options, program and arguments')
   arguments = parser.parse_args()
-  *launch, program, ending = arguments.command
+  *launch, program, check, ending = arguments.command
 
   choices = forms(arguments.quadrille)
   failed = False
@@ -81,7 +81,7 @@ def main():
     forced = {collective: names[turn % len(names)] for collective, names in choices.items()}
     text = ';'.join(f'{collective}={name}' for collective, name in forced.items())
     environment = dict(os.environ, QUADRILLE_EXPLAIN='1', QUADRILLE_ALGORITHM=text)
-    command = [*launch, 'env', f'LD_PRELOAD={arguments.preload}', program, ending]
+    command = [*launch, 'env', f'LD_PRELOAD={arguments.preload}', program, check, ending]
     answer = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, check=False,
                             capture_output=True, text=True, errors='replace', timeout=120)
     problems = problems_of(forced, answer.stderr)

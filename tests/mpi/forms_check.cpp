@@ -8,7 +8,7 @@
 
 #include "native_signatures.hpp"
 
-namespace {
+namespace forms_check {
 
 int ranks = 0, me = 0;
 
@@ -55,8 +55,6 @@ void run_forms(const char* begin, const char* make, const char* older, bool gath
   }
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -66,4 +64,7 @@ int main(int argc, char** argv) {
   run_forms<MPI_Count, MPI_Aint>("MPI_Ialltoall_c", "MPI_Alltoall_init_c", nullptr, false);
   run_forms<MPI_Count, MPI_Aint>("MPI_Iallgather_c", "MPI_Allgather_init_c", nullptr, true);
   MPI_Finalize();
+  return 0;
 }
+
+}  // namespace forms_check

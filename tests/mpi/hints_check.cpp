@@ -2,6 +2,8 @@
 #include <mpi.h>
 #include <quadrille.h>
 
+namespace hints_check {
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int ranks = 0;
@@ -20,4 +22,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&iso);
   MPI_Comm_free(&ring);
   MPI_Finalize();
+  return 0;
 }
+
+}  // namespace hints_check

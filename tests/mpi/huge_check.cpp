@@ -9,7 +9,7 @@
 //   messages  two calls, for settings under which they become messages of the MPI
 //   requests  by name: the same two, and one with one count, as nonblocking and persistent calls
 //
-// With BY_NAME by Quadrille's functions, else by the MPI's.
+// With QUADRILLE_TEST_API by Quadrille's functions, else by the MPI's.
 #include <mpi.h>
 #include <quadrille.h>
 #include <sys/mman.h>
@@ -23,13 +23,13 @@
 #include <string>
 #include <vector>
 
-#if defined(BY_NAME)
+#if defined(QUADRILLE_TEST_API)
 #define CALL(name) Quadrille_##name
 #else
 #define CALL(name) MPI_##name
 #endif
 
-namespace {
+namespace huge_check {
 
 constexpr std::size_t piece = std::size_t{4} << 20;
 constexpr std::size_t two_gib = std::size_t{1} << 31;
@@ -208,7 +208,7 @@ void uniform() {
   }
 }
 
-#if defined(BY_NAME)
+#if defined(QUADRILLE_TEST_API)
 void complete(const char* what, int made, Quadrille_Request* request, bool persistent) {
   expect(what, made);
   if (persistent) expect(what, Quadrille_Start(request));
@@ -353,8 +353,6 @@ void packed(Buffers& b) {
   MPI_Type_free(&giant);
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "dense";
   MPI_Init(&argc, &argv);
@@ -368,11 +366,11 @@ int main(int argc, char** argv) {
     if (mode == "dense") vectors(buffers), gathers(buffers), int_counts(buffers), neighbors(buffers), nothing();
     if (mode == "messages") vectors(buffers), int_counts(buffers);
     if (mode == "packed") packed(buffers);
-#if defined(BY_NAME)
+#if defined(QUADRILLE_TEST_API)
     if (mode == "requests") requests(buffers);
 #endif
   }
-#if defined(BY_NAME)
+#if defined(QUADRILLE_TEST_API)
   if (mode == "requests") uniform_requests();
 #endif
   if (mode == "dense") uniform();
@@ -381,3 +379,7 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return failures > 0 ? 1 : 0;
 }
+
+#undef CALL
+
+}  // namespace huge_check

@@ -16,7 +16,7 @@
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
 
-namespace {
+namespace inside_check {
 
 namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
@@ -83,8 +83,6 @@ std::string served(MPI_Comm comm, const Neighbours& n, int bytes, bool vector = 
   const auto index = static_cast<std::size_t>(vector ? Collective::neighbor_alltoallv : alltoall);
   return std::string(team::team_of(abi::comm(comm))->chosen.selections[index].last()->selection.choice.algorithm->name);
 }
-
-}  // namespace
 
 int main(int argc, char** argv) {
   // The launcher's words, because the table's name must be there before MPI starts.
@@ -168,3 +166,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return failures == 0 ? 0 : 1;
 }
+
+}  // namespace inside_check

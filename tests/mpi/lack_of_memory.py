@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lets memory run out at one request of Quadrille after the other, each in a run of its own.
 
-  lack_of_memory.py --library lack_of_memory.so [--preload libquadrille_mpi.so] -- mpirun -n 2 program
+  lack_of_memory.py --library lack_of_memory.so [--preload libquadrille_mpi.so] -- mpirun -n 2 program check
 
 A run may succeed, or end by MPI's error handler. No exception may leave a door, nothing may crash or hang. A few
 requests are drawn; QUADRILLE_TEST_LACKS=n draws n, or takes all of them if there are not more. QUADRILLE_TEST_SEED
@@ -22,9 +22,9 @@ CRASHES = re.compile(r'terminate called|Segmentation fault|signal 11|SIGSEGV|sig
 def run(arguments, rank, at):
   """The status and output of a run; status None: it hangs."""
   preload = ':'.join(filter(None, [arguments.library, arguments.preload]))
-  launch = arguments.command[:-1]
+  *launch, program, check = arguments.command
   command = ['timeout', '-k', '5', '60', *launch, 'env', f'LD_PRELOAD={preload}', f'FAIL_RANK={rank}', f'FAIL_AT={at}',
-             arguments.command[-1]]
+             program, check]
   done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                         errors='replace', check=False)
   return (None if done.returncode in (124, 137) else done.returncode), done.stdout

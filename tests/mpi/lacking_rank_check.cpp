@@ -26,7 +26,7 @@
 
 #include "device_buffers.hpp"
 
-namespace {
+namespace lacking_rank_check {
 
 using LackFrom = long (*)(long at, long count, std::size_t bytes);
 
@@ -195,6 +195,7 @@ class Data {
   NONBLOCKING(Neighbor_alltoallw, Ineighbor_alltoallw)
   NONBLOCKING(Neighbor_allgather, Ineighbor_allgather)
   NONBLOCKING(Neighbor_allgatherv, Ineighbor_allgatherv)
+#undef NONBLOCKING
 
   // The arrays must outlive a request: no longer than the call that makes it.
   int begin(Quadrille_Request* request) {
@@ -219,6 +220,7 @@ class Data {
     if (c == "neighbor_alltoallw") return BY_FORM(Neighbor_alltoallw, send, sc, sa.data(), st, recv, rc, ra.data(), rt);
     return MPI_ERR_OTHER;
   }
+#undef BY_FORM
 
   const Case& what_;
   MPI_Comm comm_;
@@ -546,8 +548,6 @@ int run(const std::string& which, const char* only) {
   return bad;
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   lack_from = reinterpret_cast<LackFrom>(dlsym(RTLD_DEFAULT, "lack_from"));
   if (lack_from == nullptr) return std::printf("lack_of_memory is not preloaded\n"), 2;
@@ -565,3 +565,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return bad == 0 ? 0 : 1;
 }
+
+}  // namespace lacking_rank_check

@@ -41,10 +41,8 @@ foreach(nodes blocked:2 ragged:1,3)
                      ARGUMENTS ${large_data})
 endforeach()
 # Above 2^31 for real.
-quadrille_mpi_program(quadrille_huge_check huge_check.cpp)
-add_dependencies(quadrille_huge_check quadrille_preload quadrille_preload_large)
 function(quadrille_huge_test name mode)
-  quadrille_mpi_test(mpi.huge.${name}.2 RANKS 2 PROGRAM quadrille_huge_check PRELOAD LARGE ARGUMENTS ${mode}
+  quadrille_mpi_test(mpi.huge.${name}.2 RANKS 2 PROGRAM quadrille_dropin_checks PRELOAD LARGE ARGUMENTS huge ${mode}
                      WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh "summary: [1-9][0-9]* calls served, 0 forwarded" --
                      SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_EXPLAIN=1 ${ARGN})
 endfunction()
@@ -80,10 +78,7 @@ foreach(case "direct direct 3" "torus direct 2" "torus-direct direct 4" "rings r
 endforeach()
 
 # They are served, by name.
-quadrille_mpi_program(quadrille_explain_large_check explain_check.cpp)
-target_compile_definitions(quadrille_explain_large_check PRIVATE LARGE_COUNTS)
-add_dependencies(quadrille_explain_large_check quadrille_preload quadrille_preload_large)
-quadrille_mpi_test(mpi.explained-large.3 RANKS 3 PROGRAM quadrille_explain_large_check PRELOAD LARGE
+quadrille_mpi_test(mpi.explained-large.3 RANKS 3 PROGRAM quadrille_dropin_checks PRELOAD LARGE ARGUMENTS explain large
                    WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
                    "allgather on 3 ranks, 1 node, blocks of 64 bytes -> inbox"
                    "alltoall on 3 ranks, 1 node, blocks of 64 bytes -> inbox"

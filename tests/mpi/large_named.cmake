@@ -47,23 +47,18 @@ foreach(form blocking started persistent)
                      SETTINGS QUADRILLE_TEST_EFFORT=20 QUADRILLE_NODES=ragged:2,1 ARGUMENTS ${large_${form}_filter})
 endforeach()
 
-quadrille_mpi_program(quadrille_large_named_check large_named_check.cpp)
-target_link_libraries(quadrille_large_named_check PRIVATE quadrille_so)
 foreach(ranks 2 4)
-  quadrille_mpi_test(mpi.large-named.${ranks} RANKS ${ranks} PROGRAM quadrille_large_named_check CORE
-                     ARGUMENTS ${large_has})
+  quadrille_mpi_test(mpi.large-named.${ranks} RANKS ${ranks} PROGRAM quadrille_api_checks CORE
+                     ARGUMENTS large_named ${large_has})
 endforeach()
-quadrille_mpi_test(mpi.large-named-off.4 RANKS 4 PROGRAM quadrille_large_named_check ARGUMENTS ${large_has}
+quadrille_mpi_test(mpi.large-named-off.4 RANKS 4 PROGRAM quadrille_api_checks ARGUMENTS large_named ${large_has}
                    SETTINGS QUADRILLE=off)
-quadrille_mpi_test(mpi.large-named-passed.4 RANKS 4 PROGRAM quadrille_large_named_check ARGUMENTS ${large_has}
+quadrille_mpi_test(mpi.large-named-passed.4 RANKS 4 PROGRAM quadrille_api_checks ARGUMENTS large_named ${large_has}
                    SETTINGS QUADRILLE_NODES=blocked:2 ${all_by_the_mpi})
 
 # Above 2^31 for real: of those that the MPI would serve Open MPI 4.1 has no function for such counts.
-quadrille_mpi_program(quadrille_huge_named_check huge_check.cpp)
-target_compile_definitions(quadrille_huge_named_check PRIVATE BY_NAME)
-target_link_libraries(quadrille_huge_named_check PRIVATE quadrille_so)
 function(quadrille_huge_named_test name mode)
-  quadrille_mpi_test(mpi.huge-named.${name}.2 RANKS 2 PROGRAM quadrille_huge_named_check ARGUMENTS ${mode}
+  quadrille_mpi_test(mpi.huge-named.${name}.2 RANKS 2 PROGRAM quadrille_api_checks ARGUMENTS huge ${mode}
                      SETTINGS QUADRILLE_EXPLAIN=1 ${ARGN})
 endfunction()
 quadrille_huge_named_test(default dense)

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace {
+namespace large_named_check {
 
 int rank = 0, ranks = 0, failures = 0;
 
@@ -85,8 +85,6 @@ void call_between() {
   MPI_Comm_free(&between), MPI_Comm_free(&half);
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   const bool has = argc > 1 && std::atoi(argv[1]) != 0;
   MPI_Init(&argc, &argv);
@@ -100,3 +98,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return failures > 0 ? 1 : 0;
 }
+
+}  // namespace large_named_check

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
+namespace persistent_explain_check {
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int ranks = 0;
@@ -24,4 +26,7 @@ int main(int argc, char** argv) {
   for (Quadrille_Request& one : requests) Quadrille_Request_free(&one);
   MPI_Comm_free(&ring);
   MPI_Finalize();
+  return 0;
 }
+
+}  // namespace persistent_explain_check

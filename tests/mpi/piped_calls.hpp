@@ -1,5 +1,5 @@
 // What the checks of calls in chunks look at, inside a node and between nodes: what the library has made of the
-// stand-in of a driver, and what all ranks return. Of one file each.
+// stand-in of a driver, and what all ranks return.
 #pragma once
 
 #include "device_buffers.hpp"

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace {
+namespace read_only_check {
 
 void say_signal(int number) {
   constexpr char line[] = "ended by a signal\n";
@@ -19,8 +19,6 @@ void say_signal(int number) {
   std::signal(number, SIG_DFL);
   raise(number);
 }
-
-}  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -49,3 +47,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return 0;
 }
+
+}  // namespace read_only_check

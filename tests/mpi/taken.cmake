@@ -62,22 +62,17 @@ foreach(ranks 2 3 4 7)
 endforeach()
 
 # Calls that the MPI refuses on one rank leave no trace, through both doors.
-quadrille_mpi_program(quadrille_refused_dropin refused_check.cpp)
-add_dependencies(quadrille_refused_dropin quadrille_preload)
-quadrille_mpi_program(quadrille_refused_api refused_check.cpp)
-target_compile_definitions(quadrille_refused_api PRIVATE QUADRILLE_TEST_API)
-target_link_libraries(quadrille_refused_api PRIVATE quadrille_so)
 set(refused_step 1)
 if(NOT QUADRILLE_MPI STREQUAL "openmpi")
   set(refused_step 4)  # on few cores its ranks wait for each other for half a minute
 endif()
-quadrille_mpi_test(mpi.refused-dropin.3 RANKS 3 PROGRAM quadrille_refused_dropin PRELOAD ${taken_persistent_doors}
-                   ARGUMENTS first ${refused_step})
-quadrille_mpi_test(mpi.refused-api.3 RANKS 3 PROGRAM quadrille_refused_api ARGUMENTS first ${refused_step})
+quadrille_mpi_test(mpi.refused-dropin.3 RANKS 3 PROGRAM quadrille_dropin_checks PRELOAD ${taken_persistent_doors}
+                   ARGUMENTS refused first ${refused_step})
+quadrille_mpi_test(mpi.refused-api.3 RANKS 3 PROGRAM quadrille_api_checks ARGUMENTS refused first ${refused_step})
 # Between nodes persistent calls have tags, which are counted.
-quadrille_mpi_test(mpi.refused-api-nodes.3 RANKS 3 PROGRAM quadrille_refused_api ARGUMENTS first ${refused_step}
+quadrille_mpi_test(mpi.refused-api-nodes.3 RANKS 3 PROGRAM quadrille_api_checks ARGUMENTS refused first ${refused_step}
                    SETTINGS QUADRILLE_NODES=blocked:2)
-quadrille_mpi_test(mpi.refused-trials.4 RANKS 4 PROGRAM quadrille_refused_dropin PRELOAD ARGUMENTS trials
+quadrille_mpi_test(mpi.refused-trials.4 RANKS 4 PROGRAM quadrille_dropin_checks PRELOAD ARGUMENTS refused trials
                    SETTINGS QUADRILLE_NODES=blocked:2 QUADRILLE_TRIALS=on)
 # What compares them in time with the MPI's own and with the C API; it runs.
 quadrille_mpi_program(quadrille_taken_bench ${CMAKE_SOURCE_DIR}/bench/taken.cpp)

@@ -35,7 +35,7 @@
 #include "team/team.hpp"
 #include "team/verdicts.hpp"
 
-namespace {
+namespace trial_check {
 
 namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
@@ -422,8 +422,6 @@ void keep(const World& w) {
   }
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
@@ -449,3 +447,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return failures == 0 ? 0 : 1;
 }
+
+}  // namespace trial_check

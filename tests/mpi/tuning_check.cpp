@@ -24,7 +24,7 @@
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
 
-namespace {
+namespace tuning_check {
 
 namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
@@ -91,8 +91,6 @@ bool is_on_all_ranks(choose::SwitchPoints points) {
   return same == 1;
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   const std::string file = "/tmp/quadrille_tuning_check_" + std::to_string(getpid()) + ".json";
@@ -128,3 +126,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return failures == 0 ? 0 : 1;
 }
+
+}  // namespace tuning_check

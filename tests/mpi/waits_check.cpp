@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace {
+namespace waits_check {
 
 // All ranks go to the lowest processor that they may use.
 void share_one_processor() {
@@ -32,8 +32,6 @@ int value_of(const char* variable) {
   return value;
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const int wanted = std::atoi(argv[1]);
@@ -52,3 +50,5 @@ int main(int argc, char** argv) {
   if (!right) std::fprintf(stderr, "the MPI's waits: sleeps %d, after %d looks; wanted %d\n", sleeps, looks, wanted);
   return right ? 0 : 1;
 }
+
+}  // namespace waits_check

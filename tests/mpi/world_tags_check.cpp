@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+namespace world_tags_check {
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0, size = 1;
@@ -27,3 +29,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return 0;
 }
+
+}  // namespace world_tags_check

@@ -1,25 +1,19 @@
 # XPMEM by a stand-in of its library, which maps shared memory of the other ranks. What the tests allocate
 # under the preload library is such memory (QUADRILLE_HEAP=early); what they allocate without is not, so each
 # attach fails, and the receivers ask for the ring.
-quadrille_mpi_program(quadrille_xpmem_check xpmem_check.cpp)
-target_include_directories(quadrille_xpmem_check PRIVATE ${CMAKE_SOURCE_DIR}/tests/run)
-add_dependencies(quadrille_xpmem_check quadrille_preload quadrille_xpmem_standin)
 set(standin LD_LIBRARY_PATH=${QUADRILLE_LIBRARY_BUILD}/lib/standin QUADRILLE_REACH=xpmem,ring)
 foreach(ranks 2 4)
-  quadrille_mpi_test(mpi.xpmem.${ranks} RANKS ${ranks} PROGRAM quadrille_xpmem_check PRELOAD
+  quadrille_mpi_test(mpi.xpmem.${ranks} RANKS ${ranks} PROGRAM quadrille_dropin_checks PRELOAD ARGUMENTS xpmem
                      SETTINGS ${standin} QUADRILLE_SETUP_AFTER=0)
 endforeach()
 quadrille_mpi_test(mpi.xpmem-dropin.3 RANKS 3 PROGRAM quadrille_dropin_tests PRELOAD SETTINGS ${standin}
                    QUADRILLE_SETUP_AFTER=0 QUADRILLE_HEAP=early QUADRILLE_TEST_EFFORT=40 ARGUMENTS ${data})
 # The orders, who attach buffers of both sides. `heap` as well: then a rank's memory of both kinds is in one call.
-quadrille_mpi_program(quadrille_xpmem_orders_check xpmem_orders_check.cpp)
-target_include_directories(quadrille_xpmem_orders_check PRIVATE ${CMAKE_SOURCE_DIR}/tests/run)
-add_dependencies(quadrille_xpmem_orders_check quadrille_preload quadrille_xpmem_standin)
 set(both LD_LIBRARY_PATH=${QUADRILLE_LIBRARY_BUILD}/lib/standin QUADRILLE_REACH=heap,xpmem,ring)
 function(quadrille_xpmem_orders_test name ranks order mode)
-  quadrille_mpi_test(mpi.xpmem-orders.${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_xpmem_orders_check PRELOAD
+  quadrille_mpi_test(mpi.xpmem-orders.${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_dropin_checks PRELOAD
                      WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
-                     "alltoall on ${ranks} ranks, 1 node, blocks of 100 bytes -> ${order}: forced" -- ARGUMENTS ${mode}
+                     "alltoall on ${ranks} ranks, 1 node, blocks of 100 bytes -> ${order}: forced" -- ARGUMENTS xpmem_orders ${mode}
                      SETTINGS QUADRILLE_EXPLAIN=1 "QUADRILLE_ALGORITHM=alltoall=${order};alltoallv=${order}" ${ARGN})
 endfunction()
 quadrille_xpmem_orders_test(row 2 hint-row orders ${standin})

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <vector>
 
-#include "xpmem_standin.hpp"
+#include "../run/xpmem_standin.hpp"
 
-namespace {
+namespace xpmem_check {
 
 constexpr int block = 40000;
 constexpr std::size_t chunk = std::size_t{2} << 20;
@@ -84,8 +84,6 @@ void exchange_by_both_ways(char* recv, std::size_t bytes, const XpmemStandin& se
   munmap(send, 2 * bytes);
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -118,3 +116,5 @@ int main(int argc, char** argv) {
   expect(seen.releases == seen.gets && seen.removes == 1, "something was not given back", 40);
   return failures == 0 ? 0 : 1;
 }
+
+}  // namespace xpmem_check

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "xpmem_standin.hpp"
+#include "../run/xpmem_standin.hpp"
 
-namespace {
+namespace xpmem_orders_check {
 
 constexpr std::size_t room = std::size_t{3} << 20;
 int rank, ranks, failures, calls;
@@ -160,8 +160,6 @@ bool is_rank_0() {
   return false;
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   const std::string mode = argv[1];
   if (mode == "unlike" && is_rank_0()) setenv("QUADRILLE_HEAP", "off", 1);
@@ -174,3 +172,5 @@ int main(int argc, char** argv) {
   expect(standin->detaches == standin->attaches, "something stayed attached");
   return failures == 0 ? 0 : 1;
 }
+
+}  // namespace xpmem_orders_check
