@@ -345,7 +345,7 @@ quadrille_mpi_test(mpi.device-aware-over-driver.3 RANKS 3 PROGRAM quadrille_devi
                    SETTINGS QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_over_driver> QUADRILLE_SETUP_AFTER=0
                             LD_LIBRARY_PATH=$<TARGET_FILE_DIR:quadrille_standin_cuda>:$ENV{LD_LIBRARY_PATH})
 
-# Between nodes, in rounds. What cannot go so, and all other forms, go over the host by what exchanges these.
+# Between nodes, in rounds. Other forms, and what cannot go so, go over the host by what exchanges these.
 foreach(inner mpi pairwise ring leaders)
   set(collectives alltoall allgather allgatherv)
   if(inner STREQUAL "pairwise")
@@ -362,15 +362,6 @@ foreach(inner mpi pairwise ring leaders)
     list(APPEND says "quadrille: ${collective} on . ranks, .* -> pipelined-copy-to-cpu.*,inner=${inner}.*: .*forced")
   endforeach()
   list(APPEND says "pipelined-copy-to-cpu.*: .* staged through host memory in rounds of [0-9]* bytes")
-  # The others are not left to the MPI, for the reason above.
-  foreach(collective alltoall alltoallv alltoallw allgather allgatherv)
-    if(NOT collective IN_LIST collectives)
-      list(APPEND forced ${collective}=spread-out)
-    endif()
-  endforeach()
-  separate_arguments(words UNIX_COMMAND "${to_neighbors}")
-  list(TRANSFORM words APPEND =direct)
-  list(APPEND forced ${words})
   foreach(streams IN LISTS device_streams)
     quadrille_device_aware_test(mpi.device-aware-rounds-${inner}-${streams} 3 ${streams} "${says}" "${forced}"
                                 QUADRILLE_NODES=blocked:1)

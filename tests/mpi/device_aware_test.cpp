@@ -1,7 +1,8 @@
 // Buffers in memory of every kind, in every call of the family and all of its forms: in a device's memory on some
 // ranks, in the host's on others, and nowhere where a rank has no data. Which algorithm serves them, and whether the
-// MPI takes such memory itself, is set from outside (device.cmake, scripts/other_mpis.py). What the processor may not
-// touch crashes if it does; every byte of each buffer is checked, and gaps change while a call is in flight.
+// MPI takes such memory itself, is set from outside (device.cmake, scripts/other_mpis.py); where algorithms are forced,
+// only their collectives are called. What the processor may not touch crashes if it does; every byte of each buffer is
+// checked, and gaps change while a call is in flight.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -21,6 +22,17 @@ constexpr std::size_t sizes[] = {1, 8, 60, 513, 4096, 30'000, 200'000};
 std::uint64_t seed_of_run() {
   const char* const text = std::getenv("QUADRILLE_TEST_SEED");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
+}
+
+// Those that QUADRILLE_ALGORITHM names, or all.
+std::vector<Collective> called(const std::vector<Collective>& collectives) {
+  const char* const set = std::getenv("QUADRILLE_ALGORITHM");
+  if (set == nullptr || *set == 0) return collectives;
+  const std::string forced = std::string(";") + set;
+  std::vector<Collective> found;
+  for (const Collective collective : collectives)
+    if (forced.find(";" + std::string(name_of(collective)) + "=") != std::string::npos) found.push_back(collective);
+  return found;
 }
 
 // Of everybody: what is not a fact of one rank.
@@ -84,7 +96,7 @@ Kinds kinds_of(Random& random, Collective collective) {
 
 TEST_P(DeviceAware, EveryCall) {
   Random random = everybodys("dense");
-  for (const Collective collective : dense_collectives) {
+  for (const Collective collective : called(dense_collectives)) {
     for (int i = 0; i < repeats(30, 10); ++i) {
       Shape shape;
       shape.collective = collective;
@@ -104,11 +116,13 @@ TEST_P(DeviceAware, EveryCall) {
 }
 
 TEST_P(DeviceAware, BetweenNeighbours) {
+  const std::vector<Collective> collectives = called(neighbor_collectives);
+  if (collectives.empty()) return;
   Random random = everybodys("neighbours");
   const std::vector<TestGrid> grids = grids_of(world().size);
   for (int i = 0; i < repeats(8, 4); ++i) {
     Topology t = i % 2 == 0 ? cartesian(grids[random.next() % grids.size()]) : random_graph(0, random.next() % 1000);
-    for (const Collective collective : neighbor_collectives) {
+    for (const Collective collective : collectives) {
       const Kinds kinds = kinds_of(random, collective);
       const std::size_t bytes = sizes[random.below(std::size(sizes))];
       expect_good(check(NeighborShape{collective, kinds, bytes, false, random.next() % 100'000}, t, tested));
@@ -119,6 +133,7 @@ TEST_P(DeviceAware, BetweenNeighbours) {
 
 // What the program has put into the NULL stream comes before the call: what it writes to is sent, and is received over.
 TEST_P(DeviceAware, AfterTheNullStream) {
+  if (called({Collective::alltoall}).empty()) return;
   const auto ranks = static_cast<std::size_t>(world().size);
   for (const std::size_t block : {64, 5000, 300'000}) {
     const std::size_t bytes = ranks * block;

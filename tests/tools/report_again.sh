@@ -3,7 +3,7 @@
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 here=$(dirname "$0")
 # What is measured here is not looked at for its times.
-report="$TOOL report --replay-seconds 60"
+report="$TOOL report --replay-seconds 20"
 page="$work/page.html" data="$work/data.json"
 
 # By the MPI, and by Quadrille as it chooses, also if the run was by the MPI alone, or by one algorithm; wherever that was said.

@@ -30,7 +30,7 @@ report_of 5 3 1 abort
 report_of $? 2 1 early
 
 # The calls that took the most time are made again, those of both halves at once: here with time on a busy machine too.
-report="$report --replay-seconds 60"
+report="$report --replay-seconds 20"
 expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 4 "$REPORT_PROGRAM" all
 python3 "$here/report_page.py" "$data" "$page" replay 4 >"$work/checked" 2>&1 || fail "replay: $(tail -n 3 "$work/checked")"
 # So are calls between neighbours, in every kind of topology. Of these and the next ones the times are not looked at.
