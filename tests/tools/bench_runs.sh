@@ -88,20 +88,47 @@ PYTHON
 expect 0 - "cold caches" $bench alltoall --sizes 64 --iterations 3 --cold
 expect 0 - "1 rank" "$TOOL" bench alltoall --sizes 8 $short
 
-# Large blocks are compared with plain copies; small ones and other nodes are not.
+# Large blocks are compared with plain copies, small ones between two ranks with exchanges of cache lines. Several nodes have no
+# ceiling.
 expect 0 - "single-copy" $bench alltoall --sizes 8,64K $short --json "$work/d.json" --csv "$work/d.csv"
 python3 - "$work/d.json" "$work/d.csv" <<'PYTHON' || fail "the ceiling is not as promised"
 import csv, json, sys
-small, large = json.load(open(sys.argv[1]))["rows"]
+data = json.load(open(sys.argv[1]))
+small, large = data["rows"]
 lines = list(csv.DictReader(open(sys.argv[2])))
-assert small["served_by"] == "inbox" and small["ceiling_us"] is None, small
-assert large["ceiling_us"] > 0 and large["ceiling_by"] in ("memcpy", "streaming"), large
-assert abs(large["ceiling_part"] - large["ceiling_us"] / large["quadrille_us"]) < 1e-9, large
-assert lines[0]["ceiling_us"] == "" and float(lines[1]["ceiling_us"]) > 0, lines
+bounded = [large]
+if data["header"]["quiet"]["ranks_per_processor"] <= 1:
+    bounded.append(small)
+    assert small["ceiling_by"] == "cache lines" and float(lines[0]["ceiling_us"]) > 0, (small, lines)
+else:
+    assert small["ceiling_us"] is small["ceiling_by"] is None and lines[0]["ceiling_us"] == "", (small, lines)
+assert small["served_by"] == "inbox" and large["ceiling_by"] in ("memcpy", "streaming"), (small, large)
+for row in bounded:
+    assert row["ceiling_us"] > 0, row
+    assert abs(row["ceiling_part"] - row["ceiling_us"] / row["quadrille_us"]) < 1e-9, row
+assert float(lines[1]["ceiling_us"]) > 0, lines
 PYTHON
 for options in --no-ceiling "--datatype strided" --in-place --no-node; do
-  expect 0 - "default" $bench alltoall --sizes 64K $short $options --json "$work/e.json"
-  grep -q '"ceiling_us": null' "$work/e.json" || fail "$options: a ceiling"
+  expect 0 - "default" $bench alltoall --sizes 8,512,64K $short $options --json "$work/e.json"
+  [ "$(grep -c '"ceiling_us": null' "$work/e.json")" = 3 ] || fail "$options: a ceiling"
+done
+# Every dense collective on two ranks is compared with cache lines up to 512 bytes, whatever serves it; not with uneven blocks or
+# three ranks.
+for collective in alltoall alltoallv alltoallw allgather allgatherv; do
+  expect 0 - "default" $bench $collective --sizes 1,512,513 --algorithms default,mpi $short --json "$work/e.json"
+  python3 - "$work/e.json" <<'PYTHON' || fail "$collective: the ceiling of small blocks is not as promised"
+import json, sys
+data = json.load(open(sys.argv[1]))
+own_processors = data["header"]["quiet"]["ranks_per_processor"] <= 1
+assert len(data["rows"]) == 6, data
+for row in data["rows"]:
+    by_lines = own_processors and row["bytes"] <= 512
+    assert (row["ceiling_by"] == "cache lines") == by_lines and row["errors"] == 0, row
+PYTHON
+done
+for command in "$bench alltoallv --distribution uniform" "$MPIRUN -n 3 $TOOL bench alltoall"; do
+  expect 0 - "default" $command --sizes 64 $short --json "$work/e.json"
+  grep -q "cache lines" "$work/e.json" && fail "$command: a ceiling of cache lines"
 done
 expect 0 - "cold caches" $bench allgatherv --sizes 64K --iterations 3 --cold --json "$work/e.json"
 grep -q '"ceiling_us": [0-9]' "$work/e.json" || fail "--cold: no ceiling"

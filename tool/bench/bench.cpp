@@ -18,6 +18,7 @@
 #include "team/selections.hpp"
 #include "team/team.hpp"
 #include "tool/bench/device/session.hpp"
+#include "tool/bench/line_exchange.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/bench/overlap.hpp"
 #include "tool/bench/report.hpp"
@@ -310,14 +311,19 @@ class Bench {
     end_trials(data);
     const TimingOptions options = timing_options();
     Ceiling ceiling;
-    if (has_ceiling(data, bytes)) ceiling = measure_ceiling(data, options);
+    const std::shared_ptr<memory::ControlPool> lines = pool_for_lines(data, bytes);
+    if (lines != nullptr) {
+      ceiling = measure_exchange(data.largest_sent(), lines, options);
+    } else if (copies_are_ceiling(data, bytes)) {
+      ceiling = measure_ceiling(data, options);
+    }
     const RunChecks checks{calls_, errors};
     std::vector<BenchRow> rows =
         rows_of(measure(data, implementations_, options, plan_.checks_timed_calls ? &checks : nullptr));
     for (BenchRow& row : rows) {
       if (gpu_ != nullptr) {
         row.ceiling = ceiling_of_gpus(data, row.path);
-      } else if (copies_directly(row)) {
+      } else if (lines != nullptr || copies_directly(row)) {
         row.ceiling = ceiling;
       }
     }
@@ -369,16 +375,33 @@ class Bench {
     row.max_bytes = static_cast<std::size_t>(max_over_ranks(static_cast<double>(data.largest_sent()), world_.comm));
   }
 
+  // Whether plain copies or cache lines may bound the calls. The same on all ranks.
+  bool may_have_ceiling(const BenchData& data, std::size_t bytes) const {
+    return !options_.no_ceiling && !options_.touch && !plan_.late && gpu_ == nullptr && neighbors_ == nullptr &&
+           data.plain() && bytes > 0 && world_.ranks_here == world_.ranks;
+  }
+  // Memory of both ranks where an exchange of cache lines bounds the calls: small blocks between two ranks that have a
+  // processor each. Null on all ranks otherwise.
+  std::shared_ptr<memory::ControlPool> pool_for_lines(const BenchData& data, std::size_t bytes) const {
+    const bool small = data.largest_sent() <= LineExchange::most_bytes && plan_.traffic.kind == Distribution::equal;
+    if (!may_have_ceiling(data, bytes) || !small || options_.cold || world_.ranks != 2 || world_.processors < 2) {
+      return nullptr;
+    }
+    for (std::size_t i = 1; i < implementations_.size(); ++i) {
+      const team::Team* team = team::team_of(implementations_[i].comm);
+      if (team == nullptr || !team->ready() || team->nodes.nodes > 1 || !team->area.is_there()) continue;
+      return team->area.pool();
+    }
+    return nullptr;
+  }
+
   // Blocks that go through inboxes are bound by latency, and those between nodes by the network.
   static bool copies_directly(const BenchRow& row) {
     return row.nodes == 1 && row.served_by != "mpi" && row.served_by != "inbox";
   }
   // The same on all ranks, because they agree on what serves a call. The calls have been made once.
-  bool has_ceiling(const BenchData& data, std::size_t bytes) const {
-    if (options_.no_ceiling || options_.touch || plan_.late || gpu_ != nullptr || !data.plain() || bytes == 0 ||
-        neighbors_ != nullptr)
-      return false;
-    if (world_.ranks_here != world_.ranks) return false;
+  bool copies_are_ceiling(const BenchData& data, std::size_t bytes) const {
+    if (!may_have_ceiling(data, bytes)) return false;
     for (std::size_t i = 1; i < implementations_.size(); ++i) {
       BenchRow row;
       look_up(implementations_[i], row);

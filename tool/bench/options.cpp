@@ -352,7 +352,7 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   add_call_options(command, options);
   command.add_flag("--touch", options.touch,
                    "Write the buffers before each call, read them after it; measures call and step");
-  command.add_flag("--no-ceiling", options.no_ceiling, "Skip the time of plain copies of the same bytes");
+  command.add_flag("--no-ceiling", options.no_ceiling, "Skip the ceiling: the time of plain copies or cache lines");
   command
       .add_option("--distribution", options.distribution,
                   "Sizes of v and w blocks, N being the size of --sizes:\n"

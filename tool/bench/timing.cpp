@@ -6,13 +6,16 @@
 #include <memory>
 
 #include "tool/bench/checks.hpp"
+#include "tool/bench/line_exchange.hpp"
 #include "tool/bench/statistics.hpp"
 
 namespace quadrille::tools {
 namespace {
 
-// Time spent on one kind of copy for the ceiling.
+// Time spent on one kind of copy for the ceiling, or on exchanges of cache lines.
 constexpr double ceiling_seconds = 0.1;
+// Copies or exchanges in a batch.
+constexpr long most_in_batch = 10'000;
 
 // Empties the caches by walking through other memory (figure 9 of the cache-oblivious paper,
 // line 3), then brings this rank's own buffers in (lines 6 and 7).
@@ -59,15 +62,37 @@ class CopiesInTurn {
 
 // Seconds from the first rank's start to the last rank's end. Own durations would not do: where
 // ranks share a processor, each one's copies take only its own slice of the time.
-double time_copies(CopiesInTurn& copies, bool streaming, long times, MpiComm world) {
+template <class Run>
+double time_together(const Run& run, long times, MpiComm world) {
   mpi().Barrier(world);
   const double begin = now_in_seconds();
   for (long t = 0; t < times; ++t) {
-    copies.copy(streaming);
+    run();
     asm volatile("" ::: "memory");  // each copy counts, though the next one overwrites it
   }
   const double end = now_in_seconds();
   return max_over_ranks(end, world) + max_over_ranks(-begin, world);
+}
+
+// Collective. Microseconds of a run, the median over batches, each after an untimed before(). The first `probe` runs
+// decide how many a batch has.
+template <class Run, class Before>
+double median_microseconds(const Run& run, const Before& before, long probe, const TimingOptions& options) {
+  time_together(run, probe, options.world);
+  const double estimate = std::max(time_together(run, probe, options.world), 1e-9) / static_cast<double>(probe);
+  long times = 1;
+  if (!options.cold) times = std::clamp<long>(std::lround(batch_seconds / estimate), 1, most_in_batch);
+  const double fit = ceiling_seconds / (estimate * static_cast<double>(times));
+  const auto batches = static_cast<std::size_t>(std::clamp<long>(std::lround(fit), 5, 200));
+  // To empty the caches takes a hundred times as long as the copies.
+  Deadline deadline(5 * ceiling_seconds, batches, options.world);
+  std::vector<double> seconds;
+  for (std::size_t batch = 0; batch < batches; ++batch) {
+    if (batch > 0 && deadline.passed_after(batch - 1)) break;
+    before();
+    seconds.push_back(time_together(run, times, options.world) / static_cast<double>(times));
+  }
+  return quantile(seconds, 0.5) * 1e6;
 }
 
 }  // namespace
@@ -127,27 +152,33 @@ Ceiling measure_ceiling(BenchData& data, const TimingOptions& options) {
   Ceiling best;
   CacheEmptier caches(options.cold ? options.evict_bytes : 0);
   CopiesInTurn copies(data, options);
+  const auto before = [&] {
+    if (options.cold) caches.empty(data);
+  };
   // One kind after the other: streaming stores throw out of the caches what memcpy leaves there.
   for (const bool streaming : {false, true}) {
-    time_copies(copies, streaming, 1, options.world);
-    const double estimate = std::max(time_copies(copies, streaming, 1, options.world), 1e-9);
-    long times = 1;
-    if (!options.cold) times = std::clamp<long>(std::lround(batch_seconds / estimate), 1, 1000);
-    const double fit = ceiling_seconds / (estimate * static_cast<double>(times));
-    const auto batches = static_cast<std::size_t>(std::clamp<long>(std::lround(fit), 5, 200));
-    // To empty the caches takes a hundred times as long as the copies.
-    Deadline deadline(5 * ceiling_seconds, batches, options.world);
-    std::vector<double> seconds;
-    for (std::size_t batch = 0; batch < batches; ++batch) {
-      if (batch > 0 && deadline.passed_after(batch - 1)) break;
-      if (options.cold) caches.empty(data);
-      seconds.push_back(time_copies(copies, streaming, times, options.world) / static_cast<double>(times));
-    }
-    const double microseconds = quantile(seconds, 0.5) * 1e6;
+    const double microseconds = median_microseconds([&] { copies.copy(streaming); }, before, 1, options);
     if (best.microseconds == 0 || microseconds < best.microseconds)
       best = {microseconds, streaming ? "streaming" : "memcpy"};
   }
   return best;
+}
+
+Ceiling measure_exchange(std::size_t bytes, const std::shared_ptr<memory::ControlPool>& pool,
+                         const TimingOptions& options) {
+  LineExchange exchange;
+  mpi().Comm_rank(options.world, &exchange.me);
+  constexpr std::uint64_t no_room = UINT64_MAX;
+  std::uint64_t chunk = exchange.me == 0 ? pool->take(LineExchange::memory_bytes, 2).value_or(no_room) : no_room;
+  mpi().Bcast(&chunk, 1, mpi().uint64, 0, options.world);
+  if (chunk == no_room) return {};
+  const memory::ControlArea area(pool, chunk, LineExchange::memory_bytes);
+  exchange.memory = area.base();
+  std::byte sent[LineExchange::most_bytes] = {}, received[LineExchange::most_bytes];
+  // One exchange is shorter than the ranks' leaving of a barrier, so the first estimate needs many.
+  constexpr long probe = 1000;
+  return {median_microseconds([&] { exchange_lines(exchange, sent, received, bytes); }, [] {}, probe, options),
+          "cache lines"};
 }
 
 }  // namespace quadrille::tools
