@@ -11,7 +11,7 @@
 namespace quadrille::simulate {
 namespace {
 
-using Kind = choose::Engine;
+using EngineKind = choose::Engine;
 
 // Nodes of consecutive ranks, equally many; 0 if they are not.
 int ranks_of_each_node(const plan::NodeMap& map) {
@@ -89,14 +89,15 @@ std::string why_not(const choose::Choice& choice, const plan::NodeMap& map) {
   const choose::Algorithm& algorithm = *choice.algorithm;
   if (choose::is_of_the_mpi(algorithm) || algorithm.needs.device_mpi) return "it is the MPI's own";
   if (algorithm.needs.one_node && map.nodes > 1) return "it needs all ranks on one node";
-  if (algorithm.engine == Kind::inbox) return {};
-  if (algorithm.engine == Kind::neighbors) return {};
-  if (algorithm.engine == Kind::neighbor_copies) return "its copies between the ranks of a node are not simulated";
+  if (algorithm.engine == EngineKind::inbox) return {};
+  if (algorithm.engine == EngineKind::neighbors) return {};
+  if (algorithm.engine == EngineKind::neighbor_copies)
+    return "its copies between the ranks of a node are not simulated";
   if (algorithm.build == nullptr) return "it has no schedule that is known before the call";
   return {};
 }
 
-bool pads(const choose::Choice& choice) { return choice.algorithm->engine == Kind::padded; }
+bool pads(const choose::Choice& choice) { return choice.algorithm->engine == EngineKind::padded; }
 
 Program program_of(const Asked& asked, int rank) {
   const choose::Algorithm& algorithm = *asked.choice.algorithm;
@@ -112,7 +113,8 @@ Program program_of(const Asked& asked, int rank) {
   Program program;
   const int here = ranks_here(asked.map, rank, program.fence_first);
   program.fence_ranks = here;
-  if (algorithm.engine == Kind::inbox || algorithm.engine == Kind::exchange) program.stages = pairs_in_node(here);
+  if (algorithm.engine == EngineKind::inbox || algorithm.engine == EngineKind::exchange)
+    program.stages = pairs_in_node(here);
   if (pads(asked.choice) || asked.agrees) agree(program, asked.map.ranks(), rank);
   if (pads(asked.choice)) {
     // Each block is written and read once more.

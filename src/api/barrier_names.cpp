@@ -10,11 +10,11 @@ using namespace quadrille;
 
 QUADRILLE_NEXT(Barrier)
 QUADRILLE_NEXT(Allreduce)
-struct Behind_MPI {
+struct BarrierBehind_MPI {
   QUADRILLE_NEXT_MEMBER(Barrier)
   QUADRILLE_NEXT_MEMBER(Allreduce)
 };
-struct Behind_PMPI {
+struct BarrierBehind_PMPI {
   QUADRILLE_MPI_MEMBER(Barrier)
   QUADRILLE_MPI_MEMBER(Allreduce)
 };
@@ -30,13 +30,13 @@ struct Behind_PMPI {
 #define QUADRILLE_BARRIERS(PREFIX, is_straight)                                                                  \
   QUADRILLE_EXPORT int PREFIX##_Barrier(MpiComm comm) {                                                          \
     if (!(is_straight)) get_ready(comm);                                                                         \
-    return Behind_##PREFIX::Barrier(comm);                                                                       \
+    return BarrierBehind_##PREFIX::Barrier(comm);                                                                \
   }                                                                                                              \
   QUADRILLE_EXPORT int PREFIX##_Allreduce(const void* sendbuf, void* recvbuf, int count, MpiType type, MpiOp op, \
                                           MpiComm comm) {                                                        \
     const bool moves = count > 0 && given(type) != mpi().datatype_null && recvbuf != mpi().in_place;             \
     if (moves && !(is_straight)) get_ready(comm);                                                                \
-    return Behind_##PREFIX::Allreduce(sendbuf, recvbuf, count, type, op, comm);                                  \
+    return BarrierBehind_##PREFIX::Allreduce(sendbuf, recvbuf, count, type, op, comm);                           \
   }
 
 // The PMPI_ names: see interpose.cpp.

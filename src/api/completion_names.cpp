@@ -32,10 +32,10 @@ using State = Quadrille_Request_state;
   X(Waitsome)                       \
   X(Test) X(Testall) X(Testany) X(Testsome) X(Request_get_status) X(Cancel) X(Start) X(Startall) X(Request_free)
 QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_NEXT)
-struct Behind_MPI {
+struct CompletionBehind_MPI {
   QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_NEXT_MEMBER)
 };
-struct Behind_PMPI {
+struct CompletionBehind_PMPI {
   QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_MPI_MEMBER)
 };
 
@@ -324,11 +324,11 @@ template <auto work, class... Arguments>
 #define QUADRILLE_IS_THE_MPIS_PMPI mpi().holds(__builtin_return_address(0))
 
 // A function of MPI: what comes after us does it, unless there are requests of ours: then `work` does.
-#define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...)             \
-  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                           \
-    if (!api::TakenTable::any() || QUADRILLE_IS_THE_MPIS_##PREFIX) [[likely]] \
-      return Behind_##PREFIX::Name(__VA_ARGS__);                              \
-    return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__));        \
+#define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...)                \
+  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                              \
+    if (!api::TakenTable::any() || QUADRILLE_IS_THE_MPIS_##PREFIX) [[likely]]    \
+      return CompletionBehind_##PREFIX::Name(__VA_ARGS__);                       \
+    return api::leave(with_ours<&work<CompletionBehind_##PREFIX>>(__VA_ARGS__)); \
   }
 
 #define QUADRILLE_COMPLETE(PREFIX)                                                                                   \
@@ -356,11 +356,11 @@ template <auto work, class... Arguments>
   QUADRILLE_COMPLETION(PREFIX, Cancel, cancel, (MpiRequest * request), request)
 
 // The same, and where calls are recorded. `work` gets the arguments, and where they come from.
-#define QUADRILLE_KEEPING(PREFIX, Name, work, PARAMETERS, ...)                                      \
-  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                                                 \
-    if (!api::TakenTable::any() && !record::on) [[likely]]                                          \
-      return Behind_##PREFIX::Name(__VA_ARGS__);                                                    \
-    return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__, __builtin_return_address(0))); \
+#define QUADRILLE_KEEPING(PREFIX, Name, work, PARAMETERS, ...)                                                \
+  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                                                           \
+    if (!api::TakenTable::any() && !record::on) [[likely]]                                                    \
+      return CompletionBehind_##PREFIX::Name(__VA_ARGS__);                                                    \
+    return api::leave(with_ours<&work<CompletionBehind_##PREFIX>>(__VA_ARGS__, __builtin_return_address(0))); \
   }
 
 #define QUADRILLE_KEEP(PREFIX)                                                                       \

@@ -83,7 +83,7 @@ int by_neighbor_copies(const Call& call, const Service& by, Team& team) {
 
 // ---- The table ----
 
-constexpr auto table = std::to_array<EngineWork>({
+constexpr auto rows = std::to_array<EngineWork>({
     {Engine::schedule, always, by_schedule, make_schedule},
     {Engine::node, to_other_nodes, by_copies, make_copies},
     {Engine::inbox, beside_inboxes, by_inbox, make_in_node},
@@ -101,17 +101,17 @@ constexpr auto table = std::to_array<EngineWork>({
 });
 
 constexpr bool rows_are_in_order() {
-  for (std::size_t e = 0; e < table.size(); ++e) {
-    if (table[e].engine != static_cast<Engine>(e)) return false;
+  for (std::size_t e = 0; e < rows.size(); ++e) {
+    if (rows[e].engine != static_cast<Engine>(e)) return false;
   }
   return true;
 }
-static_assert(table.size() == choose::engine_count, "each engine has a row");
+static_assert(rows.size() == choose::engine_count, "each engine has a row");
 static_assert(rows_are_in_order());
 
 }  // namespace
 
-constexpr std::array<EngineWork, choose::engine_count> engine_works = table;
+constexpr std::array<EngineWork, choose::engine_count> engine_works = rows;
 
 bool can_be_left(const EngineWork& engine, Collective collective, const Team& team) {
   if (!team::watches_faults()) return true;

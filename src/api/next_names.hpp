@@ -45,7 +45,7 @@ int forward(Function* next, Function* of_the_mpi, Arguments... arguments) {
     return next_##Name.load(std::memory_order_relaxed)(arguments...);                                                \
   }
 
-// Members of Behind_MPI and Behind_PMPI, as a door sees what comes after it: by the names that begin with MPI_, and by
+// Members of structures, as a door sees what comes after it: by the names that begin with MPI_, and by
 // those that begin with PMPI_.
 #define QUADRILLE_NEXT_MEMBER(Name)                                   \
   template <class... Arguments>                                       \

@@ -123,17 +123,17 @@ int begin(const void* site, Collective collective, bool persistent, Native nativ
 }
 
 #define QUADRILLE_FORWARD_START(collective, ...) QUADRILLE_FORWARD_MEMBER(I##collective)
-struct Behind_MPI {
+struct StartBehind_MPI {
   QUADRILLE_MPI_COLLECTIVES(QUADRILLE_FORWARD_START)
 };
 
 }  // namespace
 
-#define QUADRILLE_START_MPI(collective, Name, FORM, Displacement)                                          \
-  QUADRILLE_EXPORT int MPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) { \
-    return api::leave(begin(__builtin_return_address(0), Collective::collective, false,                    \
-                            Native{Behind_MPI::next_I##collective(), mpi().I##collective, {}}, request,    \
-                            QUADRILLE_ARGUMENTS_##FORM));                                                  \
+#define QUADRILLE_START_MPI(collective, Name, FORM, Displacement)                                            \
+  QUADRILLE_EXPORT int MPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) {   \
+    return api::leave(begin(__builtin_return_address(0), Collective::collective, false,                      \
+                            Native{StartBehind_MPI::next_I##collective(), mpi().I##collective, {}}, request, \
+                            QUADRILLE_ARGUMENTS_##FORM));                                                    \
   }
 #define QUADRILLE_START_PMPI(collective, Name, FORM, Displacement)                                            \
   QUADRILLE_EXPORT int PMPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) {   \

@@ -27,8 +27,6 @@ static int copy_later(const Caller& caller, Address to, Address from, std::size_
                          [&](Stream& stream) { return copy(stream, to, from, bytes, direction, false); });
 }
 
-static Address number(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-
 QUADRILLE_EXPORT int QUADRILLE_BLOCKING(cuMemcpy)(Address to, Address from, std::size_t bytes) {
   return copy_now(QUADRILLE_HERE, to, from, bytes, Direction::any);
 }

@@ -103,6 +103,7 @@ int memory_left(const Context& context, std::size_t* available, std::size_t* tot
 std::size_t bytes_from(const Allocation& allocation, Address address);
 Address find_reservable(std::size_t bytes);  // 0: there is nothing
 Allocation* find(Address address);
+inline Address number(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 // May be taken for a device's memory, allocated or not.
 bool is_in_arena(Address address);
 // Where the driver touches it; null if it is not all of one allocation, or its owner has freed it.

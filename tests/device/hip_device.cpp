@@ -15,8 +15,6 @@ const bool starts_by_itself = true;
 
 using namespace quadrille::standin;
 
-static Address number(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-
 // -- Devices and contexts
 
 QUADRILLE_EXPORT int hipInit(unsigned flags) {

@@ -7,8 +7,6 @@ QUADRILLE_HIP_STREAM_CALLS(QUADRILLE_DECLARE)
 
 using namespace quadrille::standin;
 
-static Address number(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-
 static int copy_in(const Caller& caller, void* to, const void* from, std::size_t bytes, int kind, Handle handle,
                    bool waits) {
   return enter_in_stream(caller, handle, false, [&](Stream& stream) {

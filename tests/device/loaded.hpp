@@ -27,6 +27,8 @@ inline void* open_library(const char* path) {
   std::abort();
 }
 
+inline int touch(Address address) { return *reinterpret_cast<volatile unsigned char*>(address); }
+
 struct Controls {
   quadrille_standin_count_t* count = nullptr;
   quadrille_standin_set_t* set = nullptr;

@@ -41,8 +41,6 @@ class StandinMapped : public CudaTest {
 };
 using StandinMappedDeathTest = StandinMapped;
 
-int touch(Address address) { return *reinterpret_cast<volatile unsigned char*>(address); }
-
 TEST_F(StandinMappedDeathTest, AProcessorThatTouchesItDies) {
   reserve(2);
   EXPECT_DEATH(touch(base_), "");

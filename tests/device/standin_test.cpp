@@ -17,8 +17,6 @@ class StandinContexts : public CudaTest {};
 class StandinCounters : public CudaTest {};
 class StandinFailures : public CudaTest {};
 
-int touch(Address address) { return *reinterpret_cast<volatile unsigned char*>(address); }
-
 // -- Memory
 
 TEST_F(StandinMemoryDeathTest, AProcessorThatTouchesItDies) {

@@ -9,7 +9,7 @@
 #include "expect.hpp"
 #include "machine.hpp"
 
-namespace quadrille::models {
+namespace quadrille::models::bell {
 namespace {
 
 enum class Wrong { nothing, look_before_counting, sleep_at_any_number, ask_before_storing, no_new_number, wake_one };
@@ -117,4 +117,4 @@ TEST(BellModel, EveryMutationIsFound) {
 }
 
 }  // namespace
-}  // namespace quadrille::models
+}  // namespace quadrille::models::bell

@@ -4,7 +4,7 @@
 #include "expect.hpp"
 #include "node_model.hpp"
 
-namespace quadrille::models {
+namespace quadrille::models::copies {
 namespace {
 
 using CopiesCall = NodeModel::CopiesCall;
@@ -125,4 +125,4 @@ TEST(CopiesModel, EveryMutationIsFound) {
 }
 
 }  // namespace
-}  // namespace quadrille::models
+}  // namespace quadrille::models::copies

@@ -4,7 +4,7 @@
 #include "expect.hpp"
 #include "node_model.hpp"
 
-namespace quadrille::models {
+namespace quadrille::models::exchange {
 namespace {
 
 using Ways = std::vector<std::vector<Way>>;
@@ -117,4 +117,4 @@ TEST(ExchangeModel, EveryMutationIsFound) {
 }
 
 }  // namespace
-}  // namespace quadrille::models
+}  // namespace quadrille::models::exchange

@@ -8,7 +8,7 @@
 
 #include "expect.hpp"
 
-namespace quadrille::models {
+namespace quadrille::models::explorer {
 namespace {
 
 // One process hands a value to another.
@@ -171,4 +171,4 @@ TEST(Explorer, WhatItLeavesOutMakesNoDifference) {
 }
 
 }  // namespace
-}  // namespace quadrille::models
+}  // namespace quadrille::models::explorer

@@ -8,7 +8,7 @@
 
 #include "expect.hpp"
 
-namespace quadrille::models {
+namespace quadrille::models::faults {
 namespace {
 
 enum class Wrong {
@@ -152,4 +152,4 @@ TEST(FaultsModel, EveryMutationIsFound) {
 }
 
 }  // namespace
-}  // namespace quadrille::models
+}  // namespace quadrille::models::faults

@@ -5,7 +5,7 @@
 
 #include "expect.hpp"
 
-namespace quadrille::models {
+namespace quadrille::models::inbox {
 namespace {
 
 enum class Call { all_to_all, to_all };  // run_inbox_alltoall, run_inbox_allgather
@@ -158,4 +158,4 @@ TEST(InboxModel, EveryMutationIsFound) {
 }
 
 }  // namespace
-}  // namespace quadrille::models
+}  // namespace quadrille::models::inbox

@@ -11,7 +11,7 @@
 #include "expect.hpp"
 #include "machine.hpp"
 
-namespace quadrille::models {
+namespace quadrille::models::leaders {
 namespace {
 
 enum class Wrong {
@@ -175,4 +175,4 @@ TEST(LeadersModel, EveryMutationIsFound) {
 }
 
 }  // namespace
-}  // namespace quadrille::models
+}  // namespace quadrille::models::leaders

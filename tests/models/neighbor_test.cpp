@@ -4,7 +4,7 @@
 #include "expect.hpp"
 #include "neighbor_model.hpp"
 
-namespace quadrille::models {
+namespace quadrille::models::neighbor {
 namespace {
 
 using Blocks = NeighborModel::Blocks;
@@ -102,4 +102,4 @@ TEST(NeighborModel, EveryMutationIsFound) {
 }
 
 }  // namespace
-}  // namespace quadrille::models
+}  // namespace quadrille::models::neighbor

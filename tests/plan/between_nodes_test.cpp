@@ -12,6 +12,7 @@
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
 #include "plan/verify.hpp"
+#include "tests/plan/maps.hpp"
 
 namespace quadrille::plan {
 namespace {
@@ -19,12 +20,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr Goal between = {Pattern::alltoall, true, true};
-
-NodeMap map_of(const char* text, int ranks) {
-  NodeMap map;
-  EXPECT_EQ(parse_node_map(text, ranks, map), "");
-  return map;
-}
 
 const Round* messages_of(const Schedule& schedule) {
   const auto found = std::find_if(schedule.rounds.begin(), schedule.rounds.end(),

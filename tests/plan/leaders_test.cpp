@@ -14,15 +14,10 @@
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
 #include "plan/verify.hpp"
+#include "tests/plan/maps.hpp"
 
 namespace quadrille::plan {
 namespace {
-
-NodeMap map_of(const std::string& text, int ranks) {
-  NodeMap map;
-  EXPECT_EQ(parse_node_map(text, ranks, map), "");
-  return map;
-}
 
 Parameters with(std::int64_t leaders, Build exchange = spread_out) {
   return {{"leaders", leaders}, {"exchange", 0, exchange}, {"radix", 2}, {"stride", 5}};

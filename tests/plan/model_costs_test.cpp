@@ -6,16 +6,14 @@
 
 #include <cmath>
 
+#include "tests/plan/maps.hpp"
+
 namespace quadrille::choose {
 namespace {
 
+using plan::map_of;
 using plan::Term;
 
-plan::NodeMap map_of(const std::string& text, int ranks) {
-  plan::NodeMap map;
-  EXPECT_EQ(plan::parse_node_map(text, ranks, map), "");
-  return map;
-}
 plan::NodeMap nodes_of(int nodes, int per_node) {
   return map_of(fmt::format("blocked:{}", per_node), nodes * per_node);
 }

@@ -9,15 +9,10 @@
 #include "choose/model_costs.hpp"
 #include "choose/registry.hpp"
 #include "plan/algorithms.hpp"
+#include "tests/plan/maps.hpp"
 
 namespace quadrille::plan {
 namespace {
-
-NodeMap map_of(const char* text, int ranks) {
-  NodeMap map;
-  EXPECT_EQ(parse_node_map(text, ranks, map), "");
-  return map;
-}
 
 constexpr SampleLimits all_ranks{1 << 20, 1 << 20};
 

@@ -11,6 +11,7 @@
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
 #include "plan/verify.hpp"
+#include "tests/plan/maps.hpp"
 
 namespace quadrille::plan {
 namespace {
@@ -107,12 +108,6 @@ Inside inside_of(int ranks, int radix) {
 }
 
 constexpr Build kTuna[] = {tuna_hierarchical, uneven_tuna_hierarchical};
-
-NodeMap map_of(const std::string& text, int ranks) {
-  NodeMap nodes;
-  EXPECT_EQ(parse_node_map(text, ranks, nodes), "");
-  return nodes;
-}
 
 // Nodes of equal size, and how blocks go between them.
 struct Even {

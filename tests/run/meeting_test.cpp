@@ -18,9 +18,9 @@
 namespace quadrille::memory {
 namespace {
 
-class Lines {
+class Memory {
  public:
-  explicit Lines(std::size_t bytes) : memory_(new std::byte[bytes + sys::cache_line]{}) {}
+  explicit Memory(std::size_t bytes) : memory_(new std::byte[bytes + sys::cache_line]{}) {}
   std::byte* base() const {
     const auto at = reinterpret_cast<std::uintptr_t>(memory_.get());
     return reinterpret_cast<std::byte*>((at + sys::cache_line - 1) / sys::cache_line * sys::cache_line);
@@ -50,7 +50,7 @@ Expected expected(int ranks, int call, int more) {
 
 // Ranks run freely, and each looks at what all others wrote in this call, and not in the next.
 void meet(int ranks, int radix, int calls) {
-  const Lines lines(Meeting::bytes(ranks));
+  const Memory lines(Meeting::bytes(ranks));
   std::vector<int> came(static_cast<std::size_t>(ranks)), wrong(came.size());
   const auto one_rank = [&](int me) {
     Meeting meeting(lines.base(), ranks, me, radix);

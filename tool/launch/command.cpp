@@ -219,7 +219,7 @@ bool is_assignment(std::string_view word) {
 }
 
 template <class List>
-bool contains(const List& list, std::string_view name) {
+bool lists(const List& list, std::string_view name) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
 }
 
@@ -227,7 +227,7 @@ bool contains(const List& list, std::string_view name) {
 int values_of(std::string_view option, bool srun) {
   if (option.find('=') != std::string_view::npos) return 0;
   option.remove_prefix(option.starts_with("--") ? 2 : 1);
-  if (!srun && contains(only_srun, option)) return 0;
+  if (!srun && lists(only_srun, option)) return 0;
   for (const OptionValues& known : launcher_options) {
     if (known.name == option) return known.values;
   }
@@ -373,7 +373,7 @@ bool is_launcher_name(std::string_view name) {
     }
   }
   constexpr std::string_view names[] = {"orterun", "prterun", "prun", "srun", "aprun", "jsrun", "oshrun"};
-  return contains(names, name);
+  return lists(names, name);
 }
 
 bool is_interpreter_name(std::string_view name) {
@@ -386,7 +386,7 @@ bool is_interpreter_name(std::string_view name) {
       "python",  "pypy",       "bash",  "sh",    "dash", "zsh",     "ksh", "csh",    "tcsh",   "fish",
       "busybox", "perl",       "ruby",  "julia", "R",    "Rscript", "lua", "luajit", "java",   "node",
       "octave",  "octave-cli", "tclsh", "guile", "php",  "gawk",    "awk", "mawk",   "ipython"};
-  return contains(names, name);
+  return lists(names, name);
 }
 
 Command read_command(std::span<const std::string> words, const Resolve& resolve) {

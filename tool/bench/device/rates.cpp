@@ -13,7 +13,7 @@
 namespace quadrille::tools {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{64} << 20;
+constexpr std::size_t most_copied = std::size_t{64} << 20;
 constexpr int rate_batches = 7;
 enum CopyKind : std::size_t { device_copy, to_device, to_host, both_ways, copy_kinds };
 
@@ -91,7 +91,7 @@ class DeviceCopier {
 
 GpuRates measure_rates(const std::shared_ptr<Gpu>& gpu, bool leads, MpiComm world) {
   const std::size_t left = gpu->free_bytes();
-  const std::size_t bytes = left == 0 ? most_bytes : std::min(most_bytes, left / 8);
+  const std::size_t bytes = left == 0 ? most_copied : std::min(most_copied, left / 8);
   std::array<double, copy_kinds> mine, slowest;
   mine.fill(std::numeric_limits<double>::infinity());
   std::unique_ptr<DeviceCopier> copier = leads ? std::make_unique<DeviceCopier>(gpu, bytes) : nullptr;
