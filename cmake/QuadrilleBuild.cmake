@@ -14,7 +14,7 @@ endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/QuadrilleBuild.cmake CONTENT "${_lines}" @ONLY)
 
 set(_targets)
-foreach(_target options fmt plan registry abi core jemalloc api so preload preload_large preload_persistent preload_mpix tool lab
+foreach(_target options fmt plan registry core jemalloc api so preload preload_large preload_persistent preload_mpix tool lab
                 standin_cuda standin_hip standin_nvml over_driver xpmem_standin)
   if(TARGET quadrille_${_target})
     list(APPEND _targets quadrille_${_target})

@@ -3,6 +3,7 @@ if(QUADRILLE_SANITIZE)
   return()
 endif()
 add_executable(quadrille_heap_mpi mpi_check.cpp maps.cpp)
+quadrille_together(quadrille_heap_mpi)
 target_link_libraries(quadrille_heap_mpi PRIVATE quadrille_options quadrille_mpi_headers quadrille_so
                       MPI::MPI_C)
 foreach(mode on early off)
