@@ -65,36 +65,36 @@ void write_text(const std::string& path, const std::string& text) { std::ofstrea
 
 // ---- The reference ----
 
-TEST(Reference, NoEdgesGiveNoPaths) {
+TEST(ClosureReference, NoEdgesGiveNoPaths) {
   EXPECT_TRUE(reference_closure({}).empty());
   EXPECT_EQ(reference_digest({}), Digest());
 }
 
-TEST(Reference, AChain) {
+TEST(ClosureReference, AChain) {
   EXPECT_EQ(reference_closure(graph_of({{1, 2}, {2, 3}, {3, 4}})),
             sorted({{1, 2}, {1, 3}, {1, 4}, {2, 3}, {2, 4}, {3, 4}}));
 }
 
-TEST(Reference, OnACycleEveryVertexReachesItself) {
+TEST(ClosureReference, OnACycleEveryVertexReachesItself) {
   EXPECT_EQ(reference_closure(graph_of({{0, 1}, {1, 2}, {2, 0}})),
             sorted({{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {2, 0}, {2, 1}, {2, 2}}));
 }
 
-TEST(Reference, ASelfLoopIsAPath) {
+TEST(ClosureReference, ASelfLoopIsAPath) {
   EXPECT_EQ(reference_closure(graph_of({{5, 5}, {5, 6}})), sorted({{5, 5}, {5, 6}}));
 }
 
-TEST(Reference, WithoutACycleNoVertexReachesItself) {
+TEST(ClosureReference, WithoutACycleNoVertexReachesItself) {
   EXPECT_EQ(reference_closure(graph_of({{0, 1}, {0, 2}, {1, 3}, {2, 3}})),
             sorted({{0, 1}, {0, 2}, {0, 3}, {1, 3}, {2, 3}}));
 }
 
-TEST(Reference, PartsWithoutAPathBetweenThemStayApart) {
+TEST(ClosureReference, PartsWithoutAPathBetweenThemStayApart) {
   EXPECT_EQ(reference_closure(graph_of({{1, 2}, {2, 1}, {kLargestVertex, 9}})),
             sorted({{1, 1}, {1, 2}, {2, 1}, {2, 2}, {kLargestVertex, 9}}));
 }
 
-TEST(Reference, TheDigestIsThatOfWhatItFinds) {
+TEST(ClosureReference, TheDigestIsThatOfWhatItFinds) {
   for (const Graph& graph : {graph_of({{1, 2}, {2, 3}, {3, 1}, {3, 4}}), graph_of({{7, 7}})}) {
     PairSet set;
     for (const Pair pair : reference_closure(graph)) set.insert(pair);
@@ -105,7 +105,7 @@ TEST(Reference, TheDigestIsThatOfWhatItFinds) {
 
 // ---- Relations ----
 
-TEST(PairSet, TellsWhatIsNew) {
+TEST(ClosurePairSet, TellsWhatIsNew) {
   PairSet set;
   EXPECT_TRUE(set.insert({0, 0}));
   EXPECT_TRUE(set.insert({0, 1}));
@@ -116,7 +116,7 @@ TEST(PairSet, TellsWhatIsNew) {
   EXPECT_EQ(set.sorted(), sorted({{0, 0}, {1, 0}, {0, 1}, {kLargestVertex, kLargestVertex}}));
 }
 
-TEST(Placement, ATupleMeetsTheEdgesThatItIsJoinedWith) {
+TEST(ClosurePlacement, ATupleMeetsTheEdgesThatItIsJoinedWith) {
   for (const int ranks : {1, 2, 5, 16}) {
     for (const int buckets : {1, 2, 3, 40}) {
       const Placement placement{ranks, buckets};
@@ -133,7 +133,7 @@ TEST(Placement, ATupleMeetsTheEdgesThatItIsJoinedWith) {
   }
 }
 
-TEST(Placement, SubBucketsSpreadAHotKey) {
+TEST(ClosurePlacement, SubBucketsSpreadAHotKey) {
   const auto largest = [](int buckets) {
     std::vector<int> parts(8);
     for (Vertex from = 0; from < 8000; ++from) ++parts.at(Placement{8, buckets}.home_of({from, 42}));
@@ -143,7 +143,7 @@ TEST(Placement, SubBucketsSpreadAHotKey) {
   EXPECT_LT(largest(64), 2000);
 }
 
-TEST(PairSet, KeepsEverythingWhileItGrows) {
+TEST(ClosurePairSet, KeepsEverythingWhileItGrows) {
   PairSet set;
   std::vector<Pair> pairs;
   for (Vertex i = 0; i < 20'000; ++i) pairs.push_back({i * i, i});
@@ -153,7 +153,7 @@ TEST(PairSet, KeepsEverythingWhileItGrows) {
   EXPECT_EQ(set.sorted(), sorted(pairs));
 }
 
-TEST(Digest, TellsRelationsApart) {
+TEST(ClosureDigest, TellsRelationsApart) {
   const auto digest = [](const std::vector<Pair>& pairs) {
     Digest sum;
     for (const Pair pair : pairs) sum.add(pair);
@@ -165,13 +165,13 @@ TEST(Digest, TellsRelationsApart) {
   EXPECT_NE(digest({{0, 0}}), digest({}));
 }
 
-TEST(Pairs, AreSortedByTheirEnd) {
+TEST(ClosurePairs, AreSortedByTheirEnd) {
   std::vector<Pair> pairs = {{1, 9}, {9, 1}, {0, 9}, {9, 1}};
   sort_unique(pairs);
   EXPECT_EQ(pairs, (std::vector<Pair>{{9, 1}, {0, 9}, {1, 9}}));
 }
 
-TEST(EdgeIndex, FindsTheEdgesOfAVertex) {
+TEST(ClosureEdgeIndex, FindsTheEdgesOfAVertex) {
   const EdgeIndex index({{3, 1}, {1, 3}, {3, 7}, {2, 3}});
   std::set<Vertex> ends;
   for (const Pair edge : index.from(3)) ends.insert(edge.to);
@@ -184,7 +184,7 @@ TEST(EdgeIndex, FindsTheEdgesOfAVertex) {
   EXPECT_TRUE(EdgeIndex({}).from(0).empty());
 }
 
-TEST(Owner, IsOneOfTheRanksAndAllHaveAShare) {
+TEST(ClosureOwner, IsOneOfTheRanksAndAllHaveAShare) {
   std::vector<int> share(5);
   for (Vertex vertex = 0; vertex < 5000; ++vertex) ++share.at(Placement{5, 1}.home_of({0, vertex}));
   for (const int vertices : share) EXPECT_GT(vertices, 700);
@@ -192,7 +192,7 @@ TEST(Owner, IsOneOfTheRanksAndAllHaveAShare) {
 
 // ---- Blocks ----
 
-TEST(Blocks, LieOneAfterTheOther) {
+TEST(ClosureBlocks, LieOneAfterTheOther) {
   const Blocks blocks = {{{1, 2}, {3, 4}}, {}, {{5, 6}}};
   const Layout layout = layout_of(sizes_of(blocks));
   EXPECT_EQ(layout.counts, (std::vector<int>{2, 0, 1}));
@@ -201,7 +201,7 @@ TEST(Blocks, LieOneAfterTheOther) {
   EXPECT_EQ(joined(blocks), (std::vector<Pair>{{1, 2}, {3, 4}, {5, 6}}));
 }
 
-TEST(Blocks, MayHaveAsManyTuplesAsMpiCanCount) {
+TEST(ClosureBlocks, MayHaveAsManyTuplesAsMpiCanCount) {
   const std::int64_t most = std::numeric_limits<int>::max();
   EXPECT_EQ(layout_of(std::vector<std::int64_t>{most - 1, 0, 1}).total, static_cast<std::size_t>(most));
   for (const std::vector<std::int64_t>& counts :
@@ -212,17 +212,17 @@ TEST(Blocks, MayHaveAsManyTuplesAsMpiCanCount) {
 
 // ---- Edge lists ----
 
-TEST(EdgeList, CommentsAndBlanksAreSkippedAndDuplicatesRemoved) {
+TEST(ClosureEdgeList, CommentsAndBlanksAreSkippedAndDuplicatesRemoved) {
   EXPECT_EQ(parse_edge_list("# a\n\n1 2\n  3\t4  \r\n1 2\n#5 6\n4294967294 0", "g").edges,
             sorted({{1, 2}, {3, 4}, {kLargestVertex, 0}}));
 }
 
-TEST(EdgeList, MayBeEmpty) {
+TEST(ClosureEdgeList, MayBeEmpty) {
   EXPECT_TRUE(parse_edge_list("", "g").edges.empty());
   EXPECT_TRUE(parse_edge_list("# nothing\n", "g").edges.empty());
 }
 
-TEST(EdgeList, AMalformedLineIsNamed) {
+TEST(ClosureEdgeList, AMalformedLineIsNamed) {
   for (const char* line :
        {"1", "1 2 3", "1 x", "a b", "-1 2", "1,2", "1 2#", "1.0 2", "4294967295 1", "1 99999999999"}) {
     const std::string text = std::string("# first\n1 2\n") + line + "\n3 4\n";
@@ -231,13 +231,13 @@ TEST(EdgeList, AMalformedLineIsNamed) {
   }
 }
 
-TEST(EdgeList, WhatCannotBePrintedIsNot) {
+TEST(ClosureEdgeList, WhatCannotBePrintedIsNot) {
   EXPECT_NE(error_of([] { parse_edge_list("\x1b[2J", "g"); }).find("g:1: '?[2J'"), std::string::npos);
 }
 
 // ---- Matrices ----
 
-TEST(MatrixMarket, IsToldByItsFirstLine) {
+TEST(ClosureMatrixMarket, IsToldByItsFirstLine) {
   EXPECT_TRUE(is_matrix_market("%%MatrixMarket matrix coordinate pattern general\n0 0 0\n"));
   EXPECT_FALSE(is_matrix_market("% MatrixMarket"));
   EXPECT_FALSE(is_matrix_market("%%Matrix"));
@@ -245,7 +245,7 @@ TEST(MatrixMarket, IsToldByItsFirstLine) {
   EXPECT_EQ(parse_graph("1 2\n", "m").edges, sorted({{1, 2}}));
 }
 
-TEST(MatrixMarket, ValuesCommentsAndBlanksAreSkipped) {
+TEST(ClosureMatrixMarket, ValuesCommentsAndBlanksAreSkipped) {
   const std::string text = "%%MatrixMarket matrix coordinate FIELD general\n%\n\n% 9 9 9\n 3\t4 3 \r\n";
   const auto of = [&](const std::string& field, const std::string& entries) {
     std::string whole = text + entries;
@@ -259,7 +259,7 @@ TEST(MatrixMarket, ValuesCommentsAndBlanksAreSkipped) {
   EXPECT_EQ(of("complex", "1 4 0 1\n3 1 1 0\n2 2 0 0\n"), edges);
 }
 
-TEST(MatrixMarket, OneTriangleGoesBothWays) {
+TEST(ClosureMatrixMarket, OneTriangleGoesBothWays) {
   for (const char* symmetry : {"symmetric", "skew-symmetric", "Hermitian"}) {
     const std::string text =
         std::string("%%MatrixMarket matrix coordinate real ") + symmetry + "\n3 3 2\n2 1 5\n3 3 1\n";
@@ -267,7 +267,7 @@ TEST(MatrixMarket, OneTriangleGoesBothWays) {
   }
 }
 
-TEST(MatrixMarket, WhatIsWrongIsNamed) {
+TEST(ClosureMatrixMarket, WhatIsWrongIsNamed) {
   const auto error = [](const std::string& banner, const std::string& rest) {
     return error_of([&] { parse_matrix_market("%%MatrixMarket " + banner + "\n" + rest, "m"); });
   };
@@ -290,7 +290,7 @@ TEST(MatrixMarket, WhatIsWrongIsNamed) {
   EXPECT_EQ(error(sparse, "2 2 18446744073709551615\n"), "m: 0 entries, but line 2 promises 18446744073709551615");
 }
 
-TEST(Generated, ChainsOfDifferentLengths) {
+TEST(ClosureGenerated, ChainsOfDifferentLengths) {
   EXPECT_EQ(generate_graph("chains:2,3").edges, sorted({{0, 1}, {1, 2}, {3, 4}, {4, 5}, {5, 6}}));
   EXPECT_EQ(generate_graph("chains:1,1").edges, sorted({{0, 1}}));
   EXPECT_EQ(reference_digest(generate_graph("chains:2,3")).tuples, 3U + 6U);
@@ -300,11 +300,11 @@ TEST(Generated, ChainsOfDifferentLengths) {
   }
 }
 
-TEST(EdgeList, VerticesAreThoseWithAnEdge) {
+TEST(ClosureEdgeList, VerticesAreThoseWithAnEdge) {
   EXPECT_EQ(vertices_of(graph_of({{7, 2}, {2, 7}, {9, 9}})), (std::vector<Vertex>{2, 7, 9}));
 }
 
-TEST(Files, AreReadAsTheyWereWritten) {
+TEST(ClosureFiles, AreReadAsTheyWereWritten) {
   const Graph graph = graph_of({{1, 2}, {2, 1}, {3, kLargestVertex}});
   for (const char* suffix : {".txt", ".txt.gz"}) {
     const TemporaryFile file(suffix);
@@ -315,7 +315,7 @@ TEST(Files, AreReadAsTheyWereWritten) {
   }
 }
 
-TEST(Files, ACompressedFileThatEndsTooEarlyIsAnError) {
+TEST(ClosureFiles, ACompressedFileThatEndsTooEarlyIsAnError) {
   std::vector<Pair> edges;
   for (Vertex i = 0; i < 50'000; ++i) edges.push_back({static_cast<Vertex>(hash(i) >> 33), i});
   const TemporaryFile file(".gz");
@@ -324,7 +324,7 @@ TEST(Files, ACompressedFileThatEndsTooEarlyIsAnError) {
   EXPECT_NE(error_of([&] { read_text(file.path()); }).find("unexpected end of file"), std::string::npos);
 }
 
-TEST(Files, AMissingOneIsAnError) {
+TEST(ClosureFiles, AMissingOneIsAnError) {
   EXPECT_EQ(error_of([] { read_text("/none/such"); }), "/none/such: No such file or directory");
   EXPECT_EQ(error_of([] { read_text("/"); }), "/: is a folder");
 }
@@ -361,7 +361,7 @@ const char kIndex[] =
 
 using Names = std::vector<std::string>;
 
-TEST(Debian, FieldsAreRead) {
+TEST(ClosureDebian, FieldsAreRead) {
   const std::vector<Package> packages = parse_packages(kIndex, "index");
   ASSERT_EQ(packages.size(), 7u);
   EXPECT_EQ(packages[0].name, "editor");
@@ -373,7 +373,7 @@ TEST(Debian, FieldsAreRead) {
 }
 
 // Sorted: dpkg 0, editor 1, exim 2, libc6 3, perl 4, postfix 5, python3 6.
-TEST(Debian, EdgesGoToAllThatCouldServe) {
+TEST(ClosureDebian, EdgesGoToAllThatCouldServe) {
   EXPECT_EQ(package_graph(parse_packages(kIndex, "index"), {}).edges, sorted({{1, 3},
                                                                               {1, 6},
                                                                               {1, 4},
@@ -386,20 +386,20 @@ TEST(Debian, EdgesGoToAllThatCouldServe) {
 }
 
 // The packages python3, perl and libc6, sorted: libc6 0, perl 1, python3 2.
-TEST(Debian, ASectionBringsWhatItNeeds) {
+TEST(ClosureDebian, ASectionBringsWhatItNeeds) {
   EXPECT_EQ(package_graph(parse_packages(kIndex, "index"), {"python"}).edges, sorted({{2, 1}, {1, 0}}));
   EXPECT_EQ(error_of([] { package_graph(parse_packages(kIndex, "index"), {"games"}); }),
             "no package is of section games");
 }
 
-TEST(Debian, VersionsOfAPackageAreOneVertex) {
+TEST(ClosureDebian, VersionsOfAPackageAreOneVertex) {
   const std::string text =
       "Package: a\nVersion: 1\nDepends: b\n\nPackage: b\n\nPackage: a\nVersion: 2\nDepends: c\n\n"
       "Package: c\nDepends: a\n";
   EXPECT_EQ(package_graph(parse_packages(text, "index"), {}).edges, sorted({{0, 1}, {0, 2}, {2, 0}}));
 }
 
-TEST(Debian, PackagesThatAreNotInstalledAreLeftOut) {
+TEST(ClosureDebian, PackagesThatAreNotInstalledAreLeftOut) {
   const std::string text =
       "Package: a\nStatus: install ok installed\nDepends: b\n\n"
       "Package: b\nStatus: deinstall ok config-files\nDepends: a\n\n"
@@ -410,14 +410,14 @@ TEST(Debian, PackagesThatAreNotInstalledAreLeftOut) {
   EXPECT_TRUE(package_graph(packages, {}).edges.empty());
 }
 
-TEST(Debian, ATextWithoutPackagesIsAnError) {
+TEST(ClosureDebian, ATextWithoutPackagesIsAnError) {
   for (const char* text : {"", "\n\n", "1 2\n", "\x04\x22\x4d\x18"}) {
     EXPECT_EQ(error_of([&] { parse_packages(text, "x"); }),
               "x: no index of Debian packages (compressed ones end in .gz, .lz4, .xz, .zst or .bz2)");
   }
 }
 
-TEST(Debian, AFolderGivesAllItsIndexes) {
+TEST(ClosureDebian, AFolderGivesAllItsIndexes) {
   const TemporaryFile folder("");
   std::filesystem::create_directory(folder.path());
   EXPECT_EQ(error_of([&] { read_packages(folder.path()); }), folder.path() + ": no file with _Packages in its name");

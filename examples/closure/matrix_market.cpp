@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kBanner = "%%matrixmarket";
 
-std::string lower(std::string_view word) {
+std::string lower_case(std::string_view word) {
   std::string text(word);
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;
@@ -62,7 +62,7 @@ class Reader {
     std::string_view line = take_line(text_);
     ++number_;
     std::array<std::string, 5> words;
-    for (std::string& word : words) word = lower(take_word(line));
+    for (std::string& word : words) word = lower_case(take_word(line));
     const auto& [banner, object, format, field, symmetry] = words;
     if (banner != kBanner || object != "matrix") fail("no matrix of the Matrix Market");
     if (format != "coordinate") fail("only sparse matrices are read, which say coordinate");
@@ -105,7 +105,7 @@ class Reader {
 
 }  // namespace
 
-bool is_matrix_market(std::string_view text) { return lower(text.substr(0, kBanner.size())) == kBanner; }
+bool is_matrix_market(std::string_view text) { return lower_case(text.substr(0, kBanner.size())) == kBanner; }
 
 Graph parse_matrix_market(std::string_view text, const std::string& name) { return Reader(text, name).read(); }
 

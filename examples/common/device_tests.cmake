@@ -35,6 +35,5 @@ function(example_says variable)
       $<TARGET_FILE:quadrille_tool> run --explain -- PARENT_SCOPE)
 endfunction()
 
-# Under Quadrille, which would order its copies after pending work: waited_alltoall checks before.
-set(example_waited ${QUADRILLE_ENV}
-    "LD_PRELOAD=$<TARGET_FILE:example_waited_alltoall>:$<TARGET_FILE:quadrille_preload>")
+# Under Quadrille, which would order its copies after pending work: what is in front checks before.
+example_in_front(example_waited waited :$<TARGET_FILE:quadrille_preload>)

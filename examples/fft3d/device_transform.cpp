@@ -24,10 +24,10 @@ struct Piece {
 };
 
 // One exchange among the ranks of `group`, in place: each rank's pieces before it, and after it.
-class Exchange {
+class DeviceExchange {
  public:
-  Exchange(MPI_Comm group, const Engines& engines, std::size_t block, std::vector<Piece> before,
-           std::vector<Piece> after)
+  DeviceExchange(MPI_Comm group, const Engines& engines, std::size_t block, std::vector<Piece> before,
+                 std::vector<Piece> after)
       : block_(block),
         before_(std::move(before)),
         after_(std::move(after)),
@@ -108,7 +108,7 @@ class DeviceTransform : public Transform {
   int rows_, columns_;
   Device* device_;
   Memory data_;
-  std::unique_ptr<Exchange> x_to_y_, y_to_z_;
+  std::unique_ptr<DeviceExchange> x_to_y_, y_to_z_;
   std::array<Stage, 3> stages_;
 };
 
@@ -131,7 +131,7 @@ DeviceTransform::DeviceTransform(const Extents& extents, const Grid& grid, const
     to.push_back({its_y.begin * x, ny * x, its_y.count * x, z});
   }
   const std::size_t block_x_y = z * numbers(part_length(nx, rows_)) * numbers(part_length(ny, rows_));
-  x_to_y_ = std::make_unique<Exchange>(grid.column, engines, block_x_y, from, to);
+  x_to_y_ = std::make_unique<DeviceExchange>(grid.column, engines, block_x_y, from, to);
 
   from.clear();
   to.clear();
@@ -141,7 +141,7 @@ DeviceTransform::DeviceTransform(const Extents& extents, const Grid& grid, const
     to.push_back({its_z.begin * y_after * x, y_after * x, y_after * x, numbers(its_z.count)});
   }
   const std::size_t block_y_z = x * numbers(part_length(ny, columns_)) * numbers(part_length(nz, columns_));
-  y_to_z_ = std::make_unique<Exchange>(grid.row, engines, block_y_z, from, to);
+  y_to_z_ = std::make_unique<DeviceExchange>(grid.row, engines, block_y_z, from, to);
 
   const auto whole = [](std::size_t count) { return static_cast<int>(count); };
   stages_[0] = plan(engines, {nx, whole(z * y_before), 1, nx}, 1);

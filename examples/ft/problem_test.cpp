@@ -13,18 +13,18 @@ namespace {
 
 std::vector<Complex> published(const Problem& problem) { return {problem.checksums.begin(), problem.checksums.end()}; }
 
-class EachClass : public testing::TestWithParam<const char*> {
+class FtEachClass : public testing::TestWithParam<const char*> {
  protected:
   const Problem problem = problem_of(GetParam()).value();
 };
-INSTANTIATE_TEST_SUITE_P(Classes, EachClass, testing::Values("S", "W", "A", "B"));
+INSTANTIATE_TEST_SUITE_P(Classes, FtEachClass, testing::Values("S", "W", "A", "B"));
 
-TEST_P(EachClass, PublishedChecksumsPass) { EXPECT_EQ(first_wrong_step(problem, published(problem)), 0); }
+TEST_P(FtEachClass, PublishedChecksumsPass) { EXPECT_EQ(first_wrong_step(problem, published(problem)), 0); }
 
-TEST_P(EachClass, FirstChecksumsAlonePass) { EXPECT_EQ(first_wrong_step(problem, problem.checksums.first(2)), 0); }
+TEST_P(FtEachClass, FirstChecksumsAlonePass) { EXPECT_EQ(first_wrong_step(problem, problem.checksums.first(2)), 0); }
 
 // Just inside and just outside of NPB's relative 1e-12, in every step, in both parts.
-TEST_P(EachClass, EveryWrongChecksumIsNoticed) {
+TEST_P(FtEachClass, EveryWrongChecksumIsNoticed) {
   for (std::size_t step = 0; step < problem.checksums.size(); ++step) {
     const double magnitude = std::abs(problem.checksums[step]);
     for (const Complex part : {Complex(1, 0), Complex(0, 1), Complex(-1, 0), Complex(0, -1)}) {
@@ -37,26 +37,26 @@ TEST_P(EachClass, EveryWrongChecksumIsNoticed) {
   }
 }
 
-TEST_P(EachClass, NotANumberIsNoticed) {
+TEST_P(FtEachClass, NotANumberIsNoticed) {
   std::vector<Complex> found = published(problem);
   found[1] = {std::numeric_limits<double>::quiet_NaN(), found[1].imag()};
   EXPECT_EQ(first_wrong_step(problem, found), 2);
 }
 
-TEST_P(EachClass, MoreChecksumsThanPublishedAreNotAccepted) {
+TEST_P(FtEachClass, MoreChecksumsThanPublishedAreNotAccepted) {
   std::vector<Complex> found = published(problem);
   found.push_back(found.back());
   EXPECT_EQ(first_wrong_step(problem, found), static_cast<int>(found.size()));
 }
 
-TEST(Classes, UnknownOnesAreRefused) {
+TEST(FtClasses, UnknownOnesAreRefused) {
   for (const char* name : {"", "s", "C", "SW"}) EXPECT_FALSE(problem_of(name)) << name;
 }
 
 // 5^13 * 314159265 = 383495196533203125 = 55909509111989 mod 2^46.
-TEST(Generator, BeginsAsNpbDoes) { EXPECT_EQ(Generator(0).next(), 55909509111989.0 / 70368744177664.0); }
+TEST(FtGenerator, BeginsAsNpbDoes) { EXPECT_EQ(Generator(0).next(), 55909509111989.0 / 70368744177664.0); }
 
-TEST(Generator, JumpsAhead) {
+TEST(FtGenerator, JumpsAhead) {
   Generator steps(0);
   for (int skipped = 0; skipped < 1000; ++skipped) {
     const double number = steps.next();
@@ -64,7 +64,7 @@ TEST(Generator, JumpsAhead) {
   }
 }
 
-TEST(Initial, APlaneIsTheSameWhereverARankBegins) {
+TEST(FtInitial, APlaneIsTheSameWhereverARankBegins) {
   const Problem problem = problem_of("S").value();
   const std::size_t plane = 64 * 64;
   std::vector<Complex> all(5 * plane), part(2 * plane);
@@ -73,7 +73,7 @@ TEST(Initial, APlaneIsTheSameWhereverARankBegins) {
   for (std::size_t i = 0; i < part.size(); ++i) ASSERT_EQ(part[i], all[3 * plane + i]) << i;
 }
 
-TEST(Step, WaveNumbersAreSymmetric) {
+TEST(FtStep, WaveNumbersAreSymmetric) {
   const std::vector<double> factors = step_factors(8);
   EXPECT_EQ(factors[0], 1.0);
   EXPECT_LT(factors[4], factors[3]);  // wave number -4

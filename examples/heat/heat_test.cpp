@@ -42,7 +42,7 @@ std::string error_of(Work work) {
 
 // ---- Decomposition ----
 
-TEST(Blocks, CoverTheLineOnceAndDifferByOne) {
+TEST(HeatBlocks, CoverTheLineOnceAndDifferByOne) {
   for (int points = 1; points <= 20; ++points) {
     for (int parts = 1; parts <= points; ++parts) {
       int next = 0;
@@ -58,13 +58,13 @@ TEST(Blocks, CoverTheLineOnceAndDifferByOne) {
   }
 }
 
-TEST(Blocks, OfLongLinesDoNotOverflow) {
+TEST(HeatBlocks, OfLongLinesDoNotOverflow) {
   const Box block = block_of({2'000'000'000, 1, 1}, {1000, 1, 1}, {999, 0, 0});
   EXPECT_EQ(block.begin[0], 1'998'000'000);
   EXPECT_EQ(block.extents[0], 2'000'000);
 }
 
-TEST(Blocks, SidesOfABlock) {
+TEST(HeatBlocks, SidesOfABlock) {
   const Layout layout = layout_of({4, 5, 6}, 3);
   EXPECT_EQ(layout.padded(), (Extents{6, 7, 8}));
   const Box low = edge_points(layout, {-1, 0, 0}), high = edge_points(layout, {1, 0, 1});
@@ -77,9 +77,9 @@ TEST(Blocks, SidesOfABlock) {
   EXPECT_EQ(ghost_points(layout, {1, 0, 1}).extents, (Extents{1, 5, 1}));
 }
 
-TEST(Blocks, APlaneHasNoGhostsAlongZ) { EXPECT_EQ(layout_of({4, 5, 1}, 2).padded(), (Extents{6, 7, 1})); }
+TEST(HeatBlocks, APlaneHasNoGhostsAlongZ) { EXPECT_EQ(layout_of({4, 5, 1}, 2).padded(), (Extents{6, 7, 1})); }
 
-TEST(Neighbors, AreAsManyAsTheStencilHas) {
+TEST(HeatNeighbors, AreAsManyAsTheStencilHas) {
   for (const int stencil : {5, 9, 7, 27}) {
     const auto offsets = neighbor_offsets(dimensions_of(stencil), stencil);
     EXPECT_EQ(static_cast<int>(offsets.size()), stencil - 1);
@@ -88,7 +88,7 @@ TEST(Neighbors, AreAsManyAsTheStencilHas) {
   EXPECT_EQ(neighbor_offsets(2, 5), cartesian);
 }
 
-TEST(Grid, IsReadFromText) {
+TEST(HeatGrid, IsReadFromText) {
   EXPECT_EQ(parse_product("4x2", 2, "grid"), (Extents{4, 2, 1}));
   EXPECT_EQ(parse_product("4x2x30", 3, "grid"), (Extents{4, 2, 30}));
   for (const char* bad : {"", "4", "4x", "4x2x1", "0x2", "-1x2", "4X2", "4x2 ", "99999999999x1"}) {
@@ -96,7 +96,7 @@ TEST(Grid, IsReadFromText) {
   }
 }
 
-TEST(Grid, MustFitTheRanksAndTheField) {
+TEST(HeatGrid, MustFitTheRanksAndTheField) {
   const Extents field{10, 3, 1};
   EXPECT_EQ(error_of([&] { check_grid(field, {2, 3, 1}, 2, 6); }), "no error");
   EXPECT_EQ(error_of([&] {
@@ -115,13 +115,13 @@ TEST(Grid, MustFitTheRanksAndTheField) {
             "the grid 1x4 cuts the 3 points along y into blocks thinner than the ghost width of 1");
 }
 
-TEST(Grid, DividesEvenlyOrNot) {
+TEST(HeatGrid, DividesEvenlyOrNot) {
   EXPECT_TRUE(divides_evenly({12, 10, 1}, {3, 2, 1}));
   EXPECT_FALSE(divides_evenly({12, 10, 1}, {3, 4, 1}));
   EXPECT_FALSE(divides_evenly({12, 10, 9}, {3, 2, 2}));
 }
 
-TEST(Memory, MustHoldTheArrays) {
+TEST(HeatMemory, MustHoldTheArrays) {
   constexpr double gib = 1 << 30;
   EXPECT_EQ(error_of([&] { check_memory({1 << 14, 1 << 13, 1}, 2, 4, 4 * gib); }), "no error");
   EXPECT_EQ(error_of([&] {
@@ -137,15 +137,15 @@ TEST(Memory, MustHoldTheArrays) {
 
 // ---- Stencils ----
 
-class EachStencil : public testing::TestWithParam<int> {
+class HeatEachStencil : public testing::TestWithParam<int> {
  protected:
   const int stencil = GetParam();
   const int dimensions = dimensions_of(stencil);
   Extents extents(int x, int y, int z) const { return {x, y, dimensions == 3 ? z : 1}; }
 };
-INSTANTIATE_TEST_SUITE_P(Points, EachStencil, testing::Values(5, 9, 7, 27));
+INSTANTIATE_TEST_SUITE_P(Points, HeatEachStencil, testing::Values(5, 9, 7, 27));
 
-TEST_P(EachStencil, KeepsAConstantField) {
+TEST_P(HeatEachStencil, KeepsAConstantField) {
   Field field{extents(4, 5, 6), {}};
   field.values.assign(point_count(field.extents), 3.25);
   for (const auto boundary : {Boundary::periodic, Boundary::fixed}) {
@@ -156,7 +156,7 @@ TEST_P(EachStencil, KeepsAConstantField) {
 }
 
 // Every stencil must have the Laplacian's value on a polynomial of second order, with mixed terms.
-TEST_P(EachStencil, IsTheLaplacianOfAParabola) {
+TEST_P(HeatEachStencil, IsTheLaplacianOfAParabola) {
   const auto at = [&](int x, int y, int z) {
     return 2.0 * x * x + 3.0 * y * y + 5.0 * z * z + 7.0 * x * y - 4.0 * y * z + x - y + z;
   };
@@ -165,7 +165,7 @@ TEST_P(EachStencil, IsTheLaplacianOfAParabola) {
 }
 
 // Finds a neighbour that is read twice or never.
-TEST_P(EachStencil, GivesHeatToTheNeighborsThatItNames) {
+TEST_P(HeatEachStencil, GivesHeatToTheNeighborsThatItNames) {
   Field field{extents(5, 5, 5), {}};
   field.values.assign(point_count(field.extents), 0);
   const int middle_z = dimensions == 3 ? 2 : 0;
@@ -180,7 +180,7 @@ TEST_P(EachStencil, GivesHeatToTheNeighborsThatItNames) {
   }
 }
 
-TEST_P(EachStencil, StaysInTheRangeAndKeepsTheMean) {
+TEST_P(HeatEachStencil, StaysInTheRangeAndKeepsTheMean) {
   const Field field = random_field(extents(6, 7, 8));
   const Field last = reference(field, dimensions, stencil, Boundary::periodic, 50);
   double before = 0, after = 0;
@@ -192,7 +192,7 @@ TEST_P(EachStencil, StaysInTheRangeAndKeepsTheMean) {
   EXPECT_NEAR(after, before, 1e-12);
 }
 
-TEST_P(EachStencil, AFixedBoundaryStays) {
+TEST_P(HeatEachStencil, AFixedBoundaryStays) {
   const Field field = random_field(extents(4, 5, 6));
   const Field last = reference(field, dimensions, stencil, Boundary::fixed, 3);
   const auto [nx, ny, nz] = field.extents;
@@ -209,7 +209,7 @@ TEST_P(EachStencil, AFixedBoundaryStays) {
 }
 
 // A wave along x decays by the known factor of the scheme.
-TEST_P(EachStencil, AWaveDecaysAsItShould) {
+TEST_P(HeatEachStencil, AWaveDecaysAsItShould) {
   const int length = 8, steps = 10;
   Field field{extents(length, 4, 4), {}};
   for (std::size_t i = 0; i < point_count(field.extents); ++i) {
@@ -324,7 +324,7 @@ Field in_parts(const Field& field, const Extents& grid, int dimensions, int sten
   return all.field;
 }
 
-TEST_P(EachStencil, BlocksGiveTheBitsOfTheSequentialProgram) {
+TEST_P(HeatEachStencil, BlocksGiveTheBitsOfTheSequentialProgram) {
   const Extents grids[] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 2, 2}, {3, 4, 2}};
   for (const Extents& size : {Extents{3, 4, 2}, Extents{7, 5, 6}, Extents{1, 4, 3}}) {
     const Field field = random_field(extents(size[0], size[1], size[2]));
@@ -342,14 +342,14 @@ TEST_P(EachStencil, BlocksGiveTheBitsOfTheSequentialProgram) {
 
 // ---- Report ----
 
-TEST(Checksum, DependsOnEveryBitAndOnThePlace) {
+TEST(HeatChecksum, DependsOnEveryBitAndOnThePlace) {
   EXPECT_NE(checksum_of(0, 1.0), checksum_of(1, 1.0));
   EXPECT_NE(checksum_of(0, 1.0), checksum_of(0, std::nextafter(1.0, 2.0)));
   EXPECT_NE(checksum_of(0, 0.0), checksum_of(0, -0.0));
   EXPECT_NE(checksum_of(0, 1.0) + checksum_of(1, 2.0), checksum_of(0, 2.0) + checksum_of(1, 1.0));
 }
 
-TEST(Difference, NamesTheFirstPoint) {
+TEST(HeatDifference, NamesTheFirstPoint) {
   Field field = random_field({4, 3, 2});
   EXPECT_EQ(difference(field, field, 3), "");
   Field other = field;
@@ -358,7 +358,7 @@ TEST(Difference, NamesTheFirstPoint) {
   EXPECT_EQ(difference(field, other, 3), "point (1, 2, 1) is 0.25, the sequential program finds 0.5");
 }
 
-TEST(Json, HoldsWhatWasFound) {
+TEST(HeatJson, HoldsWhatWasFound) {
   Report report;
   report.program = "heat2d";
   report.dimensions = 2;
@@ -375,9 +375,9 @@ TEST(Json, HoldsWhatWasFound) {
 
 // ---- Images ----
 
-class Images : public testing::Test {
+class HeatImages : public testing::Test {
  protected:
-  ~Images() override { std::filesystem::remove(path); }
+  ~HeatImages() override { std::filesystem::remove(path); }
   void write(const std::string& text) const { std::ofstream(path, std::ios::binary) << text; }
   std::string error() const {
     return error_of([&] { read_image(path, -1); });
@@ -385,7 +385,7 @@ class Images : public testing::Test {
   const std::string path = testing::TempDir() + "heat_test." + std::to_string(std::random_device()()) + ".pgm";
 };
 
-TEST_F(Images, AreReadAsTheyWereWritten) {
+TEST_F(HeatImages, AreReadAsTheyWereWritten) {
   const Field plane{{3, 2, 1}, {0, 10, 13, 35, 255, 128}};
   write_pgm(path, plane, 0, 255);
   const Field read = read_image(path, -1);
@@ -393,19 +393,19 @@ TEST_F(Images, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read.values, plane.values);
 }
 
-TEST_F(Images, OfOneValueAreBlack) {
+TEST_F(HeatImages, OfOneValueAreBlack) {
   write_pgm(path, {{2, 1, 1}, {7, 7}}, 7, 7);
   EXPECT_EQ(read_image(path, -1).values, (std::vector<double>{0, 0}));
 }
 
-TEST_F(Images, AsTextAndWithSixteenBits) {
+TEST_F(HeatImages, AsTextAndWithSixteenBits) {
   write("P2\n# made by hand\n2 2\n9\n1 2 3\n9");
   EXPECT_EQ(read_image(path, -1).values, (std::vector<double>{1, 2, 3, 9}));
   write(std::string("P5 2 1 65535\n\x01\x02\xff\xff", 17));
   EXPECT_EQ(read_image(path, -1).values, (std::vector<double>{258, 65535}));
 }
 
-TEST_F(Images, BadOnesAreRefused) {
+TEST_F(HeatImages, BadOnesAreRefused) {
   write("P5\n2 2\n255\nabc");
   EXPECT_EQ(error(), path + ": ends before its last pixel");
   write("P5\n2 -2\n255\nabcd");
@@ -416,7 +416,7 @@ TEST_F(Images, BadOnesAreRefused) {
   EXPECT_EQ(error(), path + ": not a NIfTI-1 file (shorter than its header)");
 }
 
-TEST(Planes, AreTakenFromTheirPlace) {
+TEST(HeatPlanes, AreTakenFromTheirPlace) {
   const Field field{{2, 1, 3}, {1, 2, 3, 4, 5, 6}};
   EXPECT_EQ(plane_of(field, 1).values, (std::vector<double>{3, 4}));
 }

@@ -87,7 +87,7 @@ Summary play(const Program& program, int k, int ranks) {
 
 // ---- The source language ----
 
-TEST(Parser, TakesAllForms) {
+TEST(KcfaParser, TakesAllForms) {
   const Expression let = parse("; a comment\n(let ((f (lambda (x y) x))) (f #t #f)) ; another");
   ASSERT_EQ(let.kind, Expression::Kind::let);
   EXPECT_EQ(let.names[0], "f");
@@ -98,7 +98,7 @@ TEST(Parser, TakesAllForms) {
   EXPECT_FALSE(let.parts[1].parts[2].truth);
 }
 
-TEST(Parser, NamesTheTrouble) {
+TEST(KcfaParser, NamesTheTrouble) {
   EXPECT_EQ(trouble(""), "line 1: a name expected, but there is the end");
   EXPECT_EQ(trouble("(f"), "line 1: ')' expected, but there is the end");
   EXPECT_EQ(trouble("()"), "line 1: an application needs a function");
@@ -109,7 +109,7 @@ TEST(Parser, NamesTheTrouble) {
   EXPECT_EQ(trouble(std::string(100'000, '(')), "line 1: more than 2000 expressions");
 }
 
-TEST(Parser, TakesTheDeepestProgram) {
+TEST(KcfaParser, TakesTheDeepestProgram) {
   std::string source = "#t";
   for (int i = 0; i < (kMostExpressions - 1) / 2; ++i) source = "(let ((x #f)) " + source + ")";
   EXPECT_EQ(trouble(source), "none");
@@ -117,7 +117,7 @@ TEST(Parser, TakesTheDeepestProgram) {
 
 // ---- Continuation-passing style ----
 
-TEST(Cps, IdentityIsTwoCalls) {
+TEST(KcfaCps, IdentityIsTwoCalls) {
   const Program program = program_of(kIdentity);
   ASSERT_EQ(program.calls.size(), 2u);
   ASSERT_EQ(program.lambdas.size(), 1u);
@@ -132,13 +132,13 @@ TEST(Cps, IdentityIsTwoCalls) {
   EXPECT_TRUE(start.free.empty());
 }
 
-TEST(Cps, AnInnerBindingHidesTheOuter) {
+TEST(KcfaCps, AnInnerBindingHidesTheOuter) {
   const Program program = program_of("(lambda (x) (lambda (x) x))");
   ASSERT_EQ(program.lambdas.size(), 2u);
   EXPECT_TRUE(program.lambdas[0].free.empty());  // the inner one: its x is its own
 }
 
-TEST(Cps, AnApplicationAsAnOperandGetsAName) {
+TEST(KcfaCps, AnApplicationAsAnOperandGetsAName) {
   const Program program = program_of("(lambda (f) (f (f #t)))");
   // (f #t (lambda (value) (f value k))), and the lambda given to halt.
   EXPECT_EQ(program.calls.size(), 3u);
@@ -147,14 +147,14 @@ TEST(Cps, AnApplicationAsAnOperandGetsAName) {
 
 // ---- The generator ----
 
-TEST(WorstCase, IsTheTermOfThePaper) {
+TEST(KcfaWorstCase, IsTheTermOfThePaper) {
   EXPECT_EQ(worst_case(1),
             "((lambda (f1) (let ((_ (f1 #t))) (f1 #f))) (lambda (x1) "
             "((lambda (v) (v (lambda (y1) y1))) (lambda (w) (w x1)))))");
 }
 
 // v gets all closures of (lambda (w) ...): one for each way to bind the x.
-TEST(WorstCase, HasExponentiallyManyClosuresIfKIsPositive) {
+TEST(KcfaWorstCase, HasExponentiallyManyClosuresIfKIsPositive) {
   for (int levels = 1; levels <= 7; ++levels) {
     const std::string source = worst_case(levels);
     for (const int k : {0, 1, 2}) {
@@ -171,14 +171,14 @@ TEST(WorstCase, HasExponentiallyManyClosuresIfKIsPositive) {
   }
 }
 
-TEST(WorstCase, TheLargestFitsWithTheLargestK) {
+TEST(KcfaWorstCase, TheLargestFitsWithTheLargestK) {
   const Program program = program_of(worst_case(kMostTerms));
   EXPECT_NO_THROW(make_machine(program, kMostK));
 }
 
 // ---- Tuples ----
 
-TEST(Contour, IsTheLastKCallSites) {
+TEST(KcfaContour, IsTheLastKCallSites) {
   const Program program = program_of(kTwoSites);
   const Machine two = make_machine(program, 2);
   const Word three = push(two, 2, push(two, 1, push(two, 0, 0)));
@@ -189,7 +189,7 @@ TEST(Contour, IsTheLastKCallSites) {
   EXPECT_EQ(push(none, 2, 0), 0u);
 }
 
-TEST(Contour, MustFitIntoAWord) {
+TEST(KcfaContour, MustFitIntoAWord) {
   std::string source = "#t";
   for (int i = 0; i < 300; ++i) source = "(let ((x #f)) " + source + ")";
   const Program program = program_of(source);
@@ -197,7 +197,7 @@ TEST(Contour, MustFitIntoAWord) {
   EXPECT_THROW(make_machine(program, 8), std::runtime_error);
 }
 
-TEST(TupleSet, KnowsWhatItHas) {
+TEST(KcfaTupleSet, KnowsWhatItHas) {
   TupleSet set(2);
   for (int round = 0; round < 2; ++round) {
     for (Word i = 0; i < 5000; ++i) {
@@ -212,7 +212,7 @@ TEST(TupleSet, KnowsWhatItHas) {
   EXPECT_EQ(set[123][1], 2u);
 }
 
-TEST(Outbox, SendsAFactOnceInAnIteration) {
+TEST(KcfaOutbox, SendsAFactOnceInAnIteration) {
   Outbox outbox(2, 3);
   const Word one[] = {1, 2}, other[] = {2, 1};
   outbox.add(one, 2);
@@ -227,7 +227,7 @@ TEST(Outbox, SendsAFactOnceInAnIteration) {
   EXPECT_EQ(outbox.boxes()[2].size(), 2u);
 }
 
-TEST(Partition, RefusesWhatIsNoFactOrNotItsOwn) {
+TEST(KcfaPartition, RefusesWhatIsNoFactOrNotItsOwn) {
   const Program program = program_of(kIdentity);
   const Machine machine = make_machine(program, 1);
   std::vector<Word> fact(machine.width);
@@ -248,7 +248,7 @@ TEST(Partition, RefusesWhatIsNoFactOrNotItsOwn) {
 // ---- The reference, by hand ----
 
 // The start, and the body with x = #t and k = halt.
-TEST(Reference, IdentityApplied) {
+TEST(KcfaReference, IdentityApplied) {
   for (const int k : {0, 1, 2}) {
     const Summary summary = reference_summary(program_of(kIdentity), k);
     EXPECT_EQ(summary.states, 2u);
@@ -261,7 +261,7 @@ TEST(Reference, IdentityApplied) {
 
 // The program does not end; its analysis does. (y y) is called from (x x) and from itself: for k = 0
 // that is one state; for k = 1 two; each has a y and a continuation.
-TEST(Reference, OmegaEnds) {
+TEST(KcfaReference, OmegaEnds) {
   const Program program = program_of(kOmega);
   EXPECT_EQ(reference_summary(program, 0).states, 3u);
   EXPECT_EQ(reference_summary(program, 0).values, 4u);
@@ -269,7 +269,7 @@ TEST(Reference, OmegaEnds) {
   EXPECT_EQ(reference_summary(program, 1).values, 6u);
 }
 
-TEST(Reference, TwoSitesMergeWithoutContextAndStayApartWithIt) {
+TEST(KcfaReference, TwoSitesMergeWithoutContextAndStayApartWithIt) {
   const reference::Value yes{Atom::Kind::constant, kTrue, {}}, no{Atom::Kind::constant, kFalse, {}};
   const auto merged = values(kTwoSites, 0, "x");
   ASSERT_EQ(merged.size(), 1u);
@@ -283,14 +283,14 @@ TEST(Reference, TwoSitesMergeWithoutContextAndStayApartWithIt) {
 }
 
 // A wrong number of arguments, or a constant as a function, ends that path and nothing else.
-TEST(Reference, MistakesOfTheProgramEndTheirPath) {
+TEST(KcfaReference, MistakesOfTheProgramEndTheirPath) {
   EXPECT_EQ(reference_summary(program_of("((lambda (x) x) #t #f)"), 1).states, 1u);
   EXPECT_EQ(reference_summary(program_of("(#t #f)"), 1).states, 1u);
 }
 
 // ---- The distributed analysis ----
 
-TEST(Distributed, FindsWhatTheReferenceFinds) {
+TEST(KcfaDistributed, FindsWhatTheReferenceFinds) {
   std::vector<std::string> sources = {kIdentity, kOmega, kTwoSites, "(#t #f)", "((lambda (x) x) #t #f)"};
   for (int levels = 1; levels <= 6; ++levels) sources.push_back(worst_case(levels));
   for (const std::string& source : sources) {
@@ -307,7 +307,7 @@ TEST(Distributed, FindsWhatTheReferenceFinds) {
   }
 }
 
-TEST(Summary, OneDifferenceIsNoticed) {
+TEST(KcfaSummary, OneDifferenceIsNoticed) {
   const Summary right{3, 4, 5, 6};
   EXPECT_TRUE(same_result(right, {3, 4, 0, 6}));  // flows are no result
   EXPECT_FALSE(same_result(right, {2, 4, 5, 6}));
