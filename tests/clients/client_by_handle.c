@@ -1,8 +1,10 @@
-/* A C program that is not linked to an MPI. It loads one, and takes the functions by dlsym().
+/* A C program that is not linked to an MPI. It loads one, and takes the functions by dlsym(); or a plugin that uses
+ * MPI, out of sight of everything else, whose main() it calls.
  *
  *   client_by_handle LIBRARY local      from the handle of a library that is out of sight of all others
  *   client_by_handle LIBRARY global     from the handle of a library in the global scope
- *   client_by_handle LIBRARY default    from the global scope */
+ *   client_by_handle LIBRARY default    from the global scope
+ *   client_by_handle PLUGIN plugin */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -43,9 +45,14 @@ static void check_other_names(void* library, void* scope) {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  const int mode = strcmp(argv[2], "local") == 0 ? RTLD_LOCAL : RTLD_GLOBAL;
+  const int mode = strcmp(argv[2], "local") == 0 || strcmp(argv[2], "plugin") == 0 ? RTLD_LOCAL : RTLD_GLOBAL;
   void* const library = dlopen(argv[1], RTLD_NOW | mode);
   if (library == NULL) return fprintf(stderr, "%s\n", dlerror()), 2;
+  if (strcmp(argv[2], "plugin") == 0) {
+    int (*plugin)(int, char**);
+    *(void**)&plugin = function_in(library, "main");
+    return plugin(argc, argv);
+  }
   void* const scope = strcmp(argv[2], "default") == 0 ? RTLD_DEFAULT : library;
 #if defined(OPEN_MPI)
   const MPI_Comm world = function_in(library, "ompi_mpi_comm_world");

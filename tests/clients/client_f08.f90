@@ -1,6 +1,6 @@
-! A Fortran program with the module of MPI-3, where communicators and datatypes are types of their
-! own and the calls reach C by another way than those of the older interfaces.
-program client_f08
+! Fortran programs with the module of MPI-3, where communicators and datatypes are types of their own and the calls reach C
+! by another way than those of the older interfaces. The first argument says which one; without one it makes blocking calls.
+subroutine run_blocking
   use mpi_f08
   implicit none
   external :: touch
@@ -89,4 +89,36 @@ contains
       if (values(at) /= turn * 10000 + (peer - 1) * 100 + rank) wrong = wrong + 1
     end do
   end subroutine check
+end subroutine run_blocking
+
+#include "client_neighbors_f08.inc"
+#include "client_started_f08.inc"
+#ifdef KEPT
+#define KEPT_ALLTOALL KEPT
+#include "client_started_f08.inc"
+#endif
+#ifdef WITH_LARGE
+#include "client_large_f08.inc"
+#endif
+
+program client_f08
+  implicit none
+  character(len=16) :: form
+  call get_command_argument(1, form)
+  select case (form)
+  case ('neighbors')
+    call run_neighbors
+  case ('started')
+    call run_started
+#ifdef KEPT
+  case ('kept')
+    call run_kept
+#endif
+#ifdef WITH_LARGE
+  case ('large')
+    call run_large
+#endif
+  case default
+    call run_blocking
+  end select
 end program client_f08
