@@ -1,40 +1,40 @@
 # `quadrille` as users start it, by scripts, with real launchers.
-add_executable(tools_program program.c)
-target_link_libraries(tools_program PRIVATE MPI::MPI_C)
+foreach(name program tool_in_front)
+  add_library(tools_${name}_object OBJECT ${name}.c)
+  target_include_directories(tools_${name}_object SYSTEM PRIVATE $<TARGET_PROPERTY:MPI::MPI_C,INTERFACE_INCLUDE_DIRECTORIES>)
+endforeach()
+add_executable(tools_program)
+target_link_libraries(tools_program PRIVATE tools_program_object MPI::MPI_C)
 # Finds its MPI by a DT_RPATH or DT_RUNPATH, in a folder that tests fill. Its own options stand before those of MPI::MPI_C, which may have one.
 set(own_mpi ${CMAKE_CURRENT_BINARY_DIR}/own-mpi)
-add_executable(tools_program_rpath program.c)
-target_link_libraries(tools_program_rpath PRIVATE MPI::MPI_C)
+add_executable(tools_program_rpath)
+target_link_libraries(tools_program_rpath PRIVATE tools_program_object MPI::MPI_C)
 set_target_properties(tools_program_rpath PROPERTIES SKIP_BUILD_RPATH ON)
 target_link_options(tools_program_rpath PRIVATE -Wl,--disable-new-dtags,-rpath,${own_mpi})
 # The same, with the name that a library of Cray MPICH has.
 if(QUADRILLE_MPI STREQUAL "mpich")
   add_library(quadrille_standin_cray SHARED standin_cray.c)
-  set_target_properties(quadrille_standin_cray PROPERTIES OUTPUT_NAME mpi_gnu_123 SOVERSION 12
+  set_target_properties(quadrille_standin_cray PROPERTIES OUTPUT_NAME mpi_gnu_123 SUFFIX .so.12
                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/standin-cray)
-  add_executable(tools_program_cray program.c)
-  target_include_directories(tools_program_cray PRIVATE $<TARGET_PROPERTY:MPI::MPI_C,INTERFACE_INCLUDE_DIRECTORIES>)
-  target_link_libraries(tools_program_cray PRIVATE quadrille_standin_cray)
+  add_executable(tools_program_cray)
+  target_link_libraries(tools_program_cray PRIVATE tools_program_object quadrille_standin_cray)
   set_target_properties(tools_program_cray PROPERTIES SKIP_BUILD_RPATH ON)
   target_link_options(tools_program_cray PRIVATE -Wl,--disable-new-dtags,-rpath,${own_mpi},--no-as-needed,--unresolved-symbols=ignore-all)
 endif()
 # Stands in front of the MPI: as a library, and in a program.
-add_executable(tools_program_with_tool program.c tool_in_front.c)
-target_link_libraries(tools_program_with_tool PRIVATE MPI::MPI_C)
-add_library(quadrille_tool_in_front SHARED tool_in_front.c)
-target_link_libraries(quadrille_tool_in_front PRIVATE MPI::MPI_C)
+add_executable(tools_program_with_tool)
+target_link_libraries(tools_program_with_tool PRIVATE tools_program_object tools_tool_in_front_object MPI::MPI_C)
+add_library(quadrille_tool_in_front SHARED)
+target_link_libraries(quadrille_tool_in_front PRIVATE tools_tool_in_front_object MPI::MPI_C)
 # Its calls are known to `quadrille report`.
 add_executable(report_program report_program.c)
 target_link_libraries(report_program PRIVATE MPI::MPI_C ${CMAKE_DL_LIBS})
 target_include_directories(report_program PRIVATE ${PROJECT_SOURCE_DIR}/include)
 
-# For tools that watch the memory of a program, one of which is built into it.
+# With a tool that watches its memory built into it.
 if(NOT QUADRILLE_SANITIZE)
-  foreach(kind checked checked_asan)
-    add_executable(tools_${kind} checked_program.c)
-    target_link_libraries(tools_${kind} PRIVATE MPI::MPI_C)
-    target_compile_options(tools_${kind} PRIVATE -g)
-  endforeach()
+  add_executable(tools_checked_asan program.c)
+  target_link_libraries(tools_checked_asan PRIVATE MPI::MPI_C)
   target_compile_options(tools_checked_asan PRIVATE -fsanitize=address)
   target_link_options(tools_checked_asan PRIVATE -fsanitize=address)
 endif()
@@ -73,8 +73,7 @@ if(QUADRILLE_MPI STREQUAL "mpich")
 endif()
 if(NOT QUADRILLE_SANITIZE)
   list(APPEND scripts fault_tolerance memory_checkers)
-  list(APPEND script_environment "OPENMPI5=${CMAKE_SOURCE_DIR}/build/venv-openmpi5" "CHECKED=$<TARGET_FILE:tools_checked>"
-       "CHECKED_ASAN=$<TARGET_FILE:tools_checked_asan>")
+  list(APPEND script_environment "OPENMPI5=${CMAKE_SOURCE_DIR}/build/venv-openmpi5" "CHECKED_ASAN=$<TARGET_FILE:tools_checked_asan>")
 endif()
 # With sanitizers those that take long there stay out, and that which limits the address space. What an MPI leaves
 # behind is not looked at: a launcher's ranks end as they like.
@@ -102,7 +101,7 @@ list(APPEND script_environment "ADDED=${added}")
 if(doors AND NOT QUADRILLE_SANITIZE)
   foreach(kind old middle new)
     add_library(quadrille_standin_mpi_${kind} SHARED standin_mpi.c)
-    set_target_properties(quadrille_standin_mpi_${kind} PROPERTIES OUTPUT_NAME mpi SOVERSION ${soversion}
+    set_target_properties(quadrille_standin_mpi_${kind} PROPERTIES OUTPUT_NAME mpi SUFFIX .so.${soversion}
                           LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/standin-mpi-${kind})
   endforeach()
   target_compile_definitions(quadrille_standin_mpi_middle PRIVATE ${middle})
