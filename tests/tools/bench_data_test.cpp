@@ -12,7 +12,7 @@
 namespace quadrille::tools {
 namespace {
 
-constexpr std::uint64_t seed = 3, call = 5, salt = 11;
+constexpr std::uint64_t seed = 3, call_number = 5, salt = 11;
 
 // What rank 2 of four ranks receives, as it should be.
 class Received : public testing::Test {
@@ -22,11 +22,11 @@ class Received : public testing::Test {
     buffer_.allocate(BufferMemory::private_memory);
     buffer_.poison(salt);
     for (int rank = 0; rank < 4; ++rank) {
-      buffer_.write(rank, seed, rank, 2, call);
+      buffer_.write(rank, seed, rank, 2, call_number);
       expected_.push_back({rank, 2});
     }
   }
-  std::uint64_t mismatches() const { return buffer_.mismatches(expected_, seed, call, salt); }
+  std::uint64_t mismatches() const { return buffer_.mismatches(expected_, seed, call_number, salt); }
 
   BlockBuffer buffer_;
   std::vector<BlockBuffer::Expected> expected_;
@@ -44,19 +44,19 @@ BlockBuffer sent_by_1(int blocks, std::uint64_t salt_of_it) {
 TEST(PlainCopy, FillsTheBufferAndNoMore) {
   for (const bool streaming : {false, true}) {
     BlockBuffer from = sent_by_1(3, 0), to = sent_by_1(3, salt);
-    for (int b = 0; b < 3; ++b) from.write(b, seed, 1, b, call);
+    for (int b = 0; b < 3; ++b) from.write(b, seed, 1, b, call_number);
     copy_plainly(to, from, streaming);
-    EXPECT_EQ(to.mismatches({{1, 0}, {1, 1}, {1, 2}}, seed, call, salt), 0u) << streaming;
+    EXPECT_EQ(to.mismatches({{1, 0}, {1, 1}, {1, 2}}, seed, call_number, salt), 0u) << streaming;
   }
 }
 
 TEST(PlainCopy, OfAShorterBufferRepeatsIt) {
   BlockBuffer from = sent_by_1(1, 0), to = sent_by_1(3, salt), nothing = sent_by_1(0, 0);
-  from.write(0, seed, 1, 0, call);
+  from.write(0, seed, 1, 0, call_number);
   copy_plainly(to, nothing, false);
-  EXPECT_GT(to.mismatches({{1, 0}, {1, 0}, {1, 0}}, seed, call, salt), 0u);
+  EXPECT_GT(to.mismatches({{1, 0}, {1, 0}, {1, 0}}, seed, call_number, salt), 0u);
   copy_plainly(to, from, false);
-  EXPECT_EQ(to.mismatches({{1, 0}, {1, 0}, {1, 0}}, seed, call, salt), 0u);
+  EXPECT_EQ(to.mismatches({{1, 0}, {1, 0}, {1, 0}}, seed, call_number, salt), 0u);
 }
 
 TEST(Memory, OfAnyKindHoldsABuffer) {
@@ -71,8 +71,8 @@ TEST(Memory, OfAnyKindHoldsABuffer) {
       for (int b = 0; b < 3; ++b) buffer.set_block(b, 100);
       buffer.allocate(from, frame);
       buffer.poison(salt);
-      for (int b = 0; b < 3; ++b) buffer.write(b, seed, 1, b, call);
-      EXPECT_EQ(buffer.mismatches({{1, 0}, {1, 1}, {1, 2}}, seed, call, salt), 0u) << name_of(from);
+      for (int b = 0; b < 3; ++b) buffer.write(b, seed, 1, b, call_number);
+      EXPECT_EQ(buffer.mismatches({{1, 0}, {1, 1}, {1, 2}}, seed, call_number, salt), 0u) << name_of(from);
       EXPECT_EQ(memory::heap_contains(buffer.data(), buffer.size()),
                 from == BufferMemory::heap && memory::heap_active());
       const bool in_frame = buffer.data() > frame && buffer.data() + buffer.size() < frame + frame_bytes(c);
@@ -122,13 +122,13 @@ TEST_F(Received, AnyWrongByteIsSeen) {
 }
 
 TEST_F(Received, BlocksFromAWrongPlaceAreSeen) {
-  buffer_.write(1, seed, 3, 2, call);  // wrong source
+  buffer_.write(1, seed, 3, 2, call_number);  // wrong source
   EXPECT_GT(mismatches(), 12u);
-  buffer_.write(1, seed, 1, 0, call);  // meant for another rank
+  buffer_.write(1, seed, 1, 0, call_number);  // meant for another rank
   EXPECT_GT(mismatches(), 12u);
-  buffer_.write(1, seed, 1, 2, call - 1);  // left over from the call before
+  buffer_.write(1, seed, 1, 2, call_number - 1);  // left over from the call before
   EXPECT_GT(mismatches(), 12u);
-  buffer_.write(1, seed, 1, 2, call);
+  buffer_.write(1, seed, 1, 2, call_number);
   EXPECT_EQ(mismatches(), 0u);
 }
 
