@@ -339,13 +339,29 @@ foreach(line IN LISTS device_algorithms)
   endforeach()
 endforeach()
 
+# On several nodes with messages; not by the MPI, for the reason above.
+set(forced)
+separate_arguments(words UNIX_COMMAND "${to_all} ${gathers}")
+foreach(collective IN LISTS words)
+  list(APPEND forced ${collective}=spread-out)
+endforeach()
+separate_arguments(words UNIX_COMMAND "${to_neighbors}")
+foreach(collective IN LISTS words)
+  list(APPEND forced ${collective}=direct)
+endforeach()
+foreach(streams IN LISTS device_streams)
+  quadrille_device_aware_test(mpi.device-aware-nodes-${streams} 5 ${streams} "alltoallw on . ranks, .* -> spread-out"
+                              "${forced}" QUADRILLE_NODES=ragged:2,3)
+endforeach()
+
 # As over a real driver, with what it lets the tests see.
 add_dependencies(quadrille_device_aware_tests quadrille_over_driver)
 quadrille_mpi_test(mpi.device-aware-over-driver.3 RANKS 3 PROGRAM quadrille_device_aware_tests
                    SETTINGS QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_over_driver> QUADRILLE_SETUP_AFTER=0
                             LD_LIBRARY_PATH=$<TARGET_FILE_DIR:quadrille_standin_cuda>:$ENV{LD_LIBRARY_PATH})
 
-# Between nodes, in rounds. Other forms, and what cannot go so, go over the host by what exchanges these.
+# Between nodes, in rounds. Other forms, and calls that cannot be pipelined, are staged through the host by the same
+# inner algorithm.
 foreach(inner mpi pairwise ring leaders)
   set(collectives alltoall allgather allgatherv)
   if(inner STREQUAL "pairwise")

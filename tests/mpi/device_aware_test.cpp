@@ -46,6 +46,7 @@ class DeviceAware : public MpiTest, public testing::WithParamInterface<CallForm>
  protected:
   void SetUp() override {
     MpiTest::SetUp();
+    ASSERT_FALSE(called(dense_collectives).empty() && called(neighbor_collectives).empty());
     call_form = GetParam();
     // Each rank has its own kinds, mostly a device's.
     choose_memory = [](std::size_t bytes) {

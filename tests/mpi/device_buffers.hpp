@@ -1,5 +1,5 @@
 // Buffers in devices' memory on the ranks of a node, and calls with them, for programs that load a stand-in of a driver
-// (tests/device), CUDA's or HIP's. A process runs one check: all is of that one alone.
+// (tests/device), CUDA's or HIP's. The globals belong to the one check that a process runs.
 #pragma once
 
 #include <dlfcn.h>

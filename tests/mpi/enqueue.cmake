@@ -1,6 +1,6 @@
 # Calls in the order of a device's streams, by stand-ins of its driver (tests/device), which do nothing before they have
 # to, or work in drawn order.
-# The program has a malloc of its own, to count.
+# This program replaces malloc to count allocations.
 quadrille_mpi_program(quadrille_enqueue_check enqueue_check.cpp)
 target_link_libraries(quadrille_enqueue_check PRIVATE quadrille_so)
 add_dependencies(quadrille_enqueue_check quadrille_standin_cuda quadrille_standin_hip)

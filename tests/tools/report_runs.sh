@@ -29,7 +29,7 @@ report_of 5 3 1 abort
 "$TOOL" run -- "$MPIRUN" -n 2 "$REPORT_PROGRAM" early >/dev/null 2>&1
 report_of $? 2 1 early
 
-# The calls that took the most time are made again, those of both halves at once: here with time on a busy machine too.
+# The calls that took the most time are made again, those of both halves at once, with four times the time that it takes.
 report="$report --replay-seconds 20"
 expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 4 "$REPORT_PROGRAM" all
 python3 "$here/report_page.py" "$data" "$page" replay 4 >"$work/checked" 2>&1 || fail "replay: $(tail -n 3 "$work/checked")"

@@ -311,9 +311,9 @@ class Bench {
     end_trials(data);
     const TimingOptions options = timing_options();
     Ceiling ceiling;
-    const std::shared_ptr<memory::ControlPool> lines = pool_for_lines(data, bytes);
+    const team::Team* const lines = team_for_lines(data, bytes);
     if (lines != nullptr) {
-      ceiling = measure_exchange(data.largest_sent(), lines, options);
+      ceiling = measure_exchange(data.largest_sent(), *lines, options);
     } else if (copies_are_ceiling(data, bytes)) {
       ceiling = measure_ceiling(data, options);
     }
@@ -380,17 +380,16 @@ class Bench {
     return !options_.no_ceiling && !options_.touch && !plan_.late && gpu_ == nullptr && neighbors_ == nullptr &&
            data.plain() && bytes > 0 && world_.ranks_here == world_.ranks;
   }
-  // Memory of both ranks where an exchange of cache lines bounds the calls: small blocks between two ranks that have a
-  // processor each. Null on all ranks otherwise.
-  std::shared_ptr<memory::ControlPool> pool_for_lines(const BenchData& data, std::size_t bytes) const {
+  // A team whose memory can serve an exchange of cache lines where that bounds the calls: small blocks between two
+  // ranks that have a processor each. Null on all ranks otherwise.
+  const team::Team* team_for_lines(const BenchData& data, std::size_t bytes) const {
     const bool small = data.largest_sent() <= LineExchange::most_bytes && plan_.traffic.kind == Distribution::equal;
     if (!may_have_ceiling(data, bytes) || !small || options_.cold || world_.ranks != 2 || world_.processors < 2) {
       return nullptr;
     }
     for (std::size_t i = 1; i < implementations_.size(); ++i) {
       const team::Team* team = team::team_of(implementations_[i].comm);
-      if (team == nullptr || !team->ready() || team->nodes.nodes > 1 || !team->area.is_there()) continue;
-      return team->area.pool();
+      if (team != nullptr && team->ready() && team->nodes.nodes == 1 && team->area.is_there()) return team;
     }
     return nullptr;
   }

@@ -5,7 +5,6 @@
 
 #include "memory/copy.hpp"
 #include "sys/sys.hpp"
-#include "sys/wait.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -47,8 +46,8 @@ void write_lines(CacheLine* lines, std::uint32_t turn, const std::byte* from, st
   }
 }
 
-void await_lines(const CacheLine* lines, std::uint32_t turn, std::byte* to, std::size_t bytes) {
-  const sys::Waiter waiter;
+void await_lines(const sys::Waiter& waiter, const CacheLine* lines, std::uint32_t turn, std::byte* to,
+                 std::size_t bytes) {
   for (std::size_t i = 0; i < lines_for(bytes); ++i) {
     waiter.until([&] { return lines[i].sequence.load(std::memory_order_acquire) == turn; });
     copy_a_line(to + i * bytes_a_line, lines[i].data, bytes - i * bytes_a_line);
@@ -60,7 +59,7 @@ void await_lines(const CacheLine* lines, std::uint32_t turn, std::byte* to, std:
 void exchange_lines(LineExchange& exchange, const std::byte* sent, std::byte* received, std::size_t bytes) {
   ++exchange.turn;
   write_lines(slot_of_turn(exchange, 1 - exchange.me), exchange.turn, sent, bytes);
-  await_lines(slot_of_turn(exchange, exchange.me), exchange.turn, received, bytes);
+  await_lines(exchange.waiter, slot_of_turn(exchange, exchange.me), exchange.turn, received, bytes);
 }
 
 }  // namespace quadrille::tools

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sys/wait.hpp"
+
 namespace quadrille::tools {
 
 struct LineExchange {
@@ -16,6 +18,7 @@ struct LineExchange {
 
   std::byte* memory = nullptr;  // shared by both ranks, whole pages of zeros at first
   int me = 0;                   // 0 or 1
+  sys::Waiter waiter;
   std::uint32_t turn = 0;
 };
 

@@ -14,8 +14,10 @@ namespace {
 
 // Time spent on one kind of copy for the ceiling, or on exchanges of cache lines.
 constexpr double ceiling_seconds = 0.1;
-// Copies or exchanges in a batch.
-constexpr long most_in_batch = 10'000;
+// Copies or exchanges in a batch, and in the longest one that only estimates their time.
+constexpr long most_in_batch = 10'000, most_probed = 1000;
+// More than passes between the first rank that leaves a barrier and the last.
+constexpr double skew_seconds = 1e-4;
 
 // Empties the caches by walking through other memory (figure 9 of the cache-oblivious paper,
 // line 3), then brings this rank's own buffers in (lines 6 and 7).
@@ -74,12 +76,15 @@ double time_together(const Run& run, long times, MpiComm world) {
   return max_over_ranks(end, world) + max_over_ranks(-begin, world);
 }
 
-// Collective. Microseconds of a run, the median over batches, each after an untimed before(). The first `probe` runs
-// decide how many a batch has.
+// Collective. Microseconds of a run, the median over batches, each after an untimed before().
 template <class Run, class Before>
-double median_microseconds(const Run& run, const Before& before, long probe, const TimingOptions& options) {
-  time_together(run, probe, options.world);
-  const double estimate = std::max(time_together(run, probe, options.world), 1e-9) / static_cast<double>(probe);
+double median_microseconds(const Run& run, const Before& before, const TimingOptions& options) {
+  time_together(run, 1, options.world);
+  // A short run is repeated, as ranks do not leave a barrier at the same time.
+  long probed = 1;
+  double took = time_together(run, probed, options.world);
+  while (took < skew_seconds && probed < most_probed) took = time_together(run, probed *= 10, options.world);
+  const double estimate = std::max(took, 1e-9) / static_cast<double>(probed);
   long times = 1;
   if (!options.cold) times = std::clamp<long>(std::lround(batch_seconds / estimate), 1, most_in_batch);
   const double fit = ceiling_seconds / (estimate * static_cast<double>(times));
@@ -157,16 +162,17 @@ Ceiling measure_ceiling(BenchData& data, const TimingOptions& options) {
   };
   // One kind after the other: streaming stores throw out of the caches what memcpy leaves there.
   for (const bool streaming : {false, true}) {
-    const double microseconds = median_microseconds([&] { copies.copy(streaming); }, before, 1, options);
+    const double microseconds = median_microseconds([&] { copies.copy(streaming); }, before, options);
     if (best.microseconds == 0 || microseconds < best.microseconds)
       best = {microseconds, streaming ? "streaming" : "memcpy"};
   }
   return best;
 }
 
-Ceiling measure_exchange(std::size_t bytes, const std::shared_ptr<memory::ControlPool>& pool,
-                         const TimingOptions& options) {
+Ceiling measure_exchange(std::size_t bytes, const team::Team& team, const TimingOptions& options) {
+  const std::shared_ptr<memory::ControlPool>& pool = team.area.pool();
   LineExchange exchange;
+  exchange.waiter = team.group.waiter;
   mpi().Comm_rank(options.world, &exchange.me);
   constexpr std::uint64_t no_room = UINT64_MAX;
   std::uint64_t chunk = exchange.me == 0 ? pool->take(LineExchange::memory_bytes, 2).value_or(no_room) : no_room;
@@ -175,9 +181,9 @@ Ceiling measure_exchange(std::size_t bytes, const std::shared_ptr<memory::Contro
   const memory::ControlArea area(pool, chunk, LineExchange::memory_bytes);
   exchange.memory = area.base();
   std::byte sent[LineExchange::most_bytes] = {}, received[LineExchange::most_bytes];
-  // One exchange is shorter than the ranks' leaving of a barrier, so the first estimate needs many.
-  constexpr long probe = 1000;
-  return {median_microseconds([&] { exchange_lines(exchange, sent, received, bytes); }, [] {}, probe, options),
+  const auto run = [&] { exchange_lines(exchange, sent, received, bytes); };
+  return {median_microseconds(
+              run, [] {}, options),
           "cache lines"};
 }
 

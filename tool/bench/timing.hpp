@@ -1,15 +1,13 @@
 // Times implementations of one collective against each other.
 #pragma once
 
-#include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "memory/control_pool.hpp"
 #include "mpi/mpi.hpp"
+#include "team/team.hpp"
 #include "tool/bench/by_turns.hpp"
 #include "tool/bench/data.hpp"
 
@@ -34,7 +32,7 @@ struct RunChecks {
 Timing measure(BenchData& data, const std::vector<Implementation>& implementations, const TimingOptions& options,
                const RunChecks* checks = nullptr);
 
-// What plain copies need for the work of a call, or of small blocks an exchange of cache lines.
+// The least time of a call: that of plain copies or, for small blocks, of an exchange of cache lines.
 struct Ceiling {
   double microseconds = 0;         // 0: not measured
   std::string_view by = "memcpy";  // or "streaming" stores, "cache lines"; of a GPU's data "device copy" or "bus"
@@ -47,9 +45,8 @@ struct Ceiling {
 // better of memcpy and streaming stores counts.
 Ceiling measure_ceiling(BenchData& data, const TimingOptions& options);
 // Collective, of two ranks with a processor each: they exchange blocks of at most LineExchange::most_bytes through
-// cache lines of `pool`, which both map. The time is the median over batches, as above; 0 if the pool has no room.
-Ceiling measure_exchange(std::size_t bytes, const std::shared_ptr<memory::ControlPool>& pool,
-                         const TimingOptions& options);
+// cache lines of the team's control memory. The time is the median over batches, as above; 0 if that has no room.
+Ceiling measure_exchange(std::size_t bytes, const team::Team& team, const TimingOptions& options);
 
 // So many calls, not timed.
 void call_times(long times, BenchData& data, const Implementation& implementation);
