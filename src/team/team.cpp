@@ -443,7 +443,10 @@ bool after_init() {
   all_explain = explains;
   untaken.wanted = explains;
   if (!all_agree(mpi().comm_world, fingerprint(settings), &all_explain)) {
-    settings = Config{.explain = explains, .record = settings.record};
+    std::string record = std::move(settings.record);
+    settings = {};
+    settings.explain = explains;
+    settings.record = std::move(record);
     settings.warnings = {
         "QUADRILLE_* variables differ among the ranks and are ignored; "
         "give all ranks the same (mpirun -x NAME, or -genv NAME VALUE)"};

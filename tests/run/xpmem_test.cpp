@@ -145,7 +145,7 @@ TEST_F(XpmemTest, MemoryThatWasReplacedIsAttachedAnew) {
 TEST_F(XpmemTest, GenerationsGrowOnlyByWhatPeersMayHaveAttached) {
   Arena arena(6 * chunk);
   const std::uint64_t start = note_offered(arena.base() + 2 * chunk + 5, 10);
-  note_unmapped(arena.base() - page, page);
+  note_unmapped(reinterpret_cast<std::byte*>(page), page);  // below all that any test has offered
   EXPECT_EQ(note_offered(arena.base() + 2 * chunk, 1), start);
   // The rest of the chunk, which was attached with it, and anything across it.
   std::uint64_t last = start;

@@ -24,7 +24,9 @@ Block block_of(int rank, int turn) {
 
 // Turns in which the rank did not receive exactly the other's block.
 int wrong_turns(std::byte* memory, int rank, std::size_t bytes, int turns) {
-  LineExchange exchange{memory, rank};
+  LineExchange exchange;
+  exchange.memory = memory;
+  exchange.me = rank;
   int wrong = 0;
   for (int turn = 0; turn < turns; ++turn) {
     const Block sent = block_of(rank, turn), others = block_of(1 - rank, turn), untouched = block_of(2, turn);
