@@ -14,8 +14,8 @@
 #include "choose/model.hpp"
 #include "choose/tuning.hpp"
 #include "lab/figure/results.hpp"
+#include "lab/map/closed_model.hpp"
 #include "lab/map/map_grid.hpp"
-#include "plan/closed_forms.hpp"
 #include "sys/sys.hpp"
 #include "tool/bench/options.hpp"
 
@@ -92,20 +92,20 @@ std::string reservation(const Source& source, const std::vector<std::size_t>& ra
 }
 
 MapCell cell_of_paper(int ranks, double largest, const plan::Machine& machine) {
-  const double direct = plan::fan_spread_out(ranks, largest, machine);
+  const double direct = lab::fan_spread_out(ranks, largest, machine);
   MapGrid one;
   put_faster(one, 0, 0, {"spread-out", direct, direct});
-  put_faster(one, 0, 0, {"two-phase-bruck:radix=2", plan::fan_two_phase_bruck(ranks, largest, machine), 0});
-  put_faster(one, 0, 0, {"padded-bruck:radix=2", plan::fan_padded_bruck(ranks, largest, machine), 0});
+  put_faster(one, 0, 0, {"two-phase-bruck:radix=2", lab::fan_two_phase_bruck(ranks, largest, machine), 0});
+  put_faster(one, 0, 0, {"padded-bruck:radix=2", lab::fan_padded_bruck(ranks, largest, machine), 0});
   return one.begin()->second;
 }
 
 MapCell cell_of_model(int ranks, double largest, const choose::Model& model) {
   const choose::Load load{largest / 2, largest};
-  const choose::Prediction best = choose::fastest(Collective::alltoallv, ranks, load, model);
+  const lab::Prediction best = lab::fastest(Collective::alltoallv, ranks, load, model);
   choose::Choice direct;
   choose::parse_choice(Collective::alltoallv, "spread-out", direct);
-  return {choose::to_string(best.choice), best.seconds, choose::predict(direct, ranks, load, model)};
+  return {choose::to_string(best.choice), best.seconds, lab::predict(direct, ranks, load, model)};
 }
 
 // Up to which of the sizes, without a gap, something other than straight messages wins.

@@ -46,21 +46,6 @@ struct Load {
   double node = -1;    // the mean of the node that sends most; negative: as `mean`
 };
 
-struct Prediction {
-  Choice choice;
-  double seconds = 0;
-};
-
-// ---- In closed forms, for maps of many numbers of ranks ----
-
-// Seconds of `choice` on `ranks` ranks with a node each. Knows mpi, spread-out, zero-rotation-bruck, two-phase-bruck,
-// sloav, padded-bruck and padded-alltoall; of others it returns infinity.
-double predict(const Choice& choice, int ranks, const Load& load, const Model& model);
-
-// The fastest for an all-to-all by the model, among `mpi` and Bruck of several radices. For the v and w forms
-// `load` must be what all ranks agreed on.
-Prediction fastest(Collective collective, int ranks, const Load& load, const Model& model);
-
 // Seconds of agreeing on the load, whatever the nodes.
 double agreement(int ranks, const Model& model);
 

@@ -63,17 +63,4 @@ double doublings(double number) {
   return count + (number - power) / power;
 }
 
-double time(const Counts& counts, const Machine& shared, double block_bytes) {
-  constexpr double bytes_of_a_size = 4;
-  const Machine machine = flat(shared, 1);
-  const auto messages = static_cast<double>(counts.messages);
-  const double together = messages / static_cast<double>(std::max<std::uint64_t>(counts.rounds, 1));
-  return machine.alpha * static_cast<double>(counts.messages + counts.size_messages) +
-         machine.flight * messages * doublings(std::max(together, 1.0)) +
-         machine.beta * bytes_of_a_size * static_cast<double>(counts.sizes_sent) +
-         machine.beta * block_bytes * static_cast<double>(counts.blocks_sent) +
-         (machine.gamma * block_bytes + machine.delta) * static_cast<double>(counts.blocks_copied) +
-         machine.rho * static_cast<double>(counts.rounds);
-}
-
 }  // namespace quadrille::plan

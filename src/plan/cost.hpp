@@ -1,4 +1,4 @@
-// What a schedule costs: counted, and in time by the model of the papers.
+// What a schedule costs: counts, and the constants by which the model of the papers makes time of them.
 #pragma once
 
 #include <cstdint>
@@ -54,10 +54,5 @@ Machine flat(const Machine& machine, int per_node);
 // How often 1 is doubled to make `number`, which is 1 at least: the logarithm, with straight lines between powers of
 // two. Not of the C library, whose last bits differ between processors: ranks that choose by them must have the same.
 double doublings(double number);
-
-// Seconds that one rank needs, with blocks of `block_bytes` bytes; in the mean, if sizes differ. A size takes
-// 4 bytes. Each of `size_messages` costs alpha. All messages are between nodes of one rank, and those of a round are
-// in flight together.
-double time(const Counts& counts, const Machine& machine, double block_bytes);
 
 }  // namespace quadrille::plan

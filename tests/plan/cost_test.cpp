@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "lab/map/closed_forms.hpp"
 #include "plan/algorithms.hpp"
 
 namespace quadrille::plan {
@@ -244,12 +245,12 @@ TEST(AllgatherCostTest, RecursiveDoublingFoldsOtherNumbers) {
 TEST(TimeTest, IsTheModelOfThePaper) {
   const Machine machine = {2e-6, 1e-9, 0};
   const Counts c = counts_of(zero_rotation_bruck, 1024, 0);
-  EXPECT_DOUBLE_EQ(time(c, machine, 32), 2e-6 * 10 + 1e-9 * 10 * 512 * 32);
+  EXPECT_DOUBLE_EQ(lab::time(c, machine, 32), 2e-6 * 10 + 1e-9 * 10 * 512 * 32);
 }
 
 TEST(TimeTest, CopiesCost) {
   const Machine machine = {0, 0, 1e-10};
-  EXPECT_DOUBLE_EQ(time(counts_of(zero_copy_bruck_dt, 64, 0), machine, 100), 64 * 100 * 1e-10);
+  EXPECT_DOUBLE_EQ(lab::time(counts_of(zero_copy_bruck_dt, 64, 0), machine, 100), 64 * 100 * 1e-10);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "lab/map/closed_model.hpp"
 #include "tests/plan/maps.hpp"
 
 namespace quadrille::choose {
@@ -74,14 +75,16 @@ TEST(ModelCosts, EqualTheClosedForms) {
         if (bytes > 30 && text[0] == 't') continue;
         Choice choice;
         parse_choice(Collective::alltoallv, text, choice);
-        EXPECT_NEAR(price(choice, equal(bytes), model, costs).seconds / predict(choice, ranks, equal(bytes), model), 1,
-                    1e-9)
+        EXPECT_NEAR(
+            price(choice, equal(bytes), model, costs).seconds / lab::predict(choice, ranks, equal(bytes), model), 1,
+            1e-9)
             << text << ' ' << ranks << ' ' << bytes;
       }
       Choice choice;
       parse_choice(Collective::alltoall, "zero-rotation-bruck:radix=4", choice);
-      EXPECT_NEAR(price(choice, equal(bytes), model, uniform).seconds / predict(choice, ranks, equal(bytes), model), 1,
-                  1e-9);
+      EXPECT_NEAR(
+          price(choice, equal(bytes), model, uniform).seconds / lab::predict(choice, ranks, equal(bytes), model), 1,
+          1e-9);
     }
   }
 }

@@ -7,8 +7,8 @@
 
 #include "choose/asking.hpp"
 #include "choose/model_costs.hpp"
+#include "lab/map/closed_model.hpp"
 #include "plan/algorithms.hpp"
-#include "plan/closed_forms.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -22,12 +22,12 @@ plan::Counts built(plan::Build build, int ranks, int radix) {
 
 TEST(ClosedForms, EqualTheSchedules) {
   for (int ranks = 1; ranks <= 70; ++ranks) {
-    EXPECT_EQ(plan::count_spread_out(ranks), built(plan::spread_out, ranks, 2)) << ranks;
+    EXPECT_EQ(lab::count_spread_out(ranks), built(plan::spread_out, ranks, 2)) << ranks;
     for (const int radix : {2, 3, 4, 5, 8, 16, 69, 100}) {
       SCOPED_TRACE(testing::Message() << ranks << " ranks, radix " << radix);
-      EXPECT_EQ(plan::count_two_phase_bruck(ranks, radix), built(plan::two_phase_bruck, ranks, radix));
-      EXPECT_EQ(plan::count_sloav(ranks, radix), built(plan::sloav, ranks, radix));
-      EXPECT_EQ(plan::count_zero_rotation_bruck(ranks, radix), built(plan::zero_rotation_bruck, ranks, radix));
+      EXPECT_EQ(lab::count_two_phase_bruck(ranks, radix), built(plan::two_phase_bruck, ranks, radix));
+      EXPECT_EQ(lab::count_sloav(ranks, radix), built(plan::sloav, ranks, radix));
+      EXPECT_EQ(lab::count_zero_rotation_bruck(ranks, radix), built(plan::zero_rotation_bruck, ranks, radix));
     }
   }
 }
@@ -35,14 +35,14 @@ TEST(ClosedForms, EqualTheSchedules) {
 TEST(ClosedForms, SizesTravelAloneWhereTheDataAreLarge) {
   for (const int ranks : {2, 3, 8, 16, 37}) {
     for (const int radix : {2, 3, 8}) {
-      const auto all = plan::count_two_phase_bruck(ranks, radix).size_messages;
-      EXPECT_EQ(plan::count_sizes_alone(ranks, radix, 100, 0), all);
-      EXPECT_EQ(plan::count_sizes_alone(ranks, radix, 100, 1e9), 0u);
+      const auto all = lab::count_two_phase_bruck(ranks, radix).size_messages;
+      EXPECT_EQ(lab::count_sizes_alone(ranks, radix, 100, 0), all);
+      EXPECT_EQ(lab::count_sizes_alone(ranks, radix, 100, 1e9), 0u);
     }
   }
   // P = 8: 4 blocks go in each round; sizes in the first two.
-  EXPECT_EQ(plan::count_sizes_alone(8, 2, 10, 39), 2u);
-  EXPECT_EQ(plan::count_sizes_alone(8, 2, 10, 40), 0u);
+  EXPECT_EQ(lab::count_sizes_alone(8, 2, 10, 39), 2u);
+  EXPECT_EQ(lab::count_sizes_alone(8, 2, 10, 40), 0u);
 }
 
 // In closed forms as in counts of schedules: one rank a node, where messages of a call are about as long.
@@ -53,7 +53,8 @@ TEST(Model, RoundsOfLongMessagesWaitForAnAnswer) {
   const auto extra = [&](const char* text, double block) {
     Choice choice;
     EXPECT_EQ(parse_choice(Collective::alltoall, text, choice), "");
-    return std::round(predict(choice, 16, {block, block}, waits) - predict(choice, 16, {block, block}, model));
+    return std::round(lab::predict(choice, 16, {block, block}, waits) -
+                      lab::predict(choice, 16, {block, block}, model));
   };
   EXPECT_EQ(extra("spread-out", 4000), 0);
   EXPECT_EQ(extra("spread-out", 4001), 1);
@@ -76,15 +77,15 @@ TEST(Cost, CountsBlocksAndRounds) {
   plan::Machine machine{0, 0, 0};
   machine.delta = 3;
   machine.rho = 100;
-  const plan::Counts counts = plan::count_zero_rotation_bruck(8, 2);
-  EXPECT_DOUBLE_EQ(plan::time(counts, machine, 1e6), 3.0 * (1 + 2 * 12) + 300);
+  const plan::Counts counts = lab::count_zero_rotation_bruck(8, 2);
+  EXPECT_DOUBLE_EQ(lab::time(counts, machine, 1e6), 3.0 * (1 + 2 * 12) + 300);
 }
 
 // Figure 6 of the paper: for which N two-phase Bruck is ahead of spread-out, with its own formulas.
 TEST(FanModel, TwoPhaseIsAheadWhereThePaperMeasuredIt) {
   const plan::Machine machine = aries().quadrille;
   const auto ahead = [&](int ranks, double largest) {
-    return plan::fan_two_phase_bruck(ranks, largest, machine) < plan::fan_spread_out(ranks, largest, machine);
+    return lab::fan_two_phase_bruck(ranks, largest, machine) < lab::fan_spread_out(ranks, largest, machine);
   };
   for (int ranks = 256; ranks <= 4096; ranks *= 2) EXPECT_TRUE(ahead(ranks, 1024)) << ranks;
   EXPECT_TRUE(ahead(32768, 128));
@@ -99,17 +100,17 @@ TEST(FanModel, PaddedIsAheadOfTwoPhaseForSmallBlocksAndFewRanks) {
   for (int ranks = 2; ranks <= 32768; ranks *= 2) {
     for (const double largest : {4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 1024.0}) {
       const bool padded =
-          plan::fan_padded_bruck(ranks, largest, machine) < plan::fan_two_phase_bruck(ranks, largest, machine);
+          lab::fan_padded_bruck(ranks, largest, machine) < lab::fan_two_phase_bruck(ranks, largest, machine);
       EXPECT_EQ(padded, (largest - 8) * (ranks + 1) * machine.beta < 4 * machine.alpha)
           << ranks << " ranks, N = " << largest;
     }
   }
-  EXPECT_LT(plan::fan_padded_bruck(1024, 16, machine), plan::fan_two_phase_bruck(1024, 16, machine));
-  EXPECT_GT(plan::fan_padded_bruck(4096, 16, machine), plan::fan_two_phase_bruck(4096, 16, machine));
+  EXPECT_LT(lab::fan_padded_bruck(1024, 16, machine), lab::fan_two_phase_bruck(1024, 16, machine));
+  EXPECT_GT(lab::fan_padded_bruck(4096, 16, machine), lab::fan_two_phase_bruck(4096, 16, machine));
 }
 
 std::string best(Collective collective, int ranks, double largest, const Model& model = aries()) {
-  return std::string(fastest(collective, ranks, {largest / 2, largest}, model).choice.algorithm->name);
+  return std::string(lab::fastest(collective, ranks, {largest / 2, largest}, model).choice.algorithm->name);
 }
 
 TEST(Model, ChoosesBruckForSmallBlocksAndTheMpiForLargeOnes) {
@@ -128,9 +129,9 @@ TEST(Model, PadsWhereWaitingCostsMoreThanPadding) {
   Model model{{0, 0, 0}, {1e-4, 0, 0}};
   model.quadrille.rho = 1e-3;
   const Load load{4096, 4096};
-  EXPECT_EQ(fastest(Collective::alltoallv, 512, load, model).choice.algorithm->name, "padded-bruck");
+  EXPECT_EQ(lab::fastest(Collective::alltoallv, 512, load, model).choice.algorithm->name, "padded-bruck");
   model.quadrille.beta = 1e-9;  // and padding doubles the bytes
-  EXPECT_EQ(fastest(Collective::alltoallv, 512, {2048, 40960}, model).choice.algorithm->name, "two-phase-bruck");
+  EXPECT_EQ(lab::fastest(Collective::alltoallv, 512, {2048, 40960}, model).choice.algorithm->name, "two-phase-bruck");
 }
 
 TEST(Model, AsksForTheLoadOnlyIfItCanMatter) {
@@ -193,7 +194,7 @@ TEST(Model, ChangingCallsAreAskedAbout) {
 TEST(Model, ChoicesAreSound) {
   for (int ranks = 2; ranks <= 100; ++ranks) {
     for (const double largest : {0.0, 1.0, 100.0, 5000.0}) {
-      const Prediction found = fastest(Collective::alltoallv, ranks, {largest / 2, largest}, aries());
+      const lab::Prediction found = lab::fastest(Collective::alltoallv, ranks, {largest / 2, largest}, aries());
       EXPECT_TRUE(std::isfinite(found.seconds));
       Choice parsed;
       EXPECT_EQ(parse_choice(Collective::alltoallv, to_string(found.choice), parsed), "");

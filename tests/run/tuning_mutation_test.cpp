@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "choose/tuning.hpp"
+#include "lab/map/closed_model.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -155,7 +156,8 @@ void ask(const TuningTable& table) {
       nearest_neighbors(table, ranks, 1, crowded);
       if (const ModelEntry* entry = nearest_model(table, ranks, 1, crowded)) {
         for (const double bytes : {0.0, 1.0, 1e9}) {
-          const Prediction found = fastest(Collective::alltoallv, std::min(ranks, 64), {bytes, bytes}, entry->model);
+          const lab::Prediction found =
+              lab::fastest(Collective::alltoallv, std::min(ranks, 64), {bytes, bytes}, entry->model);
           EXPECT_NE(found.choice.algorithm, nullptr);
         }
       }
