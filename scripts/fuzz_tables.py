@@ -7,8 +7,6 @@ programs under them.
 import json
 import random
 
-import table_forms
-
 DENSE = ['alltoall', 'alltoallv', 'alltoallw', 'allgather', 'allgatherv']
 # Orders of copies that a table may choose for neighbours inside a node, and what it may choose for dense collectives.
 INSIDE = ['default', 'sh-naive', 'sh-co', 'sh-numa-co']
@@ -21,6 +19,14 @@ def _size(draw):
 def _sizes(draw, most):
   """Rising sizes above zero."""
   return sorted({1 + _size(draw) for _ in range(draw.randint(1, most))})
+
+
+def _limit(size, way):
+  return [{'up_to': size, 'take': way}]
+
+
+def _around(draw, blocks):
+  return {'neighbors': blocks, 'rounds': draw.randint(1, blocks - 1), 'blocks': draw.randint(blocks, 4 * blocks)}
 
 
 def _constants(draw):
@@ -47,37 +53,36 @@ def draw_table(seed, by_collective):
   draw = random.Random(f'table {seed}')
   crowded = [True, False]
   neighbor = ['neighbor_alltoall', 'neighbor_allgather']
-  table = {'quadrille_tuning': 1, 'machine': {'processor': 'none', 'cores': draw.randint(1, 999)}, 'entries': [],
-           'models': [], 'neighbors': [], 'algorithms': []}
+  entries = []
   for ranks in range(2, 10):
     for crowd in crowded:
       if draw.random() < 0.5:
-        table['entries'].append({'ranks': ranks, 'crowded': crowd, 'cma_from': _size(draw),
-                                 'inbox_limit': {name: _size(draw) for name in DENSE}})
+        case = {'ranks': ranks, 'crowded': crowd}
+        entries += [{'of': 'inbox', 'collective': name, **case, 'choices': _limit(_size(draw), 'inbox')} for name in DENSE]
+        entries.append({'of': 'kernel-copy', **case, 'choices': draw.choice([[], _limit(_size(draw), 'ring')])})
       if draw.random() < 0.5:
-        table['models'].append({'ranks': ranks, 'ranks_on_node': draw.randint(1, ranks), 'crowded': crowd,
-                                'quadrille': _constants(draw), 'mpi': _constants(draw)})
+        entries.append({'of': 'model', 'ranks': ranks, 'ranks_on_node': draw.randint(1, ranks), 'crowded': crowd,
+                        'quadrille': _constants(draw), 'mpi': _constants(draw)})
       for collective in neighbor:
         blocks = draw.randint(2, 40)
         if draw.random() < 0.5:
-          table['neighbors'].append({'collective': collective, 'ranks': ranks, 'ranks_on_node': draw.randint(1, ranks),
-                                     'crowded': crowd, 'neighbors': blocks, 'rounds': draw.randint(1, blocks - 1),
-                                     'blocks': draw.randint(blocks, 4 * blocks), 'largest_combined': _size(draw)})
+          entries.append({'of': 'combining', 'collective': collective, 'ranks': ranks,
+                          'ranks_on_node': draw.randint(1, ranks), 'crowded': crowd, 'around': _around(draw, blocks),
+                          'choices': _limit(_size(draw), 'combined')})
         if draw.random() < 0.5:
-          table['neighbors'].append({'collective': collective, 'ranks': ranks, 'crowded': crowd, 'neighbors': blocks,
-                                     'rounds': draw.randint(1, blocks - 1), 'blocks': draw.randint(blocks, 4 * blocks),
-                                     'inside': [{'up_to': size, 'algorithm': draw.choice(INSIDE)}
-                                                for size in _sizes(draw, 8)]})
+          entries.append({'of': 'order', 'collective': collective, 'ranks': ranks, 'crowded': crowd,
+                          'around': _around(draw, blocks),
+                          'choices': [{'up_to': size, 'take': draw.choice(INSIDE)} for size in _sizes(draw, 8)]})
       for collective in DENSE:
         if draw.random() < 0.7:
           one_node = draw.random() < 0.7
           here, nodes = (ranks, 1) if one_node else _nodes_of(draw, ranks)
-          table['algorithms'].append(
-              {'collective': collective, 'ranks': ranks, 'ranks_on_node': here, 'nodes': nodes, 'crowded': crowd,
-               'choices': [{'up_to': size, 'algorithm': _words(draw, by_collective[collective], nodes == 1)}
-                           for size in _sizes(draw, 6)]})
-  # Both forms are read.
-  text = json.dumps(table if draw.random() < 0.25 else table_forms.to_new(table), indent=1)
+          entries.append(
+              {'of': 'algorithm', 'collective': collective, 'ranks': ranks, 'ranks_on_node': here, 'nodes': nodes,
+               'crowded': crowd, 'choices': [{'up_to': size, 'take': _words(draw, by_collective[collective], nodes == 1)}
+                                             for size in _sizes(draw, 6)]})
+  table = {'quadrille_tuning': 2, 'machine': {'processor': 'none', 'cores': draw.randint(1, 999)}, 'entries': entries}
+  text = json.dumps(table, indent=1)
   return _with_mistake(draw, text) if draw.random() < 0.25 else text
 
 

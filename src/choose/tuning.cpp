@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t old_version = 1, schema_version = 2;
+constexpr std::uint64_t schema_version = 2;
 constexpr double most_quietness = 1e9;
 
 Quietness read_quietness(Table& table) {
@@ -71,20 +71,16 @@ std::string parse_tuning(const std::string& text, TuningTable& result) {
   TuningTable read;
   if (!table.enter("", '{')) return "line 1: it must be an object";
   const std::uint64_t version = table.number("", "quadrille_tuning", 0, UINT64_MAX);
-  if (version != schema_version && version != old_version && table.problem.empty()) {
-    return fmt::format("line {}: version {} is not known; this one knows {} and {}",
-                       leaves.at("/quadrille_tuning").line, version, old_version, schema_version);
+  if (version != schema_version && table.problem.empty()) {
+    return fmt::format("line {}: version {} is not known; this one knows {}", leaves.at("/quadrille_tuning").line,
+                       version, schema_version);
   }
   if (table.enter("/machine", '{')) {
     read.machine.processor = table.words("/machine", "processor");
     read.machine.cores = static_cast<int>(table.number("/machine", "cores", 1, most_ranks_in_table));
   }
   if (table.has("/quiet{")) read.quietness = read_quietness(table);
-  if (version == old_version) {
-    read_sections(table, read);
-  } else {
-    read_entries(table, "/entries", read);
-  }
+  read_entries(table, "/entries", read);
   table.refuse_the_rest();
   if (table.problem.empty()) result = std::move(read);
   return table.problem;

@@ -13,8 +13,8 @@
 // }
 //
 // Each entry says what it is of, in which case it holds, and what serves blocks of which sizes; one of a model has
-// constants instead. docs/tuning.md has them all. Version 1, in which each subject had a section and words of its own,
-// is read, too. A table is refused as a whole if anything in it is wrong: nothing is guessed.
+// constants instead. docs/tuning.md has them all. A table is refused as a whole if anything in it is wrong: nothing is
+// guessed.
 #pragma once
 
 #include <algorithm>
@@ -83,7 +83,7 @@ struct TuningTable {
   std::vector<ModelEntry> models = {};
   std::vector<NeighborEntry> neighbors = {};
   std::vector<AlgorithmEntry> algorithms = {};
-  std::vector<InsideEntry> inside = {};     // in the file elements of "neighbors", too
+  std::vector<InsideEntry> inside = {};     // in the file those of "order"
   std::optional<Quietness> quietness = {};  // of the machine, when `quadrille tune` last added something
 };
 

@@ -37,14 +37,14 @@ std::string why_impossible(const AlgorithmEntry& entry) {
   return {};
 }
 
-SizedChoice read_choice(Table& table, const std::string& path, const AlgorithmEntry& entry, const char* name) {
+SizedChoice read_choice(Table& table, const std::string& path, const AlgorithmEntry& entry) {
   SizedChoice one;
   one.up_to = table.number(path, "up_to", 1, most_bytes_in_table);
   if (!entry.choices.empty() && one.up_to <= entry.choices.back().up_to) {
     table.fail(table.line_of(path, "up_to"), "\"up_to\" must be more than in the choice before");
   }
-  const std::string word = table.words(path, name);
-  const std::size_t line = table.line_of(path, name);
+  const std::string word = table.words(path, "take");
+  const std::size_t line = table.line_of(path, "take");
   if (std::string problem = read_word(entry.collective, word, one); !problem.empty()) {
     table.fail(line, problem);
   } else if (one.choice.algorithm != nullptr && one.choice.algorithm->needs.one_node && entry.nodes > 1) {
@@ -80,7 +80,7 @@ bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b) {
          (a.nodes == 1 || a.ranks_on_node == b.ranks_on_node) && a.on_devices == b.on_devices;
 }
 
-AlgorithmEntry read_algorithms(Table& table, const std::string& path, const Form& form) {
+AlgorithmEntry read_algorithms(Table& table, const std::string& path) {
   AlgorithmEntry entry;
   const std::string name = table.words(path, "collective");
   if (!collective_from_name(name, entry.collective) || !is_dense(entry.collective)) {
@@ -93,9 +93,9 @@ AlgorithmEntry read_algorithms(Table& table, const std::string& path, const Form
   entry.crowded = table.truth(path, "crowded");
   entry.on_devices = read_on_devices(table, path);
   if (const std::string why = why_impossible(entry); !why.empty()) table.fail(table.line_of(path), why);
-  const std::string list = path + "/" + form.list;
+  const std::string list = path + "/choices";
   for_each_object(table, list,
-                  [&](const std::string& one) { entry.choices.push_back(read_choice(table, one, entry, form.word)); });
+                  [&](const std::string& one) { entry.choices.push_back(read_choice(table, one, entry)); });
   if (entry.choices.empty() || entry.choices.size() > most_sized_choices) {
     table.fail(table.line_of(list), fmt::format("\"choices\" must be 1 to {} objects", most_sized_choices));
   }

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::uint64_t most_blocks = std::uint64_t{1} << 40;
 constexpr double most_nanoseconds = 1e12;
-constexpr Form entry_form = {"choices", "take"};
 
 bool measures_neighbors(Collective c) { return is_neighbor(c) && is_regular(c); }
 
@@ -66,7 +65,9 @@ Collective read_neighbor_collective(Table& table, const std::string& path) {
 }
 
 // `combines`: with fewer rounds than neighbours.
-NeighborhoodKind read_kind(Table& table, const std::string& path, bool combines) {
+NeighborhoodKind read_kind(Table& table, const std::string& entry, bool combines) {
+  const std::string path = entry + "/around";
+  table.enter(path, '{');
   const auto amount = [&](const char* of, std::uint64_t least) {
     return static_cast<std::int64_t>(table.number(path, of, least, most_blocks));
   };
@@ -127,26 +128,53 @@ void read_streaming(Table& table, const std::string& path, TuningTable& read) {
 }
 
 void read_algorithm(Table& table, const std::string& path, TuningTable& read) {
-  add_new(table, path, read_algorithms(table, path, entry_form), read.algorithms);
-}
-
-std::string around_path(Table& table, const std::string& path) {
-  table.enter(path + "/around", '{');
-  return path + "/around";
+  add_new(table, path, read_algorithms(table, path), read.algorithms);
 }
 
 void read_order(Table& table, const std::string& path, TuningTable& read) {
-  add_new(table, path, read_inside(table, path, around_path(table, path), entry_form), read.inside);
+  InsideEntry entry;
+  entry.collective = read_neighbor_collective(table, path);
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
+  entry.crowded = table.truth(path, "crowded");
+  entry.kind = read_kind(table, path, false);
+  const std::string list = path + "/choices";
+  for_each_object(table, list, [&](const std::string& range) {
+    const std::size_t bytes = table.number(range, "up_to", 1, most_bytes_in_table);
+    const std::string problem = add_range(entry, bytes, table.words(range, "take"));
+    if (!problem.empty()) table.fail(table.line_of(range), problem);
+  });
+  if (entry.count == 0) table.fail(table.line_of(list), "\"choices\" must have an element");
+  add_new(table, path, entry, read.inside);
 }
 
 void read_combining(Table& table, const std::string& path, TuningTable& read) {
-  NeighborEntry entry = read_neighbors(table, path, around_path(table, path));
+  NeighborEntry entry;
+  entry.collective = read_neighbor_collective(table, path);
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
+  entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
+  entry.crowded = table.truth(path, "crowded");
+  entry.kind = read_kind(table, path, true);
   entry.largest_combined = read_limit(table, path, "combined").value_or(0);
   add_new(table, path, entry, read.neighbors);
 }
 
-void read_constants(Table& table, const std::string& path, TuningTable& read) {
-  add_new(table, path, read_model(table, path), read.models);
+void read_model(Table& table, const std::string& path, TuningTable& read) {
+  ModelEntry entry;
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
+  if (table.has(path + "/ranks_on_node")) {
+    entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
+  }
+  entry.crowded = table.truth(path, "crowded");
+  if (table.has(path + "/processors")) {
+    entry.model.processors = static_cast<double>(table.number(path, "processors", 1, most_ranks_in_table));
+  }
+  if (table.has(path + "/eager"))
+    entry.model.eager = static_cast<double>(table.number(path, "eager", 1, most_bytes_in_table));
+  entry.model.quadrille = read_machine(table, path, "quadrille");
+  entry.model.mpi = read_machine(table, path, "mpi");
+  entry.on_devices = read_on_devices(table, path);
+  if (entry.on_devices) entry.bus = read_bus(table, path);
+  add_new(table, path, entry, read.models);
 }
 
 struct EntrySubject {
@@ -156,7 +184,7 @@ struct EntrySubject {
 constexpr EntrySubject entry_subjects[] = {{"inbox", read_inbox},         {"kernel-copy", read_kernel_copy},
                                            {"streaming", read_streaming}, {"algorithm", read_algorithm},
                                            {"order", read_order},         {"combining", read_combining},
-                                           {"model", read_constants}};
+                                           {"model", read_model}};
 
 std::string known_subjects() {
   std::string names;
@@ -246,51 +274,6 @@ bool read_on_devices(Table& table, const std::string& path) {
     table.fail(table.line_of(path, "memory"), "\"memory\" must be host or device");
   }
   return memory == "device";
-}
-
-ModelEntry read_model(Table& table, const std::string& path) {
-  ModelEntry entry;
-  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
-  if (table.has(path + "/ranks_on_node")) {
-    entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
-  }
-  entry.crowded = table.truth(path, "crowded");
-  if (table.has(path + "/processors")) {
-    entry.model.processors = static_cast<double>(table.number(path, "processors", 1, most_ranks_in_table));
-  }
-  if (table.has(path + "/eager"))
-    entry.model.eager = static_cast<double>(table.number(path, "eager", 1, most_bytes_in_table));
-  entry.model.quadrille = read_machine(table, path, "quadrille");
-  entry.model.mpi = read_machine(table, path, "mpi");
-  entry.on_devices = read_on_devices(table, path);
-  if (entry.on_devices) entry.bus = read_bus(table, path);
-  return entry;
-}
-
-NeighborEntry read_neighbors(Table& table, const std::string& path, const std::string& kind) {
-  NeighborEntry entry;
-  entry.collective = read_neighbor_collective(table, path);
-  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
-  entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
-  entry.crowded = table.truth(path, "crowded");
-  entry.kind = read_kind(table, kind, true);
-  return entry;
-}
-
-InsideEntry read_inside(Table& table, const std::string& path, const std::string& kind, const Form& form) {
-  InsideEntry entry;
-  entry.collective = read_neighbor_collective(table, path);
-  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
-  entry.crowded = table.truth(path, "crowded");
-  entry.kind = read_kind(table, kind, false);
-  const std::string list = path + "/" + form.list;
-  for_each_object(table, list, [&](const std::string& range) {
-    const std::size_t bytes = table.number(range, "up_to", 1, most_bytes_in_table);
-    const std::string problem = add_range(entry, bytes, table.words(range, form.word));
-    if (!problem.empty()) table.fail(table.line_of(range), problem);
-  });
-  if (entry.count == 0) table.fail(table.line_of(list), fmt::format("\"{}\" must have an element", form.list));
-  return entry;
 }
 
 void read_entries(Table& table, const std::string& list, TuningTable& read) {

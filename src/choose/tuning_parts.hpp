@@ -1,4 +1,4 @@
-// Reading the JSON of a tuning table strictly, and finding entries: what the files of the sections share.
+// Reading the JSON of a tuning table strictly, and finding entries: what the files of the subjects share.
 #pragma once
 
 #include <fmt/core.h>
@@ -59,24 +59,13 @@ class Table {
   Leaves& leaves_;
 };
 
-// How ranges of sizes and what serves them are called in a file: {"up_to": 8, "<word>": "default"}.
-struct Form {
-  const char* list;  // of ranges
-  const char* word;
-};
-// By tuning_algorithms.cpp. `form`: of the old section "algorithms", or of entries.
-AlgorithmEntry read_algorithms(Table& table, const std::string& path, const Form& form);
+// By tuning_algorithms.cpp.
+AlgorithmEntry read_algorithms(Table& table, const std::string& path);
 
-// Where all entries are of one form (tuning_entries.cpp).
+// By tuning_entries.cpp.
 void read_entries(Table& table, const std::string& list, TuningTable& read);
 std::string entries_text(const TuningTable& table);
-// The sections of the old form (tuning_sections.cpp).
-void read_sections(Table& table, TuningTable& read);
-// What both have in common.
 bool read_on_devices(Table& table, const std::string& path);  // "memory", if it is there
-ModelEntry read_model(Table& table, const std::string& path);
-NeighborEntry read_neighbors(Table& table, const std::string& path, const std::string& kind);  // but for the largest
-InsideEntry read_inside(Table& table, const std::string& path, const std::string& kind, const Form& form);
 
 // No two entries may be for the same case.
 template <class Entry>
@@ -98,12 +87,6 @@ void for_each_object(Table& table, const std::string& list, const Read& read) {
     table.enter(path, '{');
     read(path);
   }
-}
-
-template <class Entry>
-void read_list(Table& table, const std::string& list, Entry (*read)(Table&, const std::string&),
-               std::vector<Entry>& entries) {
-  for_each_object(table, list, [&](const std::string& path) { add_new(table, path, read(table, path), entries); });
 }
 
 // Of the entries that are alike but for the number of ranks the one that is nearest by ratio.

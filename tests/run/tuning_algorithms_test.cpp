@@ -1,4 +1,4 @@
-// The section "algorithms" of a tuning table: what is read, what is refused, which entry counts, and what ranks tell
+// Algorithms in a tuning table: what is read, what is refused, which entry counts, and what ranks tell
 // each other of it.
 #include "choose/tuning_algorithms.hpp"
 
@@ -17,16 +17,16 @@ namespace quadrille::choose {
 namespace {
 
 const std::string before_algorithms = R"({
-  "quadrille_tuning": 1,
+  "quadrille_tuning": 2,
   "machine": {"processor": "A", "cores": 2},
-  "entries": [],
+
 )";
-const std::string algorithms_section = R"("algorithms": [
-  {"collective": "alltoall", "ranks": 8, "ranks_on_node": 8, "nodes": 1, "crowded": false,
-   "choices": [{"up_to": 512, "algorithm": "default"},
-               {"up_to": 65536, "algorithm": "hint-hilbert"}]},
-  {"collective": "allgather", "ranks": 16, "ranks_on_node": 4, "nodes": 5, "crowded": true,
-   "choices": [{"up_to": 1000, "algorithm": "bruck:radix=4"}]}
+const std::string algorithm_entries = R"("entries": [
+  {"of": "algorithm", "collective": "alltoall", "ranks": 8, "ranks_on_node": 8, "nodes": 1, "crowded": false,
+   "choices": [{"up_to": 512, "take": "default"},
+               {"up_to": 65536, "take": "hint-hilbert"}]},
+  {"of": "algorithm", "collective": "allgather", "ranks": 16, "ranks_on_node": 4, "nodes": 5, "crowded": true,
+   "choices": [{"up_to": 1000, "take": "bruck:radix=4"}]}
 ])";
 
 std::string table_with(const std::string& section) { return before_algorithms + section + "\n}\n"; }
@@ -50,7 +50,7 @@ SizedChoices choices_of(Collective collective, const std::vector<std::pair<std::
 
 TEST(TuningAlgorithms, AreReadAndWritten) {
   TuningTable table, again;
-  ASSERT_EQ(parse_tuning(table_with(algorithms_section), table), "");
+  ASSERT_EQ(parse_tuning(table_with(algorithm_entries), table), "");
   ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
   for (const TuningTable* t : {&table, &again}) {
     ASSERT_EQ(t->algorithms.size(), 2U);
@@ -62,7 +62,7 @@ TEST(TuningAlgorithms, AreReadAndWritten) {
     EXPECT_EQ(std::tuple(second.ranks, second.ranks_on_node, second.nodes, second.crowded), std::tuple(16, 4, 5, true));
     EXPECT_EQ(words(second.choices), "1000 bruck:radix=4; ");
   }
-  EXPECT_EQ(parse_tuning(table_with(R"("algorithms": [])"), table), "");
+  EXPECT_EQ(parse_tuning(table_with(R"("entries": [])"), table), "");
   EXPECT_TRUE(table.algorithms.empty());
 }
 
@@ -94,14 +94,14 @@ TEST(TuningAlgorithms, BadOnesAreRefusedWithTheLine) {
       {"radix=4", "raddix=4", "line 10", "raddix"},
       {"bruck:radix=4", "inbox", "line 10", "inbox is for one node, not 5"},
       {"\"default\"}", "\"default\", \"more\": 1}", "line 7", "more"},
-      {"{\"up_to\": 1000, \"algorithm\": \"bruck:radix=4\"}", "", "line 10", "1 to 64"},
-      {"{\"up_to\": 1000, \"algorithm\": \"bruck:radix=4\"}", "9", "line 10", "1 to 64"},
-      {"[{\"up_to\": 1000, \"algorithm\": \"bruck:radix=4\"}]", "{}", "line 9", "choices"},
+      {"{\"up_to\": 1000, \"take\": \"bruck:radix=4\"}", "", "line 10", "1 to 64"},
+      {"{\"up_to\": 1000, \"take\": \"bruck:radix=4\"}", "9", "line 10", "1 to 64"},
+      {"[{\"up_to\": 1000, \"take\": \"bruck:radix=4\"}]", "{}", "line 9", "choices"},
       {"\"crowded\": true", "\"crowded\": true, \"cores\": 3", "line 9", "cores"},
-      {"\"algorithms\": [", "\"algorithms\": [3,", "line 5", "not known"},
+      {"\"entries\": [", "\"entries\": [3,", "line 5", "not known"},
   };
   for (const auto& c : cases) {
-    std::string text = table_with(algorithms_section);
+    std::string text = table_with(algorithm_entries);
     const std::size_t at = text.find(c.from);
     ASSERT_NE(at, std::string::npos) << c.from;
     TuningTable table;
@@ -114,15 +114,16 @@ TEST(TuningAlgorithms, BadOnesAreRefusedWithTheLine) {
 
 TEST(TuningAlgorithms, OfOneCaseThereIsOneEntry) {
   TuningTable table;
-  std::string twice = algorithms_section;
+  std::string twice = algorithm_entries;
   const std::string first = twice.substr(twice.find('{'), twice.find("},\n  {") + 1 - twice.find('{'));
   twice.insert(twice.rfind(']'), ", " + first);
   EXPECT_NE(parse_tuning(table_with(twice), table).find("twice"), std::string::npos);
   std::string many;
   for (int i = 1; i <= 65; ++i) {
-    many += (i == 1 ? "" : ", ") + std::string("{\"up_to\": ") + std::to_string(i) + ", \"algorithm\": \"default\"}";
+    many += (i == 1 ? "" : ", ") + std::string("{\"up_to\": ") + std::to_string(i) + ", \"take\": \"default\"}";
   }
-  const std::string head = R"("algorithms": [{"collective": "alltoall", "ranks": 8, "ranks_on_node": 8, "nodes": 1,
+  const std::string head =
+      R"("entries": [{"of": "algorithm", "collective": "alltoall", "ranks": 8, "ranks_on_node": 8, "nodes": 1,
     "crowded": false, "choices": [)";
   EXPECT_NE(parse_tuning(table_with(head + many + "]}]"), table).find("1 to 64"), std::string::npos);
 

@@ -1,9 +1,7 @@
-// Tuning tables: entries of one form, and old files, which say the same in other words.
+// Tuning tables: the entries of all subjects.
 #include <gtest/gtest.h>
 #include <time.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "choose/tuning.hpp"
@@ -155,7 +153,7 @@ TEST(TuningEntries, BadOnesAreRefusedWithTheLine) {
       {"\"of\": \"model\"", "\"of\": \"model\", \"choices\": []", "line 15", "choices"},
       {"\"entries\"", "\"models\"", "line 1", "entries"},
       {": 2,\n", ": 3,\n", "line 2", "version 3 is not known"},
-      {": 2,\n", ": 1,\n", "line 5", "cma_from"},
+      {": 2,\n", ": 1,\n", "line 2", "version 1 is not known"},
   };
   for (const auto& c : cases) {
     std::string text = sample;
@@ -191,41 +189,6 @@ TEST(TuningEntries, OfSwitchPointsThereMayBeNone) {
   EXPECT_EQ(table.entries[0].points.cma_from, 0U);
   ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
   EXPECT_EQ(again.entries, table.entries);
-}
-
-std::string file(const std::string& name) {
-  std::ifstream stream(std::string(QUADRILLE_OLD_TABLES) + "/" + name);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-// Files of the first version hold.
-TEST(TuningEntries, OldFilesAreRead) {
-  TuningTable points, all;
-  ASSERT_EQ(parse_tuning(file("old_points.json"), points), "");
-  ASSERT_EQ(points.entries.size(), 2U);
-  EXPECT_EQ(nearest_entry(points, 8, false)->points.inbox_limit[3], 2048U);
-  EXPECT_EQ(nearest_entry(points, 8, false)->points.cma_from, 65536U);
-  EXPECT_EQ(nearest_entry(points, 2, true)->points.inbox_limit[4], 4U);
-  EXPECT_EQ(nearest_entry(points, 2, true)->points.stream_from, 0U) << "unknown";
-  ASSERT_EQ(parse_tuning(file("old_all.json"), all), "");
-  EXPECT_EQ(nearest_model(all, 60, 1, false)->model.quadrille.delta, 8e-9);
-  EXPECT_EQ(nearest_neighbors(all, 64, 1, false).at(0).largest_combined, 1000U);
-  EXPECT_EQ(order_for(nearest_inside(all, 4, false).at(0), 5000)->name, "sh-co");
-  const auto* found = nearest_algorithms(all, Collective::alltoall, plan::one_node(8), false);
-  ASSERT_NE(found, nullptr);
-  EXPECT_EQ(to_string(choice_for(found->choices, 60000)->choice), "hint-hilbert");
-  EXPECT_EQ(choice_for(found->choices, 600), nullptr);
-  // Written in the new form they say the same.
-  for (const TuningTable* old : {&points, &all}) {
-    TuningTable again;
-    const std::string text = tuning_text(*old);
-    ASSERT_EQ(parse_tuning(text, again), "");
-    EXPECT_EQ(again.entries, old->entries);
-    EXPECT_EQ(again.models.size(), old->models.size());
-    EXPECT_EQ(again.neighbors, old->neighbors);
-    EXPECT_EQ(again.inside, old->inside);
-    EXPECT_EQ(tuning_text(again), text);
-  }
 }
 
 // As large as a file may be, and wrong at its end.

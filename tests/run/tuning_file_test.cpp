@@ -18,13 +18,11 @@ namespace quadrille::choose {
 namespace {
 
 const std::string file_text = R"({
-  "quadrille_tuning": 1,
+  "quadrille_tuning": 2,
   "machine": {"processor": "A \"fast\" one", "cores": 2},
   "entries": [
-    {"ranks": 2, "crowded": false, "cma_from": 65536,
-     "inbox_limit": {"alltoall": 1, "alltoallv": 2, "alltoallw": 3, "allgather": 4, "allgatherv": 5}},
-    {"ranks": 4, "crowded": true, "cma_from": 0,
-     "inbox_limit": {"alltoall": 9, "alltoallv": 9, "alltoallw": 9, "allgather": 9, "allgatherv": 0}}
+    {"of": "kernel-copy", "ranks": 2, "crowded": false, "choices": [{"up_to": 65535, "take": "ring"}]},
+    {"of": "inbox", "collective": "alltoall", "ranks": 4, "crowded": true, "choices": [{"up_to": 9, "take": "inbox"}]}
   ]
 }
 )";

@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -43,7 +41,7 @@ plan::Machine machine(Random& random) {
   return {number(), number(), number(), number(), number()};
 }
 
-// A good table with all sections.
+// A good table with all subjects.
 TuningTable whole_table(Random& random) {
   TuningTable table;
   table.machine = {"A \"fast\" one", 2};
@@ -191,12 +189,7 @@ struct Tally {
 
 void try_one(std::uint64_t seed, Tally& tally) {
   Random random(seed);
-  // One in four is an old one.
-  static const std::string old = [] {
-    std::ifstream stream(std::string(QUADRILLE_OLD_TABLES) + "/old_all.json");
-    return std::string(std::istreambuf_iterator<char>(stream), {});
-  }();
-  std::string text = seed % 4 == 0 ? old : tuning_text(whole_table(random));
+  std::string text = tuning_text(whole_table(random));
   for (std::size_t changes = 1 + below(random, 4); changes > 0; --changes) mutate(random, text);
   TuningTable table;
   table.machine = {"as it was", 77};

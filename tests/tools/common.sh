@@ -1,7 +1,6 @@
 # Shared by the scripts. The environment gives TOOL, LAB, PROGRAM, PRELOAD, MPIRUN,
 # OTHER_MPIRUN (may be missing), ABI and ADDED (empty, or what follows PRELOAD for what this MPI has).
 set -u
-export PYTHONPATH="$(dirname "$0")/../../scripts"  # table_forms
 failures=0
 work=$(mktemp -d)
 # Also of a script that forgets to finish.

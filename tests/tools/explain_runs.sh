@@ -5,15 +5,15 @@ explain="$TOOL explain"
 
 # A small made-up machine, whose times can be worked out by hand: round numbers of nanoseconds.
 cat >"$work/small" <<'JSON'
-{"quadrille_tuning": 1, "machine": {"processor": "made up", "cores": 4}, "entries": [],
- "models": [
-  {"ranks": 6, "ranks_on_node": 2, "crowded": false, "processors": 2,
+{"quadrille_tuning": 2, "machine": {"processor": "made up", "cores": 4},
+ "entries": [
+  {"of": "model", "ranks": 6, "ranks_on_node": 2, "crowded": false, "processors": 2,
    "quadrille": {"message": 1000, "byte": 1, "node_message": 500, "node_byte": 2, "near_message": 100, "near_byte": 0.5,
                  "copied_byte": 0.1, "copied_block": 10, "shared_byte": 0.2, "shared_block": 20, "round": 300, "fence": 200,
                  "flight": 0},
    "mpi": {"message": 2000, "byte": 1, "node_message": 0, "node_byte": 0, "near_message": 0, "near_byte": 0,
            "copied_byte": 0, "copied_block": 0, "shared_byte": 0, "shared_block": 0, "round": 0, "fence": 0, "flight": 0}},
-  {"ranks": 6, "ranks_on_node": 1, "crowded": false,
+  {"of": "model", "ranks": 6, "ranks_on_node": 1, "crowded": false,
    "quadrille": {"message": 1000, "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0},
    "mpi": {"message": 1000, "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}}]}
 JSON
@@ -122,7 +122,7 @@ expect 2 1 "--skew must be 1 at least" $explain alltoallv --nodes 2 --per-node 2
 expect 2 1 "excludes" $explain alltoallv --nodes 2 --per-node 2 --skew 2 --distribution uniform
 expect 2 1 "there is no '$work/nowhere'" $explain alltoall --nodes 2 --per-node 2 --model "$work/nowhere"
 expect 2 1 "nosuch" $explain alltoall --nodes 2 --per-node 2 --algorithms nosuch
-printf '{"quadrille_tuning": 1, "machine": {"processor": "x", "cores": 1}, "entries": []}' >"$work/empty"
+printf '{"quadrille_tuning": 2, "machine": {"processor": "x", "cores": 1}, "entries": []}' >"$work/empty"
 expect 2 1 "has no model" $explain alltoall --nodes 2 --per-node 2 --model "$work/empty"
 # A table with one of the terms of several ranks a node has all of them.
 sed '0,/"flight": 0/s/, *"fence": 200,//; 0,/"flight": 0/s/"flight": 0/"x": 0/' "$work/small" >"$work/bad"

@@ -24,24 +24,25 @@ expect 0 - "2048       S" "$LAB" show --map --model paper --map-ranks 256
 # Messages of the MPI's own are made dear in the table, then cheap; $2: those of Quadrille.
 price() {
   python3 - "$file" "$1" "${2:-10000}" <<'PYTHON'
-import json, sys, table_forms
-table = table_forms.to_old(json.load(open(sys.argv[1])))
-assert sorted(m["ranks"] for m in table["models"]) == [2, 3], table
-for model in table["models"]:
+import json, sys
+table = json.load(open(sys.argv[1]))
+models = [e for e in table["entries"] if e["of"] == "model"]
+assert sorted(m["ranks"] for m in models) == [2, 3], table
+for model in models:
     model["quadrille"] = {"message": float(sys.argv[3]), "byte": 100, "copied_byte": 0, "copied_block": 1, "round": 0}
     model["mpi"] = {"message": float(sys.argv[2]), "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}
 for crowded in (True, False):
-    if not any(m["ranks"] == 3 and m["crowded"] == crowded for m in table["models"]):
-        model = dict(next(m for m in table["models"] if m["ranks"] == 3))
+    if not any(m["ranks"] == 3 and m["crowded"] == crowded for m in models):
+        model = dict(next(m for m in models if m["ranks"] == 3))
         model["crowded"] = crowded
-        table["models"].append(model)
+        table["entries"].append(model)
         break
 json.dump(table, open(sys.argv[1] + ".used", "w"), indent=1)
 PYTHON
 }
 served() {
   python3 - "$work/b.json" "$@" <<'PYTHON' || fail "not served by $*: $(cat "$work/b.json")"
-import json, sys, table_forms
+import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
 assert all(row["errors"] == 0 for row in rows), rows
 for row, name in zip(rows, sys.argv[2:], strict=True):
@@ -78,13 +79,13 @@ expect 2 1 "one map has one kind" "$LAB" show --map --measured "$work/v.json" "$
 unset QUADRILLE_TUNING
 expect 0 - "at most 2 on a node" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 4 $TOOL tune --model --batches 1 --file "$work/two"
 python3 - "$work/two" <<'PYTHON'
-import json, sys, table_forms
-table = table_forms.to_old(json.load(open(sys.argv[1])))
-[model] = table["models"]
+import json, sys
+table = json.load(open(sys.argv[1]))
+[model] = [e for e in table["entries"] if e["of"] == "model"]
 assert model["ranks_on_node"] == 2, model
 model["quadrille"] = {"message": 100, "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}
 model["mpi"] = {"message": 1e6, "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}
-table["models"].append(model | {"crowded": not model["crowded"]})
+table["entries"].append(model | {"crowded": not model["crowded"]})
 json.dump(table, open(sys.argv[1], "w"))
 PYTHON
 export QUADRILLE_TUNING=$work/two
@@ -101,7 +102,7 @@ expect 0 - "" $MPIRUN -n 4 $bench
 served inbox
 unset QUADRILLE_TUNING
 
-printf '{"quadrille_tuning": 1, "machine": {"processor": "x", "cores": 1}, "entries": []}' >"$work/empty"
+printf '{"quadrille_tuning": 2, "machine": {"processor": "x", "cores": 1}, "entries": []}' >"$work/empty"
 expect 2 1 "no model" "$LAB" show --map --model "$work/empty"
 expect 2 1 "there is no" "$LAB" show --map --model "$work/nowhere"
 expect 2 1 "ranks must be from 2" "$LAB" show --map --map-ranks 1

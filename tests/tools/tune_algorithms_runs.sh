@@ -15,38 +15,39 @@ expect 0 - "recursive-doubling" env QUADRILLE_NODES=blocked:1 \
   $MPIRUN -n 3 $TOOL tune --algorithms --batches 1 --sizes 8 --dry
 expect 0 - "written to" $MPIRUN -n 2 $TOOL tune --batches 1 --file "$file"
 python3 - "$file" <<'PYTHON' || fail "the table is not as promised"
-import json, sys, table_forms
-table = table_forms.to_old(json.load(open(sys.argv[1])))
-assert [e["ranks"] for e in table["entries"]] == [2], table
-cases = sorted((e["collective"], e["ranks"], e["ranks_on_node"], e["nodes"]) for e in table["algorithms"])
+import json, sys
+table = json.load(open(sys.argv[1]))
+assert [e["ranks"] for e in table["entries"] if e["of"] == "kernel-copy"] == [2], table
+algorithms = [e for e in table["entries"] if e["of"] == "algorithm"]
+cases = sorted((e["collective"], e["ranks"], e["ranks_on_node"], e["nodes"]) for e in algorithms)
 assert cases == [(c, *n) for c in ("allgather", "alltoall") for n in ((2, 2, 1), (4, 2, 2))], table
-for e in table["algorithms"]:
-    assert set(e) == {"collective", "ranks", "ranks_on_node", "nodes", "crowded", "choices"}, e
+for e in algorithms:
+    assert set(e) == {"of", "collective", "ranks", "ranks_on_node", "nodes", "crowded", "choices"}, e
     sizes = [c["up_to"] for c in e["choices"]]
     assert sizes == sorted(set(sizes)) and sizes[-1] == 28284, e
     assert set(sizes) <= {45, 252, 4472, 28284}, e
     # Over several nodes each size that was measured is named; below the smallest nothing is known.
     if e["nodes"] == 2:
-        usual = [c["algorithm"] == "default" for c in e["choices"]]
+        usual = [c["take"] == "default" for c in e["choices"]]
         assert sizes[0] == 45 and usual == [True] + [False] * len(sizes[1:]), e
 PYTHON
 
 # The winners are put into the table, for ranks with a processor each and for others.
 put() {
   python3 - "$file" "$@" <<'PYTHON'
-import json, sys, table_forms
-table = table_forms.to_old(json.load(open(sys.argv[1])))
+import json, sys
+table = json.load(open(sys.argv[1]))
 one, two = sys.argv[2:]
-table["algorithms"] = [
-    {"collective": c, "ranks": nodes * 2, "ranks_on_node": 2, "nodes": nodes, "crowded": crowded,
-     "choices": [{"up_to": 3, "algorithm": "default"}, {"up_to": 3000, "algorithm": name}]}
+table["entries"] = [e for e in table["entries"] if e["of"] != "algorithm"] + [
+    {"of": "algorithm", "collective": c, "ranks": nodes * 2, "ranks_on_node": 2, "nodes": nodes, "crowded": crowded,
+     "choices": [{"up_to": 3, "take": "default"}, {"up_to": 3000, "take": name}]}
     for c in ("alltoall", "allgather") for nodes, name in ((1, one), (2, two)) for crowded in (True, False)]
 json.dump(table, open(sys.argv[1] + ".used", "w"))
 PYTHON
 }
 served() { # BYTES ALGORITHM...
   python3 - "$work/b.json" "$@" <<'PYTHON' || fail "not served by $*: $(cat "$work/b.json")"
-import json, sys, table_forms
+import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
 assert all(row["errors"] == 0 for row in rows), rows
 assert [row["served_by"] for row in rows] == sys.argv[2:], rows

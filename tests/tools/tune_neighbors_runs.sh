@@ -15,44 +15,49 @@ expect 0 - "offsets:1,0/-1,1" $MPIRUN -n 4 $TOOL tune --neighbors --batches 1 --
 grep -qxF "file:$work/offsets" "$work/out" || fail "the file of offsets was not measured: $(cat "$work/out")"
 expect 0 - "at most 2 on a node" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 4 $tune
 python3 - "$file" <<'PYTHON' || fail "the table is not as promised"
-import json, sys, table_forms
-table = table_forms.to_old(json.load(open(sys.argv[1])))
-assert table["entries"] == [] and "models" not in table, table
-names = {"collective", "ranks", "ranks_on_node", "crowded", "neighbors", "rounds", "blocks", "largest_combined"}
-between = [e for e in table["neighbors"] if "inside" not in e]
+import json, sys
+table = json.load(open(sys.argv[1]))
+assert {e["of"] for e in table["entries"]} == {"combining", "order"}, table
+names = {"of", "collective", "ranks", "ranks_on_node", "crowded", "around", "choices"}
+between = [e for e in table["entries"] if e["of"] == "combining"]
 cases = sorted((e["collective"], e["ranks_on_node"]) for e in between)
 assert cases == [(c, n) for c in ("neighbor_allgather", "neighbor_alltoall") for n in (1, 2)], table
 for e in between:
-    assert set(e) == names and e["ranks"] == 4 and e["neighbors"] == 8 and e["rounds"] == 2, e
+    assert set(e) == names and e["ranks"] == 4, e
+    assert set(e["around"]) == {"neighbors", "rounds", "blocks"}, e
+    assert e["around"]["neighbors"] == 8 and e["around"]["rounds"] == 2, e
+    [limit] = e["choices"]
+    assert set(limit) == {"up_to", "take"} and limit["take"] == "combined", e
 # Inside the node: of the run that took all ranks for one.
-inside = [e for e in table["neighbors"] if "inside" in e]
+inside = [e for e in table["entries"] if e["of"] == "order"]
 assert sorted(e["collective"] for e in inside) == ["neighbor_allgather", "neighbor_alltoall"], table
 for e in inside:
-    assert set(e) == names - {"ranks_on_node", "largest_combined"} | {"inside"}, e
-    assert e["ranks"] == 4 and e["neighbors"] == 8, e
-    sizes = [r["up_to"] for r in e["inside"]]
+    assert set(e) == names - {"ranks_on_node"}, e
+    assert e["ranks"] == 4 and e["around"]["neighbors"] == 8, e
+    sizes = [r["up_to"] for r in e["choices"]]
     assert sizes and sizes == sorted(set(sizes)), e
-    assert all(r["algorithm"] in ("default", "sh-naive", "sh-co", "sh-numa-co") for r in e["inside"]), e
+    assert all(r["take"] in ("default", "sh-naive", "sh-co", "sh-numa-co") for r in e["choices"]), e
 PYTHON
 
-# The switch is put into the table, for ranks with a processor each and for others; $1: largest_combined.
+# The switch is put into the table, for ranks with a processor each and for others; $1: the largest combined block.
 put() {
   python3 - "$file" "$1" "$file.used" <<'PYTHON'
-import json, sys, table_forms
-table = table_forms.to_old(json.load(open(sys.argv[1])))
-table["neighbors"] = [e | {"largest_combined": int(sys.argv[2]), "crowded": crowded}
-                      for e in table["neighbors"] if e.get("ranks_on_node") == 1 for crowded in (True, False)]
+import json, sys
+table = json.load(open(sys.argv[1]))
+choices = [{"up_to": int(sys.argv[2]), "take": "combined"}]
+table["entries"] = [e | {"choices": choices, "crowded": crowded} for e in table["entries"]
+                    if e["of"] == "combining" and e["ranks_on_node"] == 1 for crowded in (True, False)]
 # A model that says the contrary.
 message = 1e9 if sys.argv[2] == "0" else 1e-9
 machine = {"message": message, "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}
-table["models"] = [{"ranks": 4, "ranks_on_node": 1, "crowded": crowded, "quadrille": machine, "mpi": machine}
-                   for crowded in (True, False)]
+table["entries"] += [{"of": "model", "ranks": 4, "ranks_on_node": 1, "crowded": crowded, "quadrille": machine,
+                      "mpi": machine} for crowded in (True, False)]
 json.dump(table, open(sys.argv[3], "w"))
 PYTHON
 }
 served() {
   python3 - "$work/b.json" "$@" <<'PYTHON' || fail "not served by $*: $(cat "$work/b.json")"
-import json, sys, table_forms
+import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
 assert all(row["errors"] == 0 for row in rows), rows
 combined = {"torus", "torus-direct", "basis"}
@@ -88,16 +93,16 @@ expect 2 - "cannot be added to" $MPIRUN -n 4 $TOOL tune --neighbors --batches 1
 
 # Inside the node the order that the table names, up to its size.
 python3 - "$file" "$file.used" <<'PYTHON'
-import json, sys, table_forms
-table = table_forms.to_old(json.load(open(sys.argv[1])))
-ranges = [{"up_to": 100, "algorithm": "default"}, {"up_to": 2000, "algorithm": "sh-co"}]
-table["neighbors"] = [e | {"inside": ranges, "crowded": crowded}
-                      for e in table["neighbors"] if "inside" in e for crowded in (True, False)]
+import json, sys
+table = json.load(open(sys.argv[1]))
+ranges = [{"up_to": 100, "take": "default"}, {"up_to": 2000, "take": "sh-co"}]
+table["entries"] = [e | {"choices": ranges, "crowded": crowded}
+                    for e in table["entries"] if e["of"] == "order" for crowded in (True, False)]
 json.dump(table, open(sys.argv[2], "w"))
 PYTHON
 copied() {
   python3 - "$work/b.json" "$@" <<'PYTHON' || fail "not served by $*: $(cat "$work/b.json")"
-import json, sys, table_forms
+import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
 assert all(row["errors"] == 0 for row in rows), rows
 assert [row["served_by"] for row in rows] == sys.argv[2:], rows

@@ -8,15 +8,17 @@ expect 0 - "written to $file" $MPIRUN -n 2 $tune --file "$file"
 expect 0 - "machine is " $MPIRUN -n 2 $tune --file "$file"
 expect 0 - "written to $file" env QUADRILLE_TUNING="$file" $MPIRUN -n 3 $tune
 python3 - "$file" <<'PYTHON' || fail "the table is not as promised"
-import json, sys, table_forms
-assert json.load(open(sys.argv[1]))["quiet"]["p99_over_median"] >= 1, "whether the machine was quiet"
-table = table_forms.to_old(json.load(open(sys.argv[1])))
-assert table["quadrille_tuning"] == 1, table
-assert sorted(e["ranks"] for e in table["entries"]) == [2, 3], table
-for entry in table["entries"]:
-    assert set(entry) == {"ranks", "crowded", "cma_from", "inbox_limit"}, entry
-    assert set(entry["inbox_limit"]) == {"alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"}
-    entry["inbox_limit"] = dict.fromkeys(entry["inbox_limit"], 100)
+import json, sys
+table = json.load(open(sys.argv[1]))
+assert table["quiet"]["p99_over_median"] >= 1, "whether the machine was quiet"
+assert table["quadrille_tuning"] == 2, table
+of = lambda subject: [e for e in table["entries"] if e["of"] == subject]
+assert sorted(e["ranks"] for e in of("kernel-copy")) == [2, 3], table
+collectives = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
+assert sorted((e["ranks"], e["collective"]) for e in of("inbox")) == [(r, c) for r in (2, 3) for c in collectives], table
+for entry in of("inbox"):
+    assert set(entry) == {"of", "collective", "ranks", "crowded", "choices"}, entry
+    entry["choices"] = [{"up_to": 100, "take": "inbox"}]
 json.dump(table, open(sys.argv[1], "w"), indent=1)
 PYTHON
 
@@ -29,7 +31,7 @@ QUADRILLE_TUNING=none expect 0 - "" $MPIRUN -n 2 $TOOL bench alltoall --sizes 20
 served inbox "without a table"
 
 # A bad one: one line, nothing of it is used, and it is not written over.
-sed -i 's/"quadrille_tuning": 1/"quadrille_tuning": 9/' "$file"
+sed -i 's/"quadrille_tuning": 2/"quadrille_tuning": 9/' "$file"
 cp "$file" "$work/before"
 QUADRILLE_TUNING=$file expect 0 - "line 2: version 9 is not known" \
   $MPIRUN -n 2 $TOOL bench alltoall --sizes 200 $short --json "$work/b.json"
@@ -39,7 +41,7 @@ expect 2 - "cannot be added to: line 2" $MPIRUN -n 2 $tune --file "$file"
 cmp -s "$file" "$work/before" || fail "a bad table was written over"
 
 # That of another machine: said only to who wants to know.
-sed -i 's/"quadrille_tuning": 9/"quadrille_tuning": 1/; s/"processor": "/&Another /' "$file"
+sed -i 's/"quadrille_tuning": 9/"quadrille_tuning": 2/; s/"processor": "/&Another /' "$file"
 QUADRILLE_TUNING=$file expect 0 0 "" $MPIRUN -n 2 $TOOL bench alltoall --sizes 200 $short --json "$work/b.json"
 served inbox "with another machine's table"
 QUADRILLE_EXPLAIN=1 QUADRILLE_TUNING=$file expect 0 - "made on another machine" \
