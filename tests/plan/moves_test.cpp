@@ -1,6 +1,6 @@
 // Schedules played in lock step. That the moves of real algorithms bring all blocks home is seen by
 // tests/tools/html_runs.sh.
-#include "plan/moves.hpp"
+#include "tool/plans/moves.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

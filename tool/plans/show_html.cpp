@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "plan/moves.hpp"
 #include "plan/neighborhood.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/page_script.hpp"
+#include "tool/plans/moves.hpp"
 #include "tool/plans/schedules_page.hpp"
 #include "tool/plans/show_neighbors.hpp"
 #include "tool/plans/verify_cases.hpp"

@@ -1,4 +1,4 @@
-#include "plan/moves.hpp"
+#include "tool/plans/moves.hpp"
 
 #include <fmt/format.h>
 
