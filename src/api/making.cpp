@@ -103,27 +103,28 @@ Op& carry_by(Making& m, const Make& make) {
 // Small blocks of a size that all ranks know. True if there is an inbox for them.
 bool by_inbox(Making& m, std::size_t bytes) {
   if (!is_sized(m.call.collective)) return false;
-  std::optional<team::OwnInbox> own;
+  team::NodeMemory memory;
   if (m.persistent) {
-    if (bytes <= memory::most_slot_bytes) own = team::own_inbox(m.team, bytes);
-    if (!own) return false;
+    if (bytes > memory::most_slot_bytes) return false;
+    memory = {team::own_inbox(m.team, bytes), nullptr};
+    if (!memory.is_there()) return false;
   } else {
     team::Lanes& lanes = team::lanes_of(m.team);
     if (lanes.lanes.empty() || bytes > lanes.lanes.front().node.inbox.capacity()) return false;
     m.made.take_turn(lanes);
+    memory = {std::nullopt, &m.made.lane->node};
   }
-  const auto inbox_in = [&](team::OwnInbox& here) -> memory::Inbox& {
-    if (!own) return m.made.lane->node.inbox;
-    here = std::move(*own);
-    return here.inbox;
-  };
   if (run::is_plain(m.call)) {
-    using Op = run::OpOf<Carrier::inbox, run::InboxRun, team::OwnInbox>;
-    m.made.inbox =
-        &carry_by<Op>(m, [&](team::OwnInbox& here) { return run::InboxRun(m.call, m.team.group, inbox_in(here)); }).run;
+    using Op = run::OpOf<Carrier::inbox, run::InboxRun, team::NodeMemory>;
+    Op& made = carry_by<Op>(m, [&](team::NodeMemory& here) {
+      here = std::move(memory);
+      return run::InboxRun(m.call, m.team.group, here.area().inbox);
+    });
+    m.made.inbox = &made.run;
   } else {
-    carry_by<run::OpOf<Carrier::inbox, run::NodeRun, team::OwnInbox>>(m, [&](team::OwnInbox& here) {
-      return run::NodeRun(m.call, m.team.group, inbox_in(here), nullptr, m.team.group.copying);
+    carry_by<run::OpOf<Carrier::inbox, run::NodeRun, team::NodeMemory>>(m, [&](team::NodeMemory& here) {
+      here = std::move(memory);
+      return run::NodeRun(m.call, m.team.group, here.area().inbox, nullptr, m.team.group.copying);
     });
   }
   return true;

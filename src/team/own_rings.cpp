@@ -117,11 +117,11 @@ std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, 
   return rings;
 }
 
-std::optional<OwnInbox> own_inbox(Team& team, std::size_t bytes) {
+std::optional<NodeArea> own_inbox(Team& team, std::size_t bytes) {
   const memory::InboxLayout layout = memory::inbox_layout_for(team.group.ranks, bytes);
   std::optional<memory::ControlArea> area = own_area(team, layout.segment_bytes());
   if (!area) return std::nullopt;
-  OwnInbox own{std::move(*area), {}};
+  NodeArea own{std::move(*area), {}, {}};
   own.inbox = memory::Inbox(own.area.base(), layout, team.group.me);
   return own;
 }

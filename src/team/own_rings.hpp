@@ -27,13 +27,6 @@ namespace quadrille::team {
 // there is no memory left for them.
 std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call);
 
-// An inbox whose slots have room for blocks of `bytes`. Collective, and nothing, as own_rings().
-struct OwnInbox {
-  memory::ControlArea area;
-  memory::Inbox inbox;
-};
-std::optional<OwnInbox> own_inbox(Team& team, std::size_t bytes);
-
 // An inbox and pairs with rings, for the exchange of large blocks and for copies.
 struct NodeArea {
   memory::ControlArea area;
@@ -43,6 +36,8 @@ struct NodeArea {
 // Of one call: its rings have room for its blocks, as far as those of the communicator have. Collective, and nothing,
 // as own_rings().
 std::optional<NodeArea> own_node_area(Team& team, const run::Call& call);
+// The same without pairs, and with slots that have room for blocks of `bytes`.
+std::optional<NodeArea> own_inbox(Team& team, std::size_t bytes);
 // What a dense request uses of the node: its own, or that of its lane.
 class NodeMemory {
  public:
