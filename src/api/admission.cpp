@@ -98,8 +98,7 @@ bool is_on_devices(const Call& call, Team& team, Entry entry, CountedAhead* ahea
   choose::AskedClass& seen = team.asked.devices[static_cast<std::size_t>(call.collective)];
   if (ahead != nullptr) ahead->note(seen.unasked, 1);
   if (!asks_now(seen, entry)) return seen.now > 0;
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  const bool mine = driver != nullptr && has_device_memory(call, used_blocks(call, team), *driver);
+  const bool mine = memory::device_driver() != nullptr && has_device_memory(call, used_blocks(call, team));
   const bool some = !team::true_on_all(team, !mine);
   if (!entry.is_persistent()) choose::note_class(seen, some ? 1 : 0);
   return some;

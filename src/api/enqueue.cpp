@@ -39,8 +39,8 @@ PullRequest* pull_of(const State& request) {
 }
 
 // That of the stream or, if this thread has none current, of the buffers.
-memory::DevicePlace place_for(const State& request, const memory::DeviceDriver& driver, void* stream) {
-  const memory::DevicePlace place = memory::place_of_stream(driver, stream);
+memory::DevicePlace place_for(const State& request, void* stream) {
+  const memory::DevicePlace place = memory::place_of_stream(stream);
   const bool is_known = place.context != nullptr || place.device >= 0;
   if (is_known) return place;
   if (const PullRequest* const pull = pull_of(request)) return pull->place();
@@ -57,18 +57,16 @@ Reason why_its_run_waits(const State& request, const memory::DevicePlace& place)
 }
 
 // None: it goes in the stream, and has words. Else why it does not; a fact of this rank alone.
-Reason why_it_waits(State& request, const memory::DeviceDriver* driver, void* stream,
-                    const memory::DevicePlace& place) {
-  if (driver == nullptr) return Reason::no_driver;
+Reason why_it_waits(State& request, void* stream, const memory::DevicePlace& place) {
+  if (memory::device_driver() == nullptr) return Reason::no_driver;
   if (!start_progress_thread()) return Reason::no_thread;
   if (const Reason why = why_its_run_waits(request, place); why != Reason::none) return why;
   StreamTurn& turn = *request.turn;
   if (turn.is_broken) return Reason::driver_refused;
   if (turn.words != nullptr) return Reason::none;
-  const memory::AtDevice at(*driver, place);
-  thrown_by([&] { turn.words = memory::take_words(*driver, place, stream); });
+  const memory::AtDevice at(place);
+  thrown_by([&] { turn.words = memory::take_words(place, stream); });
   if (turn.words == nullptr) return Reason::streams_cannot_wait;
-  turn.driver = driver;
   turn.now = turn.last = turn.words->over.load(std::memory_order_relaxed);
   for (std::atomic<std::uint32_t>* unused : {&turn.words->go, &turn.words->copied}) unused->store(turn.last);
   return Reason::none;
@@ -108,12 +106,12 @@ void settle(State& request, void* stream, bool moves) {
   const auto until = [&](const std::atomic<std::uint32_t>& word, std::uint32_t number) {
     constexpr unsigned looks_between_questions = 5000;
     for (unsigned looks = 1; word.load(std::memory_order_acquire) != number; ++looks) {
-      if (looks % looks_between_questions == 0 && memory::is_lost(*turn.driver, turn.place)) return;
+      if (looks % looks_between_questions == 0 && memory::is_lost(turn.place)) return;
       go_on_with_all();
       sys::yield();
     }
   };
-  memory::wait_for_stream(*turn.driver, stream);
+  memory::wait_for_stream(stream);
   until(turn.words->over, turn.last - 1);
   if (moves) until(turn.words->done, turn.last);
 }
@@ -138,21 +136,20 @@ bool copy(State& request, void* stream) {
 
 int put_into_stream(State& request, void* stream, const memory::DevicePlace& place) {
   StreamTurn& turn = *request.turn;
-  const memory::DeviceDriver& driver = *turn.driver;
   const memory::StreamWords& words = *turn.words;
   take_turn(request);
   list_turns(request);
   turn.place = place;
   const std::uint32_t number = turn.last;
-  const memory::AtDevice at(driver, place);
+  const memory::AtDevice at(place);
   // Another stream may have the turn before this one.
   const bool is_first = words.over.load(std::memory_order_acquire) == number - 1;
-  const bool comes = (is_first || memory::wait_in_stream(driver, stream, words, Word::over, number - 1)) &&
-                     bring(request, stream) && memory::write_in_stream(driver, stream, words, Word::ready, number);
+  const bool comes = (is_first || memory::wait_in_stream(stream, words, Word::over, number - 1)) &&
+                     bring(request, stream) && memory::write_in_stream(stream, words, Word::ready, number);
   const bool moves = comes && copy(request, stream);
-  const bool waits = moves && memory::wait_in_stream(driver, stream, words, Word::done, number);
+  const bool waits = moves && memory::wait_in_stream(stream, words, Word::done, number);
   const bool returns = waits && (request.on_host == nullptr || request.on_host->finish_in(stream));
-  const bool ends = waits && memory::write_in_stream(driver, stream, words, Word::over, number);
+  const bool ends = waits && memory::write_in_stream(stream, words, Word::over, number);
   wake_progress_thread();
   if (!ends) {
     settle(request, stream, moves);
@@ -164,11 +161,11 @@ int put_into_stream(State& request, void* stream, const memory::DevicePlace& pla
 
 // ---- On the host ----
 
-int wait_on_host(State& request, const memory::DeviceDriver* driver, void* stream, const memory::DevicePlace& place) {
+int wait_on_host(State& request, void* stream, const memory::DevicePlace& place) {
   bool refused = false;
-  if (driver != nullptr && (place.context != nullptr || place.device >= 0)) {
-    const memory::AtDevice at(*driver, place);
-    refused = !memory::wait_for_stream(*driver, stream);
+  if (place.context != nullptr || place.device >= 0) {
+    const memory::AtDevice at(place);
+    refused = !memory::wait_for_stream(stream);
   }
   // Earlier turns come first.
   while (!request.is_complete() || (has_turn(request) && !request.turn->is_broken)) {
@@ -183,12 +180,11 @@ int wait_on_host(State& request, const memory::DeviceDriver* driver, void* strea
 }
 
 // By either way. `owned` is the request, if it is nobody else's.
-int carry_out_in_order(std::unique_ptr<State>& owned, State& request, const memory::DeviceDriver* driver,
-                       void* stream) {
+int carry_out_in_order(std::unique_ptr<State>& owned, State& request, void* stream) {
   await_turns_before_staging_goes();
   memory::DevicePlace place;
-  if (driver != nullptr) place = place_for(request, *driver, stream);
-  const Reason why = why_it_waits(request, driver, stream, place);
+  if (memory::device_driver() != nullptr) place = place_for(request, stream);
+  const Reason why = why_it_waits(request, stream, place);
   if (why == Reason::none) {
     const int error = put_into_stream(request, stream, place);
     static_cast<void>(owned.release());  // it is listed
@@ -197,20 +193,20 @@ int carry_out_in_order(std::unique_ptr<State>& owned, State& request, const memo
   if (request.team->counted.explains) {
     team::say_once(fmt::format("enqueued calls wait on the host: {}", text::words_of({why})));
   }
-  return wait_on_host(request, driver, stream, place);
+  return wait_on_host(request, stream, place);
 }
 
 // ---- What is wrong ----
 
-int wrong_with(const memory::DeviceDriver* driver, void* stream) {
-  if (driver == nullptr) return mpi_success;
-  return memory::state_of_stream(*driver, stream) == StreamState::usable ? mpi_success : mpi().err_arg;
+int wrong_with(void* stream) {
+  if (memory::device_driver() == nullptr) return mpi_success;
+  return memory::state_of_stream(stream) == StreamState::usable ? mpi_success : mpi().err_arg;
 }
 
 // A capture of another stream than the call's is not disturbed by it.
-std::optional<memory::BesideCapture> beside_capture(const memory::DeviceDriver* driver) {
-  if (driver == nullptr) return {};
-  return std::optional<memory::BesideCapture>(std::in_place, *driver);
+std::optional<memory::BesideCapture> beside_capture() {
+  if (memory::device_driver() == nullptr) return {};
+  return std::optional<memory::BesideCapture>(std::in_place);
 }
 
 // An error of earlier calls is told by the next one, which takes part all the same. It is looked for when the call
@@ -233,10 +229,9 @@ int try_to_enqueue(const run::Call& call, void* stream) {
   if (!mpi().usable) return raise(call.comm, mpi().err_other);
   Team* const team = team::team_of(call.comm);
   if (team == nullptr || is_inter(call.comm)) return raise(call.comm, mpi().err_comm);
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  if (const int error = wrong_with(driver, stream); error != mpi_success) return raise(call.comm, error);
+  if (const int error = wrong_with(stream); error != mpi_success) return raise(call.comm, error);
   if (is_refused(call, *team)) return raise(call.comm, mpi().err_arg);
-  const std::optional<memory::BesideCapture> beside = beside_capture(driver);
+  const std::optional<memory::BesideCapture> beside = beside_capture();
   prepare_progress();
   sweep_turns();
   const int earlier = earlier_error(*team);
@@ -245,23 +240,22 @@ int try_to_enqueue(const run::Call& call, void* stream) {
   if (record::on) record::by("quadrille");
   int error = make_enqueued(call, *team, *made);
   if (record::on && error == mpi_success) record::by(to_string(team->request_by));
-  if (error == mpi_success && made->op != nullptr) error = carry_out_in_order(made, *made, driver, stream);
+  if (error == mpi_success && made->op != nullptr) error = carry_out_in_order(made, *made, stream);
   return told(*team, error, earlier);
 }
 
 int try_to_start(Quadrille_Request* handle, void* stream) {
   if (handle == nullptr || *handle == nullptr) return raise(mpi().comm_world, mpi().err_request);
   State& request = **handle;
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  const int error = request.is_active() || !request.persistent ? mpi().err_request : wrong_with(driver, stream);
+  const int error = request.is_active() || !request.persistent ? mpi().err_request : wrong_with(stream);
   if (error != mpi_success) return told(*request.team, error, earlier_error(*request.team));
-  const std::optional<memory::BesideCapture> beside = beside_capture(driver);
+  const std::optional<memory::BesideCapture> beside = beside_capture();
   sweep_turns();
   const int earlier = earlier_error(*request.team);
   prepare_turns(request);
   request.be_listed();
   std::unique_ptr<State> nobody;
-  return told(*request.team, carry_out_in_order(nobody, request, driver, stream), earlier);
+  return told(*request.team, carry_out_in_order(nobody, request, stream), earlier);
 }
 
 // Collective in the order of the calls on the communicator. What is wrong is raised, also with earlier ones.
@@ -282,7 +276,7 @@ int enqueue_status(MpiComm comm) {
     if (!mpi().usable) return raise(comm, mpi().err_other);
     Team* const team = team::team_of(comm);
     if (team == nullptr) return raise(comm, mpi().err_comm);
-    const std::optional<memory::BesideCapture> beside = beside_capture(memory::device_driver());
+    const std::optional<memory::BesideCapture> beside = beside_capture();
     sweep_turns();
     const int of_gone = comm == mpi().comm_world ? take_error_of_gone() : mpi_success;
     return told(*team, of_gone, earlier_error(*team));

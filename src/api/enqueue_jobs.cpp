@@ -131,7 +131,7 @@ void await_turns_at_end() {
     sys::sleep_us(sleep_us);
     const StreamTurn& turn = *request->turn;
     // What a device cannot do any more is not waited for.
-    if (++looks % looks_between_questions == 0 && memory::is_lost(*turn.driver, turn.place)) break;
+    if (++looks % looks_between_questions == 0 && memory::is_lost(turn.place)) break;
   }
   while (has_broken_under_way()) {
     go_on_with_all();

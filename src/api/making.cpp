@@ -283,28 +283,26 @@ bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
 }  // namespace
 
 void Making::bring_to_host() {
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr || made.on_host != nullptr || has_mistake) return;
+  if (memory::device_driver() == nullptr || made.on_host != nullptr || has_mistake) return;
   const choose::HostBuffers buffers = choice == nullptr ? choose::HostBuffers::as_suits : choice->buffers;
-  auto on_host = std::make_unique<OnHost>(call, used_blocks(call, team), *driver, buffers,
+  auto on_host = std::make_unique<OnHost>(call, used_blocks(call, team), buffers,
                                           entry.is_enqueued() ? OnHost::When::if_there : OnHost::When::now);
   if (!on_host->is_needed()) return;
   made.on_host = std::move(on_host);
   if (!entry.is_enqueued()) made.on_host->prepare_steps();
   call = made.on_host->call();
-  call.device = nullptr;
+  call.on_device = false;
 }
 
 void Making::bring_to_host_or_stay() {
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr || made.on_host != nullptr) return;
+  if (memory::device_driver() == nullptr || made.on_host != nullptr) return;
   // What a thread goes on with for a stream calls no driver.
   const bool may_stay = !entry.is_enqueued() && choice != nullptr && team::may_stay_on_device(team, *choice);
-  if (!may_stay || !stays_on_device(call, used_blocks(call, team), *driver, made.staying_at.emplace())) {
+  if (!may_stay || !stays_on_device(call, used_blocks(call, team), made.staying_at.emplace())) {
     made.staying_at.reset();
     return bring_to_host();
   }
-  made.staying_at->prepare_steps(*driver);
+  made.staying_at->prepare_steps();
 }
 
 // Tags repeat, but never for two requests in flight together: too many requests lie between them.

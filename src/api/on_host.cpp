@@ -86,12 +86,12 @@ Kind kind_of(choose::HostBuffers buffers, std::size_t bytes, std::size_t span) {
 }
 
 // The blocks of a side are memory of one place, so one of them tells.
-Where find_side(const run::Side& side, int blocks, const std::vector<int>* list, const memory::DeviceDriver& driver,
-                memory::DevicePlace& place, bool* can_stay = nullptr) {
+Where find_side(const run::Side& side, int blocks, const std::vector<int>* list, memory::DevicePlace& place,
+                bool* can_stay = nullptr) {
   Where where = Where::host;
   for_each_block(side, blocks, list, [&](int, const run::Block& first) {
-    where = memory::find_memory(driver, byte_of(first), place);
-    if (where == Where::device && can_stay != nullptr) *can_stay = memory::can_be_exported(driver, byte_of(first));
+    where = memory::find_memory(byte_of(first), place);
+    if (where == Where::device && can_stay != nullptr) *can_stay = memory::can_be_exported(byte_of(first));
     return false;
   });
   return where;
@@ -113,15 +113,14 @@ void free_staging_at_end() {
   std::call_once(once, [] { team::before_end(team::AtEnd::staging, memory::free_staging); });
 }
 
-OnHost::OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver,
-               choose::HostBuffers buffers, When kernels)
-    : driver_(driver), call_(call), buffers_(buffers), kernels_(kernels), own_(used.own) {
+OnHost::OnHost(const run::Call& call, const UsedBlocks& used, choose::HostBuffers buffers, When kernels)
+    : call_(call), buffers_(buffers), kernels_(kernels), own_(used.own) {
   if (!call.in_place) take(call_.send, used.send, used.send_list, send_);
   take(call_.recv, used.recv, used.recv_list, recv_);
 }
 
 void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Copy& copy) {
-  const Where where = find_side(side, blocks, list, driver_, copy.place);
+  const Where where = find_side(side, blocks, list, copy.place);
   if (where == Where::host) return;
   copy.is_lost = where == Where::unknown;
   MpiType known{};
@@ -145,9 +144,9 @@ void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Cop
   const auto span = static_cast<std::size_t>(copy.regions.last() - first);
   // As far from a cache line's beginning as on the device.
   const std::size_t ahead = static_cast<std::size_t>(first) % sys::cache_line;
-  const memory::AtDevice at(driver_, copy.place);
+  const memory::AtDevice at(copy.place);
   const Kind kind = copy.is_lost ? Kind::ordinary : kind_of(buffers_, copy.regions.bytes(), span);
-  copy.host.take(driver_, copy.place, ahead + span, kind);
+  copy.host.take(copy.place, ahead + span, kind);
   copy.moved = reinterpret_cast<std::intptr_t>(copy.host.data() + ahead) - first;
   side.base = reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(side.base) + copy.moved);
   if (copy.host.is_pinned() && team::config().device_kernels) take_kernels(copy);
@@ -156,15 +155,15 @@ void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Cop
 void OnHost::take_kernels(Copy& copy) const {
   const bool sends = &copy == &send_;
   const memory::Regions& read = sends ? copy.regions : copy.read;
-  if (!read.empty()) copy.out.take(driver_, copy.place, read, copy.moved, true, kernels_);
-  if (!sends) copy.in.take(driver_, copy.place, copy.regions, copy.moved, false, kernels_);
+  if (!read.empty()) copy.out.take(copy.place, read, copy.moved, true, kernels_);
+  if (!sends) copy.in.take(copy.place, copy.regions, copy.moved, false, kernels_);
 }
 
 void OnHost::read(const Copy& copy, const memory::Regions& regions) {
   if (copy.is_lost) failed_ = true;
   if (!copy.can_be_copied() || regions.empty()) return;
-  const memory::AtDevice at(driver_, copy.place);
-  memory::DeviceCopies copies(driver_);
+  const memory::AtDevice at(copy.place);
+  memory::DeviceCopies copies;
   copies.to_host(regions, copy.moved, copy.out);
   failed_ = !copies.wait() || failed_;
 }
@@ -180,8 +179,8 @@ bool OnHost::fetch() {
 int OnHost::finish(int error) {
   if (error != mpi_success) return error;
   if (recv_.can_be_copied()) {
-    const memory::AtDevice at(driver_, recv_.place);
-    memory::DeviceCopies copies(driver_);
+    const memory::AtDevice at(recv_.place);
+    memory::DeviceCopies copies;
     copies.to_device(recv_.regions, recv_.moved, recv_.in);
     failed_ = !copies.wait() || failed_;
   }
@@ -192,7 +191,7 @@ int OnHost::finish(int error) {
 
 void OnHost::prepare_steps() {
   for (Copy* copy : {&send_, &recv_}) {
-    if (copy->can_be_copied() && copy->stream == nullptr) copy->stream = memory::borrow_stream(driver_, copy->place);
+    if (copy->can_be_copied() && copy->stream == nullptr) copy->stream = memory::borrow_stream(copy->place);
   }
 }
 
@@ -219,9 +218,9 @@ bool OnHost::are_done(Look (memory::OwnStream::*look)() const) {
 
 void OnHost::read_in_own(const Copy& copy, const memory::Regions& regions) {
   if (!copy.can_be_copied() || regions.empty()) return;
-  const memory::AtDevice at(driver_, copy.place);
-  const memory::BesideCapture beside(driver_);
-  memory::DeviceCopies copies(driver_, copy.stream->stream());
+  const memory::AtDevice at(copy.place);
+  const memory::BesideCapture beside;
+  memory::DeviceCopies copies(copy.stream->stream());
   copies.to_host(regions, copy.moved, copy.out);
   failed_ = !copies.leave() || failed_;
 }
@@ -249,10 +248,10 @@ void OnHost::begin_finish(int error) {
   step_ = Step::writing;
   if (error != mpi_success || !recv_.can_be_copied()) return;
   // Of one that fetch() was called for.
-  if (recv_.stream == nullptr) recv_.stream = memory::borrow_stream(driver_, recv_.place);
-  const memory::AtDevice at(driver_, recv_.place);
-  const memory::BesideCapture beside(driver_);
-  memory::DeviceCopies copies(driver_, recv_.stream->stream());
+  if (recv_.stream == nullptr) recv_.stream = memory::borrow_stream(recv_.place);
+  const memory::AtDevice at(recv_.place);
+  const memory::BesideCapture beside;
+  memory::DeviceCopies copies(recv_.stream->stream());
   copies.to_device(recv_.regions, recv_.moved, recv_.in);
   failed_ = !copies.leave() || failed_;
 }
@@ -269,35 +268,35 @@ bool OnHost::has_finished() {
 // ---- In the order of a stream ----
 
 bool OnHost::fetch_in(void* stream) {
-  memory::DeviceCopies copies(driver_, stream);
+  memory::DeviceCopies copies(stream);
   if (send_.is_used()) copies.to_host(send_.regions, send_.moved, send_.out);
   if (recv_.is_used()) copies.to_host(recv_.read, recv_.moved, recv_.out);
   return copies.leave();
 }
 
 bool OnHost::finish_in(void* stream) {
-  memory::DeviceCopies copies(driver_, stream);
+  memory::DeviceCopies copies(stream);
   if (recv_.is_used()) copies.to_device(recv_.regions, recv_.moved, recv_.in);
   return copies.leave();
 }
 
-bool has_device_memory(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver) {
+bool has_device_memory(const run::Call& call, const UsedBlocks& used) {
   memory::DevicePlace place;
   const auto is_there = [&](const run::Side& side, int blocks, const std::vector<int>* list) {
-    return find_side(side, blocks, list, driver, place) == Where::device;
+    return find_side(side, blocks, list, place) == Where::device;
   };
   return is_there(call.recv, used.recv, used.recv_list) ||
          (!call.in_place && is_there(call.send, used.send, used.send_list));
 }
 
-bool StayingAt::settle(const memory::DeviceDriver& driver) const {
-  return run::settle(&driver, {.on_device = sends, .place = sent}, {.on_device = receives, .place = received});
+bool StayingAt::settle() const {
+  return run::settle({.on_device = sends, .place = sent}, {.on_device = receives, .place = received});
 }
 
-void StayingAt::prepare_steps(const memory::DeviceDriver& driver) {
+void StayingAt::prepare_steps() {
   free_staging_at_end();
-  if (sends) of_sent_ = memory::borrow_stream(driver, sent);
-  if (receives && !(sends && received == sent)) of_received_ = memory::borrow_stream(driver, received);
+  if (sends) of_sent_ = memory::borrow_stream(sent);
+  if (receives && !(sends && received == sent)) of_received_ = memory::borrow_stream(received);
 }
 
 void StayingAt::begin_to_settle() {
@@ -318,11 +317,10 @@ memory::OwnStream::Look StayingAt::look() const {
   return all;
 }
 
-bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver, StayingAt& at) {
+bool stays_on_device(run::Call& call, const UsedBlocks& used, StayingAt& at) {
   bool sent_can = true, received_can = true;
-  const Where sent =
-      call.in_place ? Where::host : find_side(call.send, used.send, used.send_list, driver, at.sent, &sent_can);
-  const Where received = find_side(call.recv, used.recv, used.recv_list, driver, at.received, &received_can);
+  const Where sent = call.in_place ? Where::host : find_side(call.send, used.send, used.send_list, at.sent, &sent_can);
+  const Where received = find_side(call.recv, used.recv, used.recv_list, at.received, &received_can);
   at.sends = sent == Where::device, at.receives = received == Where::device;
   if ((!at.sends && !at.receives) || !sent_can || !received_can) return false;
   if (sent == Where::unknown || received == Where::unknown) return false;
@@ -330,7 +328,7 @@ bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::Devi
   const bool alone = is_neighbor(call.collective);  // a side on the host is packed else
   if ((at.sends || (alone && !call.in_place)) && has_gaps(call.send, used.send, used.send_list)) return false;
   if ((at.receives || alone) && has_gaps(call.recv, used.recv, used.recv_list)) return false;
-  call.device = &driver;
+  call.on_device = true;
   call.device_place = at.receives ? at.received : at.sent;
   memory::lend_context(call.device_place);
   return true;

@@ -41,8 +41,8 @@ class OnHost {
  public:
   using When = memory::DevicePieces::When;
   // Throws std::bad_alloc.
-  OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver,
-         choose::HostBuffers buffers = choose::HostBuffers::as_suits, When kernels = When::now);
+  OnHost(const run::Call& call, const UsedBlocks& used, choose::HostBuffers buffers = choose::HostBuffers::as_suits,
+         When kernels = When::now);
   OnHost(const OnHost&) = delete;
   OnHost& operator=(const OnHost&) = delete;
   // Is either buffer a device's memory? If not, this is not needed.
@@ -111,7 +111,6 @@ class OnHost {
     return !copy.is_used() || copy.place.has_stream_of(place);
   }
 
-  const memory::DeviceDriver& driver_;
   run::Call call_;
   choose::HostBuffers buffers_;
   When kernels_;
@@ -126,7 +125,7 @@ class OnHost {
 void free_staging_at_end();
 
 // Are some blocks of this rank in a device's memory?
-bool has_device_memory(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver);
+bool has_device_memory(const run::Call& call, const UsedBlocks& used);
 
 // Where the sides of a call are whose blocks stay on a device.
 struct StayingAt {
@@ -134,9 +133,9 @@ struct StayingAt {
   memory::DevicePlace sent, received;
   // Messages of the MPI know nothing of the program's streams. So what it has put into the NULL stream is done before
   // any is sent from such memory, or received into it. False if the driver refuses.
-  [[nodiscard]] bool settle(const memory::DeviceDriver& driver) const;
+  [[nodiscard]] bool settle() const;
   // The same in steps: nobody waits. First, where it may wait, what they need is taken; throws std::bad_alloc.
-  void prepare_steps(const memory::DeviceDriver& driver);
+  void prepare_steps();
   void begin_to_settle();
   memory::OwnStream::Look look() const;
 
@@ -147,6 +146,6 @@ struct StayingAt {
 // Can the blocks in a device's memory stay there, in a run that passes them to the MPI as they are? Then `call` and
 // `at` say where they are. None may have gaps, which MPIs move piece by piece, or be sent in place but by an allgather;
 // and the memory must be such that other processes can open it.
-bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver, StayingAt& at);
+bool stays_on_device(run::Call& call, const UsedBlocks& used, StayingAt& at);
 
 }  // namespace quadrille::api

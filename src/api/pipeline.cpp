@@ -59,7 +59,7 @@ InChunks run_in_chunks(const run::Call& call, const choose::Choice& choice, team
   ways.chunk = std::min(ways.chunk, chunks->rings->ring_bytes() / ways.depth);
   const run::PipelineMeans means{team.group.pairs, *team.group.sharing, *chunks->rings,
                                  chunks->out,      chunks->in,          *chunks->room};
-  run::DevicePipeline in_chunks(call, team.group, means, memory::device_driver(), ways);
+  run::DevicePipeline in_chunks(call, team.group, means, ways);
   const Outcome outcome = in_chunks.run();
   return {outcome, in_chunks.error(), ways.chunk, in_chunks.by_leaders()};
 }
@@ -140,8 +140,7 @@ bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const In
     said = hear_all(said, is_sized(call.collective), team);
     return false;
   }
-  run::DeviceRounds rounds(call, team.group, streams->out, streams->in, memory::device_driver(),
-                           ways_of_rounds(choice, team));
+  run::DeviceRounds rounds(call, team.group, streams->out, streams->in, ways_of_rounds(choice, team));
   said.offer = rounds.offer();
   said = hear_all(said, is_sized(call.collective), team);
   if (said.offer.cannot != 0 || said.offer.differs != 0 || said.offer.has_device == 0) return false;

@@ -22,9 +22,8 @@ run::PullWays ways_of_pull(const choose::Choice& choice) {
 }
 
 int pull(const run::Call& call, const choose::Choice& choice, team::Team& team) {
-  const memory::DeviceDriver* const driver = memory::device_driver();
   sweep_turns();  // what is pending no more does not keep it from opening memory
-  run::DevicePull by_copies(call, team.group, {team.group.pairs, *team.group.sharing}, driver, ways_of_pull(choice));
+  run::DevicePull by_copies(call, team.group, {team.group.pairs, *team.group.sharing}, ways_of_pull(choice));
   const bool pulled = by_copies.run();
   note_pull(call.collective, team.counted.explains ? choose::to_string(choice) : "", team, pulled);
   return pulled ? by_copies.error() : exchange_over_host(call, team);

@@ -18,8 +18,7 @@ PullRequest::PullRequest(const run::Call& call, Quadrille_Request_state& request
       team_(team),
       on_(std::move(on)),
       copying_(team.group.copying),
-      driver_(memory::device_driver()),
-      pull_(call_.call(), team.group, {on_.means().pairs, *on_.means().sharing, on_.means().stream.get()}, driver_,
+      pull_(call_.call(), team.group, {on_.means().pairs, *on_.means().sharing, on_.means().stream.get()},
             ways_of_pull(choice)),
       choice_(team.counted.explains ? choose::to_string(choice) : std::string()) {}
 
@@ -51,8 +50,8 @@ Reason PullRequest::why_not_in_stream(const memory::DevicePlace& place) const {
 bool PullRequest::copy_in(void* stream, const memory::StreamWords& words, std::uint32_t number) {
   using memory::Word;
   if (!pull_.copies_in_stream()) return true;
-  return memory::wait_in_stream(*driver_, stream, words, Word::go, number) && pull_.copy_in(stream) &&
-         memory::write_in_stream(*driver_, stream, words, Word::copied, number);
+  return memory::wait_in_stream(stream, words, Word::go, number) && pull_.copy_in(stream) &&
+         memory::write_in_stream(stream, words, Word::copied, number);
 }
 
 int PullRequest::advance() {
@@ -71,7 +70,7 @@ int PullRequest::advance() {
 // Pulls as far as it can without waiting; true if it is done. A capture of the program is not disturbed.
 bool PullRequest::goes_on() {
   std::optional<memory::BesideCapture> beside;
-  if (driver_ != nullptr && !request_.in_stream()) beside.emplace(*driver_);
+  if (memory::device_driver() != nullptr && !request_.in_stream()) beside.emplace();
   while (!pull_.done()) {
     if (!pull_.advance()) return false;
   }
@@ -81,8 +80,8 @@ bool PullRequest::goes_on() {
 // The request brings back what comes, and in later starts the data of a device to the host before.
 int PullRequest::go_over_host() {
   const run::Call* on = &call_.call();
-  if (driver_ != nullptr) {
-    auto on_host = std::make_unique<OnHost>(call_.call(), used_blocks(call_.call(), team_), *driver_);
+  if (memory::device_driver() != nullptr) {
+    auto on_host = std::make_unique<OnHost>(call_.call(), used_blocks(call_.call(), team_));
     if (on_host->is_needed()) {
       request_.on_host = std::move(on_host);
       request_.begin_fetch(true);  // as the pull has waited for the program, and not for what it has done since then

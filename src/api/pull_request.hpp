@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "choose/registry.hpp"
-#include "memory/device_driver.hpp"
 #include "run/call.hpp"
 #include "run/device_pull.hpp"
 #include "run/node_run.hpp"
@@ -69,7 +68,6 @@ class PullRequest {
   team::Team& team_;
   PullOn on_;
   const memory::CopyPlan copying_;
-  const memory::DeviceDriver* const driver_;
   run::DevicePull pull_;
   const std::string choice_;
   std::optional<run::NodeRun> instead_;

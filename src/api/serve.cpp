@@ -67,20 +67,19 @@ void explain_device(team::Team& team, const Call& call, team::CachedSelection& c
 // With its buffers as they are, unless one is a device's memory.
 int run_by(const EngineWork& engine, const Call& call, const Service& by, team::Team& team,
            team::CachedSelection& cached) {
-  const memory::DeviceDriver* const driver = memory::device_driver();
   const bool sees_to_it =
       choose::sees_to_devices(*by.choice.algorithm) && by.choice.buffers == choose::HostBuffers::as_suits;
-  if (driver == nullptr || sees_to_it) return engine.run(call, by, team);
+  if (memory::device_driver() == nullptr || sees_to_it) return engine.run(call, by, team);
   const UsedBlocks used = used_blocks(call, team);
   if (team::may_stay_on_device(team, by.choice)) {
     Call straight = call;
     StayingAt at;
-    if (stays_on_device(straight, used, *driver, at) && at.settle(*driver)) {
+    if (stays_on_device(straight, used, at) && at.settle()) {
       explain_device(team, call, cached, Reason::straight);
       return with_failed_copies(&team, engine.run(straight, by, team), false, true);
     }
   }
-  OnHost on_host(call, used, *driver, by.choice.buffers);
+  OnHost on_host(call, used, by.choice.buffers);
   if (on_host.is_needed()) explain_device(team, call, cached, Reason::staged);
   return run_over_host(on_host, team, [&](const Call& there) { return engine.run(there, by, team); });
 }
@@ -197,13 +196,13 @@ UsedBlocks used_blocks(const Call& call, team::Team& team) {
 
 std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers, team::Team*& team) {
   team = nullptr;
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr || is_serving() || !mpi().usable || team::why_nothing_is_served() != Reason::none)
+  if (memory::device_driver() == nullptr || is_serving() || !mpi().usable ||
+      team::why_nothing_is_served() != Reason::none)
     return nullptr;
   if (buffers == choose::HostBuffers::as_suits && team::mpi_device_use() == DeviceUse::all) return nullptr;
   team = team::team_of(call.comm);
   if (team == nullptr || is_refused(call, *team)) return nullptr;  // the MPI says what is wrong
-  auto on_host = std::make_unique<OnHost>(call, used_blocks(call, *team), *driver, buffers);
+  auto on_host = std::make_unique<OnHost>(call, used_blocks(call, *team), buffers);
   return on_host->is_needed() ? std::move(on_host) : nullptr;
 }
 

@@ -74,9 +74,8 @@ UsedBlocks used_blocks(const run::Call& call, team::Team& team);
 // The same of a call as it comes.
 template <class Run>
 int run_over_host(const run::Call& call, team::Team& team, choose::HostBuffers buffers, const Run& run) {
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr) return with_failed_copies(&team, run(call), false, false);
-  OnHost on_host(call, used_blocks(call, team), *driver, buffers);
+  if (memory::device_driver() == nullptr) return with_failed_copies(&team, run(call), false, false);
+  OnHost on_host(call, used_blocks(call, team), buffers);
   return run_over_host(on_host, team, run);
 }
 

@@ -12,7 +12,6 @@ namespace quadrille::api {
 // request does its work, and lets the stream go on.
 struct StreamTurn {
   memory::StreamWords* words = nullptr;
-  const memory::DeviceDriver* driver = nullptr;
   memory::DevicePlace place;  // of the stream of the last turn
   // Under the lock of run::UnderWay: the turn that is awaited or in flight, and the last enqueued one.
   std::uint32_t now = 0, last = 0;

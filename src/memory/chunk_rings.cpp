@@ -48,36 +48,36 @@ BlockPlace* ChunkRings::blocks(Owned side, int rank) const {
   return reinterpret_cast<BlockPlace*>(table) + (side == Owned::recv ? ranks : 0);
 }
 
-bool ChunkRings::register_with(const DeviceDriver& driver, const DevicePlace& place) {
+bool ChunkRings::register_with(const DevicePlace& place) {
   if (token_.is_alive()) return true;
-  if (driver.register_host == nullptr || driver.unregister_host == nullptr) return false;
-  const AtDevice at(driver, place);
-  const BesideCapture beside(driver);
-  if (!token_.take(driver, place)) return false;
-  if (driver.register_host(rings_, ring_bytes_ * static_cast<std::size_t>(ranks_), for_all_contexts) == 0) return true;
+  if (driver().register_host == nullptr || driver().unregister_host == nullptr) return false;
+  const AtDevice at(place);
+  const BesideCapture beside;
+  if (!token_.take(place)) return false;
+  if (driver().register_host(rings_, ring_bytes_ * static_cast<std::size_t>(ranks_), for_all_contexts) == 0)
+    return true;
   token_.give_back([] {});
   return false;
 }
 
 ChunkRings::~ChunkRings() {
-  token_.give_back([&] { token_.driver().unregister_host(rings_); });
+  token_.give_back([&] { driver().unregister_host(rings_); });
 }
 
-bool CopyLane::take(const DeviceDriver& driver, const DevicePlace& place, std::size_t marks) {
-  if (driver_ == &driver && place_ == place && events_.size() >= marks && token_.is_alive()) return true;
+bool CopyLane::take(const DevicePlace& place, std::size_t marks) {
+  if (place_ == place && events_.size() >= marks && token_.is_alive()) return true;
   give_back();
-  if (!driver.has_streams() || !driver.has_events()) return false;
+  if (!driver().has_streams() || !driver().has_events()) return false;
   events_.reserve(marks);
-  driver_ = &driver;
   place_ = place;
-  const AtDevice at(driver, place);
-  const BesideCapture beside(driver);
-  if (!token_.take(driver, place)) return false;
-  bool made = driver.create_stream(&stream_, independent) == 0;
+  const AtDevice at(place);
+  const BesideCapture beside;
+  if (!token_.take(place)) return false;
+  bool made = driver().create_stream(&stream_, independent) == 0;
   if (!made) stream_ = nullptr;
   while (made && events_.size() < marks) {
     void* event = nullptr;
-    made = driver.create_event(&event, untimed) == 0;
+    made = driver().create_event(&event, untimed) == 0;
     if (made) events_.push_back(event);
   }
   if (!made) give_back();
@@ -86,24 +86,24 @@ bool CopyLane::take(const DeviceDriver& driver, const DevicePlace& place, std::s
 
 void CopyLane::give_back() {
   token_.give_back([&] {
-    for (void* const event : events_) driver_->destroy_event(event);
-    if (stream_ != nullptr) driver_->destroy_stream(stream_);
+    for (void* const event : events_) driver().destroy_event(event);
+    if (stream_ != nullptr) driver().destroy_stream(stream_);
   });
   events_.clear();
   stream_ = nullptr;
 }
 
 bool CopyLane::mark(std::size_t number) {
-  if (driver_->record_event(events_[number], stream_) == 0) return true;
-  wait_for_stream(*driver_, stream_);
+  if (driver().record_event(events_[number], stream_) == 0) return true;
+  wait_for_stream(stream_);
   return false;
 }
 
 CopyLane::Look CopyLane::look(std::size_t number) const {
-  const int error = driver_->query_event(events_[number]);
+  const int error = driver().query_event(events_[number]);
   if (error == not_ready) return Look::not_yet;
   if (error == 0) return Look::done;
-  wait_for_stream(*driver_, stream_);
+  wait_for_stream(stream_);
   return Look::failed;
 }
 

@@ -46,7 +46,7 @@ class ChunkRings {
   BlockPlace* blocks(Owned side, int rank) const;
 
   // Makes the rings known to the driver, for all its contexts, unless they are. False if it refuses.
-  bool register_with(const DeviceDriver& driver, const DevicePlace& place);
+  bool register_with(const DevicePlace& place);
 
   // The number of this rank's next chunk; of the calls.
   std::uint64_t next = 0;
@@ -69,7 +69,7 @@ class CopyLane {
   ~CopyLane() { give_back(); }
 
   // At a place, with so many marks, unless it is there. False if the driver refuses. Throws std::bad_alloc.
-  bool take(const DeviceDriver& driver, const DevicePlace& place, std::size_t marks);
+  bool take(const DevicePlace& place, std::size_t marks);
   const DevicePlace& place() const { return place_; }
   void* stream() const { return stream_; }
   // These two while AtDevice of its place lives. Behind all that was put into the stream; false: that is done, and the
@@ -78,11 +78,10 @@ class CopyLane {
   // Whether all copies before the mark are done. After a failure none is in flight.
   Look look(std::size_t number) const;
   // Of all that was put into the stream.
-  Look look_at_all() const { return look_at_stream(*driver_, place_, stream_); }
+  Look look_at_all() const { return look_at_stream(place_, stream_); }
 
  private:
   void give_back();
-  const DeviceDriver* driver_ = nullptr;
   DevicePlace place_;
   void* stream_ = nullptr;
   std::vector<void*> events_;

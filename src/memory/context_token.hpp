@@ -16,17 +16,16 @@ class ContextToken {
   ContextToken(const ContextToken&) = delete;
   ContextToken& operator=(const ContextToken&) = delete;
   // While AtDevice of the place lives. False if the driver has no memory for it, or no number of it.
-  bool take(const DeviceDriver& driver, const DevicePlace& place);
+  bool take(const DevicePlace& place);
   bool is_alive() const;
   const DevicePlace& place() const { return place_; }
-  const DeviceDriver& driver() const { return *driver_; }
   // After `undo` has destroyed what was made in the context, unless that went with it. Does not wait where this thread
   // may not (memory/device_waits.hpp).
   template <class Undo>
   void give_back(Undo undo) {
     if (is_alive()) {
-      const AtDevice at(*driver_, place_);
-      const BesideCapture beside(*driver_);
+      const AtDevice at(place_);
+      const BesideCapture beside;
       undo();
       give_back_memory();
     }
@@ -35,7 +34,6 @@ class ContextToken {
 
  private:
   void give_back_memory() const;
-  const DeviceDriver* driver_ = nullptr;
   DevicePlace place_;
   void* memory_ = nullptr;
   std::uint64_t id_ = 0;

@@ -19,17 +19,17 @@ class CopyGraph {
   CopyGraph& operator=(const CopyGraph&) = delete;
   ~CopyGraph();
   // Between addresses of devices. While AtDevice of the place lives. If the driver refuses, there is none.
-  void make(const DeviceDriver& driver, const DevicePlace& place, std::span<const std::uintptr_t> to,
-            std::span<const std::uintptr_t> from, std::span<const std::size_t> bytes);
+  void make(const DevicePlace& place, std::span<const std::uintptr_t> to, std::span<const std::uintptr_t> from,
+            std::span<const std::size_t> bytes);
   bool is_there() const { return ready_ != nullptr; }
   // The context that it was made in is still there.
   bool is_good() const { return token_.is_alive(); }
   // Once or many times; launches are done one after the other. False if the driver refuses: then none is in flight.
-  bool launch(const DeviceDriver& driver, void* stream) const;
+  bool launch(void* stream) const;
   void forget();
 
  private:
-  bool take_token(const DeviceDriver& driver, const DevicePlace& place);
+  bool take_token(const DevicePlace& place);
   void* ready_ = nullptr;  // to be launched
   ContextToken token_;
 };

@@ -126,23 +126,23 @@ bool load_functions(void* library, DeviceDriver& driver) {
 // One attribute. False if the driver does not know the memory, or has no such attribute: then `value` is as it was, or
 // zero. HIP's function for several returns no error, which would be the program's to find.
 template <class Value>
-bool ask(const DeviceDriver& driver, const void* address, int attribute, Value& value) {
+bool ask(const void* address, int attribute, Value& value) {
   void* result = &value;
-  if (!driver.is_cuda && driver.pointer_attributes != nullptr) {
-    return driver.pointer_attributes(1, &attribute, &result, number(address)) == 0;
+  if (!driver().is_cuda && driver().pointer_attributes != nullptr) {
+    return driver().pointer_attributes(1, &attribute, &result, number(address)) == 0;
   }
-  return driver.pointer_attribute(&value, attribute, number(address)) == 0;
+  return driver().pointer_attribute(&value, attribute, number(address)) == 0;
 }
 
 // Memory of pools, and what is mapped by hand, has no context of its own. It stays retained, as the runtime's does.
-void* primary_context(const DeviceDriver& driver, int device) {
+void* primary_context(int device) {
   static std::atomic<void*> known[most_devices];
-  if (device < 0 || static_cast<std::size_t>(device) >= most_devices || driver.retain_primary == nullptr)
+  if (device < 0 || static_cast<std::size_t>(device) >= most_devices || driver().retain_primary == nullptr)
     return nullptr;
   std::atomic<void*>& context = known[device];
   if (void* retained = context.load(std::memory_order_acquire)) return retained;
   void* retained = nullptr;
-  if (driver.retain_primary(&retained, device) != 0) return nullptr;
+  if (driver().retain_primary(&retained, device) != 0) return nullptr;
   context.store(retained, std::memory_order_release);
   return retained;
 }
@@ -176,29 +176,30 @@ namespace {
 // Where the driver gives no answer: the processor cannot read what is a device's alone.
 Where as_the_processor_sees(const void* address) { return sys::is_readable(address) ? Where::host : Where::unknown; }
 
-Where find_on_cuda(const DeviceDriver& driver, const void* address, DevicePlace& place) {
+Where find_on_cuda(const void* address, DevicePlace& place) {
   unsigned type = 0;
   int attributes[] = {memory_type_attribute, context_attribute, device_attribute};
   void* results[] = {&type, &place.context, &place.device};
-  if (driver.pointer_attributes(3, attributes, results, number(address)) != 0) return as_the_processor_sees(address);
+  if (driver().pointer_attributes(3, attributes, results, number(address)) != 0) return as_the_processor_sees(address);
   if (type == 0 || type == host_memory) return Where::host;
-  if (place.context == nullptr) place.context = primary_context(driver, place.device);
+  if (place.context == nullptr) place.context = primary_context(place.device);
   return Where::device;
 }
 
 // HIP's numbers of types have changed, and managed memory has that of the host's in some versions. So: what has a
 // device, and no address on the host unless it is managed. Pinned memory has both. What HIP does not say stays as it is
 // here.
-Where find_on_hip(const DeviceDriver& driver, const void* address, DevicePlace& place) {
+Where find_on_hip(const void* address, DevicePlace& place) {
   void* on_host = nullptr;
   std::uint64_t managed = 0;  // HIP writes one byte, or four
   int device = -1;
   int attributes[] = {device_attribute, host_pointer_attribute, managed_attribute};
   void* results[] = {&device, &on_host, &managed};
-  if (driver.pointer_attributes != nullptr) {
-    if (driver.pointer_attributes(3, attributes, results, number(address)) != 0) return as_the_processor_sees(address);
+  if (driver().pointer_attributes != nullptr) {
+    if (driver().pointer_attributes(3, attributes, results, number(address)) != 0)
+      return as_the_processor_sees(address);
   } else {
-    for (int i = 0; i < 3; ++i) driver.pointer_attribute(results[i], attributes[i], number(address));
+    for (int i = 0; i < 3; ++i) driver().pointer_attribute(results[i], attributes[i], number(address));
     if (device < 0) return as_the_processor_sees(address);
   }
   if (device < 0 || (on_host != nullptr && managed == 0)) return Where::host;
@@ -207,7 +208,7 @@ Where find_on_hip(const DeviceDriver& driver, const void* address, DevicePlace& 
 }
 
 // Of HIP before 7.11, which does not say it: it is tried, once for each piece of memory that is asked for lately.
-bool can_be_exported_by_trying(const DeviceDriver& driver, const void* address) {
+bool can_be_exported_by_trying(const void* address) {
   struct Known {
     std::uint64_t id = 0;
     bool can = false;
@@ -215,18 +216,18 @@ bool can_be_exported_by_trying(const DeviceDriver& driver, const void* address) 
   static std::mutex mutex;
   static std::array<Known, 32> known;
   static std::size_t next = 0;
-  const std::uint64_t id = memory_id(driver, address);
-  if (id == 0 || driver.export_memory == nullptr) return false;
+  const std::uint64_t id = memory_id(address);
+  if (id == 0 || driver().export_memory == nullptr) return false;
   const std::lock_guard lock(mutex);
   for (const Known& one : known) {
     if (one.id == id) return one.can;
   }
   DevicePlace place;
   IpcHandle handle;
-  bool can = find_on_hip(driver, address, place) == Where::device;
+  bool can = find_on_hip(address, place) == Where::device;
   if (can) {
-    const AtDevice at(driver, place);
-    can = driver.export_memory(&handle, number(address)) == 0;
+    const AtDevice at(place);
+    can = driver().export_memory(&handle, number(address)) == 0;
   }
   known[next++ % known.size()] = {id, can};
   return can;
@@ -234,47 +235,45 @@ bool can_be_exported_by_trying(const DeviceDriver& driver, const void* address) 
 
 }  // namespace
 
-Where find_memory(const DeviceDriver& driver, const void* address, DevicePlace& place) {
+Where find_memory(const void* address, DevicePlace& place) {
   place = {};
-  return driver.is_cuda ? find_on_cuda(driver, address, place) : find_on_hip(driver, address, place);
+  return driver().is_cuda ? find_on_cuda(address, place) : find_on_hip(address, place);
 }
 
-bool find_device(const DeviceDriver& driver, const void* address, DevicePlace& place) {
-  return find_memory(driver, address, place) == Where::device;
-}
+bool find_device(const void* address, DevicePlace& place) { return find_memory(address, place) == Where::device; }
 
-Exportable exportable(const DeviceDriver& driver, const void* address) {
+Exportable exportable(const void* address) {
   constexpr std::uint32_t no_answer = 0xA5A5A5A5;
-  std::uint32_t answer = driver.is_cuda ? 0 : no_answer;  // of one byte or four
-  if (!ask(driver, address, exportable_attribute, answer)) answer = driver.is_cuda ? 0 : no_answer;
+  std::uint32_t answer = driver().is_cuda ? 0 : no_answer;  // of one byte or four
+  if (!ask(address, exportable_attribute, answer)) answer = driver().is_cuda ? 0 : no_answer;
   if (answer == no_answer) return Exportable::unknown;
   return answer != 0 ? Exportable::yes : Exportable::no;
 }
 
-bool can_be_exported(const DeviceDriver& driver, const void* address) {
-  const Exportable said = exportable(driver, address);
-  return said == Exportable::unknown ? can_be_exported_by_trying(driver, address) : said == Exportable::yes;
+bool can_be_exported(const void* address) {
+  const Exportable said = exportable(address);
+  return said == Exportable::unknown ? can_be_exported_by_trying(address) : said == Exportable::yes;
 }
 
-AtDevice::AtDevice(const DeviceDriver& driver, const DevicePlace& place) : driver_(driver) {
-  if (driver.is_cuda) {
-    changed_ = place.context != nullptr && driver.push_context(place.context) == 0;
-  } else if (place.device >= 0 && driver.get_device(&before_) == 0 && before_ != place.device) {
-    changed_ = driver.set_device(place.device) == 0;
+AtDevice::AtDevice(const DevicePlace& place) {
+  if (driver().is_cuda) {
+    changed_ = place.context != nullptr && driver().push_context(place.context) == 0;
+  } else if (place.device >= 0 && driver().get_device(&before_) == 0 && before_ != place.device) {
+    changed_ = driver().set_device(place.device) == 0;
   }
 }
 
 AtDevice::~AtDevice() {
   if (!changed_) return;
   void* context = nullptr;
-  driver_.is_cuda ? driver_.pop_context(&context) : driver_.set_device(before_);
+  driver().is_cuda ? driver().pop_context(&context) : driver().set_device(before_);
 }
 
 // The driver finds out what is where.
 bool DeviceCopies::copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const {
-  if (driver_.is_cuda) return driver_.copy_cuda(to, from, bytes, stream_) == 0;
-  return driver_.copy_hip(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, hip_copy_default,
-                          stream_) == 0;
+  if (driver().is_cuda) return driver().copy_cuda(to, from, bytes, stream_) == 0;
+  return driver().copy_hip(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, hip_copy_default,
+                           stream_) == 0;
 }
 
 void DeviceCopies::copy(void* to, const void* from, std::size_t bytes) {
@@ -295,15 +294,15 @@ bool DeviceCopies::copy_rows(const DeviceRows& rows, unsigned from_type, unsigne
     const auto to_pitch = static_cast<std::size_t>(rows.to_pitch),
                from_pitch = static_cast<std::size_t>(rows.from_pitch);
     int error = -1;
-    if (driver_.copy_rows_cuda != nullptr) {
+    if (driver().copy_rows_cuda != nullptr) {
       const CudaRows all = {{0, 0, from_type, rows.from, from, nullptr, from_pitch},
                             {0, 0, to_type, rows.to, to, nullptr, to_pitch},
                             rows.width,
                             rows.rows};
-      error = driver_.copy_rows_cuda(&all, stream_);
-    } else if (driver_.copy_rows_hip != nullptr) {
-      error = driver_.copy_rows_hip(rows.to, to_pitch, rows.from, from_pitch, rows.width, rows.rows, hip_copy_default,
-                                    stream_);
+      error = driver().copy_rows_cuda(&all, stream_);
+    } else if (driver().copy_rows_hip != nullptr) {
+      error = driver().copy_rows_hip(rows.to, to_pitch, rows.from, from_pitch, rows.width, rows.rows, hip_copy_default,
+                                     stream_);
     }
     if (error == 0) return true;
   }
@@ -327,7 +326,7 @@ void DeviceCopies::to_device(const Regions& regions, std::ptrdiff_t moved, const
 
 void DeviceCopies::move(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces, bool to_host) {
   under_way_ = true;
-  if (pieces.are_there() && pieces.submit(driver_, stream_)) return;
+  if (pieces.are_there() && pieces.submit(stream_)) return;
   for (const Region& region : regions) {
     void* const device = reinterpret_cast<void*>(region.begin);
     void* const host = reinterpret_cast<void*>(region.begin + moved);
@@ -340,7 +339,7 @@ void DeviceCopies::move(const Regions& regions, std::ptrdiff_t moved, const Devi
 }
 
 bool DeviceCopies::wait() {
-  if (std::exchange(under_way_, false)) failed_ = driver_.synchronize(stream_) != 0 || failed_;
+  if (std::exchange(under_way_, false)) failed_ = driver().synchronize(stream_) != 0 || failed_;
   return !std::exchange(failed_, false);
 }
 
@@ -349,18 +348,18 @@ bool DeviceCopies::leave() {
   return !std::exchange(failed_, false);
 }
 
-void* allocate_pinned(const DeviceDriver& driver, std::size_t bytes) {
+void* allocate_pinned(std::size_t bytes) {
   void* memory = nullptr;
-  if (driver.allocate_cuda != nullptr && driver.allocate_cuda(&memory, bytes) == 0) return memory;
-  if (driver.allocate_hip != nullptr && driver.allocate_hip(&memory, bytes, 0) == 0) return memory;
+  if (driver().allocate_cuda != nullptr && driver().allocate_cuda(&memory, bytes) == 0) return memory;
+  if (driver().allocate_hip != nullptr && driver().allocate_hip(&memory, bytes, 0) == 0) return memory;
   return nullptr;
 }
 
-void free_pinned(const DeviceDriver& driver, void* memory) { driver.free_pinned(memory); }
+void free_pinned(void* memory) { driver().free_pinned(memory); }
 
-std::uint64_t memory_id(const DeviceDriver& driver, const void* memory) {
+std::uint64_t memory_id(const void* memory) {
   std::uint64_t id = 0;
-  return ask(driver, memory, id_attribute, id) ? id : 0;
+  return ask(memory, id_attribute, id) ? id : 0;
 }
 
 }  // namespace quadrille::memory

@@ -30,6 +30,9 @@ inline const DeviceDriver* device_driver() {
   return detail::driver.load(std::memory_order_acquire);
 }
 
+// The same where one is known: what has to do with memory of a device has found it by then.
+inline const DeviceDriver& driver() { return *detail::driver.load(std::memory_order_acquire); }
+
 // Where memory of a device belongs. Work on it is made there.
 struct DevicePlace {
   void* context = nullptr;  // of CUDA
@@ -44,21 +47,21 @@ struct DevicePlace {
 // Whose memory is at an address, and where does it belong, if it is a device's? Unknown: the driver does not answer,
 // and the processor cannot read it. Managed memory counts as a device's.
 enum class Where : std::uint8_t { host, device, unknown };
-Where find_memory(const DeviceDriver& driver, const void* address, DevicePlace& place);
+Where find_memory(const void* address, DevicePlace& place);
 // Is it a device's?
-bool find_device(const DeviceDriver& driver, const void* address, DevicePlace& place);
+bool find_device(const void* address, DevicePlace& place);
 
 // Can other processes open the memory at this address of a device? Not that of pools, managed memory, and what is
 // mapped by hand: MPIs that take device memory may fail with those.
-bool can_be_exported(const DeviceDriver& driver, const void* address);
+bool can_be_exported(const void* address);
 // What the driver says of that. HIP before 7.11 says nothing.
 enum class Exportable : std::uint8_t { no, yes, unknown };
-Exportable exportable(const DeviceDriver& driver, const void* address);
+Exportable exportable(const void* address);
 
 // While it lives, this thread's calls of the driver are for a place. What was current before comes back.
 class AtDevice {
  public:
-  AtDevice(const DeviceDriver& driver, const DevicePlace& place);
+  explicit AtDevice(const DevicePlace& place);
   AtDevice(const AtDevice&) = delete;
   AtDevice& operator=(const AtDevice&) = delete;
   ~AtDevice();
@@ -66,7 +69,6 @@ class AtDevice {
   bool has_changed() const { return changed_; }
 
  private:
-  const DeviceDriver& driver_;
   bool changed_ = false;
   int before_ = -1;
 };
@@ -84,7 +86,7 @@ struct DeviceRows {
 // goes along with that one, is done before. All of a batch wait once, together. To be used while AtDevice lives.
 class DeviceCopies {
  public:
-  explicit DeviceCopies(const DeviceDriver& driver, void* stream = nullptr) : driver_(driver), stream_(stream) {}
+  explicit DeviceCopies(void* stream = nullptr) : stream_(stream) {}
   DeviceCopies(const DeviceCopies&) = delete;
   DeviceCopies& operator=(const DeviceCopies&) = delete;
   ~DeviceCopies() { wait(); }
@@ -105,16 +107,15 @@ class DeviceCopies {
   bool copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const;
   // The types are CUDA's, of memory.
   bool copy_rows(const DeviceRows& rows, unsigned from_type, unsigned to_type) const;
-  const DeviceDriver& driver_;
   void* const stream_;
   bool under_way_ = false, failed_ = false;
 };
 
 // Memory of the host that the device's own engines reach; null if the driver refuses. While AtDevice lives.
-void* allocate_pinned(const DeviceDriver& driver, std::size_t bytes);
-void free_pinned(const DeviceDriver& driver, void* memory);
+void* allocate_pinned(std::size_t bytes);
+void free_pinned(void* memory);
 // A number that no other piece of memory has or had; 0 if the driver does not know it, or no longer: memory goes with
 // its context.
-std::uint64_t memory_id(const DeviceDriver& driver, const void* memory);
+std::uint64_t memory_id(const void* memory);
 
 }  // namespace quadrille::memory

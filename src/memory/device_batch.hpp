@@ -13,8 +13,6 @@
 
 namespace quadrille::memory {
 
-struct DeviceDriver;
-
 class DeviceBatch {
  public:
   void clear() { to_.clear(), from_.clear(), bytes_.clear(), pieces_.forget(), graph_.forget(); }
@@ -35,29 +33,29 @@ class DeviceBatch {
   // until the next time, and was to be done by then. While AtDevice lives. Throws std::bad_alloc.
   //   in_one_device  all are inside that place's device
   //   many_times     a graph can make them as well
-  void take_kernel(const DeviceDriver& driver, const DevicePlace& place, bool in_one_device, bool many_times);
+  void take_kernel(const DevicePlace& place, bool in_one_device, bool many_times);
   // Likewise, for what is submitted many times, and no kernel is to make.
-  void make_graph(const DeviceDriver& driver, const DevicePlace& place);
+  void make_graph(const DevicePlace& place);
   // For what has turned out to be submitted many times inside that place's device: in the place of a kernel and of
   // anything else, where a graph is faster. That was measured with CUDA alone.
-  void put_graph_in_place(const DeviceDriver& driver, const DevicePlace& place);
+  void put_graph_in_place(const DevicePlace& place);
   // What was made still is what the driver knows: its context was not destroyed.
-  bool is_good(const DeviceDriver& driver, const DevicePlace& place) const {
-    return (!pieces_.are_there() || pieces_.are_good(driver, place)) && (!graph_.is_there() || graph_.is_good());
+  bool is_good(const DevicePlace& place) const {
+    return (!pieces_.are_there() || pieces_.are_good(place)) && (!graph_.is_there() || graph_.is_good());
   }
   // Puts all into the stream, once or many times. The function for batches serves only streams that are in order with
   // the program's NULL stream, or that no other stream is in order with, and not the NULL stream itself, which drivers
   // refuse. False if a copy was refused; then some may be in flight. While AtDevice lives.
   //   one_too  a single copy goes by that function as well
-  bool submit(const DeviceDriver& driver, void* stream, bool one_too = false);
+  bool submit(void* stream, bool one_too = false);
   // Can they be put there by one launch of a kernel or a graph, if by anything? A launch waits for nothing, where a
   // copy of memory that other processes have open may wait for the stream to come to it.
   bool is_one_launch() const { return size() == 0 || pieces_.are_there() || graph_.is_there(); }
   // False if the driver refused; then no copy is in flight. While AtDevice lives.
-  bool launch(const DeviceDriver& driver, void* stream) const;
+  bool launch(void* stream) const;
 
  private:
-  bool submit_at_once(const DeviceDriver& driver, void* stream);
+  bool submit_at_once(void* stream);
   CopiesTogether together(bool in_one_device, bool many_times) const;
   std::vector<std::uintptr_t> to_, from_;
   std::vector<std::size_t> bytes_;

@@ -50,23 +50,21 @@ struct Kernels {
   std::mutex mutex;
   std::vector<Loaded> loaded;
   bool ended = false;
-  const DeviceDriver* driver = nullptr;
 };
 Kernels& kernels() {
   static auto* const list = new Kernels;  // outlives all destructors
   return *list;
 }
 
-bool has_kernels(const DeviceDriver& driver) {
-  return driver.load_module != nullptr && driver.find_function != nullptr && driver.launch != nullptr &&
-         driver.create_stream != nullptr && driver.destroy_stream != nullptr && driver.unload_module != nullptr;
+bool has_kernels() {
+  return driver().load_module != nullptr && driver().find_function != nullptr && driver().launch != nullptr &&
+         driver().create_stream != nullptr && driver().destroy_stream != nullptr && driver().unload_module != nullptr;
 }
 
 // `largest`: units of a piece. A column of blocks for each piece, or for each of so many, with as many blocks as have
 // something to do. Blocks begin row by row, those of all pieces by turns: on an H100 16 pieces of 1 MiB take 28 us so,
 // and 50 if the blocks of one piece begin together.
-bool launch(const DeviceDriver& driver, void* function, const void* list, std::uint32_t count, std::uint32_t largest,
-            void* stream) {
+bool launch(void* function, const void* list, std::uint32_t count, std::uint32_t largest, void* stream) {
   auto address = reinterpret_cast<std::uint64_t>(list);
   void* parameters[] = {&address, &count};
   const unsigned wanted = std::min(largest / at_once + (largest % at_once != 0 ? 1 : 0), most_threads);
@@ -74,7 +72,7 @@ bool launch(const DeviceDriver& driver, void* function, const void* list, std::u
   const unsigned useful = largest / (threads * at_once) + (largest % (threads * at_once) != 0 ? 1 : 0);
   const unsigned columns = std::clamp(count, 1U, most_blocks);
   const unsigned rows = std::clamp(useful, 1U, most_blocks / columns);
-  return driver.launch(function, columns, rows, 1, threads, 1, 1, 0, stream, parameters, nullptr) == 0;
+  return driver().launch(function, columns, rows, 1, threads, 1, 1, 0, stream, parameters, nullptr) == 0;
 }
 
 std::uint32_t largest_of(const std::vector<Piece>& pieces) { return std::ranges::max(pieces, {}, &Piece::count).count; }
@@ -111,7 +109,7 @@ void move_on_host(const std::vector<Piece>& pieces, std::ptrdiff_t elsewhere) {
   }
 }
 
-bool moves_the_pattern(const DeviceDriver& driver, void* function, std::byte* memory) {
+bool moves_the_pattern(void* function, std::byte* memory) {
   std::byte *const from = memory, *const to = memory + half, *const list = memory + 2 * half;
   for (std::size_t i = 0; i < half; ++i) from[i] = static_cast<std::byte>(i * 7 + i / 251);
   std::memset(to, untouched, half);
@@ -121,36 +119,33 @@ bool moves_the_pattern(const DeviceDriver& driver, void* function, std::byte* me
   std::vector<std::byte> expected(half, std::byte{untouched});
   move_on_host(pieces, expected.data() - to);
   void* stream = nullptr;
-  if (driver.create_stream(&stream, independent) != 0) return false;
-  const bool done =
-      launch(driver, function, list, static_cast<std::uint32_t>(pieces.size()), largest_of(pieces), stream) &&
-      driver.synchronize(stream) == 0;
-  driver.destroy_stream(stream);
+  if (driver().create_stream(&stream, independent) != 0) return false;
+  const bool done = launch(function, list, static_cast<std::uint32_t>(pieces.size()), largest_of(pieces), stream) &&
+                    driver().synchronize(stream) == 0;
+  driver().destroy_stream(stream);
   return done && std::memcmp(expected.data(), to, half) == 0;
 }
 
 // Of several names of one context: null stands for that which is current.
-Loaded load_kernel(const DeviceDriver& driver, const DevicePlace& place) {
+Loaded load_kernel(const DevicePlace& place) {
   Loaded loaded;
   loaded.place = place;
-  loaded.memory = allocate_pinned(driver, probe_bytes);
+  loaded.memory = allocate_pinned(probe_bytes);
   if (loaded.memory == nullptr) return loaded;
-  loaded.id = memory_id(driver, loaded.memory);
-  if (driver.load_module(&loaded.module, copy_pieces_text) != 0) loaded.module = nullptr;
+  loaded.id = memory_id(loaded.memory);
+  if (driver().load_module(&loaded.module, copy_pieces_text) != 0) loaded.module = nullptr;
   void* function = nullptr;
-  if (loaded.module != nullptr && driver.find_function(&function, loaded.module, copy_pieces_name) == 0 &&
-      moves_the_pattern(driver, function, static_cast<std::byte*>(loaded.memory))) {
+  if (loaded.module != nullptr && driver().find_function(&function, loaded.module, copy_pieces_name) == 0 &&
+      moves_the_pattern(function, static_cast<std::byte*>(loaded.memory))) {
     loaded.function = function;
   }
   return loaded;
 }
 
-bool is_alive(const DeviceDriver& driver, const Loaded& loaded) {
-  return loaded.id != 0 && memory_id(driver, loaded.memory) == loaded.id;
-}
+bool is_alive(const Loaded& loaded) { return loaded.id != 0 && memory_id(loaded.memory) == loaded.id; }
 
 // Null if the copies have to serve.
-void* kernel_at(const DeviceDriver& driver, const DevicePlace& place, DevicePieces::When when) {
+void* kernel_at(const DevicePlace& place, DevicePieces::When when) {
   Kernels& list = kernels();
   const bool may_load = when == DevicePieces::When::now && may_wait_for_devices();
   std::unique_lock lock(list.mutex, std::defer_lock);
@@ -158,15 +153,14 @@ void* kernel_at(const DeviceDriver& driver, const DevicePlace& place, DevicePiec
   if (!may_load && !lock.try_lock()) return nullptr;
   if (may_load) lock.lock();
   if (list.ended) return nullptr;
-  list.driver = &driver;
   const auto known = std::ranges::find(list.loaded, place, &Loaded::place);
   if (known != list.loaded.end()) {
-    if (is_alive(driver, *known)) return known->function;
+    if (is_alive(*known)) return known->function;
     list.loaded.erase(known);  // it went with its context
   }
   if (!may_load) return nullptr;
   list.loaded.reserve(list.loaded.size() + 1);
-  list.loaded.push_back(load_kernel(driver, place));
+  list.loaded.push_back(load_kernel(place));
   return list.loaded.back().function;
 }
 
@@ -242,19 +236,18 @@ std::size_t bytes_of_piece(std::size_t total) {
   return std::max(at_a_time, (needed + at_a_time - 1) / at_a_time * at_a_time);
 }
 
-void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, const Regions& regions,
-                        std::ptrdiff_t moved, bool to_host, When when) {
-  function_ = nullptr;
-  if (has_kernels(driver) && are_many(regions)) take(driver, place, pieces_of(regions, moved, to_host), when);
-}
-
-void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, const std::vector<Piece>& pieces,
+void DevicePieces::take(const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved, bool to_host,
                         When when) {
   function_ = nullptr;
-  if (!has_kernels(driver) || pieces.empty()) return;
-  void* const function = kernel_at(driver, place, when);
+  if (has_kernels() && are_many(regions)) take(place, pieces_of(regions, moved, to_host), when);
+}
+
+void DevicePieces::take(const DevicePlace& place, const std::vector<Piece>& pieces, When when) {
+  function_ = nullptr;
+  if (!has_kernels() || pieces.empty()) return;
+  void* const function = kernel_at(place, when);
   if (function == nullptr) return;
-  list_.take(driver, place, pieces.size() * sizeof(Piece), Staging::Kind::kept);
+  list_.take(place, pieces.size() * sizeof(Piece), Staging::Kind::kept);
   if (!list_.is_pinned()) return;
   std::memcpy(list_.data(), pieces.data(), pieces.size() * sizeof(Piece));
   count_ = static_cast<std::uint32_t>(pieces.size());
@@ -262,23 +255,19 @@ void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, co
   function_ = function;
 }
 
-bool DevicePieces::are_good(const DeviceDriver& driver, const DevicePlace& place) const {
-  return kernel_at(driver, place, When::if_there) == function_;
-}
+bool DevicePieces::are_good(const DevicePlace& place) const { return kernel_at(place, When::if_there) == function_; }
 
-bool DevicePieces::submit(const DeviceDriver& driver, void* stream) const {
-  return launch(driver, function_, list_.data(), count_, largest_, stream);
-}
+bool DevicePieces::submit(void* stream) const { return launch(function_, list_.data(), count_, largest_, stream); }
 
 void free_kernels() {
   Kernels& list = kernels();
   const std::lock_guard lock(list.mutex);
   list.ended = true;
   for (const Loaded& loaded : list.loaded) {
-    if (!is_alive(*list.driver, loaded)) continue;
-    const AtDevice at(*list.driver, loaded.place);
-    if (loaded.module != nullptr) list.driver->unload_module(loaded.module);
-    free_pinned(*list.driver, loaded.memory);
+    if (!is_alive(loaded)) continue;
+    const AtDevice at(loaded.place);
+    if (loaded.module != nullptr) driver().unload_module(loaded.module);
+    free_pinned(loaded.memory);
   }
   list.loaded.clear();
 }

@@ -63,17 +63,16 @@ class DevicePieces {
   };
   // Keeps the list of what moves these regions, to or from `moved` bytes further on the host, if there are many and the
   // kernel is available. While AtDevice of the place lives. Throws std::bad_alloc.
-  void take(const DeviceDriver& driver, const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved,
-            bool to_host, When when);
+  void take(const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved, bool to_host, When when);
   // The same of any pieces, without asking whether they are many.
-  void take(const DeviceDriver& driver, const DevicePlace& place, const std::vector<Piece>& pieces, When when);
+  void take(const DevicePlace& place, const std::vector<Piece>& pieces, When when);
   void forget() { function_ = nullptr; }
   // The context that the kernel was loaded in is still there.
-  bool are_good(const DeviceDriver& driver, const DevicePlace& place) const;
+  bool are_good(const DevicePlace& place) const;
   // Else the regions have to be copied.
   bool are_there() const { return function_ != nullptr; }
   // Puts the kernel into a stream, once or many times. False if the driver refuses: then nothing has been put there.
-  bool submit(const DeviceDriver& driver, void* stream) const;
+  bool submit(void* stream) const;
 
  private:
   Staging list_;

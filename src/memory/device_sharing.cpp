@@ -34,11 +34,11 @@ SharingLine& DeviceSharing::line_of(int rank) const {
 // ---- What this rank lists ----
 
 // Where something new is listed. What was freed goes first, all of it, then what was used the longest time ago.
-std::size_t DeviceSharing::free_slot(const DeviceDriver& driver) {
+std::size_t DeviceSharing::free_slot() {
   std::size_t oldest = 0;
   for (std::size_t slot = 0; slot < exports_.size(); ++slot) {
     Export& one = exports_[slot];
-    if (one.serial != 0 && memory_id(driver, pointer(one.base)) != one.id) {
+    if (one.serial != 0 && memory_id(pointer(one.base)) != one.id) {
       one = {};
       mine().exported[slot].serial = 0;
     }
@@ -47,37 +47,34 @@ std::size_t DeviceSharing::free_slot(const DeviceDriver& driver) {
   return oldest;
 }
 
-bool DeviceSharing::export_new(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t address,
-                               std::uint64_t id) {
-  if (driver.address_range == nullptr || driver.export_memory == nullptr) return false;
-  if (exportable(driver, pointer(address)) == Exportable::no) return false;  // else that shows here
-  const std::size_t slot = free_slot(driver);
+bool DeviceSharing::export_new(const DevicePlace& place, std::uintptr_t address, std::uint64_t id) {
+  if (driver().address_range == nullptr || driver().export_memory == nullptr) return false;
+  if (exportable(pointer(address)) == Exportable::no) return false;  // else that shows here
+  const std::size_t slot = free_slot();
   SharingLine::Exported& listed = mine().exported[slot];
   exports_[slot] = {};
   listed.serial = 0;
   Export made;
   made.id = id;
-  const AtDevice at(driver, place);
-  if (driver.address_range(&made.base, &made.bytes, address) != 0) return false;
-  if (driver.export_memory(&listed.handle, made.base) != 0) return false;
+  const AtDevice at(place);
+  if (driver().address_range(&made.base, &made.bytes, address) != 0) return false;
+  if (driver().export_memory(&listed.handle, made.base) != 0) return false;
   // What the program then does with it by calls that wait is done when they return, as others cannot see its streams.
   const unsigned yes = 1;
-  if (driver.set_attribute != nullptr) driver.set_attribute(&yes, sync_attribute, made.base);
+  if (driver().set_attribute != nullptr) driver().set_attribute(&yes, sync_attribute, made.base);
   made.serial = listed.serial = ++last_serial_;
   exports_[slot] = made;
-  driver_ = &driver;
   return true;
 }
 
 // Null if it cannot be exported, or does not hold all of these bytes.
-const DeviceSharing::Export* DeviceSharing::list(const DeviceDriver& driver, const DevicePlace& place,
-                                                 std::uintptr_t first, std::uintptr_t last) {
-  const std::uint64_t id = memory_id(driver, pointer(first));
+const DeviceSharing::Export* DeviceSharing::list(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last) {
+  const std::uint64_t id = memory_id(pointer(first));
   if (id == 0) return nullptr;
   const auto find = [&] { return std::ranges::find(exports_, id, &Export::id); };
   auto found = find();
   if (found == exports_.end()) {
-    if (!export_new(driver, place, first, id)) return nullptr;
+    if (!export_new(place, first, id)) return nullptr;
     found = find();
   }
   if (first < found->base || last > found->base + found->bytes) return nullptr;
@@ -85,40 +82,40 @@ const DeviceSharing::Export* DeviceSharing::list(const DeviceDriver& driver, con
   return &*found;
 }
 
-bool DeviceSharing::send_from(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first,
-                              std::uintptr_t last, std::uintptr_t& base) {
-  const Export* const listed = list(driver, place, first, last);
+bool DeviceSharing::send_from(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last,
+                              std::uintptr_t& base) {
+  const Export* const listed = list(place, first, last);
   if (listed == nullptr) return false;
   mine().sends = listed->serial;
-  mine().sends_on = number_of(driver, place);
+  mine().sends_on = number_of(place);
   base = listed->base;
   return true;
 }
 
-std::uint64_t DeviceSharing::number_of(const DeviceDriver& driver, const DevicePlace& place) {
+std::uint64_t DeviceSharing::number_of(const DevicePlace& place) {
   if (numbered_ != 0 && numbered_at_ == place) return numbered_;
   std::array<std::uint64_t, 2> uuid{};
   static_assert(sizeof uuid == 16);
-  if (driver.device_uuid == nullptr ||
-      driver.device_uuid(reinterpret_cast<unsigned char*>(uuid.data()), place.device) != 0) {
+  if (driver().device_uuid == nullptr ||
+      driver().device_uuid(reinterpret_cast<unsigned char*>(uuid.data()), place.device) != 0) {
     return 0;
   }
   numbered_at_ = place;
   return numbered_ = mixed(mixed(0, uuid[0]), uuid[1]) | 1;
 }
 
-bool DeviceSharing::is_all_on(const DeviceDriver& driver, const DevicePlace& place) {
-  const std::uint64_t here = number_of(driver, place);
+bool DeviceSharing::is_all_on(const DevicePlace& place) {
+  const std::uint64_t here = number_of(place);
   for (int rank = 0; rank < ranks_; ++rank) {
     if (line(rank).sends != 0 && (here == 0 || line(rank).sends_on != here)) return false;
   }
   return true;
 }
 
-bool DeviceSharing::receive_in(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first,
-                               std::uintptr_t last, std::uintptr_t& base) {
-  const std::uint64_t device = number_of(driver, place);
-  const Export* const listed = device != 0 ? list(driver, place, first, last) : nullptr;
+bool DeviceSharing::receive_in(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last,
+                               std::uintptr_t& base) {
+  const std::uint64_t device = number_of(place);
+  const Export* const listed = device != 0 ? list(place, first, last) : nullptr;
   if (listed == nullptr) return false;
   mine().receives = listed->serial;
   mine().device = device;
@@ -127,9 +124,9 @@ bool DeviceSharing::receive_in(const DeviceDriver& driver, const DevicePlace& pl
 }
 
 // The others may have the old one open until they see the new one.
-std::byte* DeviceSharing::bounce(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes) {
+std::byte* DeviceSharing::bounce(const DevicePlace& place, std::size_t bytes) {
   const auto found = std::ranges::find(bounces_, place, &Bounce::place);
-  const bool is_there = found != bounces_.end() && memory_id(driver, pointer(found->address)) == found->id;
+  const bool is_there = found != bounces_.end() && memory_id(pointer(found->address)) == found->id;
   if (is_there && found->bytes >= bytes) return reinterpret_cast<std::byte*>(found->address);
   if (found != bounces_.end()) {
     for (std::size_t slot = 0; slot < exports_.size(); ++slot) {
@@ -141,22 +138,21 @@ std::byte* DeviceSharing::bounce(const DeviceDriver& driver, const DevicePlace& 
     bounces_.erase(found);
   }
   constexpr std::size_t least = std::size_t{64} << 10;
-  if (driver.allocate == nullptr || driver.free == nullptr || bytes > most_bounced) return nullptr;
+  if (driver().allocate == nullptr || driver().free == nullptr || bytes > most_bounced) return nullptr;
   Bounce made;
   made.place = place;
   made.bytes = std::bit_ceil(std::max(bytes, least));
   bounces_.reserve(bounces_.size() + 1);
-  const AtDevice at(driver, place);
-  if (driver.allocate(&made.address, made.bytes) != 0) return nullptr;
-  made.id = memory_id(driver, pointer(made.address));
+  const AtDevice at(place);
+  if (driver().allocate(&made.address, made.bytes) != 0) return nullptr;
+  made.id = memory_id(pointer(made.address));
   bounces_.push_back(made);
-  driver_ = &driver;
   return reinterpret_cast<std::byte*>(made.address);
 }
 
 void DeviceSharing::free_old_bounces() {
   for (const Bounce& one : old_bounces_)
-    give_back(*driver_, one.place, Held::allocated, reinterpret_cast<void*>(one.address), one.id);
+    give_back(one.place, Held::allocated, reinterpret_cast<void*>(one.address), one.id);
   old_bounces_.clear();
 }
 
@@ -202,29 +198,29 @@ bool DeviceSharing::is_listed(const Opened& one) const {
 }
 
 // Nothing is left of a context that the program has destroyed, and another one may be where it was.
-bool DeviceSharing::is_alive(const DeviceDriver& driver, const Context& context) {
+bool DeviceSharing::is_alive(const Context& context) {
   return std::all_of(context.opened.begin(), context.opened.end(),
-                     [&](const Opened& one) { return memory_id(driver, pointer(one.address)) == one.id; });
+                     [&](const Opened& one) { return memory_id(pointer(one.address)) == one.id; });
 }
 
-void DeviceSharing::close_old(const DeviceDriver& driver) {
+void DeviceSharing::close_old() {
   std::erase_if(contexts_, [&](Context& context) {
-    if (!is_alive(driver, context)) return true;
-    const AtDevice at(driver, context.place);
+    if (!is_alive(context)) return true;
+    const AtDevice at(context.place);
     std::erase_if(context.opened, [&](const Opened& one) {
       if (is_listed(one)) return false;
-      give_back(driver, context.place, Held::opened, reinterpret_cast<void*>(one.address), one.id);
+      give_back(context.place, Held::opened, reinterpret_cast<void*>(one.address), one.id);
       return true;
     });
     // Without anything that is open nobody could tell later whether the context is still there.
     if (!context.opened.empty()) return false;
-    destroy_stream(driver, context);
+    destroy_stream(context);
     return true;
   });
 }
 
-void DeviceSharing::destroy_stream(const DeviceDriver& driver, const Context& context) {
-  if (context.stream != nullptr && driver.destroy_stream != nullptr) driver.destroy_stream(context.stream);
+void DeviceSharing::destroy_stream(const Context& context) {
+  if (context.stream != nullptr && driver().destroy_stream != nullptr) driver().destroy_stream(context.stream);
 }
 
 const DeviceSharing::Context* DeviceSharing::find_context(const DevicePlace& place) const {
@@ -232,7 +228,7 @@ const DeviceSharing::Context* DeviceSharing::find_context(const DevicePlace& pla
   return found != contexts_.end() ? &*found : nullptr;
 }
 
-bool DeviceSharing::open(const DeviceDriver& driver, Context& context, int rank, std::uint64_t serial) {
+bool DeviceSharing::open(Context& context, int rank, std::uint64_t serial) {
   if (rank == me_ || serial == 0 || opened(rank, serial, context.place) != 0) return true;
   if (any_call_in_stream()) {
     opens_later_ = true;
@@ -243,31 +239,30 @@ bool DeviceSharing::open(const DeviceDriver& driver, Context& context, int rank,
   if (found == std::end(listed)) return false;
   Opened one{rank, serial, 0, 0};
   const IpcHandle handle = found->handle;  // as it is now, whatever happens to the line
-  if (driver.open_memory(&one.address, handle, opens_peers) != 0) return false;
-  one.id = memory_id(driver, pointer(one.address));
+  if (driver().open_memory(&one.address, handle, opens_peers) != 0) return false;
+  one.id = memory_id(pointer(one.address));
   context.opened.push_back(one);
   return true;
 }
 
-bool DeviceSharing::open_all(const DeviceDriver& driver, const DevicePlace& place, Opens what) {
+bool DeviceSharing::open_all(const DevicePlace& place, Opens what) {
   opens_later_ = false;
-  close_old(driver);
-  if (driver.open_memory == nullptr) return false;
-  driver_ = &driver;
+  close_old();
+  if (driver().open_memory == nullptr) return false;
   if (find_context(place) == nullptr) contexts_.push_back({place, nullptr, {}});
   Context& context = *std::ranges::find(contexts_, place, &Context::place);
   context.opened.reserve(context.opened.size() + 2 * static_cast<std::size_t>(ranks_));
-  const AtDevice at(driver, place);
+  const AtDevice at(place);
   bool all = true;
   for (int rank = 0; rank < ranks_; ++rank) {
     const bool copies = copies_for(rank);
-    if (copies || what == Opens::all) all = open(driver, context, rank, line(rank).sends) && all;
-    if (copies) all = open(driver, context, rank, line(rank).receives) && all;
+    if (copies || what == Opens::all) all = open(context, rank, line(rank).sends) && all;
+    if (copies) all = open(context, rank, line(rank).receives) && all;
   }
   if (what == Opens::of_led) return all;  // it has streams of its own
-  const bool has_batches = driver.copy_batch != nullptr || driver.copy_batch_before != nullptr;
+  const bool has_batches = driver().copy_batch != nullptr || driver().copy_batch_before != nullptr;
   if (has_streams_ && context.stream == nullptr && !context.opened.empty() && has_batches &&
-      driver.create_stream != nullptr && driver.create_stream(&context.stream, goes_along) != 0) {
+      driver().create_stream != nullptr && driver().create_stream(&context.stream, goes_along) != 0) {
     context.stream = nullptr;
   }
   return all;
@@ -288,13 +283,12 @@ void* DeviceSharing::stream(const DevicePlace& place) const {
 }
 
 DeviceSharing::~DeviceSharing() {
-  if (driver_ == nullptr) return;
   for (const Context& context : contexts_) {
-    if (!is_alive(*driver_, context)) continue;
-    const AtDevice at(*driver_, context.place);
+    if (!is_alive(context)) continue;
+    const AtDevice at(context.place);
     for (const Opened& one : context.opened)
-      give_back(*driver_, context.place, Held::opened, reinterpret_cast<void*>(one.address), one.id);
-    destroy_stream(*driver_, context);
+      give_back(context.place, Held::opened, reinterpret_cast<void*>(one.address), one.id);
+    destroy_stream(context);
   }
   free_old_bounces();
   old_bounces_.swap(bounces_);

@@ -74,13 +74,11 @@ class DeviceSharing {
   void copy_in(std::uint64_t id) { mine().copies_in = id; }
   // Lists the allocation that holds all of these bytes as what the call's blocks are in. `base` becomes its address.
   // False if it cannot be exported.
-  bool send_from(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first, std::uintptr_t last,
-                 std::uintptr_t& base);
+  bool send_from(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last, std::uintptr_t& base);
   // The same of what another rank may write to.
-  bool receive_in(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first, std::uintptr_t last,
-                  std::uintptr_t& base);
+  bool receive_in(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last, std::uintptr_t& base);
   // Memory of ours for so many bytes, kept for later calls; null if there is none.
-  std::byte* bounce(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes);
+  std::byte* bounce(const DevicePlace& place, std::size_t bytes);
 
   // ---- What the others list, between a meeting and the end of a call ----
 
@@ -101,15 +99,15 @@ class DeviceSharing {
   // Does any rank copy for another one? The same on all ranks.
   bool leads_any() const;
   // Is all that the others send in the memory of that place's device?
-  bool is_all_on(const DeviceDriver& driver, const DevicePlace& place);
+  bool is_all_on(const DevicePlace& place);
   // Opens what the others list for this call, in the context of a place, and closes what they do not list any more.
   // False if something cannot be opened. To open memory may wait for the device: while a call is pending in a stream
   // nothing is opened.
-  bool open_all(const DeviceDriver& driver, const DevicePlace& place, Opens what = Opens::all);
+  bool open_all(const DevicePlace& place, Opens what = Opens::all);
   // Was it such a call alone that kept it from opening?
   bool opens_later() const { return opens_later_; }
   // The same without opening anything, for who copies nothing.
-  void close_old(const DeviceDriver& driver);
+  void close_old();
   // Where an allocation is that another rank lists for this call, of `line(rank).sends` or `.receives`; 0 if it is not
   // open there.
   std::uintptr_t opened(int rank, std::uint64_t serial, const DevicePlace& place) const;
@@ -155,22 +153,21 @@ class DeviceSharing {
   // Who copies for a rank: itself where nobody is led.
   int leader_of(int rank) const;
   // Of a device, the same in all processes; 0 if the driver does not tell.
-  std::uint64_t number_of(const DeviceDriver& driver, const DevicePlace& place);
+  std::uint64_t number_of(const DevicePlace& place);
   SharingLine& line_of(int rank) const;
   SharingLine& mine() const { return line_of(me_); }
   bool is_listed(const Opened& one) const;
-  const Export* list(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first, std::uintptr_t last);
-  std::size_t free_slot(const DeviceDriver& driver);
-  bool export_new(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t address, std::uint64_t id);
-  bool open(const DeviceDriver& driver, Context& context, int rank, std::uint64_t serial);
+  const Export* list(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last);
+  std::size_t free_slot();
+  bool export_new(const DevicePlace& place, std::uintptr_t address, std::uint64_t id);
+  bool open(Context& context, int rank, std::uint64_t serial);
   const Context* find_context(const DevicePlace& place) const;
-  static bool is_alive(const DeviceDriver& driver, const Context& context);
-  static void destroy_stream(const DeviceDriver& driver, const Context& context);
+  static bool is_alive(const Context& context);
+  static void destroy_stream(const Context& context);
 
   std::byte* base_;
   const int ranks_, me_;
   const bool has_streams_;
-  const DeviceDriver* driver_ = nullptr;  // once something is exported, opened or allocated
   std::array<Export, SharingLine::most> exports_;
   std::uint64_t last_serial_ = 0, uses_ = 0;
   bool opens_later_ = false;

@@ -36,17 +36,17 @@ struct AllWords {
   std::mutex mutex;
   std::vector<PlaceWords> places;
   std::vector<std::pair<Page*, DevicePlace>> pages;  // all that there ever were
-  const DeviceDriver* driver = nullptr;
 };
 AllWords& all_words() {
   static auto* const all = new AllWords;  // outlives all destructors
   return *all;
 }
 
-bool has_functions(const DeviceDriver& driver) {
-  const bool waits = driver.is_cuda ? driver.wait_for_value_cuda != nullptr : driver.wait_for_value_hip != nullptr;
-  return waits && driver.write_value != nullptr && driver.register_host != nullptr &&
-         driver.unregister_host != nullptr && driver.address_on_device != nullptr;
+bool has_functions() {
+  const bool waits =
+      driver().is_cuda ? driver().wait_for_value_cuda != nullptr : driver().wait_for_value_hip != nullptr;
+  return waits && driver().write_value != nullptr && driver().register_host != nullptr &&
+         driver().unregister_host != nullptr && driver().address_on_device != nullptr;
 }
 
 Page* page_of(const StreamWords& words) {
@@ -54,32 +54,29 @@ Page* page_of(const StreamWords& words) {
 }
 
 // Where the device finds it; 0 if it does not, or not any more.
-std::uintptr_t address_on_device(const DeviceDriver& driver, Page* page) {
+std::uintptr_t address_on_device(Page* page) {
   std::uintptr_t address = 0;
-  return driver.address_on_device(&address, page, 0) == 0 ? address : 0;
+  return driver().address_on_device(&address, page, 0) == 0 ? address : 0;
 }
 
-bool is_registered(const DeviceDriver& driver, Page* page) {
-  return address_on_device(driver, page) == page->words[0].on_device;
-}
+bool is_registered(Page* page) { return address_on_device(page) == page->words[0].on_device; }
 
 // Throws std::bad_alloc.
-bool add_page(const DeviceDriver& driver, PlaceWords& of, void* stream) {
+bool add_page(PlaceWords& of, void* stream) {
   AllWords& all = all_words();
   all.pages.reserve(all.pages.size() + 1);
   of.free.reserve((all.pages.size() + 1) * words_of_page);  // for when they come back
   auto page = std::make_unique<Page>();
-  if (driver.register_host(page.get(), page_bytes, portable) != 0) return false;
+  if (driver().register_host(page.get(), page_bytes, portable) != 0) return false;
   Page* const made = page.release();  // stays: a stream may use it from here on
   all.pages.emplace_back(made, of.place);
-  all.driver = &driver;
-  const std::uintptr_t begin = address_on_device(driver, made);
+  const std::uintptr_t begin = address_on_device(made);
   if (begin == 0) return false;
   for (std::size_t i = 0; i < words_of_page; ++i) made->words[i].on_device = begin + i * sizeof(StreamWords);
   // The first words of a page serve to try whether streams write and wait.
   const StreamWords& first = made->words[0];
-  if (!write_in_stream(driver, stream, first, Word::ready, 1)) return false;
-  if (!wait_in_stream(driver, stream, first, Word::ready, 1)) return false;
+  if (!write_in_stream(stream, first, Word::ready, 1)) return false;
+  if (!wait_in_stream(stream, first, Word::ready, 1)) return false;
   for (std::size_t i = words_of_page; i-- > 1;) of.free.push_back(&made->words[i]);
   return true;
 }
@@ -92,33 +89,33 @@ PlaceWords& words_of(const DevicePlace& place) {
 
 }  // namespace
 
-StreamState state_of_stream(const DeviceDriver& driver, void* stream) {
-  if (driver.is_capturing == nullptr) return StreamState::usable;
+StreamState state_of_stream(void* stream) {
+  if (driver().is_capturing == nullptr) return StreamState::usable;
   int status = 0;
-  const int error = driver.is_capturing(stream, &status);
+  const int error = driver().is_capturing(stream, &status);
   if (error == would_wait_for_capture) return StreamState::captures;
   if (error == no_context) return StreamState::usable;  // of this thread; nor is it one that captures
   if (error != 0) return StreamState::unknown;
   return status == 0 ? StreamState::usable : StreamState::captures;
 }
 
-DevicePlace place_of_stream(const DeviceDriver& driver, void* stream) {
+DevicePlace place_of_stream(void* stream) {
   DevicePlace place;
-  if (!driver.is_cuda) {
-    if (driver.get_device(&place.device) != 0) place.device = -1;
+  if (!driver().is_cuda) {
+    if (driver().get_device(&place.device) != 0) place.device = -1;
     return place;
   }
   constexpr std::uintptr_t last_without_handle = 2;  // the NULL stream's two names, and the thread's own
-  if (reinterpret_cast<std::uintptr_t>(stream) > last_without_handle && driver.context_of_stream != nullptr &&
-      driver.context_of_stream(stream, &place.context) == 0) {
+  if (reinterpret_cast<std::uintptr_t>(stream) > last_without_handle && driver().context_of_stream != nullptr &&
+      driver().context_of_stream(stream, &place.context) == 0) {
     return place;
   }
-  if (driver.current_context == nullptr || driver.current_context(&place.context) != 0) place.context = nullptr;
+  if (driver().current_context == nullptr || driver().current_context(&place.context) != 0) place.context = nullptr;
   return place;
 }
 
-StreamWords* take_words(const DeviceDriver& driver, const DevicePlace& place, void* stream) {
-  if (!has_functions(driver)) return nullptr;
+StreamWords* take_words(const DevicePlace& place, void* stream) {
+  if (!has_functions()) return nullptr;
   AllWords& all = all_words();
   const std::lock_guard lock(all.mutex);
   PlaceWords& of = words_of(place);
@@ -127,10 +124,10 @@ StreamWords* take_words(const DeviceDriver& driver, const DevicePlace& place, vo
       StreamWords* const words = of.free.back();
       of.free.pop_back();
       // Another context may have got the handle of one that is gone, and with it its registrations.
-      if (is_registered(driver, page_of(*words))) return words;
+      if (is_registered(page_of(*words))) return words;
     }
-    const BesideCapture beside(driver);
-    of.refused = !add_page(driver, of, stream);
+    const BesideCapture beside;
+    of.refused = !add_page(of, stream);
   }
   return nullptr;
 }
@@ -148,41 +145,39 @@ void free_words() {
   AllWords& all = all_words();
   const std::lock_guard lock(all.mutex);
   for (const auto& [page, place] : all.pages) {
-    const AtDevice at(*all.driver, place);
-    if (is_registered(*all.driver, page)) all.driver->unregister_host(page);
+    const AtDevice at(place);
+    if (is_registered(page)) driver().unregister_host(page);
   }
   all.pages.clear();
   all.places.clear();
 }
 
-bool write_in_stream(const DeviceDriver& driver, void* stream, const StreamWords& words, Word word,
-                     std::uint32_t value) {
-  return driver.write_value(stream, words.on_device + 4 * static_cast<std::uintptr_t>(word), value, 0) == 0;
+bool write_in_stream(void* stream, const StreamWords& words, Word word, std::uint32_t value) {
+  return driver().write_value(stream, words.on_device + 4 * static_cast<std::uintptr_t>(word), value, 0) == 0;
 }
 
-bool wait_in_stream(const DeviceDriver& driver, void* stream, const StreamWords& words, Word word,
-                    std::uint32_t value) {
+bool wait_in_stream(void* stream, const StreamWords& words, Word word, std::uint32_t value) {
   const std::uintptr_t address = words.on_device + 4 * static_cast<std::uintptr_t>(word);
-  if (driver.is_cuda) return driver.wait_for_value_cuda(stream, address, value, until_equal) == 0;
-  return driver.wait_for_value_hip(stream, address, value, until_equal, UINT32_MAX) == 0;
+  if (driver().is_cuda) return driver().wait_for_value_cuda(stream, address, value, until_equal) == 0;
+  return driver().wait_for_value_hip(stream, address, value, until_equal, UINT32_MAX) == 0;
 }
 
-bool wait_for_stream(const DeviceDriver& driver, void* stream) { return driver.synchronize(stream) == 0; }
+bool wait_for_stream(void* stream) { return driver().synchronize(stream) == 0; }
 
-bool is_lost(const DeviceDriver& driver, const DevicePlace& place) {
-  if (driver.query_stream == nullptr) return false;
-  const AtDevice at(driver, place);
+bool is_lost(const DevicePlace& place) {
+  if (driver().query_stream == nullptr) return false;
+  const AtDevice at(place);
   if (place.context != nullptr && !at.has_changed()) return true;
-  const BesideCapture beside(driver);
-  const int error = driver.query_stream(nullptr);
+  const BesideCapture beside;
+  const int error = driver().query_stream(nullptr);
   return error != 0 && error != not_ready && error != would_wait_for_capture;
 }
 
-BesideCapture::BesideCapture(const DeviceDriver& driver) : driver_(driver), mode_(relaxed_capture) {
-  changed_ = driver.exchange_capture_mode != nullptr && driver.exchange_capture_mode(&mode_) == 0;
+BesideCapture::BesideCapture() : mode_(relaxed_capture) {
+  changed_ = driver().exchange_capture_mode != nullptr && driver().exchange_capture_mode(&mode_) == 0;
 }
 BesideCapture::~BesideCapture() {
-  if (changed_) driver_.exchange_capture_mode(&mode_);
+  if (changed_) driver().exchange_capture_mode(&mode_);
 }
 
 }  // namespace quadrille::memory

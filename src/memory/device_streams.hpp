@@ -29,38 +29,36 @@ enum class Word : std::uint8_t { ready, done, over, go, copied };
 // Whether work can be put into a stream: it is none of the driver's, or what is put into it now is captured, or
 // something else is that it would wait for. Asking does not disturb a capture.
 enum class StreamState : std::uint8_t { usable, captures, unknown };
-StreamState state_of_stream(const DeviceDriver& driver, void* stream);
+StreamState state_of_stream(void* stream);
 
 // The context in which it works; of those without a handle of their own that which is current, or no place.
-DevicePlace place_of_stream(const DeviceDriver& driver, void* stream);
+DevicePlace place_of_stream(void* stream);
 
 // Words that streams of a place can reach, which AtDevice is for. Null if the driver has no such streams; `stream` is
 // one of them, by which that is found out once. The words are all equal, and their number is the last that was used.
-StreamWords* take_words(const DeviceDriver& driver, const DevicePlace& place, void* stream);
+StreamWords* take_words(const DevicePlace& place, void* stream);
 void give_words_back(StreamWords& words);
 // For the end of MPI: no stream uses any.
 void free_words();
 
 // While AtDevice lives. False if the driver refuses.
-bool write_in_stream(const DeviceDriver& driver, void* stream, const StreamWords& words, Word word,
-                     std::uint32_t value);
-bool wait_in_stream(const DeviceDriver& driver, void* stream, const StreamWords& words, Word word, std::uint32_t value);
+bool write_in_stream(void* stream, const StreamWords& words, Word word, std::uint32_t value);
+bool wait_in_stream(void* stream, const StreamWords& words, Word word, std::uint32_t value);
 
 // Waits on the host. False if the driver refuses, or has refused something that the stream had to do.
-bool wait_for_stream(const DeviceDriver& driver, void* stream);
+bool wait_for_stream(void* stream);
 // Will streams of this place never do anything any more? Does not wait.
-bool is_lost(const DeviceDriver& driver, const DevicePlace& place);
+bool is_lost(const DevicePlace& place);
 
 // While it lives, calls that a capture of another stream forbids to this thread do not disturb it.
 class BesideCapture {
  public:
-  explicit BesideCapture(const DeviceDriver& driver);
+  BesideCapture();
   BesideCapture(const BesideCapture&) = delete;
   BesideCapture& operator=(const BesideCapture&) = delete;
   ~BesideCapture();
 
  private:
-  const DeviceDriver& driver_;
   int mode_ = 0;
   bool changed_ = false;
 };

@@ -15,7 +15,6 @@ std::atomic<int> calls_in_streams = 0;
 thread_local int guards = 0;
 
 struct Late {
-  const DeviceDriver* driver;
   DevicePlace place;
   Held held;
   void* memory;
@@ -34,16 +33,15 @@ AllLate& all_late() {
 
 // What went with its context is gone.
 void free_now(const Late& one) {
-  const DeviceDriver& driver = *one.driver;
-  if (one.id == 0 || memory_id(driver, one.memory) != one.id) return;
-  const AtDevice at(driver, one.place);
+  if (one.id == 0 || memory_id(one.memory) != one.id) return;
+  const AtDevice at(one.place);
   const auto address = reinterpret_cast<std::uintptr_t>(one.memory);
   if (one.held == Held::pinned) {
-    free_pinned(driver, one.memory);
+    free_pinned(one.memory);
   } else if (one.held == Held::opened) {
-    if (driver.close_memory != nullptr) driver.close_memory(address);
-  } else if (driver.free != nullptr) {
-    driver.free(address);
+    if (driver().close_memory != nullptr) driver().close_memory(address);
+  } else if (driver().free != nullptr) {
+    driver().free(address);
   }
 }
 
@@ -58,8 +56,8 @@ MustNotWait::~MustNotWait() { --guards; }
 bool must_not_wait() { return guards != 0; }
 bool may_wait_for_devices() { return !must_not_wait() && !any_call_in_stream(); }
 
-void give_back(const DeviceDriver& driver, const DevicePlace& place, Held held, void* memory, std::uint64_t id) {
-  const Late one{&driver, place, held, memory, id};
+void give_back(const DevicePlace& place, Held held, void* memory, std::uint64_t id) {
+  const Late one{place, held, memory, id};
   if (may_wait_for_devices()) return free_now(one);
   AllLate& all = all_late();
   const std::lock_guard lock(all.mutex);

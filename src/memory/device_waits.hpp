@@ -33,7 +33,7 @@ bool may_wait_for_devices();
 enum class Held : std::uint8_t { pinned, opened, allocated };
 // Gives memory of a place back now, or as soon as this thread, or another one, may wait. `id`: memory_id(); what has
 // another one by then is not ours.
-void give_back(const DeviceDriver& driver, const DevicePlace& place, Held held, void* memory, std::uint64_t id);
+void give_back(const DevicePlace& place, Held held, void* memory, std::uint64_t id);
 // Gives back what has waited, if this thread may wait. Without locks that an enqueued call needs.
 void give_back_late();
 // For the end of MPI: gives back all.

@@ -22,11 +22,11 @@ KeptStreams& kept_streams() {
   return *kept;
 }
 
-std::unique_ptr<OwnStream> take_kept(const DeviceDriver& driver, const DevicePlace& place) {
+std::unique_ptr<OwnStream> take_kept(const DevicePlace& place) {
   KeptStreams& kept = kept_streams();
   const std::lock_guard lock(kept.mutex);
-  const auto found = std::find_if(kept.streams.begin(), kept.streams.end(),
-                                  [&](const auto& one) { return one->is_at(driver, place); });
+  const auto found =
+      std::find_if(kept.streams.begin(), kept.streams.end(), [&](const auto& one) { return one->is_at(place); });
   if (found == kept.streams.end()) return nullptr;
   std::unique_ptr<OwnStream> taken = std::move(*found);
   kept.streams.erase(found);
@@ -35,10 +35,10 @@ std::unique_ptr<OwnStream> take_kept(const DeviceDriver& driver, const DevicePla
 
 }  // namespace
 
-LentStream borrow_stream(const DeviceDriver& driver, const DevicePlace& place) {
-  std::unique_ptr<OwnStream> taken = take_kept(driver, place);
+LentStream borrow_stream(const DevicePlace& place) {
+  std::unique_ptr<OwnStream> taken = take_kept(place);
   if (taken == nullptr) taken = std::make_unique<OwnStream>();
-  taken->take(driver, place);  // what went with its context is made anew
+  taken->take(place);  // what went with its context is made anew
   return LentStream(taken.release());
 }
 
@@ -61,54 +61,53 @@ void free_streams() {
   gone.swap(kept.streams);
 }
 
-OwnStream::Look look_at_stream(const DeviceDriver& driver, const DevicePlace& place, void* stream) {
-  const AtDevice at(driver, place);
-  const BesideCapture beside(driver);
-  if (driver.query_stream != nullptr) {
-    const int error = driver.query_stream(stream);
+OwnStream::Look look_at_stream(const DevicePlace& place, void* stream) {
+  const AtDevice at(place);
+  const BesideCapture beside;
+  if (driver().query_stream != nullptr) {
+    const int error = driver().query_stream(stream);
     if (error == 0) return OwnStream::Look::done;
     if (error == not_ready) return OwnStream::Look::not_yet;
   }
-  const bool waited = driver.synchronize(stream) == 0;
-  return waited && driver.query_stream == nullptr ? OwnStream::Look::done : OwnStream::Look::failed;
+  const bool waited = driver().synchronize(stream) == 0;
+  return waited && driver().query_stream == nullptr ? OwnStream::Look::done : OwnStream::Look::failed;
 }
 
-void OwnStream::take(const DeviceDriver& driver, const DevicePlace& place) {
-  if (driver_ == &driver && place_ == place && token_.is_alive()) return;
+void OwnStream::take(const DevicePlace& place) {
+  if (place_ == place && token_.is_alive()) return;
   give_back();
-  driver_ = &driver;
   place_ = place;
-  if (!driver.has_streams()) return;
-  const AtDevice at(driver, place);
-  const BesideCapture beside(driver);
-  if (!token_.take(driver, place)) return;
-  if (driver.create_stream(&stream_, independent) != 0) stream_ = nullptr;
-  if (!driver.has_events() || driver.create_event(&event_, untimed) != 0) event_ = nullptr;
+  if (!driver().has_streams()) return;
+  const AtDevice at(place);
+  const BesideCapture beside;
+  if (!token_.take(place)) return;
+  if (driver().create_stream(&stream_, independent) != 0) stream_ = nullptr;
+  if (!driver().has_events() || driver().create_event(&event_, untimed) != 0) event_ = nullptr;
 }
 
 void OwnStream::give_back() {
   token_.give_back([&] {
-    if (event_ != nullptr) driver_->destroy_event(event_);
-    if (stream_ != nullptr) driver_->destroy_stream(stream_);
+    if (event_ != nullptr) driver().destroy_event(event_);
+    if (stream_ != nullptr) driver().destroy_stream(stream_);
   });
   event_ = stream_ = nullptr;
 }
 
 void OwnStream::mark() {
-  const AtDevice at(*driver_, place_);
-  const BesideCapture beside(*driver_);
-  is_marked_ = event_ != nullptr && driver_->record_event(event_, nullptr) == 0;
+  const AtDevice at(place_);
+  const BesideCapture beside;
+  is_marked_ = event_ != nullptr && driver().record_event(event_, nullptr) == 0;
 }
 
 OwnStream::Look OwnStream::look_at_mark() const {
-  if (!is_marked_) return look_at_stream(*driver_, place_, nullptr);
-  const AtDevice at(*driver_, place_);
-  const BesideCapture beside(*driver_);
-  const int error = driver_->query_event(event_);
+  if (!is_marked_) return look_at_stream(place_, nullptr);
+  const AtDevice at(place_);
+  const BesideCapture beside;
+  const int error = driver().query_event(event_);
   if (error == not_ready) return Look::not_yet;
-  return error == 0 ? Look::done : look_at_stream(*driver_, place_, nullptr);
+  return error == 0 ? Look::done : look_at_stream(place_, nullptr);
 }
 
-OwnStream::Look OwnStream::look() const { return look_at_stream(*driver_, place_, stream_); }
+OwnStream::Look OwnStream::look() const { return look_at_stream(place_, stream_); }
 
 }  // namespace quadrille::memory

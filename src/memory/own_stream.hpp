@@ -23,10 +23,8 @@ class OwnStream {
 
   // At a place, where it stays until it is taken at another one, or what was there went with its context. Where the
   // driver has no streams for us the NULL stream stands in.
-  void take(const DeviceDriver& driver, const DevicePlace& place);
-  bool is_at(const DeviceDriver& driver, const DevicePlace& place) const {
-    return driver_ == &driver && place_ == place;
-  }
+  void take(const DevicePlace& place);
+  bool is_at(const DevicePlace& place) const { return place_ == place; }
   void* stream() const { return stream_; }
 
   // Of what is in the NULL stream now: to be asked for later.
@@ -38,7 +36,6 @@ class OwnStream {
  private:
   void give_back();
 
-  const DeviceDriver* driver_ = nullptr;
   DevicePlace place_;
   void *stream_ = nullptr, *event_ = nullptr;
   ContextToken token_;
@@ -51,11 +48,11 @@ struct GiveStreamBack {
   void operator()(OwnStream* stream) const;
 };
 using LentStream = std::unique_ptr<OwnStream, GiveStreamBack>;
-LentStream borrow_stream(const DeviceDriver& driver, const DevicePlace& place);
+LentStream borrow_stream(const DevicePlace& place);
 // For the end of MPI: keeps no more.
 void free_streams();
 
 // Is all done that was put into a stream of a place? Does not wait, but after a failure.
-OwnStream::Look look_at_stream(const DeviceDriver& driver, const DevicePlace& place, void* stream);
+OwnStream::Look look_at_stream(const DevicePlace& place, void* stream);
 
 }  // namespace quadrille::memory

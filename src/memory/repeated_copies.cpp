@@ -12,11 +12,11 @@ DeviceBatch& RepeatedCopies::fresh() {
   return one.batch;
 }
 
-DeviceBatch& RepeatedCopies::take(const DeviceDriver& driver, const DevicePlace& place, std::uint64_t listed) {
+DeviceBatch& RepeatedCopies::take(const DevicePlace& place, std::uint64_t listed) {
   const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
     return one.times > 0 && one.listed == listed && one.place == place && one.batch.has_same(kept_[fresh_].batch);
   });
-  const bool is_good = same != kept_.end() && same->batch.is_good(driver, place);
+  const bool is_good = same != kept_.end() && same->batch.is_good(place);
   if (same != kept_.end() && !is_good) same->times = 0;
   last_ = is_good ? static_cast<std::size_t>(same - kept_.begin()) : fresh_;
   Kept& taken = kept_[last_];

@@ -26,7 +26,7 @@ class RepeatedCopies {
   // When all were added to fresh(). A call before had the same copies at that place, and what was made for them is
   // still good: then it is that batch, else the fresh one, which is kept. `listed` tells memory from other memory that
   // is or was at the same addresses (DeviceSharing::all_listed()).
-  DeviceBatch& take(const DeviceDriver& driver, const DevicePlace& place, std::uint64_t listed);
+  DeviceBatch& take(const DevicePlace& place, std::uint64_t listed);
   // Of the batch that take() has given last: has it been the same so often that a graph is worth while? Says so once.
   bool is_for_graph() const { return kept_[last_].times == before_graph; }
 

@@ -33,7 +33,6 @@ struct Kept {
   std::mutex mutex;
   std::vector<Piece> pieces;  // the oldest first
   std::atomic<std::size_t> bytes = 0;
-  const DeviceDriver* driver = nullptr;
   bool ended = false;
 };
 
@@ -42,16 +41,14 @@ Kept& kept() {
   return *list;
 }
 
-bool is_alive(const DeviceDriver& driver, const Piece& piece) {
-  return !piece.pinned || (piece.id != 0 && memory_id(driver, piece.memory) == piece.id);
-}
+bool is_alive(const Piece& piece) { return !piece.pinned || (piece.id != 0 && memory_id(piece.memory) == piece.id); }
 
 // What went with its context is not there any more.
-void free_piece(const DeviceDriver& driver, const Piece& piece) {
+void free_piece(const Piece& piece) {
   if (!piece.pinned) {
     operator delete (piece.memory, std::align_val_t{sys::cache_line});
   } else {
-    memory::give_back(driver, piece.place, Held::pinned, piece.memory, piece.id);
+    memory::give_back(piece.place, Held::pinned, piece.memory, piece.id);
   }
 }
 
@@ -61,22 +58,19 @@ void keep_at_most(std::size_t most) {
   Kept& list = kept();
   while (list.bytes.load(std::memory_order_relaxed) > most) {
     Piece piece;
-    const DeviceDriver* driver = nullptr;
     {
       const std::lock_guard lock(list.mutex);
       if (list.bytes <= most || list.pieces.empty()) return;
       piece = list.pieces.front();
-      driver = list.driver;
       list.pieces.erase(list.pieces.begin());
       list.bytes -= piece.bytes;
     }
-    free_piece(*driver, piece);
+    free_piece(piece);
   }
 }
 
 // Of the pieces that are kept, the one that fits best.
-bool find_kept(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, bool must_be_pinned,
-               Piece& found) {
+bool find_kept(const DevicePlace& place, std::size_t bytes, bool must_be_pinned, Piece& found) {
   Kept& list = kept();
   const std::lock_guard lock(list.mutex);
   while (true) {
@@ -91,7 +85,7 @@ bool find_kept(const DeviceDriver& driver, const DevicePlace& place, std::size_t
     found = *best;
     list.pieces.erase(best);
     list.bytes -= found.bytes;
-    if (is_alive(driver, found)) return true;
+    if (is_alive(found)) return true;
   }
 }
 
@@ -101,18 +95,17 @@ std::byte* allocate_ordinary(std::size_t bytes) {
 
 }  // namespace
 
-void Staging::take(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, Kind kind) {
+void Staging::take(const DevicePlace& place, std::size_t bytes, Kind kind) {
   give_back();
-  driver_ = &driver;
   keeps_ = kind == Kind::kept || kind == Kind::pinned;
-  if (keeps_ && find_kept(driver, place, bytes, kind == Kind::pinned, piece_)) return;
+  if (keeps_ && find_kept(place, bytes, kind == Kind::pinned, piece_)) return;
   if (kind != Kind::ordinary) bytes = rounded(bytes);
   // To pin memory may wait for the device. Other memory in its place is not kept, as later calls want pinned memory.
   const bool must_not_pin = must_not_wait();
   keeps_ = keeps_ && !must_not_pin;
-  void* const pinned = kind != Kind::ordinary && !must_not_pin ? allocate_pinned(driver, bytes) : nullptr;
+  void* const pinned = kind != Kind::ordinary && !must_not_pin ? allocate_pinned(bytes) : nullptr;
   if (pinned != nullptr) {
-    piece_ = {static_cast<std::byte*>(pinned), bytes, true, memory_id(driver, pinned), place};
+    piece_ = {static_cast<std::byte*>(pinned), bytes, true, memory_id(pinned), place};
   } else if (kind != Kind::pinned) {
     piece_ = {allocate_ordinary(bytes), bytes, false, 0, place};
   }
@@ -129,7 +122,7 @@ std::size_t Staging::most_kept() {
 void Staging::give_back() {
   if (piece_.memory == nullptr) return;
   const Piece piece = std::exchange(piece_, {});
-  if (!keep(piece)) free_piece(*driver_, piece);
+  if (!keep(piece)) free_piece(piece);
   trim_staging();
 }
 
@@ -145,7 +138,6 @@ bool Staging::keep(const Piece& piece) const {
   } catch (const std::bad_alloc&) {
     return false;
   }
-  list.driver = driver_;
   list.bytes += piece.bytes;
   return true;
 }

@@ -27,7 +27,7 @@ class Staging {
   // At least `bytes` bytes with undefined content; ordinary memory if the driver has no other, or this thread must not
   // wait for it (memory/device_waits.hpp), unless it must be pinned. While AtDevice of this place lives. Throws
   // std::bad_alloc.
-  void take(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, Kind kind);
+  void take(const DevicePlace& place, std::size_t bytes, Kind kind);
   std::byte* data() const { return piece_.memory; }  // null: there is none
   bool is_pinned() const { return piece_.pinned; }
 
@@ -48,7 +48,6 @@ class Staging {
  private:
   void give_back();
   bool keep(const Piece& piece) const;
-  const DeviceDriver* driver_ = nullptr;
   Piece piece_;
   bool keeps_ = false;
 };

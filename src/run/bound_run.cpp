@@ -92,7 +92,7 @@ BoundRun::BoundRun(const Binding& places, const plan::Schedule& schedule, const 
 
 // A round must not send a forwarded block before the block has arrived.
 void BoundRun::use_device(const Call& call) {
-  if (call.device == nullptr) return;
+  if (!call.on_device) return;
   const auto& spans = schedule_.spans;
   const bool passes_on = schedule_.scratch_blocks > 0 ||
                          std::any_of(schedule_.rounds.begin(), schedule_.rounds.end(), [&](const plan::Round& round) {
@@ -104,7 +104,7 @@ void BoundRun::use_device(const Call& call) {
                            }
                            return false;
                          });
-  transport_.use_device(*call.device, call.device_place, !passes_on);
+  transport_.use_device(call.device_place, !passes_on);
 }
 
 void BoundRun::bind_dense(const Call& call) {

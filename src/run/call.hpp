@@ -47,9 +47,9 @@ struct Call {
   bool in_place = false;
   MpiComm comm{};
   bool large = false;  // its counts are MPI_Count: how large they are is a fact of this rank alone
-  // Where its blocks, or those of one side, are in a device's memory and stay there: by whom that is copied, and where.
+  // Whether its blocks, or those of one side, are in a device's memory and stay there, and where that is.
   // No block has gaps, and none is sent in place but by an allgather. The MPI takes such memory.
-  const memory::DeviceDriver* device = nullptr;
+  bool on_device = false;
   memory::DevicePlace device_place = {};
 };
 

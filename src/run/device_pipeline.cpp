@@ -15,14 +15,11 @@ constexpr std::uint64_t has_device = 1, never_can = 2, is_overwritten = 4, opens
 
 }  // namespace
 
-DevicePipeline::DevicePipeline(const Call& call, Group& group, const PipelineMeans& means,
-                               const memory::DeviceDriver* driver, const PipelineWays& ways)
+DevicePipeline::DevicePipeline(const Call& call, Group& group, const PipelineMeans& means, const PipelineWays& ways)
     : CallBlocks(call, group),
       means_(means),
       meeting_(means.pairs.meeting()),
-      driver_(driver),
       ways_(ways),
-      copies_(driver),
       exchange_(means.room.exchange) {
   exchange_.begin({group.me, group.ranks, ways.chunk, ways.depth, gather_, overwritten_});
 }
@@ -40,9 +37,8 @@ DevicePipeline::Outcome DevicePipeline::run() {
 // ---- What this rank offers ----
 
 void DevicePipeline::look_at_ends() {
-  received_ = look_at_end(recv_, group_.ranks, -1, driver_);
-  sent_ = call_.in_place ? look_at_end(recv_, group_.ranks, gather_ ? group_.me : -1, driver_)
-                         : look_at_end(send_, sends(), -1, driver_);
+  received_ = look_at_end(recv_, group_.ranks, -1);
+  sent_ = call_.in_place ? look_at_end(recv_, group_.ranks, gather_ ? group_.me : -1) : look_at_end(send_, sends(), -1);
 }
 
 bool DevicePipeline::offer() {
@@ -55,7 +51,7 @@ bool DevicePipeline::offer() {
     said_ |= never_can;
     return false;
   }
-  if (!settle(driver_, sent_, received_)) return false;
+  if (!settle(sent_, received_)) return false;
   memory_.sends_from_device = sent_.on_device, memory_.receives_on_device = received_.on_device;
   if (ways_.by_leaders) let_be_led();
   return true;
@@ -63,14 +59,14 @@ bool DevicePipeline::offer() {
 
 bool DevicePipeline::take_lanes() {
   const memory::DevicePlace& place = sent_.on_device ? sent_.place : received_.place;
-  if (!means_.rings.register_with(*driver_, place)) return false;
+  if (!means_.rings.register_with(place)) return false;
   // As many as a leader has needed before. It copies in both directions, whatever it sends itself.
   const std::size_t seats = ways_.by_leaders ? means_.room.led.size() + 1 : 1;
   const bool sends = sent_.on_device || seats > 1;
   const memory::DevicePlace& from = sent_.on_device ? sent_.place : received_.place;
   const memory::DevicePlace& to = received_.on_device ? received_.place : sent_.place;
-  return (!sends || means_.out.take(*driver_, from, PipelineSeat::marks_out(seats, ways_.depth))) &&
-         (!received_.on_device || means_.in.take(*driver_, to, PipelineSeat::marks_in(seats)));
+  return (!sends || means_.out.take(from, PipelineSeat::marks_out(seats, ways_.depth))) &&
+         (!received_.on_device || means_.in.take(to, PipelineSeat::marks_in(seats)));
 }
 
 // Another rank may copy in this one's place, if all of it is in memory of one device that can be exported.
@@ -79,9 +75,9 @@ void DevicePipeline::let_be_led() {
   const Extent send = extent_of([&](int to) { return block_for(to); }, sends());
   const Extent recv = extent_of([&](int from) { return recv_[from]; }, group_.ranks);
   std::uintptr_t from = 0, to = 0;
-  means_.sharing.copy_in(memory::memory_id(*driver_, pointer(recv.first)));
-  if (sent_.has_bytes && !means_.sharing.send_from(*driver_, sent_.place, send.first, send.last, from)) return;
-  if (!means_.sharing.receive_in(*driver_, received_.place, recv.first, recv.last, to)) return;
+  means_.sharing.copy_in(memory::memory_id(pointer(recv.first)));
+  if (sent_.has_bytes && !means_.sharing.send_from(sent_.place, send.first, send.last, from)) return;
+  if (!means_.sharing.receive_in(received_.place, recv.first, recv.last, to)) return;
   memory_.send = from, memory_.recv = to;
 }
 
@@ -157,11 +153,11 @@ bool DevicePipeline::open() {
   opens_later_ = false;
   if (others != 0) {
     if (!take_lanes()) return false;
-    const bool opens = means_.sharing.open_all(*driver_, received_.place, Opens::of_led);
+    const bool opens = means_.sharing.open_all(received_.place, Opens::of_led);
     opens_later_ = !opens && means_.sharing.opens_later();
     return opens;
   }
-  if (driver_ != nullptr) means_.sharing.close_old(*driver_);
+  means_.sharing.close_old();
   return true;
 }
 

@@ -80,9 +80,8 @@ class DevicePipeline : CallBlocks {
     never,        // likewise, and so are all later ones on the communicator
     lost,         // what was to be sent is not there any more
   };
-  // `driver` is null if this rank's program has loaded none. All of these must outlive it.
-  DevicePipeline(const Call& call, Group& group, const PipelineMeans& means, const memory::DeviceDriver* driver,
-                 const PipelineWays& ways);
+  // All of these must outlive it.
+  DevicePipeline(const Call& call, Group& group, const PipelineMeans& means, const PipelineWays& ways);
   // Waits for all ranks.
   Outcome run();
   // An MPI error code.
@@ -117,7 +116,6 @@ class DevicePipeline : CallBlocks {
 
   const PipelineMeans means_;
   memory::Meeting& meeting_;
-  const memory::DeviceDriver* const driver_;
   const PipelineWays ways_;
   LaneCopies copies_;
   plan::ChunkExchange& exchange_;

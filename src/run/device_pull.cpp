@@ -11,14 +11,12 @@ using memory::AtDevice;
 using memory::DeviceCopies;
 using memory::Owned;
 
-DevicePull::DevicePull(const Call& call, Group& group, const PullMeans& means, const memory::DeviceDriver* driver,
-                       const PullWays& ways)
+DevicePull::DevicePull(const Call& call, Group& group, const PullMeans& means, const PullWays& ways)
     : CallBlocks(call, group),
       pairs_(means.pairs),
       sharing_(means.sharing),
       own_(means.stream),
       meeting_(means.pairs.meeting()),
-      driver_(driver),
       ways_(ways) {}
 
 bool DevicePull::run() {
@@ -49,7 +47,7 @@ void DevicePull::begin() {
   }
   phase_ = Phase::settling;
   if (waits() || !has_place()) return;
-  own_->take(*driver_, place_);
+  own_->take(place_);
   own_->mark();
 }
 
@@ -88,14 +86,14 @@ DevicePull::Look DevicePull::look_at_program() const {
   if (waits() || prepares_ || !has_place()) return Look::done;
   const Look look = own_->look_at_mark();
   if (look != Look::done || !sent_.on_device || sent_.place == place_) return look;
-  return memory::look_at_stream(*driver_, sent_.place, nullptr);
+  return memory::look_at_stream(sent_.place, nullptr);
 }
 
 DevicePull::Look DevicePull::look_at_copies() const {
   if (is_in_stream()) return look_at_stream();
   if (!waits()) return own_->look();
-  const AtDevice at(*driver_, place_);
-  return memory::wait_for_stream(*driver_, stream()) ? Look::done : Look::failed;
+  const AtDevice at(place_);
+  return memory::wait_for_stream(stream()) ? Look::done : Look::failed;
 }
 
 bool DevicePull::advance_settling() {
@@ -136,8 +134,8 @@ void DevicePull::entered() {
 }
 
 bool DevicePull::open() {
-  if (copies_here()) return unless_out_of_memory([&] { return sharing_.open_all(*driver_, place_); });
-  if (driver_ != nullptr) sharing_.close_old(*driver_);
+  if (copies_here()) return unless_out_of_memory([&] { return sharing_.open_all(place_); });
+  sharing_.close_old();
   return true;
 }
 
@@ -196,8 +194,8 @@ void DevicePull::end(bool all) {
 // those a graph is made, as each is a node of it, and else they are rows of few copies: an estimate.
 bool DevicePull::take_launch(memory::DeviceBatch& batch, std::size_t gapped, bool in_one_device) {
   constexpr std::size_t most_nodes = 64;
-  if (ways_.kernels) batch.take_kernel(*driver_, place_, in_one_device, prepares_ && gapped <= most_nodes);
-  if (prepares_ && gapped <= most_nodes) batch.make_graph(*driver_, place_);
+  if (ways_.kernels) batch.take_kernel(place_, in_one_device, prepares_ && gapped <= most_nodes);
+  if (prepares_ && gapped <= most_nodes) batch.make_graph(place_);
   return batch.is_one_launch();
 }
 
@@ -232,9 +230,9 @@ bool DevicePull::list() {
     if (sharing_.copies_for(to)) reached = list_for(to) && reached;
   }
   // Memory of the host, where it may be received as well, a kernel writes to only if it is pinned.
-  const AtDevice at(*driver_, place_);
+  const AtDevice at(place_);
   if (received_.on_device && prepares_ && !gapped_.empty()) list_gapped();
-  const bool in_one_device = received_.on_device && sharing_.is_all_on(*driver_, place_);
+  const bool in_one_device = received_.on_device && sharing_.is_all_on(place_);
   if (in_one_device && !prepares_) repeat();
   if (received_.on_device && !batch_->is_one_launch()) take_launch(*batch_, 0, in_one_device);
   return reached;
@@ -242,8 +240,8 @@ bool DevicePull::list() {
 
 // What launched the same copies in a call before does so again.
 void DevicePull::repeat() {
-  batch_ = &sharing_.copies().take(*driver_, place_, sharing_.all_listed());
-  if (waits() && sharing_.copies().is_for_graph() && receives_in_one()) batch_->put_graph_in_place(*driver_, place_);
+  batch_ = &sharing_.copies().take(place_, sharing_.all_listed());
+  if (waits() && sharing_.copies().is_for_graph() && receives_in_one()) batch_->put_graph_in_place(place_);
 }
 
 // A graph is of memory, not of addresses. What all ranks list tells whether that of the first block is the same as
@@ -252,7 +250,7 @@ bool DevicePull::receives_in_one() const {
   const std::uint64_t id = sharing_.line(group_.me).copies_in;
   for (int from = 0; from < group_.ranks; ++from) {
     const Block block = recv_[from];
-    if (block.bytes() > 0 && memory::memory_id(*driver_, block.address + first_byte(block)) != id) return false;
+    if (block.bytes() > 0 && memory::memory_id(block.address + first_byte(block)) != id) return false;
   }
   return true;
 }
@@ -268,15 +266,15 @@ void DevicePull::list_gapped() {
     const Block to = recv_[one.block];
     add_elements(to, one.bytes / to.info.size, one.from, false, batch);
   }
-  if (take_launch(batch, batch.size() - plain, sharing_.is_all_on(*driver_, place_))) return gapped_.clear();
+  if (take_launch(batch, batch.size() - plain, sharing_.is_all_on(place_))) return gapped_.clear();
   batch.keep(plain);
 }
 
 bool DevicePull::submit() {
-  const AtDevice at(*driver_, place_);
-  DeviceCopies copies(*driver_, stream());
+  const AtDevice at(place_);
+  DeviceCopies copies(stream());
   for (const Gapped& one : gapped_) put(one.from, one.bytes, recv_[one.block], copies);
-  const bool submitted = batch_->submit(*driver_, stream());
+  const bool submitted = batch_->submit(stream());
   return copies.leave() && submitted;
 }
 
@@ -326,8 +324,8 @@ bool DevicePull::list_for(int to) {
 // What was received over what was to be sent; the others need it again.
 void DevicePull::put_back() {
   if (!overwritten_ || !is_bounced_) return;
-  const AtDevice at(*driver_, place_);
-  DeviceCopies copies(*driver_, waits() ? nullptr : own_->stream());
+  const AtDevice at(place_);
+  DeviceCopies copies(waits() ? nullptr : own_->stream());
   for_each_packed([&](const Block& block, std::uintptr_t from) {
     if (block.info.dense) {
       copies.copy(block.address, pointer(from), block.bytes());

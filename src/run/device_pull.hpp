@@ -75,9 +75,8 @@ struct PullTurn {
 
 class DevicePull : CallBlocks {
  public:
-  // `driver` is null if this rank's program has loaded none. All of these must outlive it.
-  DevicePull(const Call& call, Group& group, const PullMeans& means, const memory::DeviceDriver* driver,
-             const PullWays& ways);
+  // All of these must outlive it.
+  DevicePull(const Call& call, Group& group, const PullMeans& means, const PullWays& ways);
   // False, on all ranks, if the call is to be made in another way.
   bool run();
 
@@ -203,7 +202,6 @@ class DevicePull : CallBlocks {
   memory::DeviceSharing& sharing_;
   memory::OwnStream* const own_;
   memory::Meeting& meeting_;
-  const memory::DeviceDriver* const driver_;
   const PullWays ways_;
   End sent_, received_;
   memory::DevicePlace place_;                   // where this rank's copies are made

@@ -18,7 +18,7 @@ DevicePull::End DevicePull::look_at(const Blocks& blocks, int count) const {
     end.has_bytes = true;
     if (!is_laid_out(block)) break;  // offer() finds it
     end.address = number(block.address + first_byte(block));
-    end.on_device = driver_ != nullptr && memory::find_device(*driver_, pointer(end.address), end.place);
+    end.on_device = memory::device_driver() != nullptr && memory::find_device(pointer(end.address), end.place);
   }
   return end;
 }
@@ -39,7 +39,7 @@ bool DevicePull::offer() {
   }
   if (received_.has_bytes) {
     const End& there = received_.on_device ? received_ : sent_;
-    const std::uint64_t id = memory::memory_id(*driver_, pointer(there.address));
+    const std::uint64_t id = memory::memory_id(pointer(there.address));
     if (id == 0) return false;
     sharing_.copy_in(id);
     if (ways_.by_leaders && received_.on_device && !let_be_led()) return false;
@@ -52,7 +52,7 @@ bool DevicePull::offer() {
 // wrong.
 bool DevicePull::let_be_led() {
   const Extent all = extent_of([&](int from) { return recv_[from]; }, group_.ranks);
-  if (all.has_gaps || !sharing_.receive_in(*driver_, received_.place, all.first, all.last, recv_base_)) return true;
+  if (all.has_gaps || !sharing_.receive_in(received_.place, all.first, all.last, recv_base_)) return true;
   for (int from = 0; from < group_.ranks; ++from) {
     write_down(Owned::recv, from, number(recv_[from].address) - recv_base_, recv_[from].bytes());
   }
@@ -62,8 +62,8 @@ bool DevicePull::let_be_led() {
 // What the program has put into the NULL stream there is done, before other ranks touch the memory.
 bool DevicePull::settle(const memory::DevicePlace& place) {
   if (!waits() || prepares_ || settled_ == place) return true;
-  const AtDevice at(*driver_, place);
-  if (!memory::wait_for_stream(*driver_, nullptr)) return false;
+  const AtDevice at(place);
+  if (!memory::wait_for_stream(nullptr)) return false;
   settled_ = place;
   return true;
 }
@@ -73,7 +73,7 @@ bool DevicePull::offer_where_it_is() {
   const Extent all = extent_of([&](int to) { return block_for(to); }, sends());
   if (all.has_gaps) return false;
   if (all.last == 0) return true;
-  if (!sharing_.send_from(*driver_, sent_.place, all.first, all.last, base_)) return false;
+  if (!sharing_.send_from(sent_.place, all.first, all.last, base_)) return false;
   for (int to = 0; to < sends(); ++to)
     write_down(Owned::send, to, number(block_for(to).address) - base_, block_for(to).bytes());
   return settle(sent_.place);
@@ -85,9 +85,8 @@ bool DevicePull::offer_copies() {
     if (block_for(to).bytes() > 0 && !is_laid_out(block_for(to))) return false;
     total += block_for(to).bytes();
   }
-  std::byte* const bounce = sharing_.bounce(*driver_, place_, total);
-  if (bounce == nullptr || !sharing_.send_from(*driver_, place_, number(bounce), number(bounce) + total, base_))
-    return false;
+  std::byte* const bounce = sharing_.bounce(place_, total);
+  if (bounce == nullptr || !sharing_.send_from(place_, number(bounce), number(bounce) + total, base_)) return false;
   is_bounced_ = true;
   std::uintptr_t next = number(bounce);
   for (int to = 0; to < sends(); ++to) {
@@ -106,7 +105,7 @@ void DevicePull::list_packing() {
     if (block.info.dense) packing.add(to, number(block.address), block.bytes());
   });
   // Of memory of the host, which may be sent as well, a kernel reads only what is pinned.
-  const AtDevice at(*driver_, place_);
+  const AtDevice at(place_);
   packs_gapped_ = true;
   if (!sent_.on_device || !(sent_.place == place_)) return;
   if (prepares_) list_gapped_packing();
@@ -130,17 +129,17 @@ void DevicePull::list_gapped_packing() {
 // Into memory of ours. A call that waits goes along with the NULL stream, of one place alone.
 bool DevicePull::pack() {
   if (waits() && sent_.on_device && sent_.place != place_ && !settle(sent_.place)) return false;
-  const AtDevice at(*driver_, place_);
+  const AtDevice at(place_);
   packs_ = true;
   void* const stream = waits() ? nullptr : own_->stream();
-  DeviceCopies copies(*driver_, stream);
+  DeviceCopies copies(stream);
   for_each_packed([&](const Block& block, std::uintptr_t to) {
     if (packs_gapped_ && !block.info.dense) copy_elements(block, block.count, to, true, copies);
   });
-  const bool submitted = sharing_.packing().submit(*driver_, stream);
+  const bool submitted = sharing_.packing().submit(stream);
   if (!waits()) return copies.leave() && submitted;
   packs_ = false;
-  const bool waited = memory::wait_for_stream(*driver_, stream);
+  const bool waited = memory::wait_for_stream(stream);
   return copies.leave() && waited && submitted;
 }
 

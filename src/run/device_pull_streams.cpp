@@ -25,13 +25,13 @@ bool DevicePull::can_be_in_stream() const {
 
 bool DevicePull::pack_in(void* stream) {
   if (!is_bounced_) return true;
-  const AtDevice at(*driver_, place_);
-  return sharing_.packing().launch(*driver_, stream);
+  const AtDevice at(place_);
+  return sharing_.packing().launch(stream);
 }
 
 bool DevicePull::copy_in(void* stream) {
-  const AtDevice at(*driver_, place_);
-  return batch_->launch(*driver_, stream);
+  const AtDevice at(place_);
+  return batch_->launch(stream);
 }
 
 // The stream copies in any case, as what is in it cannot be taken out: also if that is for nothing.

@@ -10,14 +10,8 @@
 namespace quadrille::run {
 
 DeviceRounds::DeviceRounds(const Call& call, Group& group, memory::CopyLane& out, memory::CopyLane& in,
-                           const memory::DeviceDriver* driver, const RoundWays& ways)
-    : CallBlocks(call, group),
-      driver_(driver),
-      ways_(ways),
-      cut_{ways.piece},
-      sent_(send_, out),
-      received_(recv_, in),
-      copies_(driver) {
+                           const RoundWays& ways)
+    : CallBlocks(call, group), ways_(ways), cut_{ways.piece}, sent_(send_, out), received_(recv_, in) {
   const CollectiveRow& row = row_of(call.collective);
   sent_.count = sends();
   sent_.first = gather_ && call.in_place ? group.me : 0;
@@ -57,8 +51,8 @@ std::uint64_t DeviceRounds::balance() const {
 
 DeviceRounds::Offer DeviceRounds::offer() {
   const bool one_sent = gather_ && call_.in_place;
-  sent_.end = look_at_end(send_, sent_.first + sent_.count, one_sent ? group_.me : -1, driver_);
-  received_.end = look_at_end(recv_, received_.count, -1, driver_);
+  sent_.end = look_at_end(send_, sent_.first + sent_.count, one_sent ? group_.me : -1);
+  received_.end = look_at_end(recv_, received_.count, -1);
   Offer offer;
   offer.has_device = sent_.end.on_device || received_.end.on_device ? 1 : 0;
   offer.differs = balance();
@@ -73,8 +67,7 @@ DeviceRounds::Offer DeviceRounds::offer() {
   offer.largest = std::max(sent_.largest, received_.largest);
   const bool can = unless_out_of_memory([&] {
     offer.never_can = lacks_streams() ? 1 : 0;
-    return offer.never_can == 0 && settle(driver_, sent_.end, received_.end) && take_memory(sent_) &&
-           take_memory(received_);
+    return offer.never_can == 0 && settle(sent_.end, received_.end) && take_memory(sent_) && take_memory(received_);
   });
   offer.cannot = can ? 0 : 1;
   return offer;
@@ -90,7 +83,7 @@ std::uint64_t DeviceRounds::largest_of(const Half& half) const {
 
 bool DeviceRounds::lacks_streams() {
   for (Half* half : {&sent_, &received_}) {
-    if (half->end.on_device && !half->lane.take(*driver_, half->end.place, ways_.depth)) return true;
+    if (half->end.on_device && !half->lane.take(half->end.place, ways_.depth)) return true;
   }
   return false;
 }
@@ -143,9 +136,9 @@ bool DeviceRounds::take_memory(Half& half) {
   }
   half.batches = std::vector<memory::DeviceBatch>(half.slots);
   half.marked.assign(half.slots, 0);
-  const memory::AtDevice at(*driver_, half.end.place);
-  const memory::BesideCapture beside(*driver_);
-  half.pinned.take(*driver_, half.end.place, half.slots * half.slot_bytes, memory::Staging::Kind::pinned);
+  const memory::AtDevice at(half.end.place);
+  const memory::BesideCapture beside;
+  half.pinned.take(half.end.place, half.slots * half.slot_bytes, memory::Staging::Kind::pinned);
   half.memory = half.pinned.data();
   return half.memory != nullptr;
 }
@@ -184,9 +177,9 @@ void DeviceRounds::add_copies(Half& half, std::uint64_t round, memory::DeviceBat
   });
   add();
   if (!ways_.kernels) return;
-  const memory::AtDevice at(*driver_, half.end.place);
-  const memory::BesideCapture beside(*driver_);
-  batch.take_kernel(*driver_, half.end.place, false, false);
+  const memory::AtDevice at(half.end.place);
+  const memory::BesideCapture beside;
+  batch.take_kernel(half.end.place, false, false);
 }
 
 void DeviceRounds::submit(Half& half, std::uint64_t round) {
@@ -275,7 +268,7 @@ bool DeviceRounds::run(std::uint64_t largest, const Exchange& exchange) {
 
 void DeviceRounds::come_to_rest() {
   for (Half* half : {&sent_, &received_}) {
-    if (half->end.on_device && half->lane.stream() != nullptr && driver_ != nullptr) {
+    if (half->end.on_device && half->lane.stream() != nullptr) {
       group_.waiter.until([&] { return copies_.is_at_rest(half->lane); });
     }
   }

@@ -58,9 +58,8 @@ class DeviceRounds : CallBlocks {
   // Carries out the call, whose data are plain bytes on the host. Waits. Returns an MPI error code.
   using Exchange = std::function<int(const Call&)>;
 
-  // `driver` is null if this rank's program has loaded none. All of these must outlive it. Throws std::bad_alloc.
-  DeviceRounds(const Call& call, Group& group, memory::CopyLane& out, memory::CopyLane& in,
-               const memory::DeviceDriver* driver, const RoundWays& ways);
+  // All of these must outlive it. Throws std::bad_alloc.
+  DeviceRounds(const Call& call, Group& group, memory::CopyLane& out, memory::CopyLane& in, const RoundWays& ways);
   // No operation is in flight then.
   ~DeviceRounds();
 
@@ -125,7 +124,6 @@ class DeviceRounds : CallBlocks {
   bool is_sent(const Half& half) const { return &half == &sent_; }
   void come_to_rest();
 
-  const memory::DeviceDriver* const driver_;
   const RoundWays ways_;
   const plan::ChunkRounds cut_;
   bool own_goes_along_ = false;  // the block that the rank sends to itself is exchanged, too

@@ -7,7 +7,7 @@ namespace quadrille::run {
 using memory::AtDevice;
 using memory::BesideCapture;
 
-DeviceEnd look_at_end(const Blocks& blocks, int count, int only, const memory::DeviceDriver* driver) {
+DeviceEnd look_at_end(const Blocks& blocks, int count, int only) {
   DeviceEnd end;
   for (int b = 0; b < count; ++b) {
     if (only >= 0 && b != only) continue;
@@ -16,18 +16,18 @@ DeviceEnd look_at_end(const Blocks& blocks, int count, int only, const memory::D
     end.has_gaps = end.has_gaps || !block.info.dense;
     if (end.has_bytes || end.has_gaps) continue;
     end.has_bytes = true;
-    if (driver == nullptr) continue;
-    const memory::Where where = memory::find_memory(*driver, block.address, end.place);
+    if (memory::device_driver() == nullptr) continue;
+    const memory::Where where = memory::find_memory(block.address, end.place);
     end.on_device = where == memory::Where::device;
     end.has_gaps = where == memory::Where::unknown;
   }
   return end;
 }
 
-bool settle(const memory::DeviceDriver* driver, const DeviceEnd& sent, const DeviceEnd& received) {
+bool settle(const DeviceEnd& sent, const DeviceEnd& received) {
   const auto wait_at = [&](const memory::DevicePlace& place) {
-    const AtDevice at(*driver, place);
-    return memory::wait_for_stream(*driver, nullptr);
+    const AtDevice at(place);
+    return memory::wait_for_stream(nullptr);
   };
   const bool is_other = received.on_device && !(sent.on_device && sent.place == received.place);
   return (!sent.on_device || wait_at(sent.place)) && (!is_other || wait_at(received.place));
@@ -35,9 +35,9 @@ bool settle(const memory::DeviceDriver* driver, const DeviceEnd& sent, const Dev
 
 bool LaneCopies::submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std::uint64_t mark) {
   if (failed_ || batch.size() == 0) return false;
-  const AtDevice at(*driver_, lane.place());
-  const BesideCapture beside(*driver_);
-  failed_ = !batch.submit(*driver_, lane.stream(), takes_batches_);
+  const AtDevice at(lane.place());
+  const BesideCapture beside;
+  failed_ = !batch.submit(lane.stream(), takes_batches_);
   // Some copies may be in flight after a refusal, too.
   const bool marked = lane.mark(mark);
   failed_ = failed_ || !marked;
@@ -46,17 +46,17 @@ bool LaneCopies::submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std:
 
 void LaneCopies::copy(const memory::CopyLane& lane, void* to, const void* from, std::size_t bytes) {
   if (failed_) return;
-  const AtDevice at(*driver_, lane.place());
-  const BesideCapture beside(*driver_);
-  memory::DeviceCopies copies(*driver_, lane.stream());
+  const AtDevice at(lane.place());
+  const BesideCapture beside;
+  memory::DeviceCopies copies(lane.stream());
   copies.copy(to, from, bytes);
   failed_ = !copies.leave() || failed_;
 }
 
 bool LaneCopies::is_done(const memory::CopyLane& lane, std::uint64_t mark, bool is_marked) {
   if (!is_marked) return true;
-  const AtDevice at(*driver_, lane.place());
-  const BesideCapture beside(*driver_);
+  const AtDevice at(lane.place());
+  const BesideCapture beside;
   const Look look = lane.look(mark);
   failed_ = failed_ || look == Look::failed;
   return look != Look::not_yet;

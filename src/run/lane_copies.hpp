@@ -15,19 +15,18 @@ struct DeviceEnd {
   bool has_bytes = false, on_device = false, has_gaps = false;
   memory::DevicePlace place;
 };
-// The first `count` blocks, or `only` one of them. `driver` is null if the program has loaded none. The blocks of a
-// side are memory of one place, so one of them tells; it is not asked for where there are gaps. Memory of which the
-// driver says nothing counts as one with gaps, so that nothing of it is touched here.
-DeviceEnd look_at_end(const Blocks& blocks, int count, int only, const memory::DeviceDriver* driver);
+// The first `count` blocks, or `only` one of them. The blocks of a side are memory of one place, so one of them tells;
+// it is not asked for where there are gaps. Memory of which the driver says nothing counts as one with gaps, so that
+// nothing of it is touched here.
+DeviceEnd look_at_end(const Blocks& blocks, int count, int only);
 
 // Waits for what the program has put into the NULL streams of both sides, with which the lanes' streams do not go
 // along. False if the driver refuses.
-bool settle(const memory::DeviceDriver* driver, const DeviceEnd& sent, const DeviceEnd& received);
+bool settle(const DeviceEnd& sent, const DeviceEnd& received);
 
 // After a failure nothing more is submitted, and all is as good as done, so that nobody waits for it.
 class LaneCopies {
  public:
-  explicit LaneCopies(const memory::DeviceDriver* driver) : driver_(driver) {}
   bool failed() const { return failed_; }
   // Some of the memory is exported, where a copy by itself may wait for the stream: a batch does not.
   void take_batches() { takes_batches_ = true; }
@@ -44,7 +43,6 @@ class LaneCopies {
 
  private:
   using Look = memory::CopyLane::Look;
-  const memory::DeviceDriver* const driver_;
   bool failed_ = false, takes_batches_ = false;
 };
 

@@ -285,25 +285,24 @@ int MpiTransport::send_to_self(const Argument& send, const Argument& receive) {
                         me_, tag, comm_, mpi().status_ignore);
 }
 
-void MpiTransport::use_device(const memory::DeviceDriver& driver, const memory::DevicePlace& place, bool beside) {
-  device_ = &driver;
+void MpiTransport::use_device(const memory::DevicePlace& place, bool beside) {
   device_place_ = place;
   beside_ = beside;
-  device_copies_.emplace(driver);
+  device_copies_.emplace();
 }
 
 int MpiTransport::finish_copies() {
-  if (device_ == nullptr) return mpi_success;
-  const memory::AtDevice at(*device_, device_place_);
+  if (!device_copies_) return mpi_success;
+  const memory::AtDevice at(device_place_);
   return device_copies_->wait() ? mpi_success : mpi().err_other;
 }
 
 void MpiTransport::copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (device_ == nullptr) {
+  if (!device_copies_) {
     std::memcpy(to, from, bytes);
     return;
   }
-  const memory::AtDevice at(*device_, device_place_);
+  const memory::AtDevice at(device_place_);
   device_copies_->copy(to, from, bytes);
 }
 

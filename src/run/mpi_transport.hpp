@@ -24,7 +24,7 @@ class MpiTransport final : public Transport {
 
   // Copies are a device's from now on, and done when copied() or finish_copies() is called: the first does nothing with
   // `beside`, as no message has to do with what is copied.
-  void use_device(const memory::DeviceDriver& driver, const memory::DevicePlace& place, bool beside);
+  void use_device(const memory::DevicePlace& place, bool beside);
   int finish_copies();
 
   // Of messages that are started from now on.
@@ -99,7 +99,6 @@ class MpiTransport final : public Transport {
   std::vector<MpiStatus> statuses_;  // of what was told to be complete, as the MPI writes them: see status_at()
   int last_error_ = 0;               // of the MPI then
   std::optional<memory::DeviceCopies> device_copies_;
-  const memory::DeviceDriver* device_ = nullptr;
   memory::DevicePlace device_place_;
   bool beside_ = true;
   bool keeps_ = false;

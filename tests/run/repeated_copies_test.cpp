@@ -46,6 +46,14 @@ DeviceDriver counting_driver() {
   return driver;
 }
 
+// While it lives, this is the driver of the program.
+struct Loaded {
+  explicit Loaded(const DeviceDriver& driver) : before(detail::driver.exchange(&driver)) {}
+  Loaded(const Loaded&) = delete;
+  ~Loaded() { detail::driver.store(before); }
+  const DeviceDriver* const before;
+};
+
 class RepeatedCopiesTest : public ::testing::Test {
  protected:
   // A call with `number` copies, the first of them to this address.
@@ -53,9 +61,10 @@ class RepeatedCopiesTest : public ::testing::Test {
     DeviceBatch& fresh = copies.fresh();
     EXPECT_EQ(fresh.size(), 0U);
     for (std::size_t i = 0; i < number; ++i) fresh.add(to + i * bytes, 4096 + i * bytes, bytes);
-    return copies.take(driver, place, listed);
+    return copies.take(place, listed);
   }
   DeviceDriver driver = counting_driver();
+  const Loaded loaded{driver};
   DevicePlace place{some_memory, 0};
   RepeatedCopies copies;
 };
@@ -100,10 +109,10 @@ TEST_F(RepeatedCopiesTest, AGraphForWhatRepeats) {
   for (unsigned turn = 1; turn <= 2 * RepeatedCopies::before_graph; ++turn) {
     DeviceBatch& batch = call(16, 1);
     EXPECT_EQ(copies.is_for_graph(), turn == RepeatedCopies::before_graph) << turn;
-    if (copies.is_for_graph()) batch.put_graph_in_place(driver, place);
+    if (copies.is_for_graph()) batch.put_graph_in_place(place);
     EXPECT_EQ(batch.is_one_launch(), turn >= RepeatedCopies::before_graph);
     if (batch.is_one_launch()) {
-      EXPECT_TRUE(batch.submit(driver, nullptr));
+      EXPECT_TRUE(batch.submit(nullptr));
     }
   }
   EXPECT_EQ(counted.made, 1);
@@ -117,26 +126,25 @@ TEST_F(RepeatedCopiesTest, AGraphForWhatRepeats) {
 
 TEST_F(RepeatedCopiesTest, NoGraphWhereItIsNoFaster) {
   DeviceBatch& single = call(16, 2, 1);
-  single.put_graph_in_place(driver, place);
+  single.put_graph_in_place(place);
   EXPECT_EQ(counted.made, 0) << "one copy is as fast";
   DeviceBatch& small = call(16, 1, 64, 4096);
-  small.put_graph_in_place(driver, place);
+  small.put_graph_in_place(place);
   EXPECT_EQ(counted.made, 1) << "without a kernel";
   counted.refuses = true;
   DeviceBatch& refused = call(16, 1);
-  refused.put_graph_in_place(driver, place);
+  refused.put_graph_in_place(place);
   EXPECT_FALSE(refused.is_one_launch());
   driver.is_cuda = false;
   counted.refuses = false;
   DeviceBatch& of_hip = call(32, 1);
-  of_hip.put_graph_in_place(driver, place);
+  of_hip.put_graph_in_place(place);
   EXPECT_EQ(counted.made, 1) << "not measured there";
   driver.is_cuda = true;  // by which it gives back what it has
 }
 
 TEST_F(RepeatedCopiesTest, GraphsAreGivenBack) {
-  for (std::uintptr_t one = 1; one <= 3 * RepeatedCopies::most; ++one)
-    call(16 * one, 1).put_graph_in_place(driver, place);
+  for (std::uintptr_t one = 1; one <= 3 * RepeatedCopies::most; ++one) call(16 * one, 1).put_graph_in_place(place);
   EXPECT_EQ(counted.made, static_cast<int>(3 * RepeatedCopies::most));
   copies.fresh();
   EXPECT_EQ(counted.destroyed, counted.made - static_cast<int>(RepeatedCopies::most));

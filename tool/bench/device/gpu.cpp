@@ -120,8 +120,6 @@ void Gpu::must(int error, std::string_view what) const {
   if (error != 0) throw std::runtime_error(fmt::format("the driver of the GPU refuses {}: error {}", what, error));
 }
 
-const memory::DeviceDriver& Gpu::driver() const { return *memory::device_driver(); }
-
 void Gpu::use(int rank_here) {
   const int number = rank_here % devices_;
   device_ = number;
@@ -168,7 +166,7 @@ void* Gpu::allocate(std::size_t bytes) {
   const bool is_rounded = rounded <= free_bytes() / 64 && calls_->allocate(&memory, rounded) == 0;
   if (!is_rounded) must(calls_->allocate(&memory, wanted), fmt::format("{} bytes of its memory", bytes));
   memory::DevicePlace place;
-  if (!memory::find_device(driver(), memory, place)) {
+  if (!memory::find_device(memory, place)) {
     throw std::runtime_error(
         "Quadrille takes memory of the GPU for memory of the host: another driver is loaded as well");
   }
@@ -177,8 +175,8 @@ void* Gpu::allocate(std::size_t bytes) {
 
 void Gpu::free(void* memory) { calls_->free(memory); }
 
-void* Gpu::pin(std::size_t bytes) { return memory::allocate_pinned(driver(), bytes); }
-void Gpu::unpin(void* memory) { memory::free_pinned(driver(), memory); }
+void* Gpu::pin(std::size_t bytes) { return memory::allocate_pinned(bytes); }
+void Gpu::unpin(void* memory) { memory::free_pinned(memory); }
 
 void* Gpu::make_stream() {
   void* stream = nullptr;
@@ -190,7 +188,7 @@ void Gpu::free_stream(void* stream) { calls_->free_stream(stream); }
 
 void Gpu::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  memory::DeviceCopies copies(driver());
+  memory::DeviceCopies copies;
   copies.copy(to, from, bytes);
   if (!copies.wait()) throw std::runtime_error(fmt::format("the driver of the GPU refuses to copy {} bytes", bytes));
 }

@@ -55,7 +55,6 @@ class Gpu {
 
   // One of the two is the device's, or both are. Has been done when it returns.
   void copy(void* to, const void* from, std::size_t bytes);
-  const memory::DeviceDriver& driver() const;
 
  private:
   void must(int error, std::string_view what) const;

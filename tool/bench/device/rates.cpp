@@ -55,7 +55,7 @@ class DeviceCopier {
 
   // Seconds of so many copies, one after the other; of both ways, of so many pairs.
   double time(CopyKind kind, long times) {
-    memory::DeviceCopies first(gpu_->driver(), one_.get()), second(gpu_->driver(), other_.get());
+    memory::DeviceCopies first(one_.get()), second(other_.get());
     const double begin = clock_seconds();
     for (long i = 0; i < times; ++i) {
       if (kind == device_copy) first.copy(on_device_too_.get(), on_device_.get(), bytes_);
