@@ -10,6 +10,7 @@
 #include "lab/figure/claims.hpp"
 #include "lab/figure/results.hpp"
 #include "mpi/mpi.hpp"
+#include "tool/bench/named_neighborhoods.hpp"
 #include "tool/bench/neighbors.hpp"
 #include "tool/bench/statistics.hpp"
 #include "tool/bench/turns.hpp"

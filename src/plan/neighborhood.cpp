@@ -31,57 +31,6 @@ int rank_at(const Grid& grid, int me, std::span<const int> offset, int sign) {
   return static_cast<int>(rank);
 }
 
-Neighborhood moore(int dimensions, int radius) {
-  Neighborhood result{dimensions, {}};
-  std::vector<int> offset(static_cast<std::size_t>(dimensions), -radius);
-  while (true) {
-    const bool zero = std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; });
-    if (!zero) result.add(offset);
-    auto j = offset.size();
-    while (j > 0 && offset[j - 1] == radius) offset[--j] = -radius;
-    if (j == 0) return result;
-    ++offset[j - 1];
-  }
-}
-
-namespace {
-
-template <class Keep>
-Neighborhood part_of_moore(int dimensions, int radius, Keep keep) {
-  const Neighborhood all = moore(dimensions, radius);
-  Neighborhood result{dimensions, {}};
-  for (int i = 0; i < all.size(); ++i) {
-    if (keep(all.offset(i))) result.add(all.offset(i));
-  }
-  return result;
-}
-
-}  // namespace
-
-Neighborhood positive_moore(int dimensions, int radius) {
-  return part_of_moore(dimensions, radius, [](std::span<const int> offset) {
-    return std::all_of(offset.begin(), offset.end(), [](int c) { return c >= 0; });
-  });
-}
-
-Neighborhood shales(int dimensions, int near, int far) {
-  return part_of_moore(dimensions, std::max(near, far), [&](std::span<const int> offset) {
-    int distance = 0;
-    for (const int c : offset) distance = std::max(distance, std::abs(c));
-    return distance == near || distance == far;
-  });
-}
-
-Neighborhood von_neumann(int dimensions) {
-  const auto d = static_cast<std::size_t>(dimensions);
-  Neighborhood result{dimensions, std::vector<int>(2 * d * d, 0)};
-  for (std::size_t j = 0; j < d; ++j) {
-    result.offsets[2 * j * d + j] = -1;
-    result.offsets[(2 * j + 1) * d + j] = 1;
-  }
-  return result;
-}
-
 namespace {
 
 // Dimension j of all offsets, in a ring.

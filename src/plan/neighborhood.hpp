@@ -84,19 +84,6 @@ RanksAround ranks_around(const Grid& grid, const PackedNeighborhood& around, int
 // Do two offsets lead to one process, or would if all dimensions were periodic? The same on all ranks.
 bool has_double_edges(const Grid& grid, const PackedNeighborhood& around);
 
-// All offsets but zero with coordinates from -radius to radius, in row order.
-Neighborhood moore(int dimensions, int radius);
-// The two nearest processes in each dimension, as MPI orders them: -1 and +1 in dimension 0, and so
-// on. Mind that MPI numbers the recv blocks of a Cartesian communicator by where they come from:
-// its recv block k is the recv block k ^ 1 of this neighbourhood.
-Neighborhood von_neumann(int dimensions);
-
-// Those of a Moore neighbourhood without a negative coordinate: an asymmetric one (Traff et al., figure 2(f)).
-Neighborhood positive_moore(int dimensions, int radius);
-
-// Those at the Chebyshev distances `near` and `far`: the "shales" of Traff et al., figure 4(b).
-Neighborhood shales(int dimensions, int near, int far);
-
 // The offsets as the blocks travel: shortened in periodic dimensions. Zero for blocks that are
 // copied, and for those that no rank sends because they leave the mesh everywhere.
 Neighborhood travelled(const Grid& grid, const Neighborhood& neighborhood);

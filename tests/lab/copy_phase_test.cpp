@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sys/sys.hpp"
+#include "tool/bench/named_neighborhoods.hpp"
 
 namespace quadrille::tools {
 namespace {

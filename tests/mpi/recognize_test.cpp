@@ -7,6 +7,7 @@
 #include "plan/neighborhood.hpp"
 #include "served_by.hpp"
 #include "team/neighbors.hpp"
+#include "tool/bench/named_neighborhoods.hpp"
 #include "world.hpp"
 
 namespace quadrille::test {

@@ -16,6 +16,7 @@
 #include "plan/draw.hpp"
 #include "plan/line_basis.hpp"
 #include "plan/verify_neighbors.hpp"
+#include "tool/bench/named_neighborhoods.hpp"
 
 namespace quadrille::plan {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "plan/neighborhood.hpp"
 #include "plan/verify_neighbors.hpp"
+#include "tool/bench/named_neighborhoods.hpp"
 
 namespace quadrille::plan {
 namespace {

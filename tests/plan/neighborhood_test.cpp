@@ -17,6 +17,7 @@
 #include "plan/neighbor_paths.hpp"
 #include "plan/verify_neighbors.hpp"
 #include "plan/verify_parts.hpp"
+#include "tool/bench/named_neighborhoods.hpp"
 
 namespace quadrille::plan {
 namespace {

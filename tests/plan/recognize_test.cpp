@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+#include "tool/bench/named_neighborhoods.hpp"
+
 namespace quadrille::plan {
 namespace {
 

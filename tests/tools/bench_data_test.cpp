@@ -7,6 +7,7 @@
 
 #include "memory/heap.hpp"
 #include "tool/bench/data.hpp"
+#include "tool/bench/named_neighborhoods.hpp"
 #include "tool/bench/stack.hpp"
 
 namespace quadrille::tools {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "tool/bench/named_neighborhoods.hpp"
 #include "tool/bench/own_offsets.hpp"
 
 namespace quadrille::tools {

@@ -9,6 +9,7 @@
 #include "plan/neighbor_copies.hpp"
 #include "plan/recognize.hpp"
 #include "plan/verify_neighbors.hpp"
+#include "tool/bench/named_neighborhoods.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/plans/verify_cases.hpp"
 
