@@ -82,17 +82,6 @@ std::vector<Choice> measured_candidates(Collective collective, int ranks, int no
   return all;
 }
 
-std::vector<Choice> device_candidates(const GlobalKey& key) {
-  std::vector<Choice> all;
-  for (const Algorithm& algorithm : algorithms()) {
-    const bool by_messages = algorithm.from_device == FromDevice::straight && key.mpi_sends_devices;
-    const bool is_worth_it = algorithm.needs.device_mpi || sees_to_devices(algorithm) || by_messages;
-    if (!is_worth_it || !serves(algorithm, key.collective) || why_not(algorithm, key) != Reason::none) continue;
-    for (Choice& one : variants_on_devices(algorithm, key.nodes == 1)) all.push_back(std::move(one));
-  }
-  return all;
-}
-
 bool makes_a_difference(const Choice& choice, std::size_t bytes) {
   for (std::size_t p = 0; p < choice.parameters.size(); ++p) {
     const ParameterRange& range = choice.algorithm->parameters[p];

@@ -21,9 +21,7 @@ bool makes_a_difference(const Choice& choice, std::size_t bytes);
 // selected.
 std::vector<Choice> measured_candidates(Collective collective, int ranks, int nodes, int ranks_on_node);
 
-// What the same measures with data in a device's memory: what does not take them over the host. All can serve the call.
-std::vector<Choice> device_candidates(const GlobalKey& key);
-// An algorithm with the values of its parameters that are worth measuring there.
+// An algorithm with the values of its parameters that are worth measuring with data in a device's memory.
 std::vector<Choice> variants_on_devices(const Algorithm& algorithm, bool in_one_node);
 
 // What the first calls try. All of them can serve the call.

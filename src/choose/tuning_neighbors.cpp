@@ -6,8 +6,6 @@ namespace quadrille::choose {
 namespace {
 
 constexpr std::string_view default_name = "default";
-// What another order costs in memory and waits for all is not to be paid for noise.
-constexpr double least_gain = 1.05;
 
 int number_of(const Algorithm& algorithm) { return static_cast<int>(&algorithm - algorithms().data()); }
 
@@ -17,15 +15,6 @@ std::string known_names(Collective collective) {
   std::string names(default_name);
   for (const Algorithm* order : inside_orders(collective)) names += fmt::format(", {}", order->name);
   return names;
-}
-
-// Does blocks of this size better than all others; 0 unless by enough.
-std::size_t winner_at(std::size_t size, const std::vector<std::vector<double>>& times) {
-  std::size_t best = 0;
-  for (std::size_t way = 1; way < times.size(); ++way) {
-    if (times[way][size] < times[best][size]) best = way;
-  }
-  return times[best][size] * least_gain <= times[0][size] ? best : 0;
 }
 
 }  // namespace
@@ -61,21 +50,6 @@ const Algorithm* order_for(const InsideEntry& entry, std::size_t bytes) {
     return range.algorithm < 0 ? nullptr : &algorithms()[static_cast<std::size_t>(range.algorithm)];
   }
   return nullptr;
-}
-
-void set_ranges(InsideEntry& entry, std::span<const std::size_t> sizes, const std::vector<const Algorithm*>& orders,
-                const std::vector<std::vector<double>>& times) {
-  entry.count = 0;
-  entry.ranges = {};
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::size_t way = winner_at(i, times);
-    const int algorithm = way == 0 ? -1 : number_of(*orders[way - 1]);
-    if (entry.count == 0 || last_of(entry).algorithm != algorithm) {
-      if (entry.count == most_ranges) return;
-      ++entry.count;
-    }
-    last_of(entry) = {sizes[i], algorithm};
-  }
 }
 
 std::string ranges_text(const InsideEntry& entry) {

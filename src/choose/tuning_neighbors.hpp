@@ -63,11 +63,6 @@ std::string add_range(InsideEntry& entry, std::size_t bytes, const std::string& 
 // The order for blocks of so many bytes; null: the default.
 const Algorithm* order_for(const InsideEntry& entry, std::size_t bytes);
 
-// Sets the ranges by what was measured: times[w][i] of `sizes[i]` bytes the way w, where way 0 is the default and the
-// others are `orders`. An order must be faster than the default by 5 %.
-void set_ranges(InsideEntry& entry, std::span<const std::size_t> sizes, const std::vector<const Algorithm*>& orders,
-                const std::vector<std::vector<double>>& times);
-
 // As the table has it: [{"up_to": 1000, "take": "default"}, ...]
 std::string ranges_text(const InsideEntry& entry);
 

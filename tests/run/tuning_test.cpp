@@ -6,6 +6,8 @@
 #include <array>
 #include <random>
 
+#include "tool/tune/inside_ranges.hpp"
+
 namespace quadrille::choose {
 namespace {
 
@@ -309,10 +311,11 @@ TEST(Tuning, TheFastestOrdersAreKept) {
   const Algorithm *naive = find(c, "sh-naive"), *co = find(c, "sh-co");
   const std::vector<std::size_t> sizes = {8, 100, 1000, 5000, 9000};
   InsideEntry entry{c, 4, false, {8, 2, 12}};
-  set_ranges(entry, sizes, {naive, co}, {{100, 100, 100, 100, 100}, {96, 95, 90, 120, 200}, {99, 97, 70, 80, 101}});
+  tools::set_ranges(entry, sizes, {naive, co},
+                    {{100, 100, 100, 100, 100}, {96, 95, 90, 120, 200}, {99, 97, 70, 80, 101}});
   EXPECT_EQ(ranges_text(entry), R"([{"up_to": 8, "take": "default"}, {"up_to": 100, "take": "sh-naive"}, )"
                                 R"({"up_to": 5000, "take": "sh-co"}, {"up_to": 9000, "take": "default"}])");
-  set_ranges(entry, sizes, {}, {{1, 1, 1, 1, 1}});
+  tools::set_ranges(entry, sizes, {}, {{1, 1, 1, 1, 1}});
   EXPECT_EQ(ranges_text(entry), R"([{"up_to": 9000, "take": "default"}])");
 }
 

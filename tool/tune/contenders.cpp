@@ -28,6 +28,18 @@ std::vector<choose::Choice> measured_on_host(const team::Team& team, Collective 
                                      team.nodes.ranks_on_fullest_node());
 }
 
+// What does not take data of a device over the host. All can serve the call.
+std::vector<choose::Choice> measured_on_devices(const choose::GlobalKey& key) {
+  std::vector<choose::Choice> all;
+  for (const choose::Algorithm& algorithm : choose::algorithms()) {
+    const bool by_messages = algorithm.from_device == choose::FromDevice::straight && key.mpi_sends_devices;
+    const bool is_worth_it = algorithm.needs.device_mpi || sees_to_devices(algorithm) || by_messages;
+    if (!is_worth_it || !serves(algorithm, key.collective) || why_not(algorithm, key) != Reason::none) continue;
+    for (choose::Choice& one : choose::variants_on_devices(algorithm, key.nodes == 1)) all.push_back(std::move(one));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<Contender> contenders_on_host(team::Team& team, Collective collective) {
@@ -41,7 +53,7 @@ std::vector<Contender> contenders_on_host(team::Team& team, Collective collectiv
 }
 
 std::vector<Contender> contenders_on_devices(team::Team& team, Collective collective) {
-  std::vector<choose::Choice> all = choose::device_candidates(team::key_of(team, collective, 1));
+  std::vector<choose::Choice> all = measured_on_devices(team::key_of(team, collective, 1));
   const auto is_known = [&](const choose::Choice& one) {
     const auto is_it = [&](const choose::Choice& known) { return to_string(known) == to_string(one); };
     return std::any_of(all.begin(), all.end(), is_it);

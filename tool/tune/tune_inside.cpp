@@ -11,6 +11,7 @@
 
 #include "memory/measured_buffers.hpp"
 #include "tool/tune/around.hpp"
+#include "tool/tune/inside_ranges.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -40,7 +41,7 @@ class InsideTuner {
       for (std::size_t way = 0; way < times.size(); ++way) times[way].push_back(medians[way]);
     }
     around_.force({}, collective);
-    choose::set_ranges(entry, sizes, orders, times);
+    set_ranges(entry, sizes, orders, times);
     return true;
   }
 
