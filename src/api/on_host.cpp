@@ -218,8 +218,7 @@ bool OnHost::are_done(Look (memory::OwnStream::*look)() const) {
 
 void OnHost::read_in_own(const Copy& copy, const memory::Regions& regions) {
   if (!copy.can_be_copied() || regions.empty()) return;
-  const memory::AtDevice at(copy.place);
-  const memory::BesideCapture beside;
+  const memory::AtDeviceBeside at(copy.place);
   memory::DeviceCopies copies(copy.stream->stream());
   copies.to_host(regions, copy.moved, copy.out);
   failed_ = !copies.leave() || failed_;
@@ -249,8 +248,7 @@ void OnHost::begin_finish(int error) {
   if (error != mpi_success || !recv_.can_be_copied()) return;
   // Of one that fetch() was called for.
   if (recv_.stream == nullptr) recv_.stream = memory::borrow_stream(recv_.place);
-  const memory::AtDevice at(recv_.place);
-  const memory::BesideCapture beside;
+  const memory::AtDeviceBeside at(recv_.place);
   memory::DeviceCopies copies(recv_.stream->stream());
   copies.to_device(recv_.regions, recv_.moved, recv_.in);
   failed_ = !copies.leave() || failed_;

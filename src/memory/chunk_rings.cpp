@@ -51,8 +51,7 @@ BlockPlace* ChunkRings::blocks(Owned side, int rank) const {
 bool ChunkRings::register_with(const DevicePlace& place) {
   if (token_.is_alive()) return true;
   if (driver().register_host == nullptr || driver().unregister_host == nullptr) return false;
-  const AtDevice at(place);
-  const BesideCapture beside;
+  const AtDeviceBeside at(place);
   if (!token_.take(place)) return false;
   if (driver().register_host(rings_, ring_bytes_ * static_cast<std::size_t>(ranks_), for_all_contexts) == 0)
     return true;
@@ -70,8 +69,7 @@ bool CopyLane::take(const DevicePlace& place, std::size_t marks) {
   if (!driver().has_streams() || !driver().has_events()) return false;
   events_.reserve(marks);
   place_ = place;
-  const AtDevice at(place);
-  const BesideCapture beside;
+  const AtDeviceBeside at(place);
   if (!token_.take(place)) return false;
   bool made = driver().create_stream(&stream_, independent) == 0;
   if (!made) stream_ = nullptr;

@@ -24,8 +24,7 @@ class ContextToken {
   template <class Undo>
   void give_back(Undo undo) {
     if (is_alive()) {
-      const AtDevice at(place_);
-      const BesideCapture beside;
+      const AtDeviceBeside at(place_);
       undo();
       give_back_memory();
     }

@@ -63,4 +63,11 @@ class BesideCapture {
   bool changed_ = false;
 };
 
+// For work of ours at a place, in streams of ours: both while it lives.
+struct AtDeviceBeside {
+  explicit AtDeviceBeside(const DevicePlace& place) : at(place) {}
+  const AtDevice at;
+  const BesideCapture beside;
+};
+
 }  // namespace quadrille::memory

@@ -62,8 +62,7 @@ void free_streams() {
 }
 
 OwnStream::Look look_at_stream(const DevicePlace& place, void* stream) {
-  const AtDevice at(place);
-  const BesideCapture beside;
+  const AtDeviceBeside at(place);
   if (driver().query_stream != nullptr) {
     const int error = driver().query_stream(stream);
     if (error == 0) return OwnStream::Look::done;
@@ -78,8 +77,7 @@ void OwnStream::take(const DevicePlace& place) {
   give_back();
   place_ = place;
   if (!driver().has_streams()) return;
-  const AtDevice at(place);
-  const BesideCapture beside;
+  const AtDeviceBeside at(place);
   if (!token_.take(place)) return;
   if (driver().create_stream(&stream_, independent) != 0) stream_ = nullptr;
   if (!driver().has_events() || driver().create_event(&event_, untimed) != 0) event_ = nullptr;
@@ -94,15 +92,13 @@ void OwnStream::give_back() {
 }
 
 void OwnStream::mark() {
-  const AtDevice at(place_);
-  const BesideCapture beside;
+  const AtDeviceBeside at(place_);
   is_marked_ = event_ != nullptr && driver().record_event(event_, nullptr) == 0;
 }
 
 OwnStream::Look OwnStream::look_at_mark() const {
   if (!is_marked_) return look_at_stream(place_, nullptr);
-  const AtDevice at(place_);
-  const BesideCapture beside;
+  const AtDeviceBeside at(place_);
   const int error = driver().query_event(event_);
   if (error == not_ready) return Look::not_yet;
   return error == 0 ? Look::done : look_at_stream(place_, nullptr);

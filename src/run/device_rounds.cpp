@@ -136,8 +136,7 @@ bool DeviceRounds::take_memory(Half& half) {
   }
   half.batches = std::vector<memory::DeviceBatch>(half.slots);
   half.marked.assign(half.slots, 0);
-  const memory::AtDevice at(half.end.place);
-  const memory::BesideCapture beside;
+  const memory::AtDeviceBeside at(half.end.place);
   half.pinned.take(half.end.place, half.slots * half.slot_bytes, memory::Staging::Kind::pinned);
   half.memory = half.pinned.data();
   return half.memory != nullptr;
@@ -177,8 +176,7 @@ void DeviceRounds::add_copies(Half& half, std::uint64_t round, memory::DeviceBat
   });
   add();
   if (!ways_.kernels) return;
-  const memory::AtDevice at(half.end.place);
-  const memory::BesideCapture beside;
+  const memory::AtDeviceBeside at(half.end.place);
   batch.take_kernel(half.end.place, false, false);
 }
 

@@ -5,7 +5,7 @@
 namespace quadrille::run {
 
 using memory::AtDevice;
-using memory::BesideCapture;
+using memory::AtDeviceBeside;
 
 DeviceEnd look_at_end(const Blocks& blocks, int count, int only) {
   DeviceEnd end;
@@ -35,8 +35,7 @@ bool settle(const DeviceEnd& sent, const DeviceEnd& received) {
 
 bool LaneCopies::submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std::uint64_t mark) {
   if (failed_ || batch.size() == 0) return false;
-  const AtDevice at(lane.place());
-  const BesideCapture beside;
+  const AtDeviceBeside at(lane.place());
   failed_ = !batch.submit(lane.stream(), takes_batches_);
   // Some copies may be in flight after a refusal, too.
   const bool marked = lane.mark(mark);
@@ -46,8 +45,7 @@ bool LaneCopies::submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std:
 
 void LaneCopies::copy(const memory::CopyLane& lane, void* to, const void* from, std::size_t bytes) {
   if (failed_) return;
-  const AtDevice at(lane.place());
-  const BesideCapture beside;
+  const AtDeviceBeside at(lane.place());
   memory::DeviceCopies copies(lane.stream());
   copies.copy(to, from, bytes);
   failed_ = !copies.leave() || failed_;
@@ -55,8 +53,7 @@ void LaneCopies::copy(const memory::CopyLane& lane, void* to, const void* from, 
 
 bool LaneCopies::is_done(const memory::CopyLane& lane, std::uint64_t mark, bool is_marked) {
   if (!is_marked) return true;
-  const AtDevice at(lane.place());
-  const BesideCapture beside;
+  const AtDeviceBeside at(lane.place());
   const Look look = lane.look(mark);
   failed_ = failed_ || look == Look::failed;
   return look != Look::not_yet;
