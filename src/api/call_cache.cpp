@@ -41,7 +41,8 @@ CachedCalls& entry_for(Collective collective, MpiComm comm, MpiType type, team::
 std::size_t alike_up_to(Collective collective, const team::Team& team) {
   const auto c = static_cast<std::size_t>(collective);
   const std::size_t limit = team.group.inbox_limit(collective);
-  return c < team.agreed().by_size.size() ? std::min(limit, choose::default_up_to(team.agreed().by_size[c])) : limit;
+  const choose::ChoicesByCollective& measured = team.agreed().by_size.on_host;
+  return c < measured.size() ? std::min(limit, choose::default_up_to(measured[c])) : limit;
 }
 
 const CachedCalls* find(Collective collective, MpiComm comm, MpiType type) {

@@ -67,7 +67,8 @@ void settle(team::Try& one, std::size_t best, Why why) {
 bool settle_by_table(const team::Team& team, team::Try& one) {
   if (is_sized(one.of.collective)) return false;
   const bool on_devices = one.of.load == team::on_devices;
-  const choose::ChoicesByCollective& all = on_devices ? team.agreed().by_size_on_devices : team.agreed().by_size;
+  const choose::MeasuredChoices& measured = team.agreed().by_size;
+  const choose::ChoicesByCollective& all = on_devices ? measured.on_devices : measured.on_host;
   const choose::SizedChoices& known = all[static_cast<std::size_t>(one.of.collective)];
   const choose::SizedChoice* found = choose::choice_for(known, choose::bytes_of_load_class(one.of.kind).from);
   const int number = number_of(one.candidates, found == nullptr ? nullptr : &found->choice);

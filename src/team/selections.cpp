@@ -103,7 +103,7 @@ choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {
           team.agreed().may_try == MayTry::everything,
           team.agreed().may_try != MayTry::nothing,
           team.nodes.ranks_on_fullest_node(),
-          is_dense(collective) && is_sized(collective) ? &team.agreed().by_size[index] : nullptr,
+          is_dense(collective) && is_sized(collective) ? &team.agreed().by_size.on_host[index] : nullptr,
           team.agreed().mpi_device == DeviceUse::all,
           team.agreed().mpi_device != DeviceUse::none,
           has_costs ? team.chosen.costs[index].get() : nullptr,
@@ -125,7 +125,7 @@ CachedSelection& device_selection_of(Team& team, Collective collective, std::siz
   Selections& selections = team.chosen.selections[static_cast<std::size_t>(collective)];
   if (CachedSelection* cached = selections.find(bytes, false, on_devices)) return *cached;
   const choose::Choice host = selection_of(team, collective, bytes, load).selection.choice;
-  const choose::SizedChoices& measured = team.agreed().by_size_on_devices[static_cast<std::size_t>(collective)];
+  const choose::SizedChoices& measured = team.agreed().by_size.on_devices[static_cast<std::size_t>(collective)];
   CachedSelection selected{.bytes = bytes,
                            .load = on_devices,
                            .selection = choose::select_for_devices(key_of(team, collective, bytes), host, &measured)};

@@ -151,9 +151,7 @@ class Broadcasts final : public Telling {
 void tell_choices(Team& team, Telling& telling, std::string text, std::int64_t bytes) {
   text.resize(static_cast<std::size_t>(bytes));
   telling.tell(text.data(), text.size());
-  choose::MeasuredChoices measured = choose::choices_from(text);
-  team.change_agreed().by_size = std::move(measured.on_host);
-  team.change_agreed().by_size_on_devices = std::move(measured.on_devices);
+  team.change_agreed().by_size = choose::choices_from(text);
 }
 
 // What rank 0 has. `count` is of its list; all know it.
@@ -358,7 +356,7 @@ int setup_by(Team& team, Telling& telling) {
   if (settings.inbox_limit != SIZE_MAX) {
     group.change_reach().points.inbox_limit.fill(settings.inbox_limit);
     team.change_agreed().points_are_guessed = false;
-    for (choose::SizedChoices& choices : team.change_agreed().by_size)
+    for (choose::SizedChoices& choices : team.change_agreed().by_size.on_host)
       choose::keep_default(choices, group.reach().slot_limit);
   }
   if (team.counted.explains && group.me == 0) {

@@ -71,16 +71,15 @@ enum class MayTry : std::uint8_t { nothing, between_nodes, everything };
 
 // What all ranks go by when they choose: the same on all. Written by team/ alone.
 struct Agreed {
-  choose::Forced forced;                           // by the API or the environment
-  choose::Model model;                             // all zero: none
-  choose::DeviceModel device_model;                // likewise
-  std::vector<choose::NeighborEntry> measured;     // of neighbour collectives between nodes
-  choose::ChoicesByCollective by_size;             // what was measured to be best at which block size
-  choose::ChoicesByCollective by_size_on_devices;  // likewise of calls with a device's memory
-  std::vector<choose::InsideEntry> inside;         // likewise, on one node
-  int away_steps = plan::standard_away_steps;      // of plans
-  MayTry may_try = MayTry::nothing;                // not while calls are rehearsed
-  DeviceUse mpi_device = DeviceUse::none;          // what every rank's MPI takes pointers to a device's memory in
+  choose::Forced forced;                        // by the API or the environment
+  choose::Model model;                          // all zero: none
+  choose::DeviceModel device_model;             // likewise
+  std::vector<choose::NeighborEntry> measured;  // of neighbour collectives between nodes
+  choose::MeasuredChoices by_size;              // what was measured to be best at which block size
+  std::vector<choose::InsideEntry> inside;      // likewise, on one node
+  int away_steps = plan::standard_away_steps;   // of plans
+  MayTry may_try = MayTry::nothing;             // not while calls are rehearsed
+  DeviceUse mpi_device = DeviceUse::none;       // what every rank's MPI takes pointers to a device's memory in
   bool follows_devices = false;  // some ranks may have such memory, and there is a choice (api/admission.hpp)
   // No table has the switch points: they are to be measured (api/calibrate.hpp).
   bool points_are_guessed = false;
