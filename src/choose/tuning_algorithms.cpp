@@ -82,11 +82,7 @@ bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b) {
 
 AlgorithmEntry read_algorithms(Table& table, const std::string& path) {
   AlgorithmEntry entry;
-  const std::string name = table.words(path, "collective");
-  if (!collective_from_name(name, entry.collective) || !is_dense(entry.collective)) {
-    table.fail(table.line_of(path, "collective"),
-               fmt::format("\"collective\" must be one of {}", collective_names(is_dense)));
-  }
+  entry.collective = read_collective(table, path, is_dense);
   entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
   entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
   entry.nodes = static_cast<int>(table.number(path, "nodes", 1, most_ranks_in_table));

@@ -55,15 +55,6 @@ Bus read_bus(Table& table, const std::string& parent) {
   return bus;
 }
 
-Collective read_neighbor_collective(Table& table, const std::string& path) {
-  Collective collective{};
-  const std::string name = table.words(path, "collective");
-  if (!collective_from_name(name, collective) || !measures_neighbors(collective)) {
-    table.fail(table.line_of(path), "\"collective\" must be neighbor_alltoall or neighbor_allgather");
-  }
-  return collective;
-}
-
 // `combines`: with fewer rounds than neighbours.
 NeighborhoodKind read_kind(Table& table, const std::string& entry, bool combines) {
   const std::string path = entry + "/around";
@@ -109,10 +100,7 @@ TuningEntry& points_of(Table& table, const std::string& path, TuningTable& read)
 }
 
 void read_inbox(Table& table, const std::string& path, TuningTable& read) {
-  Collective collective{};
-  if (!collective_from_name(table.words(path, "collective"), collective) || !is_dense(collective)) {
-    return table.fail(table.line_of(path), fmt::format("\"collective\" must be one of {}", collective_names(is_dense)));
-  }
+  const Collective collective = read_collective(table, path, is_dense);
   TuningEntry& entry = points_of(table, path, read);
   entry.points.inbox_limit[static_cast<std::size_t>(collective)] = read_limit(table, path, "inbox").value_or(0);
 }
@@ -133,7 +121,7 @@ void read_algorithm(Table& table, const std::string& path, TuningTable& read) {
 
 void read_order(Table& table, const std::string& path, TuningTable& read) {
   InsideEntry entry;
-  entry.collective = read_neighbor_collective(table, path);
+  entry.collective = read_collective(table, path, measures_neighbors);
   entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
   entry.crowded = table.truth(path, "crowded");
   entry.kind = read_kind(table, path, false);
@@ -149,7 +137,7 @@ void read_order(Table& table, const std::string& path, TuningTable& read) {
 
 void read_combining(Table& table, const std::string& path, TuningTable& read) {
   NeighborEntry entry;
-  entry.collective = read_neighbor_collective(table, path);
+  entry.collective = read_collective(table, path, measures_neighbors);
   entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
   entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
   entry.crowded = table.truth(path, "crowded");
@@ -266,6 +254,14 @@ void write_model(const ModelEntry& e, std::string& all) {
 }
 
 }  // namespace
+
+Collective read_collective(Table& table, const std::string& path, bool (*wanted)(Collective)) {
+  Collective collective{};
+  if (collective_from_name(table.words(path, "collective"), collective) && wanted(collective)) return collective;
+  table.fail(table.line_of(path, "collective"),
+             fmt::format("\"collective\" must be one of {}", collective_names(wanted)));
+  return {};
+}
 
 bool read_on_devices(Table& table, const std::string& path) {
   if (!table.has(path + "/memory")) return false;

@@ -65,6 +65,7 @@ AlgorithmEntry read_algorithms(Table& table, const std::string& path);
 // By tuning_entries.cpp.
 void read_entries(Table& table, const std::string& list, TuningTable& read);
 std::string entries_text(const TuningTable& table);
+Collective read_collective(Table& table, const std::string& path, bool (*wanted)(Collective));
 bool read_on_devices(Table& table, const std::string& path);  // "memory", if it is there
 
 // No two entries may be for the same case.
