@@ -59,18 +59,13 @@ void by_domains(std::vector<int>& members, std::span<const int> domains) {
 // The nodes, their ranks and leaders. All ranks make the same.
 class Crews {
  public:
-  Crews(const Problem& problem, std::int64_t leaders, bool as_many)
-      : members_(static_cast<std::size_t>(problem.nodes->nodes)) {
-    for (int r = 0; r < problem.ranks; ++r) members_[node_of(problem, r)].push_back(r);
+  Crews(const Problem& problem, std::int64_t leaders, bool as_many) : members_(problem.nodes->members()) {
     std::int64_t least = leaders;
     for (const auto& node : members_) least = std::min<std::int64_t>(least, std::ssize(node));
     for (const auto& node : members_) {
       leaders_.push_back(chosen(node, problem.domains,
                                 static_cast<int>(std::min<std::int64_t>(as_many ? least : leaders, std::ssize(node)))));
     }
-  }
-  static std::size_t node_of(const Problem& problem, int rank) {
-    return static_cast<std::size_t>(problem.nodes->node_of[static_cast<std::size_t>(rank)]);
   }
   std::size_t nodes() const { return members_.size(); }
   const std::vector<int>& members(std::size_t node) const { return members_[node]; }
@@ -186,7 +181,7 @@ class Planner {
         exchange_(exchange_of(problem_, kind)),
         passes_on_(!gathers_ && !direct_window(exchange_)),
         crews_(problem_, value_of(problem_.parameters, "leaders", 1), gathers_),
-        node_(Crews::node_of(problem_, problem_.me)),
+        node_(static_cast<std::size_t>(groups_.node_of[static_cast<std::size_t>(problem_.me)])),
         area_(crews_, node_, gathers_) {}
 
   LeadersPlan plan() const {
@@ -535,10 +530,8 @@ bool fits_among_leaders(Build exchange, LeadersKind kind) {
 NodeMap leaders_groups(const Problem& problem) {
   const std::int64_t group = value_of(problem.parameters, "group", problem.ranks);
   if (group >= problem.nodes->ranks_on_fullest_node()) return *problem.nodes;
-  std::vector<std::vector<int>> members(static_cast<std::size_t>(problem.nodes->nodes));
-  for (int r = 0; r < problem.ranks; ++r) members[Crews::node_of(problem, r)].push_back(r);
   std::vector<int> labels(static_cast<std::size_t>(problem.ranks));
-  for (std::vector<int>& node : members) {
+  for (std::vector<int>& node : problem.nodes->members()) {
     by_domains(node, problem.domains);
     const auto count = static_cast<int>(node.size());
     const int groups = static_cast<int>((count + group - 1) / group);
@@ -579,10 +572,10 @@ std::size_t LeadersPlan::blocks_of(const Copy& copy) const {
   return from.at == to.at ? 0 : std::min(from.count, to.count);
 }
 
-std::size_t most_a_place(const LeadersPlan& plan) {
+std::size_t most_a_place(const LeadersPlan& plan, const std::array<std::size_t, leaders_parts>& parts) {
   std::size_t most = SIZE_MAX;
   for (std::size_t part = 0; part < leaders_parts; ++part) {
-    if (plan.most_places[part] > 0) most = std::min(most, leaders_part_bytes[part] / plan.most_places[part]);
+    if (plan.most_places[part] > 0) most = std::min(most, parts[part] / plan.most_places[part]);
   }
   return most;
 }

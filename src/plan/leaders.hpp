@@ -111,7 +111,8 @@ inline constexpr std::array<std::string_view, 3> leaders_order_names = {"row", "
 
 LeadersPlan leaders_plan(const Problem& problem, LeadersKind kind);
 
-// The bytes that a place has room for.
-std::size_t most_a_place(const LeadersPlan& plan);
+// The bytes that a place has room for, on all nodes, in an area of such parts.
+std::size_t most_a_place(const LeadersPlan& plan,
+                         const std::array<std::size_t, leaders_parts>& parts = leaders_part_bytes);
 
 }  // namespace quadrille::plan

@@ -137,9 +137,7 @@ Amounts amounts(const PlacedCost& cost, const BlockBytes& bytes, double at_once)
 }
 
 std::vector<SampledNode> sample_ranks(const NodeMap& nodes, SampleLimits limits) {
-  std::vector<std::vector<int>> members(static_cast<std::size_t>(nodes.nodes));
-  for (int r = 0; r < nodes.ranks(); ++r)
-    members[static_cast<std::size_t>(nodes.node_of[static_cast<std::size_t>(r)])].push_back(r);
+  const std::vector<std::vector<int>> members = nodes.members();
   // `count` of `all` numbers at equal distances, the first and the last among them.
   const auto spread = [](std::size_t all, int most) {
     const std::size_t count = std::min(all, static_cast<std::size_t>(most));

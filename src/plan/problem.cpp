@@ -91,6 +91,13 @@ int NodeMap::ranks_on_fullest_node() const {
   return ranks_of.empty() ? 0 : *std::max_element(ranks_of.begin(), ranks_of.end());
 }
 
+std::vector<std::vector<int>> NodeMap::members() const {
+  std::vector<std::vector<int>> ranks_of(static_cast<std::size_t>(nodes));
+  for (int r = 0; r < ranks(); ++r)
+    ranks_of[static_cast<std::size_t>(node_of[static_cast<std::size_t>(r)])].push_back(r);
+  return ranks_of;
+}
+
 NodeMap node_map_from_labels(const std::vector<int>& labels) {
   NodeMap map;
   map.node_of.reserve(labels.size());

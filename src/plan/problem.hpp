@@ -21,6 +21,7 @@ struct NodeMap {
     return node_of[static_cast<std::size_t>(one)] == node_of[static_cast<std::size_t>(other)];
   }
   int ranks_on_fullest_node() const;
+  std::vector<std::vector<int>> members() const;  // [node] its ranks, ascending
   friend bool operator==(const NodeMap&, const NodeMap&) = default;
 };
 

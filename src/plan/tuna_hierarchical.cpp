@@ -94,9 +94,9 @@ class Hierarchical {
         burst_(value_of(problem.parameters, "burst", standard_away_steps)),
         staggered_(value_of(problem.parameters, "exchange", 0) != 0),
         uneven_(uneven),
-        members_(static_cast<std::size_t>(nodes_)),
+        members_(problem.nodes->members()),
         builder_(me_) {
-    place_ranks(problem.nodes->node_of);
+    place_ranks();
     number_scratch();
   }
 
@@ -115,14 +115,8 @@ class Hierarchical {
   // The destinations of the blocks that one rank of the node has for carrier `local`: itself first.
   const std::vector<int>& bundle(int local) const { return bundles_[static_cast<std::size_t>(cyclic(local, size_))]; }
 
-  void place_ranks(const std::vector<int>& node_of) {
-    std::vector<int> local(node_of.size());
-    for (int rank = 0; rank < ranks_; ++rank) {
-      std::vector<int>& node = members_[static_cast<std::size_t>(node_of[static_cast<std::size_t>(rank)])];
-      local[static_cast<std::size_t>(rank)] = static_cast<int>(node.size());
-      node.push_back(rank);
-    }
-    local_ = local[static_cast<std::size_t>(me_)];
+  void place_ranks() {
+    local_ = static_cast<int>(std::ranges::find(members(node_), me_) - members(node_).begin());
     size_ = size_of(node_);
     for (const int rank : members(node_)) bundles_.push_back({rank});
     int least = size_;

@@ -60,15 +60,6 @@ bool LeadersTurn::all_brought() {
   return next_ == plan_.leaders;
 }
 
-std::size_t most_a_place(const plan::LeadersPlan& plan, const memory::Leaders::Parts& parts) {
-  std::size_t most = SIZE_MAX;
-  for (std::size_t part = 0; part < plan::leaders_parts; ++part) {
-    if (plan.most_places[part] == 0) continue;
-    most = std::min(most, parts[part] / plan.most_places[part]);
-  }
-  return most;
-}
-
 memory::Leaders::Parts parts_for(const plan::LeadersPlan& plan, std::size_t largest) {
   const std::size_t piece = std::min({largest, plan.piece, most_a_place(plan, memory::Leaders::usual_parts)});
   memory::Leaders::Parts parts{};

@@ -226,9 +226,6 @@ int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders
 // Messages of scattered bytes, of so many, are copied together; of larger ones a datatype is made.
 inline constexpr std::size_t packed_up_to = 16384;
 
-// The most bytes that a place of an area of such parts may have, on all nodes.
-std::size_t most_a_place(const plan::LeadersPlan& plan, const memory::Leaders::Parts& parts);
-
 // The parts of an area for blocks of at most so many bytes, whose size all ranks know: no more than they need.
 memory::Leaders::Parts parts_for(const plan::LeadersPlan& plan, std::size_t largest);
 

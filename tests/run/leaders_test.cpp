@@ -208,8 +208,8 @@ TEST(Leaders, AnAreaOfItsOwnHasRoomForThePiecesOfItsBlocks) {
       const plan::LeadersPlan plan =
           plan::leaders_plan({8, 3, &nodes, choice.parameters, {}}, choose::leaders_kind_of(collective));
       const memory::Leaders::Parts own = run::parts_for(plan, largest);
-      const std::size_t usual = std::min(plan.piece, run::most_a_place(plan, memory::Leaders::usual_parts));
-      EXPECT_GE(run::most_a_place(plan, own), std::min(largest, usual));
+      const std::size_t usual = std::min(plan.piece, plan::most_a_place(plan, memory::Leaders::usual_parts));
+      EXPECT_GE(plan::most_a_place(plan, own), std::min(largest, usual));
       EXPECT_LE(memory::Leaders::bytes(5, own), memory::Leaders::bytes(5));
     }
   }
