@@ -43,8 +43,7 @@ class OnHost {
   // Throws std::bad_alloc.
   OnHost(const run::Call& call, const UsedBlocks& used, choose::HostBuffers buffers = choose::HostBuffers::as_suits,
          When kernels = When::now);
-  OnHost(const OnHost&) = delete;
-  OnHost& operator=(const OnHost&) = delete;
+  OnHost& operator=(OnHost&&) = delete;
   // Is either buffer a device's memory? If not, this is not needed.
   bool is_needed() const { return send_.is_used() || recv_.is_used(); }
   // The call with buffers that the processor can reach.

@@ -34,8 +34,7 @@ class PullRequest {
   // The request and the team must outlive it; the arrays of the call need not.
   PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, PullOn on,
               const choose::Choice& choice);
-  PullRequest(const PullRequest&) = delete;
-  PullRequest& operator=(const PullRequest&) = delete;
+  PullRequest& operator=(PullRequest&&) = delete;
 
   // Of a persistent one, right after it is made. Collective, and waits. False, on all ranks: it must not be started.
   bool prepare();

@@ -61,8 +61,7 @@ inline bool keep_or_undo(const CountedAhead& ahead, const run::Call& call, int e
 class UndoUnlessReturned {
  public:
   UndoUnlessReturned(const CountedAhead& ahead, MpiComm comm) : ahead_(ahead), comm_(comm) {}
-  UndoUnlessReturned(const UndoUnlessReturned&) = delete;
-  UndoUnlessReturned& operator=(const UndoUnlessReturned&) = delete;
+  UndoUnlessReturned& operator=(UndoUnlessReturned&&) = delete;
   ~UndoUnlessReturned() {
     if (!returned) [[unlikely]]
       undo();

@@ -24,8 +24,7 @@ namespace quadrille::api {
 // this thread while there is one of these.
 struct Serving {
   Serving();
-  Serving(const Serving&) = delete;
-  Serving& operator=(const Serving&) = delete;
+  Serving& operator=(Serving&&) = delete;
   ~Serving();
 
  private:

@@ -20,9 +20,7 @@ struct StreamTurn {
   // memory is not used again, as some stream may still do so.
   bool is_broken = false;
 
-  StreamTurn() = default;
-  StreamTurn(const StreamTurn&) = delete;
-  StreamTurn& operator=(const StreamTurn&) = delete;
+  StreamTurn& operator=(StreamTurn&&) = delete;
   ~StreamTurn() {
     if (words != nullptr && !is_broken) memory::give_words_back(*words);
   }

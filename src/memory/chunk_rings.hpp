@@ -31,8 +31,7 @@ class ChunkRings {
 
   // `base` is zeroed shared memory of bytes() bytes, at the beginning of a page.
   ChunkRings(std::byte* base, int ranks, std::size_t ring_bytes);
-  ChunkRings(const ChunkRings&) = delete;
-  ChunkRings& operator=(const ChunkRings&) = delete;
+  ChunkRings& operator=(ChunkRings&&) = delete;
   ~ChunkRings();
 
   std::size_t ring_bytes() const { return ring_bytes_; }
@@ -63,9 +62,7 @@ class ChunkRings {
 class CopyLane {
  public:
   using Look = OwnStream::Look;
-  CopyLane() = default;
-  CopyLane(const CopyLane&) = delete;
-  CopyLane& operator=(const CopyLane&) = delete;
+  CopyLane& operator=(CopyLane&&) = delete;
   ~CopyLane() { give_back(); }
 
   // At a place, with so many marks, unless it is there. False if the driver refuses. Throws std::bad_alloc.

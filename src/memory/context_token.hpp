@@ -12,9 +12,7 @@ namespace quadrille::memory {
 
 class ContextToken {
  public:
-  ContextToken() = default;
-  ContextToken(const ContextToken&) = delete;
-  ContextToken& operator=(const ContextToken&) = delete;
+  ContextToken& operator=(ContextToken&&) = delete;
   // While AtDevice of the place lives. False if the driver has no memory for it, or no number of it.
   bool take(const DevicePlace& place);
   bool is_alive() const;

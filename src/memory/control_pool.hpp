@@ -30,8 +30,7 @@ class ControlPool {
   // `base` is shared memory of `segment` bytes, zeroed when it was made. The pool unmaps it at its end.
   ControlPool(std::byte* base, std::size_t segment);
   ~ControlPool();
-  ControlPool(const ControlPool&) = delete;
-  ControlPool& operator=(const ControlPool&) = delete;
+  ControlPool& operator=(ControlPool&&) = delete;
 
   // Takes an area of `bytes`, all zeros, for `users` processes. Returns its first chunk, or nothing if there
   // is no room.

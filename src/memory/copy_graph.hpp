@@ -14,9 +14,7 @@ namespace quadrille::memory {
 
 class CopyGraph {
  public:
-  CopyGraph() = default;
-  CopyGraph(const CopyGraph&) = delete;
-  CopyGraph& operator=(const CopyGraph&) = delete;
+  CopyGraph& operator=(CopyGraph&&) = delete;
   ~CopyGraph();
   // Between addresses of devices. While AtDevice of the place lives. If the driver refuses, there is none.
   void make(const DevicePlace& place, std::span<const std::uintptr_t> to, std::span<const std::uintptr_t> from,

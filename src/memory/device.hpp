@@ -62,8 +62,7 @@ Exportable exportable(const void* address);
 class AtDevice {
  public:
   explicit AtDevice(const DevicePlace& place);
-  AtDevice(const AtDevice&) = delete;
-  AtDevice& operator=(const AtDevice&) = delete;
+  AtDevice& operator=(AtDevice&&) = delete;
   ~AtDevice();
   // Another one is current now than before.
   bool has_changed() const { return changed_; }
@@ -87,8 +86,7 @@ struct DeviceRows {
 class DeviceCopies {
  public:
   explicit DeviceCopies(void* stream = nullptr) : stream_(stream) {}
-  DeviceCopies(const DeviceCopies&) = delete;
-  DeviceCopies& operator=(const DeviceCopies&) = delete;
+  DeviceCopies& operator=(DeviceCopies&&) = delete;
   ~DeviceCopies() { wait(); }
   // Regions of a device's memory, which lie `moved` bytes further on the host. By a kernel, if `pieces` of them are
   // there and the driver takes it.

@@ -61,8 +61,7 @@ class DeviceSharing {
   // `has_streams`: it makes one where something is open, for calls that wait.
   DeviceSharing(std::byte* base, int ranks, int me, bool has_streams = true)
       : base_(base), ranks_(ranks), me_(me), has_streams_(has_streams) {}
-  DeviceSharing(const DeviceSharing&) = delete;
-  DeviceSharing& operator=(const DeviceSharing&) = delete;
+  DeviceSharing& operator=(DeviceSharing&&) = delete;
   // Closes and frees all.
   ~DeviceSharing();
 

@@ -54,8 +54,7 @@ bool is_lost(const DevicePlace& place);
 class BesideCapture {
  public:
   BesideCapture();
-  BesideCapture(const BesideCapture&) = delete;
-  BesideCapture& operator=(const BesideCapture&) = delete;
+  BesideCapture& operator=(BesideCapture&&) = delete;
   ~BesideCapture();
 
  private:

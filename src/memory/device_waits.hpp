@@ -22,8 +22,7 @@ bool any_call_in_stream();
 class MustNotWait {
  public:
   MustNotWait();
-  MustNotWait(const MustNotWait&) = delete;
-  MustNotWait& operator=(const MustNotWait&) = delete;
+  MustNotWait& operator=(MustNotWait&&) = delete;
   ~MustNotWait();
 };
 bool must_not_wait();

@@ -25,8 +25,7 @@ class MeasuredBuffers {
       }
     }
   }
-  MeasuredBuffers(const MeasuredBuffers&) = delete;
-  MeasuredBuffers& operator=(const MeasuredBuffers&) = delete;
+  MeasuredBuffers& operator=(MeasuredBuffers&&) = delete;
 
   // False if there was no memory.
   bool good() const { return base_[0] != nullptr && base_[1] != nullptr; }

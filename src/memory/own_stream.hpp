@@ -16,9 +16,7 @@ namespace quadrille::memory {
 class OwnStream {
  public:
   enum class Look : std::uint8_t { not_yet, done, failed };
-  OwnStream() = default;
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
+  OwnStream& operator=(OwnStream&&) = delete;
   ~OwnStream() { give_back(); }
 
   // At a place, where it stays until it is taken at another one, or what was there went with its context. Where the

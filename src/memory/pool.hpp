@@ -14,9 +14,7 @@ namespace quadrille::memory {
 
 class Pool {
  public:
-  Pool() = default;
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
+  Pool& operator=(Pool&&) = delete;
   ~Pool() { release(); }
 
   // At least `bytes` bytes with undefined content; valid until the next take() or trim(). Throws

@@ -14,9 +14,7 @@ namespace quadrille::memory {
 
 class Staging {
  public:
-  Staging() = default;
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
+  Staging& operator=(Staging&&) = delete;
   ~Staging() { give_back(); }
   enum class Kind : std::uint8_t {
     kept,      // pinned, from what is kept and back to it

@@ -16,9 +16,7 @@ struct Construction {
   std::vector<MpiAint> addresses;
   std::vector<MpiType> types;
 
-  Construction() = default;
-  Construction(const Construction&) = delete;
-  Construction& operator=(const Construction&) = delete;
+  Construction& operator=(Construction&&) = delete;
   // The MPI gives handles of our own of all types but basic ones.
   ~Construction() {
     for (MpiType& type : types) {
@@ -46,9 +44,7 @@ struct Construction {
 };
 
 struct OwnTypes : MpiArray<MpiType> {
-  OwnTypes() = default;
-  OwnTypes(const OwnTypes&) = delete;
-  OwnTypes& operator=(const OwnTypes&) = delete;
+  OwnTypes& operator=(OwnTypes&&) = delete;
   ~OwnTypes() {
     for (std::size_t i = 0; i < size(); ++i) mpi().Type_free(at(i));
   }

@@ -19,9 +19,7 @@ bool make_byte_type(MpiType type, MpiType& made);
 // Byte types that are made once each, and freed together. The types they are of must stay meanwhile.
 class ByteTypes {
  public:
-  ByteTypes() = default;
-  ByteTypes(const ByteTypes&) = delete;
-  ByteTypes& operator=(const ByteTypes&) = delete;
+  ByteTypes& operator=(ByteTypes&&) = delete;
   ~ByteTypes();
   // False if there is none.
   bool find(MpiType type, MpiType& found);

@@ -11,8 +11,7 @@ namespace quadrille {
 class ErrorsReturned {
  public:
   explicit ErrorsReturned(MpiComm comm);
-  ErrorsReturned(const ErrorsReturned&) = delete;
-  ErrorsReturned& operator=(const ErrorsReturned&) = delete;
+  ErrorsReturned& operator=(ErrorsReturned&&) = delete;
   ~ErrorsReturned();
 
  private:

@@ -22,8 +22,7 @@ namespace quadrille::run {
 class Agreement {
  public:
   Agreement(Transport& transport, int me, int ranks) : transport_(transport), me_(me), ranks_(ranks) {}
-  Agreement(const Agreement&) = delete;
-  Agreement& operator=(const Agreement&) = delete;
+  Agreement& operator=(Agreement&&) = delete;
 
   void begin(std::uint64_t mine) {
     largest_ = mine;

@@ -91,8 +91,7 @@ int copy_own(const Block& from, const Block& to, Group& group, memory::Pool& roo
 // Both sides of a call on this rank, for the class that carries the call out. Call and group must outlive it.
 class CallBlocks {
  public:
-  CallBlocks(const CallBlocks&) = delete;
-  CallBlocks& operator=(const CallBlocks&) = delete;
+  CallBlocks& operator=(CallBlocks&&) = delete;
 
  protected:
   CallBlocks(const Call& call, Group& group)

@@ -89,8 +89,7 @@ class BoundRun {
            const Traffic& traffic, const RunMemory& memory);
   // Between places that are there already; nothing is packed.
   BoundRun(const Binding& places, const plan::Schedule& schedule, const Traffic& traffic, const RunMemory& memory);
-  BoundRun(const BoundRun&) = delete;
-  BoundRun& operator=(const BoundRun&) = delete;
+  BoundRun& operator=(BoundRun&&) = delete;
 
   // Both return an MPI error code; after an error the run is over. A start of a run whose sizes are known takes no
   // memory but what the MPI takes.

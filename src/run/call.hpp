@@ -58,8 +58,7 @@ class StoredCall {
  public:
   // So many elements of the arrays of either side, if there are arrays.
   StoredCall(const Call& call, int send_blocks, int recv_blocks);
-  StoredCall(const StoredCall&) = delete;
-  StoredCall& operator=(const StoredCall&) = delete;
+  StoredCall& operator=(StoredCall&&) = delete;
   const Call& call() const { return call_; }
 
  private:

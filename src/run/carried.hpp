@@ -98,8 +98,7 @@ class CarriedBlocks {
   CarriedBlocks(const plan::Schedule& schedule, const Binding& binding, Transport& transport, CarriedMemory& memory,
                 const CarriedLimits& limits)
       : schedule_(schedule), binding_(binding), transport_(transport), memory_(memory), limits_(limits) {}
-  CarriedBlocks(const CarriedBlocks&) = delete;
-  CarriedBlocks& operator=(const CarriedBlocks&) = delete;
+  CarriedBlocks& operator=(CarriedBlocks&&) = delete;
   virtual ~CarriedBlocks() = default;
 
   void begin();  // a start: no block is held

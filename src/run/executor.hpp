@@ -27,8 +27,7 @@ class Execution {
   Execution(const plan::Schedule& schedule, const Binding& binding, Transport& transport);
   Execution(const plan::Schedule& schedule, const Binding& binding, Transport& transport, CarriedMemory& memory,
             const CarriedLimits& limits);
-  Execution(const Execution&) = delete;
-  Execution& operator=(const Execution&) = delete;
+  Execution& operator=(Execution&&) = delete;
   ~Execution();
 
   // Takes the memory that it needs to run, but for that of the transport, for which it returns how many slots are used.

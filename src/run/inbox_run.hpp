@@ -21,8 +21,7 @@ class InboxRun {
  public:
   // A call that is_plain(), whose blocks fit a slot. The group and the inbox must outlive it.
   InboxRun(const Call& call, Group& group, memory::Inbox& inbox);
-  InboxRun(const InboxRun&) = delete;
-  InboxRun& operator=(const InboxRun&) = delete;
+  InboxRun& operator=(InboxRun&&) = delete;
 
   // For another call in its place, which may come through another inbox.
   void take(const Call& call, Group& group, memory::Inbox& inbox);

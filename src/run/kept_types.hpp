@@ -9,10 +9,8 @@ namespace quadrille::run {
 
 class KeptTypes {
  public:
-  KeptTypes() = default;
   ~KeptTypes();
-  KeptTypes(const KeptTypes&) = delete;
-  KeptTypes& operator=(const KeptTypes&) = delete;
+  KeptTypes& operator=(KeptTypes&&) = delete;
 
   // Nothing is kept: the call's types are those that come with MPI.
   bool empty() const { return made_.empty() && send_types_.empty() && recv_types_.empty(); }

@@ -26,8 +26,7 @@ class LeadersWork {
  public:
   // `comm` is that of the group's messages. The plan must outlive it.
   LeadersWork(const plan::LeadersPlan& plan, MpiComm comm);
-  LeadersWork(const LeadersWork&) = delete;
-  LeadersWork& operator=(const LeadersWork&) = delete;
+  LeadersWork& operator=(LeadersWork&&) = delete;
   // Tags for the messages of leaders, and for those beside them.
   void use_tags(int rounds, int beside);
 

@@ -18,8 +18,7 @@ class MpiTransport final : public Transport {
   // Where `comm` is of more ranks than the schedule, `ranks` are the numbers there of those of the schedule.
   MpiTransport(MpiComm comm, int me, int tag = tags::rounds, const int* ranks = nullptr)
       : comm_(comm), ranks_(ranks), me_(rank_of(me)), tag_(tag) {}
-  MpiTransport(const MpiTransport&) = delete;
-  MpiTransport& operator=(const MpiTransport&) = delete;
+  MpiTransport& operator=(MpiTransport&&) = delete;
   ~MpiTransport() override;
 
   // Copies are a device's from now on, and done when copied() or finish_copies() is called: the first does nothing with

@@ -29,12 +29,10 @@ constexpr std::size_t most_elements = std::size_t{INT_MAX} << 30;
 // Types that are made for a call, and go with it.
 class LentTypes {
  public:
-  LentTypes() = default;
   ~LentTypes() {
     for (int i = 0; i < made_; ++i) mpi().Type_free(&types_[i]);
   }
-  LentTypes(const LentTypes&) = delete;
-  LentTypes& operator=(const LentTypes&) = delete;
+  LentTypes& operator=(LentTypes&&) = delete;
   // Takes `made`, but with this extent: an MPI may round up that of a structure, and the next block begins behind it.
   int add(MpiType made, std::ptrdiff_t extent) {
     MpiAint lower = 0, rounded = 0;

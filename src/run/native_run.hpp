@@ -22,8 +22,7 @@ class NativeRun {
   // freed with this.
   NativeRun(MpiRequest made, bool persistent, const MpiComm& user);
   ~NativeRun();
-  NativeRun(const NativeRun&) = delete;
-  NativeRun& operator=(const NativeRun&) = delete;
+  NativeRun& operator=(NativeRun&&) = delete;
 
   // Neither waits. Both return an MPI error code. Where one thread alone calls MPI they call no error handler of the
   // program: the caller calls it after releasing its lock.

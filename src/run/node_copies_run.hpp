@@ -22,8 +22,7 @@ class NodeCopiesRun {
   // Every rank maps every rank's shared heap. All of these must outlive it; the arrays of the call need not.
   NodeCopiesRun(const Call& call, const plan::Schedule& schedule, Group& group, memory::Inbox& inbox,
                 memory::Pairs& pairs, SharedBlocks::By by = SharedBlocks::By::heaps);
-  NodeCopiesRun(const NodeCopiesRun&) = delete;
-  NodeCopiesRun& operator=(const NodeCopiesRun&) = delete;
+  NodeCopiesRun& operator=(NodeCopiesRun&&) = delete;
 
   // Neither waits. Both return an MPI error code.
   int start();

@@ -89,8 +89,7 @@ class NodeNeighborRun {
   NodeNeighborRun(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks, Group& group,
                   std::span<PairRings> rings);
   ~NodeNeighborRun();
-  NodeNeighborRun(const NodeNeighborRun&) = delete;
-  NodeNeighborRun& operator=(const NodeNeighborRun&) = delete;
+  NodeNeighborRun& operator=(NodeNeighborRun&&) = delete;
 
   // Neither waits. Both return an MPI error code. Only the first start() takes memory, and those of calls with gaps in
   // their blocks.

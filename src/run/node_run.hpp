@@ -22,8 +22,7 @@ class NodeRun {
   // arrays of the call need not.
   // `copying`: that of the group, as it was when the request was made.
   NodeRun(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs, const memory::CopyPlan& copying);
-  NodeRun(const NodeRun&) = delete;
-  NodeRun& operator=(const NodeRun&) = delete;
+  NodeRun& operator=(NodeRun&&) = delete;
   ~NodeRun();
 
   // Neither waits. Both return an MPI error code. Only the first start() takes memory, and those of calls with gaps in

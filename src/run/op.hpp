@@ -16,8 +16,7 @@ constexpr const char* to_string(Carrier carrier) {
 class Op {
  public:
   explicit Op(Carrier by) : carrier(by) {}
-  Op(const Op&) = delete;
-  Op& operator=(const Op&) = delete;
+  Op& operator=(Op&&) = delete;
   virtual ~Op() = default;
 
   // Neither waits. Both return an MPI error code; after an error the start is over.

@@ -22,8 +22,7 @@ class PaddedRun {
   // run, but the arrays of the call need not.
   PaddedRun(const Call& call, const plan::Schedule* uniform, const plan::Schedule& direct, const Traffic& traffic,
             const RunMemory& memory);
-  PaddedRun(const PaddedRun&) = delete;
-  PaddedRun& operator=(const PaddedRun&) = delete;
+  PaddedRun& operator=(PaddedRun&&) = delete;
 
   // As BoundRun.
   int start(bool block = false);

@@ -17,8 +17,7 @@ class Room {
   ~Room() {
     if (trims_) pool_.trim();
   }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
+  Room& operator=(Room&&) = delete;
   // Once: makes it so large. False if there is no memory.
   bool reserve(std::size_t bytes) {
     if (bytes > 0 && thrown_by([&] { next_ = pool_.take(bytes); }) != mpi_success) return false;

@@ -10,8 +10,7 @@ namespace {
 struct BlockingMemory : RunMemory {
   explicit BlockingMemory(Group& group)
       : RunMemory{group.scratch.sure, group.scratch.packed_send, group.scratch.packed_recv, group.scratch.carried} {}
-  BlockingMemory(const BlockingMemory&) = delete;
-  BlockingMemory& operator=(const BlockingMemory&) = delete;
+  BlockingMemory& operator=(BlockingMemory&&) = delete;
   ~BlockingMemory() { trim(); }
 };
 

@@ -38,8 +38,7 @@ class UnderWay {
       if (calls.threads_) lock_.lock();
       ++holds_;
     }
-    Held(const Held&) = delete;
-    Held& operator=(const Held&) = delete;
+    Held& operator=(Held&&) = delete;
     ~Held() { --holds_; }
 
    private:

@@ -16,8 +16,7 @@ struct Mapping {
 class Mappings {
  public:
   Mappings();
-  Mappings(const Mappings&) = delete;
-  Mappings& operator=(const Mappings&) = delete;
+  Mappings& operator=(Mappings&&) = delete;
   ~Mappings();
   // False behind the last one, or if the list cannot be read.
   bool next(Mapping& mapping);

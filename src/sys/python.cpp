@@ -150,8 +150,7 @@ class Locked {
  public:
   Locked() : state_(python().ensure()) {}
   ~Locked() { python().release(state_); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
+  Locked& operator=(Locked&&) = delete;
 
  private:
   int state_;

@@ -67,8 +67,7 @@ class Recorded {
   // The same of a blocking call with one size, which is dense. False, and nothing is begun, unless an earlier one was
   // like it.
   bool begin_like(const Key& called);
-  Recorded(const Recorded&) = delete;
-  Recorded& operator=(const Recorded&) = delete;
+  Recorded& operator=(Recorded&&) = delete;
   ~Recorded();
 
  private:
