@@ -19,10 +19,7 @@ struct Turns {
   std::vector<State*> broken;  // nothing of theirs is used again
   std::atomic<int> error_of_gone = mpi_success;
 };
-Turns& turns() {
-  static auto* const made = new Turns;  // outlives all destructors
-  return *made;
-}
+Turns& turns() { return sys::immortal<Turns>(); }
 
 bool is_over(const State& request) { return request.is_complete() && request.turn->is_over(); }
 

@@ -20,6 +20,7 @@
 #include "mpi/generation.hpp"
 #include "mpi/progress_hook.hpp"
 #include "run/native_run.hpp"
+#include "sys/sys.hpp"
 #include "team/apart.hpp"
 #include "team/ask.hpp"
 #include "team/config.hpp"
@@ -33,10 +34,7 @@ namespace {
 using Stage = team::Team::Taken::Stage;
 using team::Team;
 
-TakenTable& table() {
-  static auto* made = new TakenTable;  // outlives all destructors
-  return *made;
-}
+TakenTable& table() { return sys::immortal<TakenTable>(); }
 
 std::uintptr_t number_of(MpiRequest handle) { return handle.word; }
 
@@ -65,10 +63,7 @@ struct Ended {
   std::vector<State*> requests;
   std::atomic<bool> any = false;
 };
-Ended& ended() {
-  static auto* list = new Ended;
-  return *list;
-}
+Ended& ended() { return sys::immortal<Ended>(); }
 
 void delete_ended() {
   sweep_turns();
@@ -123,10 +118,7 @@ struct OwnComm {
   }
 };
 std::mutex own_comm_mutex;
-OwnComm& own_comm() {
-  static auto* made = new OwnComm;
-  return *made;
-}
+OwnComm& own_comm() { return sys::immortal<OwnComm>(); }
 
 int take_tag() {
   const std::lock_guard lock(own_comm_mutex);

@@ -9,6 +9,7 @@
 #include "memory/copy_pieces.hpp"
 #include "memory/device_driver.hpp"
 #include "memory/device_waits.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::memory {
 namespace {
@@ -51,10 +52,7 @@ struct Kernels {
   std::vector<Loaded> loaded;
   bool ended = false;
 };
-Kernels& kernels() {
-  static auto* const list = new Kernels;  // outlives all destructors
-  return *list;
-}
+Kernels& kernels() { return sys::immortal<Kernels>(); }
 
 bool has_kernels() {
   return driver().load_module != nullptr && driver().find_function != nullptr && driver().launch != nullptr &&

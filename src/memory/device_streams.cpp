@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memory/device_driver.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::memory {
 namespace {
@@ -37,10 +38,7 @@ struct AllWords {
   std::vector<PlaceWords> places;
   std::vector<std::pair<Page*, DevicePlace>> pages;  // all that there ever were
 };
-AllWords& all_words() {
-  static auto* const all = new AllWords;  // outlives all destructors
-  return *all;
-}
+AllWords& all_words() { return sys::immortal<AllWords>(); }
 
 bool has_functions() {
   const bool waits =

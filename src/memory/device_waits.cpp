@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "memory/device_driver.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::memory {
 namespace {
@@ -26,10 +27,7 @@ struct AllLate {
   std::vector<Late> list;
   std::atomic<bool> any = false;
 };
-AllLate& all_late() {
-  static auto* const all = new AllLate;  // outlives all destructors
-  return *all;
-}
+AllLate& all_late() { return sys::immortal<AllLate>(); }
 
 // What went with its context is gone.
 void free_now(const Late& one) {

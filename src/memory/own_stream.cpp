@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "memory/device_streams.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::memory {
 namespace {
@@ -17,10 +18,7 @@ struct KeptStreams {
   std::vector<std::unique_ptr<OwnStream>> streams;
   bool ended = false;
 };
-KeptStreams& kept_streams() {
-  static auto* const kept = new KeptStreams;  // outlives all destructors
-  return *kept;
-}
+KeptStreams& kept_streams() { return sys::immortal<KeptStreams>(); }
 
 std::unique_ptr<OwnStream> take_kept(const DevicePlace& place) {
   KeptStreams& kept = kept_streams();

@@ -36,10 +36,7 @@ struct Kept {
   bool ended = false;
 };
 
-Kept& kept() {
-  static auto* const list = new Kept;  // outlives all destructors
-  return *list;
-}
+Kept& kept() { return sys::immortal<Kept>(); }
 
 bool is_alive(const Piece& piece) { return !piece.pinned || (piece.id != 0 && memory_id(piece.memory) == piece.id); }
 

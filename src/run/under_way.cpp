@@ -2,12 +2,11 @@
 
 #include <utility>
 
+#include "sys/sys.hpp"
+
 namespace quadrille::run {
 
-UnderWay& UnderWay::here() {
-  static auto* list = new UnderWay;  // outlives all destructors
-  return *list;
-}
+UnderWay& UnderWay::here() { return sys::immortal<UnderWay>(); }
 
 void UnderWay::add(Pending& call) {
   calls_.push_back(&call);

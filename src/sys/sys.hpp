@@ -15,6 +15,13 @@ namespace quadrille::sys {
 inline constexpr std::size_t cache_line = 64;
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
+// The one object of this type that the process keeps: made when it is first asked for, it outlives all destructors.
+template <class Type>
+[[gnu::always_inline]] inline Type& immortal() {
+  static auto* const made = new Type;
+  return *made;
+}
+
 // Tells the core that this is a waiting loop.
 inline void pause() {
 #if defined(__x86_64__)

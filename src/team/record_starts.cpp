@@ -7,6 +7,7 @@
 
 #include "mpi/thrown.hpp"
 #include "mpi/types.hpp"
+#include "sys/sys.hpp"
 #include "team/record_parts.hpp"
 #include "team/record_tables.hpp"
 
@@ -20,10 +21,7 @@ struct Made {
   std::unordered_map<MpiRequest, std::unique_ptr<Sent>> all;
   std::atomic<std::size_t> count = 0;
 
-  static Made& here() {
-    static auto* const made = new Made;
-    return *made;
-  }
+  static Made& here() { return sys::immortal<Made>(); }
 };
 
 // How many blocks of a call's arrays are sent, at most.

@@ -10,6 +10,7 @@
 #include "mpi/generation.hpp"
 #include "sys/code.hpp"
 #include "sys/python.hpp"
+#include "sys/sys.hpp"
 #include "team/communicator.hpp"
 #include "team/neighbors.hpp"
 #include "team/world.hpp"
@@ -39,10 +40,7 @@ std::string_view last_of(std::string_view text, std::size_t most) {
 
 }  // namespace
 
-Tables& Tables::here() {
-  static auto* const tables = new Tables;  // outlives all destructors
-  return *tables;
-}
+Tables& Tables::here() { return sys::immortal<Tables>(); }
 
 int Tables::make(const std::string& folder, int rank, int ranks, int node) {
   const auto drawn = static_cast<std::uint64_t>(std::min(ranks, most_ranks_with_matrix));

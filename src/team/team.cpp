@@ -43,10 +43,7 @@ struct Teams {
   std::vector<Tally> tallies;  // of them, as many as there is room for
   std::atomic<std::uint64_t> passed_without_team{0};
 };
-Teams& teams() {
-  static auto* list = new Teams;  // outlives all destructors
-  return *list;
-}
+Teams& teams() { return sys::immortal<Teams>(); }
 
 // Frees what a team holds outside its own memory.
 void release(Team& team) {

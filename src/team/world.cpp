@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mpi/mpi.hpp"
+#include "sys/sys.hpp"
 #include "team/communicator.hpp"
 
 namespace quadrille::team {
@@ -19,10 +20,7 @@ struct Known {
   std::shared_ptr<const Processes> processes;
   std::atomic<bool> met{false};
 };
-Known& known() {
-  static auto* one = new Known;  // outlives all destructors
-  return *one;
-}
+Known& known() { return sys::immortal<Known>(); }
 
 void keep(Processes processes) {
   const std::lock_guard lock(known().mutex);
