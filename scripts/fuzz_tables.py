@@ -58,7 +58,8 @@ def draw_table(seed, by_collective):
     for crowd in crowded:
       if draw.random() < 0.5:
         case = {'ranks': ranks, 'crowded': crowd}
-        entries += [{'of': 'inbox', 'collective': name, **case, 'choices': _limit(_size(draw), 'inbox')} for name in DENSE]
+        entries += [{'of': 'inbox', 'collective': name, **case, 'choices': _limit(_size(draw), 'inbox')}
+                    for name in DENSE]
         entries.append({'of': 'kernel-copy', **case, 'choices': draw.choice([[], _limit(_size(draw), 'ring')])})
       if draw.random() < 0.5:
         entries.append({'of': 'model', 'ranks': ranks, 'ranks_on_node': draw.randint(1, ranks), 'crowded': crowd,
@@ -79,8 +80,9 @@ def draw_table(seed, by_collective):
           here, nodes = (ranks, 1) if one_node else _nodes_of(draw, ranks)
           entries.append(
               {'of': 'algorithm', 'collective': collective, 'ranks': ranks, 'ranks_on_node': here, 'nodes': nodes,
-               'crowded': crowd, 'choices': [{'up_to': size, 'take': _words(draw, by_collective[collective], nodes == 1)}
-                                             for size in _sizes(draw, 6)]})
+               'crowded': crowd,
+               'choices': [{'up_to': size, 'take': _words(draw, by_collective[collective], nodes == 1)}
+                           for size in _sizes(draw, 6)]})
   table = {'quadrille_tuning': 2, 'machine': {'processor': 'none', 'cores': draw.randint(1, 999)}, 'entries': entries}
   text = json.dumps(table, indent=1)
   return _with_mistake(draw, text) if draw.random() < 0.25 else text
