@@ -70,7 +70,7 @@ int PullRequest::advance() {
 // Pulls as far as it can without waiting; true if it is done. A capture of the program is not disturbed.
 bool PullRequest::goes_on() {
   std::optional<memory::BesideCapture> beside;
-  if (memory::device_driver() != nullptr && !request_.in_stream()) beside.emplace();
+  if (!request_.in_stream() && memory::device_driver() != nullptr) beside.emplace();
   while (!pull_.done()) {
     if (!pull_.advance()) return false;
   }

@@ -72,8 +72,8 @@ std::string parse_tuning(const std::string& text, TuningTable& result) {
   if (!table.enter("", '{')) return "line 1: it must be an object";
   const std::uint64_t version = table.number("", "quadrille_tuning", 0, UINT64_MAX);
   if (version != schema_version && table.problem.empty()) {
-    return fmt::format("line {}: version {} is not known; this one knows {}", leaves.at("/quadrille_tuning").line,
-                       version, schema_version);
+    return fmt::format("line {}: version {} is not known (expected {}): remove the file and tune again",
+                       leaves.at("/quadrille_tuning").line, version, schema_version);
   }
   if (table.enter("/machine", '{')) {
     read.machine.processor = table.words("/machine", "processor");

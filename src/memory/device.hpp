@@ -26,8 +26,9 @@ const DeviceDriver* look_for_driver();
 
 // The driver that the program has loaded; null if there is none.
 inline const DeviceDriver* device_driver() {
-  if (detail::libraries_may_be_new.load(std::memory_order_acquire)) return detail::look_for_driver();
-  return detail::driver.load(std::memory_order_acquire);
+  const DeviceDriver* const known = detail::driver.load(std::memory_order_acquire);
+  if (known != nullptr || !detail::libraries_may_be_new.load(std::memory_order_acquire)) return known;
+  return detail::look_for_driver();
 }
 
 // The same where one is known: what has to do with memory of a device has found it by then.

@@ -15,7 +15,8 @@ namespace quadrille::sys {
 inline constexpr std::size_t cache_line = 64;
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// The one object of this type that the process keeps: made when it is first asked for, it outlives all destructors.
+// The one object of this type that the library keeps: made when it is first asked for, it outlives all destructors.
+// Each user has a type of its own. Inlined, as calls ask for some of them each time.
 template <class Type>
 [[gnu::always_inline]] inline Type& immortal() {
   static auto* const made = new Type;

@@ -49,7 +49,7 @@ DeviceDriver counting_driver() {
 // While it lives, this is the driver of the program.
 struct Loaded {
   explicit Loaded(const DeviceDriver& driver) : before(detail::driver.exchange(&driver)) {}
-  Loaded(const Loaded&) = delete;
+  Loaded& operator=(Loaded&&) = delete;
   ~Loaded() { detail::driver.store(before); }
   const DeviceDriver* const before;
 };

@@ -14,6 +14,9 @@ assert table["quiet"]["p99_over_median"] >= 1, "whether the machine was quiet"
 assert table["quadrille_tuning"] == 2, table
 of = lambda subject: [e for e in table["entries"] if e["of"] == subject]
 assert sorted(e["ranks"] for e in of("kernel-copy")) == [2, 3], table
+for entry in of("kernel-copy"):
+    assert set(entry) == {"of", "ranks", "crowded", "choices"}, entry
+    assert all(choice["take"] == "ring" for choice in entry["choices"]), entry
 collectives = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
 assert sorted((e["ranks"], e["collective"]) for e in of("inbox")) == [(r, c) for r in (2, 3) for c in collectives], table
 for entry in of("inbox"):
