@@ -48,6 +48,7 @@ LONG = [
     (r'^wheel\.', 'builds everything once more, and installs wheels of the package index: five minutes'),
     (r'^package\.deb$', 'builds everything once more, and needs what makes Debian packages'),
     (r'^docs\.site-built$', 'wants the Python package index'),
+    (r'^clients\.mpi4py-suite$', 'compiles mpi4py, and runs five hundred of its tests six times'),
     (r'^plan-long$|^Crowd\..*1024|ThousandRanksAreProved|^OrderPlanTest\.AllPairs',
      'a thousand ranks in one process take minutes'),
     (r'^(BruckSimulations|CacheTables)\.AreStored', 'computes stored results anew, for minutes'),

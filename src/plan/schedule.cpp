@@ -80,37 +80,37 @@ void Builder::beside() {
   schedule_.rounds.back().beside = true;
 }
 
-Schedule with_sizes(const Schedule& even, int me, int ranks) {
+Schedule with_sizes(Schedule plan, int me, int ranks) {
   const auto in_scratch = [&](const Span& span) {
     const int before = span.buffer == Buffer::send ? 0 : span.buffer == Buffer::recv ? ranks : 2 * ranks;
     return Span{me, before + span.block, Buffer::scratch};
   };
-  Builder builder(me);
-  builder.sizes(Sizes::carried);
-  builder.scratch(even.scratch_blocks + static_cast<std::uint32_t>(ranks > 1 ? 2 * ranks : 0));
+  std::vector<Copy> copies;
+  copies.reserve(plan.copies.size() + 2 * static_cast<std::size_t>(ranks));
+  const auto count = [&] { return static_cast<std::uint32_t>(copies.size()); };
   // Copies of the blocks of `messages` that lie in this buffer.
   const auto copy = [&](Range messages, Buffer buffer) {
-    for (const Message& message : even.messages_of(messages)) {
-      for (const Span& span : even.spans_of(message)) {
+    for (const Message& message : plan.messages_of(messages)) {
+      for (const Span& span : plan.spans_of(message)) {
         if (span.buffer != buffer) continue;
-        buffer == Buffer::send ? builder.copy(span, in_scratch(span)) : builder.copy(in_scratch(span), span);
+        copies.push_back(buffer == Buffer::send ? Copy{span, in_scratch(span)} : Copy{in_scratch(span), span});
       }
     }
   };
-  for (const Round& round : even.rounds) {
-    builder.begin_round(round.window);
-    for (const Copy& own : even.copies_of(round.before)) builder.copy(own.from, own.to);
+  for (Round& round : plan.rounds) {
+    const std::uint32_t first = count();
+    for (const Copy& own : plan.copies_of(round.before)) copies.push_back(own);
     copy(round.sends, Buffer::send);
-    for (const bool sends : {true, false}) {
-      for (const Message& message : even.messages_of(sends ? round.sends : round.receives)) {
-        sends ? builder.send(message.peer) : builder.receive(message.peer);
-        for (const Span& span : even.spans_of(message)) builder.span(Buffer::scratch, in_scratch(span).block);
-        builder.tell(message.told);
-      }
-    }
+    const std::uint32_t middle = count();
     copy(round.receives, Buffer::recv);
+    round.before = {first, middle - first};
+    round.after = {middle, count() - middle};
   }
-  return builder.take();
+  for (Span& span : plan.spans) span = in_scratch(span);
+  plan.copies = std::move(copies);
+  plan.scratch_blocks += static_cast<std::uint32_t>(ranks > 1 ? 2 * ranks : 0);
+  plan.sizes = Sizes::carried;
+  return plan;
 }
 
 }  // namespace quadrille::plan

@@ -169,10 +169,10 @@ class Builder {
   Schedule schedule_;
 };
 
-// The same all-to-all of rank `me` with blocks of different sizes, which `even` tells where they must travel; `even`
-// has no copies after messages and no fence. Blocks that travel are blocks of scratch then, which is only to say where
-// they are: first the own ones, [rank], then those that have come, [rank], then the scratch of `even`.
-Schedule with_sizes(const Schedule& even, int me, int ranks);
+// Makes the all-to-all of rank `me` one with blocks of different sizes; it has no copies after messages and no fence.
+// Blocks that travel are blocks of scratch then, which is only to say where they are: first the own ones, [rank], then
+// those that have come, [rank], then the scratch that there was.
+Schedule with_sizes(Schedule plan, int me, int ranks);
 
 // A large plan has a million spans and copies: these three are worth inlining.
 
