@@ -51,16 +51,16 @@ def tested(launcher, python, tests, ranks):
   """Runs the tests. Returns how many calls Quadrille served, or None without it."""
   ended = run([*launcher, '-n', ranks, python, tests / 'main.py', '-q', '-i', 'cco'], cwd=tests, timeout=600,
               env=dict(os.environ, QUADRILLE_EXPLAIN='1'))
-  passed = re.findall(r'^Ran (\d+) tests? in', ended.stdout, re.M)
+  passed = re.findall(r'Ran (\d+) tests? in', ended.stdout)
   if ended.returncode != 0 or len(passed) != ranks or min(map(int, passed)) < 500:
     sys.exit(f'{ranks} ranks, {" ".join(map(str, launcher))}: status {ended.returncode}\n{ended.stdout[-3000:]}')
-  served = re.findall(r': (\d+) (?:calls )?served, ', ended.stdout)
+  served = re.findall(r'summary: (\d+) calls served', ended.stdout)
   return sum(map(int, served)) if served else None
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument('--quadrille', required=True)
+  parser.add_argument('--quadrille', type=pathlib.Path, required=True)
   parser.add_argument('--mpi', type=pathlib.Path, required=True)
   parser.add_argument('--folder', type=pathlib.Path, required=True)
   parser.add_argument('--ranks', type=int, nargs='+', required=True)
@@ -68,11 +68,11 @@ def main():
   mpicc = arguments.mpi / 'bin/mpicc_abi'
   if not mpicc.exists():
     skip(f'no {mpicc}')
-  python, tests = fetch(arguments.folder, mpicc)
-  launcher = [arguments.mpi / 'bin/mpirun']
+  python, tests = fetch(arguments.folder.absolute(), mpicc)
+  launcher = [arguments.mpi.absolute() / 'bin/mpirun']
   for ranks in arguments.ranks:
     tested(launcher, python, tests, ranks)
-    served = tested([arguments.quadrille, 'run', *launcher], python, tests, ranks)
+    served = tested([arguments.quadrille.absolute(), 'run', *launcher], python, tests, ranks)
     print(f'{ranks} ranks: passed natively and under quadrille run, which served {served} calls')
     if not served:
       sys.exit('Quadrille served no call')
