@@ -29,6 +29,7 @@ std::vector<Choice> stand_ins(Collective collective) {
     names.push_back("zero-rotation-bruck");
   }
   std::vector<Choice> list;
+  list.reserve(names.size());
   for (const std::string_view name : names) list.push_back(plain(collective, name));
   std::erase_if(list, [](const Choice& choice) { return choice.algorithm == nullptr; });
   return list;

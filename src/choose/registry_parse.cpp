@@ -265,6 +265,7 @@ std::string parse_forced(std::string_view text, Forced& forced) {
     Collective collective;
     if (!collective_from_name(name, collective)) {
       std::vector<std::string_view> names;
+      names.reserve(std::size(collectives));
       for (const CollectiveRow& row : collectives) names.push_back(row.name);
       return unknown("collective", name, "", names);
     }

@@ -67,7 +67,7 @@ struct LeaveArea {
 class ControlArea {
  public:
   ControlArea() = default;
-  ControlArea(std::shared_ptr<ControlPool> pool, std::size_t chunk, std::size_t bytes)
+  ControlArea(const std::shared_ptr<ControlPool>& pool, std::size_t chunk, std::size_t bytes)
       : base_(pool->area(chunk), LeaveArea{pool, chunk, bytes}) {}
   bool is_there() const { return base_ != nullptr; }
   std::byte* base() const { return base_.get(); }

@@ -123,7 +123,7 @@ std::size_t buffer_bytes(const BenchCase& c) {
 
 std::size_t frame_bytes(const BenchCase& c) {
   // Each of the two has two guard pages, and its end is rounded up to a page.
-  return c.memory == BufferMemory::stack ? buffer_bytes(c) + 6 * 4096 : 0;
+  return c.memory == BufferMemory::stack ? buffer_bytes(c) + std::size_t{6} * 4096 : 0;
 }
 
 std::string why_too_large(const BenchCase& c) {

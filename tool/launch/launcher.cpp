@@ -56,7 +56,7 @@ std::string library_in(const std::filesystem::path& folder, Abi launcher, const 
   for (const Abi abi : all_abis) {
     if (!starts(launcher, abi) || (started.wanted != Abi::none && started.wanted != abi)) continue;
     for (const char* name : libraries_of(abi)) {
-      const std::string path = (folder / name).string();
+      std::string path = (folder / name).string();
       if (folder.empty() ? started.loader_finds(path) : started.is_file(path)) return path;
     }
   }

@@ -67,7 +67,7 @@ std::string library_in_place_of(const std::string& program, Abi abi) {
     return own.file;
   }
   // mpi4py obeys its variable; what others load is most probably the launcher's.
-  const std::string of_launcher = library_of_launcher(abi);
+  std::string of_launcher = library_of_launcher(abi);
   if (!of_launcher.empty() && environment("MPI4PY_LIBMPI").empty()) return of_launcher;
   const Abi known = abi != Abi::none ? abi : abi_of_library(base_name(of_launcher));
   for (const Abi one : all_abis) {
