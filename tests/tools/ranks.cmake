@@ -116,7 +116,7 @@ if(doors AND NOT QUADRILLE_SANITIZE)
 endif()
 foreach(name ${scripts})
   add_test(NAME tools.${name} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/${name}.sh)
-  # Ranks that wait for each other keep their cores: side by side such tests take twenty times as long.
-  set_tests_properties(tools.${name} PROPERTIES LABELS tools TIMEOUT 900 SKIP_RETURN_CODE 77 PROCESSORS 4
+  # Two beside each other: their ranks wait for a launcher, or for a clock, half of the time.
+  set_tests_properties(tools.${name} PROPERTIES LABELS tools TIMEOUT 900 SKIP_RETURN_CODE 77 PROCESSORS 2
     ENVIRONMENT "${script_environment}")
 endforeach()
