@@ -2,7 +2,7 @@
 // runs over the stand-in and on a GPU alike. What is sent the device itself makes, in the stream, and what has come it
 // copies to pinned memory, in the stream; then both buffers are overwritten there. All is looked at when the streams
 // are done.
-//   any_driver_check LIBRARY    of the driver
+//   any_driver LIBRARY    of the driver
 #include <dlfcn.h>
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 // As many communicators at a time as the MPI has, or 1500, each with a collective call: Quadrille's own may not take
 // them from the program, and where it gets none for itself, the MPI makes the call.
-//   communicators_check [COUNT]
+//   communicators [COUNT]
 #include <mpi.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // All five dense collectives, also in place, by each of the named algorithms ("default" is Quadrille's own choice), on
 // MPI_COMM_WORLD and on the rows and columns of a grid of its ranks. Every element is checked. For many ranks.
-//   dense_check NAME...     QUADRILLE_TEST_HOSTS: on how many hosts the ranks must be
+//   dense NAME...     QUADRILLE_TEST_HOSTS: on how many hosts the ranks must be
 #include <mpi.h>
 
 #include <cstdio>

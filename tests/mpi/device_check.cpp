@@ -1,7 +1,7 @@
 // Buffers in a device's memory on some ranks, and in host memory on the others: in every collective, in place, with
 // gaps, nonblocking and persistent, after calls that were made before the driver was loaded. A processor that touches
 // such memory is a crash.
-//   device_check LIBRARY    the stand-in of the driver
+//   device LIBRARY    the stand-in of the driver
 #include <dlfcn.h>
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 // How many calls of the driver move the blocks of a call by ipc-pull: one kernel, which reads them where the peers have
 // them; else a graph, if they are made again, a batch, or a copy each.
-//   device_gather_check LIBRARY HOW    HOW: kernel; batch, where there is no kernel; wrong, where it does nothing;
+//   device_gather LIBRARY HOW    HOW: kernel; batch, where there is no kernel; wrong, where it does nothing;
 //   no-launch,
 //                                      where it is refused; no-graph, where there is none of these but batches; copies,
 //                                      where there is nothing else; devices, where every second rank has another one

@@ -1,7 +1,7 @@
 // Calls whose data go from devices' memory to devices' memory of a node in chunks, over memory that the drivers of all
 // ranks know: pipelined-copy-to-cpu, forced. Stand-ins of the drivers (tests/device) delay and reorder what streams do,
 // count what was called, and refuse what they are told to refuse.
-//   device_pipeline_check LIBRARY CASE    CASE: plain; devices, where every second rank has another one; refused, where
+//   device_pipeline LIBRARY CASE    CASE: plain; devices, where every second rank has another one; refused, where
 //   the
 //                                         last rank's driver registers nothing; left, where nothing is freed before
 //                                         MPI_Finalize; broken, where the last rank's device fails in the end; short,

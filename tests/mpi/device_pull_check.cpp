@@ -1,7 +1,7 @@
 // Calls whose data lie in devices' memory on all ranks of a node, by ipc-pull: the ranks open each other's memory and
 // copy from it. Stand-ins of the drivers (tests/device) delay and reorder what streams do, count what was called, and
 // refuse what they are told to refuse.
-//   device_pull_check LIBRARY CASE    CASE: plain; chosen, where it is not forced; devices, where every second rank has
+//   device_pull LIBRARY CASE    CASE: plain; chosen, where it is not forced; devices, where every second rank has
 //                                     another one; hidden, where those do not see each other's
 #include <memory>
 

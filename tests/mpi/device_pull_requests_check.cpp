@@ -1,6 +1,6 @@
 // Requests whose data lie in devices' memory on all ranks of a node, by ipc-pull: nonblocking and persistent calls,
 // several at a time, started in different orders.
-//   device_pull_requests_check LIBRARY CASE    as device_pull_check, but for `chosen`
+//   device_pull_requests LIBRARY CASE    as device_pull, but for `chosen`
 #include <deque>
 #include <memory>
 

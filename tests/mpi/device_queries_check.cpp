@@ -1,6 +1,6 @@
 // What a program sees of our questions to the driver, by a stand-in of it (tests/device), through MPI's own names: no
 // error that HIP keeps, and an error of MPI where the driver does not answer.
-//   device_queries_check LIBRARY
+//   device_queries LIBRARY
 #include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>

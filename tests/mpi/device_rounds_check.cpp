@@ -2,7 +2,7 @@
 // algorithm exchanges: pipelined-copy-to-cpu, forced, with chunks of 4096 bytes, so that there are many rounds.
 // Stand-ins of the drivers (tests/device) delay and reorder what streams do, count what was called, and refuse what
 // they are told to refuse.
-//   device_rounds_check LIBRARY CASE    CASE: plain; devices, where every second rank has another one; left, where
+//   device_rounds LIBRARY CASE    CASE: plain; devices, where every second rank has another one; left, where
 //                                       nothing is freed before MPI_Finalize; whole, where what exchanges the rounds
 //                                       does not survive a mistake of the program; kernels, where these move small
 //                                       pieces

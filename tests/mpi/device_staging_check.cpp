@@ -1,7 +1,7 @@
 // What is moved of a device's memory, and over which memory: every rank but the first has buffers there. The stand-in
 // of CUDA's driver (tests/device) shows what was touched, counts what was called, and refuses what it is told to
 // refuse.
-//   device_staging_check LIBRARY [huge]    huge: only a call of more than 2 GiB
+//   device_staging LIBRARY [huge]    huge: only a call of more than 2 GiB
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sys/mman.h>

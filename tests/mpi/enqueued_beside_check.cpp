@@ -1,7 +1,7 @@
 // Requests and blocking calls with a device's memory while a call is pending in a stream, by a stand-in of the driver
 // (tests/device). Nothing of them waits for the pending call, which may need this thread, its locks, or what another
 // rank does later.
-//   enqueued_beside_check LIBRARY
+//   enqueued_beside LIBRARY
 #include <mpi.h>
 #include <unistd.h>
 

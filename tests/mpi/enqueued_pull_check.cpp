@@ -1,6 +1,6 @@
 // Starts of persistent requests in the order of a device's streams, where the ranks copy from each other's memory of a
 // device (ipc-pull), by a stand-in of its driver (tests/device).
-//   enqueued_pull_check LIBRARY CASE
+//   enqueued_pull LIBRARY CASE
 //     CASE  plain; led: one rank copies for all of a device; explained: without what the driver refuses
 #include <mpi.h>
 

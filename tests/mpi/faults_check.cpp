@@ -1,5 +1,5 @@
 // Calls collectives again and again, on the world and on communicators that come and go, and checks every element:
-//   faults_check CALLS    ends with "all right" after so many rounds; 0: goes on for half a minute
+//   faults CALLS    ends with "all right" after so many rounds; 0: goes on for half a minute
 // Says when the first round is over. faults.py kills and stops its ranks, tests/cluster/failures.py on several hosts.
 #include <mpi.h>
 

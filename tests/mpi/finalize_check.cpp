@@ -1,7 +1,7 @@
 // Uses every collective and ends in a given way; check_clean.sh then looks for what is left.
-//   finalize_check end      MPI_Finalize, with communicators that were never freed, some of nonblocking calls alone
-//   finalize_check killed   the last rank kills itself while the others are in collectives
-//   finalize_check aborted  the last rank calls MPI_Abort
+//   finalize end      MPI_Finalize, with communicators that were never freed, some of nonblocking calls alone
+//   finalize killed   the last rank kills itself while the others are in collectives
+//   finalize aborted  the last rank calls MPI_Abort
 // After MPI_Finalize the process itself must hold no segment of ours any more but its own heap, where the
 // program's memory is.
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// Blocks, counts and displacements above 2^31, without the memory for them: huge_check [dense|packed|messages].
+// Blocks, counts and displacements above 2^31, without the memory for them: huge [dense|packed|messages].
 //
 // A buffer of gibibytes is one piece of shared memory, mapped again and again. Only where something could go wrong, at
 // the ends of a block and around 2 GiB, lies memory of its own, and there every byte is checked. The source is not

@@ -1,5 +1,5 @@
 // What Quadrille's functions with large counts say to mistakes where the MPI has none of its own, and that of the
-// collectives with one count each rank may call either function.  large_named_check HAS    HAS: 1 if the MPI has them
+// collectives with one count each rank may call either function.  large_named HAS    HAS: 1 if the MPI has them
 #include <quadrille.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// read_only_check BYTES
+// read_only BYTES
 // The receive buffer of the last rank is read-only. As natively, the program ends: by the signal of the first write
 // there, or by an error of the call. One line says which.
 #include <mpi.h>

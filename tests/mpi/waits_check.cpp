@@ -1,5 +1,5 @@
 // Ranks that share one processor under the preload library: was the MPI asked to let others run while it waits?
-//   waits_check LOOKS   how many looks it should take before it sleeps; 0: it should not sleep at all
+//   waits LOOKS   how many looks it should take before it sleeps; 0: it should not sleep at all
 // Only for an MPI that has the control variables of MPICH 4.1 or newer.
 #include <mpi.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 // making communicators in turn from a count of the communicator, and hangs in MPI_Dist_graph_create where that count
 // meets the tags of the graph (open-mpi/ompi issue 13918). So a program that makes just so many collectives must make
 // as many under Quadrille.
-//   world_tags_check CALLS
+//   world_tags CALLS
 #include <mpi.h>
 
 #include <cstdio>
