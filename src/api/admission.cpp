@@ -86,7 +86,7 @@ bool has_choice(const Call& call, const Team& team) {
 // Whether the ranks ask each other about their buffers: in blocking calls less and less often while the answer is the
 // same; for a persistent request always, and for it alone; for a nonblocking one if nobody has asked before. What may
 // not wait goes by what the others found.
-bool asks_now(choose::AskedClass& seen, Entry entry) {
+bool asks_now(choose::Asking& seen, Entry entry) {
   if (!entry.is_request()) return choose::must_ask(seen);
   return !entry.never_waits() && (entry.is_persistent() || seen.now < 0);
 }
@@ -95,7 +95,7 @@ bool asks_now(choose::AskedClass& seen, Entry entry) {
 bool is_on_devices(const Call& call, Team& team, Entry entry, CountedAhead* ahead) {
   // What a thread makes progress on for a stream calls no driver, so it is the host's.
   if (!team.ready() || entry.is_enqueued() || entry.must_serve(team) || !has_choice(call, team)) return false;
-  choose::AskedClass& seen = team.asked.devices[static_cast<std::size_t>(call.collective)];
+  choose::Asking& seen = team.asked.devices[static_cast<std::size_t>(call.collective)];
   if (ahead != nullptr) ahead->note(seen.unasked, 1);
   if (!asks_now(seen, entry)) return seen.now > 0;
   const bool mine = memory::device_driver() != nullptr && has_device_memory(call, used_blocks(call, team));

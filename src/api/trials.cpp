@@ -194,7 +194,7 @@ void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, t
 }
 
 void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
-  choose::AskedClass& load = team.asked.load[static_cast<std::size_t>(call.collective)];
+  choose::Asking& load = team.asked.load[static_cast<std::size_t>(call.collective)];
   if (is_tried(cached)) return;
   if (cached.trial != nullptr) {
     if (choose::begin_again(cached.trial->trial)) return reopen(cached);

@@ -1,4 +1,4 @@
-// How often ranks agree on the load of v and w calls before they choose (choose_by_load): agreeing
+// How often ranks agree on what no rank knows alone, such as the load of v and w calls, before they choose: agreeing
 // is a reduction, which costs about as much as a few messages. While the answer stays the same,
 // more and more calls keep it unasked.
 //
@@ -21,37 +21,28 @@
 
 namespace quadrille::choose {
 
-enum class Answer : std::uint8_t { none, mpi, ours, ours_for_once };
+enum class Answer : std::uint8_t { mpi, ours, ours_for_once };
 
 struct Asking {
-  Answer last = Answer::none;
+  int now = -1;             // the last answer; none so far
   int same = 0;             // answers in a row that were the same
   int wanted = 2;           // so many before any call keeps one
   int unasked = 0;          // calls that will keep the answer
   std::minstd_rand random;  // the standard says what it gives: the same on all ranks
 };
 
-void note_answer(Asking& asking, Answer answer);
+// True if it is another answer than the last, or the first.
+bool note_answer(Asking& asking, Answer answer);
+// Likewise, with the class of a call as the answer: of calls whose sizes differ, how much the busiest rank moves; whether
+// some rank has its data in a device's memory. A class is kept for at most `most_unasked_of_class` calls, and a change
+// does not make it asked about more often: what is found out for a class holds when it comes again.
+bool note_class(Asking& asking, int now);
+inline constexpr int most_unasked_of_class = 128;
 
-// What no rank knows alone, in classes that the ranks agree on from time to time: of calls whose sizes differ, how much
-// the busiest rank moves; whether some rank has its data in a device's memory. While the class stays the same, fewer
-// and fewer calls ask; none keeps it for more than `most_unasked`.
-struct AskedClass {
-  static constexpr int most_unasked = 128;
-  int now = -1;     // none so far
-  int unasked = 0;  // calls that keep it
-  int bound = 1;    // of unasked calls, next time
-  std::minstd_rand random;
-};
-
-// The answer. True if the class is another one.
-bool note_class(AskedClass& asked, int now);
-
-// True if the call that begins must ask. Takes an Asking or an AskedClass.
-template <class Asked>
-bool must_ask(Asked& asked) {
-  if (asked.unasked == 0) return true;
-  --asked.unasked;
+// True if the call that begins must ask.
+inline bool must_ask(Asking& asking) {
+  if (asking.unasked == 0) return true;
+  --asking.unasked;
   return false;
 }
 

@@ -6,29 +6,27 @@
 namespace quadrille::choose {
 namespace {
 
-constexpr int most_wanted = 1 << 20;
 // Calls that keep an answer.
 int most_unasked(Answer answer) { return answer == Answer::mpi ? 64 : answer == Answer::ours ? 8 : 0; }
 
+// At most `unasked` calls keep the answer, and at most `wanted` equal ones are wanted before any does.
+bool note(Asking& asking, int now, int unasked, int wanted) {
+  const int before = std::exchange(asking.now, now);
+  const bool is_same = now == before;
+  if (!is_same && before >= 0) asking.wanted = std::min(2 * asking.wanted, wanted);
+  asking.same = is_same ? asking.same + 1 : 1;
+  if (asking.same < asking.wanted || unasked == 0) return !is_same;
+  const auto bound = static_cast<unsigned>(std::min(2 << std::min(asking.same - asking.wanted, 16), 2 * unasked));
+  asking.unasked = std::min(1 + static_cast<int>(asking.random() % bound), unasked);
+  return !is_same;
+}
+
 }  // namespace
 
-void note_answer(Asking& asking, Answer answer) {
-  const bool changed = asking.last != Answer::none && answer != asking.last;
-  if (changed) asking.wanted = std::min(2 * asking.wanted, most_wanted);
-  asking.same = answer == asking.last ? asking.same + 1 : 1;
-  asking.last = answer;
-  const int most = most_unasked(answer);
-  if (asking.same < asking.wanted || most == 0) return;
-  const auto bound = static_cast<unsigned>(std::min(2 << std::min(asking.same - asking.wanted, 16), 2 * most));
-  asking.unasked = std::min(1 + static_cast<int>(asking.random() % bound), most);
+bool note_answer(Asking& asking, Answer answer) {
+  return note(asking, static_cast<int>(answer), most_unasked(answer), 1 << 20);
 }
 
-bool note_class(AskedClass& asked, int now) {
-  const int before = std::exchange(asked.now, now);
-  asked.bound = before == now ? std::min(2 * asked.bound, AskedClass::most_unasked) : 1;
-  // Drawn, so that asking does not fall into step with a program whose calls repeat.
-  asked.unasked = asked.bound / 2 + static_cast<int>(asked.random() % static_cast<unsigned>(asked.bound / 2 + 1));
-  return before != now;
-}
+bool note_class(Asking& asking, int now) { return note(asking, now, most_unasked_of_class, 2); }
 
 }  // namespace quadrille::choose

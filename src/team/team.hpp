@@ -98,8 +98,8 @@ struct Asked {
   choose::Asking asking[collective_count];
   // By class of size, or of load where no rank knows all sizes; and that of what moves in all (CachedSelection::load).
   std::map<std::tuple<Collective, int, int>, Try> trials;
-  choose::AskedClass load[collective_count];
-  choose::AskedClass devices[collective_count];  // are some buffers in a device's memory? Of calls that wait
+  choose::Asking load[collective_count];
+  choose::Asking devices[collective_count];  // are some buffers in a device's memory? Of calls that wait
   // How many more calls go to the MPI before the ranks ask each other again: a number of `asking` or `load`. Null: each
   // call finds that out. The same on all ranks; forgotten with the selections.
   int* kept[collective_count] = {};

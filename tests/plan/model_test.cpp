@@ -162,7 +162,7 @@ Asked ask_for(int calls, const AnswerOfCall& right) {
     const bool asks = must_ask(asking);
     if (asks) note_answer(asking, right(call));
     if (call >= calls - 1000) result.asks += asks ? 1 : 0;
-    result.wrong += asking.last != right(call) ? 1 : 0;
+    result.wrong += asking.now != static_cast<int>(right(call)) ? 1 : 0;
   }
   return result;
 }

@@ -305,7 +305,7 @@ TEST(Trial, IsBegunAgainLaterIfItsCallsDiffered) {
 }
 
 TEST(LoadClass, IsAskedLessAndLessWhileItStays) {
-  AskedClass load;
+  Asking load;
   std::vector<int> asked;
   for (int call = 0; call < 400; ++call) {
     if (!must_ask(load)) continue;
@@ -314,7 +314,7 @@ TEST(LoadClass, IsAskedLessAndLessWhileItStays) {
   }
   EXPECT_LT(asked.size(), 30U);
   EXPECT_LE(asked[1], 2);
-  for (std::size_t i = 1; i < asked.size(); ++i) EXPECT_LE(asked[i] - asked[i - 1], AskedClass::most_unasked + 1);
+  for (std::size_t i = 1; i < asked.size(); ++i) EXPECT_LE(asked[i] - asked[i - 1], most_unasked_of_class + 1);
   EXPECT_TRUE(note_class(load, load_class_of(1e6)));
   EXPECT_LE(load.unasked, 1) << "what changed may change again";
   EXPECT_FALSE(note_class(load, load_class_of(1.1e6)));
