@@ -228,7 +228,7 @@ std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const Parame
     for (std::int64_t value = from; value < most; value *= 2) values.push_back(value);
     values.push_back(std::max<std::int64_t>(most, 1));
   };
-  if (range.name == "order") {  // counts do not see it
+  if (range.name == "order" || range.name == "rows") {  // counts do not see them
     values.push_back(range.standard);
   } else if (!range.names.empty()) {
     for (std::int64_t value = range.least; value <= range.most; ++value) values.push_back(value);

@@ -162,12 +162,14 @@ void add_orders(std::vector<Algorithm>& table) {
       table,
       entry("hint-column", "a rank empties its own send buffer, destinations in their order", kHint, plan::hint_column),
       plan::allgather_hint_column);
-  add_order(table, entry("hint-hilbert", "copies of a node in the order of a Hilbert curve", kHint, plan::hint_hilbert),
-            plan::allgather_hint_hilbert);
+  add_order(
+      table,
+      entry("hint-hilbert", "copies of a node in the order of a Hilbert curve", kHint, plan::hint_hilbert, {kRows}),
+      plan::allgather_hint_hilbert);
   add_order(
       table,
       entry("hint-hilbert-square", "a Hilbert curve through a square of a power of two, the rest in another order",
-            kHintOther, plan::hint_hilbert_square, {kRest}),
+            kHintOther, plan::hint_hilbert_square, {kRest, kRows}),
       plan::allgather_hint_hilbert_square);
   table.push_back(node_then_network({alltoall}, plan::hint_network));
   table.push_back(node_then_network(uneven_all_to_alls(), plan::hint_network));

@@ -62,6 +62,10 @@ inline constexpr ParameterRange kInnerOfRounds = {
     "inner", 0, 0, 0, "between nodes, or any other algorithm of the collective; its parameters follow", kOfTheMpi};
 inline constexpr std::string_view kRests[] = {"row", "column", "morton"};
 inline constexpr ParameterRange kRest = {"rest", 0, 2, 0, "order of the rest of the square", kRests};
+// The values are those of plan::Rows.
+inline constexpr std::string_view kRowNames[] = {"auto", "send", "recv"};
+inline constexpr ParameterRange kRows = {
+    "rows", 0, 2, 0, "buffers that consecutive ranks share; auto: by NUMA domains", kRowNames};
 
 inline constexpr ParameterRange kPorts = {"ports", 0, kMost, 1,
                                           "messages that may share a round if no block needs two of them; 0: any"};

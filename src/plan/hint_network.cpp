@@ -43,16 +43,19 @@ namespace {
 struct NetworkOrder {
   std::string_view name;
   Order order;
+  Rows rows = Rows::by_domains;
 };
-constexpr std::array<NetworkOrder, 9> network_orders = {{{"hilbert", Order::hilbert},
-                                                         {"row", Order::row},
-                                                         {"column", Order::column},
-                                                         {"morton", Order::morton},
-                                                         {"row-numa", Order::row_numa},
-                                                         {"morton-numa", Order::morton_numa},
-                                                         {"square-row", Order::square_and_row},
-                                                         {"square-column", Order::square_and_column},
-                                                         {"square-morton", Order::square_and_morton}}};
+constexpr std::array<NetworkOrder, 11> network_orders = {{{"hilbert", Order::hilbert},
+                                                          {"hilbert-send", Order::hilbert, Rows::sources},
+                                                          {"hilbert-recv", Order::hilbert, Rows::destinations},
+                                                          {"row", Order::row},
+                                                          {"column", Order::column},
+                                                          {"morton", Order::morton},
+                                                          {"row-numa", Order::row_numa},
+                                                          {"morton-numa", Order::morton_numa},
+                                                          {"square-row", Order::square_and_row},
+                                                          {"square-column", Order::square_and_column},
+                                                          {"square-morton", Order::square_and_morton}}};
 
 constexpr auto network_orders_named = [] {
   std::array<std::string_view, network_orders.size()> names;
@@ -66,7 +69,8 @@ std::size_t choice_of(const Problem& problem, std::string_view parameter) {
 
 Schedule node_then_network(const Problem& problem, bool blocks) {
   Builder builder(problem.me);
-  copy_inside_node(problem, network_orders[choice_of(problem, "order")].order, blocks, builder);
+  const NetworkOrder& chosen = network_orders[choice_of(problem, "order")];
+  copy_inside_node(problem, chosen.order, chosen.rows, blocks, builder);
   const Build exchange = build_of(problem.parameters, "exchange", pairwise);
   if (const std::optional<Window> window = direct_window(exchange, problem.parameters)) {
     const Away away = choice_of(problem, "messages") == 1 ? Away::beside : Away::after;

@@ -20,6 +20,10 @@
 //                         Hilbert curve; an equal piece of the curve if P is not a power of two
 //           hint-hilbert-square  such a box of the largest square that is a power of two, and a part of the rest
 //                         (section V.F)
+//         The paper has two readings of the rows of its grid; the last two take both (parameter `rows`):
+//           send  figure 5 (a), algorithm 2: boxes of consecutive ranks share send buffers
+//           recv  algorithm 1, figure 5 (b) and (c): they share recv buffers, which are those of these ranks
+//           auto  the reading with more writes inside NUMA domains (order.hpp)
 //         HINT is about the all-to-all; its orders serve the allgather too.
 //         On several nodes: HINT, section V.F, algorithm 5. There the messages follow the copies (hint_network.cpp);
 //         here they may be in flight during the copies (between_nodes.cpp).
@@ -34,6 +38,12 @@
 //   fence
 //   copy  send[0] of 2 -> recv[2] of 0      send[0] of 3 -> recv[3] of 0
 //         send[1] of 2 -> recv[2]           send[1] of 3 -> recv[3]
+//   fence
+//
+// Example, hint-hilbert with rows=recv, P = 4, rank 1:
+//   fence
+//   copy  send[1] of 3 -> recv[3]           send[1] of 2 -> recv[2]
+//         send[0] of 2 -> recv[2] of 0      send[0] of 3 -> recv[3] of 0
 //   fence
 //
 // Example, sh-naive, P = 4, ranks 0 and 2 on one node, rank 2:
@@ -71,9 +81,12 @@ Node node_of(const Problem& problem) {
   return node;
 }
 
+// Only the Hilbert orders have the parameter.
+Rows rows_of(const Problem& problem) { return static_cast<Rows>(value_of(problem.parameters, "rows", 0)); }
+
 Schedule copies(const Problem& problem, Order order, bool blocks) {
   Builder builder(problem.me);
-  copy_inside_node(problem, order, blocks, builder);
+  copy_inside_node(problem, order, rows_of(problem), blocks, builder);
   exchange_between_nodes(problem, blocks, builder);
   return builder.take();
 }
@@ -88,7 +101,7 @@ Schedule square(const Problem& problem, bool blocks) {
 
 }  // namespace
 
-void copy_inside_node(const Problem& problem, Order order, bool blocks, Builder& builder) {
+void copy_inside_node(const Problem& problem, Order order, Rows rows, bool blocks, Builder& builder) {
   const Node node = node_of(problem);
   const auto here = node.members.size();
   const auto away = static_cast<std::size_t>(problem.ranks) - here;
@@ -97,7 +110,7 @@ void copy_inside_node(const Problem& problem, Order order, bool blocks, Builder&
   builder.begin_round();
   builder.node_fence();
   builder.begin_round();
-  for (const auto [from, to] : part_of_order(order, static_cast<int>(here), node.me, node.domains)) {
+  for (const auto [from, to] : part_of_order(order, static_cast<int>(here), node.me, node.domains, rows)) {
     const int source = node.members[static_cast<std::size_t>(from)];
     const int destination = node.members[static_cast<std::size_t>(to)];
     builder.copy(Span{source, blocks ? destination : 0, Buffer::send}, Span{destination, source, Buffer::recv});

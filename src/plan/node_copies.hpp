@@ -8,6 +8,6 @@ namespace quadrille::plan {
 
 // The first two rounds of a schedule: a fence of the node; this rank's part of the order, and a fence. `blocks` as in
 // between_nodes.hpp.
-void copy_inside_node(const Problem& problem, Order order, bool blocks, Builder& builder);
+void copy_inside_node(const Problem& problem, Order order, Rows rows, bool blocks, Builder& builder);
 
 }  // namespace quadrille::plan

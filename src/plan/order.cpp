@@ -7,7 +7,6 @@
 //                rank 2   2->2 3->2 0->2 1->2     rank 3   2->3 3->3 0->3 1->3
 #include "plan/order.hpp"
 
-#include <bit>
 #include <cassert>
 #include <unordered_map>
 
@@ -75,18 +74,10 @@ std::vector<Pair> morton_numa_part(const Domains& domains, int me) {
   return pairs;
 }
 
-// For a power of two a rank has its box of the paper's algorithm 1. For other P the square does not fall
-// into P equal boxes, and a rank has the next P places of the curve.
-std::vector<Pair> hilbert_part(int ranks, int me) {
-  const Box square = {0, 0, ranks, ranks};
-  const Piece whole = {0, pairs_in(square)};
+std::vector<Pair> hilbert_part(int ranks, int me, std::span<const int> domains, Rows rows) {
   std::vector<Pair> pairs;
   pairs.reserve(static_cast<std::size_t>(ranks));
-  if (std::has_single_bit(static_cast<unsigned>(ranks))) {
-    append_hilbert(ranks, whole, hilbert_box(ranks, me), pairs);
-  } else {
-    append_hilbert(ranks, equal_piece(whole.end, me, ranks), square, pairs);
-  }
+  append_hilbert_part(ranks, me, domains, rows, pairs);
   return pairs;
 }
 
@@ -109,7 +100,7 @@ std::vector<Pair> straight_part(int ranks, int me, bool row) {
 
 }  // namespace
 
-std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const int> domains) {
+std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const int> domains, Rows rows) {
   assert(0 <= me && me < ranks && ranks <= 1 << 15);
   switch (order) {
     case Order::row:
@@ -119,13 +110,13 @@ std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const 
     case Order::morton:
       return morton_part(ranks, me);
     case Order::hilbert:
-      return hilbert_part(ranks, me);
+      return hilbert_part(ranks, me, domains, rows);
     case Order::row_numa:
       return row_numa_part(sort_domains(ranks, domains), me);
     case Order::square_and_row:
     case Order::square_and_column:
     case Order::square_and_morton:
-      return square_part(order, ranks, me);
+      return square_part(order, ranks, me, domains, rows);
     case Order::morton_numa:
       break;
   }

@@ -10,7 +10,8 @@
 //   row          a rank fills its own recv buffer, sources in the order of their ranks
 //   column       a rank empties its own send buffer, destinations in the order of their ranks
 //   morton       the Z curve, cut into equal pieces
-//   hilbert      the Hilbert curve; a rank copies a box of the square, in the order of the curve
+//   hilbert      the Hilbert curve; a rank copies a box of the square, in the order of the curve; an equal piece of the
+//                curve if P is no power of two
 //   square_...   the Hilbert curve through the largest square whose side is a power of two, a box for each of its
 //                ranks; the rest by rows, by columns, or along a Z curve (order_square.cpp)
 //   row_numa     as row, but a rank begins with the sources of its own domain, then those of the
@@ -22,6 +23,10 @@
 // Sources. row, morton, row_numa and morton_numa: Li, Zhang and Hoefler, "Cache-oblivious MPI
 // all-to-all communications based on Morton order", sections 2.1, 2.2, 2.4 and 4. row, column and
 // hilbert: Ramesh et al., "HINT", section V.A, figure 5 and algorithm 1; square_...: section V.F.
+//
+// The paper has two readings of the rows of its grid, and so have the Hilbert orders (Rows): figure 5 (a) and algorithm
+// 2 have rows of sources; algorithm 1, with the text around it, and figure 5 (b) and (c) have rows of recv buffers.
+// Boxes of consecutive ranks lie side by side in a row.
 //
 // Every rank has exactly P pairs in every order. A part costs O(P) memory, and O(P log P) time or
 // less, but hilbert for a P that is not a power of two may need a little more.
@@ -51,10 +56,23 @@ enum class Order : std::uint8_t {
   square_and_morton,
 };
 
+// What the rows of the grid are in the Hilbert orders. By destinations curve and boxes are transposed: (d, s) in place
+// of (s, d); of the orders square_... only the square. The numbers are those of the parameter `rows`.
+enum class Rows : std::uint8_t {
+  // Boxes: the reading with more copies into the domain of the rank that copies; `sources` if both have as many, for
+  // example with one domain. Pieces of the curve: `sources`, by which the first half of the curve fills the first half
+  // of the recv buffers.
+  by_domains,
+  sources,       // boxes of consecutive ranks share send buffers
+  destinations,  // boxes of consecutive ranks share recv buffers, and these ranks own them
+};
+
 // What rank `me` copies, in this order. `ranks` >= 1 is at most 32,768, 0 <= me < ranks. `domains`
 // has the NUMA domain of each rank as any label, or is empty: then there is one domain. Domains may
-// differ in size, and their ranks need not be consecutive. Only the orders for NUMA look at them.
-std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const int> domains = {});
+// differ in size, and their ranks need not be consecutive. Only the orders for NUMA look at them, and
+// the Hilbert orders, if `rows` is `by_domains`. Other orders ignore `rows`.
+std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const int> domains = {},
+                                Rows rows = Rows::by_domains);
 
 // Pair number `code` of the Z curve through a square whose side is a power of two: the even bits of
 // the code are the source, the odd ones the destination.

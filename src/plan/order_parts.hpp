@@ -67,10 +67,10 @@ void append_morton(const Box& box, Piece piece, std::vector<Pair>& pairs);
 // that lie in `box`.
 void append_hilbert(int ranks, Piece piece, const Box& box, std::vector<Pair>& pairs);
 
-// The box of a rank in the square of so many ranks, a power of two.
-Box hilbert_box(int ranks, int me);
+// Appends what rank `me` copies of that square; `domains`, of these ranks or more, as in part_of_order().
+void append_hilbert_part(int ranks, int me, std::span<const int> domains, Rows rows, std::vector<Pair>& pairs);
 
 // What rank `me` copies in one of the orders square_...
-std::vector<Pair> square_part(Order order, int ranks, int me);
+std::vector<Pair> square_part(Order order, int ranks, int me, std::span<const int> domains, Rows rows);
 
 }  // namespace quadrille::plan

@@ -7,18 +7,21 @@
 //           square_and_row     it fills what is left of its recv buffer, sources in the order of their ranks
 //           square_and_column  it empties what is left of its send buffer
 //           square_and_morton  its piece of the Z curves through the strips
+//         The rows of the square may be sources or destinations (order.hpp): its boxes and their curve are transposed
+//         then, the strips are not.
 // Source  Ramesh et al., HINT, section V.F, "extensions for non-powers of two": "a Hilbert curve for the square region
 //         with edge size a power-of-two in the alltoall matrix and filling the rest of the square with a different
 //         traversal". Which, and who does how much of it, the paper leaves open.
 // Cost    O(P) for a part. For a power of two it is the order `hilbert`.
 //
-// Example, P = 6, Q = 4, by rows: who copies each pair; sources are columns, destinations rows
-//   0 0 2 2 0 0
-//   0 0 2 2 1 1
-//   1 1 3 3 2 2
-//   1 1 3 3 3 3
-//   4 4 4 4 4 4
-//   5 5 5 5 5 5
+// Example, P = 6, Q = 4, square_and_row: the rank that copies each pair; columns of this drawing are sources, its rows
+// destinations
+//   Rows::sources   0 0 2 2 0 0   Rows::destinations   0 0 1 1 0 0
+//                   0 0 2 2 1 1                        0 0 1 1 1 1
+//                   1 1 3 3 2 2                        2 2 3 3 2 2
+//                   1 1 3 3 3 3                        2 2 3 3 3 3
+//                   4 4 4 4 4 4                        4 4 4 4 4 4
+//                   5 5 5 5 5 5                        5 5 5 5 5 5
 #include <bit>
 
 #include "plan/order_parts.hpp"
@@ -52,11 +55,11 @@ void append_rest(Order order, int ranks, int side, int me, std::vector<Pair>& pa
 
 }  // namespace
 
-std::vector<Pair> square_part(Order order, int ranks, int me) {
+std::vector<Pair> square_part(Order order, int ranks, int me, std::span<const int> domains, Rows rows) {
   const int side = side_of_square(ranks);
   std::vector<Pair> pairs;
   pairs.reserve(static_cast<std::size_t>(ranks));
-  if (me < side) append_hilbert(side, {0, Place{side} * side}, hilbert_box(side, me), pairs);
+  if (me < side) append_hilbert_part(side, me, domains, rows, pairs);
   if (side < ranks) append_rest(order, ranks, side, me, pairs);
   return pairs;
 }

@@ -45,7 +45,7 @@ Parameters parameters_of(const std::string& text, Collective collective = Collec
 Schedule algorithm_5(const Problem& problem, bool printed) {
   const int ranks = problem.ranks, me = problem.me;
   Builder builder(me);
-  copy_inside_node(problem, Order::hilbert, true, builder);
+  copy_inside_node(problem, Order::hilbert, Rows::by_domains, true, builder);
   const auto away = [&](int rank) { return !share_node(*problem.nodes, rank, me); };
   for (int i = 0; i < ranks; ++i) {
     const int src = (me - i + ranks) % ranks, dst = (me + i) % ranks;

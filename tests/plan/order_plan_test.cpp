@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -112,6 +114,53 @@ TEST(OrderPlanTest, TheExampleOfTheFile) {
             "  copy  send[0] -> recv[1] of 2\n"
             "  copy  send[0] -> recv[1] of 3\n"
             "  fence of the node\n");
+}
+
+// The parameter, and the value of hint-network's order, reach the copies. tools::prove() takes all values.
+TEST(OrderPlanTest, RowsOfTheHilbertOrders) {
+  const NodeMap nodes = one_node(4);
+  const std::string copies =
+      "scratch 0 blocks\n"
+      "round 0\n"
+      "  fence of the node\n"
+      "round 1\n"
+      "  copy  send[1] of 3 -> recv[3]\n"
+      "  copy  send[1] of 2 -> recv[2]\n"
+      "  copy  send[0] of 2 -> recv[2] of 0\n"
+      "  copy  send[0] of 3 -> recv[3] of 0\n"
+      "  fence of the node\n";
+  const std::vector<int> domains = {0, 0, 1, 1};
+  const auto drawn = [&](const char* text, std::span<const int> labels) {
+    choose::Choice choice;
+    EXPECT_EQ(choose::parse_choice(Collective::alltoall, text, choice), "");
+    return draw(choice.algorithm->build({4, 1, &nodes, choice.parameters, labels}), 1);
+  };
+  for (const char* text :
+       {"hint-hilbert:rows=recv", "hint-hilbert-square:rows=recv", "hint-network:order=hilbert-recv"}) {
+    EXPECT_EQ(drawn(text, {}), copies) << text;
+    EXPECT_EQ(drawn(text, domains), copies) << text;
+  }
+  for (const char* text : {"hint-hilbert", "hint-hilbert-square", "hint-network"}) {
+    EXPECT_NE(drawn(text, {}), copies) << text;
+    EXPECT_EQ(drawn(text, domains), copies) << text;
+  }
+  for (const char* text :
+       {"hint-hilbert:rows=send", "hint-hilbert-square:rows=send", "hint-network:order=hilbert-send"}) {
+    EXPECT_EQ(drawn(text, domains), drawn("hint-hilbert", {})) << text;
+  }
+}
+
+TEST(OrderPlanTest, RowsOfTheHilbertOrdersAreProved) {
+  const std::vector<int> blocked = {0, 0, 0, 0, 1, 1, 1, 1};
+  const NodeMap nodes = one_node(8);
+  for (const Build build : {hint_hilbert, hint_hilbert_square}) {
+    for (const std::int64_t rows : {0, 1, 2}) {
+      const Parameters parameters = {{"rows", rows}};
+      EXPECT_EQ(verify(build_all(build, nodes, parameters, blocked), nodes, {Pattern::alltoall, true}).what, "")
+          << rows;
+    }
+  }
+  EXPECT_EQ(build_all(hint_hilbert, nodes, {}, blocked), build_all(hint_hilbert, nodes, {{"rows", 2}}));
 }
 
 // --- broken by hand -----------------------------------------------------------------------------

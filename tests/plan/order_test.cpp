@@ -7,18 +7,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "plan/order_parts.hpp"
+#include "tests/plan/pairs.hpp"
 #include "tool/plans/verify_cases.hpp"
 
 namespace quadrille::plan {
-
-void PrintTo(const Pair& pair, std::ostream* out) { *out << pair.source << "->" << pair.destination; }
-
 namespace {
 
 using testing::ElementsAre;

@@ -185,6 +185,13 @@ TEST(ChoiceTest, ReadsAndWrites) {
   EXPECT_EQ(round_trip(Collective::alltoall, " basic-bruck : radix = 16 "), "basic-bruck:radix=16");
   EXPECT_EQ(round_trip(Collective::allgather, "bruck:radix=1048576"), "bruck:radix=1048576");
   EXPECT_EQ(round_trip(Collective::alltoallw, "mpi"), "mpi");
+  for (int i = 0; i < dense_collective_count; ++i) {
+    const auto c = static_cast<Collective>(i);
+    EXPECT_EQ(round_trip(c, "hint-hilbert"), "hint-hilbert:rows=auto");
+    EXPECT_EQ(round_trip(c, "hint-hilbert:rows=recv"), "hint-hilbert:rows=recv");
+    EXPECT_EQ(round_trip(c, "hint-hilbert-square:rows=send"), "hint-hilbert-square:rest=row,rows=send");
+    EXPECT_THAT(round_trip(c, "hint-network:order=hilbert-recv"), HasSubstr("order=hilbert-recv"));
+  }
   for (const Collective c : {Collective::neighbor_allgather, Collective::neighbor_allgatherv}) {
     EXPECT_EQ(round_trip(c, "torus:share=0"), "torus:ports=1,pack=16384,share=0");
   }

@@ -244,9 +244,10 @@ TEST(Select, TriesTheOrdersOnANodeOfManyRanks) {
   k.ranks = 8, k.direct = true, k.load_store = true, k.tries = true;
   const Selection selection = select(k, {});
   EXPECT_EQ(to_string(selection.choice), "single-copy");
-  EXPECT_EQ(names(selection.rivals), "sh-naive sh-co sh-numa-co hint-row hint-column hint-hilbert mpi ");
+  EXPECT_EQ(names(selection.rivals), "sh-naive sh-co sh-numa-co hint-row hint-column hint-hilbert:rows=auto mpi ");
   k.ranks = 12;
-  EXPECT_TRUE(names(select(k, {}).rivals).ends_with(" hint-hilbert hint-hilbert-square:rest=row mpi "))
+  EXPECT_TRUE(
+      names(select(k, {}).rivals).ends_with(" hint-hilbert:rows=auto hint-hilbert-square:rest=row,rows=auto mpi "))
       << "no power of two";
   k.ranks = 8, k.bytes = 8;
   EXPECT_EQ(to_string(select(k, {}).choice), "inbox");
@@ -290,9 +291,9 @@ TEST(Select, ObeysWhatWasMeasured) {
   const auto why = [&] { return select(k, {}).why; };
   EXPECT_EQ(at(100), "inbox");
   EXPECT_EQ(why().then.at(0).reason, Reason::nothing_measured_faster);
-  EXPECT_EQ(at(101), "hint-hilbert");
+  EXPECT_EQ(at(101), "hint-hilbert:rows=auto");
   EXPECT_EQ(why().reason, Reason::measured);
-  EXPECT_EQ(at(5000), "hint-hilbert");
+  EXPECT_EQ(at(5000), "hint-hilbert:rows=auto");
   EXPECT_EQ(at(5001), "mpi");
   EXPECT_EQ(at(7001), "single-copy") << "above all that was measured";
   EXPECT_EQ(why().reason, Reason::large_in_a_node);

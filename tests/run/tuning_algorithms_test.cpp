@@ -57,7 +57,7 @@ TEST(TuningAlgorithms, AreReadAndWritten) {
     const AlgorithmEntry &first = t->algorithms[0], &second = t->algorithms[1];
     EXPECT_EQ(first.collective, Collective::alltoall);
     EXPECT_EQ(std::tuple(first.ranks, first.ranks_on_node, first.nodes, first.crowded), std::tuple(8, 8, 1, false));
-    EXPECT_EQ(words(first.choices), "512 default; 65536 hint-hilbert; ");
+    EXPECT_EQ(words(first.choices), "512 default; 65536 hint-hilbert:rows=auto; ");
     EXPECT_EQ(second.collective, Collective::allgather);
     EXPECT_EQ(std::tuple(second.ranks, second.ranks_on_node, second.nodes, second.crowded), std::tuple(16, 4, 5, true));
     EXPECT_EQ(words(second.choices), "1000 bruck:radix=4; ");

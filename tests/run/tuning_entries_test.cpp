@@ -43,7 +43,7 @@ TEST(TuningEntries, AreReadAndWritten) {
     EXPECT_EQ(points.cma_from, 131072U);
     EXPECT_EQ(points.stream_from, 1000000U);
     ASSERT_EQ(t->algorithms.size(), 1U);
-    EXPECT_EQ(to_string(choice_for(t->algorithms[0].choices, 513)->choice), "hint-hilbert");
+    EXPECT_EQ(to_string(choice_for(t->algorithms[0].choices, 513)->choice), "hint-hilbert:rows=auto");
     ASSERT_EQ(t->inside.size(), 1U);
     EXPECT_EQ(order_for(t->inside[0], 9)->name, "sh-co");
     ASSERT_EQ(t->neighbors.size(), 1U);
