@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <hwloc.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -98,6 +99,13 @@ class Machine {
     }
     return -1;
   }
+  // Whether the domain has all processors of the cache, and others. -1: no cache.
+  bool is_part(int cache, int domain) const {
+    if (cache < 0) return false;
+    const hwloc_const_bitmap_t inner = processors(HWLOC_OBJ_L3CACHE, static_cast<unsigned>(cache)),
+                               outer = processors(HWLOC_OBJ_NUMANODE, static_cast<unsigned>(domain));
+    return h_.bitmap_isincluded(inner, outer) != 0 && h_.bitmap_isincluded(outer, inner) == 0;
+  }
   // Of a thread that may run on `set`. A process may be allowed processors that hwloc does not count: they are left
   // out.
   int label_of(hwloc_const_bitmap_t set) const {
@@ -105,7 +113,10 @@ class Machine {
     const Set there = make_set();
     if (all == nullptr || there == nullptr || h_.bitmap_and(there.get(), set, all) != 0) return 0;
     if (h_.bitmap_iszero(there.get()) != 0) return label_of(all);
-    if (const int domain = first_with(HWLOC_OBJ_NUMANODE, there.get()); domain >= 0) return domain;
+    if (const int domain = first_with(HWLOC_OBJ_NUMANODE, there.get()); domain >= 0) {
+      const int cache = first_with(HWLOC_OBJ_L3CACHE, there.get());
+      return is_part(cache, domain) ? cache_label(cache) : domain;
+    }
     const int package = first_with(HWLOC_OBJ_PACKAGE, there.get());
     // The only package is the whole machine.
     return package < 0 || count(HWLOC_OBJ_PACKAGE) == 1 ? any_domain : package_label(package);
@@ -152,6 +163,7 @@ int label_when_bound(const Machine& machine, hwloc_const_bitmap_t unit, Bound bo
 }
 
 std::string name_of_label(int label) {
+  if (label >= first_cache_label) return fmt::format("L3 cache {} has", label - first_cache_label);
   if (label >= 0) return fmt::format("domain {} has", label);
   if (label == any_domain) return "bound to no package are";
   return fmt::format("bound to all of package {} are", -2 - label);
@@ -213,14 +225,16 @@ std::string check_topology(const std::string& synthetic) {
 }
 
 std::string describe_domains(const std::vector<int>& labels, const std::vector<int>& members) {
-  // Domains first, then packages, then what is bound to none.
+  // NUMA domains first, then caches, packages, and what is bound to none.
   const auto place = [](int label) {
     return label >= 0 ? std::pair(0, label) : std::pair(label == any_domain ? 2 : 1, -label);
   };
   auto before = [place](int a, int b) { return place(a) < place(b); };
   std::map<int, std::vector<int>, decltype(before)> groups(before);  // the ranks of each label
   for (const int rank : members) groups[labels[static_cast<std::size_t>(rank)]].push_back(rank);
-  std::string text = fmt::format("{} NUMA domain{}: ", groups.size(), groups.size() == 1 ? "" : "s");
+  const bool caches = std::ranges::any_of(groups, [](const auto& group) { return group.first >= first_cache_label; });
+  std::string text =
+      fmt::format("{} {}domain{}: ", groups.size(), caches ? "" : "NUMA ", groups.size() == 1 ? "" : "s");
   const char* between = "";
   for (const auto& [label, ranks] : groups) {
     text += fmt::format("{}{} {} rank{} ({})", between, name_of_label(label), ranks.size(),

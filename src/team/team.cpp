@@ -254,7 +254,7 @@ int rank_on_node(const Team& team) {
   }));
 }
 
-// The NUMA domain of every rank. Collective; asked only when an order of copies is first used, because
+// The domain of every rank. Collective; asked only when an order of copies is first used, because
 // reading the topology takes milliseconds.
 std::vector<int> agree_on_domains(Team& team) {
   struct Domains {

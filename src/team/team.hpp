@@ -141,7 +141,7 @@ struct Team {
   std::shared_ptr<QuietComm> quiet;
   bool crowded = false;                       // some node has more ranks than processors; the same on all ranks
   int meeting_radix = memory::Meeting::flat;  // of copies between the ranks of a node; the same on all of them
-  std::vector<int> domains;                   // NUMA domain of each rank; empty until first needed
+  std::vector<int> domains;                   // label of each rank (team/numa.hpp); empty until first needed
   Reason inbox_obstacle = Reason::none;       // why there are no inboxes, for QUADRILLE_EXPLAIN
   std::shared_ptr<Neighbors> neighbors;       // null until first asked for, or without a topology
   std::shared_ptr<Lanes> lanes;               // null until the first nonblocking call
@@ -237,7 +237,7 @@ void use_measured(Team& team, std::vector<choose::NeighborEntry> measured);
 // Returns what the first calls might try before.
 MayTry let_try(Team& team, MayTry may_try);
 
-// The NUMA domain of each rank, the same on all; empty: one. Collective when it is first called.
+// The domain of each rank as a label (team/numa.hpp), the same on all. Collective when it is first called.
 const std::vector<int>& domains_of(Team& team);
 
 // The schedule that is kept for these, or else what make() returns.

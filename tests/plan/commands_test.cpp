@@ -11,6 +11,7 @@
 #include "../temp_folder.hpp"
 #include "choose/registry.hpp"
 #include "plan/neighborhood.hpp"
+#include "team/numa.hpp"
 #include "tool/plans/list.hpp"
 #include "tool/plans/show.hpp"
 #include "tool/plans/verify.hpp"
@@ -168,6 +169,8 @@ TEST(ShowCommandTest, RanksTakeTheDomainsInTurn) {
   options.collective = "neighbor_alltoall";
   const Ran neighbours = run([&] { return show_command(options); });
   EXPECT_THAT(neighbours.out, HasSubstr("rank 1 of 4, NUMA domain 1\n")) << neighbours.err;
+  options.unit_domains = {team::cache_label(4), team::cache_label(5)};
+  EXPECT_THAT(run([&] { return show_command(options); }).out, HasSubstr("rank 1 of 4, L3 cache 5\n"));
   options.algorithm = "torus";  // domains are nothing to it
   EXPECT_THAT(run([&] { return show_command(options); }).out, HasSubstr("rank 1 of 4\n"));
 }

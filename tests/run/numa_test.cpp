@@ -1,4 +1,4 @@
-// The NUMA domain of a rank, on machines that hwloc makes up.
+// The domain of a rank, on machines that hwloc makes up.
 #include "team/numa.hpp"
 
 #include <gmock/gmock.h>
@@ -70,6 +70,35 @@ TEST(NumaTest, TheSmallestThatHoldsAllProcessors) {
   EXPECT_EQ(domain_of_processors("package:2 core:2 pu:1", "0-3"), 0) << "one domain over both packages";
 }
 
+// Two NUMA domains of two caches each, with four processors a cache.
+TEST(NumaTest, ACacheThatIsSmallerThanItsDomain) {
+  const auto label = [](const char* processors) {
+    return domain_of_processors("package:2 numa:1 l3:2 core:2 pu:2", processors);
+  };
+  EXPECT_EQ(label("0"), cache_label(0));
+  EXPECT_EQ(label("1-2"), cache_label(0));
+  EXPECT_EQ(label("4-7"), cache_label(1));
+  EXPECT_EQ(label("12-15,99"), cache_label(3));
+  EXPECT_EQ(label("0-7"), 0);
+  EXPECT_EQ(label("11-12"), 1) << "a part of each of two caches";
+  EXPECT_EQ(label("7-8"), any_domain) << "of two packages";
+  EXPECT_EQ(label("0-15"), any_domain);
+  EXPECT_EQ(label(""), any_domain);
+  EXPECT_THAT(domains_of_units("numa:1 l3:4 core:2 pu:1"),
+              ElementsAre(cache_label(0), cache_label(0), cache_label(1), cache_label(1), cache_label(2),
+                          cache_label(2), cache_label(3), cache_label(3)));
+  EXPECT_THAT(domains(3, "numa:1 l3:2 core:1 pu:1"), ElementsAre(cache_label(0), cache_label(1), cache_label(0)));
+  EXPECT_THAT(domains(3, "numa:2 l3:2 core:1 pu:1 bind:numa"), ElementsAre(0, 0, 1)) << "a rank of both caches";
+  EXPECT_EQ(domain_of_processors("package:2 l3:2 core:2 pu:1", "2-3"), cache_label(1)) << "one domain over packages";
+}
+
+TEST(NumaTest, ACacheOfAWholeDomainOrMoreChangesNothing) {
+  EXPECT_THAT(domains_of_units("numa:2 l3:1 core:2 pu:1"), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(domains_of_units("package:1 l3:1 numa:2 core:2 pu:1"), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(domains_of_units("l3:1 core:4 pu:1"), Each(0));
+  EXPECT_EQ(domain_of_processors("package:2 l3:1 numa:2 core:2 pu:1", "0-3"), package_label(0)) << "one cache";
+}
+
 TEST(NumaTest, RanksAreBoundAsTheLastWordSays) {
   EXPECT_THAT(domains(8, std::string(eight) + " bind:numa"), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
   EXPECT_THAT(domains(5, "package:2 numa:2 core:1 pu:1 bind:package"),
@@ -88,6 +117,10 @@ TEST(NumaTest, WhatWasSeenIsTold) {
   EXPECT_EQ(describe_domains({any_domain, 3, package_label(1), 3, 0}, {0, 1, 2, 3}),
             "3 NUMA domains: domain 3 has 2 ranks (1,3), bound to all of package 1 are 1 rank (2), "
             "bound to no package are 1 rank (0)");
+  EXPECT_EQ(describe_domains({cache_label(3), cache_label(3), cache_label(0), 1, cache_label(3), cache_label(3)},
+                             {0, 1, 2, 3, 4, 5}),
+            "3 domains: domain 1 has 1 rank (3), L3 cache 0 has 1 rank (2), L3 cache 3 has 4 ranks (0-1,4-5)");
+  EXPECT_EQ(describe_domains({cache_label(1)}, {0}), "1 domain: L3 cache 1 has 1 rank (0)");
 }
 
 // hwloc takes this machine for another one, whose processors have these numbers.

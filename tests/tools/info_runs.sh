@@ -33,6 +33,7 @@ expect 0 0 "warning: QUADRILLE_REACH" env QUADRILLE_REACH=feet "$TOOL" info
 (ulimit -v 8000000; "$TOOL" info >"$work/out" 2>&1) || fail "with little address space: $(cat "$work/out")"
 grep -q "heap  *no .*address space" "$work/out" || fail "RLIMIT_AS is no reason: $(cat "$work/out")"
 expect 0 0 "NUMA domains   3 (QUADRILLE_TOPOLOGY)" env QUADRILLE_TOPOLOGY="numa:3 core:2 pu:1" "$TOOL" info
+expect 0 0 "  domains        4 (QUADRILLE_TOPOLOGY)" env QUADRILLE_TOPOLOGY="numa:1 l3:4 core:2 pu:1" "$TOOL" info
 expect 0 0 "warning: QUADRILLE_TOPOLOGY" env QUADRILLE_TOPOLOGY="a village" "$TOOL" info
 expect 0 0 "segments of 1024 MiB" env QUADRILLE_HEAP_BYTES=1G "$TOOL" info
 expect 0 0 "warning: QUADRILLE_HEAP_BYTES=1: expected at least 65536 bytes" \

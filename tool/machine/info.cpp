@@ -163,7 +163,7 @@ ordered_json collect() {
   }
   json["inside_a_node"] = describe_node();
   // Another machine may have been put in its place.
-  if (json["machine"].contains("numa") && !json["inside_a_node"].contains("numa_domains")) {
+  if (json["machine"].contains("numa") && !json["inside_a_node"].contains("domains_by")) {
     json["inside_a_node"]["numa_domains"] = json["machine"]["numa"].size();
   }
   json["devices"] = describe_devices();

@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "memory/copy_kernels.hpp"
 #include "memory/heap.hpp"
@@ -20,6 +22,7 @@
 #include "sys/process_memory.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
+#include "team/numa.hpp"
 #include "tool/launch/process.hpp"
 #include "tool/machine/topology.hpp"
 
@@ -259,8 +262,9 @@ ordered_json describe_node() {
   json["processors_allowed"] = sys::count(sys::allowed_processors());
   std::vector<int> domains;
   if (read_topology(domains).empty() && !domains.empty()) {
-    json["numa_domains"] = std::set<int>(domains.begin(), domains.end()).size();
-    json["numa_domains_by"] = "QUADRILLE_TOPOLOGY";
+    const bool caches = std::ranges::max(domains) >= team::first_cache_label;
+    json[caches ? "domains" : "numa_domains"] = std::set<int>(domains.begin(), domains.end()).size();
+    json["domains_by"] = "QUADRILLE_TOPOLOGY";
   }
   json["settings"] = settings();
   json["warnings"] = config.warnings;
@@ -282,10 +286,11 @@ std::string node_text(const ordered_json& node) {
   text += fmt::format(
       "  caches used    L1 {} KiB, L2 {} KiB, L3 {} KiB\n", node["cache_bytes"]["L1"].get<std::size_t>() >> 10,
       node["cache_bytes"]["L2"].get<std::size_t>() >> 10, node["cache_bytes"]["L3"].get<std::size_t>() >> 10);
-  if (node.contains("numa_domains")) {
-    text += fmt::format(
-        "  NUMA domains   {}{}\n", node["numa_domains"].get<std::size_t>(),
-        node.contains("numa_domains_by") ? fmt::format(" ({})", node["numa_domains_by"].get<std::string>()) : "");
+  // L3 caches may be among the domains of a described machine.
+  for (const auto& [key, title] : {std::pair("numa_domains", "NUMA domains"), std::pair("domains", "domains")}) {
+    if (!node.contains(key)) continue;
+    text += fmt::format("  {:<14} {}{}\n", title, node[key].get<std::size_t>(),
+                        node.contains("domains_by") ? fmt::format(" ({})", node["domains_by"].get<std::string>()) : "");
   }
   for (const auto& [name, value] : node["settings"].items()) {
     text += fmt::format("  {:<22} {}\n", name, value.is_string() ? value.get<std::string>() : "not set");

@@ -7,6 +7,7 @@
 
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
+#include "team/numa.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/bench/options.hpp"
 #include "tool/plans/show_html.hpp"
@@ -63,7 +64,10 @@ std::vector<int> domains_in_turn(const std::vector<int>& unit_domains, int ranks
 }
 
 std::string domain_text(const std::vector<int>& domains, int rank) {
-  return domains.empty() ? "" : fmt::format(", NUMA domain {}", domains[static_cast<std::size_t>(rank)]);
+  if (domains.empty()) return "";
+  const int label = domains[static_cast<std::size_t>(rank)];
+  if (label >= team::first_cache_label) return fmt::format(", L3 cache {}", label - team::first_cache_label);
+  return fmt::format(", NUMA domain {}", label);
 }
 
 std::string understand_schedule(const ShowOptions& given, Shown& shown) {

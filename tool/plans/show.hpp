@@ -20,7 +20,7 @@ struct ShowOptions {
   std::string html;          // file for the page on which blocks move; see show_html.hpp
   NodeOptions layout;        // --nodes and --node-map
   std::string nodes;         // a node map as in QUADRILLE_NODES; empty: one node
-  // NUMA domains that ranks take in turn, as from QUADRILLE_TOPOLOGY; empty: one domain.
+  // Labels of domains (team/numa.hpp) that ranks take in turn, as from QUADRILLE_TOPOLOGY; empty: one domain.
   std::vector<int> unit_domains;
 };
 
