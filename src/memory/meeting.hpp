@@ -2,22 +2,26 @@
 // blocks when it comes.
 //
 // Idea    A rank has one line for a call, in which it writes where its blocks are: the first one and the distance
-// between
-//         them, if they are of one size and at equal distances, as those of Alltoall and Allgather are. Else a rank
-//         says where it has a table of them. So who copies a block reads one line of its source and one of its
-//         destination, however many blocks it copies for them. The lines of all ranks lie side by side: in few pages,
-//         and not in the same places of a cache, as they would in regions of whole pages. With few ranks each looks at
-//         the line of each other, which it reads for the copies anyway. With many they meet in a tree: a rank waits for
-//         its children, tells its parent, and is told by it that all are there. So it looks at `radix` + 1 lines
-//         instead of P - 1; that costs 2 log P waits one after the other instead of one. What ranks have to say (may
-//         all be copied; how long is the longest block) goes up and down with it.
+//         between them, if they are of one size and at equal distances, as those of Alltoall and Allgather are. Else a
+//         rank says where it has a table of them. A rank that copies a block reads one line of its source and one of
+//         its destination, however many blocks it copies for them. The lines of all ranks lie side by side: in few
+//         pages, and not in the same places of a cache, as they would in regions of whole pages. With few ranks each
+//         looks at the line of each other, which it reads for the copies anyway. With many they meet in a tree along
+//         L3 caches and packages (memory/meeting_tree.hpp): a rank waits for its children, tells its parent, and is
+//         told by it that all are there. What ranks have to say (may all be copied; how long is the longest block) goes
+//         up and down with it.
+// Cost    In the tree a rank looks at the lines of its children and its parent, instead of P - 1. Waits follow each
+//         other, two for each level; one of those up and one of those down are between packages.
 // Order   A release by each rank on the way, and an acquire by the next, bring what the first has written to the last.
 //         Nobody gets through a meeting before all have come to it, so a rank is at most one meeting ahead of another,
 //         and there are two words, one for the beginning of a call and one for its end: what is overwritten was read.
 //         What a rank says of its blocks is read between the two, so one line is enough. Only equality of numbers is
 //         tested, and the number before is always that of the last call.
 //
-// Example, radix 2, 6 ranks: 0 is the parent of 1 and 2, 1 that of 3 and 4, 2 that of 5.
+// Example, radix 2, 6 ranks on one cache: 0 is the parent of 1 and 2, 1 that of 3 and 4, 2 that of 5. Rank 3 comes and
+// tells 1, 5 tells 2; when 4 has told 1, and 1 and 2 have told 0, all are there: 0 tells 1 and 2, which tell the
+// others. With ranks 3 to 5 on another cache, 0 is the parent of 1, 2 and 3, and 3 that of 4 and 5: one wait each way
+// is between the caches, instead of three.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +33,7 @@
 
 #include "memory/copy_kernels.hpp"
 #include "memory/inbox.hpp"
+#include "memory/meeting_tree.hpp"
 
 namespace quadrille::memory {
 
@@ -88,8 +93,10 @@ class Meeting {
   static std::size_t bytes(int ranks) { return 3 * sys::cache_line * static_cast<std::size_t>(ranks); }
 
   Meeting() = default;
-  // `base` is zeroed shared memory of bytes(ranks) bytes, at the beginning of a line.
-  Meeting(std::byte* base, int ranks, int me, int radix) : base_(base), ranks_(ranks), me_(me), radix_(radix) {}
+  // `base` is zeroed shared memory of bytes(ranks) bytes, at the beginning of a line. All ranks have edges of the same
+  // tree, or none has.
+  Meeting(std::byte* base, int ranks, int me, MeetingTree tree = {})
+      : base_(base), ranks_(ranks), me_(me), tree_(std::move(tree)) {}
 
   // A call begins. All ranks make the same calls in the same order.
   void begin() { ++number_; }
@@ -108,7 +115,7 @@ class Meeting {
   // is there.
   void finish(bool copied, Fenced) { say(Moment::finished, copied, 0); }
   // Goes on waiting for the others, without waiting. True if it got further.
-  bool advance() { return radix_ == flat ? look_at_all() : look_at_tree(); }
+  bool advance() { return tree_.radix == flat ? look_at_all() : look_at_tree(); }
   // All have come, or have finished, whatever was said last; what all of them said; and the longest block that one of
   // them sends to anybody, or no_limit if somebody sends blocks of different sizes.
   bool met() const { return step_ == Step::over; }
@@ -117,12 +124,11 @@ class Meeting {
   static constexpr std::uint64_t no_limit = UINT64_MAX;
 
   // The lines by which rank `me` meets the others in a tree: 'u', what a rank tells its parent, 'd', its children.
-  static std::vector<std::pair<char, int>> lines_of_tree(int ranks, int me, int radix) {
-    const Meeting one(nullptr, ranks, me, radix);
+  static std::vector<std::pair<char, int>> lines_of_tree(int me, const MeetingTree& tree) {
     std::vector<std::pair<char, int>> lines;
-    for (int child = one.first_child(); child < one.end_of_children(); ++child) lines.emplace_back('u', child);
-    if (me != 0) lines.insert(lines.end(), {{'u', me}, {'d', one.parent()}});
-    if (one.first_child() < ranks) lines.emplace_back('d', me);
+    for (const int child : tree.children) lines.emplace_back('u', child);
+    if (tree.parent >= 0) lines.insert(lines.end(), {{'u', me}, {'d', tree.parent}});
+    if (!tree.children.empty()) lines.emplace_back('d', me);
     return lines;
   }
 
@@ -147,9 +153,7 @@ class Meeting {
   Entry& entry(int rank) const { return *reinterpret_cast<Entry*>(line(0, rank)); }
   Told& up(int rank) const { return *reinterpret_cast<Told*>(line(1, rank)); }
   Told& down(int rank) const { return *reinterpret_cast<Told*>(line(2, rank)); }
-  int parent() const { return (me_ - 1) / radix_; }
-  int first_child() const { return std::min(radix_ * me_ + 1, ranks_); }
-  int end_of_children() const { return std::min(radix_ * me_ + 1 + radix_, ranks_); }
+  int children() const { return static_cast<int>(tree_.children.size()); }
 
   static std::uint64_t longest(const Entry& one) {
     return one.rules[0].regular != 0 ? std::uint64_t{one.rules[0].bytes} : no_limit;
@@ -168,12 +172,11 @@ class Meeting {
     moment_ = static_cast<std::size_t>(moment);
     yes_ = yes;
     if (moment == Moment::come) longest_ = longest_of_mine;
-    if (radix_ == flat) {
+    next_ = 0;
+    if (tree_.radix == flat) {
       entry(me_).words[moment_].store(word(yes), std::memory_order_release);
-      next_ = 0;
       step_ = Step::others;
     } else {
-      next_ = first_child();
       step_ = Step::children;
     }
   }
@@ -190,17 +193,18 @@ class Meeting {
   bool look_at_tree() {
     const int first = next_;
     if (step_ == Step::children) {
-      for (; next_ < end_of_children(); ++next_) {
-        if (!heard(up(next_).words[moment_])) return next_ > first;
-        if (moment_ == 0) longest_ = std::max(longest_, up(next_).longest);
+      for (; next_ < children(); ++next_) {
+        const Told& told = up(tree_.children[static_cast<std::size_t>(next_)]);
+        if (!heard(told.words[moment_])) return next_ > first;
+        if (moment_ == 0) longest_ = std::max(longest_, told.longest);
       }
-      if (me_ == 0) return tell_children();
+      if (tree_.parent < 0) return tell_children();
       tell(up(me_));
       step_ = Step::parent;
       return true;
     }
-    if (step_ != Step::parent || !heard(down(parent()).words[moment_])) return false;
-    if (moment_ == 0) longest_ = down(parent()).longest;
+    if (step_ != Step::parent || !heard(down(tree_.parent).words[moment_])) return false;
+    if (moment_ == 0) longest_ = down(tree_.parent).longest;
     return tell_children();
   }
   void tell(Told& told) const {
@@ -208,18 +212,19 @@ class Meeting {
     told.words[moment_].store(word(yes_), std::memory_order_release);
   }
   bool tell_children() {
-    if (first_child() < ranks_) tell(down(me_));
+    if (!tree_.children.empty()) tell(down(me_));
     step_ = Step::over;
     return true;
   }
 
   std::byte* base_ = nullptr;
-  int ranks_ = 0, me_ = 0, radix_ = flat;
+  int ranks_ = 0, me_ = 0;
+  MeetingTree tree_;
   Sequence number_ = 0;
   // Of the call in flight.
   std::size_t moment_ = 0;
   Step step_ = Step::over;
-  int next_ = 0;  // rank, or child, that has not been heard
+  int next_ = 0;  // rank, or number of a child, that has not been heard
   bool yes_ = false;
   std::uint64_t longest_ = 0;
 };

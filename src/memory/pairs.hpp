@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "memory/copy_kernels.hpp"
 #include "memory/inbox.hpp"
@@ -32,9 +33,12 @@ PairsLayout tables_layout(int ranks);
 class Pairs {
  public:
   Pairs() = default;
-  // `base` is zeroed shared memory of layout.segment_bytes() bytes. `radix`: of the meeting.
-  Pairs(std::byte* base, const PairsLayout& layout, int me, int radix = Meeting::flat)
-      : base_(base + layout.meeting_bytes), layout_(layout), me_(me), meeting_(base, layout.ranks, me, radix) {}
+  // `base` is zeroed shared memory of layout.segment_bytes() bytes. `tree`: of the meeting.
+  Pairs(std::byte* base, const PairsLayout& layout, int me, MeetingTree tree = {})
+      : base_(base + layout.meeting_bytes),
+        layout_(layout),
+        me_(me),
+        meeting_(base, layout.ranks, me, std::move(tree)) {}
 
   bool has_rings() const { return layout_.ring_bytes > 0; }
   std::size_t ring_bytes() const { return layout_.ring_bytes; }

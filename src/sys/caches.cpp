@@ -1,12 +1,14 @@
 // Sizes of caches, from sysfs where the system tells them there, else from the C library: on some AMD
-// machines that one takes the last cache for ten times as large as it is.
+// machines that one takes the last cache for ten times as large as it is. And which processors share one.
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -59,6 +61,36 @@ bool contains(const ProcessorSet& set, int processor) {
   return (set.words[processor / 64] >> (processor % 64) & 1U) != 0;
 }
 
+bool contains_all(const ProcessorSet& set, const ProcessorSet& part) {
+  for (int word = 0; word < max_processors / 64; ++word) {
+    if ((part.words[word] & ~set.words[word]) != 0) return false;
+  }
+  return true;
+}
+
+// -1: the set is empty.
+int first_processor(const ProcessorSet& set) {
+  for (int word = 0; word < max_processors / 64; ++word) {
+    if (set.words[word] != 0) return 64 * word + std::countr_zero(set.words[word]);
+  }
+  return -1;
+}
+
+// Those of a list like "0-3,8".
+ProcessorSet listed_processors(const std::string& list) {
+  ProcessorSet set;
+  std::istringstream ranges(list);
+  for (std::string range; std::getline(ranges, range, ',');) {
+    const std::size_t dash = range.find('-');
+    const int first = std::atoi(range.c_str());
+    const int last = dash == std::string::npos ? first : std::atoi(range.c_str() + dash + 1);
+    for (int p = std::max(first, 0); p <= std::min(last, max_processors - 1); ++p) {
+      set.words[p / 64] |= std::uint64_t{1} << (p % 64);
+    }
+  }
+  return set;
+}
+
 }  // namespace
 
 std::size_t cache_bytes_in(const std::string& folder, int level) {
@@ -92,6 +124,21 @@ std::size_t last_cache_bytes(const ProcessorSet& set) {
   const std::size_t told = last_cache_bytes_in("/sys/devices/system/cpu", set);
   return told > 0 ? told : std::max(cache_bytes(3), cache_bytes(2));
 }
+
+Place place_in(const std::string& folder, const ProcessorSet& set) {
+  const int first = first_processor(set);
+  if (first < 0) return {};
+  const std::string processor = folder + "/cpu" + std::to_string(first);
+  const std::string package = first_word(processor + "/topology/physical_package_id");
+  for (const Cache& cache : caches_in(processor + "/cache")) {
+    const ProcessorSet sharers = listed_processors(cache.sharers);
+    const bool holds_all = cache.level == 3 && contains_all(sharers, set);
+    if (holds_all && !package.empty()) return {std::atoi(package.c_str()), first_processor(sharers)};
+  }
+  return {};
+}
+
+Place place_of(const ProcessorSet& set) { return place_in("/sys/devices/system/cpu", set); }
 
 std::size_t cache_bytes(int level) {
   constexpr int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};

@@ -175,6 +175,16 @@ std::size_t last_cache_bytes_in(const std::string& folder, const ProcessorSet& s
 // All processors of the machine that a set can hold.
 ProcessorSet every_processor();
 
+// Where a thread runs; unknown (-1, -1) if it may run on several L3 caches, and where sysfs does not say it.
+struct Place {
+  int package = -1;  // its number
+  int cache = -1;    // the first processor that shares the L3 cache
+};
+// The place of a thread that may run on the processors of `set`.
+Place place_of(const ProcessorSet& set);
+// The same from a folder like /sys/devices/system/cpu.
+Place place_in(const std::string& folder, const ProcessorSet& set);
+
 // A variable of the environment; empty if it is not set.
 std::string environment(const char* name);
 

@@ -158,7 +158,7 @@ NodeArea make_node_area(const Team& team, memory::ControlArea area, const NodeLa
   NodeArea node{std::move(area), {}, {}};
   std::byte* const base = node.area.base();
   node.inbox = memory::Inbox(base, layout.inbox, team.group.me);
-  node.pairs = memory::Pairs(base + layout.inbox.segment_bytes(), layout.pairs, team.group.me, team.meeting_radix);
+  node.pairs = memory::Pairs(base + layout.inbox.segment_bytes(), layout.pairs, team.group.me, team.meeting_tree);
   return node;
 }
 
@@ -189,7 +189,7 @@ std::optional<OwnPull> own_pull(Team& team) {
       own_area(team, layout.segment_bytes() + memory::DeviceSharing::bytes(ranks));
   if (!area) return std::nullopt;
   OwnPull own{std::move(*area), {}, {}, std::make_unique<memory::OwnStream>()};
-  own.pairs = memory::Pairs(own.area.base(), layout, me, team.meeting_radix);
+  own.pairs = memory::Pairs(own.area.base(), layout, me, team.meeting_tree);
   own.sharing = std::make_unique<memory::DeviceSharing>(own.area.base() + layout.segment_bytes(), ranks, me, false);
   return own;
 }

@@ -226,7 +226,9 @@ void map_heaps(const NodeView& node, const std::vector<Card>& cards) {
 
 Card make_card(const memory::Ways& ways) {
   const std::uint64_t* word = make_word();
-  Card card{getpid(), reinterpret_cast<std::uintptr_t>(word), *word, 0, -1, sys::memory_checker() != nullptr ? 1 : 0};
+  Card card{.process = getpid(), .word_at = reinterpret_cast<std::uintptr_t>(word), .word = *word};
+  card.watched = sys::memory_checker() != nullptr ? 1 : 0;
+  card.place = sys::place_of(sys::allowed_processors());
   if (ways.heap) {
     memory::heap_start();
     if (memory::heap_active()) card.heap_bytes = memory::heap_segment().bytes;

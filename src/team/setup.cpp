@@ -231,6 +231,14 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   if (chunk < 0) team.area = {};
 }
 
+// Where the ranks `members` of this node run.
+std::vector<sys::Place> places_of(const Processes& processes, std::span<const int> members) {
+  std::vector<sys::Place> places;
+  places.reserve(members.size());
+  for (const int member : members) places.push_back(processes.ranks[static_cast<std::size_t>(member)].card.place);
+  return places;
+}
+
 // Prepares what the ranks of each node share. Returns none, or why there is nothing.
 Reason share_nodes(Team& team, const Config& settings, Processes& processes, Telling& telling) {
   run::Group& group = team.group;
@@ -256,9 +264,10 @@ Reason share_nodes(Team& team, const Config& settings, Processes& processes, Tel
   const memory::InboxLayout layout = memory::inbox_layout(here);
   std::byte* base = team.area.base();
   group.inbox = memory::Inbox(base, layout, group.local_of(group.me));
-  team.meeting_radix = settings.node_tree.value_or(memory::Meeting::radix_for(here, team.crowded));
+  team.meeting_tree = memory::meeting_tree(places_of(processes, members), group.local_of(group.me),
+                                           settings.node_tree.value_or(memory::Meeting::radix_for(here, team.crowded)));
   group.pairs = memory::Pairs(base + layout.segment_bytes(), memory::pairs_layout(here), group.local_of(group.me),
-                              team.meeting_radix);
+                              team.meeting_tree);
   std::byte* const behind = base + layout.segment_bytes() + memory::pairs_layout(here).segment_bytes();
   team.failed_calls = memory::FailedCalls(behind);
   if (team.nodes.nodes == 1) {

@@ -139,14 +139,14 @@ struct Team {
   memory::ControlArea area;          // memory of the inboxes
   memory::FailedCalls failed_calls;  // behind them: team/failed_copies.hpp
   std::shared_ptr<QuietComm> quiet;
-  bool crowded = false;                       // some node has more ranks than processors; the same on all ranks
-  int meeting_radix = memory::Meeting::flat;  // of copies between the ranks of a node; the same on all of them
-  std::vector<int> domains;                   // label of each rank (team/numa.hpp); empty until first needed
-  Reason inbox_obstacle = Reason::none;       // why there are no inboxes, for QUADRILLE_EXPLAIN
-  std::shared_ptr<Neighbors> neighbors;       // null until first asked for, or without a topology
-  std::shared_ptr<Lanes> lanes;               // null until the first nonblocking call
-  std::shared_ptr<OwnChunks> chunks;          // null until the first call that needs them
-  bool refuses_chunks = false;                // no call is made so any more; the same on all ranks
+  bool crowded = false;                  // some node has more ranks than processors; the same on all ranks
+  memory::MeetingTree meeting_tree;      // for copies between the ranks of a node
+  std::vector<int> domains;              // label of each rank (team/numa.hpp); empty until first needed
+  Reason inbox_obstacle = Reason::none;  // why there are no inboxes, for QUADRILLE_EXPLAIN
+  std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
+  std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
+  std::shared_ptr<OwnChunks> chunks;     // null until the first call that needs them
+  bool refuses_chunks = false;           // no call is made so any more; the same on all ranks
   std::vector<std::shared_ptr<LeadersMemory>> leaders;  // for each size of groups
   std::atomic<int> enqueue_error = 0;  // the first of calls that streams of a device ordered: an MPI error code
   std::atomic<int> fault = 0;          // an MPI error code; this and the next: team/faults.cpp

@@ -62,7 +62,7 @@ struct NodeSize {
   int depth = 30;  // see machine.hpp
   int units = 2;   // of a block that is not in a slot
   int ring = 1;    // units that a ring holds
-  int radix = 0;   // of the meetings for copies; 0: no tree
+  int radix = 0;   // of the meetings for copies; 0: no tree. Three ranks on several caches have trees of radix 1 or 2
 };
 
 class NodeModel {

@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "sys/sys.hpp"
 
@@ -92,6 +94,45 @@ TEST(CacheSizes, OfTheLastLevelCountEachCacheOnce) {
   EXPECT_EQ(bytes_of(0b0111), 2 * cache);
   EXPECT_EQ(bytes_of(0b1000), 0U);
   EXPECT_EQ(sys::last_cache_bytes_in(root.path, sys::every_processor()), 2 * cache);
+}
+
+// Two packages: processors 0 to 3 and 8 share a cache, 4 has one of its own. Of 5, 6 and 66 something is missing.
+TEST(Place, IsThePackageAndTheLastCache) {
+  CacheFolder root;
+  const auto add = [&root](int processor, const char* package, const char* level, const char* sharers) {
+    CacheFolder one;
+    one.add(0, "1", "Data", "32K");
+    one.add(1, level, "Unified", "32M");
+    std::ofstream(one.path + "/index0/shared_cpu_list") << processor << "\n";
+    std::ofstream(one.path + "/index1/shared_cpu_list") << sharers << "\n";
+    const std::string folder = root.path + "/cpu" + std::to_string(processor);
+    std::filesystem::create_directories(folder + "/topology");
+    std::filesystem::copy(one.path, folder + "/cache", std::filesystem::copy_options::recursive);
+    if (*package != 0) std::ofstream(folder + "/topology/physical_package_id") << package << "\n";
+  };
+  for (const int processor : {0, 1, 2, 3, 8}) add(processor, "0", "3", "0-3,8");
+  add(4, "1", "3", "4");
+  add(5, "", "3", "5");
+  add(6, "1", "3", "");
+  add(66, "1", "2", "66");
+  const auto place = [&root](std::initializer_list<int> processors) {
+    sys::ProcessorSet set;
+    for (const int p : processors) set.words[p / 64] |= std::uint64_t{1} << (p % 64);
+    const sys::Place found = sys::place_in(root.path, set);
+    return std::pair(found.package, found.cache);
+  };
+  const std::pair unknown(-1, -1);
+  EXPECT_EQ(place({0}), std::pair(0, 0));
+  EXPECT_EQ(place({8}), std::pair(0, 0));
+  EXPECT_EQ(place({1, 3, 8}), std::pair(0, 0));
+  EXPECT_EQ(place({4}), std::pair(1, 4));
+  EXPECT_EQ(place({3, 4}), unknown) << "two caches";
+  EXPECT_EQ(place({4, 66}), unknown);
+  EXPECT_EQ(place({5}), unknown) << "no package is told";
+  EXPECT_EQ(place({6}), unknown) << "no sharers are told";
+  EXPECT_EQ(place({66}), unknown) << "no cache of the third level";
+  EXPECT_EQ(place({7}), unknown) << "not there";
+  EXPECT_EQ(place({}), unknown);
 }
 
 TEST(CacheSizes, OfThisMachineGrowWithTheLevel) {

@@ -49,11 +49,12 @@ Expected expected(int ranks, int call, int more) {
 }
 
 // Ranks run freely, and each looks at what all others wrote in this call, and not in the next.
-void meet(int ranks, int radix, int calls) {
+void meet(const std::vector<sys::Place>& places, int radix, int calls) {
+  const int ranks = static_cast<int>(places.size());
   const Memory lines(Meeting::bytes(ranks));
   std::vector<int> came(static_cast<std::size_t>(ranks)), wrong(came.size());
   const auto one_rank = [&](int me) {
-    Meeting meeting(lines.base(), ranks, me, radix);
+    Meeting meeting(lines.base(), ranks, me, meeting_tree(places, me, radix));
     sys::Waiter waiter;
     waiter.spins = 4;
     std::minstd_rand random(static_cast<unsigned>(1 + me));
@@ -92,7 +93,22 @@ void meet(int ranks, int radix, int calls) {
 // Numbers of one byte wrap in between, if they are that narrow.
 TEST(Meeting, AllHearWhatAllSaid) {
   for (const int ranks : {1, 2, 3, 4, 5, 7, 8}) {
-    for (const int radix : {Meeting::flat, 1, 2, 3, 7, 8, 100}) meet(ranks, radix, 300);
+    const std::vector<sys::Place> unknown(static_cast<std::size_t>(ranks));
+    for (const int radix : {Meeting::flat, 1, 2, 3, 7, 8, 100}) meet(unknown, radix, 300);
+  }
+}
+
+// Two packages of two caches with three ranks each, one cache after the other, and in turn; and a rank of no place.
+TEST(Meeting, AllHearWhatAllSaidAlongCaches) {
+  std::vector<sys::Place> in_order, in_turn;
+  for (int rank = 0; rank < 12; ++rank) {
+    in_order.push_back({rank / 6, rank / 3});
+    in_turn.push_back({rank % 2, rank % 4});
+  }
+  in_turn.emplace_back();
+  for (const int radix : {1, 2, 8}) {
+    meet(in_order, radix, 300);
+    meet(in_turn, radix, 300);
   }
 }
 
@@ -148,7 +164,9 @@ std::size_t lines_of_call(plan::Order order, int ranks, int me, int radix) {
     for (int other = 0; other < ranks; ++other) lines.insert({'e', other});
     return lines.size();
   }
-  for (const auto& [kind, rank] : Meeting::lines_of_tree(ranks, me, radix)) lines.insert({kind, rank});
+  for (const auto& [kind, rank] : Meeting::lines_of_tree(me, meeting_tree(ranks, me, radix))) {
+    lines.insert({kind, rank});
+  }
   return lines.size();
 }
 // As it was: a flag by which each enters and one by which it finishes, and tables of 16 bytes a block.
