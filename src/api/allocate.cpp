@@ -42,6 +42,7 @@ struct NextAllocator {
   void* (*valloc)(std::size_t) noexcept = nullptr;
   void* (*pvalloc)(std::size_t) noexcept = nullptr;
   std::size_t (*malloc_usable_size)(void*) noexcept = nullptr;
+  bool knows_sizes = false;  // malloc_usable_size is of the same library as malloc
   bool found = false;
 };
 
@@ -51,6 +52,11 @@ constinit bool looking = false;
 template <class Function>
 void find(Function& function, const char* name) {
   if (void* symbol = dlsym(RTLD_NEXT, name)) function = reinterpret_cast<Function>(symbol);
+}
+
+bool are_of_one_library(const void* one, const void* other) {
+  Dl_info of_one{}, of_other{};
+  return dladdr(one, &of_one) != 0 && dladdr(other, &of_other) != 0 && of_one.dli_fbase == of_other.dli_fbase;
 }
 
 // The loader allocates before any code of the program runs, so there is one thread only.
@@ -67,6 +73,10 @@ void find(Function& function, const char* name) {
   find(table.valloc, "valloc");
   find(table.pvalloc, "pvalloc");
   find(table.malloc_usable_size, "malloc_usable_size");
+  // Libraries that trace memory put a header before each block, and often have no function for its size: libc's would
+  // take the header for its own.
+  table.knows_sizes = are_of_one_library(reinterpret_cast<const void*>(table.malloc),
+                                         reinterpret_cast<const void*>(table.malloc_usable_size));
   table.found = true;
 }
 
@@ -138,7 +148,7 @@ void* reallocate_heap_block(void* address, std::size_t bytes) {
 
 [[gnu::noinline]] void* unusual_realloc(void* address, std::size_t bytes) noexcept {
   if (memory::heap_owns(address)) return reallocate_heap_block(address, bytes);
-  if (memory::heap_wants(bytes)) {
+  if (memory::heap_wants(bytes) && (address == nullptr || next().knows_sizes)) {
     if (void* block = large(bytes)) return address == nullptr ? block : move_block(address, bytes, block);
   }
   return next().realloc(address, bytes);

@@ -1,5 +1,6 @@
 #include "memory/control_pool.hpp"
 
+#include "memory/heap_limits.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -34,9 +35,13 @@ ControlPool::ControlPool(std::byte* base, std::size_t segment)
   words_ = reinterpret_cast<Word*>(base);
   users_ = reinterpret_cast<std::atomic<std::int32_t>*>(base + bits_bytes(chunks_));
   areas_ = base + head_bytes(chunks_);
+  note_reserved(base, segment, true);
 }
 
-ControlPool::~ControlPool() { sys::unmap_segment(base_, segment_); }
+ControlPool::~ControlPool() {
+  forget_reserved(base_);
+  sys::unmap_segment(base_, segment_);
+}
 
 void ControlPool::clear(std::size_t first, std::size_t count) {
   for (std::size_t c = first; c < first + count; ++c) {

@@ -76,7 +76,10 @@ bool drop_pages(std::byte* base, std::size_t bytes) {
   const std::size_t offset = heap_offset(base);
   // What the program has put there is not ours to drop.
   if (state.foreign.touch(offset, offset + bytes)) return false;
-  return sys::drop_shared_pages(base, bytes);
+  const bool dropped = sys::drop_shared_pages(base, bytes);
+  // UCX tells of them as unmapped (api/map_watch.cpp). They are the heap's still.
+  if (state.foreign.touch(offset, offset + bytes)) heap_take_back_note(base, bytes);
+  return dropped;
 }
 
 bool wants_huge_pages() {
@@ -306,12 +309,12 @@ std::byte* heap_map_peer(int descriptor, std::size_t bytes) {
   std::byte* base = sys::map_peer(descriptor, bytes);
   if (base == nullptr) return nullptr;
   if (settings().pages == HeapSettings::Pages::small) sys::advise_pages(base, bytes, false);
-  detail::note_peer(base, bytes);
+  note_reserved(base, bytes, false);
   return base;
 }
 
 void heap_unmap_peer(std::byte* base, std::size_t bytes) {
-  detail::forget_peer(base);
+  forget_reserved(base);
   sys::unmap_raw(base, bytes);
 }
 
@@ -356,10 +359,14 @@ void heap_take_back_note(const void* address, std::size_t bytes) {
   const detail::ForeignRanges::Range pages = pages_of(address, bytes);
   const std::lock_guard lock(noting);
   detail::ForeignRanges& foreign = state.foreign;
-  const std::size_t count = foreign.count.load(std::memory_order_relaxed);
-  if (count == 0) return;
-  const detail::ForeignRanges::Range& last = foreign.ranges[count - 1];
-  if (last.begin == pages.begin && last.end == pages.end) foreign.count.store(count - 1, std::memory_order_release);
+  std::size_t count = foreign.count.load(std::memory_order_relaxed);
+  auto* const end = foreign.ranges + count;
+  auto* const found =
+      std::find_if(foreign.ranges, end, [&](const auto& r) { return r.begin == pages.begin && r.end == pages.end; });
+  // Others may read what follows: in the middle it becomes empty.
+  if (found != end) found->begin = found->end;
+  while (count > 0 && foreign.ranges[count - 1].begin == foreign.ranges[count - 1].end) --count;
+  foreign.count.store(count, std::memory_order_release);
 }
 
 }  // namespace quadrille::memory

@@ -117,15 +117,16 @@ void* heap_resize(void* address, std::size_t bytes);
 std::size_t heap_usable(const void* address);
 
 // Calls `use` for the parts of a range, in order: heap memory, and what is none of it, because it lies elsewhere or the
-// program has put something else there. Takes no memory.
+// program has put something else there. Takes no memory. False if the kernel does not say what lies there: then `use` was
+// not called for all.
 using UsePart = void (*)(void* context, std::byte* begin, std::size_t bytes, bool is_heap);
-void heap_for_each_part(std::byte* address, std::size_t bytes, UsePart use, void* context);
+bool heap_for_each_part(std::byte* address, std::size_t bytes, UsePart use, void* context);
 // Gives the pages of heap memory back, whatever may be done with them. False if that cannot be.
 bool heap_drop(std::byte* address, std::size_t bytes);
 
 // The program is about to change the mapping of these addresses.
 void heap_note_mapping(const void* address, std::size_t bytes);
-// It did not: takes back the last note, if that was of these addresses.
+// It did not: takes back the note of just these addresses, if there is one.
 void heap_take_back_note(const void* address, std::size_t bytes);
 // Whether [address, address + bytes) touches the heap's range.
 inline bool heap_touches(const void* address, std::size_t bytes) {

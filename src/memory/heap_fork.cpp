@@ -38,8 +38,8 @@ struct Snapshot {
   bool wanted = false;  // the heap was active before the fork
   std::byte* copy = nullptr;
   std::size_t bytes = 0;
-  // The parts of the segment that the program has not mapped over, as the kernel says. Null: it was not asked, or did
-  // not say; then what was noted counts.
+  // The parts of the segment that the program has not mapped over, as the kernel says. Null: nothing was noted, so it is
+  // the whole segment.
   ForeignRanges::Range* own = nullptr;
   std::size_t own_count = 0;
 };
@@ -70,30 +70,12 @@ bool find_own() {
 // Runs `use(begin, end)` for the parts of [0, end) that the program has not mapped over.
 template <class Use>
 void for_each_own_part(std::size_t end, Use use) {
-  if (snapshot.own != nullptr) {
-    for (std::size_t i = 0; i < snapshot.own_count && snapshot.own[i].begin < end; ++i) {
-      use(snapshot.own[i].begin, std::min(snapshot.own[i].end, end));
-    }
+  if (snapshot.own == nullptr) {
+    if (end > 0) use(0, end);
     return;
   }
-  const ForeignRanges& foreign = heap_state().foreign;
-  const std::size_t count = foreign.count.load(std::memory_order_acquire);
-  std::size_t at = 0;
-  while (at < end) {
-    std::size_t next = end;  // where the next foreign range begins
-    bool inside = false;
-    for (std::size_t i = 0; i < count; ++i) {
-      const ForeignRanges::Range& range = foreign.ranges[i];
-      if (range.begin <= at && at < range.end) {
-        at = range.end;
-        inside = true;
-        break;
-      }
-      if (range.begin > at) next = std::min(next, range.begin);
-    }
-    if (inside) continue;
-    use(at, next);
-    at = next;
+  for (std::size_t i = 0; i < snapshot.own_count && snapshot.own[i].begin < end; ++i) {
+    use(snapshot.own[i].begin, std::min(snapshot.own[i].end, end));
   }
 }
 
@@ -118,7 +100,7 @@ void take_snapshot() {
   const KeepErrno keep;
   // What was noted may be the heap's memory still: UCX tells of pages that were dropped as if they were unmapped. A
   // child that took them for the program's own would share them with its parent.
-  const bool known = !detail::anything_noted() || find_own() || !state.foreign.too_many.load();
+  const bool known = !detail::anything_noted() || find_own();
   snapshot.copy = !known ? nullptr
                   : sys::still_is(state.segment.descriptor, state.identity)
                       ? sys::copy_segment(state.segment.descriptor, snapshot.bytes)

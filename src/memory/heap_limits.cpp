@@ -1,6 +1,7 @@
 #include "memory/heap_limits.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,26 +19,44 @@
 namespace quadrille::memory {
 namespace {
 
-struct Peer {
+struct Reserved {
   std::uintptr_t begin, end;
+  bool in_children;  // it stays mapped there
 };
 
-struct Peers {
+struct AllReserved {
   std::mutex mutex;
-  std::vector<Peer> list;
+  pid_t process = 0;  // the one that has mapped them
+  std::vector<Reserved> list;
 };
 // Never destroyed: programs may set limits in their last lines. Made without memory: they may have none left.
-Peers& peers() {
-  alignas(Peers) static std::byte room[sizeof(Peers)];
-  static auto* all = new (room) Peers;
+AllReserved& reserved() {
+  alignas(AllReserved) static std::byte room[sizeof(AllReserved)];
+  static auto* all = new (room) AllReserved;
   return *all;
 }
 
 std::atomic<bool> locks_new_pages{false};
 
-bool is_of_peer(const sys::Mapping& mapping, const std::vector<Peer>& known) {
+// Runs use(one) for all that is mapped in this process.
+template <class Use>
+void for_each_reserved(Use use) {
+  AllReserved& all = reserved();
+  const bool is_child = all.process != getpid();
+  std::unique_lock lock(all.mutex, std::defer_lock);
+  if (!is_child) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return;  // who held it during the fork is not here
+  }
+  for (const Reserved& one : all.list) {
+    if (!is_child || one.in_children) use(one);
+  }
+}
+
+bool is_reserved(const sys::Mapping& mapping, const std::vector<Reserved>& known) {
   return std::any_of(known.begin(), known.end(),
-                     [&](const Peer& p) { return p.begin <= mapping.begin && mapping.begin < p.end; });
+                     [&](const Reserved& one) { return one.begin <= mapping.begin && mapping.begin < one.end; });
 }
 
 // First without its pages, which tells whether it may be locked at all (rights, limits); then with them. Not all
@@ -60,8 +79,7 @@ std::size_t heap_idle_addresses() {
   std::size_t idle = 0;
   const detail::HeapState& state = detail::heap_state();
   if (heap_active()) idle += state.segment.bytes - (arena_reach() - state.first);
-  const std::lock_guard lock(peers().mutex);
-  for (const Peer& p : peers().list) idle += p.end - p.begin;
+  for_each_reserved([&](const Reserved& one) { idle += one.end - one.begin; });
   return idle;
 }
 
@@ -77,10 +95,9 @@ Limit raised_limit(Limit asked, std::uint64_t idle, std::uint64_t hard_now) {
 }
 
 int heap_lock_current() {
-  std::vector<Peer> known;
+  std::vector<Reserved> known;
   try {
-    const std::lock_guard lock(peers().mutex);
-    known = peers().list;
+    for_each_reserved([&](const Reserved& one) { known.push_back(one); });
   } catch (const std::bad_alloc&) {
     errno = ENOMEM;
     return -1;
@@ -89,7 +106,7 @@ int heap_lock_current() {
   {
     sys::Mappings mappings;  // is closed before errno is set
     for (sys::Mapping one; error == 0 && mappings.next(one);) {
-      if (one.accessible && !is_of_peer(one, known)) error = lock_one(one);
+      if (one.accessible && !is_reserved(one, known)) error = lock_one(one);
     }
     if (!mappings.good()) error = EAGAIN;
   }
@@ -100,19 +117,22 @@ int heap_lock_current() {
 
 void heap_lock_future(bool lock) { locks_new_pages.store(lock, std::memory_order_relaxed); }
 
+void note_reserved(const void* base, std::size_t bytes, bool in_children) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(base);
+  AllReserved& all = reserved();
+  const std::lock_guard lock(all.mutex);
+  all.process = getpid();
+  all.list.push_back({begin, begin + bytes, in_children});
+}
+
+void forget_reserved(const void* base) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(base);
+  AllReserved& all = reserved();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.list, [&](const Reserved& one) { return one.begin == begin; });
+}
+
 namespace detail {
-
-void note_peer(const void* base, std::size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  const std::lock_guard lock(peers().mutex);
-  peers().list.push_back({begin, begin + bytes});
-}
-
-void forget_peer(const void* base) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  const std::lock_guard lock(peers().mutex);
-  std::erase_if(peers().list, [&](const Peer& p) { return p.begin == begin; });
-}
 
 bool open_heap_pages(std::byte* base, std::size_t bytes) {
   if (!sys::open_pages(base, bytes)) return false;

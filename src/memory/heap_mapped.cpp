@@ -27,7 +27,7 @@ bool anything_noted() {
 
 }  // namespace detail
 
-void heap_for_each_part(std::byte* address, std::size_t bytes, UsePart use, void* context) {
+bool heap_for_each_part(std::byte* address, std::size_t bytes, UsePart use, void* context) {
   const HeapSegment segment = heap_segment();
   std::byte* const end = address + bytes;
   std::byte* const from = std::clamp(segment.base, address, end);
@@ -50,10 +50,12 @@ void heap_for_each_part(std::byte* address, std::size_t bytes, UsePart use, void
         tell_until(own.begin, false);
         tell_until(own.end, true);
       }
+      if (at < last && !mappings.good()) return false;
     }
     tell_until(last, !noted);
   }
   if (to < end) use(context, to, static_cast<std::size_t>(end - to), false);
+  return true;
 }
 
 bool heap_drop(std::byte* address, std::size_t bytes) {

@@ -95,8 +95,12 @@ int create_segment(std::size_t bytes, bool may_reserve) {
 
 std::byte* map_segment(int descriptor, std::size_t bytes) {
   if (!holds(descriptor, bytes)) return nullptr;
-  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
+  void* base = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, descriptor, 0);
+  if (base == MAP_FAILED) return nullptr;
+  munlock(base, bytes);  // after mlockall(MCL_FUTURE) all pages would come with the access
+  if (mprotect(base, bytes, PROT_READ | PROT_WRITE) == 0) return static_cast<std::byte*>(base);
+  munmap(base, bytes);
+  return nullptr;
 }
 
 void unmap_segment(std::byte* base, std::size_t bytes) { munmap(base, bytes); }

@@ -100,12 +100,11 @@ std::byte* make_segment(const NodeView& node, std::size_t bytes, bool may_reserv
   return base;
 }
 
-// Areas of leaders at a time, as far as the address space is not limited on any rank of the node.
-std::size_t areas_of_leaders(const NodeView& node, std::size_t wanted, std::size_t one) {
+// More bytes of addresses that each rank of the node may take.
+std::uint64_t least_addresses_left(const NodeView& node) {
   const std::uint64_t mine = sys::address_space_left();
   std::uint64_t least = 0;
-  if (mpi().Allreduce(&mine, &least, 1, mpi().uint64, mpi().op_min, node.comm) != mpi_success) return 0;
-  return memory::Leaders::areas_within(least, one, wanted);
+  return mpi().Allreduce(&mine, &least, 1, mpi().uint64, mpi().op_min, node.comm) == mpi_success ? least : 0;
 }
 
 // With address space for many communicators, and for the leaders of some, if the limits allow it, else for fewer; and
@@ -118,7 +117,9 @@ void make_pool(const NodeView& node, std::size_t areas, Processes& known) {
     bool may_reserve;
   };
   constexpr std::size_t most_with_leaders = 32;
-  const std::size_t leaders = areas_of_leaders(node, std::min(areas, most_with_leaders), of_leaders);
+  const std::uint64_t left = least_addresses_left(node);
+  const std::size_t leaders = memory::Leaders::areas_within(left, of_leaders, std::min(areas, most_with_leaders));
+  areas = std::max<std::size_t>(1, memory::Leaders::areas_within(left, one, areas));
   for (const Size& size : {Size{areas, leaders, false}, Size{areas, 0, areas == 1}, Size{1, 0, true}}) {
     const std::size_t bytes = memory::ControlPool::segment_bytes(one * size.areas + of_leaders * size.leaders);
     if (std::byte* base = make_segment(node, bytes, size.may_reserve); base != nullptr) {
