@@ -321,9 +321,9 @@ void retire(State* request) {
 }
 
 void cache_request(const run::Call& call, team::Team& team, const State& made) {
-  // A buffer of a later call may be a device's.
+  // A buffer of a later call may be a device's, here or on another rank.
   if (!is_regular(call.collective) || !is_like_others(made) || team.counted.explains ||
-      memory::device_driver() != nullptr || team::watches_faults()) {
+      memory::device_driver() != nullptr || team.agreed().follows_devices || team::watches_faults()) {
     return;
   }
   auto& [last, older] = entry_for(call.collective, call.comm, call.recv.type, team).requests;
@@ -338,8 +338,8 @@ State* request_by_cache(const run::Call& call, Door door) {
   if (made == nullptr) return nullptr;
   made->team = team::keep(team);
   made->taken = door == Door::drop_in;
-  made->number = 0;               // nothing is cached where a driver is loaded
-  ++team.group.turns.persistent;  // all ranks count all requests
+  made->number = 0;             // nothing is cached where a driver is loaded
+  ++team.group.turns.requests;  // all ranks count all requests
   made->take_turn(*team.lanes);
   made->inbox->take(call, team.group, made->lane->node.inbox);
   ++team.counted.counters.served;

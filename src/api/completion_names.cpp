@@ -252,7 +252,12 @@ int free_one(MpiRequest* handle, const void*) {
   if (!request->persistent || !request->is_complete()) {
     return api::raise(mpi().comm_world, mpi().err_request);
   }
-  if (const int error = mpi().Request_free(handle); error != mpi_success) return error;
+  // The MPI may give the handle to another thread's request at once.
+  api::hide_taken(*request);
+  if (const int error = mpi().Request_free(handle); error != mpi_success) {
+    api::show_taken(*request);
+    return error;
+  }
   api::free_taken(*request);
   return mpi_success;
 }

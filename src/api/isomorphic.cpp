@@ -40,13 +40,38 @@ plan::RanksAround edges_of(const plan::Grid& grid, const plan::PackedNeighborhoo
   return edges;
 }
 
-// Errors are raised by the MPI itself.
-int make_graph(MpiComm cartcomm, plan::RanksAround edges, MpiInfo info, MpiComm* isocomm) {
+int make_graph_on(MpiComm comm, const plan::RanksAround& edges, MpiInfo info, MpiComm* graph) {
   const auto in = static_cast<int>(edges.sources.size());
   const auto out = static_cast<int>(edges.destinations.size());
+  return mpi().Dist_graph_create_adjacent(comm, in, edges.sources.data(), mpi().unweighted, out,
+                                          edges.destinations.data(), mpi().unweighted, info, 0, graph);
+}
+
+// The ranks of `comm` without its topology.
+int make_plain(MpiComm comm, MpiComm* plain) {
+  MpiGroup group;
+  int error = mpi().Comm_group(comm, &group);
+  if (error != mpi_success) return error;
+  error = mpi().Comm_create(comm, group, plain);
+  mpi().Group_free(&group);
+  return error;
+}
+
+// Open MPI 5 makes a graph from a grid that says it is a grid, and its collectives take it for one: then once more from
+// the ranks alone. Errors are raised by the MPI itself.
+int make_graph(MpiComm cartcomm, plan::RanksAround edges, MpiInfo info, MpiComm* isocomm) {
   edges.sources.reserve(1), edges.destinations.reserve(1);  // some MPIs refuse a null array
-  return mpi().Dist_graph_create_adjacent(cartcomm, in, edges.sources.data(), mpi().unweighted, out,
-                                          edges.destinations.data(), mpi().unweighted, info, 0, isocomm);
+  int error = make_graph_on(cartcomm, edges, info, isocomm);
+  int topology = mpi().dist_graph;
+  if (error != mpi_success || mpi().Topo_test(*isocomm, &topology) != mpi_success || topology == mpi().dist_graph)
+    return error;
+  mpi().Comm_free(isocomm);
+  MpiComm plain;
+  error = make_plain(cartcomm, &plain);
+  if (error != mpi_success) return error;
+  error = make_graph_on(plain, edges, info, isocomm);
+  mpi().Comm_free(&plain);
+  return error;
 }
 
 // The new communicator has the program's error handler, not the one that was set while it was made.

@@ -43,6 +43,7 @@ int make(Making& m) {
   const Admission admission = admit(m.call, m.team, m.entry);
   m.has_mistake = admission.outcome == Admission::Outcome::refused;
   if (admission.is_of_the_mpi() && !m.is_ours()) return make_native(m, {admission.why});
+  if (!m.has_tag() && !m.is_ours()) return make_native(m, {Reason::no_tag});
   if (m.has_mistake) return admission.error;  // of this rank alone
   if (!m.team.lost) m.take_tag();  // also if sizes are not as asserted: where the MPI failed, only this rank knows
   if (admission.outcome != Admission::Outcome::admitted) return admission.error;
@@ -53,12 +54,6 @@ int make(Making& m) {
   return error;
 }
 
-// What the MPI's own function carries out on all ranks has no messages of ours, and may be refused on some.
-void give_tag_back(Making& m) {
-  if (m.tag_taken) --m.team.group.turns.persistent;
-  m.tag_taken = false;
-}
-
 int find_or_throw(Making& m) {
   m.made.team = team::keep(m.team);
   m.made.persistent = m.persistent;
@@ -66,7 +61,7 @@ int find_or_throw(Making& m) {
   const int error = make(m);
   m.made.look_what_it_needs();
   m.team.request_by = m.made.carrier();
-  if (m.passes_on) give_tag_back(m);
+  if (m.passes_on) m.give_tag_back();
   if (error == mpi_success && m.may_come_again && !m.passes_on) cache_request(m.call, m.team, m.made);
   return error;
 }
@@ -78,7 +73,7 @@ int start_made(Making& m) {
   if (by_mpi) ahead.passed = m.team.counted.last_passed, ahead.team = &m.team;
   const int error = start(m.made);
   if (error != mpi_success && by_mpi) raise_of_the_mpi(m.call.comm, error);
-  if (error != mpi_success && by_mpi && !keep_or_undo(ahead, m.call, error)) give_tag_back(m);
+  if (error != mpi_success && by_mpi && !keep_or_undo(ahead, m.call, error)) m.give_tag_back();
   return error;
 }
 

@@ -305,13 +305,33 @@ void Making::bring_to_host_or_stay() {
   made.staying_at->prepare_steps();
 }
 
-// Tags repeat, but never for two requests in flight together: too many requests lie between them.
+namespace {
+
+constexpr unsigned tags_of_a_kind = tags::first_persistent - tags::first_request;
+static_assert(tags::first_persistent + tags_of_a_kind == tags::count);
+
+}  // namespace
+
+// Those of nonblocking calls repeat, but never for two in flight together: too many calls lie between them. Persistent
+// requests keep theirs, see has_tag().
 void Making::take_tag() {
-  constexpr unsigned turns = tags::count - tags::first_request;
-  tag = static_cast<int>(tags::first_request + team.group.turns.persistent++ % turns);
+  run::Turns& turns = team.group.turns;
+  tag = static_cast<int>(persistent ? tags::first_persistent + turns.persistent++ % tags_of_a_kind
+                                    : tags::first_request + turns.requests % tags_of_a_kind);
+  ++turns.requests;
   tag_taken = true;
-  if (memory::device_driver() != nullptr) made.number = team.group.turns.persistent;
+  if (memory::device_driver() != nullptr) made.number = turns.requests;
 }
+
+void Making::give_tag_back() {
+  if (!tag_taken) return;
+  run::Turns& turns = team.group.turns;
+  --turns.requests;
+  if (persistent) --turns.persistent;
+  tag_taken = false;
+}
+
+bool Making::has_tag() const { return !persistent || team.group.turns.persistent + 1 < tags_of_a_kind; }
 
 int make_native(Making& m, const Why& why) {
   m.explain("mpi", [&] { return why; });

@@ -30,6 +30,11 @@ struct Making {
   void bring_to_host_or_stay();
   // The messages of two requests must not meet. All ranks count all requests.
   void take_tag();
+  // What the MPI's own function carries out on all ranks has no messages of ours, and may be refused on some.
+  void give_tag_back();
+  // Is a tag left that no other request has? A persistent one may be open as long as the communicator, and only its own
+  // rank knows when it is freed. The same on all ranks.
+  bool has_tag() const;
   bool is_ours() const { return entry.is_ours(call); }
   bool never_waits() const { return entry.never_waits(); }
   bool must_serve() const { return entry.must_serve(team); }

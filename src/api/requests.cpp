@@ -425,7 +425,12 @@ bool api::begin(State& request) {
 }
 
 int api::start(Quadrille_Request_state& request) {
-  if (begin(request) || request.error == mpi_success) return mpi_success;
+  if (begin(request)) {
+    // A peer may need our part before it comes to what this rank waits for in the MPI next.
+    if (!request.is_alone()) let_the_mpi_help();
+    return mpi_success;
+  }
+  if (request.error == mpi_success) return mpi_success;
   request.set_idle();
   return ::raise(request, std::exchange(request.error, mpi_success));
 }

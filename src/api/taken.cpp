@@ -400,12 +400,17 @@ int get_ready_in_a_barrier(MpiComm comm) {
 
 State* taken_behind(MpiRequest handle) { return table().find(number_of(handle)); }
 
+void let_the_mpi_help() { begin_progress_hook(help_from_the_mpi); }
+
 void start_taken(State& request) {
-  if (begin(request)) begin_progress_hook(help_from_the_mpi);
+  if (begin(request)) let_the_mpi_help();
 }
 
+void hide_taken(State& request) { table().remove(number_of(request.handle), &request); }
+void show_taken(State& request) { table().add(number_of(request.handle), &request); }
+
 void free_taken(State& request) {
-  table().remove(number_of(request.handle), &request);
+  hide_taken(request);
   give_tag_back(request.handle_tag);
   delete &request;
 }

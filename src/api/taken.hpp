@@ -59,6 +59,11 @@ int get_ready_in_a_barrier(MpiComm comm);
 
 // The one that is behind a handle of the MPI; null if it is none of ours.
 Quadrille_Request_state* taken_behind(MpiRequest handle);
+// Hides one whose handle the MPI is about to free and may give to another request; shows it again.
+void hide_taken(Quadrille_Request_state& request);
+void show_taken(Quadrille_Request_state& request);
+// The MPI makes progress on what is under way from now on, in whatever function the program is; where it can.
+void let_the_mpi_help();
 // Starts a persistent one, whose receive has been started.
 void start_taken(Quadrille_Request_state& request);
 // Frees a persistent one that is not active, whose receive has been freed.

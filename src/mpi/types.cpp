@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -153,7 +154,8 @@ int by_message(const void* user, std::size_t, MpiType type, std::byte* bytes, st
   void *from = const_cast<void*>(user), *to = bytes;
   MpiType sent = type, received = plain;
   if (unpacks) std::swap(from, to), std::swap(sent, received);
-  error = mpi().Sendrecv(from, 1, sent, me, tags::pack, to, 1, received, me, tags::pack, comm, mpi().status_ignore);
+  const int tag = tags::next_own();
+  error = mpi().Sendrecv(from, 1, sent, me, tag, to, 1, received, me, tag, comm, mpi().status_ignore);
   mpi().Type_free(&plain);
   return error;
 }
@@ -170,6 +172,14 @@ int in_pieces(PackCall call, const void* user, std::size_t count, MpiType type, 
     if (error != mpi_success) return error;
   }
   return mpi_success;
+}
+
+// What is remembered of a type; null: nothing yet.
+Remembered* remembered(MpiType type) {
+  void* value = nullptr;
+  int found = 0;
+  mpi().Type_get_attr(type, info_keyval(), &value, &found);
+  return found != 0 ? static_cast<Remembered*>(value) : nullptr;
 }
 
 }  // namespace
@@ -235,13 +245,15 @@ std::atomic<const std::array<KnownType, 4>*> known_types{nullptr};
 
 TypeInfo remembered_info(MpiType type) {
   if (type == mpi().datatype_null) return {0, 0, true};
-  void* value = nullptr;
-  int found = 0;
-  mpi().Type_get_attr(type, info_keyval(), &value, &found);
-  if (found) return static_cast<Remembered*>(value)->info;
+  if (const Remembered* const known = remembered(type)) return known->info;
   auto made = std::make_unique<Remembered>();
   const TypeInfo info = made->info = examine(type, made->runs);
-  if (info.committed) mpi().Type_set_attr(type, info_keyval(), made.release());
+  if (!info.committed) return info;
+  // Another thread may have come first, and uses what it has remembered: that is not to be replaced.
+  static constinit std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (const Remembered* const known = remembered(type)) return known->info;
+  mpi().Type_set_attr(type, info_keyval(), made.release());
   return info;
 }
 

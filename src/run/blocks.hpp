@@ -60,8 +60,11 @@ class Blocks {
   bool all_dense() const { return one_type_ && info_.dense; }
 
  private:
+  // Types of blocks that do not count may be anything, also freed.
   void know_type_of(int index) const {
-    if (!one_type_ && (!looked_up_ || side_.types[index] != type_)) look_up(side_.types[index]);
+    if (one_type_) return;
+    const MpiType type = side_.count_of(index) == 0 ? mpi().byte : side_.types[index];
+    if (!looked_up_ || type != type_) look_up(type);
   }
   void look_up(MpiType type) const {
     type_ = type;

@@ -74,7 +74,8 @@ struct Messages {
 // Calls that were made on `comm`; the same on all ranks. Counted by who makes them: api/exchange.cpp, api/making.cpp.
 struct Turns {
   unsigned exchanges = 0;   // sparse exchanges by consensus
-  unsigned persistent = 0;  // requests
+  unsigned requests = 0;
+  unsigned persistent = 0;  // tags of persistent requests
 };
 
 // What the engines keep between calls, mostly for its memory. Written by them alone.

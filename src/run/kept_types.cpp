@@ -42,9 +42,11 @@ int KeptTypes::keep(Side& side, int blocks, MpiArray<MpiType>& types) {
   if (!side.types) return side.type == mpi().datatype_null ? mpi_success : keep(side.type);
   types.assign(side.types, static_cast<std::size_t>(blocks));
   for (int b = 0; b < blocks; ++b) {
-    if (side.count_of(b) == 0) continue;
-    MpiType type = types[static_cast<std::size_t>(b)];
-    if (const int error = keep(type); error != mpi_success) return error;
+    MpiType type = mpi().byte;
+    if (side.count_of(b) != 0) {
+      type = types[static_cast<std::size_t>(b)];
+      if (const int error = keep(type); error != mpi_success) return error;
+    }
     types.set(static_cast<std::size_t>(b), type);
   }
   side.types = types.all();

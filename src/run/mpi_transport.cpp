@@ -1,7 +1,6 @@
 #include "run/mpi_transport.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <climits>
 #include <cstring>
 #include <memory>
@@ -279,8 +278,7 @@ bool MpiTransport::repack(std::size_t bytes, const Argument& from, const Argumen
 // this very function (mpi/progress_hook.hpp), so that no lock may be held here. So each has a tag of its own. Both ends
 // are here: no other rank must know it.
 int MpiTransport::send_to_self(const Argument& send, const Argument& receive) {
-  static std::atomic<unsigned> turn = 0;
-  const int tag = static_cast<int>(tags::first_own + turn++ % (tags::count - tags::first_own));
+  const int tag = tags::next_own();
   return mpi().Sendrecv(send.address, send.count, send.type, me_, tag, receive.address, receive.count, receive.type,
                         me_, tag, comm_, mpi().status_ignore);
 }

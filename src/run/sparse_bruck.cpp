@@ -30,6 +30,7 @@
 #include "mpi/tags.hpp"
 #include "run/blocks.hpp"
 #include "run/sparse.hpp"
+#include "run/under_way.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::run {
@@ -98,6 +99,7 @@ class Rounds {
       keep(error_, error);
       if (error != mpi_success) return {};
       if (found) break;
+      UnderWay::here().help();
       if (look > group_.spins) sys::yield();
     }
     MpiRequest request = mpi().request_null;

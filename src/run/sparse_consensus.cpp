@@ -30,6 +30,7 @@
 #include "mpi/tags.hpp"
 #include "run/blocks.hpp"
 #include "run/sparse.hpp"
+#include "run/under_way.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::run {
@@ -46,6 +47,7 @@ class Consensus {
     while (!finished()) {
       const bool found = take(tags::sparse_blocks[parity_], mail_.parcels) || take(tags::sparse_notes[parity_], notes_);
       idle = found ? 0 : idle + 1;
+      if (!found) UnderWay::here().help();
       if (idle > group_.spins) sys::yield();
     }
     // Each is matched, so each will complete; large ones may still be in flight.

@@ -99,14 +99,20 @@ Neighbors of_isomorphic(Kept kept, int me) {
 // With at least one element: some MPIs look at the address.
 std::vector<int> room_for(int count) { return std::vector<int>(static_cast<std::size_t>(std::max(count, 1))); }
 
+// Numbers the blocks of one side. MPI_PROC_NULL, which the MPIs allow here, has a block and is no neighbour.
+void number_blocks(std::vector<int>& ranks, std::vector<int>& block) {
+  block.resize(ranks.size());
+  std::iota(block.begin(), block.end(), 0);
+  std::erase_if(block, [&](int number) { return ranks[static_cast<std::size_t>(number)] == mpi().proc_null; });
+  std::erase(ranks, mpi().proc_null);
+}
+
 void number_edges(Neighbors& n) {
   n.doubtful = true;
   n.recv_blocks = static_cast<int>(n.sources.size());
   n.send_blocks = static_cast<int>(n.destinations.size());
-  n.recv_block.resize(n.sources.size());
-  n.send_block.resize(n.destinations.size());
-  std::iota(n.recv_block.begin(), n.recv_block.end(), 0);
-  std::iota(n.send_block.begin(), n.send_block.end(), 0);
+  number_blocks(n.sources, n.recv_block);
+  number_blocks(n.destinations, n.send_block);
 }
 
 Neighbors of_graph(MpiComm comm, int me) {

@@ -95,9 +95,9 @@ void free_after(Team* team, Change change) {
 
 int forget_team(MpiComm, int, void* value, void*) {
   auto* team = static_cast<Team*>(value);
-  drop_cached_calls();
   return thrown_by([team] {
-    end_told(*team);
+    end_told(*team);      // which may make requests
+    drop_cached_calls();  // of this team
     free_after(team, [team] {
       if (team->counted.explains) keep_tally(end_tally(*team));  // while it has a name
       team->user = mpi().comm_null;

@@ -25,6 +25,7 @@
   X(mpi_between_nodes, "the MPI was chosen", "between nodes, where the MPI was chosen")                            \
   X(mpi_inside_a_node, "the MPI was chosen", "inside a node, where the MPI was chosen")                            \
   X(no_communicator, "the MPI has no communicator left for Quadrille", "where the MPI had no communicator left")   \
+  X(no_tag, "too many persistent requests were made on this communicator")                                         \
   X(not_prepared, "the next blocking call on this communicator sets up nonblocking ones",                          \
     "before the communicator was prepared for them")                                                               \
   X(lacks_progress,                                                                                                \

@@ -85,12 +85,12 @@ TEST_F(MadeAgain, OfOneKind) {
   complete(first);
   team::Team& team = *team::team_of(abi::comm(comm_));
   const std::uint64_t served = team.counted.counters.served;
-  const unsigned calls = team.lanes->calls, turns = team.group.turns.persistent;
+  const unsigned calls = team.lanes->calls, turns = team.group.turns.requests;
   State* const made = api::request_by_cache(first.call(), api::Door::explicit_api);
   ASSERT_NE(made, nullptr);
   EXPECT_EQ(team.counted.counters.served, served + 1);
   EXPECT_EQ(team.lanes->calls, calls + 1) << "as on ranks that make it at length";
-  EXPECT_EQ(team.group.turns.persistent, turns + 1);
+  EXPECT_EQ(team.group.turns.requests, turns + 1);
   first.recv.assign(first.recv.size(), -1);
   first.request = made;
   api::begin(*made);
