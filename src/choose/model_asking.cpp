@@ -15,6 +15,7 @@ bool note(Asking& asking, int now, int unasked, int wanted) {
   const bool is_same = now == before;
   if (!is_same && before >= 0) asking.wanted = std::min(2 * asking.wanted, wanted);
   asking.same = is_same ? asking.same + 1 : 1;
+  asking.unasked = 0;
   if (asking.same < asking.wanted || unasked == 0) return !is_same;
   const auto bound = static_cast<unsigned>(std::min(2 << std::min(asking.same - asking.wanted, 16), 2 * unasked));
   asking.unasked = std::min(1 + static_cast<int>(asking.random() % bound), unasked);

@@ -117,8 +117,8 @@ void* heap_resize(void* address, std::size_t bytes);
 std::size_t heap_usable(const void* address);
 
 // Calls `use` for the parts of a range, in order: heap memory, and what is none of it, because it lies elsewhere or the
-// program has put something else there. Takes no memory. False if the kernel does not say what lies there: then `use` was
-// not called for all.
+// program has put something else there. Takes no memory. False if the kernel does not say what lies there: then `use`
+// was not called for all.
 using UsePart = void (*)(void* context, std::byte* begin, std::size_t bytes, bool is_heap);
 bool heap_for_each_part(std::byte* address, std::size_t bytes, UsePart use, void* context);
 // Gives the pages of heap memory back, whatever may be done with them. False if that cannot be.

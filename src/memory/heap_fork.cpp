@@ -38,8 +38,8 @@ struct Snapshot {
   bool wanted = false;  // the heap was active before the fork
   std::byte* copy = nullptr;
   std::size_t bytes = 0;
-  // The parts of the segment that the program has not mapped over, as the kernel says. Null: nothing was noted, so it is
-  // the whole segment.
+  // The parts of the segment that the program has not mapped over, as the kernel says. Null: nothing was noted, so it
+  // is the whole segment.
   ForeignRanges::Range* own = nullptr;
   std::size_t own_count = 0;
 };

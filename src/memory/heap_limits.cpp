@@ -1,7 +1,6 @@
 #include "memory/heap_limits.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -26,7 +25,7 @@ struct Reserved {
 
 struct AllReserved {
   std::mutex mutex;
-  pid_t process = 0;  // the one that has mapped them
+  std::size_t process = 0;  // the one that has mapped them
   std::vector<Reserved> list;
 };
 // Never destroyed: programs may set limits in their last lines. Made without memory: they may have none left.
@@ -42,7 +41,7 @@ std::atomic<bool> locks_new_pages{false};
 template <class Use>
 void for_each_reserved(Use use) {
   AllReserved& all = reserved();
-  const bool is_child = all.process != getpid();
+  const bool is_child = all.process != sys::process_number();
   std::unique_lock lock(all.mutex, std::defer_lock);
   if (!is_child) {
     lock.lock();
@@ -121,7 +120,7 @@ void note_reserved(const void* base, std::size_t bytes, bool in_children) {
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
   AllReserved& all = reserved();
   const std::lock_guard lock(all.mutex);
-  all.process = getpid();
+  all.process = sys::process_number();
   all.list.push_back({begin, begin + bytes, in_children});
 }
 

@@ -73,7 +73,7 @@ struct Messages {
 
 // Calls that were made on `comm`; the same on all ranks. Counted by who makes them: api/exchange.cpp, api/making.cpp.
 struct Turns {
-  unsigned exchanges = 0;   // sparse exchanges by consensus
+  unsigned exchanges = 0;  // sparse exchanges by consensus
   unsigned requests = 0;
   unsigned persistent = 0;  // tags of persistent requests
 };

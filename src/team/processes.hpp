@@ -28,7 +28,7 @@ struct Card {
   std::uint64_t heap_bytes = 0;  // 0: it has no shared heap
   std::int64_t segment = -1;     // of XPMEM; -1: none
   std::int64_t watched = 0;      // 1: a tool watches its memory, to which no other process may write
-  sys::Place place;              // where it runs
+  sys::Place place = {};         // where it runs
 };
 
 // What a rank tells all others about itself.

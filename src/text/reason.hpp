@@ -25,7 +25,6 @@
   X(mpi_between_nodes, "the MPI was chosen", "between nodes, where the MPI was chosen")                            \
   X(mpi_inside_a_node, "the MPI was chosen", "inside a node, where the MPI was chosen")                            \
   X(no_communicator, "the MPI has no communicator left for Quadrille", "where the MPI had no communicator left")   \
-  X(no_tag, "too many persistent requests were made on this communicator")                                         \
   X(not_prepared, "the next blocking call on this communicator sets up nonblocking ones",                          \
     "before the communicator was prepared for them")                                                               \
   X(lacks_progress,                                                                                                \
@@ -80,6 +79,7 @@
   X(inboxes_off, "inboxes are switched off")                                                                       \
   X(no_shared_node, "the ranks do not share a node")                                                               \
   X(no_communicator_to_meet, "the MPI has no communicator left to look for shared memory")                         \
+  X(no_tag, "too many persistent requests were made on this communicator")                                         \
   X(too_many_for_inboxes, "too many ranks for inboxes")                                                            \
   X(no_memory_for_inboxes, "no shared memory left for inboxes")                                                    \
   X(memory_not_reached, "shared memory cannot be reached by all ranks")                                            \

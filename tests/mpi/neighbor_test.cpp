@@ -109,6 +109,31 @@ TEST_F(Neighbors, OneWayChainsMayRunAhead) {
   MPI_Comm_free(&chain);
 }
 
+// MPICH takes it as an end of a graph. Its blocks are gaps.
+TEST_F(Neighbors, ProcNullIsNoNeighbour) {
+#if defined(OPEN_MPI)
+  GTEST_SKIP() << "the MPI's own calls die of it";
+#endif
+  const int me = world().rank, size = world().size;
+  const int ends[] = {me > 0 ? me - 1 : MPI_PROC_NULL, me + 1 < size ? me + 1 : MPI_PROC_NULL};
+  MPI_Comm chain;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, ends, MPI_UNWEIGHTED, 2, ends, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &chain);
+  for (const int count : {1, 3000}) {
+    std::vector<int> sent(static_cast<std::size_t>(2 * count)), got(sent.size());
+    for (int turn = 0; turn < 30; ++turn) {  // the first are the MPI's
+      std::fill(sent.begin(), sent.begin() + count, 2 * me + turn);
+      std::fill(sent.begin() + count, sent.end(), 2 * me + 1 + turn);
+      std::fill(got.begin(), got.end(), -1);
+      EXPECT_EQ(MPI_SUCCESS, tested.neighbor_alltoall(sent.data(), count, MPI_INT, got.data(), count, MPI_INT, chain));
+      const int below = me > 0 ? 2 * (me - 1) + 1 + turn : -1, above = me + 1 < size ? 2 * (me + 1) + turn : -1;
+      EXPECT_EQ(std::count(got.begin(), got.begin() + count, below), count) << turn;
+      EXPECT_EQ(std::count(got.begin() + count, got.end(), above), count) << turn;
+    }
+  }
+  MPI_Comm_free(&chain);
+}
+
 // Inside a node a block larger than its receiver expects is an error there, unless the MPI cuts it and says nothing,
 // and the next call is as if nothing had happened; also if the block does not fit the ring, and if it stays in the
 // sender's memory.

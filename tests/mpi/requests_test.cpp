@@ -211,6 +211,82 @@ TEST_F(Requests, AFirstOneLetsOthersRun) {
   release(fresh);
 }
 
+// Rank 0 needs the others' part of a large call before it comes to what they wait for, each in its own order.
+TEST_F(Requests, GoOnWhileARankWaitsInAnotherCall) {
+  enum class Next { another_communicator, exchange };
+  for (const Next next : {Next::another_communicator, Next::exchange}) {
+    Communicator other = duplicate("other");
+    One one(MPI_COMM_WORLD, 40'000, false);
+    one.fill(8);
+    one.start();  // the first one waits for all ranks
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
+    one.fill(static_cast<int>(next));
+    const auto call_next = [&] {
+      One on_other(other.comm, 3, false);
+      if (next == Next::exchange) {
+        Quadrille_Received received{};
+        EXPECT_EQ(MPI_SUCCESS,
+                  Quadrille_Exchange(nullptr, 0, nullptr, nullptr, nullptr, MPI_INT, MPI_INT, other.comm, &received));
+        Quadrille_Received_free(&received);
+        return;
+      }
+      on_other.fill(5);
+      EXPECT_EQ(MPI_SUCCESS,
+                Quadrille_Alltoall(on_other.sent.data(), 3, MPI_INT, on_other.got.data(), 3, MPI_INT, other.comm));
+      on_other.expect_right();
+    };
+    if (next == Next::exchange) call_next();  // ready
+    if (world().rank == 0) {
+      for (int peer = 1; peer < world().size; ++peer) {
+        MPI_Recv(nullptr, 0, MPI_INT, peer, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      }
+      one.start();
+      EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
+      call_next();
+    } else {
+      one.start();
+      MPI_Send(nullptr, 0, MPI_INT, 0, 7, MPI_COMM_WORLD);
+      call_next();
+      EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
+    }
+    one.expect_right();
+    release(other);
+  }
+}
+
+// A type whose blocks have no elements need not be a type any more when the call is started.
+TEST_F(Requests, TypesOfEmptyBlocksMayBeFreed) {
+  const int size = world().size, me = world().rank;
+  const auto ranks = static_cast<std::size_t>(size);
+  std::vector<MPI_Datatype> types(ranks);
+  std::vector<int> counts(ranks), at(ranks);
+  for (int peer = 0; peer < size; ++peer) {
+    const auto p = static_cast<std::size_t>(peer);
+    MPI_Type_vector(2, 1, 2, MPI_INT, &types[p]);
+    MPI_Type_commit(&types[p]);
+    counts[p] = (me + peer) % 2;
+    at[p] = 4 * peer * static_cast<int>(sizeof(int));
+  }
+  std::vector<int> sent(4 * ranks), got(4 * ranks);
+  Quadrille_Request request = QUADRILLE_REQUEST_NULL;
+  EXPECT_EQ(MPI_SUCCESS,
+            Quadrille_Alltoallw_init(sent.data(), counts.data(), at.data(), types.data(), got.data(), counts.data(),
+                                     at.data(), types.data(), MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+  for (MPI_Datatype& type : types) MPI_Type_free(&type);
+  for (int turn = 0; turn < 3; ++turn) {
+    std::fill(sent.begin(), sent.end(), 100 * me + turn);
+    std::fill(got.begin(), got.end(), -1);
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Start(&request));
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&request));
+    for (int peer = 0; peer < size; ++peer) {
+      const auto first = static_cast<std::size_t>(4 * peer);
+      EXPECT_EQ(got[first], counts[static_cast<std::size_t>(peer)] == 1 ? 100 * peer + turn : -1);
+      EXPECT_EQ(got[first + 1], -1);
+    }
+  }
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&request));
+}
+
 TEST_F(Requests, WrongUse) {
   Communicator mine = duplicate("mine");
   MPI_Comm_set_errhandler(mine.comm, MPI_ERRORS_RETURN);

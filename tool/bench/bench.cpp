@@ -256,7 +256,7 @@ class Bench {
   void end_trials(BenchData& data) {
     for (const Implementation& implementation : implementations_) {
       const team::CachedSelection* used = selection_of(implementation);
-      const int unasked = used != nullptr && used->follows_load ? choose::AskedClass::most_unasked : 0;
+      const int unasked = used != nullptr && used->follows_load ? choose::most_unasked_of_class : 0;
       call_as_measured(unasked, data, implementation);
       const int most = choose::most_calls_of_trial(1 + rivals_of(implementation));
       for (int call = 0; call < most && rivals_of(implementation) > 0; ++call) {
