@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "choose/candidates.hpp"
-#include "choose/trial.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -28,18 +27,12 @@ constexpr Rule rules[] = {
     {[](const GlobalKey& key) { return names_partners(key) && key.ranks <= most_ranks_for_rounds; }, "bruck",
      Reason::few_ranks},
     {names_partners, "consensus", Reason::many_ranks},
-    {[](const GlobalKey& key) { return is_sized(key.collective) && !is_large(key); }, "inbox", Reason::fits_inboxes,
-     true},
+    {[](const GlobalKey& key) { return is_sized(key.collective) && !is_large(key); }, "inbox", Reason::fits_inboxes},
     {[](const GlobalKey& key) { return in_one_node(key) && is_sized(key.collective); }, "single-copy",
      Reason::large_in_a_node, true},
     {in_one_node, "single-copy", Reason::any_size_in_a_node},
     {in_one_node, "inbox", Reason::small_in_a_node},
 };
-
-// Blocks of about the same size share a trial: do all of them, or none, go through the inboxes?
-bool are_of_one_rule(const GlobalKey& key) {
-  return is_large(key) || bytes_of_size_class(size_class_of(key.bytes)).to <= key.inbox_limit;
-}
 
 // Other orders of copies, and the MPI's own beside them.
 std::vector<Choice> rivals_in_a_node(const GlobalKey& key) {
@@ -55,7 +48,7 @@ Selection select_by_rules(const GlobalKey& key) {
     Choice choice = plain(key.collective, rule.algorithm);
     if (why_not(*choice.algorithm, key) != Reason::none) continue;
     Selection selection{std::move(choice), {rule.why}};
-    if (rule.tries && key.tries && are_of_one_rule(key)) selection.rivals = rivals_in_a_node(key);
+    if (rule.tries && key.tries) selection.rivals = rivals_in_a_node(key);
     return selection;
   }
   const Reason obstacle = why_no_inbox(key);
