@@ -28,7 +28,8 @@ std::string last_line(const std::string& path) {
 // The words with the settings that other hosts need.
 std::vector<std::string> with_settings(const std::vector<std::string>& words, Abi launcher) {
   const Command command = read_command(words, resolve_executable);
-  return with_exports(words, command, launcher == Abi::openmpi, "", quadrille_variables());
+  const Exports exports = launcher == Abi::openmpi ? Exports::by_options : Exports::none;
+  return with_exports(words, command, exports, "", quadrille_variables());
 }
 
 // Makes them; `problem` says why that could not be.

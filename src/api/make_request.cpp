@@ -10,6 +10,7 @@
 #include "api/progress_thread.hpp"
 #include "api/requests.hpp"
 #include "api/serve.hpp"
+#include "api/taken.hpp"
 #include "team/faults.hpp"
 #include "team/record_parts.hpp"
 
@@ -43,7 +44,10 @@ int make(Making& m) {
   const Admission admission = admit(m.call, m.team, m.entry);
   m.has_mistake = admission.outcome == Admission::Outcome::refused;
   if (admission.is_of_the_mpi() && !m.is_ours()) return make_native(m, {admission.why});
-  if (!m.has_tag() && !m.is_ours()) return make_native(m, {Reason::no_tag});
+  if (!m.has_tag()) {
+    if (!m.is_ours()) return make_native(m, {Reason::no_tag});
+    if (m.team.nodes.nodes > 1) return mpi().err_other;  // on all ranks; inside a node there are no messages
+  }
   if (m.has_mistake) return admission.error;  // of this rank alone
   if (!m.team.lost) m.take_tag();  // also if sizes are not as asserted: where the MPI failed, only this rank knows
   if (admission.outcome != Admission::Outcome::admitted) return admission.error;
@@ -107,7 +111,7 @@ bool starts_again(const Call& call, Quadrille_Request* request) {
   if (made == nullptr) return false;
   *request = made;
   const Serving guard;
-  begin(*made);
+  if (begin(*made)) let_the_mpi_help();
   return true;
 }
 

@@ -82,8 +82,10 @@ int drop(void* address, std::size_t bytes, int advice) {
   if (begin % page != 0 || end < begin) return advise(address, bytes, advice);  // an error
   const int before = errno;
   Dropping dropping{advice};
-  if (!memory::heap_for_each_part(static_cast<std::byte*>(address), end - begin, drop_part, &dropping))
+  if (!memory::heap_for_each_part(static_cast<std::byte*>(address), end - begin, drop_part, &dropping)) {
     dropping.error = EAGAIN;
+    dropping.all_heap = false;
+  }
   // UCX has told of these pages as unmapped. They are the heap's still.
   if (dropping.all_heap) memory::heap_take_back_note(address, bytes);
   errno = dropping.error == 0 ? before : dropping.error;

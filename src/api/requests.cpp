@@ -35,9 +35,9 @@ int State::step() {
 
 void State::look_what_it_needs() {
   const bool alone = !team::watches_faults() && op != nullptr && op->sends_all_at_start() && queue == nullptr &&
-                     !taken && !api::has_progress_thread();
+                     !taken && on_host == nullptr && !api::has_progress_thread();
   needs = alone ? Needs::asking : calls_mpi() ? Needs::mpi : Needs::memory;
-  short_way = alone && persistent && !calls_mpi() && on_host == nullptr ? inbox : nullptr;
+  short_way = alone && persistent && !calls_mpi() ? inbox : nullptr;
 }
 
 void State::tell_failed_fetch() {
@@ -427,7 +427,8 @@ bool api::begin(State& request) {
 int api::start(Quadrille_Request_state& request) {
   if (begin(request)) {
     // A peer may need our part before it comes to what this rank waits for in the MPI next.
-    if (!request.is_alone()) let_the_mpi_help();
+    const bool is_of_the_mpi = request.carrier() == run::Carrier::mpi && request.on_host == nullptr;
+    if (!request.is_alone() && !is_of_the_mpi) let_the_mpi_help();
     return mpi_success;
   }
   if (request.error == mpi_success) return mpi_success;

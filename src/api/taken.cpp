@@ -400,7 +400,10 @@ int get_ready_in_a_barrier(MpiComm comm) {
 
 State* taken_behind(MpiRequest handle) { return table().find(number_of(handle)); }
 
-void let_the_mpi_help() { begin_progress_hook(help_from_the_mpi); }
+void let_the_mpi_help() {
+  prepare_end();
+  begin_progress_hook(help_from_the_mpi);
+}
 
 void start_taken(State& request) {
   if (begin(request)) let_the_mpi_help();

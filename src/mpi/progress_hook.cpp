@@ -10,7 +10,7 @@ namespace quadrille {
 namespace {
 
 std::atomic<bool (*)()> work_of_hook = nullptr;
-std::atomic<bool> wanted = false;
+std::atomic<bool> wanted = false, ended_for_good = false;
 // The MPI calls us, or is about to.
 std::atomic<bool> there = false;
 // The thread that does the work, by an address that is that thread's alone; null: none.
@@ -88,8 +88,10 @@ bool is_complete(MpiRequest request) {
 }  // namespace
 
 // MPICH takes the function away from its progress before it calls back in MPI_Finalize, and ends the program if there
-// is another one.
-bool progress_hook_works() { return mpi().usable && can_hook() && (is_openmpi() || !is_finalizing()); }
+// is another one. Without the preload library a callback of ours is the first to know.
+bool progress_hook_works() {
+  return mpi().usable && can_hook() && (is_openmpi() || (!is_finalizing() && !ended_for_good.load()));
+}
 
 void begin_progress_hook(bool (*work)()) {
   if (!progress_hook_works()) return;
@@ -102,6 +104,7 @@ void begin_progress_hook(bool (*work)()) {
 void end_progress_hook() { wanted.store(false, std::memory_order_release); }
 
 void end_progress_hook_for_good() {
+  ended_for_good.store(true);
   end_progress_hook();
   work_of_hook.store(nullptr);
   constexpr int most_looks = 1000;

@@ -254,6 +254,27 @@ TEST_F(Requests, GoOnWhileARankWaitsInAnotherCall) {
   }
 }
 
+// More than there are lanes: the last ones have not begun when the others wait in the MPI.
+TEST_F(Requests, ManyLikeThoseBeforeGoOnWhileRanksWaitInTheMpi) {
+  std::vector<One> all;
+  for (int k = 0; k < 12; ++k) all.emplace_back(MPI_COMM_WORLD, 4, false);
+  for (int turn = 0; turn < 3; ++turn) {
+    int flag = 0;
+    for (int look = 0; look < 600; ++look) {
+      MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);  // until the MPI calls nobody any more
+    }
+    for (One& one : all) one.fill(turn), one.start();
+    if (world().rank != 0) MPI_Recv(nullptr, 0, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (One& one : all) {
+      EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
+      one.expect_right();
+    }
+    for (int peer = 1; world().rank == 0 && peer < world().size; ++peer) {
+      MPI_Send(nullptr, 0, MPI_INT, peer, 8, MPI_COMM_WORLD);
+    }
+  }
+}
+
 // A type whose blocks have no elements need not be a type any more when the call is started.
 TEST_F(Requests, TypesOfEmptyBlocksMayBeFreed) {
   const int size = world().size, me = world().rank;

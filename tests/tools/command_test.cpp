@@ -145,7 +145,8 @@ std::string exported(const std::string& text, bool open_mpi) {
   const std::vector<std::string> words = words_of(text);
   const std::vector<std::string> names = {"LD_PRELOAD", "QUADRILLE_EXPLAIN"};
   std::string joined;
-  for (const std::string& word : with_exports(words, read_command(words, resolve), open_mpi, "/q.so", names)) {
+  for (const std::string& word : with_exports(words, read_command(words, resolve),
+                                              open_mpi ? Exports::by_options : Exports::none, "/q.so", names)) {
     joined += (joined.empty() ? "" : " ") + word;
   }
   return joined;
@@ -155,6 +156,15 @@ TEST(Exports, OpenMpiIsToldInEveryPart) {
   EXPECT_EQ(exported("time mpirun -n 2 ./app : -n 1 ./other", true),
             "time mpirun -x LD_PRELOAD -x QUADRILLE_EXPLAIN -n 2 ./app "
             ": -x LD_PRELOAD -x QUADRILLE_EXPLAIN -n 1 ./other");
+}
+
+// Open MPI ends a job that has both -x and this list.
+TEST(Exports, AreAddedToAListOfTheUser) {
+  EXPECT_EQ(exported("mpirun --mca mca_base_env_list FOO;BAR -n 2 ./app", true),
+            "mpirun --mca mca_base_env_list FOO;BAR;LD_PRELOAD;QUADRILLE_EXPLAIN -n 2 ./app");
+  EXPECT_EQ(exported("mpiexec --mca mca_base_env_list FOO ./app", false), "mpiexec --mca mca_base_env_list FOO ./app");
+  const std::vector<std::string> words = words_of("mpirun -n 2 ./app"), names = {"LD_PRELOAD"};
+  EXPECT_EQ(with_exports(words, read_command(words, resolve), Exports::by_environment, "/q.so", names), words);
 }
 
 TEST(Exports, OtherLaunchersAreLeftAlone) {

@@ -393,12 +393,18 @@ Command read_command(std::span<const std::string> words, const Resolve& resolve)
   return Reader(words, resolve).read();
 }
 
-std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command, bool open_mpi,
+std::string with_names(std::string list, std::span<const std::string> names) {
+  for (const std::string& name : names) list += (list.empty() ? "" : ";") + name;
+  return list;
+}
+
+std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command, Exports exports,
                                       std::string_view preload, std::span<const std::string> names) {
   constexpr std::string_view assignment = "LD_PRELOAD=";
   std::vector<std::string> changed(words.begin(), words.end());
   const int first_program = command.programs.empty() ? static_cast<int>(words.size()) : command.programs.back().word;
   std::vector<std::string> exported;
+  bool has_list = false;
   for (int i = 0; i < first_program; ++i) {
     std::string_view word = changed[i];
     const bool after_env = i > 0 && (words[i - 1] == "-env" || words[i - 1] == "-genv");
@@ -409,9 +415,13 @@ std::vector<std::string> with_exports(std::span<const std::string> words, const 
       changed[i] = fmt::format("{}{}:{}", assignment, preload, word);
     } else if (after_env && word == "LD_PRELOAD" && i + 1 < first_program) {
       changed[i + 1] = fmt::format("{}:{}", preload, words[i + 1]);
+    } else if (exports != Exports::none && i > 0 && words[i - 1].ends_with("mca") && word == env_list &&
+               i + 1 < first_program) {
+      changed[i + 1] = with_names(words[i + 1], names);
+      has_list = true;
     }
   }
-  if (!open_mpi || command.launcher < 0) return changed;
+  if (exports != Exports::by_options || has_list || command.launcher < 0) return changed;
   std::vector<std::string> options;
   for (const std::string& name : names) {
     if (std::find(exported.begin(), exported.end(), name) != exported.end()) continue;

@@ -6,6 +6,7 @@
 // Pure: what the file system knows comes in through a function.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -48,11 +49,18 @@ struct Setting {
   std::string value;
 };
 
-// The command line with what remote nodes need: for Open MPI an `-x NAME` in each part, for each
-// setting that the user does not export already. Values of LD_PRELOAD that the user gives on the
-// command line (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...) get `preload` in
-// front.
-std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command, bool open_mpi,
+// How Open MPI is told which variables remote nodes get.
+enum class Exports : std::uint8_t { none, by_options, by_environment };
+// Open MPI takes variables by -x or by this list, but not by both.
+inline constexpr std::string_view env_list = "mca_base_env_list";
+// Such a list with `names` behind what is there.
+std::string with_names(std::string list, std::span<const std::string> names);
+
+// The command line with what remote nodes need. By options: an `-x NAME` in each part, for each setting that the user
+// does not export already; if the user gives `--mca mca_base_env_list ...`, the names are added to that instead. Values
+// of LD_PRELOAD that the user gives on the command line (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...)
+// get `preload` in front.
+std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command, Exports exports,
                                       std::string_view preload, std::span<const std::string> names);
 
 }  // namespace quadrille::tools

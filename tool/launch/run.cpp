@@ -226,6 +226,19 @@ Prepared prepare_run(const RunOptions& options) {
   return prepared;
 }
 
+namespace {
+
+// By the list of the environment, if there is one: then the names are added to it.
+Exports choose_exports(std::span<const std::string> names) {
+  const std::string variable = fmt::format("OMPI_MCA_{}", env_list);
+  const char* const list = std::getenv(variable.c_str());
+  if (list == nullptr || *list == '\0') return Exports::by_options;
+  setenv(variable.c_str(), with_names(list, names).c_str(), 1);
+  return Exports::by_environment;
+}
+
+}  // namespace
+
 int run_command(const RunOptions& options) {
   const Prepared prepared = prepare_run(options);
   if (prepared.status != 0) {
@@ -240,8 +253,8 @@ int run_command(const RunOptions& options) {
 
   std::vector<std::string> names = {"LD_PRELOAD"};
   for (const std::string& name : quadrille_variables()) names.push_back(name);
-  const std::vector<std::string> words =
-      with_exports(options.command, prepared.command, prepared.launcher_abi == Abi::openmpi, preload, names);
+  const Exports exports = prepared.launcher_abi == Abi::openmpi ? choose_exports(names) : Exports::none;
+  const std::vector<std::string> words = with_exports(options.command, prepared.command, exports, preload, names);
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));

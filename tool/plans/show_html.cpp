@@ -205,11 +205,11 @@ class Page {
     for (const plan::Parameters& parameters : all) {
       const choose::Choice choice{&algorithm, parameters};
       for (const Place& place : places) {
-        // Of an algorithm with many values large pictures are drawn of the standard ones alone: the page is to stay
-        // small.
+        // Of an algorithm with many values, and of curves that are transposed, large pictures are drawn of the standard
+        // ones alone: the page is to stay small.
         const bool is_named = named_.algorithm == &algorithm && parameters == named_.parameters;
-        if (all.size() > few_values && place.nodes.ranks() > many_ranks && parameters != all.front() && !is_named)
-          continue;
+        const bool is_one_of_many = all.size() > few_values || plan::value_of(parameters, "rows", 0) != 0;
+        if (is_one_of_many && place.nodes.ranks() > many_ranks && parameters != all.front() && !is_named) continue;
         std::vector<plan::Step> steps;
         const std::vector<plan::Schedule> schedules = build(collective, choice, place);
         if (std::string problem = plan::play(schedules, place.nodes, steps); !problem.empty()) {
