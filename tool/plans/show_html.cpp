@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int most_ranks = 16;         // more are not for looking at
 constexpr std::size_t few_values = 4;  // of the parameters of an algorithm
-constexpr int many_ranks = 8;
+constexpr int few_ranks = 4, many_ranks = 8;
 constexpr int ranks_drawn[] = {2, 3, 4, 5, 7, 8, 12, 16};
 constexpr int ranks_of_grids[] = {4, 6, 9, 12, 16};
 constexpr const char* maps_drawn[] = {"blocked:2", "blocked:4", "roundrobin:2"};
@@ -40,7 +40,10 @@ void add_once(List& list, const Value& value) {
 std::vector<std::int64_t> values_of(const choose::Algorithm& algorithm, const choose::ParameterRange& range) {
   std::vector<std::int64_t> values;
   if (!range.names.empty()) {
-    for (std::int64_t v = range.least; v <= range.most; ++v) values.push_back(v);
+    for (std::int64_t v = range.least; v <= range.most; ++v) {
+      // Of the two readings of a Hilbert curve the standard one is nearly always this.
+      if (!range.names[static_cast<std::size_t>(v - range.least)].ends_with("send")) values.push_back(v);
+    }
     return values;
   }
   const bool has_exchange = std::any_of(algorithm.parameters.begin(), algorithm.parameters.end(),
@@ -205,11 +208,12 @@ class Page {
     for (const plan::Parameters& parameters : all) {
       const choose::Choice choice{&algorithm, parameters};
       for (const Place& place : places) {
-        // Of an algorithm with many values, and of curves that are transposed, large pictures are drawn of the standard
-        // ones alone: the page is to stay small.
+        // Of an algorithm with many values, and of Hilbert curves, large pictures are drawn of the standard ones alone,
+        // and of transposed curves small ones: the page is to stay small.
         const bool is_named = named_.algorithm == &algorithm && parameters == named_.parameters;
-        const bool is_one_of_many = all.size() > few_values || plan::value_of(parameters, "rows", 0) != 0;
-        if (is_one_of_many && place.nodes.ranks() > many_ranks && parameters != all.front() && !is_named) continue;
+        const bool is_one_of_many = all.size() > few_values || plan::value_of(parameters, "rows", -1) >= 0;
+        const int most = plan::value_of(parameters, "rows", 0) != 0 ? few_ranks : many_ranks;
+        if (is_one_of_many && place.nodes.ranks() > most && parameters != all.front() && !is_named) continue;
         std::vector<plan::Step> steps;
         const std::vector<plan::Schedule> schedules = build(collective, choice, place);
         if (std::string problem = plan::play(schedules, place.nodes, steps); !problem.empty()) {
