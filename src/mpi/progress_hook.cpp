@@ -94,9 +94,11 @@ bool progress_hook_works() {
 }
 
 void begin_progress_hook(bool (*work)()) {
+  idle_looks.store(0, std::memory_order_relaxed);
+  // What was begun is under way before this look: a thread that is about to end the hook finds it.
+  if (wanted.load() && there.load() && work_of_hook.load() == work) return;
   if (!progress_hook_works()) return;
   work_of_hook.store(work, std::memory_order_release);
-  idle_looks.store(0, std::memory_order_relaxed);
   wanted.store(true);
   if (!there.load(std::memory_order_acquire) && !there.exchange(true)) install();
 }
