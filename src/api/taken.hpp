@@ -62,7 +62,7 @@ Quadrille_Request_state* taken_behind(MpiRequest handle);
 // Hides one whose handle the MPI is about to free and may give to another request; shows it again.
 void hide_taken(Quadrille_Request_state& request);
 void show_taken(Quadrille_Request_state& request);
-// The MPI makes progress on what is under way from now on, in whatever function the program is; where it can.
+// From now on the MPI makes progress on pending calls in all of its functions, if it calls us there.
 void let_the_mpi_help();
 // Starts a persistent one, whose receive has been started.
 void start_taken(Quadrille_Request_state& request);

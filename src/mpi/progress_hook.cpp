@@ -95,7 +95,7 @@ bool progress_hook_works() {
 
 void begin_progress_hook(bool (*work)()) {
   idle_looks.store(0, std::memory_order_relaxed);
-  // What was begun is under way before this look: a thread that is about to end the hook finds it.
+  // The call is in the list before this look: a thread that is about to end the hook finds it there.
   if (wanted.load() && there.load() && work_of_hook.load() == work) return;
   if (!progress_hook_works()) return;
   work_of_hook.store(work, std::memory_order_release);
