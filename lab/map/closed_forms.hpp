@@ -22,21 +22,6 @@ inline std::uint32_t blocks_with(int ranks, std::int64_t radix, std::int64_t wei
   return static_cast<std::uint32_t>(ranks / period * weight + std::clamp<std::int64_t>(rest, 0, weight));
 }
 
-// Those of them that move on later.
-inline std::uint32_t moving_on(int ranks, std::int64_t weight, int digit, std::uint32_t blocks) {
-  return bruck::told_blocks(bruck::Told::moving_on, ranks, weight, digit, blocks);
-}
-
-// Calls visit(weight, digit, blocks) for each message that a rank sends.
-template <class Visit>
-void for_each_message(int ranks, std::int64_t radix, Visit visit) {
-  for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
-    for (int digit = 1; digit <= bruck::largest_digit(ranks, radix, weight); ++digit) {
-      visit(weight, digit, blocks_with(ranks, radix, weight, digit));
-    }
-  }
-}
-
 inline Counts count_bruck(int ranks, std::int64_t radix) {
   const bruck::Totals sum = bruck::totals(ranks, radix);
   Counts counts;
@@ -67,11 +52,8 @@ inline Counts count_zero_rotation_bruck(int ranks, std::int64_t radix) { return 
 inline Counts count_two_phase_bruck(int ranks, std::int64_t radix) {
   Counts counts = count_bruck(ranks, radix);
   counts.scratch_blocks += static_cast<std::uint64_t>(bruck::waiting_blocks(ranks, radix));
-  for_each_message(ranks, radix, [&](std::int64_t weight, int digit, std::uint32_t blocks) {
-    const std::uint32_t told = moving_on(ranks, weight, digit, blocks);
-    counts.sizes_sent += told;
-    counts.size_messages += told > 0 ? 1 : 0;
-  });
+  counts.sizes_sent = counts.blocks_sent;
+  counts.size_messages = counts.messages;
   return counts;
 }
 
@@ -88,10 +70,11 @@ inline Counts count_sloav(int ranks, std::int64_t radix) {
 // `eager` bytes: they travel alone, the others with their data (run/carried.hpp).
 inline std::uint64_t count_sizes_alone(int ranks, std::int64_t radix, double block_bytes, double eager) {
   std::uint64_t alone = 0;
-  for_each_message(ranks, radix, [&](std::int64_t weight, int digit, std::uint32_t blocks) {
-    const bool is_large = static_cast<double>(blocks) * block_bytes > eager;
-    if (moving_on(ranks, weight, digit, blocks) > 0 && is_large) ++alone;
-  });
+  for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
+    for (int digit = 1; digit <= bruck::largest_digit(ranks, radix, weight); ++digit) {
+      alone += blocks_with(ranks, radix, weight, digit) * block_bytes > eager ? 1 : 0;
+    }
+  }
   return alone;
 }
 

@@ -38,9 +38,10 @@ class ProgramWriter {
   template <class BlocksOf>
   Range notes(Range messages, const BlocksOf& blocks_of) {
     const Range range{static_cast<std::uint32_t>(program_.notes.size()), messages.count};
+    const bool tells = schedule_.sizes != plan::Sizes::known;
     for (const Message& message : schedule_.messages_of(messages)) {
-      const auto blocks = is_none(message) ? 0 : blocks_of(message);
-      program_.notes.push_back({message.peer, static_cast<std::uint32_t>(blocks), blocks > 0 ? message.told : 0});
+      const auto blocks = static_cast<std::uint32_t>(is_none(message) ? 0 : blocks_of(message));
+      program_.notes.push_back({message.peer, blocks, tells ? blocks : 0});
       program_.scattered.push_back(!is_one_run(schedule_, message));
     }
     return range;

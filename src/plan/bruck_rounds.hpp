@@ -41,17 +41,6 @@ inline Totals totals(int ranks, std::int64_t radix) {
 
 inline std::int64_t radix_of(const Problem& problem) { return value_of(problem.parameters, "radix", 2); }
 
-// The sizes of how many blocks travel with a message, if the receiver knows those of the blocks that are for
-// itself: none; of all blocks; of those that move on. Of the blocks with digit z the first `weight` have no
-// higher digit, so they have arrived.
-enum class Told { none, all, moving_on };
-
-inline std::uint32_t told_blocks(Told told, int ranks, std::int64_t weight, int digit, std::uint32_t blocks) {
-  if (told == Told::none) return 0;
-  if (told == Told::all) return blocks;
-  return blocks - static_cast<std::uint32_t>(std::min<std::int64_t>(weight, ranks - digit * weight));
-}
-
 // The plan of one rank while it is written.
 struct Plan {
   // `waiting` blocks of scratch come before those of the transfers. Reserves exactly what the plan takes: its rounds,
@@ -77,7 +66,7 @@ struct Plan {
   // Appends the rounds. `source(moved)` and `target(moved)` give the span that a block is sent from and the span that
   // the block of the same number, come from the other side, goes to.
   template <class Source, class Target>
-  void add_rounds(Direction direction, Source source, Target target, Told told = Told::none);
+  void add_rounds(Direction direction, Source source, Target target);
 
   const int ranks, me;
   const std::int64_t radix;
@@ -87,7 +76,7 @@ struct Plan {
 };
 
 template <class Source, class Target>
-void Plan::add_rounds(Direction direction, Source source, Target target, Told told) {
+void Plan::add_rounds(Direction direction, Source source, Target target) {
   const int sign = static_cast<int>(direction);
   const bool packed = transfer == Transfer::packed;
   for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
@@ -110,7 +99,6 @@ void Plan::add_rounds(Direction direction, Source source, Target target, Told to
         const Span from = packed ? Span{me, next++, Buffer::scratch} : source(moved);
         builder.span(from.buffer, from.block);
       });
-      builder.tell(told_blocks(told, ranks, weight, digit, builder.spans_of_message()));
     }
     next = landing;
     for (int digit = 1; digit <= digits; ++digit) {
@@ -119,7 +107,6 @@ void Plan::add_rounds(Direction direction, Source source, Target target, Told to
         const Span to = transfer == Transfer::direct ? target(moved) : Span{me, next++, Buffer::scratch};
         builder.span(to.buffer, to.block);
       });
-      builder.tell(told_blocks(told, ranks, weight, digit, builder.spans_of_message()));
     }
     if (transfer == Transfer::direct) continue;
     next = landing;

@@ -34,10 +34,11 @@ Counts count(const Schedule& schedule) {
     for (const Message& message : schedule.messages_of(round.sends)) {
       counts.messages += is_none(message) ? 0 : 1;
       counts.blocks_sent += message.spans.count;
-      counts.sizes_sent += message.told;
-      counts.size_messages += message.told > 0 ? 1 : 0;
     }
   }
+  if (schedule.sizes == Sizes::known) return counts;
+  counts.size_messages = counts.messages;
+  counts.sizes_sent = counts.blocks_sent;
   return counts;
 }
 

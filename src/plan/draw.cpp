@@ -109,14 +109,7 @@ class Drawing {
       if (!list.empty()) list += ", ";
       list += name(run);
     }
-    std::string told;
-    if (message.told > 0 && message.told == message.spans.count) {
-      told = ", with all sizes";
-    } else if (message.told > 0) {
-      told = fmt::format(", with the size{} of the last{}", message.told == 1 ? "" : "s",
-                         message.told == 1 ? "" : fmt::format(" {}", message.told));
-    }
-    line("  {} {}: {}{}", what, message.peer, list, told);
+    line("  {} {}: {}", what, message.peer, list);
   }
 
   const Schedule& schedule_;

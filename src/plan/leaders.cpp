@@ -506,7 +506,6 @@ class Writer {
         builder_.span(Buffer::scratch, static_cast<int>(at + b));
       }
     }
-    builder_.tell(static_cast<std::uint32_t>(count));
   }
 
   const LeadersPlan& plan_;

@@ -13,13 +13,12 @@
 //         in the second. Each block moves at most twice, and lies in scratch between; the block that a rank sends to
 //         itself is copied. An allgather: the same messages, no scratch; P - 1 blocks come to each rank.
 //
-// Of uneven blocks the sizes of those that the carrier will send on travel with them; those for itself it knows, and so
-// does the destination.
+// Of uneven blocks the sizes travel with them, in both rounds.
 //
 // Example, P = 4. Rank 0 carries the blocks of sources 0, 1 for destinations 0, 1; rank 1 those of sources 2, 3 for 0,
 // 1; rank 2 those of 0, 1 for 2, 3; rank 3 those of 2, 3 for 2, 3. Rank 1, "sd" the block from s to d:
 //   copy     11
-//   round 1  send 10 to 0; 12 13 to 2              receive 21 20 from 2; 31 30 from 3
+//   round 1  send 10 to 0; 12 13 to 2              receive 20 21 from 2; 30 31 from 3
 //   round 2  send 20 30 to 0                       receive 01 from 0
 #include <algorithm>
 #include <vector>
@@ -74,9 +73,6 @@ class Spans {
     if (!begun_) sends_ ? builder_.send(peer_) : builder_.receive(peer_);
     begun_ = true;
     builder_.span(buffer, block);
-  }
-  void tell(std::uint32_t spans) {
-    if (begun_) builder_.tell(spans);
   }
 
  private:
@@ -136,33 +132,21 @@ class AllToAll {
     return (box.sources - (from ? 1 : 0)) * (box.destinations - (to ? 1 : 0)) - own;
   }
 
-  // The blocks of `source` that `carrier` takes: what is for itself first, as it knows their size.
-  template <class Add>
-  static std::uint32_t for_each_carried(int source, int carrier, const Box& box, const Add& add) {
-    std::uint32_t others = 0;
-    if (has_destination(box, carrier)) add(carrier);
-    for (int d = box.destination; d < box.destination + box.destinations; ++d) {
-      if (d == source || d == carrier) continue;
-      add(d);
-      ++others;
-    }
-    return others;
-  }
-
   void to_carrier(int carrier) {
     const Box& box = of(carrier);
     if (is_empty(box) || !has_source(box, me_)) return;
     Spans spans(builder_, true, carrier);
-    const std::uint32_t told = for_each_carried(me_, carrier, box, [&](int d) { spans.add(Buffer::send, d); });
-    if (uneven_) spans.tell(told);
+    for (int d = box.destination; d < box.destination + box.destinations; ++d) {
+      if (d != me_) spans.add(Buffer::send, d);
+    }
   }
   void as_carrier(int source) {
     if (is_empty(mine_) || !has_source(mine_, source)) return;
     Spans spans(builder_, false, source);
-    const std::uint32_t told = for_each_carried(source, me_, mine_, [&](int d) {
+    for (int d = mine_.destination; d < mine_.destination + mine_.destinations; ++d) {
+      if (d == source) continue;
       d == me_ ? spans.add(Buffer::recv, source) : spans.add(Buffer::scratch, scratch(source, d));
-    });
-    if (uneven_) spans.tell(told);
+    }
   }
 
   void to_destination(int destination) {

@@ -50,10 +50,9 @@ class Reader {
             : (sends ? work.near_blocks_out : work.near_blocks_in)) += blocks;
       if (away) work.longest = std::max(work.longest, blocks);
       if (!is_one_run(schedule_, message)) work.copied += scattered * blocks;
-      if (!sends || message.told == 0) continue;
-      (away ? work.away_told : work.near_told) += 1;
-      (away ? work.away_sizes : work.near_sizes) += message.told;
-      work.most_told = std::max(work.most_told, blocks);
+      if (!sends) continue;
+      work.most_sent = std::max(work.most_sent, blocks);
+      if (schedule_.sizes != Sizes::known) (away ? work.away_sizes : work.near_sizes) += blocks;
     }
     return count;
   }
@@ -75,9 +74,9 @@ void join(RoundWork& work, const RoundWork& other, double weight, double& (*keep
   constexpr double RoundWork::*all[] = {
       &RoundWork::away_out,        &RoundWork::away_in,        &RoundWork::near_out,        &RoundWork::near_in,
       &RoundWork::away_blocks_out, &RoundWork::away_blocks_in, &RoundWork::near_blocks_out, &RoundWork::near_blocks_in,
-      &RoundWork::away_told,       &RoundWork::near_told,      &RoundWork::away_sizes,      &RoundWork::near_sizes,
-      &RoundWork::most_told,       &RoundWork::longest,        &RoundWork::copied,          &RoundWork::shared,
-      &RoundWork::shared_data,     &RoundWork::rounds,         &RoundWork::flight,          &RoundWork::fences};
+      &RoundWork::away_sizes,      &RoundWork::near_sizes,     &RoundWork::most_sent,       &RoundWork::longest,
+      &RoundWork::copied,          &RoundWork::shared,         &RoundWork::shared_data,     &RoundWork::rounds,
+      &RoundWork::flight,          &RoundWork::fences};
   for (const auto field : all) keep(work.*field, other.*field * weight);
 }
 double& larger(double& a, double b) { return a = std::max(a, b); }
@@ -267,12 +266,12 @@ void CostSum::close(Round& round, int ranks_on_node) const {
   raise(round.per_byte, Term::near_byte, std::max(work(&RoundWork::near_blocks_out), work(&RoundWork::near_blocks_in)));
   raise(round.per_byte, Term::copied_byte, work(&RoundWork::copied));
   raise(round.per_byte, Term::shared_byte, work(&RoundWork::shared_data));
-  if (sizes_ != Sizes::known && most.away_told + most.near_told > 0) {
-    raise(round.alone, Term::message, work(&RoundWork::away_told));
-    raise(round.alone, Term::node_message, sum.away_told);
-    raise(round.alone, Term::near_message, work(&RoundWork::near_told));
+  if (sizes_ != Sizes::known && most.most_sent > 0) {
+    raise(round.alone, Term::message, work(&RoundWork::away_out));
+    raise(round.alone, Term::node_message, sum.away_out);
+    raise(round.alone, Term::near_message, work(&RoundWork::near_out));
     raise(round.alone, Term::round, most.rounds);
-    larger(round.most_told, sizes_ == Sizes::coupled ? always_alone : most.most_told);
+    larger(round.most_told, sizes_ == Sizes::coupled ? always_alone : most.most_sent);
   }
   larger(round.longest, most.longest);
   round.most = round.sum = {};

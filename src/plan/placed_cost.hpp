@@ -108,9 +108,8 @@ std::vector<SampledNode> sample_ranks(const NodeMap& nodes, SampleLimits limits)
 struct RoundWork {
   double away_out = 0, away_in = 0, near_out = 0, near_in = 0;  // messages to other nodes, and inside its own
   double away_blocks_out = 0, away_blocks_in = 0, near_blocks_out = 0, near_blocks_in = 0;
-  double away_told = 0, near_told = 0;    // messages with sizes
-  double away_sizes = 0, near_sizes = 0;  // in them
-  double most_told = 0;                   // blocks of the largest of these messages
+  double away_sizes = 0, near_sizes = 0;  // of blocks, sent beside them
+  double most_sent = 0;                   // blocks of the largest message sent
   double longest = 0;                     // blocks of the largest message to or from another node
   double copied = 0, shared = 0;          // blocks copied in private and in shared memory
   double shared_data = 0;                 // of those in shared memory, how many blocks' bytes

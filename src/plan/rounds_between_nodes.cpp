@@ -8,8 +8,8 @@
 //         The block i that rank q holds before the round of w began at q + (i mod w), and is for the rank i below that:
 //         if these two share a node, there is no such block. Who sends and who receives find the same, so nothing is
 //         told. A block that waits lies in scratch, since the recv blocks of the node are full; the first jump is from
-//         send, the last one ends in recv. Of blocks of different sizes that is two-phase Bruck: the sizes of blocks
-//         that move on go ahead of each message; those of blocks that arrive the receiver knows.
+//         send, the last one ends in recv. Of blocks of different sizes that is two-phase Bruck: the sizes of its
+//         blocks go ahead of each message.
 //         Allgather: ring, recursive doubling, Bruck, or mn-co. A block of the receiver's node is left out of the
 //         messages: the receiver has it. So each rank has at any time what it would have among all ranks, and can pass
 //         it on.
@@ -17,9 +17,9 @@
 //         ranks: Fan et al., HPDC 2022, sections 2.1 and 3.2; Thakur, Rabenseifner and Gropp, IJHPCA 2005; Li, Zhang
 //         and Hoefler, section 2.5.
 // Cost    At most the rounds and messages of the algorithm among all ranks: with Bruck ceil(log_r P) rounds, of at most
-//         r - 1 messages; of different sizes as many again, with 4 bytes for each block that moves on. A block between
-//         nodes is sent once for each digit of its i that is not zero, and copied twice each time. In an allgather each
-//         rank receives P - p blocks, where p ranks share its node.
+//         r - 1 messages; of different sizes as many again, with 4 bytes for each block. A block between nodes is sent
+//         once for each digit of its i that is not zero, and copied twice each time. In an allgather each rank receives
+//         P - p blocks, where p ranks share its node.
 //
 // Example, all-to-all, P = 4, r = 2, ranks 0 and 1 on one node, 2 and 3 on another, rank 1. "sd" is the block from rank
 // s to rank d. Before this recv = 01 11 -- --
@@ -38,7 +38,6 @@ namespace {
 struct Passed {
   Span at;
   int digit;
-  bool moves_on;  // after this round
 };
 
 class Bruck {
@@ -74,7 +73,7 @@ class Bruck {
       bruck::for_each_moved(ranks_, radix_, weight, digit, [&](const bruck::Moved& moved) {
         if (!is_there(me_, moved.block, weight)) return;
         const Span first{me_, cyclic(me_ - moved.block, ranks_), Buffer::send};
-        list.push_back({moved.first ? first : waiting(moved.block), digit, moved.high >= radix_});
+        list.push_back({moved.first ? first : waiting(moved.block), digit});
       });
     }
     return list;
@@ -87,7 +86,7 @@ class Bruck {
         if (!is_there(from, moved.block, weight)) return;
         const bool moves_on = moved.high >= radix_;  // a higher digit is left
         const Span last{me_, cyclic(me_ + moved.block, ranks_), Buffer::recv};
-        list.push_back({moves_on ? waiting(moved.block) : last, digit, moves_on});
+        list.push_back({moves_on ? waiting(moved.block) : last, digit});
       });
     }
     return list;
@@ -95,16 +94,13 @@ class Bruck {
   // The rank so many jumps above; below, if negative.
   int peer(int jumps, std::int64_t weight) const { return cyclic(me_ + jumps * static_cast<int>(weight), ranks_); }
 
-  // Messages of the blocks, which lie in scratch from `first` on. In each those that arrive are the first.
+  // Messages of the blocks, which lie in scratch from `first` on.
   template <class Begin>
   void add_messages(const std::vector<Passed>& blocks, int first, Begin begin) {
     int digit = 0;
-    std::uint32_t moving_on = 0;
     for (const Passed& one : blocks) {
-      if (one.digit != digit) begin(digit = one.digit), moving_on = 0;
+      if (one.digit != digit) begin(digit = one.digit);
       builder_.span(Buffer::scratch, first++);
-      if (one.moves_on) ++moving_on;
-      if (sizes_ != Sizes::known) builder_.tell(moving_on);
     }
   }
 

@@ -59,14 +59,14 @@ void Builder::send(int peer) {
   assert(!schedule_.rounds.empty());
   Round& round = schedule_.rounds.back();
   assert(round.receives.count == 0 && "sends come before receives");
-  schedule_.messages.push_back({peer, {static_cast<std::uint32_t>(schedule_.spans.size()), 0}, 0});
+  schedule_.messages.push_back({peer, {static_cast<std::uint32_t>(schedule_.spans.size()), 0}});
   ++round.sends.count;
   ++round.receives.first;
 }
 
 void Builder::receive(int peer) {
   assert(!schedule_.rounds.empty());
-  schedule_.messages.push_back({peer, {static_cast<std::uint32_t>(schedule_.spans.size()), 0}, 0});
+  schedule_.messages.push_back({peer, {static_cast<std::uint32_t>(schedule_.spans.size()), 0}});
   ++schedule_.rounds.back().receives.count;
 }
 

@@ -56,9 +56,6 @@ struct Range {
 struct Message {
   std::int32_t peer;
   Range spans;  // into Schedule::spans
-  // If sizes travel: the sizes of how many of the spans, the last ones. Those of the others the receiver
-  // knows: they are blocks for itself.
-  std::uint32_t told = 0;
   friend bool operator==(const Message&, const Message&) = default;
 };
 constexpr bool is_none(const Message& message) { return message.spans.count == 0; }
@@ -91,8 +88,9 @@ struct Round {
 //   known    from its own arguments (uniform collectives; direct v and w algorithms)
 //   carried  from a size message that precedes each data message (two-phase Bruck)
 //   coupled  from the head of the message itself, whose length a message before tells (SLOAV)
-// With `carried` and `coupled` a span of scratch holds a block of any size; a copy out of scratch into recv
-// brings a block whose size the rank knows.
+// With `carried` and `coupled` the sizes of all blocks of a message travel: a receiver that took them from its own
+// arguments would cut the message at wrong places if its sender has others. A span of scratch holds a block of any
+// size; a copy out of scratch into recv brings a block whose size the rank knows.
 enum class Sizes : std::uint8_t { known, carried, coupled };
 
 struct Schedule {
@@ -150,8 +148,6 @@ class Builder {
   void send(int peer);
   void receive(int peer);
   void span(Buffer buffer, int block);
-  std::uint32_t spans_of_message() const { return schedule_.messages.back().spans.count; }
-  void tell(std::uint32_t spans) { schedule_.messages.back().told = spans; }
   // Shorthands for a message of one span.
   void send(int peer, Buffer buffer, int block) { send(peer), span(buffer, block); }
   void receive(int peer, Buffer buffer, int block) { receive(peer), span(buffer, block); }

@@ -24,7 +24,7 @@ Schedule sloav(const Problem& problem) {
   plan.builder.sizes(Sizes::coupled);
   const auto slot = [&](const bruck::Moved& moved) { return Span{plan.me, moved.block, Buffer::scratch}; };
   const auto source = [&](const bruck::Moved& moved) { return moved.first ? plan.in_send(moved) : slot(moved); };
-  plan.add_rounds(bruck::Direction::down, source, slot, bruck::Told::all);
+  plan.add_rounds(bruck::Direction::down, source, slot);
   plan.builder.begin_round();
   plan.builder.copy(Buffer::send, plan.me, Buffer::recv, plan.me);
   for (int i = 1; i < ranks; ++i) {

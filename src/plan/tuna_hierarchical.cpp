@@ -22,8 +22,7 @@
 // distance of the nodes, then by which of a carrier's destinations there it is, then, staggered, by the block. Where
 // nodes differ some steps of a rank are empty.
 //
-// Of uneven blocks the sizes of those that travel on go with the messages inside the node. All that comes from another
-// node is for its receiver, which knows the sizes: there nothing but data travels, and nothing for an empty block.
+// Of uneven blocks the sizes travel with all messages, those between nodes too.
 //
 // Example, ranks 0 and 1 on one node, 2 and 3 on another. Rank 1, "sd" the block from s to d:
 //   copy       11
@@ -171,22 +170,14 @@ class Hierarchical {
                           [&](const Moved& moved) { visit(moved, static_cast<int>(moved.block % weight)); });
   }
 
-  // What travels with one message: for each block of Bruck's its bundle. First what is for the receiver itself, as it
-  // knows the sizes. `at` is the local number of the sender; visit(moved, lower, bundle, k).
+  // What travels with one message: for each block of Bruck's its bundle. `at` is the local number of the sender;
+  // visit(moved, lower, bundle, k).
   template <class Visit>
   void add_spans(std::int64_t weight, int digit, int at, Visit visit) {
-    const auto bundle_of = [&](const Moved& moved) -> const std::vector<int>& {
-      return bundle(at - moved.high * static_cast<int>(weight));
-    };
     for_each(weight, digit, [&](const Moved& moved, int lower) {
-      if (moved.high < radix_) visit(moved, lower, bundle_of(moved), std::size_t{0});
+      const std::vector<int>& all = bundle(at - moved.high * static_cast<int>(weight));
+      for (std::size_t k = 0; k < all.size(); ++k) visit(moved, lower, all, k);
     });
-    const std::uint32_t known = builder_.spans_of_message();
-    for_each(weight, digit, [&](const Moved& moved, int lower) {
-      const std::vector<int>& all = bundle_of(moved);
-      for (std::size_t k = moved.high < radix_ ? 1 : 0; k < all.size(); ++k) visit(moved, lower, all, k);
-    });
-    if (uneven_) builder_.tell(builder_.spans_of_message() - known);
   }
 
   void add_inside(std::int64_t weight) {

@@ -24,7 +24,6 @@ std::unique_ptr<CarriedBlocks> CarriedBlocks::of(const plan::Schedule& schedule,
 
 void CarriedBlocks::begin() {
   memory_.held.assign(schedule_.scratch_blocks, {nullptr, 0});
-  memory_.known.assign(schedule_.scratch_blocks, 0);
   while (memory_.landing.size() < schedule_.rounds.size()) {
     memory_.landing.push_back(std::make_unique<memory::Pool>());
     memory_.heads.push_back(std::make_unique<memory::Pool>());

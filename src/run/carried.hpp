@@ -1,10 +1,11 @@
 // Blocks whose sizes travel, for the executor: two-phase Bruck, SLOAV, mn-co of uneven blocks.
 //
-// The messages of a round go in steps. With `carried`, sizes go first, one number of 4 bytes for each block of whose
-// size the receiver must be told; then the data. If the data of a message are at most `eager` bytes, they go behind the
-// sizes in one message: the receiver sees by the sizes that they are there. A number too large for 4 bytes is replaced
-// by a mark, and all sizes of that message follow once more in 8 bytes, in a step between. With `coupled`, the length
-// of each message goes first; then the message, with the sizes at its head.
+// The messages of a round go in steps. With `carried`, sizes go first, one number of 4 bytes for each block; then the
+// data. If the data of a message are at most `eager` bytes, they go behind the sizes in one message: the receiver sees
+// by the sizes that they are there. A number too large for 4 bytes is replaced by a mark, and all sizes of that message
+// follow once more in 8 bytes, in a step between. With `coupled`, the length of each message goes first; then the
+// message, with the sizes at its head. A receiver takes all sizes from its sender, also those of its own blocks: where
+// a program expects other sizes than are sent, only its own block is cut, when it is copied out.
 //
 // A block of scratch is nothing but an address and a size. What arrives stays where it arrived until it is
 // sent on or copied out.
@@ -64,7 +65,6 @@ struct CarriedMemory {
     std::size_t bytes;
   };
   std::vector<Held> held;                        // [scratch block]
-  std::vector<std::size_t> known;                // [scratch block] its size, if a copy takes it to recv
   std::vector<std::byte*> heads_out, heads_in;   // [message of the round] its sizes, and data behind them
   std::vector<std::size_t> head_came;            // [message of the round] bytes of these that came
   std::vector<std::uint8_t> cut_out, cut_in;     // [message of the round] its sizes are not known: nothing follows

@@ -4,8 +4,6 @@
 namespace quadrille::run {
 namespace {
 
-using plan::Buffer;
-
 std::uint32_t size_at(const std::byte* head, std::uint32_t index) {
   std::uint32_t size;
   std::memcpy(&size, head + index * sizeof size, sizeof size);
@@ -35,9 +33,8 @@ class SizesAhead final : public CarriedBlocks {
   std::span<const Place> size_message(std::size_t i);
   std::span<const Place> wide_message(std::size_t i);
   std::span<const Place> data_message(std::size_t i);
-  void note_known_sizes();
   std::size_t room_of(const Message& m) const { return head_bytes(m) + limits_.eager; }
-  static std::size_t head_bytes(const Message& m) { return m.told * sizeof(std::uint32_t); }
+  static std::size_t head_bytes(const Message& m) { return m.spans.count * sizeof(std::uint32_t); }
   static bool has_wide(const Message& m, const std::byte* head);
   bool comes_with_sizes(const Message& m, const std::byte* head);
   void take_sizes(std::size_t i, const std::uint64_t* wide_sizes);
@@ -55,12 +52,12 @@ void SizesAhead::prepare() {
 
 std::span<const Place> SizesAhead::received(std::size_t i) {
   const Message& m = receives()[i];
-  if (step_ == Step::sizes) return m.told > 0 ? one(memory_.heads_in[i], room_of(m)) : std::span<const Place>{};
+  if (step_ == Step::sizes) return is_none(m) ? std::span<const Place>{} : one(memory_.heads_in[i], room_of(m));
   if (step_ == Step::data) return {&memory_.coming[i], memory_.coming[i].bytes > 0 ? 1U : 0U};
   std::uint64_t* const at = next_wide_in_;
-  next_wide_in_ += m.told;
+  next_wide_in_ += m.spans.count;
   const bool comes = memory_.cut_in[i] == 0 && has_wide(m, memory_.heads_in[i]);
-  return comes ? one(at, m.told * sizeof *at) : std::span<const Place>{};
+  return comes ? one(at, m.spans.count * sizeof *at) : std::span<const Place>{};
 }
 
 std::span<const Place> SizesAhead::sent(std::size_t i) {
@@ -68,13 +65,14 @@ std::span<const Place> SizesAhead::sent(std::size_t i) {
   return step_ == Step::wide ? wide_message(i) : data_message(i);
 }
 
-// Its sizes once more, without the data that went with them. Who passes blocks on would not know else whether the last
-// receiver expects any: it waits for no message of blocks that are empty, and would leave one that came.
+// Its sizes once more, without the data that went with them: a block of unknown size would empty all messages that it
+// is forwarded in, although it may be empty itself.
 Place SizesAhead::not_sent(std::size_t i) {
   if (step_ == Step::data || memory_.cut_out[i] != 0) return {};
   const Message& m = sends()[i];
   if (step_ == Step::sizes) return plain_place(memory_.heads_out[i], head_bytes(m));
-  return plain_place(reinterpret_cast<std::byte*>(next_wide_out_ - m.told), m.told * sizeof(std::uint64_t));
+  const std::size_t sizes = m.spans.count;
+  return plain_place(reinterpret_cast<std::byte*>(next_wide_out_ - sizes), sizes * sizeof(std::uint64_t));
 }
 
 void SizesAhead::look_at(std::size_t i, std::size_t bytes) {
@@ -83,7 +81,7 @@ void SizesAhead::look_at(std::size_t i, std::size_t bytes) {
     memory_.head_came[i] = bytes;
     if (bytes < head_bytes(m)) memory_.cut_in[i] = 1;
   } else if (step_ == Step::wide) {
-    if (bytes < m.told * sizeof(std::uint64_t)) memory_.cut_in[i] = 1;
+    if (bytes < m.spans.count * sizeof(std::uint64_t)) memory_.cut_in[i] = 1;
   } else if (bytes < memory_.coming[i].bytes) {
     lose(m);
   }
@@ -92,7 +90,6 @@ void SizesAhead::look_at(std::size_t i, std::size_t bytes) {
 // ---- Sizes ----
 
 void SizesAhead::prepare_sizes() {
-  note_known_sizes();
   memory_.heads_in.assign(receives().size(), nullptr);
   memory_.heads_out.assign(sends().size(), nullptr);
   memory_.head_came.assign(receives().size(), 0);
@@ -100,10 +97,10 @@ void SizesAhead::prepare_sizes() {
   memory_.cut_out.assign(sends().size(), 0);
   const auto lay_out = [this](std::span<const Message> all, std::vector<std::byte*>& heads, memory::Pool& pool) {
     std::size_t total = 0;
-    for (const Message& m : all) total += m.told > 0 ? room_of(m) : 0;
+    for (const Message& m : all) total += is_none(m) ? 0 : room_of(m);
     std::byte* at = total > 0 ? pool.take(total) : nullptr;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].told == 0) continue;
+      if (is_none(all[i])) continue;
       heads[i] = at;
       at += room_of(all[i]);
     }
@@ -114,15 +111,15 @@ void SizesAhead::prepare_sizes() {
 
 std::span<const Place> SizesAhead::size_message(std::size_t i) {
   const Message& m = sends()[i];
-  if (m.told == 0) return {};
+  if (is_none(m)) return {};
   std::byte* const head = memory_.heads_out[i];
   if (has_unknown(m)) {
     memory_.cut_out[i] = 1;
     return one(head, 0);
   }
   std::byte* at = head;
-  for (std::uint32_t t = 0; t < m.told; ++t) {
-    const std::uint32_t size = narrow(held(m, m.spans.count - m.told + t).bytes);
+  for (std::uint32_t s = 0; s < m.spans.count; ++s) {
+    const std::uint32_t size = narrow(held(m, s).bytes);
     append(at, &size, sizeof size);
   }
   if (comes_with_sizes(m, head) && !is_lost(m)) append_blocks(at, m);
@@ -130,23 +127,23 @@ std::span<const Place> SizesAhead::size_message(std::size_t i) {
 }
 
 bool SizesAhead::has_wide(const Message& m, const std::byte* head) {
-  for (std::uint32_t t = 0; t < m.told; ++t) {
-    if (size_at(head, t) == wide_mark) return true;
+  for (std::uint32_t s = 0; s < m.spans.count; ++s) {
+    if (size_at(head, s) == wide_mark) return true;
   }
   return false;
 }
 
 // Do the data of this message follow its sizes? Its blocks are known on the side that asks.
 bool SizesAhead::comes_with_sizes(const Message& m, const std::byte* head) {
-  return m.told > 0 && !has_wide(m, head) && bytes_of(m) <= limits_.eager;
+  return !has_wide(m, head) && bytes_of(m) <= limits_.eager;
 }
 
 // For messages with a size that 4 bytes cannot hold.
 void SizesAhead::prepare_wide() {
   const auto room_for = [](std::span<const Message> all, std::vector<std::uint64_t>& numbers) {
-    std::size_t told = 0;
-    for (const Message& m : all) told += m.told;
-    numbers.resize(told);
+    std::size_t sizes = 0;
+    for (const Message& m : all) sizes += m.spans.count;
+    numbers.resize(sizes);
     return numbers.data();
   };
   next_wide_in_ = room_for(receives(), memory_.wide_in);
@@ -156,37 +153,19 @@ void SizesAhead::prepare_wide() {
 std::span<const Place> SizesAhead::wide_message(std::size_t i) {
   const Message& m = sends()[i];
   std::uint64_t* const at = next_wide_out_;
-  next_wide_out_ += m.told;
+  next_wide_out_ += m.spans.count;
   if (memory_.cut_out[i] != 0 || !has_wide(m, memory_.heads_out[i])) return {};
-  for (std::uint32_t t = 0; t < m.told; ++t) at[t] = held(m, m.spans.count - m.told + t).bytes;
-  return one(at, m.told * sizeof *at);
+  for (std::uint32_t s = 0; s < m.spans.count; ++s) at[s] = held(m, s).bytes;
+  return one(at, m.spans.count * sizeof *at);
 }
 
-// Of the blocks that the after-copies of this round take to the receive buffer.
-void SizesAhead::note_known_sizes() {
-  for (std::uint32_t i = 0; i < round().after.count; ++i) {
-    const plan::Copy& copy = schedule_.copies[round().after.first + i];
-    if (copy.to.buffer != Buffer::recv || copy.from.buffer != Buffer::scratch) continue;
-    memory_.known[static_cast<std::size_t>(copy.from.block)] =
-        binding_.recv[static_cast<std::size_t>(copy.to.block)].bytes;
-  }
-}
-
-// The sizes of the blocks of a message that comes. `wide_sizes` are those told, if they came in 8 bytes.
+// The sizes of the blocks of a message that comes. `wide_sizes` has them, if they came in 8 bytes.
 void SizesAhead::take_sizes(std::size_t i, const std::uint64_t* wide_sizes) {
   const Message& m = receives()[i];
   const std::byte* const head = memory_.heads_in[i];
   const bool is_cut = memory_.cut_in[i] != 0, is_wide = !is_cut && has_wide(m, head);
-  const std::uint32_t untold = m.spans.count - m.told;
   for (std::uint32_t s = 0; s < m.spans.count; ++s) {
-    Held& block = held(m, s);
-    if (s < untold) {
-      block.bytes = memory_.known[static_cast<std::size_t>(&block - memory_.held.data())];
-    } else if (is_cut) {
-      block.bytes = unknown_bytes;
-    } else {
-      block.bytes = is_wide ? wide_sizes[s - untold] : size_at(head, s - untold);
-    }
+    held(m, s).bytes = is_cut ? unknown_bytes : is_wide ? wide_sizes[s] : size_at(head, s);
   }
 }
 
@@ -198,7 +177,7 @@ void SizesAhead::prepare_receives() {
   for (std::size_t i = 0; i < receives().size(); ++i) {
     const Message& m = receives()[i];
     take_sizes(i, wide_sizes);
-    wide_sizes += m.told;
+    wide_sizes += m.spans.count;
     if (memory_.cut_in[i] == 0 && !comes_with_sizes(m, memory_.heads_in[i])) total += bytes_of(m);
   }
   // What moves on is copied out of the monolithic buffer in the same round; by need it stays until the end.
@@ -240,7 +219,6 @@ void SizesAhead::prepare_sends() {
 std::span<const Place> SizesAhead::data_message(std::size_t i) {
   const Message& m = sends()[i];
   if (memory_.cut_out[i] != 0) return {};
-  if (has_unknown(m)) return one(nullptr, 0);
   const std::size_t bytes = bytes_of(m);
   if (bytes == 0 || comes_with_sizes(m, memory_.heads_out[i])) return {};
   if (is_lost(m)) return one(nullptr, 0);

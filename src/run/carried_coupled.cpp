@@ -76,7 +76,7 @@ std::uint64_t SizesAtHead::length_of(const Message& m) {
     length += held(m, s).bytes;
     wide = wide || held(m, s).bytes >= limits_.wide_from;
   }
-  length += m.told * bytes_of_size(wide);
+  length += m.spans.count * bytes_of_size(wide);
   return length | (wide ? wide_flag : 0);
 }
 

@@ -211,9 +211,8 @@ Steps carried_steps_of(const plan::Schedule& schedule, std::size_t block, std::s
     for (const bool data : {false, true}) {
       for (std::uint32_t i = 0; i < range.count; ++i) {
         const plan::Message& message = schedule.messages[range.first + i];
-        const bool sizes = coupled || message.told > 0;
-        const bool apart = coupled || !sizes || message.spans.count * block > eager;
-        if (data ? apart : sizes) peers.push_back(message.peer);
+        const bool apart = coupled || message.spans.count * block > eager;
+        if (!data || apart) peers.push_back(message.peer);
       }
     }
   };

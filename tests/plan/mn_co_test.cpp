@@ -21,7 +21,7 @@ TEST(MnCo, TheExample) {
   const NodeMap nodes = one_node(4);
   EXPECT_EQ(draw(mn_co({4, 1, &nodes, {}}), 1),
             "scratch 2 blocks\nround 0\n  copy  send[1] -> recv[1]\n  send  to 2: send[2..3]\n  send  to 0: send[0]\n"
-            "  recv  from 3: recv[3], scratch[1]\n  recv  from 2: recv[2], scratch[0]\n"
+            "  recv  from 3: scratch[1], recv[3]\n  recv  from 2: scratch[0], recv[2]\n"
             "round 1\n  send  to 0: scratch[0..1]\n  recv  from 0: recv[0]\n");
 }
 

@@ -203,47 +203,12 @@ const Round& first_messages(const Schedule& schedule) {
                        [](const Round& round) { return round.sends.count > 0; });
 }
 
-// Of which blocks the sizes travel is part of what both sides of a message agree on.
-TEST(ProofTest, BothSidesAgreeOnWhoseSizesAreTold) {
-  const std::vector<Schedule> right = good(two_phase_bruck, 4);
-  ASSERT_EQ(verify(right, one_node(4), kAlltoallv).what, "");
-  // In the first round with messages two blocks travel: one is for the receiver, of the other it is told the size.
-  const Range sends = first_messages(right[0]).sends, receives = first_messages(right[0]).receives;
-  ASSERT_EQ(right[0].messages[sends.first].told, 1u);
-  ASSERT_EQ(right[0].messages[sends.first].spans.count, 2u);
-  for (const std::uint32_t told : {0u, 2u}) {
-    auto sent = right, expected = right;
-    sent[0].messages[sends.first].told = told;
-    expected[0].messages[receives.first].told = told;
-    const std::string other = std::to_string(told);
-    expect_wrong(verify(sent, one_node(4), kAlltoallv), "the sizes of " + other + " of 2 blocks; that expects 1");
-    expect_wrong(verify(expected, one_node(4), kAlltoallv), "the sizes of 1 of 2 blocks; that expects " + other);
-    EXPECT_FALSE(sent[0] == right[0]) << "schedules that tell other sizes are not the same";
-  }
-}
-
 // The executor keeps addresses and sizes of blocks of scratch alone.
 TEST(ProofTest, WhatCarriesSizesMovesScratchAlone) {
   auto schedules = good(two_phase_bruck, 4);
   const Range sends = first_messages(schedules[0]).sends;
   schedules[0].spans[schedules[0].messages[sends.first].spans.first] = {0, 1, Buffer::send};
   expect_wrong(verify(schedules, one_node(4), kAlltoallv), "what carries sizes along moves blocks of scratch alone");
-}
-
-// Both sides agree, and are wrong.
-TEST(ProofTest, SizesThatAreTold) {
-  auto schedules = good(two_phase_bruck, 4);
-  const auto tell = [&](std::uint32_t told) {
-    Message& sent = schedules[0].messages[first_messages(schedules[0]).sends.first];
-    Schedule& other = schedules[static_cast<std::size_t>(sent.peer)];
-    sent.told = other.messages[first_messages(other).receives.first].told = told;
-  };
-  tell(2);  // more than it need, as SLOAV does
-  EXPECT_EQ(verify(schedules, one_node(4), kAlltoallv).what, "");
-  tell(0);
-  expect_wrong(verify(schedules, one_node(4), kAlltoallv), "sizes: no message");
-  tell(3);
-  expect_wrong(verify(schedules, one_node(4), kAlltoallv), "the sizes of 3 of 2 blocks; that expects 3");
 }
 
 // --- copies between the ranks of a node ---------------------------------------------------------

@@ -81,14 +81,14 @@ TEST(Tuna, TwoPhaseBruckKeepsOnlyWhatIsUnderWay) {
 
 // Bruck's algorithm among `ranks` ranks, by looking at every digit.
 struct Inside {
-  U positions = 0, messages = 0, size_messages = 0, moved = 0;
+  U positions = 0, messages = 0, moved = 0;
   U most_waiting = 0;  // blocks that wait before a round, or come to wait in it
 };
 Inside inside_of(int ranks, int radix) {
   Inside in;
   for (int weight = 1; weight < ranks; weight *= radix) {
     ++in.positions;
-    std::set<int> digits, telling;
+    std::set<int> digits;
     U waiting = 0;
     for (int block = 1; block < ranks; ++block) {
       const int lower = block % weight, digit = block / weight % radix, higher = block / weight / radix;
@@ -96,12 +96,9 @@ Inside inside_of(int ranks, int radix) {
       if (digit == 0) continue;
       ++in.moved;
       digits.insert(digit);
-      if (higher == 0) continue;
-      telling.insert(digit);
-      ++waiting;
+      waiting += higher != 0 ? 1 : 0;
     }
     in.messages += digits.size();
-    in.size_messages += telling.size();
     in.most_waiting = std::max(in.most_waiting, waiting);
   }
   return in;
@@ -125,8 +122,8 @@ void expect_counts(const Even& on, const NodeMap& map, const Inside& in, int me,
   ASSERT_EQ(c.rounds, in.positions + (away + burst - 1) / burst);
   ASSERT_EQ(c.messages, in.messages + away);
   ASSERT_EQ(c.blocks_sent, n * in.moved + q * others);
-  ASSERT_EQ(c.sizes_sent, uneven ? n * in.moved - (q - 1) : 0);
-  ASSERT_EQ(c.size_messages, !uneven ? 0 : on.nodes > 1 ? in.messages : in.size_messages);
+  ASSERT_EQ(c.sizes_sent, uneven ? c.blocks_sent : 0);
+  ASSERT_EQ(c.size_messages, uneven ? c.messages : 0);
   const U addresses = uneven && ranks > 1 ? 2 * n * q : 0;
   ASSERT_EQ(c.scratch_blocks, addresses + (q - 1) * others + n * in.most_waiting);
   ASSERT_EQ(c.blocks_copied, uneven ? 2 * n * q - 1 : 1);
@@ -152,8 +149,7 @@ TEST(HierarchicalTuna, CountsOnEvenNodes) {
   }
 }
 
-// Of nodes of any sizes: to each rank one message from each other node, or one for each block; and no sizes, as the
-// receiver knows them.
+// Of nodes of any sizes: to each rank one message from each other node, or one for each block.
 class Between {
  public:
   Between(const NodeMap& nodes, int exchange, std::uint32_t burst)
@@ -187,7 +183,6 @@ class Between {
         const Message& m = s.messages[round.sends.first + i];
         if (node_of(m.peer) == node_of(me)) continue;
         ++away;
-        EXPECT_EQ(m.told, 0u);
         ++sent(node_of(me), m.peer).messages;
         sent(node_of(me), m.peer).blocks += m.spans.count;
       }

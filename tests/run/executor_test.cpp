@@ -62,7 +62,8 @@ struct Settings {
   std::size_t wide_from = UINT32_MAX;
   const plan::Window* window = nullptr;  // instead of the schedule's
   test::Trouble trouble = {};
-  std::size_t most_expected = SIZE_MAX;  // bytes that a rank expects of another, which may send more
+  // Bytes that a rank expects of another at least and at most, which may send fewer or more.
+  std::size_t least_expected = 0, most_expected = SIZE_MAX;
 };
 
 bool is_whole(const Place& place, int source, int destination) {
@@ -86,11 +87,13 @@ void check_what_is_missing(const Rank& rank, int me, int error, bool trouble, co
   }
 }
 
-void check_recv(const Rank& rank, int me, bool gather, const std::string& what) {
+void check_recv(const Rank& rank, int me, bool gather, Sizes size, const std::string& what) {
   for (std::size_t s = 0; s < rank.recv_places.size(); ++s) {
     const Place& p = rank.recv_places[s];
+    const int source = static_cast<int>(s), block = gather ? 0 : me;
+    const std::size_t sent = size(source, block);
     for (std::size_t i = 0; i < p.bytes; ++i) {
-      ASSERT_EQ(p.address[i], expected(static_cast<int>(s), gather ? 0 : me, i))
+      ASSERT_EQ(p.address[i], i < sent ? expected(source, block, i) : poison)
           << what << " rank " << me << " block " << s << " byte " << i;
     }
     for (std::size_t i = 0; i < guard; ++i) {
@@ -133,7 +136,7 @@ void run_all(const choose::Algorithm& algorithm, Collective collective, const pl
     for (int p = 0; p < ranks; ++p) {
       if (!gather) send_sizes.push_back(size(me, p));
       const std::size_t sent = size(p, gather ? 0 : me);
-      recv_sizes.push_back(p == me ? sent : std::min(sent, settings.most_expected));
+      recv_sizes.push_back(p == me ? sent : std::clamp(sent, settings.least_expected, settings.most_expected));
     }
     if (gather) send_sizes.push_back(size(me, 0));
     r.send_places = lay_out(r.send, send_sizes);
@@ -196,7 +199,7 @@ void run_all(const choose::Algorithm& algorithm, Collective collective, const pl
     bool too_long = false;
     for (int p = 0; p < ranks && !gather; ++p) too_long |= p != me && size(p, me) > settings.most_expected;
     ASSERT_EQ(errors[static_cast<std::size_t>(me)], too_long ? mpi().err_truncate : mpi_success) << what;
-    check_recv(r, me, gather, what);
+    check_recv(r, me, gather, size, what);
     if (r.schedule.sizes != plan::Sizes::known && !r.scratch.empty()) {
       ASSERT_EQ(r.scratch.back(), poison) << what << ": written behind the slots";
     }
@@ -280,14 +283,53 @@ TEST(Carried, SizesOfEightBytesAndAllKindsOfMatrices) {
   }
 }
 
-// Nobody takes more than was expected. The rank that sent too much does not know.
+// Runs with other sizes than are expected; some of 8 bytes.
+template <class Run>
+void run_with_other_sizes(Run run) {
+  for (const std::size_t wide_from : {std::size_t{3}, std::size_t{UINT32_MAX}}) {
+    run(one_giant, Settings{.wide_from = wide_from, .most_expected = 300});
+    run(ragged_size, Settings{.wide_from = wide_from, .most_expected = 1});
+    run(ragged_size, Settings{.wide_from = wide_from, .least_expected = 7});
+    run(ragged_size, Settings{.wide_from = wide_from, .least_expected = 1, .most_expected = 2});
+    run(nothing, Settings{.wide_from = wide_from, .least_expected = 5});
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// Nobody takes more than was expected, and blocks that travel with one of another size come whole. The rank that sent
+// too much does not know.
 TEST(Carried, TellsOfBlocksThatAreTooLong) {
-  const choose::Algorithm* algorithm = choose::find(Collective::alltoallv, "sloav");
+  for (const char* name : {"sloav", "two-phase-bruck", "mn-co"}) {
+    const choose::Algorithm* algorithm = choose::find(Collective::alltoallv, name);
+    ASSERT_NE(algorithm, nullptr);
+    for (const plan::Parameters& parameters : settings_of(*algorithm)) {
+      for (const int ranks : {2, 3, 4, 9}) {
+        run_with_other_sizes([&](Sizes size, const Settings& settings) {
+          run_all(*algorithm, Collective::alltoallv, parameters, ranks, size, settings);
+        });
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(Carried, TellsOfBlocksThatAreTooLongBetweenNodes) {
+  const choose::Algorithm* algorithm = choose::find(Collective::alltoallv, "tuna-hierarchical");
   ASSERT_NE(algorithm, nullptr);
-  for (const plan::Parameters& parameters : settings_of(*algorithm)) {
-    for (const int ranks : {2, 3, 4, 9}) {
-      run_all(*algorithm, Collective::alltoallv, parameters, ranks, one_giant, {.most_expected = 300});
-      if (HasFatalFailure()) return;
+  for (const char* map : {"blocked:1", "blocked:8", "roundrobin:3", "ragged:1,3,4"}) {
+    for (const int ranks : {3, 8}) {
+      plan::NodeMap nodes;
+      ASSERT_EQ(plan::parse_node_map(map, ranks, nodes), "");
+      for (const int exchange : {0, 1}) {
+        for (const int eager : {0, 1024}) {
+          const plan::Parameters parameters = {
+              {"radix", 2 + eager / 1024}, {"exchange", exchange}, {"burst", 2}, {"eager", eager}};
+          run_with_other_sizes([&](Sizes size, const Settings& settings) {
+            run_all(*algorithm, Collective::alltoallv, parameters, nodes, size, settings);
+          });
+          ASSERT_FALSE(HasFailure()) << map << ", exchange " << exchange << ", eager " << eager;
+        }
+      }
     }
   }
 }
@@ -379,7 +421,7 @@ TEST(Carried, GoesOnAfterAnError) {
     run("two-phase-bruck", nullptr, {.receive = which}, UINT32_MAX);
     run("two-phase-bruck:radix=3", &two, {.receive = which}, UINT32_MAX);
     run("mn-co", nullptr, {.receive = which}, UINT32_MAX);
-    run("two-phase-bruck:eager=0", nullptr, {.receive = which < 7 ? 2 * ((which + 1) / 2) : 7}, UINT32_MAX);
+    run("two-phase-bruck:eager=0", nullptr, {.receive = 2 * ((which + 1) / 2)}, UINT32_MAX);
     run("sloav", nullptr, {.receive = 2 * which}, UINT32_MAX);
     if (HasFailure()) return;
   }
