@@ -8,24 +8,20 @@
 #include "plan/order.hpp"
 
 #include <cassert>
-#include <unordered_map>
 
 #include "plan/order_parts.hpp"
+#include "plan/problem.hpp"
 
 namespace quadrille::plan {
 
 Domains sort_domains(int ranks, std::span<const int> labels) {
   assert(labels.empty() || labels.size() == static_cast<std::size_t>(ranks));
-  Domains domains;
-  std::unordered_map<int, int> domain_of_label;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const int label = labels.empty() ? 0 : labels[static_cast<std::size_t>(rank)];
-    const auto [entry, fresh] = domain_of_label.try_emplace(label, domains.count());
-    if (fresh) domains.members.emplace_back();
-    std::vector<int>& members = domains.members[static_cast<std::size_t>(entry->second)];
-    domains.domain_of.push_back(entry->second);
-    domains.index_of.push_back(static_cast<int>(members.size()));
-    members.push_back(rank);
+  const NodeMap map = labels.empty() ? one_node(ranks) : node_map_from_labels({labels.begin(), labels.end()});
+  Domains domains{map.members(), map.node_of, std::vector<int>(map.node_of.size())};
+  for (const std::vector<int>& members : domains.members) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      domains.index_of[static_cast<std::size_t>(members[i])] = static_cast<int>(i);
+    }
   }
   return domains;
 }
@@ -41,26 +37,21 @@ namespace {
 // The domain from which domain `mine` reads in step `step`: never one that another reads then.
 int source_domain(const Domains& domains, int mine, int step) { return (mine + step) % domains.count(); }
 
-std::vector<Pair> row_numa_part(const Domains& domains, int me) {
-  std::vector<Pair> pairs;
-  pairs.reserve(domains.domain_of.size());
+void append_row_numa(const Domains& domains, int me, std::vector<Pair>& pairs) {
   for (int step = 0; step < domains.count(); ++step) {
     const int from = source_domain(domains, domains.of(me), step);
     const std::vector<int>& sources = domains.ranks_of(from);
     const auto first = static_cast<std::size_t>(first_source(domains, me, from));
     for (std::size_t i = 0; i < sources.size(); ++i) pairs.push_back({sources[(first + i) % sources.size()], me});
   }
-  return pairs;
 }
 
 // All that the own domain reads in one step is a box of members. Its pieces, one a member, are equal even if the
 // domains are not.
-std::vector<Pair> morton_numa_part(const Domains& domains, int me) {
+void append_morton_numa(const Domains& domains, int me, std::vector<Pair>& pairs) {
   const std::vector<int>& destinations = domains.ranks_of(domains.of(me));
   const int members = static_cast<int>(destinations.size());
   const int index = domains.index_of[static_cast<std::size_t>(me)];
-  std::vector<Pair> pairs;
-  pairs.reserve(domains.domain_of.size());
   for (int step = 0; step < domains.count(); ++step) {
     const std::vector<int>& sources = domains.ranks_of(source_domain(domains, domains.of(me), step));
     const Box box = {0, 0, static_cast<int>(sources.size()), members};
@@ -71,56 +62,41 @@ std::vector<Pair> morton_numa_part(const Domains& domains, int me) {
                   destinations[static_cast<std::size_t>(pairs[i].destination)]};
     }
   }
-  return pairs;
-}
-
-std::vector<Pair> hilbert_part(int ranks, int me, std::span<const int> domains, Rows rows) {
-  std::vector<Pair> pairs;
-  pairs.reserve(static_cast<std::size_t>(ranks));
-  append_hilbert_part(ranks, me, domains, rows, pairs);
-  return pairs;
-}
-
-std::vector<Pair> morton_part(int ranks, int me) {
-  const Box square = {0, 0, ranks, ranks};
-  std::vector<Pair> pairs;
-  pairs.reserve(static_cast<std::size_t>(ranks));
-  append_morton(square, equal_piece(pairs_in(square), me, ranks), pairs);
-  return pairs;
-}
-
-std::vector<Pair> straight_part(int ranks, int me, bool row) {
-  std::vector<Pair> pairs;
-  pairs.reserve(static_cast<std::size_t>(ranks));
-  for (int other = 0; other < ranks; ++other) {
-    pairs.push_back(row ? Pair{other, me} : Pair{me, other});
-  }
-  return pairs;
 }
 
 }  // namespace
 
 std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const int> domains, Rows rows) {
   assert(0 <= me && me < ranks && ranks <= 1 << 15);
+  const Box square = {0, 0, ranks, ranks};
+  std::vector<Pair> pairs;
+  pairs.reserve(static_cast<std::size_t>(ranks));
   switch (order) {
     case Order::row:
-      return straight_part(ranks, me, true);
+      for (int other = 0; other < ranks; ++other) pairs.push_back({other, me});
+      break;
     case Order::column:
-      return straight_part(ranks, me, false);
+      for (int other = 0; other < ranks; ++other) pairs.push_back({me, other});
+      break;
     case Order::morton:
-      return morton_part(ranks, me);
+      append_morton(square, equal_piece(pairs_in(square), me, ranks), pairs);
+      break;
     case Order::hilbert:
-      return hilbert_part(ranks, me, domains, rows);
+      append_hilbert_part(ranks, me, domains, rows, pairs);
+      break;
     case Order::row_numa:
-      return row_numa_part(sort_domains(ranks, domains), me);
+      append_row_numa(sort_domains(ranks, domains), me, pairs);
+      break;
     case Order::square_and_row:
     case Order::square_and_column:
     case Order::square_and_morton:
-      return square_part(order, ranks, me, domains, rows);
+      append_square_part(order, ranks, me, domains, rows, pairs);
+      break;
     case Order::morton_numa:
+      append_morton_numa(sort_domains(ranks, domains), me, pairs);
       break;
   }
-  return morton_numa_part(sort_domains(ranks, domains), me);
+  return pairs;
 }
 
 }  // namespace quadrille::plan

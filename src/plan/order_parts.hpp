@@ -70,7 +70,8 @@ void append_hilbert(int ranks, Piece piece, const Box& box, std::vector<Pair>& p
 // Appends what rank `me` copies of that square; `domains`, of these ranks or more, as in part_of_order().
 void append_hilbert_part(int ranks, int me, std::span<const int> domains, Rows rows, std::vector<Pair>& pairs);
 
-// What rank `me` copies in one of the orders square_...
-std::vector<Pair> square_part(Order order, int ranks, int me, std::span<const int> domains, Rows rows);
+// Appends what rank `me` copies in one of the orders square_...
+void append_square_part(Order order, int ranks, int me, std::span<const int> domains, Rows rows,
+                        std::vector<Pair>& pairs);
 
 }  // namespace quadrille::plan

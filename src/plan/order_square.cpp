@@ -29,8 +29,6 @@
 namespace quadrille::plan {
 namespace {
 
-int side_of_square(int ranks) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks))); }
-
 // The strips, by rows: beside the first `side` destinations, and the other destinations. None has no pairs unless there
 // is no rest.
 struct Strips {
@@ -55,13 +53,11 @@ void append_rest(Order order, int ranks, int side, int me, std::vector<Pair>& pa
 
 }  // namespace
 
-std::vector<Pair> square_part(Order order, int ranks, int me, std::span<const int> domains, Rows rows) {
-  const int side = side_of_square(ranks);
-  std::vector<Pair> pairs;
-  pairs.reserve(static_cast<std::size_t>(ranks));
+void append_square_part(Order order, int ranks, int me, std::span<const int> domains, Rows rows,
+                        std::vector<Pair>& pairs) {
+  const auto side = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)));
   if (me < side) append_hilbert_part(side, me, domains, rows, pairs);
   if (side < ranks) append_rest(order, ranks, side, me, pairs);
-  return pairs;
 }
 
 }  // namespace quadrille::plan
