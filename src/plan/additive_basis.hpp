@@ -27,7 +27,7 @@ struct AdditiveBasis {
 //   - the different offsets, less those that are sums of shorter ones
 //   - offsets on one line through zero: a basis of their places on it (line_basis.hpp)
 //   - of up to 16 different offsets, the smallest one that a bounded search finds: the smallest of
-//     all, if three vectors or less will do or a lower bound is reached (small_basis.hpp)
+//     all, if three vectors or less will do (small_basis.hpp)
 // Vectors need not be offsets: (3,3) (4,4) (5,5) (6,6) (7,7) are sums of (2,2) (3,3) (4,4); and on a
 // torus the 2 d nearest neighbours have a basis of d + 1, the unit vectors and minus their sum.
 // How hard the smallest basis of all is, the paper leaves open; so do we. In a dimension that is

@@ -60,13 +60,6 @@ class Lanes {
     return lanes;
   }
 
-  const std::vector<Lane>& all() const { return all_; }
-
-  static int value(const Lane& lane, const std::vector<int>& vector) {
-    const int c = vector[lane.dimension];
-    return lane.direction == 0 ? (c % lane.size + lane.size) % lane.size : std::max(lane.direction * c, 0);
-  }
-
   Word word(const std::vector<int>& vector) const {
     Word word = 0;
     for (std::size_t l = 0; l < all_.size(); ++l) word |= Word(value(all_[l], vector)) << 8 * l;
@@ -100,6 +93,11 @@ class Lanes {
   }
 
  private:
+  static int value(const Lane& lane, const std::vector<int>& vector) {
+    const int c = vector[lane.dimension];
+    return lane.direction == 0 ? (c % lane.size + lane.size) % lane.size : std::max(lane.direction * c, 0);
+  }
+
   void add(const Lane& lane) {
     const std::size_t at = 8 * all_.size();
     all_.push_back(lane);
@@ -115,52 +113,6 @@ class Lanes {
   Word sizes_ = 0;    // of the rings
   Word lines_ = 0;    // bytes that are no rings
 };
-
-// --- how many elements there must be -----------------------------------------------------------------------------
-
-// The rank of rows of numbers modulo a prime.
-int rank_modulo(int prime, std::vector<std::vector<int>> rows) {
-  std::size_t rank = 0;
-  const std::size_t columns = rows.empty() ? 0 : rows.front().size();
-  for (std::size_t column = 0; column < columns && rank < rows.size(); ++column) {
-    const auto pivot = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(rank), rows.end(),
-                                    [&](const std::vector<int>& row) { return row[column] != 0; });
-    if (pivot == rows.end()) continue;
-    std::swap(*pivot, rows[rank]);
-    const std::vector<int>& top = rows[rank++];
-    for (std::size_t r = rank; r < rows.size(); ++r) {
-      const int a = top[column], b = rows[r][column];
-      for (std::size_t c = column; c < columns; ++c) {
-        rows[r][c] = ((a * rows[r][c] - b * top[c]) % prime + prime) % prime;
-      }
-    }
-  }
-  return static_cast<int>(rank);
-}
-
-// n vectors need n different sums of at least one element. And all sums of k elements, modulo a prime that divides the
-// sizes of the rings looked at, are in a space of k dimensions.
-int fewest_that_may_do(const Grid& grid, const Lanes& lanes, std::span<const std::vector<int>> vectors) {
-  int fewest = static_cast<int>(std::bit_width(vectors.size()));
-  const auto divides = [&grid](int prime) {
-    return
-        [&grid, prime](const Lane& lane) { return lane.direction == 0 && grid.extents[lane.dimension] % prime == 0; };
-  };
-  constexpr int largest = 61;  // serves where there is no ring
-  for (const int prime : {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, largest}) {
-    if (prime != largest && std::none_of(lanes.all().begin(), lanes.all().end(), divides(prime))) continue;
-    std::vector<std::vector<int>> rows(vectors.size());
-    for (const Lane& lane : lanes.all()) {
-      if (lane.direction == 0 && !divides(prime)(lane)) continue;
-      for (std::size_t i = 0; i < vectors.size(); ++i) {
-        const int c = lane.direction == 0 ? vectors[i][lane.dimension] : Lanes::value(lane, vectors[i]);
-        rows[i].push_back((c % prime + prime) % prime);
-      }
-    }
-    fewest = std::max(fewest, rank_modulo(prime, std::move(rows)));
-  }
-  return fewest;
-}
 
 // --- search ------------------------------------------------------------------------------------------------------
 
@@ -370,11 +322,10 @@ SmallBasis small_basis(const Grid& grid, std::span<const std::vector<int>> vecto
   SmallBasis best;
   const std::optional<Lanes> lanes = Lanes::of(grid, vectors);
   if (!lanes || vectors.size() > kMostVectors || fewer_than > kLargestBasis + 1) return best;
-  const int fewest = fewest_that_may_do(grid, *lanes, vectors);
   const Case given = case_of(grid, vectors, weights, *lanes);
   std::int64_t length = 0, steps = kSteps;
   int size = fewer_than;
-  while (size > fewest) {
+  while (size > 0) {
     VectorSearch search(given, steps);
     search.run(size - 1, true, best, length);
     if (!search.found()) break;
