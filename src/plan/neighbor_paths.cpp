@@ -5,90 +5,43 @@
 #include <map>
 #include <numeric>
 
-#include "plan/additive_basis.hpp"
-
 namespace quadrille::plan::neighbors {
 
-Paths straightforward_paths(const NeighborProblem& problem) {
+Paths axis_paths(const NeighborProblem& problem, std::span<const int> order, AxisSteps way) {
   Paths paths(travelled(*problem.grid, *problem.neighborhood));
-  for (int i = 0; i < paths.blocks(); ++i) {
-    const std::span<const int> offset = paths.offsets.offset(i);
-    const bool zero = std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; });
-    if (!zero) {
-      paths.hops.push_back({paths.steps.size()});
-      paths.steps.add(offset);
-    }
-    paths.end_path();
-  }
-  return paths;
-}
-
-Paths torus_paths(const NeighborProblem& problem, std::span<const int> order, bool shared) {
-  Paths paths(travelled(*problem.grid, *problem.neighborhood));
+  const bool whole = way == AxisSteps::whole;
   const auto d = static_cast<std::size_t>(paths.dimensions());
-  std::vector<int> first_up(d), first_down(d);  // [dimension] steps of one hop follow each other
+  std::vector<std::vector<int>> reached(d);  // [dimension] the coordinates that its steps lead to, in their order
+  std::vector<int> first(d);
+  // Upwards from the nearest, then downwards from the nearest.
+  const auto before = [](int a, int b) { return std::pair(a < 0, std::abs(a)) < std::pair(b < 0, std::abs(b)); };
   for (const int dimension : order) {
     const auto j = static_cast<std::size_t>(dimension);
+    std::vector<int>& coordinates = reached[j];
     int up = 0, down = 0;
     for (int i = 0; i < paths.blocks(); ++i) {
-      up = std::max(up, paths.offsets.offset(i)[j]);
-      down = std::max(down, -paths.offsets.offset(i)[j]);
-    }
-    first_up[j] = paths.steps.size();
-    for (int h = 0; h < up; ++h) paths.add_step(dimension, 1);
-    first_down[j] = paths.steps.size();
-    for (int h = 0; h < down; ++h) paths.add_step(dimension, -1);
-  }
-  for (int i = 0; i < paths.blocks(); ++i) {
-    for (const int dimension : order) {
-      const auto j = static_cast<std::size_t>(dimension);
       const int c = paths.offsets.offset(i)[j];
-      const int first = c > 0 ? first_up[j] : first_down[j];
-      for (int h = 0; h < std::abs(c); ++h) paths.hops.push_back({first + h, shared ? 0 : c});
+      up = std::max(up, c), down = std::max(down, -c);
+      if (whole && c != 0) coordinates.push_back(c);
     }
-    paths.end_path();
-  }
-  return paths;
-}
-
-Paths torus_direct_paths(const NeighborProblem& problem, std::span<const int> order) {
-  Paths paths(travelled(*problem.grid, *problem.neighborhood));
-  const auto d = static_cast<std::size_t>(paths.dimensions());
-  std::vector<std::vector<int>> lengths(d);  // [dimension] in the order of the steps
-  std::vector<int> first(d);
-  // Upwards from the nearest, then downwards from the nearest, as the torus algorithm.
-  const auto key = [](int c) { return std::pair(c < 0, std::abs(c)); };
-  const auto before = [key](int a, int b) { return key(a) < key(b); };
-  for (const int dimension : order) {
-    const auto j = static_cast<std::size_t>(dimension);
-    for (int i = 0; i < paths.blocks(); ++i) {
-      if (paths.offsets.offset(i)[j] != 0) lengths[j].push_back(paths.offsets.offset(i)[j]);
-    }
-    std::sort(lengths[j].begin(), lengths[j].end(), before);
-    lengths[j].erase(std::unique(lengths[j].begin(), lengths[j].end()), lengths[j].end());
+    for (int c = 1; c <= up && !whole; ++c) coordinates.push_back(c);
+    for (int c = 1; c <= down && !whole; ++c) coordinates.push_back(-c);
+    std::sort(coordinates.begin(), coordinates.end(), before);
+    coordinates.erase(std::unique(coordinates.begin(), coordinates.end()), coordinates.end());
     first[j] = paths.steps.size();
-    for (const int length : lengths[j]) paths.add_step(dimension, length);
+    for (const int c : coordinates) paths.add_step(dimension, whole ? c : c > 0 ? 1 : -1);
   }
   for (int i = 0; i < paths.blocks(); ++i) {
     for (const int dimension : order) {
       const auto j = static_cast<std::size_t>(dimension);
       const int c = paths.offsets.offset(i)[j];
       if (c == 0) continue;
-      const auto at = std::lower_bound(lengths[j].begin(), lengths[j].end(), c, before);
-      paths.hops.push_back({first[j] + static_cast<int>(at - lengths[j].begin())});
+      const auto begin = reached[j].begin(), end = reached[j].end();
+      const auto last = std::lower_bound(begin, end, c, before) - begin;
+      for (auto hop = whole ? last : last + 1 - std::abs(c); hop <= last; ++hop) {
+        paths.hops.push_back({first[j] + static_cast<int>(hop), way == AxisSteps::own_hops ? c : 0});
+      }
     }
-    paths.end_path();
-  }
-  return paths;
-}
-
-Paths basis_paths(const NeighborProblem& problem) {
-  Paths paths(travelled(*problem.grid, *problem.neighborhood));
-  const AdditiveBasis basis = problem.last_basis != nullptr ? problem.last_basis->of(*problem.grid, paths.offsets)
-                                                            : additive_basis(*problem.grid, paths.offsets);
-  paths.steps = basis.elements;
-  for (const std::vector<int>& sum : basis.sums) {
-    for (const int e : sum) paths.hops.push_back({e});
     paths.end_path();
   }
   return paths;

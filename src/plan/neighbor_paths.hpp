@@ -48,12 +48,10 @@ struct Paths {
 Schedule alltoall_along(const Paths& paths, const NeighborProblem& problem);
 Schedule allgather_along(const Paths& paths, const NeighborProblem& problem);
 
-// The ways of the algorithms that come for both collectives.
-Paths straightforward_paths(const NeighborProblem& problem);
-// `order`: the dimensions as they are served. `shared`: see neighbor_allgather_torus.cpp.
-Paths torus_paths(const NeighborProblem& problem, std::span<const int> order, bool shared);
-Paths torus_direct_paths(const NeighborProblem& problem, std::span<const int> order);
-Paths basis_paths(const NeighborProblem& problem);
+// How a block moves in a dimension: hop by hop; so that others share no hop (neighbor_torus.cpp); at once.
+enum class AxisSteps : std::uint8_t { hops, own_hops, whole };
+// The ways along the axes. `order`: the dimensions as they are served.
+Paths axis_paths(const NeighborProblem& problem, std::span<const int> order, AxisSteps way);
 
 std::vector<int> natural_order(int dimensions);
 // Dimensions in decreasing number of neighbours that have the same coordinate.

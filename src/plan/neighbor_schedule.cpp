@@ -31,51 +31,10 @@ struct Move {
   std::int32_t left;  // all-to-all: hops left after this one
 };
 
-// Lists of numbers, one list a key, stored flat.
-class Lists {
- public:
-  Lists() = default;
-  // List k holds, in order, all i < count with key(i) == k. Negative keys are left out.
-  template <class Key>
-  Lists(std::size_t keys, std::size_t count, Key key) : first_(keys + 1, 0) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (key(i) >= 0) ++first_[static_cast<std::size_t>(key(i)) + 1];
-    }
-    for (std::size_t k = 0; k < keys; ++k) first_[k + 1] += first_[k];
-    items_.resize(first_[keys]);
-    std::vector<std::uint32_t> next = first_;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (key(i) >= 0) items_[next[static_cast<std::size_t>(key(i))]++] = static_cast<int>(i);
-    }
-  }
-  std::span<const int> operator[](int key) const {
-    const auto k = static_cast<std::size_t>(key);
-    return std::span(items_).subspan(first_[k], first_[k + 1] - first_[k]);
-  }
-
- private:
-  std::vector<std::uint32_t> first_;
-  std::vector<int> items_;
-};
-
 struct Moves {
   std::vector<Move> all;
   std::vector<int> last;  // [block] its last move; -1: it has none
 };
-
-Moves chains(const Paths& paths) {
-  Moves moves;
-  for (int i = 0; i < paths.blocks(); ++i) {
-    int move = -1;
-    auto left = static_cast<int>(paths.path(i).size());
-    for (const Hop& hop : paths.path(i)) {
-      moves.all.push_back({hop.step, move, i, --left});
-      move = static_cast<int>(moves.all.size()) - 1;
-    }
-    moves.last.push_back(move);
-  }
-  return moves;
-}
 
 struct Branch {
   int parent;
@@ -95,16 +54,20 @@ struct HashBranch {
   }
 };
 
-Moves trie(const Paths& paths) {
+// In an all-to-all each block has hops of its own.
+Moves moves_along(const Paths& paths, Pattern pattern) {
+  const bool shared = pattern == Pattern::allgather;
   Moves moves;
   std::unordered_map<Branch, int, HashBranch> known;
   for (int i = 0; i < paths.blocks(); ++i) {
     int move = -1;
+    auto left = static_cast<int>(paths.path(i).size());
     for (const Hop& hop : paths.path(i)) {
       const auto next = static_cast<int>(moves.all.size());
-      const auto [at, is_new] = known.try_emplace(Branch{move, hop}, next);
-      if (is_new) moves.all.push_back({hop.step, move, -1, 0});
-      move = at->second;
+      const int made = shared ? known.try_emplace(Branch{move, hop}, next).first->second : next;
+      --left;
+      if (made == next) moves.all.push_back({hop.step, move, shared ? -1 : i, left});
+      move = made;
     }
     if (move >= 0) {
       Move& end = moves.all[static_cast<std::size_t>(move)];
@@ -115,6 +78,20 @@ Moves trie(const Paths& paths) {
   return moves;
 }
 
+using MovesByStep = std::vector<std::vector<int>>;
+
+// [step] the moves whose key it is; a negative key is none.
+template <class Key>
+MovesByStep by_step(int steps, const std::vector<Move>& moves, Key key) {
+  MovesByStep lists(static_cast<std::size_t>(steps));
+  for (std::size_t m = 0; m < moves.size(); ++m) {
+    if (const int step = key(moves[m]); step >= 0) {
+      lists[static_cast<std::size_t>(step)].push_back(static_cast<int>(m));
+    }
+  }
+  return lists;
+}
+
 class Plan {
  public:
   Plan(const Paths& paths, const NeighborProblem& problem, Pattern pattern)
@@ -123,15 +100,12 @@ class Plan {
         grid_(*problem.grid),
         pattern_(pattern),
         mesh_(std::find(grid_.periodic.begin(), grid_.periodic.end(), false) != grid_.periodic.end()),
-        moves_(pattern == Pattern::alltoall ? chains(paths) : trie(paths)),
-        of_step_(steps(), moves_.all.size(), [this](std::size_t m) { return moves_.all[m].step; }),
-        after_(moves_.all.size(), moves_.all.size(), [this](std::size_t m) { return moves_.all[m].parent; }),
+        moves_(moves_along(paths, pattern)),
+        of_step_(by_step(paths.steps.size(), moves_.all, [](const Move& m) { return m.step; })),
+        after_step_(by_step(paths.steps.size(), moves_.all,
+                            [this](const Move& m) { return m.parent < 0 ? -1 : move(m.parent).step; })),
+        done_{paths.dimensions(), {}},
         builder_(problem.me) {
-    for (int rank = problem.me, j = dimensions() - 1; j >= 0; --j) {
-      const int extent = grid_.extents[static_cast<std::size_t>(j)];
-      me_.insert(me_.begin(), rank % extent);
-      rank /= extent;
-    }
     if (mesh_) measure();
     find_targets();
     find_rounds();
@@ -152,21 +126,16 @@ class Plan {
 
  private:
   std::size_t steps() const { return static_cast<std::size_t>(paths_.steps.size()); }
-  int dimensions() const { return paths_.dimensions(); }
   const Move& move(int number) const { return moves_.all[static_cast<std::size_t>(number)]; }
 
   // --- the same on all ranks ---------------------------------------------------------------------
 
   // On a mesh: what a block has done after each move, as a vector.
   void measure() {
-    const auto d = static_cast<std::size_t>(dimensions());
-    done_.resize(moves_.all.size() * d);
-    for (std::size_t m = 0; m < moves_.all.size(); ++m) {
-      const Move& move = moves_.all[m];
-      for (std::size_t j = 0; j < d; ++j) {
-        const int before = move.parent < 0 ? 0 : done_[static_cast<std::size_t>(move.parent) * d + j];
-        done_[m * d + j] = before + paths_.steps.offset(move.step)[j];
-      }
+    for (const Move& move : moves_.all) {
+      std::vector<int> done(paths_.steps.offset(move.step).begin(), paths_.steps.offset(move.step).end());
+      for (std::size_t j = 0; j < done.size() && move.parent >= 0; ++j) done[j] += done_.offset(move.parent)[j];
+      done_.add(done);
     }
   }
 
@@ -200,11 +169,9 @@ class Plan {
         ready.pop();
       }
       for (const int step : round) {
-        for (const int done : of_step_[step]) {
-          for (const int next : after_[done]) {
-            const int waiting = move(next).step;
-            if (--waits[static_cast<std::size_t>(waiting)] == 0) ready.push(waiting);
-          }
+        for (const int next : after_step_[static_cast<std::size_t>(step)]) {
+          const int waiting = move(next).step;
+          if (--waits[static_cast<std::size_t>(waiting)] == 0) ready.push(waiting);
         }
       }
     }
@@ -217,6 +184,12 @@ class Plan {
     for (std::size_t r = 0; r < rounds_.size(); ++r) {
       for (const int step : rounds_[r]) round_of[static_cast<std::size_t>(step)] = r;
     }
+    std::vector<std::size_t> last_reader(moves_.all.size(), 0);  // [move] the last round that reads what it brought
+    for (const Move& next : moves_.all) {
+      if (next.parent < 0) continue;
+      std::size_t& last = last_reader[static_cast<std::size_t>(next.parent)];
+      last = std::max(last, round_of[static_cast<std::size_t>(next.step)]);
+    }
     slots_.assign(moves_.all.size(), -1);
     std::vector<std::vector<int>> last_read(rounds_.size());  // [round] slots
     std::vector<int> free;
@@ -224,16 +197,12 @@ class Plan {
     for (std::size_t r = 0; r < rounds_.size(); ++r) {
       if (r > 0) free.insert(free.end(), last_read[r - 1].begin(), last_read[r - 1].end());
       for (const int step : rounds_[r]) {
-        for (const int m : of_step_[step]) {
+        for (const int m : of_step_[static_cast<std::size_t>(step)]) {
           if (move(m).block >= 0) continue;
           int& slot = slots_[static_cast<std::size_t>(m)];
           slot = free.empty() ? slots++ : free.back();
           if (!free.empty()) free.pop_back();
-          std::size_t end = r;
-          for (const int next : after_[m]) {
-            end = std::max(end, round_of[static_cast<std::size_t>(move(next).step)]);
-          }
-          last_read[end].push_back(slot);
+          last_read[std::max(r, last_reader[static_cast<std::size_t>(m)])].push_back(slot);
         }
       }
     }
@@ -245,31 +214,14 @@ class Plan {
     return !mesh_ || rank_at(grid_, problem_.me, paths_.offsets.offset(block), -1) >= 0;
   }
 
-  bool target_exists(int block, int done) const {
-    const std::span<const int> offset = paths_.offsets.offset(block);
-    for (std::size_t j = 0; j < me_.size(); ++j) {
-      const int target = origin(j, done) + offset[j];
-      if (!grid_.periodic[j] && (target < 0 || target >= grid_.extents[j])) return false;
-    }
-    return true;
-  }
-
-  // Where a block that is here after move `done` comes from; -1: it has not moved.
-  int origin(std::size_t dimension, int done) const {
-    if (done < 0) return me_[dimension];
-    return me_[dimension] - done_[static_cast<std::size_t>(done) * me_.size() + dimension];
-  }
-
-  // Whether the block exists that makes move `m`, and is here after move `done`.
+  // Whether the block exists that makes move `m`, and is here after move `done`; -1: it has not moved.
   bool exists(int m, int done) const {
     if (!mesh_) return true;
-    for (std::size_t j = 0; j < me_.size(); ++j) {
-      const int from = origin(j, done);
-      if (!grid_.periodic[j] && (from < 0 || from >= grid_.extents[j])) return false;
-    }
-    if (pattern_ == Pattern::alltoall) return target_exists(move(m).block, done);
-    const std::vector<int>& targets = targets_[static_cast<std::size_t>(m)];
-    return std::any_of(targets.begin(), targets.end(), [&](int block) { return target_exists(block, done); });
+    const int origin = done < 0 ? problem_.me : rank_at(grid_, problem_.me, done_.offset(done), -1);
+    if (origin < 0) return false;
+    const auto has_target = [&](int block) { return rank_at(grid_, origin, paths_.offsets.offset(block), 1) >= 0; };
+    if (pattern_ == Pattern::alltoall) return has_target(move(m).block);
+    return std::ranges::any_of(targets_[static_cast<std::size_t>(m)], has_target);
   }
 
   Span scratch(int block) {
@@ -309,7 +261,7 @@ class Plan {
     const int peer = rank_at(grid_, problem_.me, paths_.steps.offset(step), sign);
     if (peer < 0) return;
     bool begun = false;
-    for (const int m : of_step_[step]) {
+    for (const int m : of_step_[static_cast<std::size_t>(step)]) {
       if (!exists(m, sign > 0 ? move(m).parent : m)) continue;
       if (!begun) {
         open_round();
@@ -348,14 +300,13 @@ class Plan {
   const Pattern pattern_;
   const bool mesh_;  // some dimension is not periodic
   const Moves moves_;
-  const Lists of_step_;                    // moves of each step
-  const Lists after_;                      // moves that follow each move
-  std::vector<int> done_;                  // [move][dimension]
+  const MovesByStep of_step_;              // its moves
+  const MovesByStep after_step_;           // the moves that follow its moves
+  Neighborhood done_;                      // [move]
   std::vector<std::vector<int>> targets_;  // [move]
   std::vector<std::vector<int>> rounds_;   // [round] steps
   std::vector<int> slots_;                 // [move] its scratch block; -1: none
 
-  std::vector<int> me_;  // my coordinates
   Builder builder_;
   std::uint32_t scratch_ = 0;
   bool is_open_ = false;  // the last round begun can take more
