@@ -35,8 +35,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string span_text(const Span& span, int me) {
-  constexpr std::string_view buffers[] = {"send", "recv", "scratch"};
-  return fmt::format("{}[{}]{}", buffers[static_cast<std::size_t>(span.buffer)], span.block,
+  return fmt::format("{}[{}]{}", name_of(span.buffer), span.block,
                      span.owner == me ? "" : fmt::format(" of {}", span.owner));
 }
 

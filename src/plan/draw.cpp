@@ -14,19 +14,13 @@ struct Run {
   int count = 1;
   int step = 0;  // 1 or -1 once there are two blocks
 
-  // Where `span` would have to go on with step `by`.
-  bool can_take(const Span& span, int by) const {
-    return span.owner == first.owner && span.buffer == first.buffer && (count == 1 || by == step) &&
-           span.block == first.block + by * count;
-  }
   bool take(const Span& span) {
-    for (const int by : {1, -1}) {
-      if (!can_take(span, by)) continue;
-      step = by;
-      ++count;
-      return true;
-    }
-    return false;
+    const int by = count > 1 ? step : span.block - first.block;
+    const bool continues = (by == 1 || by == -1) && span == Span{first.owner, first.block + by * count, first.buffer};
+    if (!continues) return false;
+    step = by;
+    ++count;
+    return true;
   }
 };
 
@@ -34,20 +28,10 @@ class Drawing {
  public:
   Drawing(const Schedule& schedule, int me) : schedule_(schedule), me_(me) {}
 
-  const char* travel() const {
-    switch (schedule_.sizes) {
-      case Sizes::known:
-        return "";
-      case Sizes::carried:
-        return "; sizes travel before the data";
-      case Sizes::coupled:
-        break;
-    }
-    return "; sizes travel with the data";
-  }
-
   std::string text() {
-    line("scratch {} block{}{}", schedule_.scratch_blocks, schedule_.scratch_blocks == 1 ? "" : "s", travel());
+    constexpr std::string_view travel[] = {"", "; sizes travel before the data", "; sizes travel with the data"};
+    line("scratch {} block{}{}", schedule_.scratch_blocks, schedule_.scratch_blocks == 1 ? "" : "s",
+         travel[static_cast<std::size_t>(schedule_.sizes)]);
     for (std::size_t r = 0; r < schedule_.rounds.size(); ++r) {
       const Round& round = schedule_.rounds[r];
       line("round {}{}{}", r, window(round), round.beside ? ", in flight from the start" : "");
@@ -75,8 +59,7 @@ class Drawing {
   }
 
   std::string name(const Run& run) const {
-    constexpr std::string_view buffers[] = {"send", "recv", "scratch"};
-    std::string text(buffers[static_cast<std::size_t>(run.first.buffer)]);
+    std::string text(name_of(run.first.buffer));
     text += run.count == 1 ? fmt::format("[{}]", run.first.block)
                            : fmt::format("[{}..{}]", run.first.block, run.first.block + run.step * (run.count - 1));
     if (run.first.owner != me_) text += fmt::format(" of {}", run.first.owner);

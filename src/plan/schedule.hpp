@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,9 @@ namespace quadrille::plan {
 //   recv     the user's receive blocks, one a source. May hold blocks in transit before the end.
 //   scratch  private to the call; `Schedule::scratch_blocks` blocks; undefined at the start.
 enum class Buffer : std::uint8_t { send, recv, scratch };
+constexpr std::string_view name_of(Buffer buffer) {
+  return buffer == Buffer::send ? "send" : buffer == Buffer::recv ? "recv" : "scratch";
+}
 
 struct Span {
   std::int32_t owner;  // rank that owns the buffer; `me` in messages

@@ -7,43 +7,12 @@
 namespace quadrille::plan {
 namespace proof {
 
-Subject::Subject(const std::vector<Schedule>& all, const NodeMap& node_map, Goal what)
-    : schedules(all),
-      nodes(node_map),
-      goal(what),
-      ranks(static_cast<int>(all.size())),
-      send_blocks_(all.size(), what.pattern == Pattern::alltoall ? all.size() : 1),
-      recv_blocks_(all.size(), all.size()) {
-  number_places();
-}
-
-Subject::Subject(const std::vector<Schedule>& all, const NodeMap& node_map, const Wishes& of_neighbors)
-    : schedules(all),
-      nodes(node_map),
-      goal({Pattern::alltoall, false}),
-      wishes(&of_neighbors),
-      ranks(static_cast<int>(all.size())) {
-  for (const int blocks : of_neighbors.send_blocks) {
-    send_blocks_.push_back(static_cast<std::size_t>(blocks));
+Subject::Subject(const std::vector<Schedule>& all, const NodeMap& node_map, const Wishes& what, Goal how)
+    : schedules(all), nodes(node_map), wishes(what), goal(how), ranks(static_cast<int>(all.size())) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    first_.push_back(first_.back() + blocks_in(rank, Buffer::send) + blocks_in(rank, Buffer::recv) +
+                     blocks_in(rank, Buffer::scratch));
   }
-  for (const std::vector<Wish>& recv : of_neighbors.recv) recv_blocks_.push_back(recv.size());
-  number_places();
-}
-
-void Subject::number_places() {
-  std::size_t next = 0;
-  for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
-    first_.push_back(next);
-    next += send_blocks_[rank] + recv_blocks_[rank] + schedules[rank].scratch_blocks;
-  }
-  first_.push_back(next);
-}
-
-std::size_t Subject::blocks_in(int rank, Buffer buffer) const {
-  const auto r = static_cast<std::size_t>(rank);
-  if (buffer == Buffer::send) return send_blocks_[r];
-  if (buffer == Buffer::recv) return recv_blocks_[r];
-  return schedules[r].scratch_blocks;
 }
 
 Report check_all(const Subject& subject, int orders, std::uint64_t seed) {
@@ -59,6 +28,23 @@ Report check_all(const Subject& subject, int orders, std::uint64_t seed) {
   return check_order(subject, partners);
 }
 
+namespace {
+
+Wishes wishes_of(const NodeMap& nodes, Goal goal) {
+  const bool gathers = goal.pattern == Pattern::allgather;
+  const auto ranks = static_cast<std::size_t>(nodes.ranks());
+  Wishes wishes{std::vector<int>(ranks, gathers ? 1 : nodes.ranks()), {ranks, std::vector<Wish>(ranks)}};
+  wishes.dense = true;
+  for (int me = 0; me < nodes.ranks(); ++me) {
+    for (int source = 0; source < nodes.ranks(); ++source) {
+      if (goal.between_nodes && nodes.share_a_node(source, me)) continue;
+      wishes.recv[static_cast<std::size_t>(me)][static_cast<std::size_t>(source)] = {source, gathers ? 0 : me};
+    }
+  }
+  return wishes;
+}
+
+}  // namespace
 }  // namespace proof
 
 std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Parameters& parameters,
@@ -76,7 +62,8 @@ Report verify(const std::vector<Schedule>& schedules, const NodeMap& nodes, Goal
     return proof::wrong(
         fmt::format("{} schedules, but the node map has {} ranks", schedules.size(), nodes.node_of.size()));
   }
-  return proof::check_all(proof::Subject(schedules, nodes, goal), orders, seed);
+  const proof::Wishes wishes = proof::wishes_of(nodes, goal);
+  return proof::check_all(proof::Subject(schedules, nodes, wishes, goal), orders, seed);
 }
 
 bool ignores_nodes(const std::vector<Schedule>& schedules) {

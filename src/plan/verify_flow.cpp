@@ -14,7 +14,7 @@
 namespace quadrille::plan::proof {
 namespace {
 
-// alltoall: source * P + destination; allgather: source; neighbourhoods: source * `stride` + block
+// source * `stride` + block, which is its index in the send buffer
 using Token = std::int32_t;
 constexpr Token kUndefined = -1;
 
@@ -60,9 +60,7 @@ class Flow {
       messages_.emplace_back(schedule.messages.size());
     }
     for (const int node : subject.nodes.node_of) ++node_size_[static_cast<std::size_t>(node)];
-    if (subject.wishes != nullptr) {
-      for (const int blocks : subject.wishes->send_blocks) stride_ = std::max(stride_, blocks);
-    }
+    for (const int blocks : subject.wishes.send_blocks) stride_ = std::max(stride_, blocks);
     fill_send();
   }
 
@@ -89,19 +87,13 @@ class Flow {
 
   // --- blocks -----------------------------------------------------------------------------------
 
-  // `block`: its index in the send buffer.
-  Token token(int source, int block) const {
-    if (subject_.wishes != nullptr) return source * stride_ + block;
-    return subject_.goal.pattern == Pattern::alltoall ? source * subject_.ranks + block : source;
-  }
-  int source_of(Token t) const { return subject_.goal.pattern == Pattern::alltoall ? t / subject_.ranks : t; }
+  Token token(int source, int block) const { return source * stride_ + block; }
+  int source_of(Token t) const { return t / stride_; }
   std::string name(Token t) const {
     if (t == kUndefined) return "nothing";
-    if (subject_.wishes != nullptr) {
-      return fmt::format("block {} of rank {}", t % stride_, t / stride_);
-    }
-    if (subject_.goal.pattern == Pattern::allgather) return fmt::format("the block of rank {}", t);
-    return fmt::format("block {}->{}", t / subject_.ranks, t % subject_.ranks);
+    if (!subject_.wishes.dense) return fmt::format("block {} of rank {}", t % stride_, source_of(t));
+    if (subject_.goal.pattern == Pattern::allgather) return fmt::format("the block of rank {}", source_of(t));
+    return fmt::format("block {}->{}", source_of(t), t % stride_);
   }
 
   void fill_send() {
@@ -124,8 +116,8 @@ class Flow {
 
   // Where blocks differ in size by their number, place k has room for blocks number k alone.
   bool has_room(const Span& span, Token t) const {
-    if (subject_.wishes == nullptr || !subject_.wishes->sized || t == kUndefined) return true;
-    const int numbers = subject_.wishes->send_blocks[static_cast<std::size_t>(span.owner)];
+    if (!subject_.wishes.sized || t == kUndefined) return true;
+    const int numbers = subject_.wishes.send_blocks[static_cast<std::size_t>(span.owner)];
     return span.block % numbers == t % stride_;
   }
 
@@ -370,9 +362,7 @@ class Flow {
   }
 
   Token wanted(int rank, int block) const {
-    if (subject_.goal.between_nodes && subject_.nodes.share_a_node(rank, block)) return kUndefined;
-    if (subject_.wishes == nullptr) return token(block, rank);
-    const Wish& wish = subject_.wishes->recv[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)];
+    const Wish& wish = subject_.wishes.recv[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)];
     return wish.rank < 0 ? kUndefined : token(wish.rank, wish.block);
   }
 
@@ -393,7 +383,7 @@ class Flow {
   const Subject& subject_;
   const Partners& partners_;
   const bool buffered_;
-  int stride_ = 1;  // neighbourhoods: of tokens
+  int stride_ = 1;  // the most send blocks of a rank
   std::mt19937_64 random_;
   std::vector<Token> tokens_;
   std::vector<Token> scratch_for_;  // [place of scratch] the only block that comes there, where sizes differ

@@ -29,21 +29,4 @@ Report verify_graph(const std::vector<Schedule>& schedules, const std::vector<st
 Report verify_edges(const std::vector<Schedule>& schedules, std::span<const EdgeCopy> edges,
                     Pattern pattern = Pattern::alltoall, int orders = 3, std::uint64_t seed = 1);
 
-namespace proof {
-
-// A block that a rank wants: send block `block` of `rank`; rank -1: its recv block must stay
-// untouched.
-struct Wish {
-  int rank = -1;
-  int block = 0;
-};
-
-// What all ranks have and want.
-struct Wishes {
-  std::vector<int> send_blocks;         // [rank]
-  std::vector<std::vector<Wish>> recv;  // [rank][recv block]
-  bool sized = false;                   // place k may only hold blocks number k mod send blocks
-};
-
-}  // namespace proof
 }  // namespace quadrille::plan

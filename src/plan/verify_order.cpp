@@ -25,7 +25,7 @@ struct Access {
   bool writes;
 };
 
-enum class OrderStage : std::uint8_t { before, post, wait, after, fence, finished };
+enum class OrderStage : std::uint8_t { before, post, wait, after, fence };
 
 struct OrderState {
   Clock clock;
@@ -41,6 +41,7 @@ class Order {
   Order(const Subject& subject, const Partners& partners)
       : subject_(subject),
         partners_(partners),
+        members_(subject.nodes.members()),
         accesses_(subject.places()),
         ranks_(subject.schedules.size()),
         last_touch_(ranks_.size(), Clock(ranks_.size(), 0)) {
@@ -71,8 +72,7 @@ class Order {
   // Does the next step of a rank. False if it cannot be done yet, or there is none.
   bool step(int me) {
     OrderState& r = state(me);
-    if (r.round == schedule(me).rounds.size()) r.stage = OrderStage::finished;
-    if (r.stage == OrderStage::finished) return false;
+    if (r.round == schedule(me).rounds.size()) return false;
     const Round& round = schedule(me).rounds[r.round];
     switch (r.stage) {
       case OrderStage::before:
@@ -94,9 +94,7 @@ class Order {
         if (!round.node_fence) next_round(me);
         return true;
       case OrderStage::fence:
-        return fence(subject_.nodes.node_of[static_cast<std::size_t>(me)]);
-      case OrderStage::finished:
-        break;
+        return fence(members_[static_cast<std::size_t>(subject_.nodes.node_of[static_cast<std::size_t>(me)])]);
     }
     return false;
   }
@@ -158,17 +156,12 @@ class Order {
     return state(peer).batch_of[partners_[static_cast<std::size_t>(me)][receive]];
   }
 
-  bool fence(int node) {
-    const auto is_here = [&](int rank) { return subject_.nodes.node_of[static_cast<std::size_t>(rank)] == node; };
-    for (int rank = 0; rank < subject_.ranks; ++rank) {
-      if (is_here(rank) && state(rank).stage != OrderStage::fence) return false;
-    }
+  bool fence(const std::vector<int>& node) {
+    const auto is_here = [&](int rank) { return state(rank).stage == OrderStage::fence; };
+    if (!std::ranges::all_of(node, is_here)) return false;
     Clock all(ranks_.size(), 0);
-    for (int rank = 0; rank < subject_.ranks; ++rank) {
-      if (is_here(rank)) join(all, state(rank).clock);
-    }
-    for (int rank = 0; rank < subject_.ranks; ++rank) {
-      if (!is_here(rank)) continue;
+    for (const int rank : node) join(all, state(rank).clock);
+    for (const int rank : node) {
       state(rank).clock = all;
       tick(rank);
       next_round(rank);
@@ -216,7 +209,8 @@ class Order {
 
   const Subject& subject_;
   const Partners& partners_;
-  std::vector<std::vector<Access>> accesses_;  // [place]
+  const std::vector<std::vector<int>> members_;  // [node]
+  std::vector<std::vector<Access>> accesses_;    // [place]
   std::vector<OrderState> ranks_;
   std::vector<Clock> last_touch_;  // [owner][rank] when the rank's last access is over
   Report report_;

@@ -6,21 +6,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "plan/verify.hpp"
-#include "plan/verify_neighbors.hpp"
 
 namespace quadrille::plan::proof {
 
 inline Report wrong(std::string what) { return {false, std::move(what)}; }
-
-inline std::string_view name_of(Buffer buffer) {
-  constexpr std::string_view names[] = {"send", "recv", "scratch"};
-  return names[static_cast<std::size_t>(buffer)];
-}
 
 // "recv[3]", or "recv[3] of rank 2" if another rank owns it.
 inline std::string name_of(const Span& span, int me) {
@@ -29,33 +22,47 @@ inline std::string name_of(const Span& span, int me) {
   return name;
 }
 
+// A block that a rank wants: send block `block` of `rank`; rank -1: its recv block must stay
+// untouched.
+struct Wish {
+  int rank = -1;
+  int block = 0;
+};
+
+// What all ranks have and want.
+struct Wishes {
+  std::vector<int> send_blocks;         // [rank]
+  std::vector<std::vector<Wish>> recv;  // [rank][recv block]
+  bool sized = false;                   // place k may only hold blocks number k mod send blocks
+  bool dense = false;                   // a recv block is named by its source: no neighbours
+};
+
 // Everything that is proved together. Numbers all blocks of all buffers of all ranks consecutively.
 class Subject {
  public:
-  Subject(const std::vector<Schedule>& all, const NodeMap& node_map, Goal what);
-  Subject(const std::vector<Schedule>& all, const NodeMap& node_map, const Wishes& of_neighbors);
+  Subject(const std::vector<Schedule>& all, const NodeMap& node_map, const Wishes& what, Goal how = {});
 
   const std::vector<Schedule>& schedules;
   const NodeMap& nodes;
+  const Wishes& wishes;
   const Goal goal;
-  const Wishes* const wishes = nullptr;  // neighbourhoods: they say what is wanted, not the goal
   const int ranks;
 
-  std::size_t blocks_in(int rank, Buffer buffer) const;
+  std::size_t blocks_in(int rank, Buffer buffer) const {
+    const auto r = static_cast<std::size_t>(rank);
+    if (buffer == Buffer::scratch) return schedules[r].scratch_blocks;
+    return buffer == Buffer::send ? static_cast<std::size_t>(wishes.send_blocks[r]) : wishes.recv[r].size();
+  }
   std::size_t places() const { return first_.back(); }
   std::size_t place(const Span& span) const {
-    const auto rank = static_cast<std::size_t>(span.owner);
-    std::size_t before = 0;
-    if (span.buffer != Buffer::send) before += send_blocks_[rank];
-    if (span.buffer == Buffer::scratch) before += recv_blocks_[rank];
-    return first_[rank] + before + static_cast<std::size_t>(span.block);
+    std::size_t before = first_[static_cast<std::size_t>(span.owner)];
+    if (span.buffer != Buffer::send) before += blocks_in(span.owner, Buffer::send);
+    if (span.buffer == Buffer::scratch) before += blocks_in(span.owner, Buffer::recv);
+    return before + static_cast<std::size_t>(span.block);
   }
 
  private:
-  void number_places();
-
-  std::vector<std::size_t> send_blocks_, recv_blocks_;  // [rank]
-  std::vector<std::size_t> first_;                      // [rank]; one more at the end
+  std::vector<std::size_t> first_ = {0};  // [rank]; one more at the end
 };
 
 // The pairs of a round that are posted together before anything is waited for. Which pairs are in

@@ -1,5 +1,5 @@
-// What can be seen without running anything: form, races inside a rank, matching.
-#include <tuple>
+// What can be seen without running anything: form, races inside a rank, messages beside other rounds, matching.
+#include <compare>
 
 #include "plan/verify_parts.hpp"
 
@@ -106,133 +106,74 @@ class FormOfRank {
   std::uint32_t next_message_ = 0;
 };
 
-// Which message of the current batch touched a place last.
+// Which message of a batch touched a place last.
 struct Touch {
   std::uint32_t batch = 0;
   std::int32_t peer = 0;
 };
 
 // Finds spans that two messages of one batch touch, one of them writing.
-class RacesOfRank {
+class Races {
  public:
-  RacesOfRank(const Subject& subject, int me)
-      : subject_(subject),
-        schedule_(subject.schedules[static_cast<std::size_t>(me)]),
-        me_(me),
-        base_(subject.place({me, 0, Buffer::send})) {
-    const std::size_t places =
-        subject.blocks_in(me, Buffer::send) + subject.blocks_in(me, Buffer::recv) + schedule_.scratch_blocks;
-    sent_.resize(places);
-    received_.resize(places);
-  }
+  explicit Races(const Subject& subject) : subject_(subject), sent_(subject.places()), received_(subject.places()) {}
 
-  Report check() {
-    for (std::size_t r = 0; r < schedule_.rounds.size(); ++r) {
-      const Round& round = schedule_.rounds[r];
-      const std::uint32_t size = batch_size(round);
-      for (std::uint32_t first = 0; first < pairs_of(round); first += size) {
+  Report check(int me) {
+    const std::vector<Round>& rounds = schedule(me).rounds;
+    for (std::size_t r = 0; r < rounds.size(); ++r) {
+      const std::uint32_t size = batch_size(rounds[r]);
+      for (std::uint32_t first = 0; first < pairs_of(rounds[r]); first += size) {
         ++batch_;
-        mark_sent(part_of(round.sends, first, first + size));
-        Report report = mark_received(part_of(round.receives, first, first + size), r);
-        if (!report.ok) return report;
+        mark_sent(schedule(me), part_of(rounds[r].sends, first, first + size));
+        if (Report report = mark_received(me, r, part_of(rounds[r].receives, first, first + size)); !report.ok) {
+          return report;
+        }
       }
     }
     return {};
   }
 
  private:
-  void mark_sent(Range sends) {
-    for (const Message& message : schedule_.messages_of(sends)) {
-      for (const Span& span : schedule_.spans_of(message)) {
-        sent_[subject_.place(span) - base_] = {batch_, message.peer};
-      }
-    }
-  }
-
-  Report mark_received(Range receives, std::size_t round) {
-    for (const Message& message : schedule_.messages_of(receives)) {
-      for (const Span& span : schedule_.spans_of(message)) {
-        const std::size_t place = subject_.place(span) - base_;
-        if (sent_[place].batch == batch_) {
-          return race(round, message, span, fmt::format("send to {} reads", sent_[place].peer));
-        }
-        if (received_[place].batch == batch_) {
-          return race(round, message, span, fmt::format("receive from {} writes", received_[place].peer));
-        }
-        received_[place] = {batch_, message.peer};
-      }
-    }
-    return {};
-  }
-
-  Report race(std::size_t round, const Message& receive, const Span& span, const std::string& other) const {
-    return wrong(fmt::format("race: rank {}, round {}: the receive from {} writes {} while the {} it", me_, round,
-                             receive.peer, name_of(span, me_), other));
-  }
-
-  const Subject& subject_;
-  const Schedule& schedule_;
-  const int me_;
-  const std::size_t base_;
-  std::uint32_t batch_ = 0;
-  std::vector<Touch> sent_, received_;
-};
-
-// Messages that may be in flight during the rounds before theirs, and the operations of these rounds.
-class Beside {
- public:
-  explicit Beside(const Subject& subject) : subject_(subject), uses_(subject.places(), Use::none) {}
-
-  Report check() {
-    for (int me = 0; me < subject_.ranks; ++me) {
-      if (Report r = mark(me); !r.ok) return r;
-    }
-    if (!there_are_) return {};
-    for (int me = 0; me < subject_.ranks; ++me) {
-      for (const Copy& copy : schedule(me).copies) {
-        if (use(copy.from) == Use::written) return conflict(me, copy.from, "reads");
-        if (use(copy.to) != Use::none) return conflict(me, copy.to, "writes");
-      }
-    }
-    return {};
-  }
-
- private:
-  enum class Use : std::uint8_t { none, read, written };
-
   const Schedule& schedule(int me) const { return subject_.schedules[static_cast<std::size_t>(me)]; }
-  Use& use(const Span& span) { return uses_[subject_.place(span)]; }
 
-  Report mark(int me) {
-    const Schedule& s = schedule(me);
-    for (std::size_t r = 0; r < s.rounds.size(); ++r) {
-      const Round& round = s.rounds[r];
-      if (!round.beside) continue;
-      there_are_ = true;
-      const bool is_earlier = std::any_of(s.rounds.begin(), s.rounds.begin() + static_cast<std::ptrdiff_t>(r),
-                                          [](const Round& other) { return pairs_of(other) > 0; });
-      if (is_earlier || r + 1 < s.rounds.size() || round.before.count + round.after.count > 0) {
-        return wrong(fmt::format(
-            "beside: rank {}, round {}: it copies, is not the last, or not the first with messages", me, r));
+  void mark_sent(const Schedule& schedule, Range sends) {
+    for (const Message& message : schedule.messages_of(sends)) {
+      for (const Span& span : schedule.spans_of(message)) sent_[subject_.place(span)] = {batch_, message.peer};
+    }
+  }
+
+  Report mark_received(int me, std::size_t round, Range receives) {
+    for (const Message& message : schedule(me).messages_of(receives)) {
+      for (const Span& span : schedule(me).spans_of(message)) {
+        const Touch sent = sent_[subject_.place(span)];
+        Touch& received = received_[subject_.place(span)];
+        if (sent.batch == batch_ || received.batch == batch_) {
+          const std::string other = sent.batch == batch_ ? fmt::format("send to {} reads", sent.peer)
+                                                         : fmt::format("receive from {} writes", received.peer);
+          return wrong(fmt::format("race: rank {}, round {}: the receive from {} writes {} while the {} it", me, round,
+                                   message.peer, name_of(span, me), other));
+        }
+        received = {batch_, message.peer};
       }
-      mark(s, round.sends, Use::read);
-      mark(s, round.receives, Use::written);
     }
     return {};
   }
-  void mark(const Schedule& s, Range messages, Use as) {
-    for (const Message& message : s.messages_of(messages)) {
-      for (const Span& span : s.spans_of(message)) use(span) = as;
-    }
-  }
-  Report conflict(int me, const Span& span, const char* what) const {
-    return wrong(fmt::format("beside: rank {}: a copy {} {} while a message may", me, what, name_of(span, me)));
-  }
 
   const Subject& subject_;
-  std::vector<Use> uses_;  // [place]
-  bool there_are_ = false;
+  std::uint32_t batch_ = 0;
+  std::vector<Touch> sent_, received_;  // [place]
 };
+
+// What messages that may be in flight during the rounds before theirs do with a place.
+enum class Use : std::uint8_t { none, read, written };
+
+// Whether a round can be beside those before it.
+Report check_beside_form(const Schedule& schedule, int me, std::size_t r) {
+  const std::span<const Round> rounds = schedule.rounds;
+  const bool is_earlier = std::ranges::any_of(rounds.first(r), [](const Round& other) { return pairs_of(other) > 0; });
+  if (!is_earlier && r + 1 == rounds.size() && rounds[r].before.count + rounds[r].after.count == 0) return {};
+  return wrong(
+      fmt::format("beside: rank {}, round {}: it copies, is not the last, or not the first with messages", me, r));
+}
 
 // A message as the matching sees it. Messages of one channel are in the order of their index.
 struct Posted {
@@ -240,29 +181,24 @@ struct Posted {
   std::uint32_t message;  // index at the rank that posted it
 
   std::pair<int, int> channel() const { return {sender, receiver}; }
-  bool operator<(const Posted& other) const {
-    return std::tie(sender, receiver, message) < std::tie(other.sender, other.receiver, other.message);
-  }
+  auto operator<=>(const Posted& other) const = default;
 };
 
-void list_messages(const Subject& subject, std::vector<Posted>& sends, std::vector<Posted>& receives) {
+// All sends, or all receives.
+std::vector<Posted> posted(const Subject& subject, Range Round::*side) {
+  std::vector<Posted> list;
   for (int me = 0; me < subject.ranks; ++me) {
     const Schedule& schedule = subject.schedules[static_cast<std::size_t>(me)];
     for (const Round& round : schedule.rounds) {
-      for (std::uint32_t i = 0; i < round.sends.count; ++i) {
-        const std::uint32_t at = round.sends.first + i;
-        if (is_none(schedule.messages[at])) continue;
-        sends.push_back({me, schedule.messages[at].peer, at});
-      }
-      for (std::uint32_t i = 0; i < round.receives.count; ++i) {
-        const std::uint32_t at = round.receives.first + i;
-        if (is_none(schedule.messages[at])) continue;
-        receives.push_back({schedule.messages[at].peer, me, at});
+      for (std::uint32_t at = (round.*side).first, end = at + (round.*side).count; at < end; ++at) {
+        const Message& message = schedule.messages[at];
+        if (is_none(message)) continue;
+        list.push_back(side == &Round::sends ? Posted{me, message.peer, at} : Posted{message.peer, me, at});
       }
     }
   }
-  std::sort(sends.begin(), sends.end());
-  std::sort(receives.begin(), receives.end());
+  std::sort(list.begin(), list.end());
+  return list;
 }
 
 }  // namespace
@@ -278,17 +214,44 @@ Report check_form(const Subject& subject) {
 }
 
 Report check_races(const Subject& subject) {
+  Races races(subject);
   for (int me = 0; me < subject.ranks; ++me) {
-    if (Report r = RacesOfRank(subject, me).check(); !r.ok) return r;
+    if (Report r = races.check(me); !r.ok) return r;
   }
   return {};
 }
 
-Report check_beside(const Subject& subject) { return Beside(subject).check(); }
+Report check_beside(const Subject& subject) {
+  std::vector<Use> uses(subject.places(), Use::none);
+  bool there_are = false;
+  for (int me = 0; me < subject.ranks; ++me) {
+    const Schedule& schedule = subject.schedules[static_cast<std::size_t>(me)];
+    const auto mark = [&](Range messages, Use as) {
+      for (const Message& message : schedule.messages_of(messages)) {
+        for (const Span& span : schedule.spans_of(message)) uses[subject.place(span)] = as;
+      }
+    };
+    for (std::size_t r = 0; r < schedule.rounds.size(); ++r) {
+      if (!schedule.rounds[r].beside) continue;
+      if (Report report = check_beside_form(schedule, me, r); !report.ok) return report;
+      there_are = true;
+      mark(schedule.rounds[r].sends, Use::read);
+      mark(schedule.rounds[r].receives, Use::written);
+    }
+  }
+  for (int me = 0; me < subject.ranks && there_are; ++me) {
+    for (const Copy& copy : subject.schedules[static_cast<std::size_t>(me)].copies) {
+      const bool reads = uses[subject.place(copy.from)] == Use::written;
+      if (!reads && uses[subject.place(copy.to)] == Use::none) continue;
+      return wrong(fmt::format("beside: rank {}: a copy {} {} while a message may", me, reads ? "reads" : "writes",
+                               name_of(reads ? copy.from : copy.to, me)));
+    }
+  }
+  return {};
+}
 
 Report check_matching(const Subject& subject, Partners& partners) {
-  std::vector<Posted> sends, receives;
-  list_messages(subject, sends, receives);
+  const std::vector<Posted> sends = posted(subject, &Round::sends), receives = posted(subject, &Round::receives);
   partners.clear();
   for (const Schedule& schedule : subject.schedules) {
     partners.emplace_back(schedule.messages.size());
