@@ -35,10 +35,6 @@ std::vector<Choice> stand_ins(Collective collective) {
   return list;
 }
 
-void add(plan::Amounts& sum, const plan::Amounts& more, double weight = 1) {
-  for (std::size_t t = 0; t < plan::terms; ++t) sum[t] += weight * more[t];
-}
-
 plan::BlockBytes bytes_of(const Load& load) { return {load.mean, load.node < 0 ? load.mean : load.node, load.largest}; }
 // All blocks as large as the largest.
 plan::BlockBytes padded(const Load& load) { return {load.largest, load.largest, load.largest}; }
@@ -65,7 +61,7 @@ plan::Amounts padding_amounts(const Load& load, const Costs& costs) {
 // The blocks inside a node that go pair by pair through its memory.
 plan::Amounts pairs_in_node(const Load& load, const Costs& costs) {
   plan::Amounts sum = plan::amounts(costs.inside(), bytes_of(load));
-  if (load.mean <= most_of_inbox) add(sum, sum);
+  if (load.mean <= most_of_inbox) plan::add(sum, sum);
   return sum;
 }
 
@@ -78,7 +74,7 @@ plan::Amounts through_leaders(const Choice& choice, const Load& load, const Mode
   const double share = load.mean >= load.largest ? 1 : (load.largest - cost.piece) / load.largest;
   const double left = std::min(load.mean, cost.piece) * (1 - share);
   plan::Amounts sum = plan::amounts(cost, {left, left, left}, at_once);
-  add(sum, plan::amounts(costs.of(plain(costs.collective(), "spread-out")), bytes_of(load), at_once), share);
+  plan::add(sum, plan::amounts(costs.of(plain(costs.collective(), "spread-out")), bytes_of(load), at_once), share);
   return sum;
 }
 
@@ -102,12 +98,12 @@ plan::Amounts amounts_of(const Choice& choice, const Load& load, const Model& mo
       return pairs_in_node(load, costs);
     case Engine::exchange: {
       plan::Amounts sum = plan::amounts(costs.of(choice), bytes_of(load), at_once);
-      add(sum, pairs_in_node(load, costs));
+      plan::add(sum, pairs_in_node(load, costs));
       return sum;
     }
     case Engine::padded: {
       plan::Amounts sum = padding_amounts(load, costs);
-      if (choice.algorithm->build != nullptr) add(sum, plan::amounts(costs.of(choice), padded(load), at_once));
+      if (choice.algorithm->build != nullptr) plan::add(sum, plan::amounts(costs.of(choice), padded(load), at_once));
       return sum;
     }
     default:
@@ -123,8 +119,10 @@ Costs::Costs(Collective collective, plan::NodeMap map, const CostsSetting& setti
       setting_(setting),
       per_node_(map_.ranks_on_fullest_node()),
       sampled_(plan::sample_ranks(map_, setting.limits)) {
+  plan::RoundWork exchange;
+  exchange.shared = exchange.shared_data = per_node_;
   plan::CostSum sum(plan::Sizes::known, setting_.processors);
-  sum.add({{plan::exchange_in_node(per_node_, 1)}}, per_node_);
+  sum.add({{exchange}}, per_node_);
   sum.end_node(per_node_);
   inside_ = sum.take();
 }

@@ -24,6 +24,7 @@ namespace {
 Schedule build(const Problem& problem, bruck::Transfer transfer) {
   const int ranks = problem.ranks;
   const int me = problem.me;
+  if (ranks == 1) return spread_out(problem);  // copies the own block
   bruck::Plan plan(problem, transfer, ranks, 2, 2 * static_cast<std::size_t>(ranks));
   plan.builder.begin_round();
   for (int i = 0; i < ranks; ++i) {
@@ -38,24 +39,9 @@ Schedule build(const Problem& problem, bruck::Transfer transfer) {
   return plan.builder.take();
 }
 
-Schedule copy_own_block() {
-  Builder builder(0);
-  builder.reserve(1, 0, 0, 1);
-  builder.begin_round();
-  builder.copy(Buffer::send, 0, Buffer::recv, 0);
-  return builder.take();
-}
-
 }  // namespace
 
-Schedule basic_bruck(const Problem& problem) {
-  if (problem.ranks == 1) return copy_own_block();
-  return build(problem, bruck::Transfer::packed);
-}
-
-Schedule basic_bruck_dt(const Problem& problem) {
-  if (problem.ranks == 1) return copy_own_block();
-  return build(problem, bruck::Transfer::typed);
-}
+Schedule basic_bruck(const Problem& problem) { return build(problem, bruck::Transfer::packed); }
+Schedule basic_bruck_dt(const Problem& problem) { return build(problem, bruck::Transfer::typed); }
 
 }  // namespace quadrille::plan

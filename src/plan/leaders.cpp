@@ -159,12 +159,7 @@ Build exchange_of(const Problem& problem, LeadersKind kind) {
 
 // An exchange among one leader of each node in `group`, as the leader number `me` sees it, with ranks for peers.
 Schedule schedule_among(const std::vector<int>& group, int me, const Build build, const Parameters& parameters) {
-  const NodeMap apart = [&] {
-    NodeMap map;
-    map.nodes = static_cast<int>(group.size());
-    for (int n = 0; n < map.nodes; ++n) map.node_of.push_back(n);
-    return map;
-  }();
+  const NodeMap apart = node_map_from_labels(group);
   Schedule schedule = build({apart.nodes, me, &apart, parameters, {}});
   for (Message& message : schedule.messages) message.peer = group[static_cast<std::size_t>(message.peer)];
   return schedule;
@@ -196,9 +191,8 @@ class Planner {
     plan.nodes = crews_.nodes();
     plan.leaders = static_cast<int>(crews_.leaders(node_).size());
     plan.leads = number_of(crews_.leaders(node_), problem_.me);
-    place_sends(plan);
     if (!gathers_) order_sends(plan);
-    place_receives(plan);
+    place_blocks(plan);
     if (kind_ == LeadersKind::uneven) list_streams(plan);
     if (plan.leads >= 0) lead(plan);
     if (gathers_) name_sources(plan);
@@ -238,21 +232,22 @@ class Planner {
     }
   }
 
-  void place_sends(LeadersPlan& plan) const {
-    plan.send_at.resize(static_cast<std::size_t>(problem_.ranks));
+  // In a stream of blocks by destination and source.
+  static std::size_t place_in(int destination, int sources, int source) {
+    return static_cast<std::size_t>(destination) * static_cast<std::size_t>(sources) + static_cast<std::size_t>(source);
+  }
+  // The place of the block for member `d` of node `other`, and of the one from member `s`.
+  std::size_t place_for(std::size_t other, int d) const {
     const int me = member_number();
-    const auto here = static_cast<std::size_t>(crews_.size(node_));
-    for (std::size_t other = 0; other < crews_.nodes(); ++other) {
-      for (int d = 0; d < crews_.size(other); ++d) {
-        std::size_t& at = plan.send_at[static_cast<std::size_t>(crews_.members(other)[static_cast<std::size_t>(d)])];
-        if (other == node_ || gathers_) {
-          at = area_.own(me, d);
-        } else {
-          const auto [stream, number] = stream_of(other, node_, d);
-          at = area_.send_slot(other, stream) + static_cast<std::size_t>(number) * here + static_cast<std::size_t>(me);
-        }
-      }
-    }
+    if (other == node_ || gathers_) return area_.own(me, d);
+    const auto [stream, number] = stream_of(other, node_, d);
+    return area_.send_slot(other, stream) + place_in(number, crews_.size(node_), me);
+  }
+  std::size_t place_from(std::size_t other, int s) const {
+    if (other == node_) return area_.own(s, member_number());
+    if (gathers_) return area_.recv_slot(other, 0) + static_cast<std::size_t>(s);
+    const auto [stream, number] = stream_of(node_, other, member_number());
+    return area_.recv_slot(other, stream) + place_in(number, crews_.size(other), s);
   }
 
   // The places of the ranks of a node for one destination lie side by side. In order of ranks all write to the same
@@ -278,22 +273,14 @@ class Planner {
     }
   }
 
-  void place_receives(LeadersPlan& plan) const {
-    const int me = member_number();
+  void place_blocks(LeadersPlan& plan) const {
     std::vector<std::size_t> at(static_cast<std::size_t>(problem_.ranks));
+    plan.send_at.resize(at.size());
     for (std::size_t other = 0; other < crews_.nodes(); ++other) {
-      const int there = crews_.size(other);
-      for (int s = 0; s < there; ++s) {
-        std::size_t& place = at[static_cast<std::size_t>(crews_.members(other)[static_cast<std::size_t>(s)])];
-        if (other == node_) {
-          place = area_.own(s, me);
-        } else if (gathers_) {
-          place = area_.recv_slot(other, 0) + static_cast<std::size_t>(s);
-        } else {
-          const auto [stream, number] = stream_of(node_, other, me);
-          place = area_.recv_slot(other, stream) + static_cast<std::size_t>(number) * static_cast<std::size_t>(there) +
-                  static_cast<std::size_t>(s);
-        }
+      for (int n = 0; n < crews_.size(other); ++n) {
+        const auto rank = static_cast<std::size_t>(crews_.members(other)[static_cast<std::size_t>(n)]);
+        plan.send_at[rank] = place_for(other, n);
+        at[rank] = place_from(other, n);
       }
     }
     // Own places change from call to call, so a run has them alone.

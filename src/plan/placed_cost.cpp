@@ -82,10 +82,6 @@ void join(RoundWork& work, const RoundWork& other, double weight, double& (*keep
 double& larger(double& a, double b) { return a = std::max(a, b); }
 double& plus(double& a, double b) { return a += b; }
 
-void increase(Amounts& sum, const Amounts& more) {
-  for (std::size_t t = 0; t < terms; ++t) sum[t] += more[t];
-}
-
 // The amounts of the busiest so far.
 void raise(Amounts& amounts, Term term, double amount) { larger(of(amounts, term), amount); }
 
@@ -109,6 +105,10 @@ constexpr std::array<TermRow, terms> term_rows = {{
      "rounds with messages that wait until their receivers have answered"},
 }};
 
+void add(Amounts& sum, const Amounts& more, double weight) {
+  for (std::size_t t = 0; t < terms; ++t) sum[t] += weight * more[t];
+}
+
 double time(const Amounts& amounts, const Machine& machine) {
   double seconds = 0;
   for (const TermRow& row : term_rows) {
@@ -126,7 +126,7 @@ Amounts amounts(const PlacedCost& cost, const BlockBytes& bytes, double at_once)
     result[t] = cost.fixed[t] * pieces + cost.per_byte[t] * (of_node ? bytes.node : bytes.rank);
   }
   for (const auto& [blocks, alone] : cost.told) {
-    if (blocks * bytes.rank > cost.eager) increase(result, alone);
+    if (blocks * bytes.rank > cost.eager) add(result, alone);
   }
   const double moving = cost.piece > 0 ? std::min(bytes.rank, cost.piece) : bytes.rank;
   for (const auto& [blocks, rounds] : cost.longest) {
@@ -215,12 +215,6 @@ RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes) {
   return work;
 }
 
-RoundWork exchange_in_node(int ranks_on_node, double times) {
-  RoundWork work;
-  work.shared = work.shared_data = times * ranks_on_node;
-  return work;
-}
-
 void CostSum::add(const RankWork& work, double weight) {
   if (rounds_.size() < work.size()) rounds_.resize(work.size());
   for (std::size_t phase = 0; phase < work.size(); ++phase) {
@@ -281,10 +275,10 @@ PlacedCost CostSum::take() const {
   PlacedCost cost;
   for (const std::vector<Round>& rounds : rounds_) {
     for (const Round& round : rounds) {
-      increase(cost.fixed, round.fixed);
-      increase(cost.per_byte, round.per_byte);
+      plan::add(cost.fixed, round.fixed);
+      plan::add(cost.per_byte, round.per_byte);
       if (round.longest > 0) cost.longest[round.longest] += of(round.fixed, Term::round);
-      if (round.most_told > 0) increase(cost.told[round.most_told], round.alone);
+      if (round.most_told > 0) plan::add(cost.told[round.most_told], round.alone);
     }
   }
   return cost;

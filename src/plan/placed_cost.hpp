@@ -65,6 +65,7 @@ using Amounts = std::array<double, terms>;
 constexpr double& of(Amounts& amounts, Term term) { return amounts[static_cast<std::size_t>(term)]; }
 constexpr double of(const Amounts& amounts, Term term) { return amounts[static_cast<std::size_t>(term)]; }
 
+void add(Amounts& sum, const Amounts& more, double weight = 1);
 double time(const Amounts& amounts, const Machine& machine);
 
 struct PlacedCost {
@@ -122,8 +123,6 @@ using RankWork = std::vector<std::vector<RoundWork>>;
 RankWork work_of(const Schedule& schedule, int me, const NodeMap& nodes, double scattered = 1);
 // Through leaders: as the engine goes, which packs in shared memory, exchanges, and unpacks.
 RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes);
-// Each rank exchanges blocks with all ranks of its node through shared memory; each is copied `times` times.
-RoundWork exchange_in_node(int ranks_on_node, double times);
 
 // Adds up what ranks do, one node after the other.
 class CostSum {
