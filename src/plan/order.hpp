@@ -74,8 +74,4 @@ enum class Rows : std::uint8_t {
 std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const int> domains = {},
                                 Rows rows = Rows::by_domains);
 
-// Pair number `code` of the Z curve through a square whose side is a power of two: the even bits of
-// the code are the source, the odd ones the destination.
-Pair morton_pair(std::uint32_t code);
-
 }  // namespace quadrille::plan

@@ -29,24 +29,15 @@
 namespace quadrille::plan {
 namespace {
 
-// The strips, by rows: beside the first `side` destinations, and the other destinations. None has no pairs unless there
-// is no rest.
-struct Strips {
-  Box beside, beyond;
-};
-Strips strips_of(int ranks, int side) { return {{side, 0, ranks - side, side}, {0, side, ranks, ranks - side}}; }
-
-// A rank's piece of the Z curves: ranks - side pairs of the first strip, or `ranks` of the other.
-void append_rest_by_morton(int ranks, int side, int me, std::vector<Pair>& pairs) {
-  const auto [beside, beyond] = strips_of(ranks, side);
-  const bool first = me < side;
-  const Box& strip = first ? beside : beyond;
-  append_morton(strip, equal_piece(pairs_in(strip), first ? me : me - side, first ? side : ranks - side), pairs);
-}
-
 void append_rest(Order order, int ranks, int side, int me, std::vector<Pair>& pairs) {
-  if (order == Order::square_and_morton) return append_rest_by_morton(ranks, side, me, pairs);
-  for (int other = me < side ? side : 0; other < ranks; ++other) {
+  const bool in_square = me < side;
+  if (order == Order::square_and_morton) {
+    // Of the strip beside the first `side` destinations, ranks - side pairs; or of the one of the others, `ranks`.
+    const Box strip = in_square ? Box{side, 0, ranks - side, side} : Box{0, side, ranks, ranks - side};
+    const int index = in_square ? me : me - side, pieces = in_square ? side : ranks - side;
+    return append_morton(strip, equal_piece(pairs_in(strip), index, pieces), pairs);
+  }
+  for (int other = in_square ? side : 0; other < ranks; ++other) {
     pairs.push_back(order == Order::square_and_row ? Pair{other, me} : Pair{me, other});
   }
 }
