@@ -18,6 +18,7 @@
 #include "lab/map/map_grid.hpp"
 #include "sys/sys.hpp"
 #include "tool/bench/options.hpp"
+#include "tool/explain/assumed.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -54,7 +55,7 @@ std::string fitted_ranks(const choose::TuningTable& table) {
 }
 
 std::string find_source(const std::string& asked, Source& source) {
-  source.model = choose::aries();
+  source.model = aries();
   source.paper = asked == "paper";
   source.name = source.paper ? "the paper's formulas" : "our model, constants assumed for a Cray Aries";
   if (asked == "paper" || asked == "aries") return {};

@@ -52,14 +52,6 @@ double agreement(int ranks, const Model& model);
 // Anything else must be faster than the MPI's own by so much: the model is not exact.
 inline constexpr double model_margin = 0.9;
 
-// Latency 1.5 us and 2 GB/s a rank: assumed for a Cray Aries network, as the paper's machine had it. Nothing was
-// measured or cited for them, and the paper's own times are longer (docs/results/bruck.md).
-Model aries();
-
-// The same network with what the paper leaves out, for nodes of several ranks: assumed, not measured. One adapter of 10
-// GB/s and 10 million messages a second, messages inside a node at half a microsecond, copies at 10 GB/s.
-Model aries_nodes();
-
 // Base of digits that are worth trying: small ones, and those that make 2, 3 or 4 rounds.
 std::vector<std::int64_t> radices(int ranks);
 

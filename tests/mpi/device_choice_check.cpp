@@ -28,6 +28,7 @@
 #include "team/neighbors.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
+#include "tool/explain/assumed.hpp"
 
 namespace {
 
@@ -377,7 +378,7 @@ void check_neighbors(MPI_Comm comm) {
 std::string write_models() {
   const std::string path = "/tmp/quadrille-device-model-" + std::to_string(getpid()) + ".json";
   const auto with_models = [](choose::TuningTable& table) {
-    const choose::Model network = choose::aries();
+    const choose::Model network = quadrille::tools::aries();
     put(table.models, {4, 1, false, network});
     put(table.models, {4, 1, true, network});
     for (const bool crowded : {false, true})

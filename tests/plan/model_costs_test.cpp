@@ -8,12 +8,14 @@
 
 #include "lab/map/closed_model.hpp"
 #include "tests/plan/maps.hpp"
+#include "tool/explain/assumed.hpp"
 
 namespace quadrille::choose {
 namespace {
 
 using plan::map_of;
 using plan::Term;
+using tools::aries_nodes;
 
 plan::NodeMap nodes_of(int nodes, int per_node) {
   return map_of(fmt::format("blocked:{}", per_node), nodes * per_node);

@@ -9,9 +9,12 @@
 #include "choose/model_costs.hpp"
 #include "lab/map/closed_model.hpp"
 #include "plan/algorithms.hpp"
+#include "tool/explain/assumed.hpp"
 
 namespace quadrille::choose {
 namespace {
+
+using tools::aries;
 
 plan::Counts built(plan::Build build, int ranks, int radix) {
   const plan::NodeMap nodes = plan::one_node(ranks);

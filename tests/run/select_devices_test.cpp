@@ -4,6 +4,7 @@
 
 #include "choose/select.hpp"
 #include "choose/select_neighbors.hpp"
+#include "tool/explain/assumed.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -98,8 +99,8 @@ plan::NodeMap a_node_each(int ranks) {
 
 // A bus of no cost, and messages from devices that cost as much as those from the host.
 struct Modelled {
-  Model host = aries();
-  DeviceModel devices{aries(), {1e-12, 1e-9}};
+  Model host = tools::aries();
+  DeviceModel devices{tools::aries(), {1e-12, 1e-9}};
   Costs costs;
   GlobalKey key;
   Modelled(Collective collective, std::size_t bytes)

@@ -7,6 +7,7 @@
 
 #include "choose/candidates.hpp"
 #include "choose/select_neighbors.hpp"
+#include "tool/explain/assumed.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -215,7 +216,7 @@ TEST(Select, TriesTheMpiToWhereAModelThinksOtherwise) {
 
 // Any algorithm that can serve may be the model's choice, and what cannot serve is passed over.
 TEST(Select, TheModelChoosesAmongAllThatCanServe) {
-  const Model model = aries_nodes();
+  const Model model = tools::aries_nodes();
   for (const Collective c : {Collective::alltoall, Collective::allgather, Collective::allgatherv}) {
     SCOPED_TRACE(name_of(c));
     Costs costs(c, blocked(128, 16), {});

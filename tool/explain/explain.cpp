@@ -22,6 +22,7 @@
 #include "sys/sys.hpp"
 #include "tool/bench/distribution.hpp"
 #include "tool/bench/options.hpp"
+#include "tool/explain/assumed.hpp"
 #include "tool/line/progress.hpp"
 
 namespace quadrille::tools {
@@ -128,7 +129,7 @@ const choose::ModelEntry* nearest_of(const choose::TuningTable& table, int ranks
 }
 
 std::string read_model(const ExplainOptions& options, Question& question) {
-  question.model = options.model == "aries" ? choose::aries() : choose::aries_nodes();
+  question.model = options.model == "aries" ? aries() : aries_nodes();
   question.model_text = options.model == "aries" ? "assumed constants of a Cray Aries, one class of messages"
                                                  : "assumed constants of a Cray Aries and its nodes";
   if (options.model != "aries" && options.model != "aries-nodes") {
