@@ -111,6 +111,38 @@ plan::Amounts amounts_of(const Choice& choice, const Load& load, const Model& mo
   }
 }
 
+// The values of a parameter that are worth trying on a map of so many ranks, nodes, and ranks a node.
+std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const ParameterRange& range, int ranks, int nodes,
+                                        int per_node) {
+  std::vector<std::int64_t> values;
+  // Those between whom messages go.
+  const int group = row_of(algorithm.engine).plans == Plans::leaders ? nodes : ranks;
+  const auto doubling = [&](std::int64_t from, std::int64_t most) {
+    for (std::int64_t value = from; value < most; value *= 2) values.push_back(value);
+    values.push_back(std::max<std::int64_t>(most, 1));
+  };
+  if (range.name == "order" || range.name == "rows") {  // counts do not see them
+    values.push_back(range.standard);
+  } else if (!range.names.empty()) {
+    for (std::int64_t value = range.least; value <= range.most; ++value) values.push_back(value);
+  } else if (range.name == "radix") {
+    values = radices(group);
+    // Some go by digits inside the node alone.
+    const std::vector<std::int64_t> inside = radices(per_node);
+    if (per_node > 2 && group != per_node) values.insert(values.end(), inside.begin(), inside.end());
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+  } else if (range.name == "stride" || range.name == "burst") {
+    doubling(2, std::min(group, 64));
+  } else if (range.name == "leaders") {
+    doubling(1, per_node);
+  } else {
+    values.push_back(range.standard);
+    if (range.name == "group" && per_node >= 8) values.insert(values.end(), {per_node / 2, per_node / 4});
+  }
+  return values;
+}
+
 }  // namespace
 
 Costs::Costs(Collective collective, plan::NodeMap map, const CostsSetting& setting)
@@ -215,37 +247,6 @@ Priced price(const Choice& choice, const Load& load, const Model& model, Costs& 
   if (!is_of_the_mpi(*choice.algorithm)) result.ours = amounts_of(choice, load, model, costs);
   result.seconds = plan::time(result.ours, model.quadrille) + plan::time(result.mpis, model.mpi);
   return result;
-}
-
-std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const ParameterRange& range, int ranks, int nodes,
-                                        int per_node) {
-  std::vector<std::int64_t> values;
-  // Those between whom messages go.
-  const int group = row_of(algorithm.engine).plans == Plans::leaders ? nodes : ranks;
-  const auto doubling = [&](std::int64_t from, std::int64_t most) {
-    for (std::int64_t value = from; value < most; value *= 2) values.push_back(value);
-    values.push_back(std::max<std::int64_t>(most, 1));
-  };
-  if (range.name == "order" || range.name == "rows") {  // counts do not see them
-    values.push_back(range.standard);
-  } else if (!range.names.empty()) {
-    for (std::int64_t value = range.least; value <= range.most; ++value) values.push_back(value);
-  } else if (range.name == "radix") {
-    values = radices(group);
-    // Some go by digits inside the node alone.
-    const std::vector<std::int64_t> inside = radices(per_node);
-    if (per_node > 2 && group != per_node) values.insert(values.end(), inside.begin(), inside.end());
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-  } else if (range.name == "stride" || range.name == "burst") {
-    doubling(2, std::min(group, 64));
-  } else if (range.name == "leaders") {
-    doubling(1, per_node);
-  } else {
-    values.push_back(range.standard);
-    if (range.name == "group" && per_node >= 8) values.insert(values.end(), {per_node / 2, per_node / 4});
-  }
-  return values;
 }
 
 Priced best_of(const Algorithm& algorithm, const Load& load, const Model& model, Costs& costs) {

@@ -75,10 +75,6 @@ Priced price(const Choice& choice, const Load& load, const Model& model, Costs& 
 // With the parameters that the model likes best.
 Priced best_of(const Algorithm& algorithm, const Load& load, const Model& model, Costs& costs);
 
-// The values of a parameter that are worth trying on a map of so many ranks, nodes, and ranks a node.
-std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const ParameterRange& range, int ranks, int nodes,
-                                        int per_node);
-
 // The fastest of those that `can_serve` takes. The MPI's own, if it is among them, stays unless another takes less than
 // model_margin of its time.
 Priced fastest(const Load& load, const Model& model, Costs& costs,

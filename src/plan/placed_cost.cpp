@@ -188,13 +188,11 @@ RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes) {
   unpack.shared = uneven ? plan.ranks : static_cast<double>(plan.received.size());
   unpack.shared_data = plan.ranks;
   work[2].push_back(unpack);
-  work[1].emplace_back().fences = 1;
-  if (plan.leads < 0) return work;
 
   const Reader reader(plan.exchange, plan.me, nodes,
                       [&](const Message& message) { return static_cast<double>(plan.blocks_of(message)); });
-  std::vector<RoundWork> rounds;
-  for (const Round& round : plan.exchange.rounds) {
+  std::vector<RoundWork>& rounds = work[1];
+  for (const Round& round : plan.exchange.rounds) {  // none, unless this rank leads
     RoundWork one = reader.read(round, 0);
     if (uneven) one.away_sizes = one.away_blocks_out;
     // Copies of the exchange are of streams, within shared memory.
@@ -208,10 +206,8 @@ RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes) {
     }
     rounds.push_back(one);
   }
-  if (!rounds.empty()) {
-    rounds.front().fences = 1;
-    work[1] = std::move(rounds);
-  }
+  if (rounds.empty()) rounds.emplace_back();
+  rounds.front().fences = 1;
   return work;
 }
 
