@@ -195,7 +195,6 @@ class Planner {
     place_blocks(plan);
     if (kind_ == LeadersKind::uneven) list_streams(plan);
     if (plan.leads >= 0) lead(plan);
-    if (gathers_) name_sources(plan);
     count_places(plan);
     return plan;
   }
@@ -273,6 +272,14 @@ class Planner {
     }
   }
 
+  void name_sources(const std::vector<std::size_t>& at, LeadersPlan& plan) const {
+    plan.source_of.resize(at.size() + area_.own_places());
+    for (std::size_t r = 0; r < at.size(); ++r) {
+      plan.source_of[at[r]] = static_cast<int>(r);
+      if (at[r] < area_.own_places()) plan.source_of[at[r] + area_.own_places()] = static_cast<int>(r);
+    }
+  }
+
   void place_blocks(LeadersPlan& plan) const {
     std::vector<std::size_t> at(static_cast<std::size_t>(problem_.ranks));
     plan.send_at.resize(at.size());
@@ -283,6 +290,7 @@ class Planner {
         at[rank] = place_from(other, n);
       }
     }
+    if (gathers_) name_sources(at, plan);
     // Own places change from call to call, so a run has them alone.
     const auto continues = [&](const LeadersRun& run, int rank, std::size_t place) {
       return place == run.at + static_cast<std::size_t>(run.count) && rank == run.first + run.count &&
@@ -369,16 +377,6 @@ class Planner {
     const Share share = share_of(crews_.size(node_), static_cast<int>(crews_.leaders(node_).size()), number);
     const auto at = static_cast<std::size_t>(share.first), count = static_cast<std::size_t>(share.count);
     return {problem_.me, node_, share.first, share.count, at, count, at, count};
-  }
-
-  void name_sources(LeadersPlan& plan) const {
-    for (int set = 0; set < 2; ++set) {
-      plan.source_of.insert(plan.source_of.end(), crews_.members(node_).begin(), crews_.members(node_).end());
-    }
-    for (std::size_t other = 0; other < crews_.nodes(); ++other) {
-      if (other == node_) continue;
-      plan.source_of.insert(plan.source_of.end(), crews_.members(other).begin(), crews_.members(other).end());
-    }
   }
 
   // Blocks of scratch of the exchange, on the rank that has most.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 #include "plan/additive_basis.hpp"
 #include "plan/verify_parts.hpp"
@@ -19,15 +20,14 @@ Report check(const std::vector<Schedule>& schedules, const proof::Wishes& wishes
   return proof::check_all(proof::Subject(schedules, nodes, wishes), orders, seed);
 }
 
-// The k-th edge from one rank to another pairs with the k-th: which destination of `source` is the
-// one that is met by number `k` of my sources. -1: there is none.
-int edge_of(int me, std::size_t k, const std::vector<int>& sources, const std::vector<int>& destinations) {
-  int before = 0;
-  for (std::size_t i = 0; i < k; ++i) before += sources[i] == sources[k] ? 1 : 0;
-  for (std::size_t i = 0; i < destinations.size(); ++i) {
-    if (destinations[i] == me && before-- == 0) return static_cast<int>(i);
+// [rank] the ends of its edges, in their order.
+std::vector<EdgeEnds> in_order(const std::vector<std::vector<int>>& peers) {
+  std::vector<EdgeEnds> ends;
+  for (const std::vector<int>& of_rank : peers) {
+    ends.push_back({of_rank, std::vector<int>(of_rank.size())});
+    std::iota(ends.back().blocks.begin(), ends.back().blocks.end(), 0);
   }
-  return -1;
+  return ends;
 }
 
 }  // namespace
@@ -65,18 +65,16 @@ Report verify_graph(const std::vector<Schedule>& schedules, const std::vector<st
   proof::Wishes wishes;
   for (std::size_t me = 0; me < sources.size(); ++me) {
     wishes.send_blocks.push_back(one ? 1 : static_cast<int>(destinations[me].size()));
-    auto& recv = wishes.recv.emplace_back();
+    wishes.recv.emplace_back(sources[me].size());
+  }
+  for (const EdgeCopy& edge : join_edges(in_order(destinations), in_order(sources))) {
+    auto& recv = wishes.recv[static_cast<std::size_t>(edge.destination)];
+    recv[static_cast<std::size_t>(edge.recv_block)] = {edge.source, one ? 0 : edge.send_block};
+  }
+  for (std::size_t me = 0; me < sources.size(); ++me) {
     for (std::size_t k = 0; k < sources[me].size(); ++k) {
-      const int source = sources[me][k];
-      if (source < 0) {
-        recv.push_back({});
-        continue;
-      }
-      const int edge = edge_of(static_cast<int>(me), k, sources[me], destinations[static_cast<std::size_t>(source)]);
-      if (edge < 0) {
-        return proof::wrong(fmt::format("graph: rank {} names source {}, which has no edge to it", me, source));
-      }
-      recv.push_back({source, one ? 0 : edge});
+      if (sources[me][k] < 0 || wishes.recv[me][k].rank >= 0) continue;
+      return proof::wrong(fmt::format("graph: rank {} names source {}, which has no edge to it", me, sources[me][k]));
     }
   }
   return check(schedules, wishes, orders, seed);
