@@ -14,7 +14,6 @@
 #include <functional>
 #include <queue>
 #include <unordered_map>
-#include <utility>
 
 #include "plan/neighbor_paths.hpp"
 

@@ -1,7 +1,5 @@
 #include "plan/verify.hpp"
 
-#include <utility>
-
 #include "plan/verify_parts.hpp"
 
 namespace quadrille::plan {
