@@ -1,7 +1,5 @@
 #include "run/device_pipeline.hpp"
 
-#include <utility>
-
 #include "run/device_elements.hpp"
 
 namespace quadrille::run {
@@ -29,21 +27,46 @@ DevicePipeline::Outcome DevicePipeline::run() {
   meeting_.begin();
   write_down();
   meeting_.come(offered, said_);
-  phase_ = Phase::entering;
-  while (phase_ != Phase::over) group_.waiter.until([&] { return advance(); });
-  return outcome_;
+  const bool all = all_say_so();
+  const std::uint64_t said = said_by_any();
+  if (!all || (said & has_device) == 0) {
+    finish(false);
+    return (said & never_can) != 0 ? Outcome::never : Outcome::another_way;
+  }
+  look_what_comes();
+  means_.rings.next = exchange_.end();
+  take_all_seats(opened_by_all());
+  move();
+  if (finish(!copies_.failed())) return Outcome::done;
+  error_ = mpi_success;  // who makes the call in another way finds it again
+  return (said & is_overwritten) != 0 ? Outcome::lost : Outcome::another_way;
+}
+
+// Waits until all ranks have come, or have finished.
+bool DevicePipeline::all_say_so() {
+  while (!meeting_.met()) group_.waiter.until([&] { return meeting_.advance(); });
+  return meeting_.all_say_so();
+}
+
+// Of what ranks say beside that, when they come.
+std::uint64_t DevicePipeline::said_by_any() const {
+  std::uint64_t said = 0;
+  for (int rank = 0; rank < group_.ranks; ++rank) said |= meeting_.generation_of(rank);
+  return said;
+}
+
+bool DevicePipeline::finish(bool yes) {
+  meeting_.finish(yes, memory::Fenced::nothing_streamed());
+  return all_say_so();
 }
 
 // ---- What this rank offers ----
 
-void DevicePipeline::look_at_ends() {
-  received_ = look_at_end(recv_, group_.ranks, -1);
-  sent_ = call_.in_place ? look_at_end(recv_, group_.ranks, gather_ ? group_.me : -1) : look_at_end(send_, sends(), -1);
-}
-
 bool DevicePipeline::offer() {
   means_.sharing.begin();
-  look_at_ends();
+  const bool sends_one = gather_ && call_.in_place;  // of its receive blocks
+  received_ = look_at_end(recv_, group_.ranks, -1);
+  sent_ = look_at_end(send_, sends_one ? group_.ranks : sends(), sends_one ? group_.me : -1);
   said_ = (sent_.on_device || received_.on_device ? has_device : 0U) | (overwritten_ ? is_overwritten : 0U);
   if (sent_.has_gaps || received_.has_gaps) return false;
   if (!sent_.on_device && !received_.on_device) return true;
@@ -99,82 +122,46 @@ void DevicePipeline::write_down(memory::Owned side, int block, const Block& what
   if (place.at != at || place.bytes != bytes) place = {at, bytes, 0};
 }
 
-// ---- The steps ----
+// ---- What all do ----
 
-// True if it got further.
-bool DevicePipeline::advance() {
-  if (phase_ == Phase::moving) return move();
-  if (phase_ == Phase::settling) return has_settled();
-  const bool moved = meeting_.advance();
-  if (!meeting_.met()) return moved;
-  met();
-  return true;
-}
-
-void DevicePipeline::met() {
-  switch (phase_) {
-    case Phase::entering:
-      return entered();
-    case Phase::opening:
-      return opened();
-    case Phase::entering_again:
-      return opened_by_all();
-    default:
-      return end(meeting_.all_say_so());
-  }
-}
-
-void DevicePipeline::entered() {
-  std::uint64_t said = 0;
-  for (int rank = 0; rank < group_.ranks; ++rank) said |= meeting_.generation_of(rank);
-  if ((said & never_can) != 0) outcome_ = Outcome::never;
-  some_overwritten_ = (said & is_overwritten) != 0;
-  if (!meeting_.all_say_so() || (said & has_device) == 0) return finish(false);
+// A peer that sent more than this rank expects made a mistake that the MPI reports as well.
+void DevicePipeline::look_what_comes() {
   for (int from = 0; from < group_.ranks; ++from) {
-    // A peer that sent more than this rank expects made a mistake that the MPI reports as well.
     const bool is_own = from == group_.me;
     if (is_own && call_.in_place) continue;
     const std::uint64_t bytes =
         is_own ? block_for(from).bytes() : std::uint64_t{means_.pairs.places(Owned::send, from)[group_.me].bytes};
     keep(error_, error_if_long(bytes, recv_.bytes_of(from), call_.collective));
   }
-  means_.rings.next = exchange_.end();
-  if (!ways_.by_leaders || !means_.sharing.leads_any()) return begin_moving(false);
-  if (const bool* const can = means_.sharing.answer(means_.sharing.all_listed(Opens::of_led)))
-    return begin_moving(*can);
-  meeting_.finish(unless_out_of_memory([&] { return open(); }), memory::Fenced::nothing_streamed());
-  phase_ = Phase::opening;
 }
 
-// What those have for whom this rank copies.
-bool DevicePipeline::open() {
+// Has each leader opened what those have for whom it copies? What some rank could not open for now is tried again in
+// the next call.
+bool DevicePipeline::opened_by_all() {
+  if (!ways_.by_leaders || !means_.sharing.leads_any()) return false;
+  const std::uint64_t listed = means_.sharing.all_listed(Opens::of_led);
+  if (const bool* const can = means_.sharing.answer(listed)) return *can;
+  bool later = false;
+  const bool opened = finish(unless_out_of_memory([&] { return open(later); }));
+  meeting_.begin();
+  meeting_.come(opened, said_ | (later ? opens_later : 0));
+  const bool all = all_say_so();
+  if ((said_by_any() & opens_later) == 0) means_.sharing.keep_answer(listed, all);
+  return all;
+}
+
+// What those have for whom this rank copies. `later`: it could not open that for now.
+bool DevicePipeline::open(bool& later) {
   const std::size_t others = led_by_me();
   means_.room.hold(others, group_.ranks);
-  opens_later_ = false;
   if (others != 0) {
     if (!take_lanes()) return false;
     const bool opens = means_.sharing.open_all(received_.place, Opens::of_led);
-    opens_later_ = !opens && means_.sharing.opens_later();
+    later = !opens && means_.sharing.opens_later();
     return opens;
   }
   means_.sharing.close_old();
   return true;
-}
-
-void DevicePipeline::opened() {
-  const bool all = meeting_.all_say_so();
-  meeting_.begin();
-  meeting_.come(all, said_ | (opens_later_ ? opens_later : 0));
-  phase_ = Phase::entering_again;
-}
-
-// What some rank could not open for now is tried again in the next call.
-void DevicePipeline::opened_by_all() {
-  const bool all = meeting_.all_say_so();
-  std::uint64_t said = 0;
-  for (int rank = 0; rank < group_.ranks; ++rank) said |= meeting_.generation_of(rank);
-  if ((said & opens_later) == 0) means_.sharing.keep_answer(means_.sharing.all_listed(Opens::of_led), all);
-  begin_moving(all);
 }
 
 std::size_t DevicePipeline::led_by_me() const {
@@ -183,17 +170,13 @@ std::size_t DevicePipeline::led_by_me() const {
   return led;
 }
 
-void DevicePipeline::begin_moving(bool by_leaders) {
-  begun_ = true;
+void DevicePipeline::take_all_seats(bool by_leaders) {
   by_leaders_ = by_leaders;
   if (by_leaders) copies_.take_batches();
   means_.room.seats.clear();
-  if (!by_leaders || !means_.sharing.is_led()) {
-    take_seat(group_.me, exchange_, memory_);
-    if (by_leaders) take_seats_of_others();
-  }
-  for (PipelineSeat& seat : means_.room.seats) seat.copy_own();
-  phase_ = Phase::moving;
+  if (by_leaders && means_.sharing.is_led()) return;
+  take_seat(group_.me, exchange_, memory_);
+  if (by_leaders) take_seats_of_others();
 }
 
 void DevicePipeline::take_seat(int rank, plan::ChunkExchange& exchange, const SeatMemory& memory) {
@@ -225,43 +208,28 @@ void DevicePipeline::take_seats_of_others() {
   }
 }
 
-bool DevicePipeline::move() {
-  bool moved = false, all = true;
-  for (PipelineSeat& seat : means_.room.seats) {
-    moved = seat.move() || moved;
-    all = all && seat.is_over();
+void DevicePipeline::move() {
+  std::vector<PipelineSeat>& seats = means_.room.seats;
+  for (PipelineSeat& seat : seats) seat.copy_own();
+  bool all = seats.empty();
+  while (!all) {
+    group_.waiter.until([&] {
+      bool moved = false;
+      all = true;
+      for (PipelineSeat& seat : seats) {
+        moved = seat.move() || moved;
+        all = all && seat.is_over();
+      }
+      return moved || all;
+    });
   }
-  if (!all) return moved;
-  phase_ = Phase::settling;
-  return true;
-}
-
-// No copy may be in flight when this rank reports completion to the others, also after an error.
-bool DevicePipeline::has_settled() {
-  if (means_.room.seats.empty()) {
-    finish(true);
-    return true;
-  }
-  for (const auto& [end, lane] : {std::pair(&sent_, &means_.out), std::pair(&received_, &means_.in)}) {
-    if ((end->on_device || means_.room.seats.size() > 1) && !copies_.is_at_rest(*lane)) return false;
-  }
-  finish(!copies_.failed());
-  return true;
-}
-
-void DevicePipeline::finish(bool yes) {
-  meeting_.finish(yes, memory::Fenced::nothing_streamed());
-  phase_ = Phase::finishing;
-}
-
-void DevicePipeline::end(bool all) {
-  phase_ = Phase::over;
-  if (all) {
-    outcome_ = Outcome::done;
-    return;
-  }
-  error_ = mpi_success;  // who makes the call in another way finds it again
-  if (begun_ && some_overwritten_) outcome_ = Outcome::lost;
+  // No copy may be in flight when this rank reports completion to the others, also after an error.
+  const auto come_to_rest = [&](const DeviceEnd& end, const memory::CopyLane& lane) {
+    if (end.on_device || seats.size() > 1) group_.waiter.until([&] { return copies_.is_at_rest(lane); });
+  };
+  if (seats.empty()) return;
+  come_to_rest(sent_, means_.out);
+  come_to_rest(received_, means_.in);
 }
 
 }  // namespace quadrille::run

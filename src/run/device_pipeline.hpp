@@ -90,29 +90,24 @@ class DevicePipeline : CallBlocks {
   bool by_leaders() const { return by_leaders_; }
 
  private:
-  enum class Phase : std::uint8_t { over, entering, opening, entering_again, moving, settling, finishing };
+  bool all_say_so();
+  std::uint64_t said_by_any() const;
+  bool finish(bool yes);
 
-  void look_at_ends();
   bool offer();
   bool take_lanes();
   void let_be_led();
   void write_down();
   void write_down(memory::Owned side, int block, const Block& what, std::uintptr_t base);
 
-  bool advance();
-  void met();
-  void entered();
-  bool open();
-  void opened();
-  void opened_by_all();
+  void look_what_comes();
+  bool opened_by_all();
+  bool open(bool& later);
   std::size_t led_by_me() const;
-  void begin_moving(bool by_leaders);
+  void take_all_seats(bool by_leaders);
   void take_seat(int rank, plan::ChunkExchange& exchange, const SeatMemory& memory);
   void take_seats_of_others();
-  bool move();
-  bool has_settled();
-  void finish(bool yes);
-  void end(bool all);
+  void move();
 
   const PipelineMeans means_;
   memory::Meeting& meeting_;
@@ -120,13 +115,9 @@ class DevicePipeline : CallBlocks {
   LaneCopies copies_;
   plan::ChunkExchange& exchange_;
   DeviceEnd sent_, received_;
-  SeatMemory memory_;  // of this rank
-  Phase phase_ = Phase::over;
-  Outcome outcome_ = Outcome::another_way;
-  std::uint64_t said_ = 0;    // of this rank, when it comes
-  bool opens_later_ = false;  // as it could not open for now
-  bool begun_ = false, by_leaders_ = false;
-  bool some_overwritten_ = false;  // some rank's data would be
+  SeatMemory memory_;       // of this rank
+  std::uint64_t said_ = 0;  // of this rank, when it comes
+  bool by_leaders_ = false;
 };
 
 }  // namespace quadrille::run
