@@ -12,7 +12,6 @@
 
 #include "memory/device_driver.hpp"
 #include "memory/device_pieces.hpp"
-#include "memory/hip_errors.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -42,86 +41,115 @@ bool load(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// Each function by its name in CUDA's driver and in HIP's; null: that one has none. False if one is missing that all
-// work needs.
-bool load_functions(void* library, DeviceDriver& driver) {
-  const bool cuda = driver.is_cuda = load(library, "cuPointerGetAttribute", driver.pointer_attribute);
-  const auto find = [&](const char* of_cuda, const char* of_hip, auto& function) {
-    const char* const name = cuda ? of_cuda : of_hip;
-    return name != nullptr && load(library, name, function);
-  };
-  find("cuPointerGetAttributes", "hipDrvPointerGetAttributes", driver.pointer_attributes);
-  find("cuCtxPushCurrent_v2", nullptr, driver.push_context);
-  find("cuCtxPopCurrent_v2", nullptr, driver.pop_context);
-  find(nullptr, "hipGetDevice", driver.get_device);
-  find(nullptr, "hipSetDevice", driver.set_device);
-  find("cuMemcpyAsync", nullptr, driver.copy_cuda);
-  find(nullptr, "hipMemcpyAsync", driver.copy_hip);
-  find("cuMemAllocHost_v2", nullptr, driver.allocate_cuda);
-  find(nullptr, "hipHostMalloc", driver.allocate_hip);
-  if (!find("cuMemFreeHost", "hipHostFree", driver.free_pinned)) {
-    driver.allocate_cuda = nullptr;
-    driver.allocate_hip = nullptr;
-  }
-  find("cuDevicePrimaryCtxRetain", nullptr, driver.retain_primary);
-  find("cuMemcpy2DAsync_v2", nullptr, driver.copy_rows_cuda);
-  find(nullptr, "hipMemcpy2DAsync", driver.copy_rows_hip);
-  // Streams.
-  find("cuStreamIsCapturing", "hipStreamIsCapturing", driver.is_capturing);
-  find("cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode", driver.exchange_capture_mode);
-  find("cuStreamQuery", "hipStreamQuery", driver.query_stream);
-  find("cuMemHostRegister_v2", "hipHostRegister", driver.register_host);
-  find("cuMemHostUnregister", "hipHostUnregister", driver.unregister_host);
-  find("cuMemHostGetDevicePointer_v2", "hipHostGetDevicePointer", driver.address_on_device);
-  find("cuStreamWriteValue32_v2", "hipStreamWriteValue32", driver.write_value);
-  find("cuStreamWaitValue32_v2", nullptr, driver.wait_for_value_cuda);
-  find(nullptr, "hipStreamWaitValue32", driver.wait_for_value_hip);
-  find("cuEventCreate", "hipEventCreateWithFlags", driver.create_event);
-  find("cuEventRecord", "hipEventRecord", driver.record_event);
-  find("cuEventQuery", "hipEventQuery", driver.query_event);
-  find("cuEventDestroy_v2", "hipEventDestroy", driver.destroy_event);
-  find("cuStreamGetCtx", nullptr, driver.context_of_stream);
-  find("cuCtxGetCurrent", nullptr, driver.current_context);
-  // Kernels.
-  find("cuModuleLoadData", nullptr, driver.load_module);
-  find("cuModuleUnload", nullptr, driver.unload_module);
-  find("cuModuleGetFunction", nullptr, driver.find_function);
-  find("cuLaunchKernel", nullptr, driver.launch);
-  // Graphs.
-  find("cuGraphCreate", "hipGraphCreate", driver.create_graph);
-  find("cuGraphAddMemcpyNode", nullptr, driver.add_copy_cuda);
-  find(nullptr, "hipGraphAddMemcpyNode1D", driver.add_copy_hip);
-  find("cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags", driver.make_graph_ready);
-  find("cuGraphLaunch", "hipGraphLaunch", driver.launch_graph);
-  find("cuGraphExecDestroy", "hipGraphExecDestroy", driver.destroy_ready_graph);
-  find("cuGraphDestroy", "hipGraphDestroy", driver.destroy_graph);
-  // What is shared with other processes.
-  find("cuMemGetAddressRange_v2", "hipMemGetAddressRange", driver.address_range);
-  find("cuIpcGetMemHandle", "hipIpcGetMemHandle", driver.export_memory);
-  find("cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle", driver.open_memory);
-  find("cuIpcCloseMemHandle", "hipIpcCloseMemHandle", driver.close_memory);
-  find("cuPointerSetAttribute", "hipPointerSetAttribute", driver.set_attribute);
-  find("cuDeviceGetUuid_v2", "hipDeviceGetUuid", driver.device_uuid);
-  find("cuMemAlloc_v2", "hipMalloc", driver.allocate);
-  find("cuMemFree_v2", "hipFree", driver.free);
-  find("cuStreamCreate", "hipStreamCreateWithFlags", driver.create_stream);
-  find("cuStreamDestroy_v2", "hipStreamDestroy", driver.destroy_stream);
-  find("cuMemcpyBatchAsync_v2", nullptr, driver.copy_batch);
-  find("cuMemcpyBatchAsync", nullptr, driver.copy_batch_before);
-  const bool has_synchronize = find("cuStreamSynchronize", "hipStreamSynchronize", driver.synchronize);
-  if (cuda) {
-    return has_synchronize && driver.pointer_attributes != nullptr && driver.push_context != nullptr &&
-           driver.pop_context != nullptr && driver.copy_cuda != nullptr;
-  }
-  const bool has_attribute = load(library, "hipPointerGetAttribute", driver.pointer_attribute);
-  int (*last_error)() = nullptr;
-  int (*peek)() = nullptr;
-  if (load(library, "hipGetLastError", last_error) && load(library, "hipPeekAtLastError", peek)) {
-    hide_hip_errors(driver, last_error, peek);
-  }
-  return has_synchronize && has_attribute && driver.get_device != nullptr && driver.set_device != nullptr &&
-         driver.copy_hip != nullptr;
+// HIP keeps the error of a call that failed until the thread asks for it: a program that asks after a call of MPI would
+// find an error of ours, and take it for its own. So what one of our calls leaves behind is taken away. An error that
+// the program has not asked for yet stays, unless a call of ours fails after it.
+DeviceDriver hip;  // its own functions
+int (*last_error)() = nullptr;
+int (*peek_at_last_error)() = nullptr;
+
+template <auto function, class... Arguments>
+int call_and_forget(Arguments... arguments) {
+  const int error = (hip.*function)(arguments...);
+  // Most versions keep no "not ready"; what is kept then is the program's.
+  if (error != 0 && peek_at_last_error() == error) last_error();
+  return error;
 }
+
+template <auto function, class... Arguments>
+void stand_in_front(DeviceDriver& driver, int (*DeviceDriver::*)(Arguments...)) {
+  hip.*function = driver.*function;
+  driver.*function = call_and_forget<function, Arguments...>;
+}
+
+struct Loading {
+  using D = DeviceDriver;
+  void* library;
+  DeviceDriver& driver;
+
+  // By its name in CUDA's driver and in HIP's; null: that one has none.
+  template <auto function>
+  bool find(const char* of_cuda, const char* of_hip) {
+    const char* const name = driver.is_cuda ? of_cuda : of_hip;
+    if (name == nullptr || !load(library, name, driver.*function)) return false;
+    if (!driver.is_cuda && peek_at_last_error != nullptr) stand_in_front<function>(driver, function);
+    return true;
+  }
+
+  // False if a function is missing that all work needs.
+  bool find_all() {
+    driver.is_cuda = load(library, "cuPointerGetAttribute", driver.pointer_attribute);
+    if (!driver.is_cuda && load(library, "hipGetLastError", last_error)) {
+      load(library, "hipPeekAtLastError", peek_at_last_error);
+    }
+    find<&D::pointer_attribute>("cuPointerGetAttribute", "hipPointerGetAttribute");
+    find<&D::pointer_attributes>("cuPointerGetAttributes", "hipDrvPointerGetAttributes");
+    find<&D::push_context>("cuCtxPushCurrent_v2", nullptr);
+    find<&D::pop_context>("cuCtxPopCurrent_v2", nullptr);
+    find<&D::get_device>(nullptr, "hipGetDevice");
+    find<&D::set_device>(nullptr, "hipSetDevice");
+    find<&D::copy_cuda>("cuMemcpyAsync", nullptr);
+    find<&D::copy_hip>(nullptr, "hipMemcpyAsync");
+    find<&D::allocate_cuda>("cuMemAllocHost_v2", nullptr);
+    find<&D::allocate_hip>(nullptr, "hipHostMalloc");
+    if (!find<&D::free_pinned>("cuMemFreeHost", "hipHostFree")) {
+      driver.allocate_cuda = nullptr;
+      driver.allocate_hip = nullptr;
+    }
+    find<&D::retain_primary>("cuDevicePrimaryCtxRetain", nullptr);
+    find<&D::copy_rows_cuda>("cuMemcpy2DAsync_v2", nullptr);
+    find<&D::copy_rows_hip>(nullptr, "hipMemcpy2DAsync");
+    // Streams.
+    find<&D::is_capturing>("cuStreamIsCapturing", "hipStreamIsCapturing");
+    find<&D::exchange_capture_mode>("cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode");
+    find<&D::query_stream>("cuStreamQuery", "hipStreamQuery");
+    find<&D::register_host>("cuMemHostRegister_v2", "hipHostRegister");
+    find<&D::unregister_host>("cuMemHostUnregister", "hipHostUnregister");
+    find<&D::address_on_device>("cuMemHostGetDevicePointer_v2", "hipHostGetDevicePointer");
+    find<&D::write_value>("cuStreamWriteValue32_v2", "hipStreamWriteValue32");
+    find<&D::wait_for_value_cuda>("cuStreamWaitValue32_v2", nullptr);
+    find<&D::wait_for_value_hip>(nullptr, "hipStreamWaitValue32");
+    find<&D::create_event>("cuEventCreate", "hipEventCreateWithFlags");
+    find<&D::record_event>("cuEventRecord", "hipEventRecord");
+    find<&D::query_event>("cuEventQuery", "hipEventQuery");
+    find<&D::destroy_event>("cuEventDestroy_v2", "hipEventDestroy");
+    find<&D::context_of_stream>("cuStreamGetCtx", nullptr);
+    find<&D::current_context>("cuCtxGetCurrent", nullptr);
+    // Kernels.
+    find<&D::load_module>("cuModuleLoadData", nullptr);
+    find<&D::unload_module>("cuModuleUnload", nullptr);
+    find<&D::find_function>("cuModuleGetFunction", nullptr);
+    find<&D::launch>("cuLaunchKernel", nullptr);
+    // Graphs.
+    find<&D::create_graph>("cuGraphCreate", "hipGraphCreate");
+    find<&D::add_copy_cuda>("cuGraphAddMemcpyNode", nullptr);
+    find<&D::add_copy_hip>(nullptr, "hipGraphAddMemcpyNode1D");
+    find<&D::make_graph_ready>("cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags");
+    find<&D::launch_graph>("cuGraphLaunch", "hipGraphLaunch");
+    find<&D::destroy_ready_graph>("cuGraphExecDestroy", "hipGraphExecDestroy");
+    find<&D::destroy_graph>("cuGraphDestroy", "hipGraphDestroy");
+    // What is shared with other processes.
+    find<&D::address_range>("cuMemGetAddressRange_v2", "hipMemGetAddressRange");
+    find<&D::export_memory>("cuIpcGetMemHandle", "hipIpcGetMemHandle");
+    find<&D::open_memory>("cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle");
+    find<&D::close_memory>("cuIpcCloseMemHandle", "hipIpcCloseMemHandle");
+    find<&D::set_attribute>("cuPointerSetAttribute", "hipPointerSetAttribute");
+    find<&D::device_uuid>("cuDeviceGetUuid_v2", "hipDeviceGetUuid");
+    find<&D::allocate>("cuMemAlloc_v2", "hipMalloc");
+    find<&D::free>("cuMemFree_v2", "hipFree");
+    find<&D::create_stream>("cuStreamCreate", "hipStreamCreateWithFlags");
+    find<&D::destroy_stream>("cuStreamDestroy_v2", "hipStreamDestroy");
+    find<&D::copy_batch>("cuMemcpyBatchAsync_v2", nullptr);
+    find<&D::copy_batch_before>("cuMemcpyBatchAsync", nullptr);
+    if (!find<&D::synchronize>("cuStreamSynchronize", "hipStreamSynchronize")) return false;
+    if (driver.is_cuda) {
+      return driver.pointer_attributes != nullptr && driver.push_context != nullptr && driver.pop_context != nullptr &&
+             driver.copy_cuda != nullptr;
+    }
+    return driver.pointer_attribute != nullptr && driver.get_device != nullptr && driver.set_device != nullptr &&
+           driver.copy_hip != nullptr;
+  }
+};
 
 // One attribute. False if the driver does not know the memory, or has no such attribute: then `value` is as it was, or
 // zero. HIP's function for several returns no error, which would be the program's to find.
@@ -164,7 +192,7 @@ const DeviceDriver* look_for_driver() {
   void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   if (library == nullptr) return nullptr;
   static DeviceDriver found;
-  if (!load_functions(library, found)) return nullptr;
+  if (!Loading{library, found}.find_all()) return nullptr;
   driver.store(&found, std::memory_order_release);
   return &found;
 }
