@@ -29,7 +29,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "memory/copy_kernels.hpp"
 #include "memory/inbox.hpp"
@@ -122,15 +121,6 @@ class Meeting {
   bool all_say_so() const { return yes_; }
   std::uint64_t longest_sent() const { return longest_; }
   static constexpr std::uint64_t no_limit = UINT64_MAX;
-
-  // The lines by which rank `me` meets the others in a tree: 'u', what a rank tells its parent, 'd', its children.
-  static std::vector<std::pair<char, int>> lines_of_tree(int me, const MeetingTree& tree) {
-    std::vector<std::pair<char, int>> lines;
-    for (const int child : tree.children) lines.emplace_back('u', child);
-    if (tree.parent >= 0) lines.insert(lines.end(), {{'u', me}, {'d', tree.parent}});
-    if (!tree.children.empty()) lines.emplace_back('d', me);
-    return lines;
-  }
 
  private:
   enum class Moment : std::uint8_t { come, finished };

@@ -41,8 +41,4 @@ MeetingTree meeting_tree(std::span<const sys::Place> places, int me, int radix) 
   return tree;
 }
 
-MeetingTree meeting_tree(int ranks, int me, int radix) {
-  return meeting_tree(std::vector<sys::Place>(static_cast<std::size_t>(ranks)), me, radix);
-}
-
 }  // namespace quadrille::memory

@@ -29,7 +29,5 @@ struct MeetingTree {
 
 // The edges of rank `me`; rank r runs at places[r].
 MeetingTree meeting_tree(std::span<const sys::Place> places, int me, int radix);
-// The same where no place is known.
-MeetingTree meeting_tree(int ranks, int me, int radix);
 
 }  // namespace quadrille::memory

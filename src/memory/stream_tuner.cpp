@@ -23,7 +23,7 @@ bool StreamTuner::is_measuring(std::size_t call_bytes) const {
 
 void StreamTuner::begin_round(SizeClass& c, std::vector<std::size_t> candidates) const {
   c.turn = 0;
-  c.round = tuner::Contest(candidates.size(), {settings_.repeats, tuner::Counts::least, 1 - settings_.gain});
+  c.round = tuner::Contest(candidates.size(), {repeats, tuner::Counts::least, 1 - gain});
   c.candidates = std::move(candidates);
 }
 
@@ -54,7 +54,7 @@ void StreamTuner::record(const Use& use, std::size_t bytes, double time) {
   SizeClass& c = classes_[use.size_class];
   if (c.decided) return;
   if (bytes == 0) {
-    if (++c.unusable >= settings_.most_unusable) decide(c, c.candidates.front());
+    if (++c.unusable >= most_unusable) decide(c, c.candidates.front());
     return;
   }
   c.round.note(c.turn, time / static_cast<double>(bytes));
@@ -68,7 +68,7 @@ void StreamTuner::record(const Use& use, std::size_t bytes, double time) {
 // The best of the round meets the next T, measured again beside it.
 void StreamTuner::end_round(SizeClass& c) const {
   const std::size_t best = c.round.best();
-  if (best == 0 || c.halved < settings_.least) return decide(c, c.candidates[best]);
+  if (best == 0 || c.halved < least) return decide(c, c.candidates[best]);
   begin_round(c, {c.candidates[best], c.halved});
   c.halved /= 2;
 }

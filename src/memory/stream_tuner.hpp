@@ -35,17 +35,8 @@ inline constexpr std::size_t all_temporal = std::numeric_limits<std::size_t>::ma
 
 class StreamTuner {
  public:
-  struct Settings {
-    int repeats = 3;           // times that each candidate is measured
-    double gain = 0.02;        // what is given up must be slower by more than this part
-    std::size_t least = 4096;  // smaller T are not tried, but streaming alone is
-    int most_unusable = 64;    // calls that told nothing, after which a class stays as it is
-  };
-
   // Calls that copy fewer than `from` bytes are all temporal. `start` is the first T in bytes.
-  StreamTuner(std::size_t from, std::size_t start, const Settings& settings)
-      : from_(from), start_(start), settings_(settings) {}
-  StreamTuner(std::size_t from, std::size_t start) : StreamTuner(from, start, Settings{}) {}
+  StreamTuner(std::size_t from, std::size_t start) : from_(from), start_(start) {}
 
   // How the next call copies.
   struct Use {
@@ -66,6 +57,10 @@ class StreamTuner {
   bool is_measuring(std::size_t call_bytes) const;
 
  private:
+  static constexpr int repeats = 3;           // times that each candidate is measured
+  static constexpr double gain = 0.02;        // what is given up must be slower by more than this part
+  static constexpr std::size_t least = 4096;  // smaller T are not tried, but streaming alone is
+  static constexpr int most_unusable = 64;    // calls that told nothing, after which a class stays as it is
   struct SizeClass {
     bool warm = false;
     bool decided = false;
@@ -82,7 +77,6 @@ class StreamTuner {
   static void decide(SizeClass& c, std::size_t best);
 
   std::size_t from_, start_;
-  Settings settings_;
   std::vector<SizeClass> classes_;
 };
 

@@ -164,9 +164,11 @@ std::size_t lines_of_call(plan::Order order, int ranks, int me, int radix) {
     for (int other = 0; other < ranks; ++other) lines.insert({'e', other});
     return lines.size();
   }
-  for (const auto& [kind, rank] : Meeting::lines_of_tree(me, meeting_tree(ranks, me, radix))) {
-    lines.insert({kind, rank});
-  }
+  // 'u', what a rank tells its parent, 'd', its children.
+  const MeetingTree tree = meeting_tree(std::vector<sys::Place>(static_cast<std::size_t>(ranks)), me, radix);
+  for (const int child : tree.children) lines.insert({'u', child});
+  if (tree.parent >= 0) lines.insert({{'u', me}, {'d', tree.parent}});
+  if (!tree.children.empty()) lines.insert({'d', me});
   return lines.size();
 }
 // As it was: a flag by which each enters and one by which it finishes, and tables of 16 bytes a block.

@@ -145,7 +145,7 @@ TEST(MeetingTree, OneGroupIsAHeap) {
   for (const auto& [radix, most] : {std::pair(8, 300), std::pair(1, 20), std::pair(3, 50)}) {
     for (int ranks = 1; ranks <= most; ++ranks) {
       for (int me = 0; me < ranks; ++me) {
-        const MeetingTree tree = meeting_tree(ranks, me, radix);
+        const MeetingTree tree = meeting_tree(Places(static_cast<std::size_t>(ranks)), me, radix);
         EXPECT_EQ(tree.radix, radix);
         EXPECT_EQ(tree.parent, me == 0 ? -1 : (me - 1) / radix) << ranks;
         std::vector<int> children;
@@ -157,7 +157,7 @@ TEST(MeetingTree, OneGroupIsAHeap) {
     }
   }
   const Places one_cache(40, sys::Place{1, 7});
-  EXPECT_EQ(of_rank(trees_along(one_cache, 8), 2).children, meeting_tree(40, 2, 8).children);
+  EXPECT_EQ(of_rank(trees_along(one_cache, 8), 2).children, meeting_tree(Places(40), 2, 8).children);
 }
 
 TEST(MeetingTree, NoTree) {

@@ -131,7 +131,7 @@ ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
     const memory::InboxLayout inboxes = memory::inbox_layout(ranks_here);
     group.inbox = memory::Inbox(control, inboxes, local);
     group.pairs = memory::Pairs(control + inboxes.segment_bytes(), memory::pairs_layout(ranks_here), local,
-                                memory::meeting_tree(ranks_here, local, settings.radix));
+                                memory::meeting_tree(std::vector<sys::Place>(here.size()), local, settings.radix));
     group.change_reach().slot_limit = std::min(settings.slot_limit, group.inbox.capacity());
     group.change_reach().points.cma_from = settings.cma_from;
     group.change_reach().direct = true;
@@ -245,8 +245,9 @@ memory::Leaders ThreadsOfANode::own_leaders(int me, const plan::LeadersPlan& pla
 
 memory::Pairs ThreadsOfANode::own_pairs(int me, std::size_t ring_bytes) {
   const memory::PairsLayout layout = memory::pairs_layout_with(settings_.ranks, ring_bytes);
-  return {own_memory(me, layout.segment_bytes()), layout, me,
-          memory::meeting_tree(settings_.ranks, me, settings_.radix)};
+  return {
+      own_memory(me, layout.segment_bytes()), layout, me,
+      memory::meeting_tree(std::vector<sys::Place>(static_cast<std::size_t>(settings_.ranks)), me, settings_.radix)};
 }
 
 }  // namespace quadrille::test
