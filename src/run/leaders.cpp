@@ -39,14 +39,27 @@ void LeadersWork::use_tags(int rounds, int others) {
   beside.use_tag(others);
 }
 
-void LeadersTurn::begin(bool failed) {
-  error_ = mpi_success;
+void LeadersCall::begin_exchange(bool failed) {
+  leaders_error_ = mpi_success;
   next_ = 0;
   step_ = plan_.leads >= 0 ? Step::gathering : Step::waiting;
   area_.pack(failed);
+  phase_ = Phase::exchanging;
 }
 
-bool LeadersTurn::send() {
+bool LeadersCall::advance_exchange() {
+  if (step_ == Step::gathering) {
+    if (!area_.all_have_packed()) return false;
+    bind();
+    work_.exchange->begin();
+    step_ = Step::sending;
+  }
+  if (step_ == Step::sending && !send()) return false;
+  while (next_ < plan_.leaders && area_.has_brought(next_)) keep(leaders_error_, area_.error_of(next_++));
+  return next_ == plan_.leaders;
+}
+
+bool LeadersCall::send() {
   int error = work_.exchange->advance(false);
   if (!work_.exchange->done()) return false;
   if (area_.some_failed()) keep(error, mpi().err_no_mem);
@@ -55,9 +68,16 @@ bool LeadersTurn::send() {
   return true;
 }
 
-bool LeadersTurn::all_brought() {
-  while (next_ < plan_.leaders && area_.has_brought(next_)) keep(error_, area_.error_of(next_++));
-  return next_ == plan_.leaders;
+bool LeadersCall::sleep(unsigned microseconds) {
+  if (phase_ != Phase::exchanging || messages_ != 0 || step_ != Step::waiting || next_ == plan_.leaders) return false;
+  area_.sleep_for(next_, microseconds);
+  return true;
+}
+
+std::size_t LeadersCall::part_of(std::size_t place) const {
+  std::size_t part = 0;
+  while (part + 1 < plan::leaders_parts && place >= plan_.parts[part + 1]) ++part;
+  return part;
 }
 
 memory::Leaders::Parts parts_for(const plan::LeadersPlan& plan, std::size_t largest) {
@@ -106,14 +126,14 @@ int EvenLeaders::advance() {
       if (!answered()) return mpi_success;
       if (!all_have_room_) return keep(error_, mpi().err_no_mem), end_call();
     } else {
-      const bool all_came = exchange_.advance([&] { bind(); });
+      const bool all_came = advance_exchange();
       // While leaders wait for messages, what stays in the node is read.
       if (!own_is_read_ && (all_came || area_.all_have_packed())) {
         unpack_pieces(Of::own_node);
         own_is_read_ = true;
       }
       if (!all_came) return mpi_success;
-      keep(error_, exchange_.error());
+      keep(error_, leaders_error_);
       unpack_pieces(Of::others);
       if (++turn_ == turns_) {
         unpack_whole();
@@ -129,9 +149,8 @@ void EvenLeaders::begin_turn() {
   area_.begin();
   find_places();
   pack_pieces();
-  exchange_.begin(has_no_room_);
+  begin_exchange(has_no_room_);
   own_is_read_ = false;
-  phase_ = Phase::exchanging;
 }
 
 int EvenLeaders::end_call() {
@@ -151,8 +170,7 @@ std::size_t EvenLeaders::between(std::size_t first, std::size_t end) const {
 }
 
 std::byte* EvenLeaders::at(std::size_t place) const {
-  std::size_t part = 0;
-  while (part + 1 < plan::leaders_parts && place >= plan_.parts[part + 1]) ++part;
+  const std::size_t part = part_of(place);
   return area_.part(part) + between(plan_.parts[part], place);
 }
 

@@ -44,49 +44,6 @@ struct LeadersRooms {
   memory::Pool &send, &recv;
 };
 
-// What follows when a rank has written what is its own, until all that it reads is there (memory/leaders.hpp).
-class LeadersTurn {
- public:
-  LeadersTurn(const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work)
-      : plan_(plan), area_(area), work_(work) {}
-  // This rank has packed, or has `failed` to.
-  void begin(bool failed);
-  // Goes on as far as is possible without waiting. True if all is there. `bind()` binds a leader's exchange, when all
-  // ranks of the node have packed.
-  template <class Bind>
-  bool advance(const Bind& bind) {
-    if (step_ == Step::gathering) {
-      if (!area_.all_have_packed()) return false;
-      bind();
-      work_.exchange->begin();
-      step_ = Step::sending;
-    }
-    if (step_ == Step::sending && !send()) return false;
-    return all_brought();
-  }
-  // Sleeps at most so long, if this rank waits for a leader of its node alone. Else false.
-  bool sleep(unsigned microseconds) {
-    if (step_ != Step::waiting || next_ == plan_.leaders) return false;
-    area_.sleep_for(next_, microseconds);
-    return true;
-  }
-  // Of a leader of this node.
-  int error() const { return error_; }
-  std::size_t step() const { return static_cast<std::size_t>(step_); }
-
- private:
-  enum class Step : std::uint8_t { gathering, sending, waiting };
-  bool send();
-  bool all_brought();
-
-  const plan::LeadersPlan& plan_;
-  memory::Leaders& area_;
-  LeadersWork& work_;
-  Step step_ = Step::waiting;
-  int next_ = 0;  // leader
-  int error_ = mpi_success;
-};
-
 // A call of either kind. Call, plan, area and work must outlive it.
 class LeadersCall : protected CallBlocks {
  public:
@@ -95,27 +52,44 @@ class LeadersCall : protected CallBlocks {
   virtual int start() = 0;
   virtual int advance() = 0;
   bool done() const { return phase_ == Phase::idle; }
-  // As of LeadersTurn. What goes beside leaders needs this rank.
-  bool sleep(unsigned microseconds) {
-    return phase_ == Phase::exchanging && messages_ == 0 && exchange_.sleep(microseconds);
-  }
+  // Sleeps at most so long, if this rank waits for a leader of its node alone. Else false. What goes beside leaders
+  // needs this rank.
+  bool sleep(unsigned microseconds);
   // Another number whenever it waits for something else than before.
-  std::size_t stage() const { return 16 * turn_ + 4 * static_cast<std::size_t>(phase_) + exchange_.step(); }
+  std::size_t stage() const {
+    return 16 * turn_ + 4 * static_cast<std::size_t>(phase_) + static_cast<std::size_t>(step_);
+  }
 
  protected:
   enum class Phase : std::uint8_t { idle, agreeing, exchanging, ending };
   LeadersCall(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
               memory::Pool& send)
-      : CallBlocks(call, group), plan_(plan), area_(area), work_(work), send_room_(send), exchange_(plan, area, work) {}
+      : CallBlocks(call, group), plan_(plan), area_(area), work_(work), send_room_(send) {}
+
+  // This rank has written what is its own, or has `failed` to.
+  void begin_exchange(bool failed);
+  // Goes on as far as is possible without waiting. True if all that this rank reads is there (memory/leaders.hpp).
+  bool advance_exchange();
+  // Binds a leader's exchange, when all ranks of the node have packed.
+  virtual void bind() = 0;
+  // The part of the area in which a place is.
+  std::size_t part_of(std::size_t place) const;
 
   const plan::LeadersPlan& plan_;
   memory::Leaders& area_;
   LeadersWork& work_;
   Room send_room_;
   std::size_t turn_ = 0;
-  std::size_t messages_ = 0;  // beside the leaders
-  LeadersTurn exchange_;
+  std::size_t messages_ = 0;         // beside the leaders
+  int leaders_error_ = mpi_success;  // of a leader of this node, in this turn
   Phase phase_ = Phase::idle;
+
+ private:
+  enum class Step : std::uint8_t { gathering, sending, waiting };
+  bool send();
+
+  Step step_ = Step::waiting;
+  int next_ = 0;  // leader that has not been heard
 };
 
 // Blocks whose sizes all ranks know. Those that are larger than a place of the area go in several turns, piece by
@@ -146,7 +120,7 @@ class EvenLeaders final : public LeadersCall {
   void pack_whole();
   void unpack_whole();
   Place place(std::size_t first, std::size_t count) const;
-  void bind();
+  void bind() override;
 
   const bool uniform_;
   Room recv_room_;
@@ -190,7 +164,7 @@ class UnevenLeaders final : public LeadersCall {
   void send_beside(int to, const Block& block);
   void receive_beside(int from, std::size_t sent);
   bool messages_are_done();
-  void bind();
+  void bind() override;
   void bind_stream(std::size_t number);
 
   const std::size_t most_;  // bytes of a block that goes through the area

@@ -75,14 +75,13 @@ int UnevenLeaders::start() {
   say_what_is_expected();
   pack_own();
   for (const plan::LeadersOut& out : plan_.outs) pack_stream(out);
-  exchange_.begin(false);
-  phase_ = Phase::exchanging;
+  begin_exchange(false);
   return advance();
 }
 
 int UnevenLeaders::advance() {
   if (phase_ == Phase::exchanging) {
-    if (!exchange_.advance([&] { bind(); })) return mpi_success;
+    if (!advance_exchange()) return mpi_success;
     unpack_all();
     phase_ = Phase::ending;
   }
@@ -92,8 +91,7 @@ int UnevenLeaders::advance() {
 }
 
 std::byte* UnevenLeaders::at(std::size_t place) const {
-  std::size_t part = 0;
-  while (part + 1 < plan::leaders_parts && place >= plan_.parts[part + 1]) ++part;
+  const std::size_t part = part_of(place);
   return area_.part(part) + (place - plan_.parts[part]) * place_bytes();
 }
 
@@ -172,8 +170,8 @@ void UnevenLeaders::pack_stream(const plan::LeadersOut& out) {
 
 void UnevenLeaders::unpack_all() {
   unpack_own();
-  keep(error_, exchange_.error());
-  if (exchange_.error() != mpi_success) return;  // there may be no table of sizes
+  keep(error_, leaders_error_);
+  if (leaders_error_ != mpi_success) return;  // there may be no table of sizes
   for (const plan::LeadersIn& in : plan_.ins) {
     if (expects_from(in)) unpack_stream(in);
   }
