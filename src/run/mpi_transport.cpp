@@ -51,7 +51,7 @@ int first_error(const std::vector<MpiStatus>& statuses) {
 
 }  // namespace
 
-int MpiTransport::single(const Place& place, Argument& argument) {
+int make_argument(const Place& place, Argument& argument) {
   argument.address = place.address;
   argument.type = type_of(place);
   if (place.count <= INT_MAX) {
@@ -75,7 +75,7 @@ int MpiTransport::scattered(std::span<const Place> places, Argument& argument) {
   int error = mpi_success;
   for (std::size_t i = 0; i < places.size() && error == mpi_success; ++i) {
     Argument one;
-    error = single(places[i], one);
+    error = make_argument(places[i], one);
     lengths[i] = one.count;
     // MPI_BOTTOM is address zero, so displacements are addresses.
     addresses[i] = reinterpret_cast<MpiAint>(one.address);
@@ -94,8 +94,7 @@ int MpiTransport::scattered(std::span<const Place> places, Argument& argument) {
   return error;
 }
 
-void MpiTransport::release(Argument& argument) {
-  // A type may be freed while a message that uses it is in flight.
+void release(Argument& argument) {
   if (argument.made) mpi().Type_free(&argument.type);
 }
 
@@ -113,7 +112,7 @@ int MpiTransport::argument_of(std::span<const Place> places, Argument& argument)
     return mpi_success;
   }
   argument.address = static_cast<std::byte*>(nullptr);
-  const int error = scatters ? scattered(places, argument) : single(places[0], argument);
+  const int error = scatters ? scattered(places, argument) : make_argument(places[0], argument);
   if (error == mpi_success && keeps) {
     kept_.push_back(argument);
     ++next_kept_;
@@ -312,9 +311,9 @@ int MpiTransport::copy(const Place& from, const Place& to) {
     return from.bytes > to.bytes ? mpi().err_truncate : mpi_success;
   }
   Argument send, receive;
-  int error = single(from, send);
+  int error = make_argument(from, send);
   if (error == mpi_success) {
-    error = single(to, receive);
+    error = make_argument(to, receive);
     if (error == mpi_success) {
       const bool repacked =
           from.bytes == to.bytes && !may_ask_for_progress() && repack(from.bytes, send, receive, error);

@@ -11,6 +11,18 @@
 
 namespace quadrille::run {
 
+// What a function of the MPI takes for a message.
+struct Argument {
+  std::byte* address = nullptr;
+  int count = 0;
+  MpiType type{};
+  bool made = false;  // a type of ours, to be freed
+};
+// Of one place, of which there may be more elements than an int counts. Returns an MPI error code.
+int make_argument(const Place& place, Argument& argument);
+// A type may be freed while a message that uses it is in flight.
+void release(Argument& argument);
+
 class MpiTransport final : public Transport {
  public:
   // `comm` is private to Quadrille and has MPI_ERRORS_RETURN. Only one message to a peer is matched at a time in the
@@ -61,16 +73,7 @@ class MpiTransport final : public Transport {
     std::vector<std::byte> memory;
     std::vector<Place> places;  // to be filled from it; empty if there is nothing to do
   };
-  // What an MPI call takes.
-  struct Argument {
-    std::byte* address = nullptr;
-    int count = 0;
-    MpiType type{};
-    bool made = false;  // a type of ours, to be freed
-  };
-  static int single(const Place& place, Argument& argument);
   static int scattered(std::span<const Place> places, Argument& argument);
-  static void release(Argument& argument);
   bool repack(std::size_t bytes, const Argument& from, const Argument& to, int& error);
   int send_to_self(const Argument& send, const Argument& receive);
   void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);

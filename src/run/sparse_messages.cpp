@@ -1,7 +1,5 @@
 // What both ways of the sparse exchange share: messages of bytes, and the blocks of a call as
 // bytes.
-#include <climits>
-
 #include "run/blocks.hpp"
 #include "run/mpi_transport.hpp"
 #include "run/sparse.hpp"
@@ -9,29 +7,20 @@
 namespace quadrille::run {
 namespace {
 
-// Bytes as MPI counts them. `made` is to be freed after the start.
-struct Bytes {
-  int count = 0;
-  MpiType type{};
-  bool made = false;
-};
-
-int describe(std::size_t bytes, Bytes& result) {
-  result = {static_cast<int>(bytes), mpi().byte, false};
-  if (bytes <= INT_MAX) return mpi_success;
-  result = {1, mpi().byte, true};
-  return make_large_type(bytes, mpi().byte, 1, result.type);
+// To be released after the start.
+int make_argument_of_bytes(std::byte* address, std::size_t bytes, Argument& argument) {
+  return make_argument({address, bytes, bytes, mpi().byte.word, true}, argument);
 }
 
 }  // namespace
 
 int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag, MpiComm comm,
                 MpiRequest& request) {
-  Bytes all;
-  int error = describe(bytes, all);
+  Argument all;
+  int error = make_argument_of_bytes(const_cast<std::byte*>(from), bytes, all);
   if (error != mpi_success) return error;
-  error = send(from, all.count, all.type, to, tag, comm, &request);
-  if (all.made) mpi().Type_free(&all.type);
+  error = send(all.address, all.count, all.type, to, tag, comm, &request);
+  release(all);
   return error;
 }
 
@@ -40,13 +29,13 @@ Parcel start_receive(const MpiStatus& status, MpiComm comm, Mail& mail, MpiReque
   keep(error, mpi().Get_elements_x(&status, mpi().byte, &count));
   Parcel parcel{source_in(status), 0, static_cast<std::size_t>(count), nullptr};
   std::byte* room = nullptr;
-  Bytes all;
+  Argument all;
   try {
     if (count > 0) {
       mail.memory.push_back(std::make_unique_for_overwrite<std::byte[]>(parcel.bytes));
       room = mail.memory.back().get();
     }
-    keep(error, describe(parcel.bytes, all));
+    keep(error, make_argument_of_bytes(room, parcel.bytes, all));
   } catch (const std::bad_alloc&) {
     keep(error, mpi().err_no_mem);
     keep(error, receive_and_drop(parcel.bytes, source_in(status), tag_in(status), comm, &request));
@@ -54,7 +43,7 @@ Parcel start_receive(const MpiStatus& status, MpiComm comm, Mail& mail, MpiReque
     return parcel;
   }
   keep(error, mpi().Irecv(room, all.count, all.type, source_in(status), tag_in(status), comm, &request));
-  if (all.made) mpi().Type_free(&all.type);
+  release(all);
   parcel.data = room;
   return parcel;
 }
