@@ -15,11 +15,20 @@ namespace quadrille::memory {
 
 class DeviceBatch {
  public:
-  void clear() { to_.clear(), from_.clear(), bytes_.clear(), pieces_.forget(), graph_.forget(); }
+  void clear() { keep(0); }
   // No more than so many will be added at a time: then add() does not throw.
   void reserve(std::size_t copies) { to_.reserve(copies), from_.reserve(copies), bytes_.reserve(copies); }
   void add(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
     to_.push_back(to), from_.push_back(from), bytes_.push_back(bytes);
+  }
+  // The same, joined with the copy before if it continues that on both sides.
+  void add_behind(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
+    const bool joins = size() > 0 && to == to_.back() + bytes_.back() && from == from_.back() + bytes_.back();
+    if (joins) {
+      bytes_.back() += bytes;
+    } else {
+      add(to, from, bytes);
+    }
   }
   std::size_t size() const { return bytes_.size(); }
   bool has_same(const DeviceBatch& other) const {

@@ -161,20 +161,10 @@ void DeviceRounds::for_each_piece(const Half& half, std::uint64_t round, Work&& 
 
 // What lies side by side on both sides is one copy.
 void DeviceRounds::add_copies(Half& half, std::uint64_t round, memory::DeviceBatch& batch) const {
-  std::byte *in_slot = nullptr, *on_device = nullptr;
-  std::uint64_t bytes = 0;
-  const auto add = [&] {
-    const auto host = reinterpret_cast<std::uintptr_t>(in_slot), device = reinterpret_cast<std::uintptr_t>(on_device);
-    if (bytes > 0) batch.add(is_sent(half) ? host : device, is_sent(half) ? device : host, bytes);
-  };
-  for_each_piece(half, round, [&](std::byte* place, std::byte* address, std::uint64_t more) {
-    if (bytes == 0 || place != in_slot + bytes || address != on_device + bytes) {
-      add();
-      in_slot = place, on_device = address, bytes = 0;
-    }
-    bytes += more;
+  for_each_piece(half, round, [&](std::byte* place, std::byte* address, std::uint64_t bytes) {
+    const std::uintptr_t host = number(place), device = number(address);
+    batch.add_behind(is_sent(half) ? host : device, is_sent(half) ? device : host, bytes);
   });
-  add();
   if (!ways_.kernels) return;
   const memory::AtDeviceBeside at(half.end.place);
   batch.take_kernel(half.end.place, false, false);

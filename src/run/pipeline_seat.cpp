@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "run/device_elements.hpp"
+
 namespace quadrille::run {
-namespace {
 
 using memory::Owned;
-
-std::uintptr_t at_number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
-
-}  // namespace
 
 void PipelineSeat::copy_own() {
   const int to = means_.gathers ? 0 : rank_;
@@ -55,28 +52,17 @@ bool PipelineSeat::put_one() {
 
 // What lies side by side in the buffer, too, is one copy: so small blocks are few. The processor copies what is on the
 // host.
-void PipelineSeat::list_chunk(std::uint64_t number) {
-  std::byte* const place = place_of(rank_, number);
+void PipelineSeat::list_chunk(std::uint64_t chunk) {
+  std::byte* const place = place_of(rank_, chunk);
   means_.batch.clear();
-  const std::byte* from = nullptr;
-  std::uint64_t in_chunk = 0, bytes = 0;
-  const auto copy = [&] {
-    if (bytes == 0) return;
+  exchange_.for_each_part(chunk, [&](int to, const plan::ChunkPiece& piece) {
+    const std::byte* const from = send_at(to) + piece.in_block;
     if (memory_.sends_from_device) {
-      means_.batch.add(at_number(place + in_chunk), at_number(from), bytes);
+      means_.batch.add_behind(number(place + piece.in_chunk), number(from), piece.bytes);
     } else {
-      std::memcpy(place + in_chunk, from, bytes);
+      std::memcpy(place + piece.in_chunk, from, piece.bytes);
     }
-  };
-  exchange_.for_each_part(number, [&](int to, const plan::ChunkPiece& piece) {
-    const std::byte* const next = send_at(to) + piece.in_block;
-    if (bytes == 0 || next != from + bytes) {
-      copy();
-      from = next, in_chunk = piece.in_chunk, bytes = 0;
-    }
-    bytes += piece.bytes;
   });
-  copy();
 }
 
 bool PipelineSeat::publish_one() {
@@ -124,7 +110,7 @@ std::uint64_t PipelineSeat::take_piece(int from) {
   if (fits > 0 && !memory_.receives_on_device) {
     std::memcpy(to, place, fits);
   } else if (fits > 0) {
-    means_.batch.add(at_number(to), at_number(place), fits);
+    means_.batch.add(number(to), number(place), fits);
   }
   exchange_.take(from);
   taking_[(first_taking_ + takings_++) % takes] = {from, exchange_.next_take(from), 0, false};

@@ -72,7 +72,7 @@ class PipelineSeat {
   std::uint64_t mark_of(std::uint64_t chunk) const { return number_ * means_.depth + chunk % means_.depth; }
 
   bool put_one();
-  void list_chunk(std::uint64_t number);
+  void list_chunk(std::uint64_t chunk);
   bool publish_one();
   bool take_some();
   std::uint64_t take_piece(int from);
