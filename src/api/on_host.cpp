@@ -79,6 +79,7 @@ void for_each_block(const run::Side& side, int blocks, const std::vector<int>* l
 
 using memory::Where;
 using Kind = memory::Staging::Kind;
+using MoveTo = memory::DeviceCopies::To;
 Kind kind_of(choose::HostBuffers buffers, std::size_t bytes, std::size_t span) {
   // A fraction of the memory between the first byte and the last: to pin all of it would cost more than it gains.
   if (buffers == choose::HostBuffers::pageable || span > 4 * bytes + (std::size_t{1} << 20)) return Kind::ordinary;
@@ -164,7 +165,7 @@ void OnHost::read(const Copy& copy, const memory::Regions& regions) {
   if (!copy.can_be_copied() || regions.empty()) return;
   const memory::AtDevice at(copy.place);
   memory::DeviceCopies copies;
-  copies.to_host(regions, copy.moved, copy.out);
+  copies.move(MoveTo::host, regions, copy.moved, copy.out);
   failed_ = !copies.wait() || failed_;
 }
 
@@ -181,7 +182,7 @@ int OnHost::finish(int error) {
   if (recv_.can_be_copied()) {
     const memory::AtDevice at(recv_.place);
     memory::DeviceCopies copies;
-    copies.to_device(recv_.regions, recv_.moved, recv_.in);
+    copies.move(MoveTo::device, recv_.regions, recv_.moved, recv_.in);
     failed_ = !copies.wait() || failed_;
   }
   return failed_ ? mpi().err_other : mpi_success;
@@ -220,7 +221,7 @@ void OnHost::read_in_own(const Copy& copy, const memory::Regions& regions) {
   if (!copy.can_be_copied() || regions.empty()) return;
   const memory::AtDeviceBeside at(copy.place);
   memory::DeviceCopies copies(copy.stream->stream());
-  copies.to_host(regions, copy.moved, copy.out);
+  copies.move(MoveTo::host, regions, copy.moved, copy.out);
   failed_ = !copies.leave() || failed_;
 }
 
@@ -250,7 +251,7 @@ void OnHost::begin_finish(int error) {
   if (recv_.stream == nullptr) recv_.stream = memory::borrow_stream(recv_.place);
   const memory::AtDeviceBeside at(recv_.place);
   memory::DeviceCopies copies(recv_.stream->stream());
-  copies.to_device(recv_.regions, recv_.moved, recv_.in);
+  copies.move(MoveTo::device, recv_.regions, recv_.moved, recv_.in);
   failed_ = !copies.leave() || failed_;
 }
 
@@ -267,14 +268,14 @@ bool OnHost::has_finished() {
 
 bool OnHost::fetch_in(void* stream) {
   memory::DeviceCopies copies(stream);
-  if (send_.is_used()) copies.to_host(send_.regions, send_.moved, send_.out);
-  if (recv_.is_used()) copies.to_host(recv_.read, recv_.moved, recv_.out);
+  if (send_.is_used()) copies.move(MoveTo::host, send_.regions, send_.moved, send_.out);
+  if (recv_.is_used()) copies.move(MoveTo::host, recv_.read, recv_.moved, recv_.out);
   return copies.leave();
 }
 
 bool OnHost::finish_in(void* stream) {
   memory::DeviceCopies copies(stream);
-  if (recv_.is_used()) copies.to_device(recv_.regions, recv_.moved, recv_.in);
+  if (recv_.is_used()) copies.move(MoveTo::device, recv_.regions, recv_.moved, recv_.in);
   return copies.leave();
 }
 

@@ -344,15 +344,7 @@ bool DeviceCopies::copy_rows(const DeviceRows& rows, unsigned from_type, unsigne
   return true;
 }
 
-void DeviceCopies::to_host(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces) {
-  move(regions, moved, pieces, true);
-}
-
-void DeviceCopies::to_device(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces) {
-  move(regions, moved, pieces, false);
-}
-
-void DeviceCopies::move(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces, bool to_host) {
+void DeviceCopies::move(To to, const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces) {
   under_way_ = true;
   if (pieces.are_there() && pieces.submit(stream_)) return;
   for (const Region& region : regions) {
@@ -360,8 +352,8 @@ void DeviceCopies::move(const Regions& regions, std::ptrdiff_t moved, const Devi
     void* const host = reinterpret_cast<void*>(region.begin + moved);
     const auto pitch = static_cast<std::ptrdiff_t>(region.pitch);
     const bool done =
-        to_host ? copy_rows({host, device, region.bytes, region.rows, pitch, pitch}, device_memory, host_memory)
-                : copy_rows({device, host, region.bytes, region.rows, pitch, pitch}, host_memory, device_memory);
+        to == To::host ? copy_rows({host, device, region.bytes, region.rows, pitch, pitch}, device_memory, host_memory)
+                       : copy_rows({device, host, region.bytes, region.rows, pitch, pitch}, host_memory, device_memory);
     failed_ = !done || failed_;
   }
 }

@@ -91,8 +91,8 @@ class DeviceCopies {
   ~DeviceCopies() { wait(); }
   // Regions of a device's memory, which lie `moved` bytes further on the host. By a kernel, if `pieces` of them are
   // there and the driver takes it.
-  void to_host(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces);
-  void to_device(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces);
+  enum class To : std::uint8_t { host, device };
+  void move(To to, const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces);
   // Both are of a device, or one of them.
   void copy(void* to, const void* from, std::size_t bytes);
   void copy(const DeviceRows& rows);
@@ -102,7 +102,6 @@ class DeviceCopies {
   bool leave();
 
  private:
-  void move(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces, bool to_host);
   bool copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const;
   // The types are CUDA's, of memory.
   bool copy_rows(const DeviceRows& rows, unsigned from_type, unsigned to_type) const;

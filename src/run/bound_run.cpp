@@ -78,8 +78,9 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Neigh
       send_(neighbor_send_blocks(call, slots, moving.as_bytes)),
       recv_(neighbor_blocks(call.recv, slots.recv)) {
   binding_.block_bytes = moving.as_bytes ? largest_block(call, slots) : 0;
+  uniform_scratch_ = !has_arrays(row_of(call.collective).send);
   use_device(call);
-  bind_neighbors(!has_arrays(row_of(call.collective).send));
+  bind_neighbors();
 }
 
 // The places have as many bytes on all ranks.
@@ -120,8 +121,7 @@ void BoundRun::bind_dense(const Call& call) {
   has_room_ = take_room();
 }
 
-void BoundRun::bind_neighbors(bool uniform) {
-  uniform_scratch_ = uniform;
+void BoundRun::bind_neighbors() {
   if (moving_.as_bytes) {
     transport_.pack_up_to(moving_.pack_up_to);
     send_places_ = all_dense(send_) ? own_places(send_, true) : places_of_gapped(send_, pack_send_);
@@ -156,8 +156,8 @@ bool BoundRun::find_layouts(const std::vector<Block>& blocks, std::vector<Place>
 }
 
 // Scratch blocks k and s + k of an all-to-all hold data of neighbour k only.
-void BoundRun::bind_neighbor_scratch(bool uniform) {
-  if (uniform) return;
+void BoundRun::bind_neighbor_scratch() {
+  if (uniform_scratch_) return;
   std::byte* next = binding_.scratch;
   scratch_places_.resize(schedule_.scratch_blocks);
   for (std::size_t i = 0; i < scratch_places_.size(); ++i) {
@@ -190,7 +190,7 @@ bool BoundRun::take_room() {
   if (sized_) good = take_sure_room() && good;
   binding_.send = send_places_.empty() ? binding_.send : send_places_;
   binding_.recv = recv_places_.empty() ? binding_.recv : recv_places_;
-  if (good) bind_neighbor_scratch(uniform_scratch_);
+  if (good) bind_neighbor_scratch();
   return good;
 }
 

@@ -215,10 +215,6 @@ DevicePull::Placed DevicePull::received(int from, int to) const {
   return {base == 0 ? 0 : base + place.at, place.bytes};
 }
 
-void DevicePull::put(std::uintptr_t from, std::size_t bytes, const Block& to, DeviceCopies& copies) {
-  copy_elements(to, bytes / to.info.size, from, false, copies);
-}
-
 // All that it copies; false if something cannot be reached.
 bool DevicePull::list() {
   look_what_comes();
@@ -260,12 +256,9 @@ void DevicePull::list_gapped() {
   memory::DeviceBatch& batch = *batch_;
   const std::size_t plain = batch.size();
   std::size_t pieces = plain;
-  for (const Gapped& one : gapped_) pieces += pieces_of(recv_[one.block], one.bytes / recv_[one.block].info.size);
+  for (const Gapped& one : gapped_) pieces += pieces_of(recv_[one.block], one.elements);
   if (pieces > most_pieces) return;
-  for (const Gapped& one : gapped_) {
-    const Block to = recv_[one.block];
-    add_elements(to, one.bytes / to.info.size, one.from, false, batch);
-  }
+  for (const Gapped& one : gapped_) add_elements(recv_[one.block], one.elements, one.from, false, batch);
   if (take_launch(batch, batch.size() - plain, sharing_.is_all_on(place_))) return gapped_.clear();
   batch.keep(plain);
 }
@@ -273,7 +266,7 @@ void DevicePull::list_gapped() {
 bool DevicePull::submit() {
   const AtDevice at(place_);
   DeviceCopies copies(stream());
-  for (const Gapped& one : gapped_) put(one.from, one.bytes, recv_[one.block], copies);
+  for (const Gapped& one : gapped_) copy_elements(recv_[one.block], one.elements, one.from, false, copies);
   const bool submitted = batch_->submit(stream());
   return copies.leave() && submitted;
 }
@@ -298,7 +291,7 @@ bool DevicePull::list_for_me() {
     if (source.at == 0) {
       reached = false;
     } else if (!to.info.dense) {
-      gapped_.push_back({from, source.at, bytes});
+      gapped_.push_back({from, source.at, bytes / to.info.size});
     } else if (source.at != number(to.address)) {
       batch_->add(number(to.address), source.at, bytes);
     }
@@ -330,7 +323,7 @@ void DevicePull::put_back() {
     if (block.info.dense) {
       copies.copy(block.address, pointer(from), block.bytes());
     } else {
-      put(from, block.bytes(), block, copies);
+      copy_elements(block, block.count, from, false, copies);
     }
   });
   // What goes wrong here goes wrong when it is read again, too.

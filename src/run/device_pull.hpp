@@ -129,11 +129,11 @@ class DevicePull : CallBlocks {
     memory::DevicePlace place;
     std::uintptr_t address = 0;  // of some byte
   };
-  // A block with gaps, and where its bytes are.
+  // A block with gaps, where its bytes are, and how many elements come.
   struct Gapped {
     int block;
     std::uintptr_t from;
-    std::size_t bytes;
+    std::size_t elements;
   };
   End look_at(const Blocks& blocks, int count) const;
   void look_at_ends();
@@ -195,7 +195,6 @@ class DevicePull : CallBlocks {
   };
   Placed sent(int from, int to) const;
   Placed received(int from, int to) const;
-  void put(std::uintptr_t from, std::size_t bytes, const Block& to, memory::DeviceCopies& copies);
   void put_back();
 
   memory::Pairs& pairs_;
