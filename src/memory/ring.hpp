@@ -33,105 +33,89 @@ class Ring {
   // `head` is zeroed when the memory is made; `bytes` bytes of data follow it.
   Ring(RingHead* head, std::size_t bytes) : head_(head), bytes_(bytes) {}
 
-  // Writes several pieces and announces them together; large ones also a quarter of the ring at a time.
-  class Writer {
-   public:
-    explicit Writer(Ring& ring) : Writer(ring, ring.pushed(), ring.popped()) {}
-    // `seen` is how far the consumer was when last looked at, zero at first. It is looked at again only when half of
-    // the ring may be in use: that counter lies in a cache of the consumer, and to look at it costs a transfer.
-    Writer(Ring& ring, std::uint64_t& seen) : Writer(ring, ring.pushed(), ring.look_again(seen)) {}
-    std::size_t room() const { return end_ - at_; }
-    std::size_t ring_bytes() const { return ring_.bytes_; }
-    // Room that is not cut in two by the end of the ring.
-    std::size_t room_in_one_piece() const { return std::min(room(), ring_.bytes_ - place_); }
-    // Where to write `bytes` bytes, at most room_in_one_piece(). They are announced together.
-    std::byte* claim(std::size_t bytes) {
-      std::byte* const claimed = ring_.data() + place_;
-      step(bytes);
-      return claimed;
+  // How far one side has come: the bytes that it has passed, of those that it may pass now. It tells the other side of
+  // all pieces together; of large ones also a quarter of the ring at a time.
+  class Cursor {
+   protected:
+    Cursor(const Ring& ring, std::atomic<std::uint64_t>& counter, std::uint64_t at, std::uint64_t end)
+        : ring_(ring), counter_(counter), at_(at), told_(at), begin_(at), end_(end) {
+      if (left() != 0) place_ = ring.place_of(at);
     }
-    // As far as there is room. Returns how many.
-    std::size_t write(const std::byte* from, std::size_t bytes) {
-      const std::size_t total = std::min(bytes, room());
+    std::size_t left() const { return end_ - at_; }
+    std::byte* pass(std::size_t bytes) {
+      std::byte* const passed = ring_.data() + place_;
+      at_ += bytes;
+      place_ = ring_.place_after(place_, bytes);
+      return passed;
+    }
+    // As far as there are any: copy(piece in the ring, bytes before it, its bytes). Returns how many.
+    template <class Copy>
+    std::size_t pass_pieces(std::size_t bytes, const Copy& copy) {
+      const std::size_t total = std::min(bytes, left());
       for (std::size_t done = 0; done < total;) {
         const std::size_t now = ring_.piece(place_, total - done);
-        std::memcpy(ring_.data() + place_, from + done, now);
+        copy(pass(now), done, now);
         done += now;
-        step(now);
-        if (at_ - announced_ >= ring_.bytes_ / 4) announce();
+        if (at_ - told_ >= ring_.bytes_ / 4) tell();
       }
       return total;
     }
-    // True if anything was written.
-    bool publish() {
-      if (at_ != announced_) announce();
+    // True if anything was passed.
+    bool tell_all() {
+      if (at_ != told_) tell();
       return at_ != begin_;
     }
 
+    const Ring& ring_;
+    std::size_t place_ = 0;  // at_ modulo the size: a division for each piece would cost as much as a small piece
+
    private:
-    Writer(Ring& ring, std::uint64_t pushed, std::uint64_t popped)
-        : ring_(ring),
-          at_(pushed),
-          announced_(pushed),
-          begin_(pushed),
-          end_(popped + ring.bytes_),
-          place_(room() == 0 ? 0 : ring.place_of(pushed)) {}
-    void announce() { ring_.head_->pushed.store(announced_ = at_, std::memory_order_release); }
-    void step(std::size_t bytes) {
-      at_ += bytes;
-      place_ = ring_.place_after(place_, bytes);
-    }
-    Ring& ring_;
-    std::uint64_t at_, announced_;
+    void tell() { counter_.store(told_ = at_, std::memory_order_release); }
+    std::atomic<std::uint64_t>& counter_;
+    std::uint64_t at_, told_;
     const std::uint64_t begin_, end_;
-    std::size_t place_;  // at_ modulo the size: a division for each piece would cost as much as a small piece
   };
 
-  // Reads several pieces and frees their room together; large ones also a quarter of the ring at a time.
-  class Reader {
+  // Writes several pieces and announces them together.
+  class Writer : Cursor {
+   public:
+    explicit Writer(Ring& ring) : Cursor(ring, ring.head_->pushed, ring.pushed(), ring.popped() + ring.bytes_) {}
+    // `seen` is how far the consumer was when last looked at, zero at first. It is looked at again only when half of
+    // the ring may be in use: that counter lies in a cache of the consumer, and to look at it costs a transfer.
+    Writer(Ring& ring, std::uint64_t& seen)
+        : Cursor(ring, ring.head_->pushed, ring.pushed(), ring.look_again(seen) + ring.bytes_) {}
+    std::size_t room() const { return left(); }
+    std::size_t ring_bytes() const { return ring_.bytes_; }
+    // Room that is not cut in two by the end of the ring.
+    std::size_t room_in_one_piece() const { return std::min(left(), ring_.bytes_ - place_); }
+    // Where to write `bytes` bytes, at most room_in_one_piece(). They are announced together.
+    std::byte* claim(std::size_t bytes) { return pass(bytes); }
+    // As far as there is room. Returns how many.
+    std::size_t write(const std::byte* from, std::size_t bytes) {
+      return pass_pieces(
+          bytes, [from](std::byte* to, std::size_t done, std::size_t now) { std::memcpy(to, from + done, now); });
+    }
+    // True if anything was written.
+    bool publish() { return tell_all(); }
+  };
+
+  // Reads several pieces and frees their room together.
+  class Reader : Cursor {
    public:
     explicit Reader(Ring& ring)
-        : ring_(ring),
-          at_(ring.head_->popped.load(std::memory_order_relaxed)),
-          freed_(at_),
-          begin_(at_),
-          end_(ring.head_->pushed.load(std::memory_order_acquire)),
-          place_(waiting() == 0 ? 0 : ring.place_of(at_)) {}
-    std::size_t waiting() const { return end_ - at_; }
+        : Cursor(ring, ring.head_->popped, ring.head_->popped.load(std::memory_order_relaxed),
+                 ring.head_->pushed.load(std::memory_order_acquire)) {}
+    std::size_t waiting() const { return left(); }
     // The next `bytes` bytes, which the writer claimed, or a part of those.
-    const std::byte* take(std::size_t bytes) {
-      const std::byte* const taken = ring_.data() + place_;
-      step(bytes);
-      return taken;
-    }
+    const std::byte* take(std::size_t bytes) { return pass(bytes); }
     // As far as there are any; `to` may be null: then they are dropped. Returns how many.
     std::size_t read(std::byte* to, std::size_t bytes) {
-      const std::size_t total = std::min(bytes, waiting());
-      for (std::size_t done = 0; done < total;) {
-        const std::size_t now = ring_.piece(place_, total - done);
-        if (to != nullptr) std::memcpy(to + done, ring_.data() + place_, now);
-        done += now;
-        step(now);
-        if (at_ - freed_ >= ring_.bytes_ / 4) free();
-      }
-      return total;
+      return pass_pieces(bytes, [to](const std::byte* from, std::size_t done, std::size_t now) {
+        if (to != nullptr) std::memcpy(to + done, from, now);
+      });
     }
     // True if anything was read.
-    bool release() {
-      if (at_ != freed_) free();
-      return at_ != begin_;
-    }
-
-   private:
-    void free() { ring_.head_->popped.store(freed_ = at_, std::memory_order_release); }
-    void step(std::size_t bytes) {
-      at_ += bytes;
-      place_ = ring_.place_after(place_, bytes);
-    }
-    Ring& ring_;
-    std::uint64_t at_, freed_;
-    const std::uint64_t begin_, end_;
-    std::size_t place_;
+    bool release() { return tell_all(); }
   };
 
   // Starts to bring in what the next Reader looks at first.
