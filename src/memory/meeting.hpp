@@ -43,6 +43,11 @@ struct BlockPlace {
   std::uint64_t by_address : 1;
 };
 
+// Writes a place down for others. What is as it was is not written: it may stay in their caches.
+inline void write_down(BlockPlace& place, const BlockPlace& now) {
+  if (place.at != now.at || place.bytes != now.bytes || place.by_address != now.by_address) place = now;
+}
+
 // Where the blocks of one side of a rank are.
 struct BlockRule {
   std::uint64_t at;          // of the first block, as in BlockPlace

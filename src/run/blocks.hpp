@@ -113,6 +113,11 @@ class CallBlocks {
   }
   // Packs a block into a room that has as much left.
   std::byte* packed(const Block& block, Room& room);
+  // Copies so many packed bytes into a block.
+  void copy_in(memory::NodeCopy& copy, const std::byte* bytes, std::size_t count, const Block& block) {
+    if (block.info.dense) return copy(block.address, bytes, count);
+    keep(error_, unpack_block(bytes, count, block, group_.messages().quiet));
+  }
 
   const Call& call_;
   Group& group_;

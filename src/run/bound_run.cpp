@@ -35,12 +35,6 @@ std::vector<Block> dense_send_blocks(const Call& call, const Traffic& traffic, c
   return {call.in_place ? Blocks(call.recv)[traffic.me] : Blocks(call.send)[0]};
 }
 
-std::uint64_t largest_of(std::span<const Place> places) {
-  std::uint64_t largest = 0;
-  for (const Place& place : places) largest = std::max<std::uint64_t>(largest, place.bytes);
-  return largest;
-}
-
 // The most blocks that a round sends, or brings.
 std::size_t blocks_of_a_round(const plan::Schedule& schedule, bool sent) {
   std::size_t most = 0;
@@ -262,7 +256,7 @@ int BoundRun::start(bool block) {
   if (!has_room_) has_room_ = take_room();  // there may be some now
   if (schedule_.sizes == plan::Sizes::known && has_room_) transport_.repeat();
   if (schedule_.sizes != plan::Sizes::known && moving_.monolithic) {
-    ask(Question::largest, largest_of(binding_.send));
+    ask(Question::largest, largest_of(send_));
   } else if (schedule_.sizes == plan::Sizes::known && must_ask()) {
     ask(Question::room, has_room_ ? 0 : 1);
   } else if (const int error = begin_moving(); error != mpi_success) {

@@ -116,10 +116,7 @@ void DevicePipeline::write_down() {
 
 // As a distance from the beginning of what is exported, if that may be used.
 void DevicePipeline::write_down(memory::Owned side, int block, const Block& what, std::uintptr_t base) {
-  memory::BlockPlace& place = means_.rings.blocks(side, group_.me)[block];
-  const std::uint64_t at = number(what.address) - base, bytes = what.bytes();
-  // What is as it was is not written: it may stay in the caches of others.
-  if (place.at != at || place.bytes != bytes) place = {at, bytes, 0};
+  memory::write_down(means_.rings.blocks(side, group_.me)[block], {number(what.address) - base, what.bytes(), 0});
 }
 
 // ---- What all do ----

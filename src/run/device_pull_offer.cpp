@@ -144,10 +144,7 @@ bool DevicePull::pack() {
 }
 
 void DevicePull::write_down(Owned side, int block, std::uintptr_t at, std::size_t bytes) {
-  const memory::BlockPlace now{bytes > 0 ? at : 0, bytes, 0};
-  memory::BlockPlace& place = pairs_.places(side, group_.me)[block];
-  // What is as it was is not written: it may stay in the caches of the others.
-  if (place.at != now.at || place.bytes != now.bytes || place.by_address != now.by_address) place = now;
+  memory::write_down(pairs_.places(side, group_.me)[block], {bytes > 0 ? at : 0, bytes, 0});
 }
 
 }  // namespace quadrille::run

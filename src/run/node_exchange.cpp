@@ -360,7 +360,7 @@ class NodeExchange : CallBlocks {
       case Carried::in_slot:
         return keep(error_, unpack_block(Inbox::block_of(slot), fits, block, group_.messages().quiet));
       case Carried::in_heap:
-        return copy_in(peer(from).heap + where.at, fits, block);
+        return copy_in(copy_, peer(from).heap + where.at, fits, block);
       case Carried::at_address:
         return read_from(from, where, fits, sent - fits, block);
       case Carried::written:
@@ -386,16 +386,12 @@ class NodeExchange : CallBlocks {
     return room;
   }
 
-  void copy_in(const std::byte* bytes, std::size_t count, const Block& block) {
-    if (block.info.dense) return copy_(block.address, bytes, count);
-    keep(error_, unpack_block(bytes, count, block, group_.messages().quiet));
-  }
-
   void read_from(int from, const Offer& offer, std::size_t bytes, std::size_t more, const Block& block) {
     if (bytes == 0) return;
     if (!means_.attached.empty()) {
       memory::XpmemPeer& memory = means_.attached[static_cast<std::size_t>(local(from))];
-      if (const std::byte* here = memory.map(offer.at, bytes, offer.generation)) return copy_in(here, bytes, block);
+      if (const std::byte* here = memory.map(offer.at, bytes, offer.generation))
+        return copy_in(copy_, here, bytes, block);
     }
     std::byte* room = packed_room(from, bytes, block);
     if (peer(from).i_read && sys::read_process(peer(from).process, offer.at, room, bytes)) return;

@@ -425,7 +425,7 @@ class NodeNeighbors : CallBlocks {
       }
       if (head.at != Head::follows) {
         at.owes = true;
-        copy_in(peer.heap + head.at, fits, block);
+        copy_in(copy_, peer.heap + head.at, fits, block);
         return 1;
       }
       begin_block(head, room_for(block), at);
@@ -483,11 +483,6 @@ class NodeNeighbors : CallBlocks {
       }
     }
     return end - taken;
-  }
-
-  void copy_in(const std::byte* bytes, std::size_t count, const Block& block) {
-    if (block.info.dense) return copy_(block.address, bytes, count);
-    keep(error_, unpack_block(bytes, count, block, group_.messages().quiet));
   }
 
   // With few neighbours it pays sooner to read a block than in exchanges of all with all.
