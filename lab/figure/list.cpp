@@ -5,7 +5,7 @@
 #include "lab/figure/figure.hpp"
 #include "lab/figure/gpu/gpu_figure.hpp"
 #include "lab/figure/hosts.hpp"
-#include "memory/copy_threshold.hpp"
+#include "memory/node_copy.hpp"
 
 namespace quadrille::tools {
 namespace {

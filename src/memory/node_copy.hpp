@@ -8,7 +8,6 @@
 
 #include "memory/copy.hpp"
 #include "memory/copy_kernels.hpp"
-#include "memory/copy_threshold.hpp"
 #include "memory/stream_tuner.hpp"
 
 namespace quadrille::memory {
@@ -21,6 +20,28 @@ struct StreamWish {
 // Reads "auto", "off", "on" (all of every large block) or a number of bytes: calls that copy so much in a
 // rank stream what exceeds its share of the cache. Returns an empty string, or what is wrong.
 std::string parse_stream(const std::string& text, StreamWish& wish);
+
+// ---- How much of a block the hybrid copy moves through the cache ----
+//
+// Idea    With P ranks that share the bandwidth, each can keep about L2 / P of what it copies in the cache. From there
+//         stream_tuner.hpp searches.
+// Source  HINT, section V-E.
+
+// L2 / P in bytes, in whole lines and at least one.
+//   l2_bytes  size of a core's second-level cache; 0 if unknown, then 1 MiB is assumed
+//   ranks     ranks that copy at the same time on this node; less than 1 counts as 1
+std::size_t first_threshold(std::size_t l2_bytes, int ranks);
+
+// Last-level caches in bytes; 0 if unknown.
+struct LastCaches {
+  std::size_t mine = 0;  // those of the processors that this rank may use
+  std::size_t all = 0;   // those of the whole node
+};
+
+// Bytes that a rank must copy in a call before streaming stores are tried: with fewer, what the ranks of a node move
+// fits their last-level caches, and a program that reads what it received finds it there. Ranks are taken to be spread
+// evenly over the node; where they are not, a rank streams later than it could.
+std::size_t least_streamed(const LastCaches& caches, std::size_t l2_bytes, int ranks);
 
 // How a rank copies in the calls of a communicator.
 struct CopyPlan {

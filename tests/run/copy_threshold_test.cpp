@@ -1,6 +1,4 @@
 // Where the search for the hybrid copy's threshold starts; cache sizes. The search is in stream_tuner_test.cpp.
-#include "memory/copy_threshold.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "memory/node_copy.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
