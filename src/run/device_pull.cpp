@@ -210,6 +210,7 @@ DevicePull::Placed DevicePull::sent(int from, int to) const {
 
 // And where that other one wants to have it; only of ranks for which this one copies.
 DevicePull::Placed DevicePull::received(int from, int to) const {
+  if (to == group_.me) return {number(recv_[from].address), recv_[from].bytes()};
   const memory::BlockPlace place = pairs_.places(Owned::recv, to)[from];
   const std::uintptr_t base = sharing_.opened(to, sharing_.line(to).receives, place_);
   return {base == 0 ? 0 : base + place.at, place.bytes};
@@ -221,7 +222,7 @@ bool DevicePull::list() {
   batch_ = &sharing_.copies().fresh();
   gapped_.clear();
   if (!copies_here()) return true;
-  bool reached = list_for_me();
+  bool reached = list_for(group_.me);
   for (int to = group_.me + 1; to < group_.ranks && ways_.by_leaders; ++to) {
     if (sharing_.copies_for(to)) reached = list_for(to) && reached;
   }
@@ -280,34 +281,20 @@ void DevicePull::look_what_comes() {
   }
 }
 
-bool DevicePull::list_for_me() {
-  bool reached = true;
-  for (int from = 0; from < group_.ranks; ++from) {
-    if (gather_ && call_.in_place && from == group_.me) continue;
-    const Block to = recv_[from];
-    const Placed source = sent(from, group_.me);
-    const std::size_t bytes = std::min(source.bytes, to.bytes());
-    if (bytes == 0) continue;
-    if (source.at == 0) {
-      reached = false;
-    } else if (!to.info.dense) {
-      gapped_.push_back({from, source.at, bytes / to.info.size});
-    } else if (source.at != number(to.address)) {
-      batch_->add(number(to.address), source.at, bytes);
-    }
-  }
-  return reached;
-}
-
+// What this rank copies for another one, or for itself.
 bool DevicePull::list_for(int to) {
   bool reached = true;
   for (int from = 0; from < group_.ranks; ++from) {
+    const bool is_mine = to == group_.me;
+    if (is_mine && from == to && gather_ && call_.in_place) continue;
     const Placed source = sent(from, to), destination = received(from, to);
     const std::size_t bytes = std::min(source.bytes, destination.bytes);
-    if (bytes == 0 || source.at == destination.at) continue;
+    if (bytes == 0) continue;
     if (source.at == 0 || destination.at == 0) {
       reached = false;
-    } else {
+    } else if (is_mine && !recv_[from].info.dense) {
+      gapped_.push_back({from, source.at, bytes / recv_[from].info.size});
+    } else if (source.at != destination.at) {
       batch_->add(destination.at, source.at, bytes);
     }
   }

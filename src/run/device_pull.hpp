@@ -182,7 +182,6 @@ class DevicePull : CallBlocks {
   bool open();
   void opened_by_all();
   bool list();
-  bool list_for_me();
   void list_gapped();
   void repeat();
   bool receives_in_one() const;
