@@ -118,8 +118,9 @@ void BoundRun::bind_dense(const Call& call) {
 void BoundRun::bind_neighbors() {
   if (moving_.as_bytes) {
     transport_.pack_up_to(moving_.pack_up_to);
-    send_places_ = all_dense(send_) ? own_places(send_, true) : places_of_gapped(send_, pack_send_);
-    recv_places_ = all_dense(recv_) ? own_places(recv_, true) : places_of_gapped(recv_, pack_recv_);
+    const bool packs = moving_.pack_up_to > 0;
+    pack_send_ = (packs && !all_dense(send_)) || !find_layouts(send_, send_places_);
+    pack_recv_ = (packs && !all_dense(recv_)) || !find_layouts(recv_, recv_places_);
     // Not all ranks have the same neighbours, but none has more blocks, and scratch is for two blocks each.
     sized_ = true;
     wanted_ = 2 * std::max(recv_.size(), send_.size()) * binding_.block_bytes;
@@ -128,12 +129,6 @@ void BoundRun::bind_neighbors() {
     recv_places_ = own_places(recv_, false);
   }
   has_room_ = take_room();
-}
-
-std::vector<Place> BoundRun::places_of_gapped(const std::vector<Block>& blocks, bool& packed) {
-  std::vector<Place> places;
-  packed = moving_.pack_up_to > 0 || !find_layouts(blocks, places);
-  return places;
 }
 
 // The blocks where they are, as bytes with gaps. False if the layout of one of them cannot be found.

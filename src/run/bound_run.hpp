@@ -103,8 +103,6 @@ class BoundRun {
   void bind_dense(const Call& call);
   void use_device(const Call& call);
   void bind_neighbors();
-  // Of blocks of which some have gaps. `packed` tells whether they must be moved there and back.
-  std::vector<Place> places_of_gapped(const std::vector<Block>& blocks, bool& packed);
   bool find_layouts(const std::vector<Block>& blocks, std::vector<Place>& places);
   void bind_neighbor_scratch();
   // Take memory. False if there is none.
