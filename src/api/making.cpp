@@ -249,11 +249,6 @@ bool by_pull(Making& m, const choose::Choice& choice) {
   return false;
 }
 
-struct MemoryOfLeaders {
-  std::optional<team::OwnLeaders> own;  // of a persistent call
-  memory::Pool send, recv;
-};
-
 // True if there is memory for it. A persistent call has an area of its own, and a nonblocking one takes its turn on a
 // lane.
 bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
@@ -270,12 +265,12 @@ bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
   }
   const int rounds = m.tag;
   m.take_tag();
-  using Op = run::OpOf<Carrier::leaders, run::LeadersRequest, MemoryOfLeaders>;
-  carry_by<Op>(m, [&](MemoryOfLeaders& here) {
-    here.own = std::move(own);
-    memory::Leaders& area = here.own ? here.own->area.leaders : turn.lane->area.leaders;
-    run::LeadersWork& work = here.own ? *here.own->work : *turn.work;
-    return run::LeadersRequest(m.call, *on.plan, area, work, rounds, m.tag, m.team.group, {here.send, here.recv});
+  using Op = run::OpOf<Carrier::leaders, run::LeadersRequest, std::optional<team::OwnLeaders>>;
+  carry_by<Op>(m, [&](std::optional<team::OwnLeaders>& here) {
+    here = std::move(own);
+    memory::Leaders& area = here ? here->area.leaders : turn.lane->area.leaders;
+    run::LeadersWork& work = here ? *here->work : *turn.work;
+    return run::LeadersRequest(m.call, *on.plan, area, work, rounds, m.tag, m.team.group);
   });
   return true;
 }

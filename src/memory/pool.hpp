@@ -51,4 +51,10 @@ class Pool {
   std::size_t size_ = 0;
 };
 
+// In which a call packs what it sends, what it receives, and what it sends to itself. Not shared by calls in flight
+// together.
+struct Packing {
+  Pool send, recv, own;
+};
+
 }  // namespace quadrille::memory

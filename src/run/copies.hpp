@@ -28,13 +28,12 @@ namespace quadrille::run {
 // Calls in flight together must not share these. Blocking calls use those of the group.
 struct CopyMeans {
   memory::Pairs& pairs;
-  memory::Pool& send;
-  memory::Pool& recv;
+  memory::Packing& packing;
   memory::CopyPlan& copying;
   std::vector<std::size_t>& came;  // [recv block]: bytes, if some blocks must be unpacked
 };
 inline CopyMeans means_of(Group& group) {
-  return {group.pairs, group.scratch.packed_send, group.scratch.packed_recv, group.copying, group.scratch.came};
+  return {group.pairs, group.scratch.packing, group.copying, group.scratch.came};
 }
 
 // `Shape` says which blocks there are:
@@ -57,8 +56,8 @@ class Copies : CallBlocks {
         shared_(shared),
         means_(means),
         meeting_(means.pairs.meeting()),
-        send_room_(means.send),
-        recv_room_(means.recv) {
+        send_room_(means.packing.send),
+        recv_room_(means.packing.recv) {
     const std::size_t sent = bytes_to_stage(), received = bytes_to_unpack();
     const bool is_little = sent <= most_staged && received <= most_staged - sent;
     // Without room nothing is thrown: the others wait for this rank to enter.

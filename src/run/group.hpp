@@ -86,7 +86,8 @@ struct Scratch {
   memory::Pool neighbor_places[2];                  // see neighbor_copies.cpp
   unsigned neighbor_calls = 0;
   std::vector<std::size_t> came;  // see copies.hpp
-  memory::Pool packed_send, packed_recv, packed_own, away_send, away_recv;
+  memory::Packing packing;
+  memory::Pool away_send, away_recv;
   std::vector<Place> away_send_places, away_recv_places;
   SureRoom sure;  // of schedules
   CarriedMemory carried;

@@ -93,8 +93,8 @@ memory::Leaders::Parts parts_for(const plan::LeadersPlan& plan, std::size_t larg
 // ---- Blocks of sizes that all ranks know ----
 
 EvenLeaders::EvenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
-                         Group& group, const LeadersRooms& rooms)
-    : LeadersCall(call, plan, area, work, group, rooms.send), uniform_(recv_.equal()), recv_room_(rooms.recv) {
+                         Group& group, memory::Packing& packing)
+    : LeadersCall(call, plan, area, work, group, packing), uniform_(recv_.equal()), recv_room_(packing.recv) {
   for (int r = 0; r < (uniform_ ? 1 : plan.ranks); ++r) largest_ = std::max(largest_, recv_.bytes_of(r));
   piece_ = std::max<std::size_t>(1, std::min({largest_, plan.piece, most_a_place(plan, area.parts())}));
   turns_ = (largest_ + piece_ - 1) / piece_;
@@ -308,15 +308,15 @@ void EvenLeaders::bind() {
 // ---- All forms ----
 
 LeadersRequest::LeadersRequest(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
-                               LeadersWork& work, int tag, int beside, Group& group, const LeadersRooms& rooms)
+                               LeadersWork& work, int tag, int beside, Group& group)
     : call_(call, plan.gathers() ? std::min(plan.ranks, 1) : plan.ranks, plan.ranks),
       work_(work),
       tag_(tag),
       beside_(beside) {
   if (plan.kind == plan::LeadersKind::uneven) {
-    run_ = std::make_unique<UnevenLeaders>(call_.call(), plan, area, work, group, rooms);
+    run_ = std::make_unique<UnevenLeaders>(call_.call(), plan, area, work, group, packing_);
   } else {
-    run_ = std::make_unique<EvenLeaders>(call_.call(), plan, area, work, group, rooms);
+    run_ = std::make_unique<EvenLeaders>(call_.call(), plan, area, work, group, packing_);
   }
 }
 
@@ -342,12 +342,11 @@ int start_and_wait(LeadersCall& run, const Group& group) {
 
 int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
                 Group& group) {
-  const LeadersRooms rooms{group.scratch.packed_send, group.scratch.packed_recv};
   if (plan.kind == plan::LeadersKind::uneven) {
-    UnevenLeaders run(call, plan, area, work, group, rooms);
+    UnevenLeaders run(call, plan, area, work, group, group.scratch.packing);
     return start_and_wait(run, group);
   }
-  EvenLeaders run(call, plan, area, work, group, rooms);
+  EvenLeaders run(call, plan, area, work, group, group.scratch.packing);
   return start_and_wait(run, group);
 }
 

@@ -36,12 +36,6 @@ class LeadersWork {
   Binding binding;
   MpiTransport messages, beside;
   std::optional<Execution> exchange;  // of a leader
-  memory::Pool own_block;             // to copy it
-};
-
-// Memory in which a call packs. Not shared by calls in flight together.
-struct LeadersRooms {
-  memory::Pool &send, &recv;
 };
 
 // A call of either kind. Call, plan, area and work must outlive it.
@@ -63,8 +57,8 @@ class LeadersCall : protected CallBlocks {
  protected:
   enum class Phase : std::uint8_t { idle, agreeing, exchanging, ending };
   LeadersCall(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
-              memory::Pool& send)
-      : CallBlocks(call, group), plan_(plan), area_(area), work_(work), send_room_(send) {}
+              memory::Packing& packing)
+      : CallBlocks(call, group), plan_(plan), area_(area), work_(work), packing_(packing), send_room_(packing.send) {}
 
   // This rank has written what is its own, or has `failed` to.
   void begin_exchange(bool failed);
@@ -78,6 +72,7 @@ class LeadersCall : protected CallBlocks {
   const plan::LeadersPlan& plan_;
   memory::Leaders& area_;
   LeadersWork& work_;
+  memory::Packing& packing_;
   Room send_room_;
   std::size_t turn_ = 0;
   std::size_t messages_ = 0;         // beside the leaders
@@ -97,7 +92,7 @@ class LeadersCall : protected CallBlocks {
 class EvenLeaders final : public LeadersCall {
  public:
   EvenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
-              const LeadersRooms& rooms);
+              memory::Packing& packing);
   int start() override;
   int advance() override;
 
@@ -137,7 +132,7 @@ class EvenLeaders final : public LeadersCall {
 class UnevenLeaders final : public LeadersCall {
  public:
   UnevenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
-                const LeadersRooms& rooms);
+                memory::Packing& packing);
   ~UnevenLeaders() override;
   int start() override;
   int advance() override;
@@ -177,7 +172,7 @@ class LeadersRequest {
   // The arrays of the call need not outlive it. `area` and `work` are not used by other calls from a start until it is
   // done.
   LeadersRequest(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, int tag,
-                 int beside, Group& group, const LeadersRooms& rooms);
+                 int beside, Group& group);
   int start() {
     work_.use_tags(tag_, beside_);
     return run_->start();
@@ -189,6 +184,7 @@ class LeadersRequest {
   const StoredCall call_;
   LeadersWork& work_;
   const int tag_, beside_;
+  memory::Packing packing_;
   std::unique_ptr<LeadersCall> run_;
 };
 

@@ -15,7 +15,7 @@ NodeCopiesRun::NodeCopiesRun(const Call& call, const plan::Schedule& schedule, G
       by_(by) {}
 
 int NodeCopiesRun::start() {
-  now_.emplace(call_.call(), schedule_, group_, CopyMeans{pairs_, send_, recv_, copying_, came_}, by_);
+  now_.emplace(call_.call(), schedule_, group_, CopyMeans{pairs_, packing_, copying_, came_}, by_);
   now_->copies.begin();
   return advance();
 }

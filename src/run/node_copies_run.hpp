@@ -46,7 +46,7 @@ class NodeCopiesRun {
   Group& group_;
   memory::Inbox& inbox_;  // for another way
   memory::Pairs& pairs_;
-  memory::Pool send_, recv_;
+  memory::Packing packing_;
   memory::CopyPlan copying_;
   std::vector<std::size_t> came_;
   const SharedBlocks::By by_;

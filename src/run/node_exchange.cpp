@@ -64,9 +64,7 @@ struct ExchangeMeans {
   memory::Pairs* pairs;    // null: every block fits a slot, or goes as a message
   std::size_t slot_limit;  // largest block that goes through a slot
   NodeWork& work;
-  memory::Pool& send;
-  memory::Pool& recv;
-  memory::Pool& own;  // for what it sends to itself
+  memory::Packing& packing;
   memory::CopyPlan& copying;
   std::span<memory::XpmemPeer> attached = {};  // [rank of the node]; empty: not by XPMEM
   bool trims = true;                           // what it took of the pools
@@ -81,8 +79,8 @@ class NodeExchange : CallBlocks {
         work_(means.work),
         to_all_(gather_ && means.pairs == nullptr),
         away_(group.reach().local.empty() ? nullptr : away),
-        packed_send_(means.send, means.trims),
-        packed_recv_(means.recv, means.trims),
+        packed_send_(means.packing.send, means.trims),
+        packed_recv_(means.packing.recv, means.trims),
         copy_(means.copying, bytes_to_copy()) {
     work_.clear();
     // Without room nothing is thrown: the others wait for what this rank says.
@@ -436,7 +434,7 @@ class NodeExchange : CallBlocks {
       if (from.address != to.address) copy_(to.address, from.address, to.bytes());
     } else {
       keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
-      keep(error_, copy_own(from, to, group_, means_.own));
+      keep(error_, copy_own(from, to, group_, means_.packing.own));
     }
   }
 
@@ -502,15 +500,8 @@ class NodeExchange : CallBlocks {
 int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away) {
   memory::Pairs* const pairs = direct && group.reach().direct ? &group.pairs : nullptr;
   Scratch& scratch = group.scratch;
-  const ExchangeMeans means{group.inbox,
-                            pairs,
-                            group.reach().slot_limit,
-                            scratch.node_work,
-                            scratch.packed_send,
-                            scratch.packed_recv,
-                            scratch.packed_own,
-                            group.copying,
-                            group.attached};
+  const ExchangeMeans means{group.inbox,   pairs,         group.reach().slot_limit, scratch.node_work, scratch.packing,
+                            group.copying, group.attached};
   NodeExchange exchange(call, group, means, away);
   exchange.begin();
   while (!exchange.done()) group.waiter.until([&] { return exchange.advance(true); });
@@ -533,8 +524,7 @@ bool NodeRun::done() const { return !*now_ || (*now_)->done(); }
 int NodeRun::start() {
   const std::size_t capacity = inbox_.capacity();
   const std::size_t limit = pairs_ == nullptr ? capacity : std::min(capacity, group_.reach().slot_limit);
-  now_->emplace(call_.call(), group_,
-                ExchangeMeans{inbox_, pairs_, limit, work_, send_, recv_, own_, copying_, {}, false});
+  now_->emplace(call_.call(), group_, ExchangeMeans{inbox_, pairs_, limit, work_, packing_, copying_, {}, false});
   (*now_)->begin();
   return advance();
 }

@@ -60,8 +60,8 @@ class NodeNeighbors : CallBlocks {
         to_pack_(bytes_to_pack()),
         received_(bytes_received()),
         means_(means),
-        packed_send_(means.send),
-        packed_recv_(means.recv),
+        packed_send_(means.packing.send),
+        packed_recv_(means.packing.recv),
         copy_(means.copying, received_.all) {
     means_.progress.assign(edges_.pairs.size(), {});
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
@@ -183,7 +183,7 @@ class NodeNeighbors : CallBlocks {
       if (from.bytes() > 0) std::memmove(to.address, from.address, from.bytes());
     } else {
       keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
-      keep(error_, copy_own(from, to, group_, means_.own));
+      keep(error_, copy_own(from, to, group_, means_.packing.own));
     }
   }
 

@@ -43,9 +43,7 @@ sys::Waiter impatient(sys::Waiter waiter) {
 }  // namespace
 
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
-  NodeNeighbors neighbors(call, edges, group,
-                          {group.scratch.packed_send, group.scratch.packed_recv, group.scratch.packed_own,
-                           group.scratch.neighbor_progress, group.copying});
+  NodeNeighbors neighbors(call, edges, group, {group.scratch.packing, group.scratch.neighbor_progress, group.copying});
   neighbors.begin();
   const sys::Waiter waiter = impatient(group.waiter);
   while (!neighbors.done()) {
@@ -71,8 +69,7 @@ NodeNeighborRun::~NodeNeighborRun() = default;
 
 int NodeNeighborRun::start() {
   if (!done()) return mpi().err_request;
-  now_->emplace(call_.call(), edges_, group_,
-                NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, rings_});
+  now_->emplace(call_.call(), edges_, group_, NodeMeans{packing_, progress_, copying_, rings_});
   under_way_ = true;
   (*now_)->begin();
   return advance();

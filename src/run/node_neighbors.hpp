@@ -58,9 +58,7 @@ struct PairRings {
 
 // Not shared by calls in flight together.
 struct NodeMeans {
-  memory::Pool& send;
-  memory::Pool& recv;
-  memory::Pool& own;  // for what it sends to itself
+  memory::Packing& packing;
   std::vector<NeighborProgress>& progress;
   memory::CopyPlan& copying;
   // [pair], or [distance - 1 to any rank]. Empty: those that the blocking calls of the communicator use.
@@ -104,7 +102,7 @@ class NodeNeighborRun {
   Group& group_;
   std::span<PairRings> rings_;
   memory::CopyPlan copying_;
-  memory::Pool packed_send_, packed_recv_, packed_own_;
+  memory::Packing packing_;
   std::vector<NeighborProgress> progress_;
   bool under_way_ = false;
   std::unique_ptr<std::optional<NodeNeighbors>> now_;  // the start in flight

@@ -40,7 +40,7 @@ class NodeRun {
   memory::Inbox& inbox_;
   memory::Pairs* const pairs_;
   NodeWork work_;
-  memory::Pool send_, recv_, own_;
+  memory::Packing packing_;
   memory::CopyPlan copying_;
   std::unique_ptr<std::optional<NodeExchange>> now_;  // the last start
 };

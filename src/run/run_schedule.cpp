@@ -9,7 +9,7 @@ namespace {
 // Gives large memory back when the call is over.
 struct BlockingMemory : RunMemory {
   explicit BlockingMemory(Group& group)
-      : RunMemory{group.scratch.sure, group.scratch.packed_send, group.scratch.packed_recv, group.scratch.carried} {}
+      : RunMemory{group.scratch.sure, group.scratch.packing.send, group.scratch.packing.recv, group.scratch.carried} {}
   BlockingMemory& operator=(BlockingMemory&&) = delete;
   ~BlockingMemory() { trim(); }
 };

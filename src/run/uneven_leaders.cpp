@@ -53,8 +53,8 @@ struct UnevenLeaders::Stream {
 };
 
 UnevenLeaders::UnevenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
-                             Group& group, const LeadersRooms& rooms)
-    : LeadersCall(call, plan, area, work, group, rooms.send), most_(most_through(plan, area)) {
+                             Group& group, memory::Packing& packing)
+    : LeadersCall(call, plan, area, work, group, packing), most_(most_through(plan, area)) {
   if (!call.in_place) return;
   std::size_t staged = 0;
   for (int r = 0; r < plan.ranks; ++r) staged += is_beside(send_[r].bytes()) && r != group.me ? send_[r].bytes() : 0;
@@ -149,7 +149,7 @@ void UnevenLeaders::unpack_own() {
   for (std::size_t s = 0; s < plan_.members.size(); ++s) {
     const int source = plan_.members[s];
     if (source == group_.me) {
-      if (!call_.in_place) keep(error_, copy_own(send_[source], recv_[source], group_, work_.own_block));
+      if (!call_.in_place) keep(error_, copy_own(send_[source], recv_[source], group_, packing_.own));
       continue;
     }
     const std::byte* place = at(own_place(static_cast<std::size_t>(plan_.number), s));

@@ -345,8 +345,8 @@ void try_orders(const World& w) {
   }
   const quadrille::run::Group& group = team::team_of(abi::comm(MPI_COMM_WORLD))->group;
   // In place the send blocks are copied, whatever serves the call; the others are not.
-  if (group.scratch.packed_recv.size() > std::size_t{1} << 20)
-    fail("rank %d: %zu bytes of copies\n", w.rank, group.scratch.packed_recv.size());
+  if (group.scratch.packing.recv.size() > std::size_t{1} << 20)
+    fail("rank %d: %zu bytes of copies\n", w.rank, group.scratch.packing.recv.size());
 }
 
 // ---- What is kept ----

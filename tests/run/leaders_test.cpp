@@ -65,7 +65,6 @@ struct StartedLeaders {
   plan::LeadersPlan plan;
   memory::Leaders own;  // if it has an area of its own
   run::LeadersWork work;
-  memory::Pool send, recv;
   run::LeadersRequest request;
 
   StartedLeaders(const DrawnLeaders& call, const plan::LeadersPlan& by, int me, run::Group& group,
@@ -75,7 +74,7 @@ struct StartedLeaders {
         plan(by),
         own(area),
         work(plan, group.messages().comm),
-        request(mine.call(), plan, lane != nullptr ? *lane : own, work, tag, tag + 1, group, {send, recv}) {}
+        request(mine.call(), plan, lane != nullptr ? *lane : own, work, tag, tag + 1, group) {}
 };
 
 class RankByLeaders {
