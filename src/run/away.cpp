@@ -13,17 +13,15 @@ std::size_t round_of_messages(const plan::Schedule& schedule) {
 }
 
 // Of a blocking call. What is inside the node packs elsewhere meanwhile.
-RunMemory memory_of(Group& group) {
-  return {group.scratch.sure, group.scratch.away_send, group.scratch.away_recv, group.scratch.carried};
-}
+RunMemory memory_of(Group& group) { return {group.scratch.sure, group.scratch.away, group.scratch.carried}; }
 
 }  // namespace
 
 AwayMessages::AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group, std::size_t eager)
     : CallBlocks(call, group),
       unpacks_(overwritten_ && !recv_.all_dense()),
-      send_room_(group.scratch.away_send),
-      recv_room_(group.scratch.away_recv),
+      send_room_(group.scratch.away.send),
+      recv_room_(group.scratch.away.recv),
       send_places_(group.scratch.away_send_places),
       recv_places_(group.scratch.away_recv_places),
       transport_(group.messages().comm, group.me),

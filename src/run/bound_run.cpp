@@ -174,8 +174,8 @@ bool BoundRun::take_own_room(memory::Pool& pool, const std::vector<Block>& block
 
 bool BoundRun::take_room() {
   bool good = true;
-  if (pack_recv_) good = take_own_room(sized_ ? memory_.sure.recv : memory_.recv, recv_, recv_places_);
-  if (pack_send_) good = take_own_room(sized_ ? memory_.sure.send : memory_.send, send_, send_places_) && good;
+  if (pack_recv_) good = take_own_room(sized_ ? memory_.sure.recv : memory_.packing.recv, recv_, recv_places_);
+  if (pack_send_) good = take_own_room(sized_ ? memory_.sure.send : memory_.packing.send, send_, send_places_) && good;
   if (sized_) good = take_sure_room() && good;
   binding_.send = send_places_.empty() ? binding_.send : send_places_;
   binding_.recv = recv_places_.empty() ? binding_.recv : recv_places_;

@@ -62,18 +62,17 @@ struct BetweenNodes {
 // Memory for blocks that are packed or pass through. Not shared by calls in flight together.
 struct RunMemory {
   SureRoom& sure;
-  memory::Pool& send;  // of calls whose sizes a rank alone knows
-  memory::Pool& recv;
+  memory::Packing& packing;  // of calls whose sizes a rank alone knows
   CarriedMemory& carried;
-  void trim() { sure.trim(), send.trim(), recv.trim(), carried.trim(); }
+  void trim() { sure.trim(), packing.send.trim(), packing.recv.trim(), carried.trim(); }
 };
 
 // That of one request.
 struct OwnMemory {
   SureRoom sure;
-  memory::Pool send, recv;
+  memory::Packing packing;
   CarriedMemory carried;
-  RunMemory all() { return {sure, send, recv, carried}; }
+  RunMemory all() { return {sure, packing, carried}; }
 };
 
 // A rank that finds no memory does not leave the others alone. Where all ranks know how much is needed, they ask each

@@ -86,8 +86,7 @@ struct Scratch {
   memory::Pool neighbor_places[2];                  // see neighbor_copies.cpp
   unsigned neighbor_calls = 0;
   std::vector<std::size_t> came;  // see copies.hpp
-  memory::Packing packing;
-  memory::Pool away_send, away_recv;
+  memory::Packing packing, away;  // the second for what goes between nodes meanwhile
   std::vector<Place> away_send_places, away_recv_places;
   SureRoom sure;  // of schedules
   CarriedMemory carried;

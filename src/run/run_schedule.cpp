@@ -8,8 +8,7 @@ namespace {
 
 // Gives large memory back when the call is over.
 struct BlockingMemory : RunMemory {
-  explicit BlockingMemory(Group& group)
-      : RunMemory{group.scratch.sure, group.scratch.packing.send, group.scratch.packing.recv, group.scratch.carried} {}
+  explicit BlockingMemory(Group& group) : RunMemory{group.scratch.sure, group.scratch.packing, group.scratch.carried} {}
   BlockingMemory& operator=(BlockingMemory&&) = delete;
   ~BlockingMemory() { trim(); }
 };
