@@ -51,6 +51,7 @@
 #include "run/blocks.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
+#include "run/lane_copies.hpp"
 
 namespace quadrille::run {
 
@@ -124,18 +125,12 @@ class DevicePull : CallBlocks {
     finishing,
     putting_back
   };
-  struct End {
-    bool has_bytes = false, on_device = false;
-    memory::DevicePlace place;
-    std::uintptr_t address = 0;  // of some byte
-  };
   // A block with gaps, where its bytes are, and how many elements come.
   struct Gapped {
     int block;
     std::uintptr_t from;
     std::size_t elements;
   };
-  End look_at(const Blocks& blocks, int count) const;
   void look_at_ends();
   bool waits() const { return own_ == nullptr; }
   void* stream() const { return waits() ? sharing_.stream(place_) : own_->stream(); }
@@ -201,7 +196,7 @@ class DevicePull : CallBlocks {
   memory::OwnStream* const own_;
   memory::Meeting& meeting_;
   const PullWays ways_;
-  End sent_, received_;
+  DeviceEnd sent_, received_;
   memory::DevicePlace place_;                   // where this rank's copies are made
   std::optional<memory::DevicePlace> settled_;  // whose NULL stream this call has waited for
   std::uintptr_t base_ = 0;                     // of the allocation from which the others copy

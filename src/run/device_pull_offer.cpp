@@ -10,22 +10,9 @@ using memory::AtDevice;
 using memory::DeviceCopies;
 using memory::Owned;
 
-DevicePull::End DevicePull::look_at(const Blocks& blocks, int count) const {
-  End end;
-  for (int b = 0; b < count && !end.has_bytes; ++b) {
-    const Block block = blocks[b];
-    if (block.bytes() == 0) continue;
-    end.has_bytes = true;
-    if (!is_laid_out(block)) break;  // offer() finds it
-    end.address = number(block.address + first_byte(block));
-    end.on_device = memory::device_driver() != nullptr && memory::find_device(pointer(end.address), end.place);
-  }
-  return end;
-}
-
 void DevicePull::look_at_ends() {
-  received_ = look_at(recv_, group_.ranks);
-  sent_ = call_.in_place ? received_ : look_at(send_, sends());
+  received_ = look_at_end(recv_, group_.ranks, -1);
+  sent_ = call_.in_place ? received_ : look_at_end(send_, sends(), -1);
   place_ = received_.on_device ? received_.place : sent_.place;
 }
 
@@ -38,7 +25,7 @@ bool DevicePull::offer() {
     if (recv_[r].bytes() > 0 && !is_laid_out(recv_[r])) return false;
   }
   if (received_.has_bytes) {
-    const End& there = received_.on_device ? received_ : sent_;
+    const DeviceEnd& there = received_.on_device ? received_ : sent_;
     const std::uint64_t id = memory::memory_id(pointer(there.address));
     if (id == 0) return false;
     sharing_.copy_in(id);

@@ -57,7 +57,10 @@ DeviceRounds::Offer DeviceRounds::offer() {
   offer.has_device = sent_.end.on_device || received_.end.on_device ? 1 : 0;
   offer.differs = balance();
   offer.cannot = 1;
-  if (sent_.end.has_gaps || received_.end.has_gaps) return offer;
+  if (sent_.end.has_gaps || received_.end.has_gaps) {
+    sent_.end.on_device = received_.end.on_device = false;  // no lane is taken there
+    return offer;
+  }
   own_goes_along_ = !call_.in_place && !received_.end.on_device;
   // In place the block stays where it is; where blocks of one size are exchanged there, it must be what comes.
   const bool comes_again = call_.in_place && !received_.end.on_device && !sent_.has_arrays;

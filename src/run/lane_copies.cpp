@@ -1,6 +1,7 @@
 #include "run/lane_copies.hpp"
 
 #include "memory/device_streams.hpp"
+#include "run/device_elements.hpp"
 
 namespace quadrille::run {
 
@@ -14,12 +15,13 @@ DeviceEnd look_at_end(const Blocks& blocks, int count, int only) {
     const Block block = blocks[b];
     if (block.bytes() == 0) continue;
     end.has_gaps = end.has_gaps || !block.info.dense;
-    if (end.has_bytes || end.has_gaps) continue;
+    if (end.has_bytes) continue;
     end.has_bytes = true;
-    if (memory::device_driver() == nullptr) continue;
-    const memory::Where where = memory::find_memory(block.address, end.place);
+    if (!is_laid_out(block) || memory::device_driver() == nullptr) continue;
+    end.address = number(block.address + first_byte(block));
+    const memory::Where where = memory::find_memory(pointer(end.address), end.place);
     end.on_device = where == memory::Where::device;
-    end.has_gaps = where == memory::Where::unknown;
+    end.has_gaps = end.has_gaps || where == memory::Where::unknown;
   }
   return end;
 }

@@ -14,10 +14,11 @@ namespace quadrille::run {
 struct DeviceEnd {
   bool has_bytes = false, on_device = false, has_gaps = false;
   memory::DevicePlace place;
+  std::uintptr_t address = 0;  // of some byte
 };
-// The first `count` blocks, or `only` one of them. The blocks of a side are memory of one place, so one of them tells;
-// it is not asked for where there are gaps. Memory of which the driver says nothing counts as one with gaps, so that
-// nothing of it is touched here.
+// The first `count` blocks, or `only` one of them. The blocks of a side are memory of one place, so the first that has
+// bytes tells, unless nobody knows where its bytes lie. Memory of which the driver says nothing counts as one with
+// gaps, so that nothing of it is touched here.
 DeviceEnd look_at_end(const Blocks& blocks, int count, int only);
 
 // Waits for what the program has put into the NULL streams of both sides, with which the lanes' streams do not go
