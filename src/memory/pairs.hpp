@@ -61,7 +61,7 @@ class Pairs {
   void give_room(int peer, Place room) { *place(me_, peer) = room; }
   Place room_at(int peer) const { return *place(peer, me_); }
 
-  // ---- When a way fails that both took for possible: the receiver asks for the ring instead. ----
+  // ---- When a way fails that both took for possible: the one that finds out tells the other. ----
 
   // The block of `from` shall come through the ring from it to this rank, after all.
   void ask_for_ring(int from) { ask(me_, from).store(1, std::memory_order_release); }
@@ -71,6 +71,16 @@ class Pairs {
     if (asked.load(std::memory_order_acquire) == 0) return false;
     // Before this rank publishes its inboxes in the next call; `to` awaits its own of these before it asks again.
     asked.store(0, std::memory_order_relaxed);
+    return true;
+  }
+  // This rank cannot write its block to `to`. Said before this rank finishes.
+  void report_failed_write(int to) { failed_write(to, me_).store(1, std::memory_order_release); }
+  // Whether `from` said that. True once for each time; final if `from` has finished.
+  bool has_failed_to_write(int from) {
+    std::atomic<std::uint8_t>& failed = failed_write(me_, from);
+    if (failed.load(std::memory_order_acquire) == 0) return false;
+    // Before this rank publishes its inboxes in the next call, which `from` awaits before it writes again.
+    failed.store(0, std::memory_order_relaxed);
     return true;
   }
 
@@ -99,16 +109,17 @@ class Pairs {
 
  private:
   static std::size_t in_lines(std::size_t bytes) { return sys::round_up(bytes, sys::cache_line); }
-  // A region: a line for `finished`, rooms, asks, tables, rings.
+  // A region: a line for `finished`, rooms, asks and failed writes, tables, rings.
   static std::size_t asks_at(int ranks) {
     return sys::cache_line + in_lines(2 * sizeof(Place) * static_cast<std::size_t>(ranks));
   }
-  static std::size_t tables_at(int ranks) { return asks_at(ranks) + in_lines(static_cast<std::size_t>(ranks)); }
+  static std::size_t tables_at(int ranks) { return asks_at(ranks) + in_lines(2 * static_cast<std::size_t>(ranks)); }
   std::byte* region(int rank) const { return base_ + layout_.region_bytes * static_cast<std::size_t>(rank); }
   std::atomic<Sequence>& finished_by(int rank) const { return *reinterpret_cast<std::atomic<Sequence>*>(region(rank)); }
   std::atomic<std::uint8_t>& ask(int owner, int peer) const {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(region(owner) + asks_at(layout_.ranks))[peer];
   }
+  std::atomic<std::uint8_t>& failed_write(int owner, int peer) const { return ask(owner, layout_.ranks + peer); }
   Place* place(int owner, int peer) const {
     const std::size_t parity = sequence_ & 1U;
     const std::size_t index = parity * static_cast<std::size_t>(layout_.ranks) + static_cast<std::size_t>(peer);

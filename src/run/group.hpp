@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -33,16 +34,20 @@ struct NodeWork {
   std::vector<Part> packed;   // to be unpacked when all has arrived
   std::vector<Part> given;    // packed rooms that peers may write to
   std::vector<Part> offered;  // at an address; goes through the ring if the receiver asks for that
+  std::vector<Part> written;  // by peers; comes through the ring if the peer reports that it cannot write
   std::vector<int> users;     // peers that touch this rank's memory in this call
   // For as many ranks: then nothing throws in an exchange.
   void reserve(std::size_t ranks) {
-    for (std::vector<Part>* list : {&out, &in, &to_write, &packed, &given, &offered}) list->reserve(ranks);
+    for (std::vector<Part>* list : lists()) list->reserve(ranks);
     users.reserve(2 * ranks);
   }
   void clear() {
-    for (std::vector<Part>* list : {&out, &in, &to_write, &packed, &given, &offered}) list->clear();
+    for (std::vector<Part>* list : lists()) list->clear();
     users.clear();
   }
+
+ private:
+  std::array<std::vector<Part>*, 7> lists() { return {&out, &in, &to_write, &packed, &given, &offered, &written}; }
 };
 
 // What a rank reaches of the ranks of its node, and how; no MPI. Written by team/ alone, when it makes the communicator

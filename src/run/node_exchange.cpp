@@ -9,7 +9,8 @@
 //         in_heap     the receiver copies it from the sender's shared heap
 //         at_address  the receiver copies it out of the sender's process, by XPMEM or CMA; if that fails, it
 //                     asks for the ring
-//         written     the sender copies it into the receiver's process, which may not read the sender's
+//         written     the sender copies it into the receiver's process, which may not read the sender's; if that
+//                     fails, it tells the receiver and takes the ring
 //         in_ring     both copy it through the pair's ring at the same time
 //         as_message  the MPI moves it
 //         refused     the sender has no memory to pack it in: both return an error, and nobody waits
@@ -152,11 +153,13 @@ class NodeExchange : CallBlocks {
     return true;
   }
 
-  // When all that goes through rings is there, blocks are written to those who could not read them.
+  // When all that goes through rings is there, blocks are written to those who could not read them. What cannot be
+  // written goes through rings after that.
   bool end_streams() {
     if (!work_.out.empty() || !work_.in.empty()) return false;
     for (const NodeWork::Part& s : work_.to_write) write_to(s);
-    phase_ = Phase::awaiting_messages;
+    work_.to_write.clear();
+    if (work_.out.empty()) phase_ = Phase::awaiting_messages;
     return true;
   }
 
@@ -176,6 +179,9 @@ class NodeExchange : CallBlocks {
     const auto has_finished = [this](int user) { return means_.pairs->has_finished(local(user)); };
     while (!work_.users.empty() && has_finished(work_.users.back())) work_.users.pop_back();
     if (!work_.users.empty()) return false;
+    // A peer reports a failed write before it finishes, and may leave a ring full behind.
+    if (learn_of_failed_writes()) return true;
+    if (!work_.in.empty()) return false;
     for (const NodeWork::Part& p : work_.packed) {
       keep(error_, unpack_block(p.at, p.bytes, recv_[p.peer], group_.messages().quiet));
     }
@@ -339,9 +345,12 @@ class NodeExchange : CallBlocks {
 
   void write_to(const NodeWork::Part& s) {
     const memory::Pairs::Place room = means_.pairs->room_at(local(s.peer));
-    if (!sys::write_process(peer(s.peer).process, room.address, s.at, std::min<std::size_t>(s.bytes, room.bytes))) {
-      keep(error_, mpi().err_other);
+    if (sys::write_process(peer(s.peer).process, room.address, s.at, std::min<std::size_t>(s.bytes, room.bytes))) {
+      return;
     }
+    means_.pairs->report_failed_write(local(s.peer));
+    if (!group_.reach().rings) return keep(error_, mpi().err_other);
+    work_.out.push_back(s);
   }
 
   // ---- The receiver's side ----
@@ -363,8 +372,7 @@ class NodeExchange : CallBlocks {
         return read_from(from, where, fits, sent - fits, block);
       case Carried::written:
         work_.users.push_back(from);
-        packed_room(from, fits, block);
-        return;
+        return work_.written.push_back({from, packed_room(from, fits, block), fits, sent - fits});
       case Carried::in_ring:
         return work_.in.push_back({from, packed_room(from, fits, block), fits, sent - fits});
       case Carried::as_message:
@@ -447,6 +455,19 @@ class NodeExchange : CallBlocks {
            }) > 0;
   }
 
+  // Receives through the ring what a peer could not write; without rings both have an error. True if there was such.
+  bool learn_of_failed_writes() {
+    return std::erase_if(work_.written, [this](const NodeWork::Part& s) {
+             if (!means_.pairs->has_failed_to_write(local(s.peer))) return false;
+             if (group_.reach().rings) {
+               work_.in.push_back(s);
+             } else {
+               keep(error_, mpi().err_other);
+             }
+             return true;
+           }) > 0;
+  }
+
   // Moves what can be moved through the rings. True if something was.
   bool advance_streams() {
     bool moved = false;
@@ -472,8 +493,8 @@ class NodeExchange : CallBlocks {
 
   // While this rank waits for others, for all who may ask: the one that it waits for may wait for them.
   bool answer_and_advance() {
-    const bool asked = answer_asks();
-    return advance_streams() || asked;
+    const bool asked = answer_asks(), failed = learn_of_failed_writes();
+    return advance_streams() || asked || failed;
   }
 
   MpiTransport& transport() {

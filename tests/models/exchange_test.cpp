@@ -9,8 +9,8 @@ namespace {
 
 using Ways = std::vector<std::vector<Way>>;
 constexpr Way no = Way::none, slot = Way::in_slot, heap = Way::in_heap, address = Way::at_address,
-              fails = Way::read_fails, writes = Way::written, ring = Way::in_ring;
-constexpr Way all_ways[] = {slot, heap, address, fails, writes, ring};
+              fails = Way::read_fails, writes = Way::written, not_written = Way::write_fails, ring = Way::in_ring;
+constexpr Way all_ways[] = {slot, heap, address, fails, writes, not_written, ring};
 
 Ways of_two(Way first, Way second) { return {{no, first}, {second, no}}; }
 
@@ -39,6 +39,11 @@ const Mutation mutations[] = {
     {NodeWrong::ring_announced_without_release, "the ring announced without release", {of_two(ring, slot)}},
     {NodeWrong::ring_freed_before_read, "the ring freed before it is read", {of_two(ring, slot)}},
     {NodeWrong::ring_written_without_room, "the ring written without room", {of_two(ring, slot)}},
+    {NodeWrong::failed_write_not_told, "a failed write is not told", {of_two(not_written, slot)}},
+    {NodeWrong::failed_write_not_reset,
+     "the report of a failed write is not reset",
+     {of_two(not_written, slot), of_two(writes, slot)}},
+    {NodeWrong::left_with_a_full_ring, "left with a full ring", {of_two(not_written, slot)}},
 };
 
 // Ranks 0 and 2 wait to leave, each for another rank first: 0 for 1, and 2 for 3. Rank 1 asks 2, and 3 asks 0.
@@ -65,7 +70,7 @@ TEST(ExchangeModel, EveryWayAfterEveryOther) {
       }
     }
   }
-  std::printf("%-58s %9zu states\n", "exchange, 2 ranks, 4 calls, 216 sequences of ways", states);
+  std::printf("%-58s %9zu states\n", "exchange, 2 ranks, 4 calls, 343 sequences of ways", states);
 }
 
 TEST(ExchangeModel, ThreeRanks) {
@@ -73,6 +78,7 @@ TEST(ExchangeModel, ThreeRanks) {
       {{no, heap, fails}, {slot, no, ring}, {writes, address, no}},
       {{no, fails, fails}, {fails, no, fails}, {fails, fails, no}},
       {{no, writes, ring}, {fails, no, heap}, {slot, ring, no}},
+      {{no, not_written, slot}, {not_written, no, writes}, {ring, not_written, no}},
   };
   {
     NodeModel model({.ranks = 3, .depth = 0, .units = 1}, NodeWrong::nothing);
@@ -87,6 +93,9 @@ TEST(ExchangeModel, ThreeRanks) {
   NodeModel model({.ranks = 3, .units = 1}, NodeWrong::nothing);
   model.exchange(calls[1]);
   expect_good("exchange, 3 ranks, 1 call, all reads fail", model.machine());
+  NodeModel writers({.ranks = 3, .units = 1}, NodeWrong::nothing);
+  writers.exchange(calls[3]);
+  expect_good("exchange, 3 ranks, 1 call, most writes fail", writers.machine());
 }
 
 TEST(ExchangeModel, FourRanks) {
@@ -107,6 +116,11 @@ TEST(ExchangeModel, EveryMutationIsFound) {
     for (const Ways& ways : calls) model.exchange(ways);
     expect_found(std::string("exchange, ") + name, model.machine());
   }
+  // A block that the ring holds as a whole: its sender finishes before the receiver looks.
+  NodeModel small({.ranks = 2, .units = 1}, NodeWrong::failed_write_sought_before_finish_only);
+  small.exchange(of_two(not_written, slot));
+  expect_found("exchange, failed writes sought before the finish alone", small.machine());
+
   NodeModel model({.ranks = 4, .depth = 0, .units = 1}, NodeWrong::answers_to_that_user_alone);
   model.exchange(crossed);
   expect_found("exchange, answers to the one that is waited for alone", model.machine());

@@ -52,10 +52,15 @@ enum class NodeWrong {
   ring_freed_before_read,
   ring_written_without_room,
   ring_announced_without_release,
+  failed_write_not_told,
+  failed_write_not_reset,
+  failed_write_sought_before_finish_only,
+  left_with_a_full_ring,
 };
 
-// How a block travels: memory::Carried, and reads that fail. `away`: to another node, see run/away.hpp.
-enum class Way { none, in_slot, in_heap, at_address, read_fails, written, in_ring, away };
+// How a block travels: memory::Carried, and reads and writes that fail. `away`: to another node, see run/away.hpp.
+enum class Way { none, in_slot, in_heap, at_address, read_fails, written, write_fails, in_ring, away };
+inline bool is_written(Way way) { return way == Way::written || way == Way::write_fails; }
 
 struct NodeSize {
   int ranks = 2;
@@ -159,13 +164,15 @@ class NodeModel {
   void offer(int me, int to, const Ways& ways);
   void take(int me, int from, Way way);
   void streams(int me, const Ways& ways);
-  void write_to(int me, int to);
+  void write_to(int me, int to, Way way);
   void start_away(int me, const Ways& ways, int batch);
   void finish_away(int me, const Ways& ways);
   void leave(int me, const Ways& ways);
+  void empty_rings(int me, const Ways& ways);
   // What a rank does for its peers while it waits. `only`: for this one alone.
   std::vector<Choice> advances(int me, const Ways& ways, int only = -1);
   Choice answer_ask(int me, int to);
+  Choice learn_of_failed_write(int me, int from);
   void reset_late(int me);
   Choice push(int me, int to);
   Choice pop(int me, int from);
@@ -354,7 +361,12 @@ inline void NodeModel::exchange(const Ways& ways) {
     streams(me, ways);
     for (int step = 1; step < ranks_; ++step) {
       const int to = (me + step) % ranks_;
-      if (way_of(ways, me, to) == Way::written) write_to(me, to);
+      if (is_written(way_of(ways, me, to))) write_to(me, to, way_of(ways, me, to));
+    }
+    for (const Way way : ways[static_cast<std::size_t>(me)]) {
+      if (way != Way::write_fails) continue;
+      streams(me, ways);
+      break;
     }
     finish_away(me, ways);
     leave(me, ways);
@@ -367,7 +379,7 @@ inline void NodeModel::offer(int me, int to, const Ways& ways) {
   if (way_of(ways, me, to) == Way::away) return;
   const Slot at = slot(to, me);
   const int room = cell("room", me, parity(), to), number = pairs_;
-  const bool may_write = way_of(ways, to, me) == Way::written && wrong_ != NodeWrong::room_not_given;
+  const bool may_write = is_written(way_of(ways, to, me)) && wrong_ != NodeWrong::room_not_given;
   const bool late = wrong_ == NodeWrong::room_after_offer;
   if (may_write && !late) machine_.store(me, "Pairs::give_room", room, number);
   const auto publish = [&] {
@@ -392,13 +404,14 @@ inline void NodeModel::take(int me, int from, Way way) {
   if (way == Way::away) return;
   const Slot at = slot(me, from);
   const int number = inboxes_ & ((1 << sequence_bits) - 1), where = pairs_;
-  const int in = own("in", me, from), units = size_.units;
+  const int in = own("in", me, from), written = own("written", me, from), units = size_.units;
   const bool reads = way != Way::in_slot;
   machine_.step(me, "Inbox::await; Exchange::take: switch", [=](Step& s) {
     if (s.load(at.sequence) != number) return false;
     s.check(s.load(at.head) == static_cast<int>(way), "carried as in another call");
     if (reads) s.check(s.load(at.block) == where, "an offer of another call");
     s.own(in) = static_cast<Byte>(way == Way::in_ring || way == Way::read_fails ? units : 0);
+    s.own(written) = is_written(way);
     return true;
   });
   if (way == Way::in_slot) machine_.copy(me, "Exchange::take: unpack_block", recv(me, from, 0), at.block);
@@ -420,6 +433,21 @@ inline Choice NodeModel::answer_ask(int me, int to) {
             s.own(late) = !resets;
             s.own(offered) = 0;
             s.own(out) = static_cast<Byte>(units);
+            return true;
+          },
+          true};
+}
+
+inline Choice NodeModel::learn_of_failed_write(int me, int from) {
+  const int failed = cell("failed write", me, from), written = own("written", me, from), in = own("in", me, from);
+  const int units = size_.units;
+  const bool resets = wrong_ != NodeWrong::failed_write_not_reset;
+  return {"Exchange::learn_of_failed_writes",
+          [=](Step& s) {
+            if (s.own(written) == 0 || s.load(failed) == 0) return false;
+            if (resets) s.store(failed, 0);
+            s.own(written) = 0;
+            s.own(in) = static_cast<Byte>(units);
             return true;
           },
           true};
@@ -486,8 +514,10 @@ inline std::vector<Choice> NodeModel::advances(int me, const Ways& ways, int onl
     if (peer == me || (only >= 0 && peer != only)) continue;
     const Way out = way_of(ways, me, peer), in = way_of(ways, peer, me);
     if (out == Way::at_address || out == Way::read_fails) choices.push_back(answer_ask(me, peer));
-    if (out == Way::in_ring || out == Way::at_address || out == Way::read_fails) choices.push_back(push(me, peer));
-    if (in == Way::in_ring || in == Way::read_fails) choices.push_back(pop(me, peer));
+    if (is_written(in)) choices.push_back(learn_of_failed_write(me, peer));
+    const bool pushes = out == Way::in_ring || out == Way::at_address || out == Way::read_fails;
+    if (pushes || is_written(out)) choices.push_back(push(me, peer));
+    if (in == Way::in_ring || in == Way::read_fails || is_written(in)) choices.push_back(pop(me, peer));
   }
   return choices;
 }
@@ -508,15 +538,20 @@ inline void NodeModel::streams(int me, const Ways& ways) {
   machine_.choose(me, choices);
 }
 
-inline void NodeModel::write_to(int me, int to) {
+inline void NodeModel::write_to(int me, int to, Way way) {
   const int room = cell("room", to, parity(), me), number = pairs_;
   machine_.step(me, "Exchange::write_to: room_at", [=](Step& s) {
     s.check(s.load(room) == number, "a room of another call");
     return true;
   });
-  for (int u = 0; u < size_.units; ++u) {
+  // A write that fails may have moved a part.
+  for (int u = 0; u < (way == Way::write_fails ? size_.units / 2 : size_.units); ++u) {
     machine_.copy(me, "Exchange::write_to: write_process", recv(to, me, u), send(me, to, u));
   }
+  if (way != Way::write_fails || wrong_ == NodeWrong::failed_write_not_told) return;
+  machine_.publish(me, "Pairs::report_failed_write", cell("failed write", to, me), 1);
+  const int out = own("out", me, to), units = size_.units;
+  machine_.local(me, "Exchange::write_to: out", [=](Step& s) { return s.own(out) = static_cast<Byte>(units), true; });
 }
 
 // AwayMessages::begin: each rank exchanges a message with one of another node in each of two batches. A message
@@ -551,7 +586,7 @@ inline void NodeModel::leave(int me, const Ways& ways) {
   }
   for (int step = 1; step < ranks_ && wrong_ != NodeWrong::no_wait_for_writers; ++step) {
     const int from = (me - step + ranks_) % ranks_;
-    if (way_of(ways, from, me) == Way::written) users.push_back(from);
+    if (is_written(way_of(ways, from, me))) users.push_back(from);
   }
   for (const int user : users) {
     const int only = wrong_ == NodeWrong::answers_to_that_user_alone ? user : -1;
@@ -561,6 +596,29 @@ inline void NodeModel::leave(int me, const Ways& ways) {
     choices.push_back({"Exchange::leave: has_finished", [=](Step& s) { return s.load(word) == number; }});
     machine_.choose(me, choices);
   }
+  empty_rings(me, ways);
+}
+
+// What peers that have finished could not write is in their rings.
+inline void NodeModel::empty_rings(int me, const Ways& ways) {
+  std::vector<int> in, failed, written;
+  for (int from = 0; from < ranks_; ++from) {
+    if (from == me || !is_written(way_of(ways, from, me))) continue;
+    in.push_back(own("in", me, from));
+    failed.push_back(cell("failed write", me, from));
+    written.push_back(own("written", me, from));
+  }
+  if (in.empty() || wrong_ == NodeWrong::left_with_a_full_ring) return;
+  std::vector<Choice> choices = advances(me, ways);
+  const bool seeks = wrong_ != NodeWrong::failed_write_sought_before_finish_only;
+  choices.push_back({"Exchange::leave: no streams left", [=](Step& s) {
+                       for (std::size_t i = 0; i < in.size(); ++i) {
+                         if (s.own(in[i]) != 0) return false;
+                         if (seeks && s.own(written[i]) != 0 && s.load(failed[i]) != 0) return false;
+                       }
+                       return true;
+                     }});
+  machine_.choose(me, choices);
 }
 
 }  // namespace quadrille::models

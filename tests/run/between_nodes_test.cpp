@@ -33,7 +33,7 @@ NodeSettings settings_for(unsigned seed, Where& where) {
   settings.reaches.attach = seed % 2 == 0 ? 100 : 0;
   settings.reaches.attach_fails = seed % 4 == 2 ? 25 : 0;
   settings.reaches.read = seed % 3 == 0 ? 100 : 0;
-  settings.reaches.read_fails = seed % 6 == 3 ? 40 : 0;
+  settings.reaches.cma_fails = seed % 6 == 3 ? 40 : 0;
   settings.slot_limit = seed % 3 == 1 ? 64 : SIZE_MAX;
   settings.drawn = drawn_steps() && seed % 4 != 3;
   return settings;

@@ -20,14 +20,15 @@ struct NamedReaches {
   Reaches reaches;
   friend void PrintTo(const NamedReaches& one, std::ostream* out) { *out << one.name; }
 };
-// Where an attachment or a read fails, the ring serves.
+// Where an attachment, a read or a write fails, the ring serves.
 const NamedReaches all_reaches[] = {
     {"rings", {}},
     {"attach", {.attach = 100}},
     {"read", {.read = 100}},
-    {"read_fails", {.read = 100, .read_fails = 40}},
+    {"read_fails", {.read = 100, .cma_fails = 40}},
     {"write", {.write = 100}},
-    {"mixed", {.attach = 40, .read = 50, .write = 50, .attach_fails = 30, .read_fails = 30}},
+    {"write_fails", {.write = 100, .cma_fails = 40}},
+    {"mixed", {.attach = 40, .read = 50, .write = 50, .attach_fails = 30, .cma_fails = 30}},
     {"attach_fails", {.attach = 100, .attach_fails = 25}},
 };
 
@@ -208,6 +209,26 @@ TEST(NodeRing, DropsTheRestOfABlockThatIsTooLong) {
   });
   EXPECT_EQ(errors, 0);
   EXPECT_EQ(wrong, 0);
+}
+
+// Without rings nothing replaces a write that fails: both ranks learn of it.
+TEST(NodeExchange, AWriteThatFailsIsAnErrorOfBoth) {
+  constexpr int bytes = 2000;
+  ThreadsOfANode node(settings_for({.write = 100, .cma_fails = 100, .rings = false}, 2, 0));
+  std::atomic<int> errors{0};
+  node.run([&](int me, run::Group& group) {
+    const std::vector<std::byte> send(bytes);
+    std::vector<std::byte> recv(bytes);
+    const int sent_counts[] = {0, me == 0 ? bytes : 0}, from[] = {0, 0};
+    const int expected_counts[] = {me == 1 ? bytes : 0, 0};
+    run::Call call{Collective::alltoallv, {}, {}};
+    call.send.base = const_cast<std::byte*>(send.data()), call.recv.base = recv.data();
+    call.send.type = call.recv.type = mpi().byte;
+    call.send.counts = sent_counts, call.recv.counts = expected_counts;
+    call.send.displacements = call.recv.displacements = from;
+    errors += run::run_node(call, group, true) == mpi().err_other ? 1 : 0;
+  });
+  EXPECT_EQ(errors, 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NodeEngines, testing::ValuesIn(all_reaches),

@@ -179,7 +179,7 @@ void ThreadsOfANode::set_reach(Rank& rank) {
   const Reaches& reaches = settings_.reaches;
   run::Group& group = rank.group;
   const int me = rank.me;
-  enum Salt : unsigned { attach, read, write, attach_fails, read_fails };
+  enum Salt : unsigned { attach, read, write, attach_fails, cma_fails };
   group.change_reach().rings = reaches.rings && group.pairs.has_rings();
   const std::vector<int> here = members_of(node_of(me));
   group.change_reach().peers.assign(here.size(), {});
@@ -195,8 +195,7 @@ void ThreadsOfANode::set_reach(Rank& rank) {
     peer.reads_me = draw(reaches.read, other, me, read);
     peer.writes_me = draw(reaches.write, other, me, write);
     group.change_reach().written_to |= peer.writes_me && !peer.i_read;
-    // Nobody may write to a process that is not there: that is an error of the call.
-    const bool lost = peer.i_read && !peer.i_write && draw(reaches.read_fails, me, other, read_fails);
+    const bool lost = (peer.i_read || peer.i_write) && draw(reaches.cma_fails, me, other, cma_fails);
     peer.process = lost ? dead_process() : getpid();
     peer.attaches_me = group.change_reach().rings && draw(reaches.attach, other, me, attach);
     group.change_reach().all_attach_me &= peer.attaches_me;

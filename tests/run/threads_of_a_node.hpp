@@ -23,8 +23,8 @@ namespace quadrille::test {
 
 // What ranks reach of each other. The pairs for which something holds are drawn.
 struct Reaches {
-  int attach = 0, read = 0, write = 0;   // of 100 ordered pairs
-  int attach_fails = 0, read_fails = 0;  // of 100 pairs that have it, although it was thought to work
+  int attach = 0, read = 0, write = 0;  // of 100 ordered pairs
+  int attach_fails = 0, cma_fails = 0;  // of 100 pairs that have it, although it was thought to work
   bool rings = true;
   bool both_ways = false;  // all pairs or none
 };
