@@ -167,6 +167,35 @@ TEST(Exports, AreAddedToAListOfTheUser) {
   EXPECT_EQ(with_exports(words, read_command(words, resolve), Exports::by_environment, "/q.so", names), words);
 }
 
+// Of the command line of such a part Open MPI takes nothing: each line has its own options.
+TEST(Exports, AreInTheLinesOfAFile) {
+  EXPECT_EQ(exported("mpirun --app file", true), "mpirun --app file");
+  EXPECT_EQ(exported("mpirun --app file : -n 1 ./other", true),
+            "mpirun --app file : -x LD_PRELOAD -x QUADRILLE_EXPLAIN -n 1 ./other");
+  const std::vector<std::string> names = {"LD_PRELOAD", "QUADRILLE_EXPLAIN"};
+  EXPECT_EQ(with_exports_in_lines("# two of these\n"
+                                  "-n 2 -x A=b  ./app -x LD_PRELOAD=/p.so # both\n"
+                                  " \n"
+                                  "// one of those\n"
+                                  "-n 1 -x LD_PRELOAD=/u.so ./other",
+                                  resolve, "/q.so", names),
+            "# two of these\n"
+            "-x LD_PRELOAD -x QUADRILLE_EXPLAIN -n 2 -x A=b ./app -x LD_PRELOAD=/p.so # both\n"
+            " \n"
+            "// one of those\n"
+            "-x QUADRILLE_EXPLAIN -n 1 -x LD_PRELOAD=/q.so:/u.so ./other\n");
+  EXPECT_EQ(with_exports_in_lines("--mca mca_base_env_list FOO ./app\n", resolve, "/q.so", names),
+            "--mca mca_base_env_list FOO;LD_PRELOAD;QUADRILLE_EXPLAIN ./app\n");
+  EXPECT_EQ(with_exports_in_lines("", resolve, "/q.so", names), "");
+}
+
+TEST(Exports, AFileIsLeftAloneBesideAList) {
+  const std::vector<std::string> words = words_of("mpirun --mca mca_base_env_list FOO --app file");
+  EXPECT_TRUE(gives_env_list(words, read_command(words, resolve)));
+  const std::vector<std::string> program = words_of("mpirun ./app --mca mca_base_env_list FOO");
+  EXPECT_FALSE(gives_env_list(program, read_command(program, resolve)));
+}
+
 TEST(Exports, OtherLaunchersAreLeftAlone) {
   EXPECT_EQ(exported("mpiexec -n 2 ./app", false), "mpiexec -n 2 ./app");
   EXPECT_EQ(exported("./app", true), "./app");

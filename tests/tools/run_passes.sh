@@ -25,6 +25,9 @@ expect 0 - "preload=$PRELOAD:$library " env LD_PRELOAD="$library" \
   $run -- "$MPIRUN" -n 2 "$PROGRAM" print
 if [ "$ABI" = openmpi ]; then
   expect 0 - "preload=$PRELOAD:$library " $run -- "$MPIRUN" -x LD_PRELOAD="$library" -n 2 "$PROGRAM" print
+  # A file with parts of the job: its lines get our variables, too.
+  printf -- '-n 1 -x LD_PRELOAD=%s %s print\n-n 1 %s\n' "$library" "$PROGRAM" "$PROGRAM" >"$work/parts"
+  expect 0 - "preload=$PRELOAD:$library " $run -- "$MPIRUN" --app "$work/parts"
 else
   expect 0 - "preload=$PRELOAD:$library " \
     $run -- "$MPIRUN" -genv LD_PRELOAD "$library" -n 2 "$PROGRAM" print

@@ -318,6 +318,7 @@ class Reader {
       }
       const std::string_view name = std::string_view(word).substr(word[1] == '-' ? 2 : 1);
       if (name == "app" || name == "configfile") command_.from_file = true;
+      if (name == "app" && at + 1 < end) command_.app_files.push_back(at + 1);
       const int values = values_of(word, srun_);
       if ((name == "wdir" || name == "wd" || (srun_ && (name == "D" || name == "chdir"))) && at + 1 < end) {
         directory = words_[at + 1];
@@ -398,13 +399,39 @@ std::string with_names(std::string list, std::span<const std::string> names) {
   return list;
 }
 
+namespace {
+
+// The words of the launcher; those of the last program may look alike.
+int launcher_words(std::span<const std::string> words, const Command& command) {
+  return command.programs.empty() ? static_cast<int>(words.size()) : command.programs.back().word;
+}
+
+bool is_env_list(std::span<const std::string> words, int at) {
+  return at > 0 && words[at - 1].ends_with("mca") && words[at] == env_list;
+}
+
+bool is_in_file(const Command& command, std::size_t part, int words) {
+  const int begin = command.contexts[part];
+  const int end = part + 1 < command.contexts.size() ? command.contexts[part + 1] : words;
+  return std::any_of(command.app_files.begin(), command.app_files.end(),
+                     [&](int file) { return begin <= file && file < end; });
+}
+
+}  // namespace
+
+bool gives_env_list(std::span<const std::string> words, const Command& command) {
+  for (int i = 0; i + 1 < launcher_words(words, command); ++i) {
+    if (is_env_list(words, i)) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command, Exports exports,
                                       std::string_view preload, std::span<const std::string> names) {
   constexpr std::string_view assignment = "LD_PRELOAD=";
   std::vector<std::string> changed(words.begin(), words.end());
-  const int first_program = command.programs.empty() ? static_cast<int>(words.size()) : command.programs.back().word;
+  const int first_program = launcher_words(words, command);
   std::vector<std::string> exported;
-  bool has_list = false;
   for (int i = 0; i < first_program; ++i) {
     std::string_view word = changed[i];
     const bool after_env = i > 0 && (words[i - 1] == "-env" || words[i - 1] == "-genv");
@@ -415,20 +442,53 @@ std::vector<std::string> with_exports(std::span<const std::string> words, const 
       changed[i] = fmt::format("{}{}:{}", assignment, preload, word);
     } else if (after_env && word == "LD_PRELOAD" && i + 1 < first_program) {
       changed[i + 1] = fmt::format("{}:{}", preload, words[i + 1]);
-    } else if (exports != Exports::none && i > 0 && words[i - 1].ends_with("mca") && word == env_list &&
-               i + 1 < first_program) {
+    } else if (exports != Exports::none && is_env_list(words, i) && i + 1 < first_program) {
       changed[i + 1] = with_names(words[i + 1], names);
-      has_list = true;
     }
   }
-  if (exports != Exports::by_options || has_list || command.launcher < 0) return changed;
+  if (exports != Exports::by_options || gives_env_list(words, command) || command.launcher < 0) return changed;
   std::vector<std::string> options;
   for (const std::string& name : names) {
     if (std::find(exported.begin(), exported.end(), name) != exported.end()) continue;
     options.insert(options.end(), {"-x", name});
   }
-  for (auto part = command.contexts.rbegin(); part != command.contexts.rend(); ++part) {
-    changed.insert(changed.begin() + *part, options.begin(), options.end());
+  for (std::size_t part = command.contexts.size(); part-- > 0;) {
+    if (is_in_file(command, part, static_cast<int>(words.size()))) continue;
+    changed.insert(changed.begin() + command.contexts[part], options.begin(), options.end());
+  }
+  return changed;
+}
+
+namespace {
+
+std::string with_exports_in_line(std::string_view line, const Resolve& resolve, std::string_view preload,
+                                 std::span<const std::string> names) {
+  const std::size_t end = std::min(line.find('#'), line.size());  // where a comment begins
+  std::vector<std::string> words = {"mpirun"};
+  for (std::size_t at = 0; at < end; ++at) {  // as Open MPI takes it apart: a word ends at a blank, whatever is quoted
+    const std::size_t next = std::min(line.find(' ', at), end);
+    if (next > at) words.emplace_back(line.substr(at, next - at));
+    at = next;
+  }
+  const bool is_blank = line.substr(0, end).find_first_not_of(" \t\r") == std::string_view::npos;
+  if (is_blank || words[1].starts_with("//")) return std::string(line);
+  std::string changed;
+  const Command command = read_command(words, resolve);
+  const std::vector<std::string> all = with_exports(words, command, Exports::by_options, preload, names);
+  for (std::size_t i = 1; i < all.size(); ++i) changed += all[i] + (i + 1 < all.size() ? " " : "");
+  if (end < line.size()) changed += fmt::format(" {}", line.substr(end));
+  return changed;
+}
+
+}  // namespace
+
+std::string with_exports_in_lines(std::string_view text, const Resolve& resolve, std::string_view preload,
+                                  std::span<const std::string> names) {
+  std::string changed;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    changed += with_exports_in_line(text.substr(0, end), resolve, preload, names) + '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return changed;
 }

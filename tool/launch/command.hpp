@@ -30,6 +30,7 @@ struct Command {
   std::vector<int> contexts;             // index of the first word of each part between ':' words
   std::vector<CommandProgram> programs;  // one a part, wrappers such as taskset left out
   bool from_file = false;                // the programs are listed in a file (--app, -configfile)
+  std::vector<int> app_files;            // words that name a file of --app
   std::string problem;                   // one line when a program was not found
 };
 
@@ -56,11 +57,18 @@ inline constexpr std::string_view env_list = "mca_base_env_list";
 // Such a list with `names` behind what is there.
 std::string with_names(std::string list, std::span<const std::string> names);
 
+// Whether the command line gives that list, by `--mca mca_base_env_list ...`.
+bool gives_env_list(std::span<const std::string> words, const Command& command);
+
 // The command line with what remote nodes need. By options: an `-x NAME` in each part, for each setting that the user
-// does not export already; if the user gives `--mca mca_base_env_list ...`, the names are added to that instead. Values
-// of LD_PRELOAD that the user gives on the command line (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...)
-// get `preload` in front.
+// does not export already, but for parts in a file of --app, whose lines have options of their own; if the user gives
+// mca_base_env_list, the names are added to that instead. Values of LD_PRELOAD that the user gives on the command line
+// (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...) get `preload` in front.
 std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command, Exports exports,
                                       std::string_view preload, std::span<const std::string> names);
+
+// The text of a file of --app, each line of which is the command line of one part: the same by options in each.
+std::string with_exports_in_lines(std::string_view text, const Resolve& resolve, std::string_view preload,
+                                  std::span<const std::string> names);
 
 }  // namespace quadrille::tools

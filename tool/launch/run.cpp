@@ -1,6 +1,7 @@
 #include "tool/launch/run.hpp"
 
 #include <fmt/core.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "tool/launch/added_doors.hpp"
 #include "tool/launch/command.hpp"
@@ -237,6 +240,32 @@ Exports choose_exports(std::span<const std::string> names) {
   return Exports::by_environment;
 }
 
+// A file of its own for the launcher, which goes with its last descriptor. Empty if there is no room for it.
+std::string file_with(const std::string& text) {
+  const int file = memfd_create("quadrille-app", 0);
+  if (file < 0) return {};
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t written = write(file, text.data() + done, text.size() - done);
+    if (written <= 0) return {};
+    done += static_cast<std::size_t>(written);
+  }
+  return fmt::format("/proc/self/fd/{}", file);
+}
+
+// Replaces the files of --app by ones whose lines export `names`. False if that fails. A file that cannot be read is
+// the launcher's to report.
+bool export_in_app_files(const Command& command, std::string_view preload, std::span<const std::string> names,
+                         std::vector<std::string>& words) {
+  for (const int at : command.app_files) {
+    std::ifstream file(words[at]);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) continue;
+    words[at] = file_with(with_exports_in_lines(text.str(), resolve_executable, preload, names));
+    if (words[at].empty()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int run_command(const RunOptions& options) {
@@ -254,7 +283,16 @@ int run_command(const RunOptions& options) {
   std::vector<std::string> names = {"LD_PRELOAD"};
   for (const std::string& name : quadrille_variables()) names.push_back(name);
   const Exports exports = prepared.launcher_abi == Abi::openmpi ? choose_exports(names) : Exports::none;
-  const std::vector<std::string> words = with_exports(options.command, prepared.command, exports, preload, names);
+  std::vector<std::string> given = options.command;
+  if (exports == Exports::by_options && !gives_env_list(given, prepared.command) &&
+      !export_in_app_files(prepared.command, preload, names, given)) {
+    complain(
+        fmt::format("no memory for a copy of the file of --app with Quadrille's variables ({}); write the programs "
+                    "on the command line",
+                    std::strerror(errno)));
+    return bad_command;
+  }
+  const std::vector<std::string> words = with_exports(given, prepared.command, exports, preload, names);
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
