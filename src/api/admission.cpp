@@ -199,6 +199,9 @@ Admission admit_dense(const Call& call, Team& team, Entry entry, CountedAhead* a
 
 // Collective, once for each question: what the ranks can only find out together.
 int learn(Team& team) {
+  if (team::may_be_duplicate(team::neighbors_of(team))) {
+    if (const int error = team::ask_original(team); error != mpi_success) return error;
+  }
   if (team::may_be_grid(team)) {
     if (const int error = team::recognize(team); error != mpi_success) return error;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 #include "mpi/mpi.hpp"
 #include "mpi/thrown.hpp"
@@ -14,13 +15,17 @@
 namespace quadrille::team {
 namespace {
 
-using Kept = std::shared_ptr<const Isomorphic>;
-
 // ---- The attribute of isomorphic communicators ----
+
+struct Kept {
+  std::shared_ptr<const Isomorphic> isomorphic;
+  // Open MPI 5 copies attributes also to a graph that MPI_Dist_graph_create_adjacent makes from the communicator.
+  bool copied = false;
+};
 
 int copy_kept(MpiComm, int, void*, void* value, void* copied, int* flag) {
   *flag = 1;
-  return thrown_by([&] { *static_cast<void**>(copied) = new Kept(*static_cast<Kept*>(value)); });
+  return thrown_by([&] { *static_cast<void**>(copied) = new Kept{static_cast<Kept*>(value)->isomorphic, true}; });
 }
 
 int free_kept(MpiComm, int, void* value, void*) {
@@ -33,7 +38,7 @@ int kept_keyval() {
   return keyval;
 }
 
-Kept isomorphic_of(MpiComm comm) {
+Kept kept_on(MpiComm comm) {
   Kept* kept = nullptr;
   get_attribute(comm, kept_keyval(), kept);
   return kept != nullptr ? *kept : Kept();
@@ -75,7 +80,7 @@ Neighbors of_cart(MpiComm comm, int me) {
 }
 
 // The user's blocks are those of MPI's lists: absent processes are not counted.
-Neighbors of_isomorphic(Kept kept, int me) {
+Neighbors of_isomorphic(std::shared_ptr<const Isomorphic> kept, int me) {
   Neighbors n;
   const plan::RanksAround ranks = plan::ranks_around(kept->grid, kept->packed, me);
   const std::size_t s = ranks.sources.size();
@@ -269,7 +274,7 @@ bool grid_of(MpiComm cart, plan::Grid& grid) {
 }
 
 int keep_isomorphic(MpiComm comm, std::shared_ptr<const Isomorphic> isomorphic) {
-  return mpi().Comm_set_attr(comm, kept_keyval(), new Kept(std::move(isomorphic)));
+  return mpi().Comm_set_attr(comm, kept_keyval(), new Kept{std::move(isomorphic)});
 }
 
 bool has_topology(const Team& team) {
@@ -281,11 +286,39 @@ std::shared_ptr<Neighbors> read_neighbors(MpiComm comm) {
   int topology = mpi().undefined;
   if (mpi().Topo_test(comm, &topology) != mpi_success) return nullptr;
   const int me = rank_in(comm);
-  if (Kept kept = isomorphic_of(comm)) return std::make_shared<Neighbors>(of_isomorphic(std::move(kept), me));
+  const Kept kept = kept_on(comm);
+  if (kept.isomorphic != nullptr && !kept.copied) {
+    return std::make_shared<Neighbors>(of_isomorphic(kept.isomorphic, me));
+  }
+  if (topology == mpi().dist_graph) {
+    auto made = std::make_shared<Neighbors>(of_dist_graph(comm));
+    made->of_original = kept.isomorphic;
+    return made;
+  }
   if (topology == mpi().cart) return std::make_shared<Neighbors>(of_cart(comm, me));
   if (topology == mpi().graph) return std::make_shared<Neighbors>(of_graph(comm, me));
-  if (topology == mpi().dist_graph) return std::make_shared<Neighbors>(of_dist_graph(comm));
   return nullptr;
+}
+
+int ask_original(Team& team) {
+  Neighbors& n = *team.neighbors;
+  const std::shared_ptr<const Isomorphic> kept = std::exchange(n.of_original, nullptr);
+  Neighbors original = of_isomorphic(kept, rank_in(team.user));
+  const int same = original.sources == n.sources && original.destinations == n.destinations &&
+                           original.send_block == n.send_block && original.recv_block == n.recv_block
+                       ? 1
+                       : 0;
+  int all = 0;
+  const int error = mpi().Allreduce(&same, &all, 1, mpi().int_type, mpi().op_min, team.user);
+  if (error != mpi_success || all == 0) return error;
+  n.iso_send = std::move(original.iso_send);
+  n.iso_recv = std::move(original.iso_recv);
+  n.isomorphic = kept;
+  n.doubtful = original.doubtful;
+  n.checked = original.checked;
+  if (!n.wish.has_value()) n.asserted = original.asserted, n.asked = true;
+  forget_selections(team);
+  return mpi_success;
 }
 
 const Neighbors* neighbors_of(Team& team) {

@@ -75,6 +75,8 @@ struct Neighbors {
   // if this rank lacks that neighbour.
   std::shared_ptr<const Isomorphic> isomorphic;
   std::vector<int> iso_send, iso_recv;
+  // Of the communicator of which this one may be a duplicate; null once the ranks have asked each other.
+  std::shared_ptr<const Isomorphic> of_original;
   bool sought = false;       // a grid behind a graph; see recognize()
   bool asserted = false;     // by the user, on all ranks: block i of a v or w call has one size on all ranks
   bool checked = false;      // that is to be checked in each call
@@ -92,6 +94,12 @@ bool grid_of(MpiComm cart, plan::Grid& grid);
 
 // Keeps a neighbourhood on a communicator; duplicates of it will have it, too. Returns an MPI error code.
 int keep_isomorphic(MpiComm comm, std::shared_ptr<const Isomorphic> isomorphic);
+
+// Have the ranks not asked each other yet whether the communicator has the neighbourhood of the one that it may be a
+// duplicate of? The same on all ranks.
+inline bool may_be_duplicate(const Neighbors* n) { return n != nullptr && n->of_original != nullptr; }
+// Collective: asks that. Returns an MPI error code.
+int ask_original(Team& team);
 
 // Does its communicator have a topology? The same on all ranks.
 bool has_topology(const Team& team);

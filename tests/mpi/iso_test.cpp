@@ -332,6 +332,34 @@ TEST_F(Isomorphic, DuplicatesAreIsomorphicToo) {
   release(other.where);
 }
 
+// Some MPIs copy attributes to a graph that is made from a communicator. Its neighbours are its own: all others, or
+// those of the ring and one edge more, which two ranks see.
+TEST_F(Isomorphic, AGraphMadeFromOneHasItsOwnNeighbours) {
+  const int size = world().size, me = world().rank;
+  const TestGrid grid{{size}, {1}};
+  for (const bool nearly : {false, true}) {
+    if (nearly && size < 4) continue;
+    Topology ring = isomorphic(grid, {{1}}, nullptr);
+    std::vector<int> sources{(me + size - 1) % size}, destinations{(me + 1) % size};
+    if (!nearly) std::swap(sources, destinations);
+    if (nearly && me == 0) destinations.push_back(2);
+    if (nearly && me == 2) sources.push_back(0);
+    MPI_Comm graph = MPI_COMM_NULL;
+    MPI_Dist_graph_create_adjacent(ring.where.comm, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
+                                   static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &graph);
+    Topology t = around(grid, {{nearly ? 1 : -1}}, graph);
+    if (nearly && me == 0) t.out.push_back({2, 1});
+    if (nearly && me == 2) t.in.push_back({0, 1});
+    for (const Collective c : {Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
+      EXPECT_EQ(MPI_SUCCESS, force(graph, c, "torus"));
+      expect_good(check({c, same("int"), 12, false, 3}, t, tested));
+    }
+    release(ring.where);
+    release(t.where);
+  }
+}
+
 // The MPI's own functions work on it, as its topology says.
 TEST_F(Isomorphic, IsAnOrdinaryGraphForTheMpi) {
   for (const TestGrid& grid : grids_of(world().size)) {
