@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -165,10 +166,15 @@ int at_finalize(MpiComm, int, void*, void*) {
   });
 }
 
+// Only then has a communicator a team.
+constinit std::atomic<bool> has_keyval{false};
+
 int team_keyval() {
   static const int keyval = [] {
     mpi().Comm_set_attr(mpi().comm_self, make_keyval(at_finalize), nullptr);
-    return make_keyval(forget_team);
+    const int made = make_keyval(forget_team);
+    has_keyval.store(true, std::memory_order_release);
+    return made;
   }();
   return keyval;
 }
@@ -296,7 +302,8 @@ Team* team_of(MpiComm comm) {
 
 Team* find_team(MpiComm comm) {
   Team* team = nullptr;
-  if (comm != mpi().comm_null) get_attribute(comm, team_keyval(), team);
+  // No key is made here: with MPI sessions alone there is no MPI_COMM_SELF, which the key needs.
+  if (comm != mpi().comm_null && has_keyval.load(std::memory_order_acquire)) get_attribute(comm, team_keyval(), team);
   return team;
 }
 
@@ -399,6 +406,12 @@ bool all_agree(MpiComm comm, std::uint64_t value, bool* all_want) {
 }
 
 DeviceUse mpi_device_use() {
+  // With MPI sessions alone there is no MPI_COMM_WORLD to ask, nor a team.
+  static constinit std::atomic<bool> may_ask{false};
+  if (!may_ask.load(std::memory_order_relaxed)) {
+    if (!may_call_mpi()) return DeviceUse::none;
+    may_ask.store(true, std::memory_order_relaxed);
+  }
   static const DeviceUse use =
       config().mpi_device.value_or(device_support().takes_devices ? DeviceUse::all : DeviceUse::none);
   return use;
