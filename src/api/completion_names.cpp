@@ -134,7 +134,9 @@ class Completion {
     for (const auto& [handle, request] : may_fail_) {
       bool is_there = api::taken_behind(handle) != request;
       for (std::size_t i = 0; i < handles_.count; ++i) is_there = is_there || handles_.handles[i] == handle;
-      if (!is_there && request->is_complete()) api::free_taken(*request);
+      if (is_there || !request->is_complete()) continue;
+      if (record::on) record::forget_made(handle);
+      api::free_taken(*request);
     }
   }
   template <class Work>
