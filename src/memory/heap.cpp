@@ -92,7 +92,26 @@ void advise_block(void* address, std::size_t bytes, bool huge) {
   if (bytes >= huge_from) sys::advise_pages(static_cast<std::byte*>(address), bytes, huge);
 }
 
+// Has the program put something in the place of pages of the block?
+bool is_mapped_over(const void* address, std::size_t bytes) {
+  if (!detail::anything_noted()) return false;
+  const std::size_t offset = heap_offset(address);
+  return heap_state().foreign.touch(offset, offset + bytes);
+}
+
+// The block is never used again, but its own pages go back. What the program has put there stays, as another may use
+// these addresses by now.
+void abandon(void* address, std::size_t bytes) {
+  const auto drop_own = [](void*, std::byte* begin, std::size_t size, bool is_heap) {
+    if (is_heap) heap_drop(begin, size);
+  };
+  const std::size_t page = sys::page_size(), offset = heap_offset(address);
+  const std::size_t begin = sys::round_up(offset, page), end = (offset + bytes) / page * page;
+  if (begin < end) heap_for_each_part(heap_state().segment.base + begin, end - begin, drop_own, nullptr);
+}
+
 void* take_block(std::size_t bytes, std::size_t alignment, bool zero) {
+  if (heap_state().foreign.too_many.load(std::memory_order_relaxed)) return nullptr;
   void* block = arena_allocate(bytes, alignment, zero);
   if (block != nullptr && bytes >= huge_from) advise_block(block, arena_usable(block), true);
   return block;
@@ -277,6 +296,10 @@ bool heap_free(void* address) {
   if (!heap_owns(address)) return false;
   const KeepErrno keep;
   const std::size_t bytes = arena_usable(address);
+  if (is_mapped_over(address, bytes)) {
+    abandon(address, bytes);
+    return true;
+  }
   advise_block(address, bytes, false);  // smaller blocks may follow there
   arena_free(address);
   if (bytes >= large_block) {
@@ -289,6 +312,7 @@ bool heap_free(void* address) {
 
 void* heap_resize(void* address, std::size_t bytes) {
   const KeepErrno keep;
+  if (is_mapped_over(address, arena_usable(address))) return nullptr;
   if (heap_active()) {
     if (!heap_wants(bytes)) return nullptr;
     advise_block(address, arena_usable(address), false);
@@ -347,6 +371,7 @@ void heap_note_mapping(const void* address, std::size_t bytes) {
   if (known) return;
   if (count == detail::ForeignRanges::most) {
     foreign.too_many.store(true, std::memory_order_release);
+    heap_take_no_more();
   } else {
     foreign.ranges[count] = pages;
     foreign.count.store(count + 1, std::memory_order_release);

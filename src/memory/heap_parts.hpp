@@ -26,7 +26,7 @@ struct ForeignRanges {
   };
   Range ranges[most] = {};
   std::atomic<std::size_t> count{0};
-  std::atomic<bool> too_many{false};  // then nothing can be shared any more
+  std::atomic<bool> too_many{false};  // then nothing can be shared any more, nor is anything taken from the heap
 
   bool touch(std::size_t begin, std::size_t end) const;
 };

@@ -104,6 +104,45 @@ TEST_F(Mapped, TooManyRanges) {
     ASSERT_NE(mmap(block + i * 8192, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
   }
   EXPECT_FALSE(heap_shareable(block_, 100));
+  EXPECT_EQ(heap_allocate(1 << 20, 4096), nullptr);
+}
+
+// A block is not handed out again with what the program has put in its place, or without its pages.
+class MappedAndFreed : public Mapped {
+ protected:
+  bool comes_again() {
+    bool again = false;
+    for (int i = 0; i < 100; ++i) {
+      auto* const other = static_cast<std::byte*>(heap_allocate(1 << 20, 4096));
+      again = again || (other != nullptr && other < block_ + (1 << 20) && block_ < other + (1 << 20));
+    }
+    return again;
+  }
+};
+
+TEST_F(MappedAndFreed, OverIsNotUsedAgain) {
+  ASSERT_NE(mmap(block_ + 65536, 65536, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            MAP_FAILED);
+  block_[65536] = std::byte{7};
+  EXPECT_EQ(heap_resize(block_, 1 << 19), nullptr);
+  EXPECT_EQ(heap_resize(block_, 2 << 20), nullptr);
+  ASSERT_TRUE(heap_free(block_));
+  EXPECT_FALSE(comes_again());
+  EXPECT_EQ(block_[65536], std::byte{7});  // the program may have told another of it
+  EXPECT_EQ(block_[0], std::byte{0});      // its own memory went back
+}
+
+TEST_F(MappedAndFreed, AHoleIsNotUsedAgain) {
+  ASSERT_EQ(munmap(block_ + 65536, 65536), 0);
+  ASSERT_TRUE(heap_free(block_));
+  EXPECT_FALSE(comes_again());
+}
+
+TEST_F(MappedAndFreed, AnUntouchedBlockIsUsedAgain) {
+  auto* other = static_cast<std::byte*>(heap_allocate(1 << 20, 4096));
+  ASSERT_NE(mmap(other, 65536, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
+  ASSERT_TRUE(heap_free(block_));
+  EXPECT_TRUE(comes_again());
 }
 
 // After that a child still gets what is left of the heap, and what the program put into it, each as it was.
