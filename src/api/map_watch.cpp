@@ -264,6 +264,11 @@ QUADRILLE_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void
   return next_function(known, "__register_atfork")(prepare, parent, child, object);
 }
 
+QUADRILLE_EXPORT pid_t fork() noexcept {
+  static std::atomic<pid_t (*)()> known;
+  return memory::heap_fork(next_function(known, "fork"));
+}
+
 // A fork that runs no handlers.
 QUADRILLE_EXPORT pid_t _Fork() noexcept {
   static std::atomic<pid_t (*)()> known;

@@ -140,8 +140,11 @@ inline bool heap_touches(const void* address, std::size_t bytes) {
 // private in the child before the program's own handlers run there.
 // False if the system has no memory for that.
 bool heap_watch_forks();
-// Runs `fork_only`, a fork that runs no handlers, and does the same around it. Returns its result, or -1
-// with errno EAGAIN while another fork is in progress.
+// Runs `fork`, the system's with handlers. Returns its result, or -1 with errno ENOMEM if there is no memory for a copy
+// of the heap, or if the calling thread's own data lie in the heap.
+pid_t heap_fork(pid_t (*fork)());
+// Runs `fork_only`, a fork that runs no handlers, and does the same around it. Returns its result, or -1, as
+// heap_fork() and with errno EAGAIN while another fork is in progress.
 pid_t heap_fork_without_handlers(pid_t (*fork_only)());
 
 }  // namespace quadrille::memory

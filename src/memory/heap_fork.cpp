@@ -13,6 +13,13 @@
 //
 // A thread that writes to the heap while another forks, without a lock that a handler takes, may be
 // seen by the child as it was at the beginning of the fork.
+//
+// A coroutine's stack may lie in the heap. Then the fork is made on another one, as the child runs before the heap is
+// private to it. A thread whose own data lie there, with a stack that the program gave it, cannot fork: the kernel and
+// libc write into these data.
+//
+// Where the copy would take more memory than is left, a fork() fails, as it may in any system. One that does not come
+// through our door, as that of daemon(), has a child that ends.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -23,6 +30,8 @@
 
 #include "memory/heap_arena.hpp"
 #include "memory/heap_parts.hpp"
+#include "sys/memory_left.hpp"
+#include "sys/own_stack.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -90,6 +99,18 @@ std::byte* copy_mapped(std::size_t bytes) {
   return copy;
 }
 
+// So little memory is there, or the system says so itself.
+constexpr std::size_t small_copy = std::size_t{64} << 20;
+
+// Is there memory for the copy? A process that takes more than there is would be ended.
+bool has_room() {
+  const HeapState& state = heap_state();
+  const KeepErrno keep;
+  if (!heap_active() || !sys::still_is(state.segment.descriptor, state.identity)) return true;
+  const std::size_t needed = sys::held_bytes(state.segment.descriptor);
+  return needed < small_copy || needed <= sys::memory_left();
+}
+
 void take_snapshot() {
   const HeapState& state = heap_state();
   snapshot = {};
@@ -100,8 +121,8 @@ void take_snapshot() {
   const KeepErrno keep;
   // What was noted may be the heap's memory still: UCX tells of pages that were dropped as if they were unmapped. A
   // child that took them for the program's own would share them with its parent.
-  const bool known = !detail::anything_noted() || find_own();
-  snapshot.copy = !known ? nullptr
+  const bool possible = has_room() && (!detail::anything_noted() || find_own());
+  snapshot.copy = !possible ? nullptr
                   : sys::still_is(state.segment.descriptor, state.identity)
                       ? sys::copy_segment(state.segment.descriptor, snapshot.bytes)
                       : copy_mapped(snapshot.bytes);
@@ -187,18 +208,41 @@ bool heap_watch_forks() {
   return now == watched;
 }
 
+namespace {
+
+pid_t fail(int error) {
+  errno = error;
+  return -1;
+}
+
+pid_t fork_where_it_may_be(pid_t (*fork)()) {
+  if (!heap_active()) return fork();
+  if (heap_owns(reinterpret_cast<void*>(pthread_self()))) return fail(ENOMEM);
+  return heap_owns(__builtin_frame_address(0)) ? sys::fork_on_own_stack(fork) : fork();
+}
+
+}  // namespace
+
+pid_t heap_fork(pid_t (*fork)()) {
+  static std::atomic<pid_t (*)()> system{nullptr};
+  system.store(fork, std::memory_order_relaxed);
+  return fork_where_it_may_be([] { return has_room() ? system.load(std::memory_order_relaxed)() : fail(ENOMEM); });
+}
+
 // Forking without handlers, from a signal handler at that: nothing may be waited for.
 pid_t heap_fork_without_handlers(pid_t (*fork_only)()) {
-  if (!under_way.try_lock()) {
-    errno = EAGAIN;
-    return -1;
-  }
-  take_snapshot();
-  const pid_t child = fork_only();
-  const KeepErrno keep;
-  child == 0 ? in_child() : drop_snapshot();
-  under_way.unlock();
-  return child;
+  static std::atomic<pid_t (*)()> system{nullptr};
+  system.store(fork_only, std::memory_order_relaxed);
+  return fork_where_it_may_be([] {
+    if (!has_room()) return fail(ENOMEM);
+    if (!under_way.try_lock()) return fail(EAGAIN);
+    take_snapshot();
+    const pid_t child = system.load(std::memory_order_relaxed)();
+    const KeepErrno keep;
+    child == 0 ? in_child() : drop_snapshot();
+    under_way.unlock();
+    return child;
+  });
 }
 
 }  // namespace quadrille::memory

@@ -184,6 +184,12 @@ std::byte* map_private(std::size_t bytes) {
 
 void unmap_raw(std::byte* base, std::size_t bytes) { syscall(SYS_munmap, base, bytes); }
 
+std::size_t held_bytes(int descriptor) {
+  constexpr std::size_t unit = 512;  // whatever the file system's blocks are
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 ? static_cast<std::size_t>(status.st_blocks) * unit : 0;
+}
+
 // Only what the file holds is read: holes stay holes.
 std::byte* copy_segment(int descriptor, std::size_t bytes) {
   std::byte* copy = map_private(bytes);

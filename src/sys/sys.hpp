@@ -144,6 +144,8 @@ bool drop_private_pages(std::byte* base, std::size_t bytes);
 // The same by the place in the file: also of pages that may not be written, or that are locked.
 bool punch_hole(int descriptor, std::size_t offset, std::size_t bytes);
 
+// Bytes of memory that a file without a name holds, what is swapped out included; 0 if unknown.
+std::size_t held_bytes(int descriptor);
 // Private memory of `bytes` with the content of the segment's first `bytes`; null on failure.
 std::byte* copy_segment(int descriptor, std::size_t bytes);
 std::byte* map_private(std::size_t bytes);

@@ -3,9 +3,11 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -208,6 +210,77 @@ TEST(Fork, FromSeveralThreadsAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(bad, 0);
+}
+
+// ---- On a stack in the heap ----
+
+ucontext_t caller;
+int end_of_both = -1;
+
+// Parent and child run on the same addresses, and change what is there.
+template <pid_t (*fork_one)()>
+void fork_on_a_coroutine() {
+  unsigned char mine[4000];
+  end_of_both = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    std::memset(mine, turn + 1, sizeof mine);
+    const pid_t child = fork_one();
+    const int number = child == 0 ? 100 + turn : turn + 1;
+    for (int again = 0; again < 200; ++again) {
+      for (volatile unsigned char& byte : mine) byte = static_cast<unsigned char>(number);
+      for (const volatile unsigned char& byte : mine) end_of_both |= byte == number ? 0 : 1;
+    }
+    if (child == 0) _exit(end_of_both);
+    end_of_both |= end_of(child);
+  }
+}
+
+void run_on_heap_stack(void (*work)()) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "AddressSanitizer does not know such stacks";
+#endif
+  constexpr std::size_t stack_bytes = 200'000;
+  void* const stack = malloc(stack_bytes);
+  if (expects_heap()) {
+    EXPECT_TRUE(in_shared_heap(stack));
+  }
+  ucontext_t coroutine;
+  getcontext(&coroutine);
+  coroutine.uc_stack.ss_sp = stack;
+  coroutine.uc_stack.ss_size = stack_bytes;
+  coroutine.uc_link = &caller;
+  makecontext(&coroutine, work, 0);
+  swapcontext(&caller, &coroutine);
+  EXPECT_EQ(end_of_both, 0);
+  free(stack);
+}
+
+TEST(Fork, OnACoroutinesStack) { run_on_heap_stack(fork_on_a_coroutine<fork>); }
+TEST(Fork, OnACoroutinesStackWithoutHandlers) { run_on_heap_stack(fork_on_a_coroutine<_Fork>); }
+
+// What libc and the kernel keep of a thread lies on the stack that the program gave it: there is no way to fork.
+TEST(Fork, AThreadOnSuchAStackGetsAnError) {
+  constexpr std::size_t stack_bytes = std::size_t{1} << 20;
+  void* stack = nullptr;
+  ASSERT_EQ(posix_memalign(&stack, 4096, stack_bytes), 0);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  ASSERT_EQ(pthread_attr_setstack(&attributes, stack, stack_bytes), 0);
+  const auto work = [](void* refused) -> void* {
+    errno = 0;
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    if (child > 0) end_of(child);
+    *static_cast<bool*>(refused) = child < 0 && errno == ENOMEM;
+    return nullptr;
+  };
+  bool refused = false;
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, &attributes, work, &refused), 0);
+  pthread_join(thread, nullptr);
+  EXPECT_EQ(refused, in_shared_heap(stack));
+  pthread_attr_destroy(&attributes);
+  free(stack);
 }
 
 // What the program has mapped over the heap stays what it is in the child.
