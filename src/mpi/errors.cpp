@@ -1,17 +1,20 @@
 #include "mpi/errors.hpp"
 
 #include <array>
+#include <cstdint>
 #include <mutex>
 
 namespace quadrille {
 namespace {
 
-// The handler of a communicator, while errors are returned.
+// The handler of a communicator, while errors are returned. The lock is held for these alone, never in the MPI, which
+// may call us under a lock of its own.
 struct Lent {
   MpiComm comm{};
   MpiErrhandler handler{};
   int guards = 0;
-  bool is_lent = false;
+  bool met = false;  // by a guard, since the handler began to go back
+  enum class State : std::uint8_t { of_the_program, kept, lent, going_back } state = State::of_the_program;
 };
 // What a program leaves by longjmp() stays for ever: more than these are not counted.
 std::array<Lent, 64> all_lent;
@@ -20,41 +23,97 @@ std::mutex lent_mutex;
 Lent* place_of(MpiComm comm) {
   Lent* unused = nullptr;
   for (Lent& one : all_lent) {
-    if (one.guards > 0 && one.comm == comm) return &one;
-    if (one.guards == 0) unused = &one;
+    const bool is_used = one.guards > 0 || one.state != Lent::State::of_the_program;
+    if (is_used && one.comm == comm) return &one;
+    if (!is_used) unused = &one;
   }
   return unused;
 }
 
-void give_back(Lent& lent) {
+// Two threads may do this at a time: the first one that finds the program's handler keeps it, and none sets ours before
+// it has looked.
+void lend(Lent& lent, MpiComm comm) {
+  using State = Lent::State;
+  MpiErrhandler handler;
+  if (mpi().Comm_get_errhandler(comm, &handler) != mpi_success) return;
+  bool is_kept = false;
+  if (handler != mpi().errors_return) {
+    const std::lock_guard lock(lent_mutex);
+    is_kept = lent.state == State::of_the_program;
+    if (is_kept) lent.handler = handler, lent.state = State::kept;
+  }
+  if (!is_kept) mpi().Errhandler_free(&handler);
+  if (mpi().Comm_set_errhandler(comm, mpi().errors_return) != mpi_success) return;
+  const std::lock_guard lock(lent_mutex);
+  if (lent.state == State::kept) lent.state = State::lent;
+}
+
+// Sets the program's handler, unless the program has set another one meanwhile.
+void set_back(MpiComm comm, MpiErrhandler handler) {
   MpiErrhandler now;
   bool is_ours = true;
-  if (mpi().Comm_get_errhandler(lent.comm, &now) == mpi_success) {
+  if (mpi().Comm_get_errhandler(comm, &now) == mpi_success) {
     is_ours = now == mpi().errors_return;
     mpi().Errhandler_free(&now);
   }
-  if (is_ours) mpi().Comm_set_errhandler(lent.comm, lent.handler);
-  mpi().Errhandler_free(&lent.handler);
+  if (is_ours) mpi().Comm_set_errhandler(comm, handler);
+}
+
+// True if nobody has come meanwhile: then the place is unused. One that has come and gone may have set ours.
+bool ends(Lent& lent) {
+  const std::lock_guard lock(lent_mutex);
+  if (lent.met) return false;
+  lent.state = Lent::State::of_the_program;
+  return true;
+}
+// True if somebody is there who needs it: then that one gives the handler back.
+bool stays(Lent& lent) {
+  const std::lock_guard lock(lent_mutex);
+  lent.met = false;
+  if (lent.guards > 0) lent.state = Lent::State::lent;
+  return lent.guards > 0;
+}
+
+void give_back(Lent& lent, MpiComm comm, MpiErrhandler handler) {
+  for (;;) {
+    set_back(comm, handler);
+    if (ends(lent)) break;
+    mpi().Comm_set_errhandler(comm, mpi().errors_return);
+    if (stays(lent)) return;
+  }
+  mpi().Errhandler_free(&handler);
 }
 
 }  // namespace
 
 ErrorsReturned::ErrorsReturned(MpiComm comm) {
-  const std::lock_guard lock(lent_mutex);
-  Lent* const lent = place_of(comm);
-  if (lent == nullptr) return;
-  place_ = static_cast<int>(lent - all_lent.data());
-  if (lent->guards++ > 0) return;
-  lent->comm = comm;
-  lent->is_lent = mpi().Comm_get_errhandler(comm, &lent->handler) == mpi_success &&
-                  mpi().Comm_set_errhandler(comm, mpi().errors_return) == mpi_success;
+  Lent* lent = nullptr;
+  {
+    const std::lock_guard lock(lent_mutex);
+    lent = place_of(comm);
+    if (lent == nullptr) return;
+    place_ = static_cast<int>(lent - all_lent.data());
+    lent->comm = comm;
+    lent->met = true;
+    if (lent->guards++ > 0 && lent->state == Lent::State::lent) return;
+  }
+  lend(*lent, comm);
 }
 
 ErrorsReturned::~ErrorsReturned() {
   if (place_ < 0) return;
-  const std::lock_guard lock(lent_mutex);
   Lent& lent = all_lent[static_cast<std::size_t>(place_)];
-  if (--lent.guards == 0 && lent.is_lent) give_back(lent);
+  MpiComm comm;
+  MpiErrhandler handler;
+  {
+    const std::lock_guard lock(lent_mutex);
+    const bool is_ours = lent.state == Lent::State::kept || lent.state == Lent::State::lent;
+    if (--lent.guards > 0 || !is_ours) return;
+    lent.state = Lent::State::going_back;
+    lent.met = false;
+    comm = lent.comm, handler = lent.handler;
+  }
+  give_back(lent, comm, handler);
 }
 
 bool has_own_handler(MpiComm comm) {
