@@ -131,25 +131,6 @@ int connect_local(const Address& address) {
   return -1;
 }
 
-bool hand_out(int listener, int clients, int descriptor) {
-  for (int served = 0; served < clients; ++served) {
-    const int connection = next_client(listener);
-    if (connection < 0) return false;
-    const bool sent = send_message(connection, "q", 1, {&descriptor, 1});
-    close(connection);
-    if (!sent) return false;  // no other process will come in the place of this one
-  }
-  return true;
-}
-
-int take_descriptor(int connection) {
-  char byte = 0;
-  std::vector<int> taken;
-  if (take_message(connection, &byte, 1, taken) && taken.size() == 1) return taken[0];
-  close_all(taken);
-  return -1;
-}
-
 bool collect_and_share(int listener, std::span<int> all) {
   std::vector<int> connections;
   std::vector<int> taken;

@@ -17,10 +17,6 @@ struct Address {
 int listen_local(int clients, Address& address);
 // Connects without waiting, if a process of this user listens there. Returns a descriptor, or -1.
 int connect_local(const Address& address);
-// Sends `descriptor` to the next `clients` processes of this user that connected; true if all got it.
-bool hand_out(int listener, int clients, int descriptor);
-// Receives a descriptor from a connection of connect_local(); -1 on failure.
-int take_descriptor(int connection);
 
 // All processes get a descriptor of each. Process 0 listens and calls collect_and_share() with its own
 // descriptor in all[0]; the others connect and call give_and_take(). -1 stands for no descriptor.

@@ -66,37 +66,41 @@ void learn_nodes(MpiComm comm, const NodeView& node, int me, int ranks, Processe
 
 // ---- Control memory ----
 
-// A socket of the node's first rank to the others, if it may listen, and of each other to the first; -1 if that failed.
-int connect_ranks(const NodeView& node, bool may_listen) {
+// A socket of the node's first rank to the others, and of each other to the first; -1 if that failed.
+int connect_ranks(const NodeView& node) {
   sys::Address address;
   int socket = -1;
-  if (node.me == 0 && may_listen) socket = sys::listen_local(node.ranks, address);
+  if (node.me == 0) socket = sys::listen_local(node.ranks, address);
   mpi().Bcast(&address, sizeof address, mpi().byte, 0, node.comm);
   if (node.me != 0 && address.length > 0) socket = sys::connect_local(address);
   return socket;
 }
 
-// A segment of `bytes`, made by the node's first rank, which hands its descriptor to the others. Every step
-// that can fail is agreed upon before the next. Null if it failed.
-std::byte* make_segment(const NodeView& node, std::size_t bytes, bool may_reserve) {
-  const bool leader = node.me == 0;
-  int segment = leader ? sys::create_segment(bytes, may_reserve) : -1;
-  const int socket = connect_ranks(node, segment >= 0);
-  std::byte* base = nullptr;
-  if (all_true(node.comm, socket >= 0)) {
-    if (leader) {
-      if (sys::hand_out(socket, node.ranks - 1, segment)) base = sys::map_segment(segment, bytes);
+// Every rank gets every rank's descriptor: all[p], -1 where there is none. `mine` is this rank's.
+std::vector<int> share_descriptors(const NodeView& node, int mine) {
+  std::vector<int> all(static_cast<std::size_t>(node.ranks), -1);
+  all[static_cast<std::size_t>(node.me)] = mine;
+  const int socket = connect_ranks(node);
+  if (!any_true(node.comm, socket < 0)) {
+    if (node.me == 0) {
+      sys::collect_and_share(socket, all);
     } else {
-      segment = sys::take_descriptor(socket);
-      if (segment >= 0) base = sys::map_segment(segment, bytes);
-    }
-    if (!all_true(node.comm, base != nullptr) && base != nullptr) {
-      sys::unmap_segment(base, bytes);
-      base = nullptr;
+      sys::give_and_take(socket, node.me, all);
     }
   }
   sys::close_descriptor(socket);
-  sys::close_descriptor(segment);
+  return all;
+}
+
+// A segment of `bytes`, made by the node's first rank. Null on all ranks if one of them does not get it.
+std::byte* make_segment(const NodeView& node, std::size_t bytes, bool may_reserve) {
+  const std::vector<int> all = share_descriptors(node, node.me == 0 ? sys::create_segment(bytes, may_reserve) : -1);
+  std::byte* base = sys::map_segment(all[0], bytes);
+  if (!all_true(node.comm, base != nullptr) && base != nullptr) {
+    sys::unmap_segment(base, bytes);
+    base = nullptr;
+  }
+  for (const int descriptor : all) sys::close_descriptor(descriptor);
   return base;
 }
 
@@ -182,22 +186,6 @@ std::byte* mapped(const Card& card) {
 // Whether the library of XPMEM was looked for.
 std::atomic<bool> xpmem_used{false};
 
-// Every rank gets every rank's heap descriptor: all[p], -1 where there is none.
-std::vector<int> share_descriptors(const NodeView& node) {
-  std::vector<int> all(static_cast<std::size_t>(node.ranks), -1);
-  all[static_cast<std::size_t>(node.me)] = memory::heap_segment().descriptor;
-  const int socket = connect_ranks(node, true);
-  if (!any_true(node.comm, socket < 0)) {
-    if (node.me == 0) {
-      sys::collect_and_share(socket, all);
-    } else {
-      sys::give_and_take(socket, node.me, all);
-    }
-  }
-  sys::close_descriptor(socket);
-  return all;
-}
-
 // A tool that watches this process would keep notes of the whole heap of each peer.
 bool may_map(const Card& mine, const Card& peer) { return mine.watched == 0 && peer.heap_bytes > 0; }
 
@@ -209,7 +197,7 @@ void map_heaps(const NodeView& node, const std::vector<Card>& cards) {
     missing |= p != me && may_map(cards[me], cards[p]) && mapped(cards[p]) == nullptr;
   }
   if (!any_true(node.comm, missing)) return;
-  const std::vector<int> all = share_descriptors(node);
+  const std::vector<int> all = share_descriptors(node, memory::heap_segment().descriptor);
   for (std::size_t p = 0; p < cards.size(); ++p) {
     if (p == me || all[p] < 0) continue;
     if (may_map(cards[me], cards[p]) && mapped(cards[p]) == nullptr) {
