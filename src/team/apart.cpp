@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
-#include <new>
 
 #include "mpi/mpi.hpp"
 #include "mpi/tags.hpp"
@@ -47,25 +45,7 @@ int next_first_tag() {
 }
 constexpr std::int64_t enough_tags = 1024;
 
-// All that rank 0 tells is one message: rank 0 writes, the others read.
-class InOneMessage final : public Telling {
- public:
-  InOneMessage(std::span<std::byte> message, bool writes) : rest_(message), writes_(writes) {}
-  void tell(void* data, std::size_t bytes) override {
-    if (bytes > rest_.size()) throw std::bad_alloc();
-    if (bytes > 0) std::memcpy(writes_ ? rest_.data() : data, writes_ ? data : rest_.data(), bytes);
-    rest_ = rest_.subspan(bytes);
-  }
-  // Half of what there is: the rest is told whatever a table has.
-  std::size_t most_bytes() const override { return rest_.size() / 2; }
-  bool may_meet() const override { return false; }
-
- private:
-  std::span<std::byte> rest_;
-  const bool writes_;
-};
-
-void go_through(Team& team, InOneMessage telling) {
+void go_through(Team& team, Telling telling) {
   if (!team.ready()) setup_by(team, telling);
   int first_tag = team.group.me == 0 ? next_first_tag() : 0;
   telling.tell(&first_tag, sizeof first_tag);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -130,22 +132,6 @@ bool loads_and_stores(const Processes& processes, const Config& settings, int he
   const bool rings = settings.ways.ring && memory::pairs_layout(here).ring_bytes > 0;
   return here == 1 || processes.heaps_mapped || (processes.reached && rings);
 }
-
-// All ranks wait for each other while they make a communicator ready.
-class Broadcasts final : public Telling {
- public:
-  explicit Broadcasts(Team& team) : team_(team) {}
-  void tell(void* data, std::size_t bytes) override {
-    if (bytes == 0) return;
-    if (mpi().Bcast(data, static_cast<int>(bytes), mpi().byte, 0, team_.user) != mpi_success) lose(team_);
-  }
-  std::size_t most_bytes() const override { return SIZE_MAX; }
-  // To meet takes sockets, too, and no watch ends a wait there.
-  bool may_meet() const override { return !watches_faults(); }
-
- private:
-  Team& team_;
-};
 
 // Rank 0 tells the others `bytes` of text, which says what was measured to be best.
 void tell_choices(Team& team, Telling& telling, std::string text, std::int64_t bytes) {
@@ -306,6 +292,20 @@ void agree_on_messages(Team& team, Telling& telling) {
 
 }  // namespace
 
+void Telling::tell(void* data, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (team_ != nullptr) {
+    if (mpi().Bcast(data, static_cast<int>(bytes), mpi().byte, 0, team_->user) != mpi_success) lose(*team_);
+    return;
+  }
+  if (bytes > rest_.size()) throw std::bad_alloc();
+  std::memcpy(writes_ ? rest_.data() : data, writes_ ? data : rest_.data(), bytes);
+  rest_ = rest_.subspan(bytes);
+}
+
+// To meet takes sockets, too, and no watch ends a wait there.
+bool Telling::may_meet() const { return team_ != nullptr && !watches_faults(); }
+
 void share_processors(const Config& settings, bool speaks) {
   static std::atomic<bool> done{false};
   if (settings.keep_mpi_waits || done.exchange(true)) return;
@@ -318,7 +318,7 @@ int setup(Team& team) {
   await_told(team);
   if (team.lost) return mpi().err_other;
   if (team.ready()) return mpi_success;
-  Broadcasts telling(team);
+  Telling telling(team);
   return setup_by(team, telling);
 }
 

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace quadrille::team {
 
@@ -13,13 +15,22 @@ struct Team;
 
 class Telling {
  public:
-  virtual ~Telling() = default;
+  // In broadcasts.
+  explicit Telling(Team& team) : team_(&team) {}
+  // In one message, which rank 0 writes and the others read.
+  Telling(std::span<std::byte> message, bool writes) : rest_(message), writes_(writes) {}
   // `bytes` at `data`, which become those of rank 0. All ranks tell the same in the same order.
-  virtual void tell(void* data, std::size_t bytes) = 0;
-  // Of what a tuning table has: more than this is not to be told. Rank 0 alone looks into one.
-  virtual std::size_t most_bytes() const = 0;
+  void tell(void* data, std::size_t bytes);
+  // Of what a tuning table has: more than this is not to be told. Rank 0 alone looks into one. Half of what there is in
+  // a message: the rest is told whatever a table has.
+  std::size_t most_bytes() const { return team_ != nullptr ? SIZE_MAX : rest_.size() / 2; }
   // May ranks find out more of each other while they are at it?
-  virtual bool may_meet() const = 0;
+  bool may_meet() const;
+
+ private:
+  Team* const team_ = nullptr;  // null: in one message
+  std::span<std::byte> rest_;
+  const bool writes_ = false;
 };
 
 // setup() (team/team.hpp), with what rank 0 tells.
