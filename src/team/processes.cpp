@@ -294,13 +294,20 @@ int group_of(MpiComm comm, MpiGroup& group) {
   return error;
 }
 
-// Makes a communicator of the ranks of `of` by create(of, group, &made), and keeps it if all of them made theirs.
-template <class Create>
-int create_private(MpiComm of, MpiComm& made, const Create& create) {
+}  // namespace
+
+QuietComm::~QuietComm() { free_private(comm); }
+
+int make_private(MpiComm of, MpiComm& made, bool in_init) {
+  constexpr int tag = 0;  // of messages between the ranks: in MPI_Init nobody can have begun to receive any
+  const ErrorsReturned guard(of);
   made = mpi().comm_null;
+  const bool may = private_communicators.load(std::memory_order_relaxed) < most_private_communicators();
+  if (!in_init && !all_true(of, may)) return mpi().err_other;
   MpiGroup group;
   if (group_of(of, group) == mpi_success) {
-    if (create(of, group, &made) != mpi_success) made = mpi().comm_null;
+    const int error = in_init ? mpi().Comm_create_group(of, group, tag, &made) : mpi().Comm_create(of, group, &made);
+    if (error != mpi_success) made = mpi().comm_null;
     mpi().Group_free(&group);
   }
   const bool have = made != mpi().comm_null && mpi().Comm_set_errhandler(made, mpi().errors_return) == mpi_success;
@@ -313,45 +320,18 @@ int create_private(MpiComm of, MpiComm& made, const Create& create) {
   return mpi().err_other;
 }
 
-// By make(comm, made), as make_private().
-template <class Make>
-std::shared_ptr<QuietComm> make_quiet(MpiComm comm, const Make& make) {
-  auto quiet = std::make_shared<QuietComm>();
-  quiet->comm = mpi().comm_null;
-  if (make(comm, quiet->comm) != mpi_success) return nullptr;
-  quiet->me = rank_in(comm);
-  quiet->as_world = comm == mpi().comm_world;
-  return quiet;
-}
-
-}  // namespace
-
-QuietComm::~QuietComm() { free_private(comm); }
-
-int make_private(MpiComm of, MpiComm& made) {
-  const ErrorsReturned guard(of);
-  made = mpi().comm_null;
-  if (!all_true(of, private_communicators.load(std::memory_order_relaxed) < most_private_communicators())) {
-    return mpi().err_other;
-  }
-  return create_private(of, made, mpi().Comm_create);
-}
-
 void free_private(MpiComm& made) {
   if (made == mpi().comm_null) return;
   mpi().Comm_free(&made);
   private_communicators.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// Its messages are between the ranks, with this tag: in MPI_Init nobody can have begun to receive one with any tag.
-std::shared_ptr<QuietComm> make_quiet_of_world() {
-  constexpr int tag = 0;
-  const ErrorsReturned guard(mpi().comm_world);
-  return make_quiet(mpi().comm_world, [](MpiComm world, MpiComm& made) {
-    return create_private(world, made, [](MpiComm of, MpiGroup group, MpiComm* created) {
-      return mpi().Comm_create_group(of, group, tag, created);
-    });
-  });
+std::shared_ptr<QuietComm> make_quiet(MpiComm of, bool in_init) {
+  auto quiet = std::make_shared<QuietComm>();
+  if (make_private(of, quiet->comm, in_init) != mpi_success) return nullptr;
+  quiet->me = rank_in(of);
+  quiet->as_world = of == mpi().comm_world;
+  return quiet;
 }
 
 std::size_t control_bytes(int ranks) {
@@ -363,7 +343,7 @@ Processes meet(MpiComm user, const memory::Ways& ways, std::size_t areas, std::s
   const ErrorsReturned guard(user);
   Processes known;
   if (quiet == nullptr) {
-    quiet = make_quiet(user, make_private);
+    quiet = make_quiet(user);
     same = true;
   }
   if (quiet == nullptr) return known;

@@ -60,9 +60,13 @@ struct QuietComm {
 };
 
 // Collective: a communicator of the same ranks as `of` for our own use. MPI_SUCCESS on all ranks or on none: an MPI has
-// so many communicators and no more, and most of them are left to the program.
-int make_private(MpiComm of, MpiComm& made);
+// so many communicators and no more, and most of them are left to the program. `in_init`: in MPI_Init, of
+// MPI_COMM_WORLD, which is left as it was: Open MPI counts the communicators that are made from one, and takes the tags
+// of some of its messages from that count.
+int make_private(MpiComm of, MpiComm& made, bool in_init = false);
 void free_private(MpiComm& made);
+// Null if the MPI cannot make it.
+std::shared_ptr<QuietComm> make_quiet(MpiComm of, bool in_init = false);
 
 struct Processes {
   plan::NodeMap nodes;                        // as the MPI says
@@ -73,10 +77,6 @@ struct Processes {
   std::shared_ptr<memory::ControlPool> pool;  // of this node; null: its ranks do not reach the same memory
   std::shared_ptr<QuietComm> quiet;  // of all that met; null if the MPI could not make it, and nothing is known then
 };
-
-// Collective: makes the quiet communicator of MPI_COMM_WORLD, in MPI_Init. Leaves MPI_COMM_WORLD as it was: Open MPI
-// counts the communicators that are made from one, and takes the tags of some of its messages from that count.
-std::shared_ptr<QuietComm> make_quiet_of_world();
 
 // Collective: finds it all out. `areas` is for how many communicators there shall be control memory; there
 // may be less. `quiet` is one that there is already, or null. If it is of these ranks in this order (`same`), it is

@@ -32,7 +32,7 @@ void keep(Processes processes) {
 }  // namespace
 
 bool meet_world(const memory::Ways& ways) {
-  std::shared_ptr<QuietComm> quiet = make_quiet_of_world();
+  std::shared_ptr<QuietComm> quiet = make_quiet(mpi().comm_world, true);
   if (quiet == nullptr) return false;
   Processes processes = meet(mpi().comm_world, ways, areas_of_world, std::move(quiet), true);
   if (processes.quiet == nullptr) return false;
