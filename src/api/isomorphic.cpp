@@ -6,6 +6,7 @@
 
 #include "abi/functions.hpp"
 #include "api/serve.hpp"
+#include "mpi/types.hpp"
 #include "team/config.hpp"
 #include "team/hints.hpp"
 #include "team/neighbors.hpp"
@@ -45,16 +46,6 @@ int make_graph_on(MpiComm comm, const plan::RanksAround& edges, MpiInfo info, Mp
   const auto out = static_cast<int>(edges.destinations.size());
   return mpi().Dist_graph_create_adjacent(comm, in, edges.sources.data(), mpi().unweighted, out,
                                           edges.destinations.data(), mpi().unweighted, info, 0, graph);
-}
-
-// The ranks of `comm` without its topology.
-int make_plain(MpiComm comm, MpiComm* plain) {
-  MpiGroup group;
-  int error = mpi().Comm_group(comm, &group);
-  if (error != mpi_success) return error;
-  error = mpi().Comm_create(comm, group, plain);
-  mpi().Group_free(&group);
-  return error;
 }
 
 // Open MPI 5 makes a graph from a grid that says it is a grid, and its collectives take it for one: then once more from

@@ -19,6 +19,7 @@
 #include "mpi/errors.hpp"
 #include "mpi/generation.hpp"
 #include "mpi/progress_hook.hpp"
+#include "mpi/types.hpp"
 #include "run/native_run.hpp"
 #include "sys/sys.hpp"
 #include "team/apart.hpp"
@@ -103,38 +104,29 @@ int refuse_to_cancel(void*, int) { return mpi().err_request; }
 
 // ---- The receive of a persistent call ----
 
-// Of this process alone, where nobody but we send: made from the group, so that no attribute of the program is copied.
-struct OwnComm {
-  MpiComm comm;
-  std::vector<int> free_tags;
-  int tags = 0;
-
-  OwnComm() : comm(mpi().comm_null) {
-    MpiGroup group;
-    if (mpi().Comm_group(mpi().comm_self, &group) != mpi_success) return;
-    if (mpi().Comm_create(mpi().comm_self, group, &comm) != mpi_success) comm = mpi().comm_null;
-    mpi().Group_free(&group);
-    if (comm != mpi().comm_null) mpi().Comm_set_errhandler(comm, mpi().errors_return);
-  }
+// Their tags on the communicator of this process alone.
+struct OwnTags {
+  std::mutex mutex;
+  std::vector<int> free;
+  int used = 0;
 };
-std::mutex own_comm_mutex;
-OwnComm& own_comm() { return sys::immortal<OwnComm>(); }
+OwnTags& own_tags() { return sys::immortal<OwnTags>(); }
 
 int take_tag() {
-  const std::lock_guard lock(own_comm_mutex);
-  OwnComm& own = own_comm();
-  if (own.free_tags.empty()) {
-    own.free_tags.reserve(static_cast<std::size_t>(own.tags) + 1);  // for when it is given back
-    return own.tags++;
+  OwnTags& own = own_tags();
+  const std::lock_guard lock(own.mutex);
+  if (own.free.empty()) {
+    own.free.reserve(static_cast<std::size_t>(own.used) + 1);  // for when it is given back
+    return own.used++;
   }
-  const int tag = own.free_tags.back();
-  own.free_tags.pop_back();
+  const int tag = own.free.back();
+  own.free.pop_back();
   return tag;
 }
 
 void give_tag_back(int tag) {
-  const std::lock_guard lock(own_comm_mutex);
-  own_comm().free_tags.push_back(tag);
+  const std::lock_guard lock(own_tags().mutex);
+  own_tags().free.push_back(tag);
 }
 
 constexpr int most_tags = 32767;  // MPI_TAG_UB is never less
@@ -146,8 +138,8 @@ int make_handle(State& request) {
   int error = mpi().err_no_mem;
   if (request.persistent) {
     request.handle_tag = take_tag();
-    if (own_comm().comm == mpi().comm_null || request.handle_tag > most_tags) return mpi().err_no_mem;
-    error = mpi().Recv_init(nullptr, 0, mpi().byte, 0, request.handle_tag, own_comm().comm, &request.handle);
+    if (own_comm() == mpi().comm_self || request.handle_tag > most_tags) return mpi().err_no_mem;
+    error = mpi().Recv_init(nullptr, 0, mpi().byte, 0, request.handle_tag, own_comm(), &request.handle);
   } else {
     error = mpi().Grequest_start(tell_status, end_request, refuse_to_cancel, &request, &request.handle);
   }
@@ -368,7 +360,7 @@ void tell_the_mpi(State& request) {
   }
   // One that has failed must not look like one that has not: what is longer than the receive is an error to the MPI.
   const char nothing = 0;
-  mpi().Send(&nothing, request.error == mpi_success ? 0 : 1, mpi().byte, 0, request.handle_tag, own_comm().comm);
+  mpi().Send(&nothing, request.error == mpi_success ? 0 : 1, mpi().byte, 0, request.handle_tag, own_comm());
 }
 
 void get_ready_to_take(Team& team) {

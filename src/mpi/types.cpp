@@ -20,28 +20,13 @@ namespace {
 // Larger elements are left to the MPI: asking whether they are dense would cost more than it gains.
 constexpr std::size_t most_bytes_to_test = std::size_t{256} * 1024;
 
-// Of this process alone, where errors come back. By MPI_Comm_dup the copy callbacks of the user's attributes would run.
-MpiComm alone() {
-  static const MpiComm comm = [] {
-    MpiComm made = mpi().comm_self;
-    MpiGroup group;
-    if (mpi().Comm_group(mpi().comm_self, &group) != mpi_success) return made;
-    if (mpi().Comm_create(mpi().comm_self, group, &made) == mpi_success) {
-      mpi().Comm_set_errhandler(made, mpi().errors_return);
-    }
-    mpi().Group_free(&group);
-    return made;
-  }();
-  return comm;
-}
-
 // MPI has no function that tells. But to pack nothing is an error as well if the type is not committed.
 bool can_be_packed(MpiType type) {
   Envelope envelope;
   if (read_envelope(type, envelope) == mpi_success && is_basic(envelope.combiner)) return true;
   char in = 0, out = 0;
   int position = 0;
-  return mpi().Pack(&in, 0, type, &out, 1, &position, alone()) == mpi_success;
+  return mpi().Pack(&in, 0, type, &out, 1, &position, own_comm()) == mpi_success;
 }
 
 // The MPI itself says whether a type is dense: packed bytes come out as they were, in order.
@@ -53,7 +38,7 @@ bool packs_to_itself(MpiType type, std::size_t size) {
   for (std::size_t unit = 1; unit <= size; unit *= digits) {
     for (std::size_t i = 0; i < size; ++i) in[i] = static_cast<unsigned char>(i / unit % digits + 1);
     int position = 0;
-    if (mpi().Pack(in.data(), 1, type, out.data(), static_cast<int>(size), &position, alone()) != mpi_success ||
+    if (mpi().Pack(in.data(), 1, type, out.data(), static_cast<int>(size), &position, own_comm()) != mpi_success ||
         static_cast<std::size_t>(position) != size || in != out) {
       return false;
     }
@@ -339,6 +324,25 @@ int make_large_type(std::size_t count, MpiType type, std::ptrdiff_t extent, MpiT
   error = mpi().Type_commit(&large);
   if (error != mpi_success) mpi().Type_free(&large);
   return error;
+}
+
+int make_plain(MpiComm of, MpiComm* made) {
+  MpiGroup group;
+  int error = mpi().Comm_group(of, &group);
+  if (error != mpi_success) return error;
+  error = mpi().Comm_create(of, group, made);
+  mpi().Group_free(&group);
+  return error;
+}
+
+MpiComm own_comm() {
+  static const MpiComm comm = [] {
+    MpiComm made;
+    if (make_plain(mpi().comm_self, &made) != mpi_success) return mpi().comm_self;
+    mpi().Comm_set_errhandler(made, mpi().errors_return);
+    return made;
+  }();
+  return comm;
 }
 
 }  // namespace quadrille

@@ -1,4 +1,5 @@
-// What Quadrille needs to know of a datatype, and moving typed data to and from plain bytes.
+// What Quadrille needs to know of a datatype, and moving typed data to and from plain bytes; and communicators for
+// that.
 #pragma once
 
 #include <array>
@@ -89,5 +90,11 @@ int unpack(const std::byte* bytes, void* to, std::size_t count, MpiType type, co
 
 // A committed datatype of `count` elements of `type` when count does not fit an int. Free it.
 int make_large_type(std::size_t count, MpiType type, std::ptrdiff_t extent, MpiType& large);
+
+// A communicator of the same ranks, made from their group: by MPI_Comm_dup the copy callbacks of the program's
+// attributes would run. Collective; returns the MPI's error code.
+int make_plain(MpiComm of, MpiComm* made);
+// One of this process alone, where errors come back. MPI_COMM_SELF if the MPI cannot make it.
+MpiComm own_comm();
 
 }  // namespace quadrille
