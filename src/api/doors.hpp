@@ -93,25 +93,22 @@ run::Call call_of(Collective collective, QUADRILLE_WORDS_GATHERW(Count, Displace
 
 // ---- The way of a call ----
 
+// What the call cache compares: the last arguments of all lists.
+struct Compared {
+  MpiComm comm;
+  MpiType type{};
+  MpiCount count = 0;
+};
 template <Collective collective, class... Arguments>
-bool forwarded_by_cache(CountedAhead& ahead, const Arguments&... arguments) {
+Compared compared(const Arguments&... arguments) {
   const auto given = std::tie(arguments...);
   constexpr std::size_t comm = sizeof...(Arguments) - 1, type = comm - 1, count = comm - 2;
   if constexpr (is_regular(collective)) {
-    return forwarded_by_cache(collective, std::get<comm>(given), std::get<type>(given), std::get<count>(given), &ahead);
+    return {std::get<comm>(given), std::get<type>(given), std::get<count>(given)};
+  } else if constexpr (!is_typed(collective)) {
+    return {std::get<comm>(given), std::get<type>(given)};
   } else {
-    return forwarded_by_cache(collective, std::get<comm>(given), {}, 0, &ahead);
-  }
-}
-
-template <Collective collective, class... Arguments>
-choose::Engine engine_of_cached(const Arguments&... arguments) {
-  const auto given = std::tie(arguments...);
-  constexpr std::size_t comm = sizeof...(Arguments) - 1, type = comm - 1, count = comm - 2;
-  if constexpr (is_regular(collective)) {
-    return engine_of_cached(collective, std::get<comm>(given), std::get<type>(given), std::get<count>(given));
-  } else {
-    return engine_of_cached(collective, std::get<comm>(given), std::get<type>(given));
+    return {std::get<comm>(given)};
   }
 }
 
@@ -171,7 +168,10 @@ template <Collective collective, class Native, class... Arguments>
   int error = mpi_success;
   Attempt attempt;
   bool is_known = false;
-  if constexpr (!is_neighbor(collective)) is_known = forwarded_by_cache<collective>(attempt.ahead, arguments...);
+  if constexpr (!is_neighbor(collective)) {
+    const Compared by = compared<collective>(arguments...);
+    is_known = forwarded_by_cache(collective, by.comm, by.type, by.count, &attempt.ahead);
+  }
   if (!is_known && serve(call_of(collective, arguments...), door, error, attempt)) return error;
   const MpiComm comm = std::get<sizeof...(Arguments) - 1>(std::tie(arguments...));
   UndoUnlessReturned guard(attempt.ahead, comm);
@@ -208,7 +208,8 @@ template <Collective collective, class Native, class... Arguments>
   if constexpr (is_cached(collective)) {
     int error = mpi_success;
     if (served_by_cache(Of<collective>(), arguments..., error)) {
-      if (record::on) record::by_the_short_way(engine_of_cached<collective>(quadrille::given(arguments)...));
+      const Compared by = compared<collective>(quadrille::given(arguments)...);
+      if (record::on) record::by_the_short_way(engine_of_cached(collective, by.comm, by.type, by.count));
       return error;
     }
   }

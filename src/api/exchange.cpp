@@ -220,7 +220,7 @@ const choose::Choice& choose_for(team::Team& team) {
 
 int exchange(const Arguments& call, MpiComm comm) {
   team::Team* team = team::team_of(comm);
-  if (team == nullptr || api::is_inter(comm)) return api::raise(comm, mpi().err_comm);
+  if (team == nullptr || is_inter(comm)) return api::raise(comm, mpi().err_comm);
   run::SparseGroup group;
   int error = mpi_success;
   const int thrown = thrown_by([&] {

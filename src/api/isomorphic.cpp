@@ -118,7 +118,7 @@ int create(MpiComm cartcomm, int s, const int offsets[], MpiInfo info, MpiComm* 
 int set_iso_sizes(MpiComm comm, int asserted) {
   if (!mpi().usable) return api::raise(comm, mpi().err_other);
   team::Team* team = team::team_of(comm);
-  if (team == nullptr || api::is_inter(comm)) return api::raise(comm, mpi().err_comm);
+  if (team == nullptr || is_inter(comm)) return api::raise(comm, mpi().err_comm);
   if (team::neighbors_of(*team) == nullptr) return api::raise(comm, mpi().err_topology);
   // Whether the others say the same is asked when it may count.
   team->neighbors->wish = asserted != 0;

@@ -314,16 +314,15 @@ void Making::take_tag() {
   tag = static_cast<int>(persistent ? tags::first_persistent + turns.persistent++ % tags_of_a_kind
                                     : tags::first_request + turns.requests % tags_of_a_kind);
   ++turns.requests;
-  tag_taken = true;
   if (memory::device_driver() != nullptr) made.number = turns.requests;
 }
 
 void Making::give_tag_back() {
-  if (!tag_taken) return;
+  if (tag == 0) return;
   run::Turns& turns = team.group.turns;
   --turns.requests;
   if (persistent) --turns.persistent;
-  tag_taken = false;
+  tag = 0;
 }
 
 bool Making::has_tag() const { return !persistent || team.group.turns.persistent + 1 < tags_of_a_kind; }

@@ -16,13 +16,12 @@ struct Making {
   team::Team& team;
   Quadrille_Request_state& made;
   const bool persistent = entry.is_persistent();
-  int tag = 0;
+  int tag = 0;                  // 0: none
   bool may_come_again = false;  // so would all that are like it
   bool passes_on = false;       // all ranks call the MPI's own function: under its own name alone
 
   const choose::Choice* choice = nullptr;  // if something was selected
   bool has_mistake = false;                // that the MPI is to find
-  bool tag_taken = false;
 
   // Right before what carries the call out is made: brings it to the host if it has to do with a device's memory.
   void bring_to_host();

@@ -17,7 +17,7 @@ int allgatherw_of_the_mpi(const run::Call& call) {
   if (!mpi().usable) return api::raise(call.comm, mpi().err_other);
   if (call.comm == mpi().comm_null) return api::raise(mpi().comm_world, mpi().err_comm);
   team::Team* const team = team::team_of(call.comm);
-  const bool has_blocks = team != nullptr && !api::is_inter(call.comm);
+  const bool has_blocks = team != nullptr && !is_inter(call.comm);
   const api::BlockNumbers blocks = has_blocks ? api::blocks_of(call, *team) : api::BlockNumbers();
   const run::Side& recv = call.recv;
   const bool arrays = recv.counts != nullptr && recv.displacements_large != nullptr && recv.types;

@@ -41,7 +41,7 @@ void State::look_what_it_needs() {
 }
 
 void State::tell_failed_fetch() {
-  if (number != 0) team::tell_failed(*team, team::number_of_start(number, starts), true);
+  if (number != 0) team::tell_failed(*team, team::number_of_start(number, starts));
 }
 
 void State::fetch() {

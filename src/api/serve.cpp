@@ -232,12 +232,6 @@ int call_noted_handler(int error) {
   return is_hidden ? mpi_success : error;
 }
 
-bool is_inter(MpiComm comm) {
-  int inter = 0;
-  mpi().Comm_test_inter(comm, &inter);
-  return inter != 0;
-}
-
 Serving::Serving() : before_(std::exchange(here.serving, true)) {}
 Serving::~Serving() { here.serving = before_; }
 bool is_serving() { return here.serving; }

@@ -48,7 +48,7 @@ int with_failed_copies(team::Team* team, int error, bool is_counted, bool may_lo
 
 // Brings the data to the host, and tells the others if that fails.
 inline void fetch(OnHost& on_host, team::Team& team, bool is_counted) {
-  if (!on_host.fetch()) team::tell_failed(team, team::number_of_call(team, is_counted), true);
+  if (!on_host.fetch()) team::tell_failed(team, team::number_of_call(team, is_counted));
 }
 
 // Makes a call that is not counted yet by `run`, with buffers of the host where its own are a device's. Returns an MPI
@@ -58,8 +58,6 @@ int run_over_host(OnHost& on_host, team::Team& team, const Run& run) {
   fetch(on_host, team, false);
   return on_host.finish(with_failed_copies(&team, run(on_host.call()), false, on_host.is_needed()));
 }
-
-bool is_inter(MpiComm comm);
 
 // How many blocks the sides of a call have on this rank; none where the MPI is to find out what is wrong with the
 // communicator.

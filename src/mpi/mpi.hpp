@@ -147,6 +147,12 @@ int give(Handle* to, const Make& make) {
   return error;
 }
 
+inline bool is_inter(MpiComm comm) {
+  int inter = 0;
+  mpi().Comm_test_inter(comm, &inter);
+  return inter != 0;
+}
+
 namespace detail {
 inline int field_of(const MpiStatus& status, std::size_t at) {
   int value = 0;

@@ -57,9 +57,9 @@ std::uint64_t number_of_call(const Team& team, bool is_counted) {
 
 std::uint64_t number_of_start(unsigned request, std::uint64_t start) { return is_start | (start << 32) | request; }
 
-void tell_failed(Team& team, std::uint64_t number, bool may_send) {
+void tell_failed(Team& team, std::uint64_t number) {
   team.failed_calls.note(number);
-  if (may_send && has_messages(team)) send_to_other_nodes(team, number);
+  if (has_messages(team)) send_to_other_nodes(team, number);
 }
 
 bool has_failed(Team& team, std::uint64_t number, bool may_look) {

@@ -15,8 +15,8 @@ std::uint64_t number_of_call(const Team& team, bool is_counted);
 std::uint64_t number_of_start(unsigned request, std::uint64_t start);
 
 // Before the call moves anything. The ranks of this node find it in shared memory; those of other nodes get a message,
-// if there are messages of our own: `may_send`.
-void tell_failed(Team& team, std::uint64_t number, bool may_send);
+// if there are messages of our own.
+void tell_failed(Team& team, std::uint64_t number);
 // When the call is done: has a rank told so? Surely, if it is of this node and sent this one anything. Of other nodes'
 // ranks if the MPI has brought their message: `may_look`, for calls with data of a device, as a look takes a call of
 // the MPI.

@@ -141,14 +141,13 @@ std::uint64_t Tables::group_of(MpiComm comm, bool inter, const std::vector<int>&
 
 CommunicatorHere* Tables::add_communicator(MpiComm comm) {
   auto communicator = std::make_unique<CommunicatorHere>();
-  int inter = 0;
-  mpi().Comm_test_inter(comm, &inter);
+  const bool inter = is_inter(comm);
   inter ? mpi().Comm_remote_size(comm, &communicator->ranks) : mpi().Comm_size(comm, &communicator->ranks);
   communicator->rank = team::rank_in(comm);
   communicator->comm = comm;
   communicator->there = std::make_shared<MpiComm>(comm);
   const std::vector<int> world_ranks = team::ranks_in_world(comm);
-  communicator->number = number_of_group(group_of(comm, inter != 0, world_ranks));
+  communicator->number = number_of_group(group_of(comm, inter, world_ranks));
   if (communicator->number < 0) {
     ++file_->header.communicators_lost;
   } else {
@@ -157,7 +156,7 @@ CommunicatorHere* Tables::add_communicator(MpiComm comm) {
     ++told.made;
     told.ranks = communicator->ranks;
     told.rank = communicator->rank;
-    told.is_inter = inter != 0 ? 1 : 0;
+    told.is_inter = inter ? 1 : 0;
     describe(told, comm, world_ranks);
     if (told.world_ranks != 0) communicator->sent = array(told.sent, told.ranks);
   }

@@ -186,9 +186,7 @@ std::string not_used(Why why) { return text::words_of({.reason = Reason::not_use
 
 Reason why_not_eligible(MpiComm comm, run::Group& group) {
   if (const Reason why = why_nothing_is_served(); why != Reason::none) return why;
-  int inter = 0;
-  mpi().Comm_test_inter(comm, &inter);
-  if (inter) return Reason::intercommunicator;
+  if (is_inter(comm)) return Reason::intercommunicator;
   group.ranks = size_of(comm);
   group.me = rank_in(comm);
   if (group.ranks == 1) return Reason::one_rank;
