@@ -8,11 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include "abi/functions.hpp"

@@ -16,7 +16,6 @@
 #include "memory/device_streams.hpp"
 #include "memory/staging.hpp"
 #include "sys/sys.hpp"
-#include "team/apart.hpp"
 #include "team/record.hpp"
 
 namespace quadrille::api {

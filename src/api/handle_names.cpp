@@ -10,7 +10,6 @@
 #include <link.h>
 
 #include <atomic>
-#include <cstdint>
 #include <cstring>
 #include <string_view>
 

@@ -1,7 +1,6 @@
 // Isomorphic communicators: Listing 1 of Träff et al. What the MPI can be told of the neighbourhood it is told, as
 // a distributed graph; the offsets themselves stay with the communicator.
 #include <span>
-#include <string>
 #include <vector>
 
 #include "abi/functions.hpp"

@@ -7,7 +7,6 @@
 #include "api/doors.hpp"
 #include "api/making.hpp"
 #include "api/requests.hpp"
-#include "mpi/errors.hpp"
 #include "run/native_run.hpp"
 
 using namespace quadrille;

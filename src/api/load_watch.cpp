@@ -7,7 +7,6 @@
 #include "api/next_function.hpp"
 #include "memory/device.hpp"
 #include "mpi/generation.hpp"
-#include "team/team.hpp"
 
 namespace {
 

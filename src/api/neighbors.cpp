@@ -1,6 +1,4 @@
 // The explicit door of the one collective that no MPI has.
-#include "team/neighbors.hpp"
-
 #include <algorithm>
 #include <vector>
 

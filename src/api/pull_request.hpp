@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "choose/registry.hpp"
 #include "run/call.hpp"

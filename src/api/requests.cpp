@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "api/call_cache.hpp"
 #include "api/enqueue.hpp"

@@ -1,9 +1,7 @@
 // The way of a call from a door through the rooms.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <string_view>
 
 #include "api/admission.hpp"
 #include "api/on_host.hpp"

@@ -16,7 +16,6 @@
 #include "api/progress_thread.hpp"
 #include "api/requests.hpp"
 #include "api/taken_table.hpp"
-#include "mpi/errors.hpp"
 #include "mpi/generation.hpp"
 #include "mpi/progress_hook.hpp"
 #include "mpi/types.hpp"

@@ -20,7 +20,6 @@
 #include "abi/functions.hpp"
 #include "api/refused.hpp"
 #include "api/serve.hpp"
-#include "collective/signatures.hpp"
 #include "run/call.hpp"
 
 namespace quadrille::api {

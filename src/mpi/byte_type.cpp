@@ -1,7 +1,6 @@
 #include "mpi/byte_type.hpp"
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "mpi/types.hpp"

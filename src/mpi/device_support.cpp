@@ -2,8 +2,6 @@
 // functions of their own, which Open MPI began. MPICH and Cray MPICH name AMD's kind HIP.
 #include "mpi/device_support.hpp"
 
-#include <string>
-
 #include "mpi/mpi.hpp"
 
 namespace quadrille {

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <cstdint>
 #include <functional>
 #include <string_view>
 

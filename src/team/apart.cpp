@@ -8,7 +8,6 @@
 #include "sys/sys.hpp"
 #include "team/communicator.hpp"
 #include "team/config.hpp"
-#include "team/neighbors.hpp"
 #include "team/own_rings.hpp"
 #include "team/telling.hpp"
 #include "team/world.hpp"

@@ -1,13 +1,10 @@
 #include "team/record.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <mutex>
-#include <new>
 
 #include "mpi/generation.hpp"
 #include "mpi/thrown.hpp"

@@ -6,7 +6,6 @@
 // communicator and no place; so no call is lost, however different they all are.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace quadrille::record {

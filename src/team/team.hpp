@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "choose/asking.hpp"
