@@ -12,7 +12,7 @@
 #include "api/serve.hpp"
 #include "api/taken.hpp"
 #include "team/faults.hpp"
-#include "team/record_parts.hpp"
+#include "team/record_starts.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -123,23 +123,15 @@ int make_guarded(const Call& call, record::Form form, Quadrille_Request* request
   });
 }
 
-// What carries it out, and what its starts will send. Without memory for that they are not written down.
-void tell_recorder(const Call& call, State& made) {
-  const char* const by = carrier_on(call.comm);
-  record::by(by);
-  if (!made.persistent) return;
-  static_cast<void>(thrown_by([&] {
-    const auto lock = record::held();
-    made.recorded = record::sent_by(call, by);
-  }));
-}
-
 int make_recorded(const Call& call, record::Form form, Quadrille_Request* request, const void* site) {
   record::Recorded recorded;
   recorded.begin(call, form, site);
   record::by("quadrille");  // also if it fails
   const int error = make_guarded(call, form, request);
-  if (error == mpi_success && request != nullptr && *request != nullptr) tell_recorder(call, **request);
+  if (error != mpi_success || request == nullptr || *request == nullptr) return error;
+  const char* const by = carrier_on(call.comm);
+  record::by(by);
+  if ((*request)->persistent) record::keep_made(record::handle_of(*request), call, by);
   return error;
 }
 

@@ -339,6 +339,7 @@ int free_one(Quadrille_Request* request) {
   *request = QUADRILLE_REQUEST_NULL;
   if (is_broken) return mpi_success;
   api::forget_turns(*state);
+  record::forget_made(record::handle_of(state));
   delete state;
   return mpi_success;
 }
@@ -392,8 +393,8 @@ template <class Work>
 
 void api::record_start(record::Recorded& recorded, const Quadrille_Request* handle, record::Form form,
                        const void* site) {
-  if (handle == nullptr || *handle == nullptr || (*handle)->recorded == nullptr || (*handle)->is_active()) return;
-  record::begin_start(recorded, *(*handle)->recorded, form, site);
+  if (handle == nullptr || *handle == nullptr || (*handle)->is_active()) return;
+  record::begin_start(recorded, record::handle_of(*handle), form, site);
 }
 
 void api::go_on_with_all() { run::UnderWay::here().advance(); }

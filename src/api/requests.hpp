@@ -27,12 +27,11 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::run::KeptTypes types;
   quadrille::team::Lane* lane = nullptr;  // of a nonblocking call, until it is complete
   std::deque<const quadrille::run::Pending*>* queue =
-      nullptr;                                        // in which it takes its turn there, or on a lane of leaders
-  std::unique_ptr<quadrille::api::OnHost> on_host;    // if the program has loaded a driver of a device
-  std::unique_ptr<quadrille::api::StreamTurn> turn;   // in a stream of a device, if it ever had one
-  std::unique_ptr<quadrille::record::Sent> recorded;  // of a persistent one of our names, if calls are recorded
-  std::unique_ptr<quadrille::run::Op> op;             // carries the call out; null: no data move
-  quadrille::run::InboxRun* inbox = nullptr;          // that of `op`, if it is one
+      nullptr;                                       // in which it takes its turn there, or on a lane of leaders
+  std::unique_ptr<quadrille::api::OnHost> on_host;   // if the program has loaded a driver of a device
+  std::unique_ptr<quadrille::api::StreamTurn> turn;  // in a stream of a device, if it ever had one
+  std::unique_ptr<quadrille::run::Op> op;            // carries the call out; null: no data move
+  quadrille::run::InboxRun* inbox = nullptr;         // that of `op`, if it is one
   bool persistent = false;
   // Where the last start is. From `complete` on a request may be started again or freed.
   enum class Stage : std::uint8_t {

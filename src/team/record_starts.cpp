@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "mpi/thrown.hpp"
 #include "mpi/types.hpp"
@@ -14,8 +16,17 @@
 namespace quadrille::record {
 namespace {
 
-// Requests by MPI's names, outliving all destructors: a program may free one late. How many there are can be seen
-// without the lock, so that a program without any pays for one look when it starts or frees others.
+// What a request sends: in bytes, with numbers of its own, since the program may free its datatypes and change its
+// arrays.
+struct Sent {
+  run::Call call;
+  std::vector<MpiCount> bytes;          // of each block, where they differ
+  std::shared_ptr<const MpiComm> comm;  // MPI_COMM_NULL once the program has freed it
+  const char* by = "mpi";               // what carries it out
+};
+
+// Outliving all destructors: a program may free a request late. How many there are can be seen without the lock, so
+// that a program without any pays for one look when it starts or frees others.
 struct Made {
   std::mutex mutex;
   std::unordered_map<MpiRequest, std::unique_ptr<Sent>> all;
@@ -48,8 +59,6 @@ void tell_blocks(Sent& sent, const run::Call& call, CommunicatorHere& communicat
   sent.call.send.counts_large = sent.bytes.data();
 }
 
-}  // namespace
-
 std::unique_ptr<Sent> sent_by(const run::Call& call, const char* by) {
   auto sent = std::make_unique<Sent>();
   CommunicatorHere* const communicator = Tables::here().communicator_of(call.comm);
@@ -62,11 +71,7 @@ std::unique_ptr<Sent> sent_by(const run::Call& call, const char* by) {
   return sent;
 }
 
-void begin_start(Recorded& recorded, Sent& sent, Form form, const void* site) {
-  sent.call.comm = *sent.comm;
-  recorded.begin(sent.call, form, site);
-  by(sent.by);
-}
+}  // namespace
 
 void keep_made(MpiRequest request, const run::Call& call, const char* by) {
   static_cast<void>(thrown_by([&] {
@@ -90,12 +95,16 @@ void forget_made(MpiRequest request) {
   made.count = made.all.size();
 }
 
-void begin_start(Recorded& recorded, MpiRequest request, const void* site) {
+void begin_start(Recorded& recorded, MpiRequest request, Form form, const void* site) {
   Made& made = Made::here();
   if (made.count == 0) return;
   const std::scoped_lock lock(made.mutex);
   const auto found = made.all.find(request);
-  if (found != made.all.end() && found->second != nullptr) begin_start(recorded, *found->second, Form::started, site);
+  if (found == made.all.end() || found->second == nullptr) return;
+  Sent& sent = *found->second;
+  sent.call.comm = *sent.comm;
+  recorded.begin(sent.call, form, site);
+  by(sent.by);
 }
 
 }  // namespace quadrille::record
