@@ -185,26 +185,11 @@ template <Collective collective, class Native, class... Arguments>
   return error;
 }
 
-template <class Count>
-record::Key key_of(Collective collective, const void* site, QUADRILLE_WORDS_UNIFORM(Count, int)) {
-  static_cast<void>(recvbuf);
-  const bool in_place = sendbuf == mpi().in_place;
-  return {collective,
-          record::Form::blocking,
-          given(comm),
-          given(in_place ? recvtype : sendtype),
-          static_cast<std::size_t>(in_place ? recvcount : sendcount),
-          site};
-}
-
 // The same of a call that is recorded, with the short way.
 template <Collective collective, class Native, class... Arguments>
 [[gnu::noinline]] int serve_or_pass_recorded(const void* site, Door door, Native native, Arguments... arguments) {
   record::Recorded recorded;
-  bool is_known = false;
-  if constexpr (is_regular(collective) && is_dense(collective))
-    is_known = recorded.begin_like(key_of(collective, site, arguments...));
-  if (!is_known) recorded.begin(call_of(collective, arguments...), record::Form::blocking, site);
+  recorded.begin(call_of(collective, arguments...), record::Form::blocking, site);
   if constexpr (is_cached(collective)) {
     int error = mpi_success;
     if (served_by_cache(Of<collective>(), arguments..., error)) {

@@ -40,6 +40,17 @@ struct Here {
   CommunicatorHere* communicator = nullptr;
 };
 
+// What calls have in common that need not be looked at again.
+struct Key {
+  Collective collective;
+  Form form;
+  MpiComm comm;
+  MpiType type;  // of what is sent
+  std::size_t count;
+  const void* site;  // in the program
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
 // The entry of a call that is like an earlier one of a thread, found without a search.
 struct Known {
   std::uint64_t generation = 0;
@@ -64,24 +75,16 @@ std::uint64_t clock_takes = 0;  // nanoseconds
 // Has nothing to destroy, and nothing to make: a call may come when there is no memory left, or late.
 constinit std::mutex mutex;
 
-Known& place_of(const Key& key) {
-  const std::uintptr_t site = reinterpret_cast<std::uintptr_t>(key.site) >> 2;
-  return on_thread.known[(site + key.count + static_cast<std::size_t>(key.collective)) % known_places];
-}
-
-bool is_for(const Known& last, const Key& key) {
-  return last.entry != nullptr && last.key == key && last.generation == cache_generation();
-}
-
 Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   const run::Side& side = sent_side(call);
   const bool sized = is_regular(call.collective);
   const std::size_t count = sized ? side.count : 0;
   const Key key{call.collective, form, call.comm, side.type, count, site};
-  Known& last = place_of(key);
-  if (is_for(last, key)) return last;
-  own.note_new();
+  const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(site) >> 2;
+  Known& last = on_thread.known[(place + count + static_cast<std::size_t>(key.collective)) % known_places];
   const std::uint64_t generation = cache_generation();
+  if (last.entry != nullptr && last.key == key && last.generation == generation) return last;
+  own.note_new();
   Tables& tables = Tables::here();
   CommunicatorHere* const communicator = tables.communicator_of(call.comm);
   const std::size_t size = !side.types ? type_info(side.type).size : 0;
@@ -313,23 +316,6 @@ void Recorded::start_clock() {
   timed_ = timed_as(*entry_);
   own_.pause();
   if (timed_ != Timed::no) begin_ = sys::nanoseconds();
-}
-
-bool Recorded::begin_like(const Key& called) {
-  if (!outermost_) return true;
-  Key key = called;
-  key.site = site_in_program(on_thread.sites, called.site, this);
-  const Known& at = place_of(key);
-  // An entry of others has calls of many sizes, and a count that is no size is the MPI's to look at.
-  if (!is_for(at, key) || at.communicator == nullptr || at.entry->communicator < 0) return false;
-  if (static_cast<std::ptrdiff_t>(key.count) < 0) return false;
-  Blocks blocks;
-  blocks.add(key.count * at.type_size, static_cast<std::uint64_t>(at.communicator->ranks));
-  const auto lock = held();
-  add(*at.entry, blocks);
-  entry_ = at.entry;
-  start_clock();
-  return true;
 }
 
 void Recorded::begin(const run::Call& call, Form form, const void* site) {

@@ -29,17 +29,6 @@ void by_the_short_way(choose::Engine engine);
 // `counts` elements of `size` bytes.
 void sparse_blocks(std::span<const int> destinations, const MpiCount* counts, std::size_t size);
 
-// What calls have in common that need not be looked at again.
-struct Key {
-  Collective collective;
-  Form form;
-  MpiComm comm;
-  MpiType type;  // of what is sent
-  std::size_t count;
-  const void* site;  // the address to which the door returns
-  friend bool operator==(const Key&, const Key&) = default;
-};
-
 enum class Timed : std::uint8_t { no, as_each, as_sample };
 
 // What recording itself takes of a call, if that is timed: of every call where something new is looked up, else of a
@@ -64,9 +53,6 @@ class Recorded {
   void begin(const run::Call& call, Form form, const void* site);
   // The sparse exchange. Its blocks are told by sparse_blocks().
   void begin_sparse(MpiComm comm, const void* site);
-  // The same of a blocking call with one size, which is dense. False, and nothing is begun, unless an earlier one was
-  // like it.
-  bool begin_like(const Key& called);
   Recorded& operator=(Recorded&&) = delete;
   ~Recorded();
 
