@@ -13,31 +13,18 @@ using namespace quadrille;
 
 extern "C" {
 
-#define QUADRILLE_LARGE_DOORS(Name, ours, PARAMETERS, ...)       \
-  QUADRILLE_ADDED_DOOR(MPI, Name, ours, PARAMETERS, __VA_ARGS__) \
-  QUADRILLE_ADDED_DOOR(PMPI, Name, ours, PARAMETERS, __VA_ARGS__)
+#define QUADRILLE_LARGE_DOORS(Name, PARAMETERS, ...)                           \
+  int quadrille_##Name(PARAMETERS, int (*next)(PARAMETERS), const void* site); \
+  QUADRILLE_ADDED_DOOR(MPI, Name, (PARAMETERS), __VA_ARGS__)                   \
+  QUADRILLE_ADDED_DOOR(PMPI, Name, (PARAMETERS), __VA_ARGS__)
 
 #define QUADRILLE_LARGE_PARAMETERS(FORM) QUADRILLE_WORDS_##FORM(MpiCount, MpiAint)
-#define QUADRILLE_INTERPOSE_LARGE(collective, Name, FORM, Displacement)                                     \
-  int quadrille_##Name##_c(QUADRILLE_LARGE_PARAMETERS(FORM), int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM)), \
-                           const void* site);                                                               \
-  QUADRILLE_LARGE_DOORS(Name##_c, quadrille_##Name##_c, (QUADRILLE_LARGE_PARAMETERS(FORM)), QUADRILLE_ARGUMENTS_##FORM)
-QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE)
-
 #define QUADRILLE_START_PARAMETERS(FORM) QUADRILLE_LARGE_PARAMETERS(FORM), MpiRequest* request
-#define QUADRILLE_INTERPOSE_LARGE_START(collective, Name, FORM, Displacement)                                      \
-  int quadrille_I##collective##_c(QUADRILLE_START_PARAMETERS(FORM), int (*next)(QUADRILLE_START_PARAMETERS(FORM)), \
-                                  const void* site);                                                               \
-  QUADRILLE_LARGE_DOORS(I##collective##_c, quadrille_I##collective##_c, (QUADRILLE_START_PARAMETERS(FORM)),        \
-                        QUADRILLE_ARGUMENTS_##FORM, request)
-QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE_START)
-
 #define QUADRILLE_INIT_PARAMETERS(FORM) QUADRILLE_LARGE_PARAMETERS(FORM), MpiInfo info, MpiRequest *request
-#define QUADRILLE_INTERPOSE_PERSISTENT_LARGE(collective, Name, FORM, Displacement)                             \
-  int quadrille_##Name##_init_c(QUADRILLE_INIT_PARAMETERS(FORM), int (*next)(QUADRILLE_INIT_PARAMETERS(FORM)), \
-                                const void* site);                                                             \
-  QUADRILLE_LARGE_DOORS(Name##_init_c, quadrille_##Name##_init_c, (QUADRILLE_INIT_PARAMETERS(FORM)),           \
-                        QUADRILLE_ARGUMENTS_##FORM, info, request)
-QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PERSISTENT_LARGE)
+#define QUADRILLE_INTERPOSE_LARGE(collective, Name, FORM, Displacement)                                           \
+  QUADRILLE_LARGE_DOORS(Name##_c, QUADRILLE_LARGE_PARAMETERS(FORM), QUADRILLE_ARGUMENTS_##FORM)                   \
+  QUADRILLE_LARGE_DOORS(I##collective##_c, QUADRILLE_START_PARAMETERS(FORM), QUADRILLE_ARGUMENTS_##FORM, request) \
+  QUADRILLE_LARGE_DOORS(Name##_init_c, QUADRILLE_INIT_PARAMETERS(FORM), QUADRILLE_ARGUMENTS_##FORM, info, request)
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE)
 
 }  // extern "C"

@@ -12,8 +12,8 @@ extern "C" {
 
 #define QUADRILLE_INIT_PARAMETERS(FORM, Displacement) \
   QUADRILLE_WORDS_##FORM(int, Displacement), MpiInfo info, MpiRequest *request
-#define QUADRILLE_INIT_DOOR(PREFIX, Name, FORM, Displacement)                                                         \
-  QUADRILLE_ADDED_DOOR(PREFIX, Name##_init, quadrille_##Name##_init, (QUADRILLE_INIT_PARAMETERS(FORM, Displacement)), \
+#define QUADRILLE_INIT_DOOR(PREFIX, Name, FORM, Displacement)                                \
+  QUADRILLE_ADDED_DOOR(PREFIX, Name##_init, (QUADRILLE_INIT_PARAMETERS(FORM, Displacement)), \
                        QUADRILLE_ARGUMENTS_##FORM, info, request)
 #if defined(QUADRILLE_NAMED_MPIX)
 #define QUADRILLE_INIT_DOORS(...) QUADRILLE_INIT_DOOR(MPIX, __VA_ARGS__) QUADRILLE_INIT_DOOR(PMPIX, __VA_ARGS__)

@@ -145,31 +145,23 @@ struct StartBehind_MPI {
   }
 
 // Called by the libraries of these names: `next` is what comes after them, or null; `site` where they were called from.
-#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                           \
-  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_WORDS_##FORM(int, Displacement), MpiInfo info,                \
-                                               MpiRequest* request, decltype(Mpi::Name##_init) next,                   \
-                                               const void* site) {                                                     \
-    return api::leave(begin(site, Collective::collective, true, Native{next, mpi().Name##_init, given(info)}, request, \
-                            QUADRILLE_ARGUMENTS_##FORM));                                                              \
+#define QUADRILLE_BEGIN(Name, collective, persistent, info, FORM, ...)                                         \
+  QUADRILLE_EXPORT int quadrille_##Name(__VA_ARGS__, MpiRequest* request, decltype(Mpi::Name) next,            \
+                                        const void* site) {                                                    \
+    return api::leave(begin(site, Collective::collective, persistent, Native{next, mpi().Name, info}, request, \
+                            QUADRILLE_ARGUMENTS_##FORM));                                                      \
   }
-#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                        \
-  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiInfo info,            \
-                                                 MpiRequest* request, decltype(Mpi::Name##_init_c) next,             \
-                                                 const void* site) {                                                 \
-    return api::leave(begin(site, Collective::collective, true, Native{next, mpi().Name##_init_c, given(info)},      \
-                            request, QUADRILLE_ARGUMENTS_##FORM));                                                   \
-  }                                                                                                                  \
-  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), MpiRequest* request,   \
-                                                   decltype(Mpi::I##collective##_c) next, const void* site) {        \
-    return api::leave(begin(site, Collective::collective, false, Native{next, mpi().I##collective##_c, {}}, request, \
-                            QUADRILLE_ARGUMENTS_##FORM));                                                            \
-  }
+#define QUADRILLE_BEGIN_ALL(collective, Name, FORM, Displacement)                                                \
+  QUADRILLE_BEGIN(Name##_init, collective, true, given(info), FORM, QUADRILLE_WORDS_##FORM(int, Displacement),   \
+                  MpiInfo info)                                                                                  \
+  QUADRILLE_BEGIN(Name##_init_c, collective, true, given(info), FORM, QUADRILLE_WORDS_##FORM(MpiCount, MpiAint), \
+                  MpiInfo info)                                                                                  \
+  QUADRILLE_BEGIN(I##collective##_c, collective, false, MpiInfo(), FORM, QUADRILLE_WORDS_##FORM(MpiCount, MpiAint))
 
 // The PMPI_ names: see interpose.cpp.
 extern "C" {
 QUADRILLE_EXPORT bool quadrille_goes_straight(const void* site) { return api::goes_straight(site); }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_START_MPI)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_START_PMPI)
-QUADRILLE_MPI_COLLECTIVES(QUADRILLE_MAKE)
-QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LARGE)
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_BEGIN_ALL)
 }  // extern "C"
