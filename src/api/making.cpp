@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "api/engines.hpp"
@@ -61,34 +60,23 @@ int make_by(Making& m, const team::Prepared& on) {
 
 // ---- Shared memory of its own ----
 
-struct Rings {
-  bool are_there = false;
-  run::OwnRings own;               // of a persistent call
-  std::span<run::PairRings> lent;  // of the lane of a nonblocking one
-  std::span<run::PairRings> all() { return lent.empty() ? std::span(own.pairs) : lent; }
-};
-
-// Rings for a call among `edges`, or, on all ranks, none.
-Rings rings_for(Making& m, const run::NodeEdges& edges) {
-  if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings) return {};
+// A persistent call has the lane that `own()` makes, a nonblocking one the next. Null, on all ranks: there is none.
+template <class Own>
+team::Lane* lane_for(Making& m, const Own& own) {
+  if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings) return nullptr;
   if (m.persistent) {
-    auto own = team::own_rings(m.team, edges, m.call);
-    return own ? Rings{true, std::move(*own), {}} : Rings{};
+    m.made.own_lane = own();
+    return m.made.lane = m.made.own_lane.get();
   }
   team::Lanes& lanes = team::lanes_of(m.team);
-  if (lanes.lanes.empty()) return {};
+  if (lanes.lanes.empty()) return nullptr;
   m.made.take_turn(lanes);
-  return {true, {}, m.made.lane->rings};
+  return m.made.lane;
 }
 
-// The same for a dense call among all ranks.
-team::NodeMemory node_memory_for(Making& m) {
-  if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings) return {};
-  if (m.persistent) return {team::own_node_area(m.team, m.call), nullptr};
-  team::Lanes& lanes = team::lanes_of(m.team);
-  if (lanes.lanes.empty()) return {};
-  m.made.take_turn(lanes);
-  return {std::nullopt, &m.made.lane->node};
+// For a dense call among all ranks.
+team::Lane* lane_of_all(Making& m) {
+  return lane_for(m, [&] { return team::own_node_area(m.team, m.call); });
 }
 
 // `make` as OpOf has it.
@@ -103,40 +91,30 @@ Op& carry_by(Making& m, const Make& make) {
 // Small blocks of a size that all ranks know. True if there is an inbox for them.
 bool by_inbox(Making& m, std::size_t bytes) {
   if (!is_sized(m.call.collective)) return false;
-  team::NodeMemory memory;
-  if (m.persistent) {
-    if (bytes > memory::most_slot_bytes) return false;
-    memory = {team::own_inbox(m.team, bytes), nullptr};
-    if (!memory.is_there()) return false;
-  } else {
-    team::Lanes& lanes = team::lanes_of(m.team);
-    if (lanes.lanes.empty() || bytes > lanes.lanes.front().node.inbox.capacity()) return false;
-    m.made.take_turn(lanes);
-    memory = {std::nullopt, &m.made.lane->node};
-  }
+  const auto capacity = [&] {
+    const team::Lanes& lanes = team::lanes_of(m.team);
+    return lanes.lanes.empty() ? 0 : lanes.lanes.front().node.inbox.capacity();
+  };
+  if (bytes > (m.persistent ? memory::most_slot_bytes : capacity())) return false;
+  team::Lane* const lane = lane_for(m, [&] { return team::own_inbox(m.team, bytes); });
+  if (lane == nullptr) return false;
   if (run::is_plain(m.call)) {
-    using Op = run::OpOf<Carrier::inbox, run::InboxRun, team::NodeMemory>;
-    Op& made = carry_by<Op>(m, [&](team::NodeMemory& here) {
-      here = std::move(memory);
-      return run::InboxRun(m.call, m.team.group, here.area().inbox);
-    });
+    using Op = run::OpOf<Carrier::inbox, run::InboxRun>;
+    Op& made = carry_by<Op>(m, [&](auto&) { return run::InboxRun(m.call, m.team.group, lane->node.inbox); });
     m.made.inbox = &made.run;
   } else {
-    carry_by<run::OpOf<Carrier::inbox, run::NodeRun, team::NodeMemory>>(m, [&](team::NodeMemory& here) {
-      here = std::move(memory);
-      return run::NodeRun(m.call, m.team.group, here.area().inbox, nullptr, m.team.group.copying);
-    });
+    carry_by<run::OpOf<Carrier::inbox, run::NodeRun>>(
+        m, [&](auto&) { return run::NodeRun(m.call, m.team.group, lane->node.inbox, nullptr, m.team.group.copying); });
   }
   return true;
 }
 
 // Blocks of any size. True, on all ranks, if there is shared memory for them.
 bool by_node(Making& m) {
-  team::NodeMemory memory = node_memory_for(m);
-  if (!memory.is_there()) return false;
-  carry_by<run::OpOf<Carrier::rings, run::NodeRun, team::NodeMemory>>(m, [&](team::NodeMemory& here) {
-    here = std::move(memory);
-    return run::NodeRun(m.call, m.team.group, here.area().inbox, &here.area().pairs, m.team.group.copying);
+  team::Lane* const lane = lane_of_all(m);
+  if (lane == nullptr) return false;
+  carry_by<run::OpOf<Carrier::rings, run::NodeRun>>(m, [&](auto&) {
+    return run::NodeRun(m.call, m.team.group, lane->node.inbox, &lane->node.pairs, m.team.group.copying);
   });
   return true;
 }
@@ -204,12 +182,11 @@ int by_direct_messages(Making& m, const Why& why) {
 int by_neighbor_rings(Making& m) {
   m.bring_to_host();
   const run::NodeEdges& edges = team::node_edges_of(m.team);
-  Rings rings = rings_for(m, edges);  // of a persistent call among no neighbours none are needed
-  if (!rings.are_there) return by_direct_messages(m, {Reason::no_memory_for_rings});
+  team::Lane* const lane = lane_for(m, [&] { return team::own_rings(m.team, edges, m.call); });
+  if (lane == nullptr) return by_direct_messages(m, {Reason::no_memory_for_rings});
   const BlockNumbers blocks = blocks_of(m.call, m.team);
-  carry_by<run::OpOf<Carrier::rings, run::NodeNeighborRun, Rings>>(m, [&](Rings& here) {
-    here = std::move(rings);
-    return run::NodeNeighborRun(m.call, edges, blocks.send, blocks.recv, m.team.group, here.all());
+  carry_by<run::OpOf<Carrier::rings, run::NodeNeighborRun>>(m, [&](auto&) {
+    return run::NodeNeighborRun(m.call, edges, blocks.send, blocks.recv, m.team.group, lane->rings);
   });
   return mpi_success;
 }
@@ -218,12 +195,10 @@ int by_neighbor_rings(Making& m) {
 bool by_copies(Making& m, const plan::Schedule& schedule) {
   if (!m.team.group.reach().heaps_mapped) return false;
   m.bring_to_host();
-  team::NodeMemory memory = node_memory_for(m);
-  if (!memory.is_there()) return false;
-  carry_by<run::OpOf<Carrier::copies, run::NodeCopiesRun, team::NodeMemory>>(m, [&](team::NodeMemory& here) {
-    here = std::move(memory);
-    return run::NodeCopiesRun(m.call, schedule, m.team.group, here.area().inbox, here.area().pairs);
-  });
+  team::Lane* const lane = lane_of_all(m);
+  if (lane == nullptr) return false;
+  carry_by<run::OpOf<Carrier::copies, run::NodeCopiesRun>>(
+      m, [&](auto&) { return run::NodeCopiesRun(m.call, schedule, m.team.group, lane->node.inbox, lane->node.pairs); });
   return true;
 }
 
@@ -232,20 +207,20 @@ bool by_pull(Making& m, const choose::Choice& choice) {
   const run::Reach& reach = m.team.group.reach();
   if (m.team.nodes.nodes != 1 || !reach.rings || m.team.group.sharing == nullptr) return false;
   team::Lanes& lanes = team::lanes_of(m.team);
-  PullOn on;
+  std::optional<team::OwnPull> own;
   if (m.persistent) {
-    std::optional<team::OwnPull> own = team::own_pull(m.team);
+    own = team::own_pull(m.team);
     if (!own) return false;
-    on.own = std::make_unique<team::OwnPull>(std::move(*own));
   } else if (m.never_waits() ? !team::can_pull(lanes) : !team::prepare_pull_lanes(m.team)) {
     return false;
   }
-  on.node = node_memory_for(m);
-  if (!on.node.is_there()) return false;
-  if (!m.persistent) on.lane = &*m.made.lane->pull;
-  PullOp& made = carry_by<PullOp>(m, [&](auto&) { return PullRequest(m.call, m.made, m.team, std::move(on), choice); });
+  team::Lane* const lane = lane_of_all(m);
+  if (lane == nullptr) return false;
+  if (own) lane->pull = std::move(own);
+  PullOp& made = carry_by<PullOp>(m, [&](auto&) { return PullRequest(m.call, m.made, m.team, *lane, choice); });
   if (!m.persistent || made.run.prepare()) return true;
   m.made.op.reset();
+  m.made.own_lane.reset();  // what it has gives place to what it goes by instead
   return false;
 }
 

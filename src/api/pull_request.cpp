@@ -11,14 +11,14 @@
 
 namespace quadrille::api {
 
-PullRequest::PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, PullOn on,
+PullRequest::PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, team::Lane& lane,
                          const choose::Choice& choice)
     : call_(call, is_allgather(call.collective) ? 1 : team.group.ranks, team.group.ranks),
       request_(request),
       team_(team),
-      on_(std::move(on)),
+      lane_(lane),
       copying_(team.group.copying),
-      pull_(call_.call(), team.group, {on_.means().pairs, *on_.means().sharing, on_.means().stream.get()},
+      pull_(call_.call(), team.group, {lane.pull->pairs, *lane.pull->sharing, lane.pull->stream.get()},
             ways_of_pull(choice)),
       choice_(team.counted.explains ? choose::to_string(choice) : std::string()) {}
 
@@ -88,8 +88,7 @@ int PullRequest::go_over_host() {
       on = &request_.on_host->call();
     }
   }
-  team::NodeArea& area = on_.node.area();
-  instead_.emplace(*on, team_.group, area.inbox, &area.pairs, copying_);
+  instead_.emplace(*on, team_.group, lane_.node.inbox, &lane_.node.pairs, copying_);
   phase_ = Phase::fetching;
   return advance();
 }

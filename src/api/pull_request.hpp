@@ -6,7 +6,6 @@
 // done so, or a copy fails, all ranks go through rings over the host instead; a persistent one from then on.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,17 +20,11 @@ struct Quadrille_Request_state;
 
 namespace quadrille::api {
 
-struct PullOn {
-  team::OwnPull* lane = nullptr;       // of a nonblocking call
-  std::unique_ptr<team::OwnPull> own;  // of a persistent one
-  team::NodeMemory node;               // what it goes through instead
-  team::OwnPull& means() const { return own != nullptr ? *own : *lane; }
-};
-
 class PullRequest {
  public:
-  // The request and the team must outlive it; the arrays of the call need not.
-  PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, PullOn on,
+  // The request, the team and the lane, which has what it needs to pull, must outlive it; the arrays of the call need
+  // not. It goes through the lane's rings instead.
+  PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, team::Lane& lane,
               const choose::Choice& choice);
   PullRequest& operator=(PullRequest&&) = delete;
 
@@ -64,7 +57,7 @@ class PullRequest {
   const run::StoredCall call_;
   Quadrille_Request_state& request_;
   team::Team& team_;
-  PullOn on_;
+  team::Lane& lane_;
   const memory::CopyPlan copying_;
   run::DevicePull pull_;
   const std::string choice_;

@@ -25,7 +25,8 @@
 struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::team::KeptTeam team;  // first: all else is gone before it
   quadrille::run::KeptTypes types;
-  quadrille::team::Lane* lane = nullptr;  // of a nonblocking call, until it is complete
+  quadrille::team::OwnLane own_lane;      // of a persistent call
+  quadrille::team::Lane* lane = nullptr;  // that, or the one of a nonblocking call until it is complete
   std::deque<const quadrille::run::Pending*>* queue =
       nullptr;                                       // in which it takes its turn there, or on a lane of leaders
   std::unique_ptr<quadrille::api::OnHost> on_host;   // if the program has loaded a driver of a device

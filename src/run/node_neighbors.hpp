@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "memory/control_pool.hpp"
 #include "memory/node_copy.hpp"
 #include "memory/pool.hpp"
 #include "memory/ring.hpp"
@@ -67,12 +66,6 @@ struct NodeMeans {
 
 // All ranks of the communicator share a node and have rings (memory/ring.hpp). Returns an MPI error code.
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group);
-
-// Rings that one persistent call has for itself, or that calls have which follow each other.
-struct OwnRings {
-  memory::ControlArea area;      // where they are
-  std::vector<PairRings> pairs;  // [pair of the edges]
-};
 
 class NodeNeighbors;
 

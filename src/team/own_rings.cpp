@@ -94,7 +94,7 @@ std::optional<memory::ControlArea> own_area(Team& team, std::size_t bytes, bool 
 
 }  // namespace
 
-std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call) {
+OwnLane own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call) {
   run::Group& group = team.group;
   const std::vector<Told> told = what_to_tell(group, edges, call), heard = exchange(told, group);
   std::vector<std::size_t> first(heard.size());  // [rank] where the rings begin that it writes to
@@ -106,23 +106,25 @@ std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, 
     return heard[static_cast<std::size_t>(pair.peer)].bytes != 0;
   });
   std::optional<memory::ControlArea> area = own_area(team, total, fits);
-  if (!area) return std::nullopt;
-  run::OwnRings rings{std::move(*area), {}};
+  if (!area) return nullptr;
+  auto own = std::make_unique<Lane>();
+  own->node.area = std::move(*area);
   for (const run::NeighborPair& pair : edges.pairs) {
     const auto peer = static_cast<std::size_t>(pair.peer);
-    std::byte* const base = rings.area.base();
-    rings.pairs.push_back({ring_at(base + first[static_cast<std::size_t>(group.me)] + told[peer].at, told[peer].bytes),
-                           ring_at(base + first[peer] + heard[peer].at, heard[peer].bytes)});
+    std::byte* const base = own->node.area.base();
+    own->rings.push_back({ring_at(base + first[static_cast<std::size_t>(group.me)] + told[peer].at, told[peer].bytes),
+                          ring_at(base + first[peer] + heard[peer].at, heard[peer].bytes)});
   }
-  return rings;
+  return own;
 }
 
-std::optional<NodeArea> own_inbox(Team& team, std::size_t bytes) {
+OwnLane own_inbox(Team& team, std::size_t bytes) {
   const memory::InboxLayout layout = memory::inbox_layout_for(team.group.ranks, bytes);
   std::optional<memory::ControlArea> area = own_area(team, layout.segment_bytes());
-  if (!area) return std::nullopt;
-  NodeArea own{std::move(*area), {}, {}};
-  own.inbox = memory::Inbox(own.area.base(), layout, team.group.me);
+  if (!area) return nullptr;
+  auto own = std::make_unique<Lane>();
+  own->node.area = std::move(*area);
+  own->node.inbox = memory::Inbox(own->node.area.base(), layout, team.group.me);
   return own;
 }
 
@@ -174,12 +176,14 @@ std::uint64_t largest_sent(const run::Call& call, int ranks) {
 
 }  // namespace
 
-std::optional<NodeArea> own_node_area(Team& team, const run::Call& call) {
+OwnLane own_node_area(Team& team, const run::Call& call) {
   const std::vector<Verdict> largest = gather({0, largest_sent(call, team.group.ranks)}, team.group);
   const NodeLayout layout = NodeLayout::of_call(team.group, std::ranges::max(largest, {}, &Verdict::fits).fits);
   std::optional<memory::ControlArea> area = own_area(team, layout.bytes());
-  if (!area) return std::nullopt;
-  return make_node_area(team, std::move(*area), layout);
+  if (!area) return nullptr;
+  auto own = std::make_unique<Lane>();
+  own->node = make_node_area(team, std::move(*area), layout);
+  return own;
 }
 
 std::optional<OwnPull> own_pull(Team& team) {

@@ -23,32 +23,11 @@
 
 namespace quadrille::team {
 
-// For a neighbour collective. Collective over a team whose ranks share a node and have rings. Nothing, on all ranks, if
-// there is no memory left for them.
-std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call);
-
 // An inbox and pairs with rings, for the exchange of large blocks and for copies.
 struct NodeArea {
   memory::ControlArea area;
   memory::Inbox inbox;
   memory::Pairs pairs;
-};
-// Of one call: its rings have room for its blocks, as far as those of the communicator have. Collective, and nothing,
-// as own_rings().
-std::optional<NodeArea> own_node_area(Team& team, const run::Call& call);
-// The same without pairs, and with slots that have room for blocks of `bytes`.
-std::optional<NodeArea> own_inbox(Team& team, std::size_t bytes);
-// What a dense request uses of the node: its own, or that of its lane.
-class NodeMemory {
- public:
-  NodeMemory() = default;
-  NodeMemory(std::optional<NodeArea> own, NodeArea* lent) : own_(std::move(own)), lent_(lent) {}
-  bool is_there() const { return own_ || lent_ != nullptr; }
-  NodeArea& area() { return own_ ? *own_ : *lent_; }
-
- private:
-  std::optional<NodeArea> own_;
-  NodeArea* lent_ = nullptr;
 };
 
 // What a call needs in which ranks copy from each other's memory of a device (run/device_pull.hpp).
@@ -59,6 +38,26 @@ struct OwnPull {
   std::unique_ptr<memory::OwnStream> stream;
 };
 std::optional<OwnPull> own_pull(Team& team);
+
+// Memory from each rank to each, and the calls that wait for it. Nonblocking calls are started in one
+// order on all ranks; call n takes lane n modulo their number, and begins when the calls before it on that lane have
+// ended. A persistent call has one for itself.
+struct Lane {
+  NodeArea node;
+  std::vector<run::PairRings> rings;      // of its pairs, [distance - 1]; of an own one [pair of the edges]
+  std::optional<OwnPull> pull;            // nothing until a call needs it, on all lanes or none
+  std::deque<const run::Pending*> queue;  // under the mutex of run::UnderWay
+};
+
+// Those of one call, with what it needs alone. Collective over a team whose ranks share a node and have rings. Null, on
+// all ranks, if there is no memory left.
+using OwnLane = std::unique_ptr<Lane>;
+// Rings for a neighbour collective.
+OwnLane own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call);
+// An inbox, and pairs whose rings have room for its blocks, as far as those of the communicator have.
+OwnLane own_node_area(Team& team, const run::Call& call);
+// An inbox whose slots have room for blocks of `bytes`.
+OwnLane own_inbox(Team& team, std::size_t bytes);
 
 // What calls need in which data of devices go over memory of the node in chunks (run/device_pipeline.hpp).
 struct OwnChunks {
@@ -79,15 +78,6 @@ OwnChunks* streams_for_rounds(Team& team);
 // From now on they are not to be made so, on all ranks. What there is for them is given back.
 void refuse_chunks(Team& team);
 
-// Memory from each rank to each, and the calls that wait for it. Nonblocking calls are started in one
-// order on all ranks; call n takes lane n modulo their number, and begins when the calls before it on that lane have
-// ended.
-struct Lane {
-  NodeArea node;
-  std::vector<run::PairRings> rings;      // of its pairs, [distance - 1]
-  std::optional<OwnPull> pull;            // nothing until a call needs it, on all lanes or none
-  std::deque<const run::Pending*> queue;  // under the mutex of run::UnderWay
-};
 struct Lanes {
   std::vector<Lane> lanes;   // none: there is no memory for them
   unsigned calls = 0;        // the same on all ranks
