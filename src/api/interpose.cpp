@@ -55,10 +55,7 @@ int start(Next next, Arguments... arguments) {
 // MPI_Finalize by `next`. If that is a tool's, PMPI_Finalize comes here as well, after the tool's own calls.
 template <class Next>
 int end(Next next) {
-  if (next == mpi().Finalize && may_call_mpi()) {
-    end_progress_hook_for_good();
-    begin_finalize();
-  }
+  if (next == mpi().Finalize && may_call_mpi()) end_progress_hook_for_good();
   return next();
 }
 

@@ -38,10 +38,7 @@ class Given {
   std::mutex mutex_;
   std::unordered_set<void*> blocks_;
 };
-Given& given() {
-  static auto& all = *new Given;  // also for who frees memory at the end of the program
-  return all;
-}
+Given& given() { return sys::immortal<Given>(); }  // also for who frees memory at the end of the program
 
 }  // namespace
 

@@ -4,7 +4,6 @@
 #include <cerrno>
 
 #include "mpi/mpi.hpp"
-#include "mpi/phase.hpp"
 
 namespace quadrille {
 namespace {
@@ -89,9 +88,7 @@ bool is_complete(MpiRequest request) {
 
 // MPICH takes the function away from its progress before it calls back in MPI_Finalize, and ends the program if there
 // is another one. Without the preload library a callback of ours is the first to know.
-bool progress_hook_works() {
-  return mpi().usable && can_hook() && (is_openmpi() || (!is_finalizing() && !ended_for_good.load()));
-}
+bool progress_hook_works() { return mpi().usable && can_hook() && (is_openmpi() || !ended_for_good.load()); }
 
 void begin_progress_hook(bool (*work)()) {
   idle_looks.store(0, std::memory_order_relaxed);
@@ -103,11 +100,9 @@ void begin_progress_hook(bool (*work)()) {
   if (!there.load(std::memory_order_acquire) && !there.exchange(true)) install();
 }
 
-void end_progress_hook() { wanted.store(false, std::memory_order_release); }
-
 void end_progress_hook_for_good() {
   ended_for_good.store(true);
-  end_progress_hook();
+  wanted.store(false, std::memory_order_release);
   work_of_hook.store(nullptr);
   constexpr int most_looks = 1000;
   for (int look = 0; look < most_looks && there.load(); ++look) {

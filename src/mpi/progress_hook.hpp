@@ -21,9 +21,7 @@ bool progress_hook_works();
 // Calls `work` from now on until the hook is ended. `work` returns whether a call is pending; after many calls without
 // a pending one the hook ends itself. One `work` per process. Any thread may call this.
 void begin_progress_hook(bool (*work)());
-// Not from `work`.
-void end_progress_hook();
-// As end_progress_hook(), and sees to it that the MPI knows: before MPI_Finalize.
+// Ends it, and sees to it that the MPI knows: before MPI_Finalize. Not from `work`.
 void end_progress_hook_for_good();
 
 // False in `work`, where the MPI does not bear it: there is no function to be called that waits, even for what this

@@ -168,10 +168,7 @@ struct MappedHeap {
   std::byte* base;
   std::size_t bytes;
 };
-std::vector<MappedHeap>& mapped_heaps() {
-  static auto* list = new std::vector<MappedHeap>;  // outlives all destructors
-  return *list;
-}
+std::vector<MappedHeap>& mapped_heaps() { return sys::immortal<std::vector<MappedHeap>>(); }
 constinit std::mutex mapped_heaps_mutex;  // has nothing to destroy
 
 std::byte* mapped(const Card& card) {

@@ -54,31 +54,21 @@ CachedSelection* Selections::find(std::size_t bytes, bool drop_in, int load) {
   const auto is_it = [&](const CachedSelection& one) {
     return one.bytes == bytes && one.drop_in == drop_in && one.load == load;
   };
-  if (kept_.empty()) return nullptr;
-  if (is_it(kept_[last_])) return &kept_[last_];
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    if (!is_it(kept_[i])) continue;
-    last_ = i;
-    return &kept_[i];
-  }
-  return nullptr;
+  if (last_ != nullptr && is_it(*last_)) return last_;
+  const auto found = std::find_if(kept_.begin(), kept_.end(), is_it);
+  if (found == kept_.end()) return nullptr;
+  return last_ = &*found;
 }
 
 CachedSelection& Selections::keep(CachedSelection selected) {
-  if (kept_.size() < most) {
-    kept_.push_back(std::move(selected));
-    last_ = kept_.size() - 1;
-  } else {
-    last_ = oldest_;
-    kept_[last_] = std::move(selected);
-    oldest_ = (oldest_ + 1) % most;
-  }
-  return kept_[last_];
+  last_ = &kept_.emplace_back(std::move(selected));
+  if (kept_.size() > most) kept_.pop_front();
+  return *last_;
 }
 
 void Selections::forget() {
   kept_.clear();
-  last_ = oldest_ = 0;
+  last_ = nullptr;
 }
 
 choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {

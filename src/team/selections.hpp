@@ -6,8 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <list>
 #include <optional>
-#include <vector>
 
 #include "choose/select.hpp"
 #include "choose/verdicts.hpp"
@@ -63,12 +63,12 @@ class Selections {
   // Valid until the next.
   CachedSelection& keep(CachedSelection selected);
   // That of the last call; null if there is none.
-  const CachedSelection* last() const { return kept_.empty() ? nullptr : &kept_[last_]; }
+  const CachedSelection* last() const { return last_; }
   void forget();
 
  private:
-  std::vector<CachedSelection> kept_;
-  std::size_t last_ = 0, oldest_ = 0;
+  std::list<CachedSelection> kept_;  // the oldest first; without any, no memory is taken for them
+  CachedSelection* last_ = nullptr;
 };
 
 // What is known to all ranks about calls of a dense collective with blocks of `bytes`.

@@ -43,10 +43,7 @@ choose::TuningTable load_table() {
 }
 
 constinit std::mutex measured_mutex;  // has nothing to destroy
-choose::TuningTable& measured() {
-  static auto* own = new choose::TuningTable;
-  return *own;
-}
+choose::TuningTable& measured() { return sys::immortal<choose::TuningTable>(); }
 
 }  // namespace
 

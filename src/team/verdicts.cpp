@@ -3,14 +3,13 @@
 #include <mutex>
 #include <utility>
 
+#include "sys/sys.hpp"
+
 namespace quadrille::team {
 namespace {
 
 constinit std::mutex mutex;  // has nothing to destroy
-choose::Verdicts& kept() {
-  static auto* own = new choose::Verdicts;  // outlives all destructors
-  return *own;
-}
+choose::Verdicts& kept() { return sys::immortal<choose::Verdicts>(); }
 
 }  // namespace
 
