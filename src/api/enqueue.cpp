@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -24,14 +23,6 @@ namespace {
 using memory::StreamState;
 using memory::Word;
 using team::Team;
-
-void await_turns_before_staging_goes() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    memory::before_free_staging(await_turns_at_end);
-    free_staging_at_end();
-  });
-}
 
 PullRequest* pull_of(const State& request) {
   return request.carrier() == run::Carrier::pull ? &static_cast<PullOp&>(*request.op).run : nullptr;
@@ -180,7 +171,8 @@ int wait_on_host(State& request, void* stream, const memory::DevicePlace& place)
 
 // By either way. `owned` is the request, if it is nobody else's.
 int carry_out_in_order(std::unique_ptr<State>& owned, State& request, void* stream) {
-  await_turns_before_staging_goes();
+  memory::before_free_staging(await_turns_at_end);
+  free_staging_at_end();
   memory::DevicePlace place;
   if (memory::device_driver() != nullptr) place = place_for(request, stream);
   const Reason why = why_it_waits(request, stream, place);

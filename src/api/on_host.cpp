@@ -1,7 +1,6 @@
 #include "api/on_host.hpp"
 
 #include <cstdint>
-#include <mutex>
 
 #include "memory/device_streams.hpp"
 #include "memory/lent_context.hpp"
@@ -109,10 +108,7 @@ bool has_gaps(const run::Side& side, int blocks, const std::vector<int>* list) {
 
 }  // namespace
 
-void free_staging_at_end() {
-  static std::once_flag once;
-  std::call_once(once, [] { team::before_end(team::AtEnd::staging, memory::free_staging); });
-}
+void free_staging_at_end() { team::before_end(team::AtEnd::staging, memory::free_staging); }
 
 OnHost::OnHost(const run::Call& call, const UsedBlocks& used, choose::HostBuffers buffers, When kernels)
     : call_(call), buffers_(buffers), kernels_(kernels), own_(used.own) {
