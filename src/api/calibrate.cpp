@@ -59,15 +59,10 @@ class Calibration {
  private:
   // Has the search taken too long on some rank?
   bool is_late() {
-    const double mine = mpi().Wtime() - begin_;
-    double most = 0;
-    team::largest_of_all(team_, {&mine, 1}, {&most, 1});
-    const bool late = most > seconds_;
+    const bool late = !team::true_on_all(team_, mpi().Wtime() <= end_);
     late_ = late_ || late;
     return late;
   }
-  void begin_search(double seconds) { begin_ = mpi().Wtime(), seconds_ = seconds; }
-
   bool all(bool mine) const { return team::all_true(team_.user, mine); }
 
   std::size_t buffer_bytes(std::size_t block) const { return block * static_cast<std::size_t>(group_.ranks); }
@@ -91,35 +86,27 @@ class Calibration {
     return good ? mpi().Wtime() - begin : std::numeric_limits<double>::max();
   }
 
-  // Shortest times of two ways at one size. `use(way)` prepares it, and says whether it is the inboxes.
-  template <class Use>
-  void compare(Collective collective, memory::MeasuredBuffers& buffers, std::size_t bytes, Use use) {
-    tuner::Contest contest(2, {rounds, tuner::Counts::least});
-    while (!contest.decided()) {
-      for (const int way : {0, 1}) {
-        contest.note(static_cast<std::size_t>(way), time(collective, buffers, bytes, use(way)));
-      }
-      contest.end_visit();
-    }
-    times_[0].push_back(contest.least(0) * margin);
-    times_[1].push_back(contest.least(1));
-  }
-
-  // How many of the sizes the first way is better for. Sets `sizes` to those that were measured in time. The same on
-  // all ranks.
+  // How many of the sizes the first of two ways is better for, by the shortest times. `use(way)` prepares it, and says
+  // whether it is the inboxes. Sets `sizes` to those that were measured in time. The same on all ranks.
   template <class Use>
   std::size_t find_cut(Collective collective, memory::MeasuredBuffers& buffers, std::span<const std::size_t>& sizes,
                        Use use) {
-    for (std::vector<double>& own : times_) own.clear();
+    std::vector<double> mine;  // of both ways in turn
     std::size_t measured = 0;
-    for (; measured < sizes.size() && !is_late(); ++measured) compare(collective, buffers, sizes[measured], use);
-    sizes = sizes.first(measured);
-    for (std::vector<double>& own : times_) {
-      std::vector<double> most(own.size());
-      team::largest_of_all(team_, own, most);
-      own = most;
+    for (; measured < sizes.size() && !is_late(); ++measured) {
+      tuner::Contest contest(2, {rounds, tuner::Counts::least});
+      while (!contest.decided()) {
+        for (const std::size_t way : {0, 1}) contest.note(way, time(collective, buffers, sizes[measured], use(way)));
+        contest.end_visit();
+      }
+      mine.push_back(contest.least(0) * margin);
+      mine.push_back(contest.least(1));
     }
-    return tuner::best_cut(times_[0], times_[1]);
+    sizes = sizes.first(measured);
+    std::vector<double> most(mine.size()), times[2];
+    team::largest_of_all(team_, mine, most);
+    for (std::size_t i = 0; i < most.size(); ++i) times[i % 2].push_back(most[i]);
+    return tuner::best_cut(times[0], times[1]);
   }
 
   // The sizes that are measured: those up to `limit`, and whose buffers are not too large.
@@ -134,8 +121,8 @@ class Calibration {
     if (sizes.empty()) return;
     memory::MeasuredBuffers buffers(buffer_bytes(sizes.back()), true);
     if (!all(buffers.good())) return;
-    begin_search(most_seconds);
-    const auto use = [&](int way) {
+    end_ = mpi().Wtime() + most_seconds;
+    const auto use = [&](std::size_t way) {
       SwitchPoints points = group_.reach().points;
       points.inbox_limit.fill(way == 0 ? group_.reach().slot_limit : 0);
       team::use_switch_points(team_, points);
@@ -157,8 +144,8 @@ class Calibration {
     if (sizes.empty()) return;
     memory::MeasuredBuffers buffers(buffer_bytes(sizes.back()), false);
     if (!all(buffers.good())) return;
-    begin_search(most_large_seconds);
-    const auto use = [&](int way) {
+    end_ = mpi().Wtime() + most_large_seconds;
+    const auto use = [&](std::size_t way) {
       SwitchPoints points = group_.reach().points;
       points.cma_from = way == 0 ? SIZE_MAX : 0;
       team::use_switch_points(team_, points);
@@ -174,8 +161,7 @@ class Calibration {
   team::Team& team_;
   run::Group& group_;
   SwitchPoints found_;
-  std::vector<double> times_[2];
-  double begin_ = 0, seconds_ = 0;  // of this search
+  double end_ = 0;  // of this search, in seconds
   bool late_ = false;
 };
 

@@ -67,10 +67,12 @@ inline const CachedCalls* find_served(Collective collective, MpiComm comm, const
   return calls != nullptr && calls->type_size != 0 ? calls : nullptr;
 }
 
-// Has the exchange by pairs served blocks of as many elements?
-inline bool is_known_large(MpiCount count, const CachedCalls& last) {
+// Has the exchange by pairs served blocks of as many elements, and does it still? Counts the call then.
+[[gnu::noinline]] bool is_known_large(MpiCount count, const CachedCalls& last) {
   const auto elements = static_cast<std::size_t>(count);
-  return elements != 0 && std::find(last.large.begin(), last.large.end(), elements) != last.large.end();
+  const auto is_it = [&](const CachedCalls::OfOneSize& one) { return one.elements == elements; };
+  const auto known = std::find_if(last.large.begin(), last.large.end(), is_it);
+  return elements != 0 && known != last.large.end() && (known->left == nullptr || is_kept(known->left));
 }
 
 // A negative count is taken for a large one. None at all goes the whole way too.
@@ -127,8 +129,11 @@ run::Side blocks_of(const Count* counts, const Displacement* displacements) {
 bool is_forwarded(const CachedCalls& calls, MpiComm comm, MpiType type, MpiCount count) {
   if (calls.forwards == CachedCalls::Forwards::all) return calls.is_for(comm);
   return calls.forwards == CachedCalls::Forwards::one_count && calls.is_for(comm, type) &&
-         count == calls.forwarded_count;
+         static_cast<std::size_t>(count) == calls.forwarded.elements;
 }
+
+// What the calls that are forwarded so count; null: nothing.
+int* counted_by(const CachedCalls& calls) { return calls.unasked != nullptr ? *calls.unasked : calls.forwarded.left; }
 
 // Whether a request may be made without admission.
 bool may_make(const team::Team& team, Door door) {
@@ -186,7 +191,7 @@ const CachedCalls* find_request(const run::Call& call) {
 
 }  // namespace
 
-void cache_served(const run::Call& call, Engine engine, bool settled, team::Team& team) {
+void cache_served(const run::Call& call, Engine engine, bool settled, int* left, team::Team& team) {
   // A buffer of a later call may be a device's; and the ranks may ask each other for that in any call.
   if (memory::device_driver() != nullptr || team.agreed().follows_devices || team::watches_faults()) return;
   if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
@@ -203,14 +208,15 @@ void cache_served(const run::Call& call, Engine engine, bool settled, team::Team
   calls.by_pairs = by_pairs;
   if (!is_large) {
     calls.most_count = std::max(calls.most_count, alike_up_to(call.collective, team) / info.size);
-  } else if (calls.large[0] != call.recv.count) {
+  } else if (calls.large[0].elements != call.recv.count) {
     // In front of those that were served before it, of which the oldest goes.
     std::copy_backward(calls.large.begin(), calls.large.end() - 1, calls.large.end());
-    calls.large[0] = call.recv.count;
+    calls.large[0] = {call.recv.count, left};
   }
 }
 
-void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* unasked) {
+void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* unasked,
+                     int* left) {
   // A device's memory may have to be brought to the host.
   if (team.counted.explains || memory::device_driver() != nullptr) return;
   // Of the others the size is that of all blocks.
@@ -218,7 +224,7 @@ void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool w
   if (!whatever && !uniform && !sizeless) return;
   CachedCalls& calls = entry_for(call.collective, call.comm, call.recv.type, team);
   calls.forwards = whatever || sizeless ? CachedCalls::Forwards::all : CachedCalls::Forwards::one_count;
-  calls.forwarded_count = static_cast<MpiCount>(call.recv.count);
+  calls.forwarded = {call.recv.count, left};
   calls.counter = &team.counted.counters.passed[counted_as(why)];
   calls.unasked = unasked;
 }
@@ -228,12 +234,13 @@ bool forwarded_by_cache(Collective collective, MpiComm comm, MpiType type, MpiCo
   const auto* const calls = std::find_if(all.begin(), all.end(),
                                          [&](const CachedCalls& one) { return is_forwarded(one, comm, type, count); });
   if (calls == all.end()) return false;
-  if (calls->unasked != nullptr && !is_kept(*calls->unasked)) return false;
+  int* const left = counted_by(*calls);
+  if ((calls->unasked != nullptr || left != nullptr) && !is_kept(left)) return false;
   ++*calls->counter;
   if (ahead == nullptr) return true;
   ahead->passed = calls->counter;
   ahead->team = calls->team;
-  if (calls->unasked != nullptr) ahead->note(**calls->unasked, 1);
+  if (left != nullptr) ahead->note(*left, 1);
   return true;
 }
 

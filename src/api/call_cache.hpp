@@ -33,15 +33,20 @@ struct CachedCalls {
   team::Team* team = nullptr;
 
   // Blocking calls that are served.
+  // With blocks of one size, for as long as what a trial has decided is not checked (until_check()).
+  struct OfOneSize {
+    std::size_t elements = 0;  // 0: none
+    int* left = nullptr;       // calls; null: all
+  };
   std::size_t type_size = 0;
-  std::size_t most_count = 0;          // elements of a block that fit a slot; 0: unknown
-  bool by_pairs = false;               // the exchange by pairs serves it, not the inboxes alone
-  std::array<std::size_t, 4> large{};  // elements of blocks of one size that the exchange by pairs serves; 0: none
+  std::size_t most_count = 0;        // elements of a block that fit a slot; 0: unknown
+  bool by_pairs = false;             // the exchange by pairs serves it, not the inboxes alone
+  std::array<OfOneSize, 4> large{};  // by the exchange by pairs
 
   // Blocking calls that are forwarded.
   enum class Forwards : std::uint8_t { none, one_count, all };  // all: whatever the type and the count
   Forwards forwards = Forwards::none;
-  MpiCount forwarded_count = 0;
+  OfOneSize forwarded{};
   std::uint64_t* counter = nullptr;
   int* const* unasked = nullptr;  // as many calls are (team::Asked::kept); null: all
 
@@ -55,18 +60,20 @@ struct CachedCalls {
   bool is_for(MpiComm of_comm, MpiType of_type) const { return of_type == type && is_for(of_comm); }
 };
 
-// After a blocking call that `engine` served without error. `settled`: so it will all that are like it.
-void cache_served(const run::Call& call, choose::Engine engine, bool settled, team::Team& team);
+// After a blocking call that `engine` served without error. `settled`: so it will all that are like it, or as many as
+// `left` says, if that is not null.
+void cache_served(const run::Call& call, choose::Engine engine, bool settled, int* left, team::Team& team);
 
 // After a blocking call that was forwarded, as all that are like it will be: on its communicator nothing is served
 // (`whatever`), or of its collective nothing, or nothing of this size. Not while the user wants to know of each.
 // `unasked`: only while as many are, which each of them counts; for collectives with one selection alone
-// (kept_after()), since ranks may cache different sizes.
-void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* unasked = nullptr);
+// (kept_after()), since ranks may cache different sizes. `left`: of calls of one size, likewise.
+void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* unasked = nullptr,
+                     int* left = nullptr);
 
-// Whether this call is forwarded because the last answer holds (team::Asked::kept). Counts it then, as a cached call
-// does: some ranks may make it by a thread that has cached it, others by one that has not, and all must count alike. If
-// the MPI refuses the call, that is undone (refused.hpp).
+// Whether this call is forwarded because the last answer holds (team::Asked::kept), or goes by what a trial has decided
+// (until_check()). Counts it then, as a cached call does: some ranks may make it by a thread that has cached it, others
+// by one that has not, and all must count alike. If the MPI refuses the call, that is undone (refused.hpp).
 inline bool is_kept(int* unasked) {
   if (unasked == nullptr || *unasked == 0) return false;
   --*unasked;

@@ -46,8 +46,7 @@ int* kept_after(const Call& call, const team::CachedSelection& cached, team::Tea
   if (cached.follows_load == selection.by_load) return nullptr;
   const auto c = static_cast<std::size_t>(call.collective);
   if (selection.by_load) return &team.asked.asking[c].unasked;
-  const bool is_found = cached.trial != nullptr && cached.trial->trial.contest.decided();
-  return is_found && !choose::may_begin_again(cached.trial->trial) ? &team.asked.load[c].unasked : nullptr;
+  return cached.trial != nullptr && cached.trial->trial.contest.decided() ? &team.asked.load[c].unasked : nullptr;
 }
 
 // To the MPI, as was selected. Later calls find that out sooner.
@@ -55,7 +54,7 @@ bool pass_as_chosen(const Call& call, team::CachedSelection& cached, team::Team&
   int*& kept = team.asked.kept[static_cast<std::size_t>(call.collective)];
   kept = kept_after(call, cached, team);
   if (kept != nullptr || is_settled(call, cached, team))
-    cache_forwarded(call, team, why_chosen(team), false, kept != nullptr ? &kept : nullptr);
+    cache_forwarded(call, team, why_chosen(team), false, kept != nullptr ? &kept : nullptr, until_check(cached));
   return pass(team, why_chosen(team));
 }
 
@@ -102,9 +101,8 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
     error = choose_by_load(call, team, cached, attempt.ahead);
     if (error != mpi_success) return pass(team, Reason::other);  // so it does on all ranks, as far as the MPI goes
   }
-  if (cached.follows_load) follow_load(call, team, cached);
-  if (!cached.selection.rivals.empty() && run::has_function(call)) begin_attempt(call, bytes, team, cached, attempt);
-  if (cached.follows_load) note_followed(call, team, cached, attempt.ahead);
+  if (cached.follows_load || cached.trial != nullptr || !cached.selection.rivals.empty())
+    begin_attempt(call, bytes, team, cached, attempt);
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
   const EngineWork& engine = work_of(choice);
   const bool is_prepared = attempt.choice == nullptr && cached.prepared.has_value();
@@ -127,7 +125,8 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   if (record::on) record::by(choice);
   error = run_by(engine, call, {choice, on}, team, cached);
   end_attempt(attempt);
-  if (error == mpi_success) cache_served(call, engine.engine, is_settled(call, cached, team), team);
+  if (error == mpi_success)
+    cache_served(call, engine.engine, is_settled(call, cached, team), until_check(cached), team);
   return true;
 }
 

@@ -8,6 +8,8 @@
 
 #include "api/choose_by_load.hpp"
 #include "api/serve.hpp"
+#include "mpi/generation.hpp"
+#include "run/native_run.hpp"
 #include "team/ask.hpp"
 #include "team/same_plans.hpp"
 #include "team/verdicts.hpp"
@@ -38,12 +40,13 @@ std::string names(const team::Try& one) {
 
 Why tell(const team::Try& one) {
   if (!one.trial.were_alike) return {Reason::first_calls_differ, names(one)};
-  const bool by_steps = choose::steps_tell(one.trial);
-  Why told{by_steps ? Reason::first_steps_took : Reason::first_calls_took};
+  const bool by_steps = choose::steps_tell(one.trial), is_first = one.decisions == 0;
+  Why told{is_first ? Reason::first_calls_took : Reason::later_calls_took};
+  if (by_steps) told.reason = is_first ? Reason::first_steps_took : Reason::later_steps_took;
   for (std::size_t c = 0; c < one.trial.candidates.size(); ++c) {
     const bool is_step = by_steps && one.trial.contest.is_in(c);
     const double median = is_step ? one.trial.steps.median(c) : one.trial.contest.median(c);
-    told.then.push_back({Reason::took, name_of(one, c), median * 1e6});
+    if (median != tuner::never) told.then.push_back({Reason::took, name_of(one, c), median * 1e6});
   }
   return told;
 }
@@ -59,7 +62,9 @@ int number_of(const std::vector<choose::Choice>& candidates, const choose::Choic
 
 void settle(team::Try& one, std::size_t best, Why why) {
   one.trial.contest.give_up();
-  one.best = best;
+  ++one.decisions;
+  // Some ranks may serve such calls from their caches.
+  if (std::exchange(one.best, best) != best) drop_cached_calls();
   one.why = std::move(why);
 }
 
@@ -100,8 +105,7 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   if (!is_new) return one;
   one.candidates = {cached.selection.choice};
   one.candidates.insert(one.candidates.end(), cached.selection.rivals.begin(), cached.selection.rivals.end());
-  one.of =
-      choose::case_of(choose::shape_of(team.nodes, team.crowded), call.collective, number, cached.load, one.candidates);
+  one.of = choose::case_of(team.nodes, team.crowded, call.collective, number, cached.load, one.candidates);
   one.trial = choose::make_trial(one.candidates, team.crowded);
   if (is_kept_for_others(one) && (settle_by_table(team, one) || settle_by_verdict(team, one))) return one;
   one.trial = choose::make_trial(team::without_twins(team, call.collective, one.candidates), team.crowded);
@@ -109,49 +113,49 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   return one;
 }
 
+// A rank has not noted it: more nanoseconds than all others can have.
+constexpr std::uint64_t unknown = std::uint64_t{1} << 48;
+
 // The end of a visit. Of the seconds of a candidate the mean over the ranks counts, see choose/trial.hpp; what a rank
 // did not note nobody knows.
 void end_visit(team::Team& team, team::Try& one) {
-  const std::vector<double> mine = choose::times_of(one.trial);
-  std::vector<double> all(mine.size());
-  team::largest_of_all(team, mine, all);
-  std::vector<std::uint64_t> nanoseconds(mine.size() - 1), sums(nanoseconds.size());
-  for (std::size_t c = 0; c < sums.size(); ++c) {
-    if (mine[c] != choose::not_noted) nanoseconds[c] = static_cast<std::uint64_t>(mine[c] * 1e9);
+  std::vector<double> times = choose::times_of(one.trial);
+  std::vector<std::uint64_t> mine, sums(times.size());
+  for (const double seconds : times) {
+    mine.push_back(seconds == choose::not_noted ? unknown : static_cast<std::uint64_t>(seconds * 1e9));
   }
-  team::sum_of_all(team, nanoseconds, sums);
-  for (std::size_t c = 0; c < sums.size(); ++c) {
-    if (all[c] != choose::not_noted) all[c] = static_cast<double>(sums[c]) / (1e9 * team.group.ranks);
+  team::sum_of_all(team, mine, sums);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    times[i] = sums[i] < unknown ? static_cast<double>(sums[i]) / (1e9 * team.group.ranks) : choose::not_noted;
   }
-  choose::judge(one.trial, all);
+  choose::judge(one.trial, times);
   if (!one.trial.contest.decided()) return;
-  one.best = choose::best_of(one.trial);
-  one.why = tell(one);
+  if (!one.trial.were_alike && one.decisions > 0) return;  // what was found before stays
+  settle(one, choose::best_of(one.trial), tell(one));
   if (one.trial.were_alike && is_kept_for_others(one))
     team::keep_verdict(one.of, {one.trial.candidates[one.best], one.why});
 }
 
-// Does the first candidate copy from other ranks' memory, in a kernel of ours?
-bool has_kernels(const team::Team& team, const team::CachedSelection& cached) {
-  const choose::Engine engine = cached.selection.choice.algorithm->engine;
+// Does what stands until the trial is decided copy from other ranks' memory, in a kernel of ours?
+bool has_kernels(const team::Team& team, const team::Try& one) {
+  const choose::Engine engine = one.trial.candidates[one.best].algorithm->engine;
   const bool copies = engine == choose::Engine::exchange || engine == choose::Engine::node;
-  return copies && team.nodes.nodes == 1 && cached.load != team::on_devices;
+  return copies && team.nodes.nodes == 1 && one.of.load != team::on_devices;
 }
 
 // Two races over one stream of calls disturb each other: orders of copies come when all ranks know which kernels copy
 // blocks of that size. Collective. No call of those that wait is the MPI's.
-bool awaits_kernels(const run::Call& call, team::Team& team, team::CachedSelection& cached, team::Try& one) {
-  if (one.kernels_known || one.trial.contest.decided() || !has_kernels(team, cached)) return false;
+bool awaits_kernels(const run::Call& call, team::Team& team, team::Try& one) {
+  constexpr int most = choose::Trial::most_waiting;
+  if (one.waited > most || !has_kernels(team, one)) return false;
   if (one.waited % choose::Trial::calls_between_looks == 0) {
     const std::optional<memory::StreamTuner>& tuner = team.group.copying.tuner;
     const std::size_t copied = bytes_of(call.recv, team.group.ranks).all;
     const bool is_first = one.waited == 0;
     const bool waits = tuner && (is_first ? !tuner->has_decided(copied) : tuner->is_measuring(copied));
-    one.kernels_known = team::true_on_all(team, !waits) || one.waited == choose::Trial::most_waiting;
-    if (one.kernels_known) cached.explained = false;  // what follows is a trial
+    if (team::true_on_all(team, !waits)) one.waited = most;
   }
-  if (!one.kernels_known) ++one.waited;
-  return !one.kernels_known;
+  return ++one.waited <= most;
 }
 
 // A pending trial finds out by itself whether its calls are alike.
@@ -159,61 +163,79 @@ bool is_tried(const team::CachedSelection& cached) {
   return cached.trial != nullptr && !cached.trial->trial.contest.decided();
 }
 
-// The candidates of what was decided are rivals again.
-void reopen(team::CachedSelection& cached) {
+// False if it is decided, in this call.
+bool take_turn(const run::Call& call, std::size_t bytes, team::Team& team, team::Try& one,
+               team::CachedSelection& cached, Attempt& attempt) {
+  if (cached.selection.rivals.empty()) cached.selection.rivals.assign(one.candidates.begin() + 1, one.candidates.end());
+  // Not what the selection has, which ranks may have made at different times.
+  attempt.choice = &one.trial.candidates[one.best];
+  if (awaits_kernels(call, team, one)) return true;
+  // Where all ranks know the size, each class has a trial of its own.
+  const double moved = bytes > 0 ? 0 : bytes_moved(call, team);
+  choose::Turn turn = choose::begin_call(one.trial, moved, mpi().Wtime());
+  if (turn.candidate < 0) {
+    end_visit(team, one);
+    turn = choose::begin_call(one.trial, moved, mpi().Wtime());
+  }
+  attempt.choice = nullptr;
+  if (turn.candidate < 0) return false;
+  if (one.decisions == 0 && cached.selection.why.reason != Reason::first_calls_try) {
+    cached.selection.why = {Reason::first_calls_try, names(one)};
+    cached.explained = false;
+  }
+  attempt.trial = &one.trial;
+  attempt.choice = &one.trial.candidates[static_cast<std::size_t>(turn.candidate)];
+  attempt.turn = turn;
+  attempt.ahead.note(one.trial.calls, -1);
+  attempt.begin = mpi().Wtime();
+  return true;
+}
+
+// The selection becomes what was decided last.
+void go_by(const team::Try& one, team::CachedSelection& cached) {
+  cached.selection.rivals.clear();
+  if (cached.decision == one.decisions) return;
+  cached.settle(one.trial.candidates[one.best]);
+  cached.selection.why = one.why;
+  cached.decision = one.decisions;
+}
+
+// When all ranks together move much more or less than before, another trial is begun, or what came of it is taken up
+// again. Returns the calls that count until what was found is checked: those that ask, each with those that will keep
+// the answer.
+int follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached, choose::Asking& load) {
+  if (is_tried(cached) || !choose::must_ask(load)) return 0;
+  const double moved = bytes_moved(call, team);
+  double most = 0;
+  team::largest_of_all(team, {&moved, 1}, {&most, 1});
+  if (!choose::note_class(load, choose::load_class_of(most))) return 1 + load.unasked;
+  if (cached.trial == nullptr) return 0;  // the first call
   const std::vector<choose::Choice>& candidates = cached.trial->candidates;
   cached.settle(candidates[0]);
   cached.selection.rivals.assign(candidates.begin() + 1, candidates.end());
+  cached.trial = nullptr;
+  return 0;
 }
 
 }  // namespace
 
 void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached,
                    Attempt& attempt) {
-  team::Try& one = trial_of(call, bytes, team, cached);
-  if (awaits_kernels(call, team, cached, one)) return;
-  // Where all ranks know the size, each class has a trial of its own.
-  const double moved = bytes > 0 ? 0 : bytes_moved(call, team);
-  choose::Turn turn = choose::begin_call(one.trial, moved, mpi().Wtime());
-  if (turn.candidate < 0 && !one.trial.contest.decided()) {
-    end_visit(team, one);
-    turn = choose::begin_call(one.trial, moved, mpi().Wtime());
-  }
-  if (turn.candidate >= 0) {
-    cached.selection.why = {Reason::first_calls_try, names(one)};
-    attempt.trial = &one.trial;
-    attempt.choice = &one.trial.candidates[static_cast<std::size_t>(turn.candidate)];
-    attempt.turn = turn;
-    attempt.ahead.note(one.trial.calls, -1);
-    attempt.begin = mpi().Wtime();
-    return;
-  }
-  cached.settle(one.trial.candidates[one.best]);
-  cached.selection.why = one.why;
-  cached.selection.rivals.clear();
-}
-
-void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
   choose::Asking& load = team.asked.load[static_cast<std::size_t>(call.collective)];
-  if (is_tried(cached)) return;
-  if (cached.trial != nullptr) {
-    if (choose::begin_again(cached.trial->trial)) return reopen(cached);
+  const int counted = cached.follows_load ? follow_load(call, team, cached, load) : 1;
+  if (run::has_function(call)) {
+    team::Try& one = trial_of(call, bytes, team, cached);
+    if (counted > 0 && choose::begin_again(one.trial, counted)) one.waited = 0;
+    if (!one.trial.contest.decided() && take_turn(call, bytes, team, one, cached, attempt)) return;
+    go_by(one, cached);
+    if (!cached.follows_load) attempt.ahead.note(one.trial.pause.left, 1);
   }
-  if (!choose::must_ask(load)) return;
-  const double moved = bytes_moved(call, team);
-  double most = 0;
-  team::largest_of_all(team, {&moved, 1}, {&most, 1});
-  if (!choose::note_class(load, choose::load_class_of(most))) return;
-  if (cached.trial == nullptr) return;  // the first call
-  reopen(cached);
-  cached.trial = nullptr;
+  if (cached.follows_load && !is_tried(cached)) attempt.ahead.note(load.unasked, 1);
 }
 
-void note_followed(const run::Call& call, team::Team& team, const team::CachedSelection& cached, CountedAhead& ahead) {
-  if (is_tried(cached)) return;
-  ahead.note(team.asked.load[static_cast<std::size_t>(call.collective)].unasked, 1);
-  if (cached.trial != nullptr && choose::may_begin_again(cached.trial->trial))
-    ahead.note(cached.trial->trial.calls_since, -1);
+int* until_check(const team::CachedSelection& cached) {
+  if (cached.trial == nullptr || cached.trial->trial.pause.length == 0) return nullptr;
+  return &cached.trial->trial.pause.left;
 }
 
 void end_attempt(const Attempt& attempt) {

@@ -20,17 +20,15 @@ struct Attempt {
   CountedAhead ahead;  // if the call is forwarded
 };
 
-// Collective over a team that is ready, for a call whose selection has rivals. When all was tried, the ranks agree on
-// what was best: then the selection is settled, and the call has no trial. `bytes`: as in choose::GlobalKey.
+// Collective over a team that is ready, for a call whose selection has or had rivals, or follows the load. When all was
+// tried, the ranks agree on what was best: then the selection is settled, and the call has no trial, until that is
+// checked. `bytes`: as in choose::GlobalKey. If the MPI refuses the call, this comes again in the one that follows, and
+// must find nothing to do: what was counted is undone.
 void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached,
                    Attempt& attempt);
-
-// Collective likewise, for a call whose selection follows the load: when all ranks together move much more or less than
-// before, another trial is begun, or what came of it is taken up again. A trial that found nothing out is begun again.
-void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached);
-// After both: if the MPI refuses the call, follow_load() comes again in the one that follows, and must find nothing to
-// do. What it would count depends on the trial as it is now: this call may have begun or decided it.
-void note_followed(const run::Call& call, team::Team& team, const team::CachedSelection& cached, CountedAhead& ahead);
+// As many calls go by what was decided before it is checked, where all ranks know the size, and each of these calls
+// counts. Null: all.
+int* until_check(const team::CachedSelection& cached);
 
 // When the call is done, by whoever carried it out.
 void end_attempt(const Attempt& attempt);

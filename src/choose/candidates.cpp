@@ -1,6 +1,7 @@
 #include "choose/candidates.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace quadrille::choose {
 namespace {
@@ -58,6 +59,19 @@ std::vector<Choice> with_values(const Algorithm& algorithm, const ValuesOf& valu
   return all;
 }
 
+// The variants of those that are wanted. What needs an MPI for devices is on the host the MPI's own.
+template <class IsWanted>
+std::vector<Choice> candidates(Collective collective, int ranks, int nodes, int ranks_on_node, bool has_time,
+                               const IsWanted& is_wanted) {
+  std::vector<Choice> all;
+  for (const Algorithm& one : algorithms()) {
+    if (!serves(one, collective) || one.needs.device_mpi || !is_wanted(one)) continue;
+    if (nodes == 1 && is_another_on_one_node(one, ranks)) continue;
+    std::ranges::move(variants(one, ranks, ranks_on_node, has_time), std::back_inserter(all));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<Choice> variants(const Algorithm& algorithm, int ranks, int ranks_on_node, bool has_time) {
@@ -72,14 +86,8 @@ std::vector<Choice> variants_on_devices(const Algorithm& algorithm, bool in_one_
 }
 
 std::vector<Choice> measured_candidates(Collective collective, int ranks, int nodes, int ranks_on_node) {
-  std::vector<Choice> all;
-  for (const Algorithm& algorithm : algorithms()) {
-    if (!serves(algorithm, collective) || !is_measured(row_of(algorithm.engine).measured, nodes)) continue;
-    if (algorithm.needs.device_mpi) continue;  // on the host the MPI's own
-    if (nodes == 1 && is_another_on_one_node(algorithm, ranks)) continue;
-    for (Choice& one : variants(algorithm, ranks, ranks_on_node, true)) all.push_back(std::move(one));
-  }
-  return all;
+  const auto is_wanted = [&](const Algorithm& one) { return is_measured(row_of(one.engine).measured, nodes); };
+  return candidates(collective, ranks, nodes, ranks_on_node, true, is_wanted);
 }
 
 bool makes_a_difference(const Choice& choice, std::size_t bytes) {
@@ -92,17 +100,11 @@ bool makes_a_difference(const Choice& choice, std::size_t bytes) {
 }
 
 std::vector<Choice> tried_candidates(const GlobalKey& key) {
-  std::vector<Choice> all;
-  for (const Algorithm& algorithm : algorithms()) {
-    const bool is_worth_it =
-        algorithm.trial.is_tried && (!is_sized(key.collective) || key.bytes <= algorithm.trial.up_to);
-    if (!is_worth_it || !serves(algorithm, key.collective) || !is_tried(row_of(algorithm.engine), key)) continue;
-    if (algorithm.needs.device_mpi) continue;  // on the host the MPI's own
-    if (key.nodes == 1 && is_another_on_one_node(algorithm, key.ranks)) continue;
-    if (why_not(algorithm, key) != Reason::none) continue;
-    for (Choice& one : variants(algorithm, key.ranks, key.ranks_on_node)) all.push_back(std::move(one));
-  }
-  return all;
+  const auto is_wanted = [&](const Algorithm& one) {
+    const bool is_worth_it = one.trial.is_tried && (!is_sized(key.collective) || key.bytes <= one.trial.up_to);
+    return is_worth_it && is_tried(row_of(one.engine), key) && why_not(one, key) == Reason::none;
+  };
+  return candidates(key.collective, key.ranks, key.nodes, key.ranks_on_node, false, is_wanted);
 }
 
 }  // namespace quadrille::choose

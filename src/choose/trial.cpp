@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace quadrille::choose {
@@ -11,19 +12,67 @@ namespace {
 // Calls that move less than this are alike.
 constexpr double little_load = 8192;
 
-// Seconds a call, or a step, if all that count were noted.
-double mean(double seconds, int noted) {
-  constexpr int counted = Trial::calls_in_turn - 1;
-  return noted == counted ? seconds / counted : not_noted;
+// Of a call, or from its begin to that of the next one.
+void note(Trial& trial, const Turn& turn, double seconds, std::vector<Trial::Taken>& taken) {
+  if (!turn.counts || turn.visit != trial.contest.visit()) return;
+  Trial::Taken& of = taken[static_cast<std::size_t>(turn.candidate)];
+  of.seconds += seconds;
+  ++of.noted;
 }
 
-// The step of the call before ends where the next call begins.
-void end_step(Trial& trial, double now) {
-  const Turn turn = std::exchange(trial.last, {});
-  if (!turn.counts || turn.visit != trial.contest.visit()) return;
-  Trial::Taken& taken = trial.taken[static_cast<std::size_t>(turn.candidate)];
-  taken.step_seconds += now - trial.last_begin;
-  ++taken.steps;
+void begin_visit(Trial& trial) {
+  trial.taken.assign(trial.candidates.size(), {});
+  trial.taken_by_steps = trial.taken;
+  trial.calls = 0;
+}
+
+void begin_race(Trial& trial) {
+  const std::size_t ways = trial.candidates.size();
+  const auto racing = std::span(trial.racing).first(trial.checks ? std::min(Trial::most_checked, ways) : ways);
+  const double must_take = trial.crowded ? Trial::must_take_if_crowded : Trial::must_take_usually;
+  trial.contest = tuner::Contest(ways, {Trial::visits, tuner::Counts::both, must_take, Trial::lost}, racing);
+  trial.steps = tuner::Contest(ways, {Trial::visits, tuner::Counts::median, must_take}, racing);
+  trial.last = {};
+  trial.most_bytes = 0;
+  trial.were_alike = true;
+  begin_visit(trial);
+}
+
+void race_all(Trial& trial) {
+  trial.checks = false;
+  trial.racing.resize(trial.candidates.size());
+  std::iota(trial.racing.begin(), trial.racing.end(), std::size_t{0});
+  begin_race(trial);
+}
+
+// A race of all says what is checked later: the winner and the first candidate, and of the others those that took least
+// first. Each check is of the next of them. That another wins it says that all must race.
+void conclude(Trial& trial) {
+  const std::size_t winner = best_of(trial);
+  std::vector<std::size_t>& racing = trial.racing;
+  if (trial.checks) {
+    if (winner != trial.contest.first()) return race_all(trial);
+    if (trial.were_alike && racing.size() > Trial::most_checked)
+      std::rotate(racing.begin() + (winner == 0 ? 1 : 2), racing.begin() + Trial::most_checked, racing.end());
+  } else if (trial.were_alike) {
+    const auto rank = [&](std::size_t c) { return c == winner ? -2 : c == 0 ? -1 : trial.contest.median(c); };
+    std::ranges::stable_sort(racing, {}, rank);
+    trial.checks = true;
+  }
+  trial.pause.begin(trial.were_alike ? tuner::Pause::usual : tuner::Pause::if_nothing_was_found);
+}
+
+// By the function that makes classes.
+template <class NumberOf>
+Bytes bytes_of(int number, NumberOf number_of) {
+  const auto least_of = [&](int wanted) {
+    std::size_t before = 0;  // the largest of those before, if there is one
+    for (std::size_t more = std::size_t{1} << 62; more > 0; more /= 2) {
+      if (number_of(before + more) < wanted) before += more;
+    }
+    return before + 1;
+  };
+  return number < 0 ? Bytes{} : Bytes{least_of(number), least_of(number + 1) - 1};
 }
 
 }  // namespace
@@ -31,17 +80,14 @@ void end_step(Trial& trial, double now) {
 Trial make_trial(std::vector<Choice> candidates, bool crowded) {
   Trial trial;
   trial.crowded = crowded;
-  const double must_take = crowded ? Trial::must_take_if_crowded : Trial::must_take_usually;
-  trial.contest = tuner::Contest(candidates.size(), {Trial::visits, tuner::Counts::both, must_take, Trial::lost});
-  trial.steps = tuner::Contest(candidates.size(), {Trial::visits, tuner::Counts::median, must_take});
-  trial.taken.resize(candidates.size());
   trial.candidates = std::move(candidates);
+  race_all(trial);
   return trial;
 }
 
 Turn begin_call(Trial& trial, double bytes, double now) {
   if (trial.contest.decided()) return {};
-  end_step(trial, now);
+  note(trial, std::exchange(trial.last, {}), now - trial.last_begin, trial.taken_by_steps);
   const std::size_t candidate = trial.contest.in_turn(static_cast<std::size_t>(trial.calls / Trial::calls_in_turn));
   if (candidate == trial.candidates.size()) return {};
   const bool is_first = trial.contest.visit() == 0 && trial.calls == 0;
@@ -52,55 +98,55 @@ Turn begin_call(Trial& trial, double bytes, double now) {
   return trial.last;
 }
 
-void note_call(Trial& trial, const Turn& turn, double seconds) {
-  if (!turn.counts || turn.visit != trial.contest.visit()) return;
-  Trial::Taken& taken = trial.taken[static_cast<std::size_t>(turn.candidate)];
-  taken.seconds += seconds;
-  ++taken.calls;
-}
+void note_call(Trial& trial, const Turn& turn, double seconds) { note(trial, turn, seconds, trial.taken); }
 
 std::vector<double> times_of(const Trial& trial) {
+  constexpr int counted = Trial::calls_in_turn - 1;
   std::vector<double> times;
-  for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
-    times.push_back(trial.contest.is_in(c) ? mean(trial.taken[c].seconds, trial.taken[c].calls) : 0);
-  }
-  for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
-    times.push_back(trial.contest.is_in(c) ? mean(trial.taken[c].step_seconds, trial.taken[c].steps) : 0);
+  for (const auto* taken : {&trial.taken, &trial.taken_by_steps}) {
+    for (std::size_t c = 0; c < taken->size(); ++c) {
+      const auto& [seconds, noted] = (*taken)[c];
+      times.push_back(!trial.contest.is_in(c) ? 0 : noted == counted ? seconds / counted : not_noted);
+    }
   }
   // A few bytes more or less do not count: such calls cost what their messages cost.
   constexpr double few = 1024;
-  times.push_back((trial.most_bytes + few) / (trial.least_bytes + few));
+  times.push_back(trial.most_bytes + few > Trial::alike * (trial.least_bytes + few) ? 1 : 0);
   return times;
 }
 
 void judge(Trial& trial, std::span<const double> all) {
-  const bool alike = all.back() <= Trial::alike;
-  if (!alike && trial.contest.visit() >= Trial::visits) return trial.contest.end();
+  const bool alike = all.back() == 0;
+  if (!alike && trial.contest.visit() >= Trial::visits) {
+    trial.contest.end();
+    return conclude(trial);
+  }
   trial.were_alike = trial.were_alike && alike;
   double least = not_noted;
+  const std::size_t first = trial.contest.first();
   const std::span<const double> calls = all.first(trial.candidates.size()), steps = all.subspan(calls.size());
   for (std::size_t c = 0; c < calls.size(); ++c) {
     if (!trial.contest.is_in(c)) continue;
     trial.contest.note(c, calls[c]);
-    const bool is_known = calls[0] != not_noted && steps[0] != not_noted && steps[c] != not_noted;
-    trial.steps.note(c, is_known ? calls[0] + steps[c] - steps[0] : not_noted);
+    const bool is_known = calls[first] != not_noted && steps[first] != not_noted && steps[c] != not_noted;
+    trial.steps.note(c, is_known ? calls[first] + steps[c] - steps[first] : not_noted);
     least = std::min(least, trial.contest.least(c));
   }
   if (trial.contest.visit() == Trial::visits - 1 && least < Trial::short_call)
     trial.contest.go_on_to(Trial::visits_of_short_calls);
   trial.contest.end_visit();
   if (!trial.were_alike) trial.contest.give_up();
-  trial.taken.assign(trial.candidates.size(), {});
-  trial.calls = 0;
+  begin_visit(trial);
+  if (trial.contest.decided()) conclude(trial);
 }
 
 bool steps_tell(const Trial& trial) {
   if (!trial.were_alike) return false;
   bool has_rival = false;
-  for (std::size_t c = 1; c < trial.candidates.size(); ++c) {
-    if (!trial.contest.is_in(c)) continue;
+  for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
+    if (!trial.contest.is_rival(c)) continue;
     has_rival = true;
-    const bool is_sure = trial.steps.middle_half(c) <= Trial::most_spread * trial.contest.median(0);
+    const bool is_sure = trial.steps.middle_half(c) <= Trial::most_spread * trial.contest.median(trial.contest.first());
     if (!is_sure || trial.steps.median(c) == not_noted) return false;
   }
   return has_rival;
@@ -111,16 +157,9 @@ std::size_t best_of(const Trial& trial) {
   return trial.steps.best([&](std::size_t way) { return trial.contest.is_in(way); });
 }
 
-bool may_begin_again(const Trial& trial) {
-  return trial.contest.decided() && !trial.were_alike && trial.again < Trial::most_again;
-}
-
-bool begin_again(Trial& trial) {
-  if (!may_begin_again(trial)) return false;
-  if (trial.calls_since++ < Trial::calls_before_again << trial.again) return false;
-  Trial anew = make_trial(std::move(trial.candidates), trial.crowded);
-  anew.again = trial.again + 1;
-  trial = std::move(anew);
+bool begin_again(Trial& trial, int calls) {
+  if (!trial.contest.decided() || !trial.pause.is_over(calls)) return false;
+  begin_race(trial);
   return true;
 }
 
@@ -132,26 +171,10 @@ int size_class_of(std::size_t bytes) {
   return bytes == 0 ? -1 : static_cast<int>(std::floor(4 * std::log2(static_cast<double>(bytes))));
 }
 
-Bytes bytes_of_size_class(int number) {
-  // By the same function that makes classes: a root is not exact.
-  const auto least_of = [](int wanted) {
-    auto bytes = static_cast<std::size_t>(std::exp2(wanted / 4.0));
-    while (bytes > 1 && size_class_of(bytes - 1) >= wanted) --bytes;
-    while (size_class_of(bytes) < wanted) ++bytes;
-    return bytes;
-  };
-  if (number < 0) return {};
-  return {least_of(number), least_of(number + 1) - 1};
-}
+Bytes bytes_of_size_class(int number) { return bytes_of(number, size_class_of); }
 
 Bytes bytes_of_load_class(int number) {
-  if (number < 0) return {};
-  const auto least_of = [](int wanted) {
-    if (wanted == 0) return std::size_t{1};
-    const auto bytes = static_cast<std::size_t>(std::ldexp(little_load, 2 * (wanted - 1)));
-    return wanted == 1 ? bytes + 1 : bytes;
-  };
-  return {least_of(number), least_of(number + 1) - 1};
+  return bytes_of(number, [](std::size_t bytes) { return load_class_of(static_cast<double>(bytes)); });
 }
 
 }  // namespace quadrille::choose

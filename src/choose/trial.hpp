@@ -17,9 +17,14 @@
 //         the same visit is added to what the first one's calls took. That counts, and no longer the calls alone, where
 //         it can be told from chance: where the middle half of it lies within 8 % of a call, for each candidate.
 // Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
-// Kernels Where copies of the first candidate race kernels (memory/stream_tuner.hpp), that race comes first: see
+// Kernels Where copies of what stands until then race kernels (memory/stream_tuner.hpp), that race comes first: see
 //         api/trials.cpp.
+// Checks  What was found is checked after 4,096 calls, four times as many each time: three race by the same rules, the
+//         winner, the first candidate, and of the others those that took least, or in a later check the next ones; but
+//         the winner is the one that stays. If another wins, something has changed, and all race again at once. Calls
+//         that differed too much to compare are followed by 64 before all is tried again.
 // Cost    At most 9 calls for each candidate, 27 of short calls, 3 for one that loses at once, and a reduction a visit.
+//         Of the calls of a program that goes on for long, checks take less than 1 %.
 //
 // Example, three candidates, B takes long, 2 visits of 3 calls:   A aa  B bb  C cc  |  A aa  C cc  (capitals: not
 // counted)
@@ -61,28 +66,26 @@ struct Trial {
   static constexpr double alike = 1.25;
 
   std::vector<Choice> candidates;
+  std::vector<std::size_t> racing;  // the one to beat first
+  bool checks = false;              // only what was found is checked, by the first `most_checked` of them
+  static constexpr std::size_t most_checked = 3;
+  tuner::Pause pause;                          // once it is decided; of what others have decided it has no end
   tuner::Contest contest;                      // by the mean of the ranks' seconds of a call
   tuner::Contest steps;                        // by the same with what it does to the step
   static constexpr double most_spread = 0.08;  // of a call's time
   // A trial waits for the kernels for at most so many calls, and looks every so often.
   static constexpr int most_waiting = 96, calls_between_looks = 8;
   int calls = 0;  // of this visit that have begun
-  // [candidate] of the calls of this visit that count, and how many were noted; likewise of the steps that they begin
+  // [candidate] of the calls of this visit that count; likewise of the steps that they begin
   struct Taken {
     double seconds = 0;
-    int calls = 0;
-    double step_seconds = 0;
-    int steps = 0;
+    int noted = 0;
   };
-  std::vector<Taken> taken;
+  std::vector<Taken> taken, taken_by_steps;
   Turn last;                               // the call before
   double last_begin = 0;                   // on the clock of this rank, in seconds
   double least_bytes = 0, most_bytes = 0;  // that this rank moved in a call
   bool were_alike = true;                  // on all ranks, as far as was compared
-  // If they were not, nothing is known, and all is tried again: after so many calls, twice as many each time.
-  static constexpr int calls_before_again = 64, most_again = 4;
-  int again = 0;  // times
-  int calls_since = 0;
 };
 
 Trial make_trial(std::vector<Choice> candidates, bool crowded = false);
@@ -99,25 +102,22 @@ Turn begin_call(Trial& trial, double bytes, double now);
 void note_call(Trial& trial, const Turn& turn, double seconds);
 
 // What a rank has at the end of a visit: the seconds a call of each candidate, 0 if it is out, the same a step, and
-// last how unlike its calls were.
+// last 1 if its calls were not alike.
 std::vector<double> times_of(const Trial& trial);
 // The seconds of a candidate of which not all calls were noted.
 inline constexpr double not_noted = std::numeric_limits<double>::max();
 
-// Takes the means over all ranks, `not_noted` if one has that, and the largest of the last; goes on to the next visit
-// unless it is decided. If the calls were not alike, times say nothing, and the first candidate stays; if only those of
-// a visit beyond the third were not, what the others say holds.
+// Takes the means over all ranks, `not_noted` if one has that, and of the last 0 if all have 0; goes on to the next
+// visit unless it is decided. If the calls were not alike, times say nothing, and the one to beat stays; if only those
+// of a visit beyond the third were not, what the others say holds.
 void judge(Trial& trial, std::span<const double> all);
 
 // Of a trial that is decided: do the steps tell which candidate is the best, and which it is.
 bool steps_tell(const Trial& trial);
 std::size_t best_of(const Trial& trial);
 
-// A call begins by what was decided. True if all is to be tried again, with this call: those that were compared
-// differed too much to tell anything. A program whose calls always differ is asked a few times.
-bool begin_again(Trial& trial);
-// Will a later call do that, if as many go by?
-bool may_begin_again(const Trial& trial);
+// A call begins by what was decided, and `calls` are counted. True if it begins a race instead.
+bool begin_again(Trial& trial, int calls = 1);
 
 // `bytes`: the most that a rank moves in a call. Calls of one class move at most four times as much as others, or
 // little.

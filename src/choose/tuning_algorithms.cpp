@@ -113,8 +113,7 @@ void put_verdicts(TuningTable& table, const Verdicts& verdicts) {
     // The table does not tell unequal blocks from equal ones.
     const bool on_devices = of.load == load_on_devices;
     if (bytes.from > bytes.to || bytes.to > most_bytes_in_table || (of.load != 0 && !on_devices)) continue;
-    const Shape& shape = of.shape;
-    AlgorithmEntry entry{of.collective, shape.ranks, shape.ranks_on_node, shape.nodes, shape.crowded, {}, on_devices};
+    AlgorithmEntry entry{of.collective, of.ranks, of.ranks_on_node, of.nodes, of.crowded, {}, on_devices};
     for (const AlgorithmEntry& known : table.algorithms) {
       if (known.ranks == entry.ranks && alike(known, entry)) entry = known;
     }

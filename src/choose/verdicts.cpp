@@ -6,15 +6,13 @@
 
 namespace quadrille::choose {
 
-Shape shape_of(const plan::NodeMap& nodes, bool crowded) {
-  return {nodes.ranks(), nodes.nodes, nodes.ranks_on_fullest_node(), crowded,
-          text::Hash().add_all(nodes.node_of).value()};
-}
-
-Case case_of(const Shape& shape, Collective collective, int kind, int load, std::span<const Choice> candidates) {
+Case case_of(const plan::NodeMap& nodes, bool crowded, Collective collective, int kind, int load,
+             std::span<const Choice> candidates) {
   text::Hash names;
   for (const Choice& one : candidates) names.add(to_string(one));
-  return {shape, collective, kind, load, names.value()};
+  const std::uint64_t map = text::Hash().add_all(nodes.node_of).value();
+  return {nodes.ranks(), nodes.nodes,  nodes.ranks_on_fullest_node(), crowded, map, collective, kind,
+          load,          names.value()};
 }
 
 void keep_verdict(Verdicts& verdicts, const Case& of, Verdict verdict) {

@@ -16,28 +16,22 @@
 
 namespace quadrille::choose {
 
-// What times depend on beside the call.
-struct Shape {
-  int ranks = 0, nodes = 0, ranks_on_node = 0;  // of the fullest node
-  bool crowded = false;
-  std::uint64_t map = 0;  // which ranks share a node
-  auto operator<=>(const Shape&) const = default;
-};
-Shape shape_of(const plan::NodeMap& nodes, bool crowded);
-
 // In the place of a load: of calls with a device's memory.
 inline constexpr int load_on_devices = INT_MIN;
 
-// What a trial is of.
+// What a trial is of, and what its times depend on.
 struct Case {
-  Shape shape;
+  int ranks = 0, nodes = 0, ranks_on_node = 0;  // of the fullest node
+  bool crowded = false;
+  std::uint64_t map = 0;  // which ranks share a node
   Collective collective{};
   int kind = 0;                  // class of size, or of load where no rank knows all sizes
   int load = 0;                  // class of what moves in all, where all ranks know it and blocks differ
   std::uint64_t candidates = 0;  // which they were
   auto operator<=>(const Case&) const = default;
 };
-Case case_of(const Shape& shape, Collective collective, int kind, int load, std::span<const Choice> candidates);
+Case case_of(const plan::NodeMap& nodes, bool crowded, Collective collective, int kind, int load,
+             std::span<const Choice> candidates);
 
 struct Verdict {
   Choice best;

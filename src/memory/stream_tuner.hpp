@@ -7,7 +7,7 @@
 // Source  HINT, section V-E, algorithm 4 (get_runtime_threshold): T starts at L2 / P and is halved while
 //         that helps. The copy all through the cache is ours.
 // Cost    18 calls of a size class are steered, 12 more for each halving; every second one is timed.
-//         After that: a look into a table.
+//         After that: a look into a table, and 18 to 24 calls for each check of what is kept (tuner::Pause).
 //
 // Each rank decides for itself: how a rank copies is seen by no other. A size class is a power of two of
 // the bytes that a rank copies in a call; times are compared per byte. The first call of a class is left
@@ -35,6 +35,12 @@ inline constexpr std::size_t all_temporal = std::numeric_limits<std::size_t>::ma
 
 class StreamTuner {
  public:
+  // What is given up must be slower by a fiftieth. Smaller T than `least` are not tried, but streaming alone is. After
+  // so many calls that told nothing a class stays as it is.
+  static constexpr tuner::Rules rules{.counts = tuner::Counts::least, .must_take = 0.98};
+  static constexpr std::size_t least = 4096;
+  static constexpr int most_unusable = 64;
+
   // Calls that copy fewer than `from` bytes are all temporal. `start` is the first T in bytes.
   StreamTuner(std::size_t from, std::size_t start) : from_(from), start_(start) {}
 
@@ -52,28 +58,26 @@ class StreamTuner {
   void record(const Use& use, std::size_t bytes, double time);
 
   // Whether the size class of `call_bytes` has ended its trials.
-  bool has_decided(std::size_t call_bytes) const;
+  bool has_decided(std::size_t call_bytes) const { return state_of(call_bytes) == State::decided; }
   // Whether calls of that class are being measured: they have come, and each timed one told something.
-  bool is_measuring(std::size_t call_bytes) const;
+  bool is_measuring(std::size_t call_bytes) const { return state_of(call_bytes) == State::measuring; }
 
  private:
-  static constexpr int repeats = 3;           // times that each candidate is measured
-  static constexpr double gain = 0.02;        // what is given up must be slower by more than this part
-  static constexpr std::size_t least = 4096;  // smaller T are not tried, but streaming alone is
-  static constexpr int most_unusable = 64;    // calls that told nothing, after which a class stays as it is
   struct SizeClass {
-    bool warm = false;
-    bool decided = false;
-    bool settled = false;  // the candidate has had its untimed call
-    int unusable = 0;
-    std::size_t turn = 0;                 // of the visit
-    std::size_t halved = 0;               // the T to try after this round
     std::vector<std::size_t> candidates;  // their T; the first is the one to beat, alone when it is decided
-    tuner::Contest round;                 // by the time per byte
+    std::size_t calls = 0;                // of the visit: two with each, of which the second is timed
+    int unusable = 0;
+    std::size_t halved = 0;  // the T to try after this round
+    tuner::Contest round;    // by the time per byte
+    tuner::Pause pause;
+    bool decided() const { return candidates.size() == 1; }
   };
+  enum class State { unknown, measuring, useless, decided };
   std::size_t class_of(std::size_t call_bytes) const;
-  void begin_round(SizeClass& c, std::vector<std::size_t> candidates) const;
-  void end_round(SizeClass& c) const;
+  State state_of(std::size_t call_bytes) const;
+  static void begin_round(SizeClass& c, std::vector<std::size_t> candidates);
+  static void end_round(SizeClass& c);
+  void search(SizeClass& c) const;  // also whether what is kept is still the best
   static void decide(SizeClass& c, std::size_t best);
 
   std::size_t from_, start_;

@@ -42,12 +42,14 @@ struct CachedSelection {
   choose::Selection selection;
   bool explained = false, device_explained = false;
   Try* trial = nullptr;                   // once it was needed for the rivals
+  int decision = 0;                       // of its decisions the one that the choice is of; 0: of none
   bool follows_load = false;              // it had rivals, and its calls may move any amount
   std::optional<Prepared> prepared = {};  // for the choice, once it ran
 
   // This choice is made instead.
   void settle(choose::Choice choice) {
     selection.choice = std::move(choice);
+    decision = 0;
     prepared.reset();
     explained = device_explained = false;
   }

@@ -57,9 +57,9 @@ struct Try {
   std::vector<choose::Choice> candidates;  // as they were selected: of those with the same plan the trial has one
   choose::Case of;
   choose::Trial trial;
-  int waited = 0;              // calls, for the race of the kernels
-  bool kernels_known = false;  // that race is over
-  std::size_t best = 0;        // when it is decided
+  int waited = 0;        // calls, for the race of the kernels; more than `most_waiting`: no longer
+  int decisions = 0;     // so often was it decided
+  std::size_t best = 0;  // by the last decision
   Why why;
 };
 

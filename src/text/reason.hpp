@@ -134,6 +134,8 @@
   X(first_calls_differ, "the first calls differ too much to compare {0}")                                          \
   X(first_calls_took, "the first calls took", "", " ")                                                             \
   X(first_steps_took, "the first calls, with their effect until the next call, took", "", " ")                     \
+  X(later_calls_took, "later calls took", "", " ")                                                                 \
+  X(later_steps_took, "later calls, with their effect until the next call, took", "", " ")                         \
   X(took, "{1:.1f} us with {0}")                                                                                   \
   X(measured_elsewhere, "measured on another communicator", "", ": ")                                              \
   X(identical_plans, "all candidates have identical plans")                                                        \

@@ -5,8 +5,11 @@
 
 namespace quadrille::tuner {
 
-Contest::Contest(std::size_t ways, const Rules& rules)
-    : rules_(rules), times_(ways), is_in_(ways, true), decided_(ways < 2) {}
+Contest::Contest(std::size_t ways, const Rules& rules, std::span<const std::size_t> racing)
+    : rules_(rules), times_(ways), is_in_(ways, racing.empty()), decided_(ways < 2) {
+  for (const std::size_t way : racing) is_in_[way] = true;
+  if (!racing.empty()) first_ = racing.front();
+}
 
 std::size_t Contest::in_turn(std::size_t turn) const {
   for (std::size_t way = 0; way < ways(); ++way) {
@@ -27,34 +30,33 @@ void Contest::end_visit() {
     if (is_in_[way]) best = std::min(best, times_[way].back());
   }
   const double lost = rules_.lost[visit_ == 0 ? 0 : 1];
-  for (std::size_t way = 1; way < ways(); ++way) {
+  bool has_rival = false;
+  for (std::size_t way = 0; way < ways(); ++way) {
+    if (!is_rival(way)) continue;
     // Of nothing that took for ever one can say how many times as long it took.
-    is_in_[way] = is_in_[way] && (lost == never || times_[way].back() <= lost * best);
+    is_in_[way] = lost == never || times_[way].back() <= lost * best;
+    has_rival = has_rival || is_in_[way];
   }
-  decided_ = ++visit_ >= rules_.visits || only_the_first_is_in();
+  decided_ = ++visit_ >= rules_.visits || !has_rival;
 }
 
 void Contest::give_up() { decided_ = given_up_ = true; }
 
-bool Contest::only_the_first_is_in() const { return std::find(is_in_.begin() + 1, is_in_.end(), true) == is_in_.end(); }
-
-double Contest::least(std::size_t way) const {
-  if (times_[way].empty()) return never;
-  return *std::min_element(times_[way].begin(), times_[way].end());
+std::vector<double> Contest::sorted(std::size_t way) const {
+  std::vector<double> times = times_[way];
+  if (times.empty()) times = {never};
+  std::ranges::sort(times);
+  return times;
 }
 
 double Contest::median(std::size_t way) const {
-  std::vector<double> times = times_[way];
-  if (times.empty()) return never;
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
+  const std::vector<double> times = sorted(way);
+  return times[times.size() / 2];
 }
 
 double Contest::middle_half(std::size_t way) const {
-  std::vector<double> times = times_[way];
-  if (times.empty()) return never;
-  std::sort(times.begin(), times.end());
+  const std::vector<double> times = sorted(way);
+  if (times[0] == never) return never;
   const auto at = [&](double part) {  // between two of them where need be
     const double place = part * static_cast<double>(times.size() - 1);
     const auto before = static_cast<std::size_t>(place);
@@ -67,8 +69,8 @@ double Contest::middle_half(std::size_t way) const {
 double Contest::counted(std::size_t way) const { return rules_.counts == Counts::least ? least(way) : median(way); }
 
 bool Contest::beats_first(std::size_t way) const {
-  if (rules_.counts != Counts::least && !(median(way) < median(0) * rules_.must_take)) return false;
-  return rules_.counts == Counts::median || least(way) < least(0) * rules_.must_take;
+  if (rules_.counts != Counts::least && !(median(way) < median(first_) * rules_.must_take)) return false;
+  return rules_.counts == Counts::median || least(way) < least(first_) * rules_.must_take;
 }
 
 std::size_t best_cut(std::span<const double> first, std::span<const double> second) {

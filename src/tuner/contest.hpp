@@ -6,7 +6,11 @@
 //         least counts, which nobody disturbed, or the median, or both. The first way is the one that would be taken
 //         unmeasured: another must be better by a margin in all that counts. Where several ranks measure, the times are
 //         the maxima over them, and all come to the same end.
-// Cost    At most visits * ways times, one visit for a way that loses at once.
+// Later   Programs change, and what was measured may have been disturbed. So a race that repeats pauses: what it found
+// is
+//         checked after so many calls, four times as many each time (Pause), by a race of the winner, which stays
+//         unless another is better by the margin, with a few others. All ways race again only if another wins.
+// Cost    At most visits * ways times, one visit for a way that loses at once. Checks: below 1 % of the calls.
 //
 // Example, three ways, B takes long, 3 visits:   A B C | A C | A C
 //
@@ -14,6 +18,7 @@
 // calibration of a program (api/calibrate.cpp) and `quadrille tune` differ in what they measure and in these rules.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
@@ -36,15 +41,35 @@ struct Rules {
   std::array<double, 2> lost = {never, never};
 };
 
+// Calls go by what was found until the next race. Counted alike by all that race together.
+struct Pause {
+  static constexpr int usual = 4096, if_nothing_was_found = 64, times_as_long = 4, longest = 1 << 30;
+  int length = 0;  // 0: for ever
+  int left = 0;    // calls
+
+  void begin(int least) {
+    length = std::max(least, times_as_long * std::min(length, longest / times_as_long));
+    left = length;
+  }
+  // Counts calls unless the next one begins a race.
+  bool is_over(int calls) {
+    if (left == 0 && length > 0) return true;
+    left = std::max(left - calls, 0);
+    return false;
+  }
+};
+
 class Contest {
  public:
   Contest() = default;
-  // At least one way. One alone has won.
-  Contest(std::size_t ways, const Rules& rules);
+  // At least one way. One alone has won. `racing`: only these, of which the first is the one to beat; none: all.
+  Contest(std::size_t ways, const Rules& rules, std::span<const std::size_t> racing = {});
 
   std::size_t ways() const { return times_.size(); }
+  std::size_t first() const { return first_; }
   bool decided() const { return decided_; }
   bool is_in(std::size_t way) const { return is_in_[way]; }
+  bool is_rival(std::size_t way) const { return is_in_[way] && way != first_; }
   int visit() const { return visit_; }
   // Of those still in: the way whose turn is number `turn` of a visit; ways() if there are not so many.
   std::size_t in_turn(std::size_t turn) const;
@@ -61,7 +86,7 @@ class Contest {
   void give_up();
 
   // Of the times that were noted; `never` if there are none.
-  double least(std::size_t way) const;
+  double least(std::size_t way) const { return sorted(way).front(); }
   double median(std::size_t way) const;
   // How far the middle half of its times reaches; `never` if there are none.
   double middle_half(std::size_t way) const;
@@ -71,22 +96,23 @@ class Contest {
   }
   template <class Counts>
   std::size_t best(const Counts& still_counts) const {
-    std::size_t best = 0;
-    for (std::size_t way = 1; way < ways() && !given_up_; ++way) {
-      if (!is_in_[way] || !still_counts(way) || !beats_first(way)) continue;
-      if (best == 0 || counted(way) < counted(best)) best = way;
+    std::size_t best = first_;
+    for (std::size_t way = 0; way < ways() && !given_up_; ++way) {
+      if (!is_rival(way) || !still_counts(way) || !beats_first(way)) continue;
+      if (best == first_ || counted(way) < counted(best)) best = way;
     }
     return best;
   }
 
  private:
-  bool only_the_first_is_in() const;
+  std::vector<double> sorted(std::size_t way) const;  // `never` if there are none
   bool beats_first(std::size_t way) const;
   double counted(std::size_t way) const;
 
   Rules rules_;
   std::vector<std::vector<double>> times_;  // [way][visit]
   std::vector<bool> is_in_;
+  std::size_t first_ = 0;
   int visit_ = 0;
   bool decided_ = true, given_up_ = false;
 };

@@ -16,6 +16,7 @@
 //               too little
 //   orders      one node: orders of copies, with buffers in shared heaps and elsewhere
 //   kept        what one communicator found holds on others of its shape, if all of their ranks have found the same
+//   later       the MPI's own takes long, and after the trials messages of ours do: a check finds that
 #include <mpi.h>
 
 #include <algorithm>
@@ -29,6 +30,7 @@
 #include "abi/native.hpp"
 #include "collective/arguments.hpp"
 #include "collective/signatures.hpp"
+#include "mpi/generation.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
@@ -230,7 +232,7 @@ bool is_wanted(const std::string& chosen, const std::string& name, Collective co
 // Calls that compared nothing are compared anew later.
 int calls_of(const std::string& name, Collective collective) {
   if (name == "unlike-at-first") return 3 * calls;
-  return name == "unlike" && !is_sized(collective) ? choose::Trial::calls_before_again : calls;
+  return name == "unlike" && !is_sized(collective) ? quadrille::tuner::Pause::if_nothing_was_found : calls;
 }
 
 void check_choices(const World& w, const std::string& name) {
@@ -422,6 +424,38 @@ void keep(const World& w) {
   }
 }
 
+// ---- What is checked ----
+
+const team::CachedSelection& last_of(Collective collective) {
+  return *team::team_of(abi::comm(MPI_COMM_WORLD))->chosen.selections[static_cast<std::size_t>(collective)].last();
+}
+
+// Rank 1 caches no call, as it explains. All ranks count alike.
+void call_until_checked(const World& w, Collective collective, int most_calls, bool by_mpi) {
+  team::team_of(abi::comm(MPI_COMM_WORLD))->counted.explains = w.rank == 1;
+  for (int call = 0; call < most_calls; ++call) exchange(w, {collective, most_block}, call);
+  // The last call of all ranks selects, as what is cached does not.
+  quadrille::drop_cached_calls();
+  exchange(w, {collective, most_block}, 0);
+  const team::CachedSelection& last = last_of(collective);
+  const std::string chosen = choose::to_string(last.selection.choice);
+  if ((chosen == "mpi") != by_mpi || !last.selection.rivals.empty())
+    fail("rank %d: %s was chosen: %s\n", w.rank, chosen.c_str(), quadrille::text::words_of(last.selection.why).c_str());
+  const int left = last.trial->trial.pause.left, mine[] = {left, -left};
+  int most[2];
+  MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (most[0] != -most[1]) fail("rank %d: it counts %d calls, another rank %d\n", w.rank, left, most[0]);
+}
+
+void change_later(const World& w) {
+  using quadrille::tuner::Pause;
+  slow_down("slow-mpi");
+  for (const Collective c : all_collectives) call_until_checked(w, c, 2 * calls, false);
+  const_cast<Mpi&>(mpi()) = real;
+  slow_down("slow-ours");
+  for (const Collective c : all_collectives) call_until_checked(w, c, Pause::usual + 5 * calls, true);
+}
+
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
@@ -435,6 +469,8 @@ int main(int argc, char** argv) {
     mix(w);
   } else if (name == "kept") {
     keep(w);
+  } else if (name == "later") {
+    change_later(w);
   } else if (name == "no-answer") {
     have_no_answer(w);
   } else if (name == "sums") {

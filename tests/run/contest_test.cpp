@@ -122,6 +122,35 @@ TEST(Contest, GivenUpItStaysWithTheFirst) {
   EXPECT_EQ(contest.best(), 0U);
 }
 
+TEST(Contest, OfSomeWaysTheFirstOfThemStays) {
+  const std::vector<std::size_t> racing = {2, 0};
+  const auto best = [&](const std::vector<double>& times) {
+    Contest contest(4, {2, Counts::least, 0.9, {2, 2}}, racing);
+    EXPECT_EQ(run(contest, [&](std::size_t way, int) { return times[way]; }), "ac|ac|");
+    return contest.best();
+  };
+  EXPECT_EQ(best({9.5, 1, 10, 1}), 2U);
+  EXPECT_EQ(best({8, 1, 10, 1}), 0U);
+  Contest lost(4, {2, Counts::least, 0.9, {2, 2}}, racing);
+  EXPECT_EQ(run(lost, [](std::size_t way, int) { return way == 0 ? 9.0 : 1.0; }), "ac|") << "no rival is left";
+  EXPECT_EQ(lost.best(), 2U);
+}
+
+TEST(Pause, IsFourTimesAsLongEachTime) {
+  Pause pause;
+  EXPECT_FALSE(pause.is_over(1)) << "nothing was decided";
+  pause.begin(2);
+  EXPECT_FALSE(pause.is_over(1));
+  EXPECT_FALSE(pause.is_over(5)) << "also of calls counted together";
+  EXPECT_TRUE(pause.is_over(1));
+  pause.begin(2);
+  EXPECT_EQ(pause.left, 8);
+  pause.begin(50);
+  EXPECT_EQ(pause.left, 50);
+  for (int time = 0; time < 40; ++time) pause.begin(2);
+  EXPECT_EQ(pause.left, Pause::longest);
+}
+
 // Whatever is disturbed: what takes a tenth wins, unless its visits were all disturbed.
 TEST(Contest, ADisturbanceChangesLittle) {
   std::mt19937 random(7);

@@ -185,6 +185,37 @@ TEST(StreamTuner, CallsThatTellNothingEndInTheOrdinaryCopy) {
   EXPECT_EQ(tuner.next(call).temporal_bytes, all_temporal);
 }
 
+// Up to the first one of a check.
+int calls_until_check(StreamTuner& tuner) {
+  int calls = 0;
+  for (; tuner.has_decided(call); ++calls) tuner.next(call);
+  return calls;
+}
+
+TEST(StreamTuner, WhatIsKeptIsCheckedLessAndLess) {
+  StreamTuner tuner(from, start);
+  const auto cost = table(3, 1, [](auto) { return 2; });
+  run(tuner, cost);
+  EXPECT_EQ(calls_until_check(tuner), 4096);
+  const std::vector<std::size_t> used = run(tuner, cost);
+  EXPECT_EQ(used.size(), 18U) << "six calls with each of three, the first of which was made before";
+  EXPECT_EQ(used[0], 0U) << "what is kept comes first";
+  EXPECT_EQ(used.back(), 0U);
+  EXPECT_EQ(calls_until_check(tuner), 16384);
+}
+
+TEST(StreamTuner, ACheckFindsWhatHasChanged) {
+  StreamTuner tuner(from, start);
+  run(tuner, table(1, 2, [](auto) { return 3; }));
+  calls_until_check(tuner);
+  EXPECT_EQ(run(tuner, table(9, 8, [&](auto T) { return 1 + distance(T, start / 4); })).back(), start / 4);
+  calls_until_check(tuner);
+  EXPECT_EQ(run(tuner, table(9, 8, [&](auto T) { return 1 + distance(T, start / 4); })).back(), start / 4)
+      << "nothing has";
+  calls_until_check(tuner);
+  EXPECT_EQ(run(tuner, table(1, 2, [](auto) { return 3; })).back(), all_temporal);
+}
+
 // ---- The copies ----
 
 TEST(NodeCopy, EveryTrialDeliversTheData) {

@@ -42,7 +42,7 @@ std::string run(Trial& trial, Seconds seconds) {
 }
 
 // A visit of which the program's steps are nothing but the calls.
-void judge_calls(Trial& trial, std::vector<double> calls, double unlike = 1) {
+void judge_calls(Trial& trial, std::vector<double> calls, double unlike = 0) {
   std::vector<double> all = calls;
   all.insert(all.end(), calls.begin(), calls.end());
   all.push_back(unlike);
@@ -96,13 +96,13 @@ TEST(Trial, ShortCallsThatWereSlowAtFirstDoNotCountMuch) {
 TEST(Trial, CallsThatDifferLateEndIt) {
   Trial trial = trial_of(2);
   const auto visit = [&](double first, double second, double unlike) { judge_calls(trial, {first, second}, unlike); };
-  for (int good = 0; good < 5; ++good) visit(2e-6, 1e-6, 1);
+  for (int good = 0; good < 5; ++good) visit(2e-6, 1e-6, 0);
   EXPECT_FALSE(trial.contest.decided());
-  visit(1e-6, 9e-6, 2);
+  visit(1e-6, 9e-6, 1);
   EXPECT_TRUE(trial.contest.decided());
   EXPECT_TRUE(trial.were_alike);
   EXPECT_EQ(trial.contest.best(), 1U) << "by those that were alike";
-  EXPECT_FALSE(may_begin_again(trial));
+  EXPECT_EQ(trial.pause.left, tuner::Pause::usual);
 }
 
 TEST(Trial, WhatHasLostStaysOutOfMoreVisits) {
@@ -267,7 +267,7 @@ TEST(Trial, StepsThatVaryTellNothing) {
 
 TEST(Trial, StepsThatNobodyNotedTellNothing) {
   Trial trial = trial_of(2);
-  for (int visit = 0; visit < Trial::visits; ++visit) judge(trial, std::vector<double>{10, 8, not_noted, not_noted, 1});
+  for (int visit = 0; visit < Trial::visits; ++visit) judge(trial, std::vector<double>{10, 8, not_noted, not_noted, 0});
   EXPECT_FALSE(steps_tell(trial));
   EXPECT_EQ(best_of(trial), 1U);
 }
@@ -284,24 +284,110 @@ TEST(Trial, CallsThatMoveDifferentAmountsCompareNothing) {
   EXPECT_EQ(small.contest.best(), 1U);
 }
 
-TEST(Trial, IsBegunAgainLaterIfItsCallsDiffered) {
-  Trial trial = trial_of(2);
-  std::vector<int> begun;
-  int call = 0;
-  for (; call < 3000; ++call) {
-    if (begin_again(trial)) begun.push_back(call);
-    if (trial.contest.decided()) continue;
-    run_with_bytes(trial, [](int one) { return one == 1 ? 200000 : 100000; });
+// The calls after which it begins again, of so many.
+template <class Run>
+std::vector<int> calls_between(Trial& trial, int calls, Run run_to_the_end) {
+  std::vector<int> all;
+  for (int call = 0, last = -1; call < calls; ++call) {
+    if (!begin_again(trial)) continue;
+    all.push_back(call - last - 1);
+    last = call;
+    run_to_the_end(trial);
   }
-  EXPECT_EQ(begun, (std::vector<int>{65, 65 + 129, 65 + 129 + 257, 65 + 129 + 257 + 513})) << "and no more";
+  return all;
+}
+
+TEST(Trial, IsBegunAgainLaterIfItsCallsDiffered) {
+  const auto differ = [](Trial& trial) { run_with_bytes(trial, [](int one) { return one == 1 ? 200000 : 100000; }); };
+  Trial trial = trial_of(2);
+  differ(trial);
+  EXPECT_EQ(calls_between(trial, 10'000, differ), (std::vector<int>{64, 256, 1024, 4096}));
   Trial later = trial_of(2);
-  run_with_bytes(later, [](int one) { return one == 1 ? 200000 : 100000; });
-  for (int i = 0; i < Trial::calls_before_again; ++i) EXPECT_FALSE(begin_again(later));
+  differ(later);
+  for (int i = 0; i < tuner::Pause::if_nothing_was_found; ++i) EXPECT_FALSE(begin_again(later));
   EXPECT_TRUE(begin_again(later));
   EXPECT_FALSE(later.contest.decided());
   run_with_bytes(later, [](int) { return 100000; });
   EXPECT_EQ(later.contest.best(), 1U);
-  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(begin_again(later)) << "what is known is kept";
+  for (int i = 0; i < tuner::Pause::usual; ++i) EXPECT_FALSE(begin_again(later)) << "what is known is kept";
+  EXPECT_TRUE(begin_again(later));
+}
+
+// By candidate.
+using Seconds = std::vector<double>;
+std::string run_by(Trial& trial, const Seconds& seconds) {
+  return run(trial, [&](int candidate, int) { return seconds[static_cast<std::size_t>(candidate)]; });
+}
+// Makes calls up to the next check; false if there is none.
+bool reaches_check(Trial& trial) {
+  for (int calls = 0; calls < 1'000'000; ++calls) {
+    if (begin_again(trial)) return true;
+  }
+  return false;
+}
+std::string check_by(Trial& trial, const Seconds& seconds) {
+  return reaches_check(trial) ? run_by(trial, seconds) : "no check";
+}
+
+TEST(Trial, WhatWasFoundIsCheckedLessAndLess) {
+  Trial trial = trial_of(4);
+  const Seconds seconds = {8, 9, 6, 7};
+  std::string checks;
+  const auto again = [&](Trial& one) {
+    checks += run_by(one, seconds);
+    EXPECT_EQ(best_of(one), 2U);
+  };
+  run_by(trial, seconds);
+  EXPECT_EQ(calls_between(trial, 100'000, again), (std::vector<int>{4096, 16384, 65536}));
+  EXPECT_EQ(checks, "aaacccddd|aaacccddd|aaacccddd|aaabbbccc|aaabbbccc|aaabbbccc|aaacccddd|aaacccddd|aaacccddd|")
+      << "the first, the winner, and another in turn";
+  Trial first = trial_of(6);
+  run_by(first, {10, 13, 9.5, 11, 12, 14});
+  EXPECT_EQ(check_by(first, {10, 13, 9.5, 11, 12, 14}).substr(0, 10), "aaacccddd|") << "the first has won";
+  EXPECT_EQ(check_by(first, {10, 13, 9.5, 11, 12, 14}).substr(0, 10), "aaabbbeee|");
+  EXPECT_EQ(check_by(first, {10, 13, 9.5, 11, 12, 14}).substr(0, 10), "aaacccfff|");
+}
+
+TEST(Trial, TheWinnerStaysUnlessACheckShowsAClearlyBetterOne) {
+  Trial trial = trial_of(3);
+  run_by(trial, {10, 8, 9});
+  EXPECT_EQ(check_by(trial, {10, 8, 7.5}), "aaabbbccc|aaabbbccc|aaabbbccc|");
+  EXPECT_EQ(best_of(trial), 1U);
+  check_by(trial, {9.8, 10, 10.5});
+  EXPECT_EQ(best_of(trial), 1U) << "also against the first";
+}
+
+TEST(Trial, ThatAnotherWinsACheckBeginsARaceOfAll) {
+  Trial trial = trial_of(4);
+  run_by(trial, {10, 8, 9, 15});
+  EXPECT_EQ(check_by(trial, {10, 12, 8, 5}), "aaabbbccc|aaabbbccc|aaabbbccc|aaabbbcccddd|aaacccddd|aaaddd|");
+  EXPECT_EQ(best_of(trial), 3U) << "which the check left out";
+  EXPECT_EQ(check_by(trial, {10, 12, 8, 5}).substr(0, 10), "aaacccddd|");
+}
+
+TEST(Trial, ACheckOfCallsThatDifferChangesNothing) {
+  Trial trial = trial_of(3);
+  run_by(trial, {10, 8, 9});
+  ASSERT_TRUE(reaches_check(trial));
+  judge_calls(trial, {1, 8, 9}, 1);
+  EXPECT_TRUE(trial.contest.decided());
+  EXPECT_EQ(best_of(trial), 1U);
+  EXPECT_EQ(check_by(trial, {10, 8, 9}), "aaabbbccc|aaabbbccc|aaabbbccc|") << "the same ones";
+}
+
+TEST(Trial, CallsOfWhatOthersDecidedGoOnForEver) {
+  Trial trial = trial_of(2);
+  trial.contest.give_up();
+  for (int calls = 0; calls < 100'000; ++calls) ASSERT_FALSE(begin_again(trial));
+  EXPECT_EQ(trial.pause.left, 0);
+}
+
+TEST(Trial, CallsAreCountedTogether) {
+  Trial trial = trial_of(2);
+  run_by(trial, {10, 8});
+  EXPECT_FALSE(begin_again(trial, tuner::Pause::usual - 1));
+  EXPECT_FALSE(begin_again(trial, 100)) << "the last of them";
+  EXPECT_TRUE(begin_again(trial, 100));
 }
 
 TEST(LoadClass, IsAskedLessAndLessWhileItStays) {

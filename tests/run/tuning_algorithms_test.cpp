@@ -245,7 +245,7 @@ TEST(TuningAlgorithms, WhatIsLearntIsPutBetween) {
 TEST(TuningAlgorithms, VerdictsAreEntries) {
   Verdicts verdicts;
   const auto keep = [&](const plan::NodeMap& nodes, Collective c, int kind, const char* best) {
-    keep_verdict(verdicts, case_of(shape_of(nodes, false), c, kind, 0, {}), {plain(c, best), {}});
+    keep_verdict(verdicts, case_of(nodes, false, c, kind, 0, {}), {plain(c, best), {}});
   };
   const plan::NodeMap two = plan::node_map_from_labels({0, 0, 1, 1}), one = plan::one_node(8);
   keep(two, Collective::alltoall, size_class_of(1000), "single-copy");
@@ -304,10 +304,11 @@ TEST(TuningAlgorithms, RanksTellEachOtherByText) {
 // What was measured with a device's memory says nothing of the host's, and the other way round.
 TEST(TuningAlgorithms, TellDevicesFromTheHost) {
   const Collective c = Collective::alltoallv;
-  const Shape shape = shape_of(plan::one_node(4), false);
+  const plan::NodeMap nodes = plan::one_node(4);
   Verdicts verdicts;
-  keep_verdict(verdicts, case_of(shape, c, load_class_of(40000), 0, {}), {plain(c, "sh-co"), {}});
-  keep_verdict(verdicts, case_of(shape, c, load_class_of(40000), load_on_devices, {}), {plain(c, "pairwise"), {}});
+  keep_verdict(verdicts, case_of(nodes, false, c, load_class_of(40000), 0, {}), {plain(c, "sh-co"), {}});
+  keep_verdict(verdicts, case_of(nodes, false, c, load_class_of(40000), load_on_devices, {}),
+               {plain(c, "pairwise"), {}});
   TuningTable table, again;
   table.machine = {"x", 2};
   put_verdicts(table, verdicts);

@@ -11,7 +11,7 @@ constexpr auto a2a = Collective::alltoall;
 
 Case case_on(const plan::NodeMap& nodes, bool crowded = false, int kind = 7, const char* other = "single-copy") {
   const std::vector<Choice> candidates = {plain(a2a, "mpi"), plain(a2a, other)};
-  return case_of(shape_of(nodes, crowded), a2a, kind, 0, candidates);
+  return case_of(nodes, crowded, a2a, kind, 0, candidates);
 }
 
 TEST(Verdicts, HoldForTheSameShapeKindAndCandidates) {
