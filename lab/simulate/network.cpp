@@ -96,7 +96,7 @@ std::string from_file(std::ifstream& file, const std::string& path, Network& net
     if (key == "name" || key == "source") continue;
     const auto& fields = network_fields();
     const auto field =
-        std::find_if(fields.begin(), fields.end(), [&](const NetworkField& one) { return one.name == key; });
+        std::find_if(fields.begin(), fields.end(), [&name = key](const NetworkField& one) { return one.name == name; });
     if (field == fields.end()) return fmt::format("{}: '{}' is not a constant of a network", path, key);
     if (!value.is_number()) return fmt::format("{}: {} must be a number", path, key);
     network.*(field->value) = value.get<double>();

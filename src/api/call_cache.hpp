@@ -32,12 +32,13 @@ struct CachedCalls {
   MpiType type{};
   team::Team* team = nullptr;
 
-  // Blocking calls that are served.
-  // With blocks of one size, for as long as what a trial has decided is not checked (until_check()).
+  // Blocks of one size. `left`: for as many calls, until what a trial has decided is checked (until_check()).
   struct OfOneSize {
     std::size_t elements = 0;  // 0: none
-    int* left = nullptr;       // calls; null: all
+    int* left = nullptr;       // null: for all calls
   };
+
+  // Blocking calls that are served.
   std::size_t type_size = 0;
   std::size_t most_count = 0;        // elements of a block that fit a slot; 0: unknown
   bool by_pairs = false;             // the exchange by pairs serves it, not the inboxes alone

@@ -93,7 +93,7 @@ run::Call call_of(Collective collective, QUADRILLE_WORDS_GATHERW(Count, Displace
 
 // ---- The way of a call ----
 
-// What the call cache compares: the last arguments of all lists.
+// What the call cache compares. All lists of arguments end with count, type and communicator, as far as they have them.
 struct Compared {
   MpiComm comm;
   MpiType type{};

@@ -62,9 +62,9 @@ int number_of(const std::vector<choose::Choice>& candidates, const choose::Choic
 
 void settle(team::Try& one, std::size_t best, Why why) {
   one.trial.contest.give_up();
-  ++one.decisions;
+  const bool is_another = std::exchange(one.best, best) != best;
   // Some ranks may serve such calls from their caches.
-  if (std::exchange(one.best, best) != best) drop_cached_calls();
+  if (one.decisions++ > 0 && is_another) drop_cached_calls();
   one.why = std::move(why);
 }
 
@@ -113,20 +113,19 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   return one;
 }
 
-// A rank has not noted it: more nanoseconds than all others can have.
-constexpr std::uint64_t unknown = std::uint64_t{1} << 48;
-
 // The end of a visit. Of the seconds of a candidate the mean over the ranks counts, see choose/trial.hpp; what a rank
 // did not note nobody knows.
 void end_visit(team::Team& team, team::Try& one) {
   std::vector<double> times = choose::times_of(one.trial);
-  std::vector<std::uint64_t> mine, sums(times.size());
-  for (const double seconds : times) {
-    mine.push_back(seconds == choose::not_noted ? unknown : static_cast<std::uint64_t>(seconds * 1e9));
+  const std::size_t n = times.size();
+  std::vector<std::uint64_t> mine(2 * n), sums(2 * n);  // nanoseconds, and behind them how many ranks noted none
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool is_noted = times[i] != choose::not_noted;
+    mine[is_noted ? i : n + i] = is_noted ? static_cast<std::uint64_t>(times[i] * 1e9) : 1;
   }
   team::sum_of_all(team, mine, sums);
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    times[i] = sums[i] < unknown ? static_cast<double>(sums[i]) / (1e9 * team.group.ranks) : choose::not_noted;
+  for (std::size_t i = 0; i < n; ++i) {
+    times[i] = sums[n + i] == 0 ? static_cast<double>(sums[i]) / (1e9 * team.group.ranks) : choose::not_noted;
   }
   choose::judge(one.trial, times);
   if (!one.trial.contest.decided()) return;

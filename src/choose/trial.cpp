@@ -46,7 +46,7 @@ void race_all(Trial& trial) {
 }
 
 // A race of all says what is checked later: the winner and the first candidate, and of the others those that took least
-// first. Each check is of the next of them. That another wins it says that all must race.
+// first. Each check is of the next of them. If another wins it, all race again.
 void conclude(Trial& trial) {
   const std::size_t winner = best_of(trial);
   std::vector<std::size_t>& racing = trial.racing;

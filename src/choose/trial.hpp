@@ -21,8 +21,9 @@
 //         api/trials.cpp.
 // Checks  What was found is checked after 4,096 calls, four times as many each time: three race by the same rules, the
 //         winner, the first candidate, and of the others those that took least, or in a later check the next ones; but
-//         the winner is the one that stays. If another wins, something has changed, and all race again at once. Calls
-//         that differed too much to compare are followed by 64 before all is tried again.
+//         the winner is the one that stays. If another wins, something has changed, and all race again at once. If
+//         the calls of the first race differed too much to compare, all race again after 64, then four times as many
+//         each time; if those of a check did, what was found stays.
 // Cost    At most 9 calls for each candidate, 27 of short calls, 3 for one that loses at once, and a reduction a visit.
 //         Of the calls of a program that goes on for long, checks take less than 1 %.
 //

@@ -89,9 +89,9 @@ class DeviceCopies {
   explicit DeviceCopies(void* stream = nullptr) : stream_(stream) {}
   DeviceCopies& operator=(DeviceCopies&&) = delete;
   ~DeviceCopies() { wait(); }
+  enum class To : std::uint8_t { host, device };
   // Regions of a device's memory, which lie `moved` bytes further on the host. By a kernel, if `pieces` of them are
   // there and the driver takes it.
-  enum class To : std::uint8_t { host, device };
   void move(To to, const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces);
   // Both are of a device, or one of them.
   void copy(void* to, const void* from, std::size_t bytes);

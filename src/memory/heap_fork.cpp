@@ -106,7 +106,13 @@ constexpr std::size_t small_copy = std::size_t{64} << 20;
 bool has_room() {
   const HeapState& state = heap_state();
   const KeepErrno keep;
-  if (!heap_active() || !sys::still_is(state.segment.descriptor, state.identity)) return true;
+  if (!heap_active()) return true;
+  if (const std::size_t reach = arena_reach(); reach > 0) {
+    std::byte* const place = sys::map_private(reach);
+    if (place == nullptr) return false;
+    sys::unmap_raw(place, reach);
+  }
+  if (!sys::still_is(state.segment.descriptor, state.identity)) return true;
   const std::size_t needed = sys::held_bytes(state.segment.descriptor);
   return needed < small_copy || needed <= sys::memory_left();
 }

@@ -48,15 +48,15 @@ void lend(Lent& lent, MpiComm comm) {
   if (lent.state == State::kept) lent.state = State::lent;
 }
 
-// Sets the program's handler, unless the program has set another one meanwhile.
-void set_back(MpiComm comm, MpiErrhandler handler) {
+// Sets `next` in the place of `last`, unless the program has set another one meanwhile.
+void replace(MpiComm comm, MpiErrhandler last, MpiErrhandler next) {
   MpiErrhandler now;
-  bool is_ours = true;
+  bool is_last = true;
   if (mpi().Comm_get_errhandler(comm, &now) == mpi_success) {
-    is_ours = now == mpi().errors_return;
+    is_last = now == last;
     mpi().Errhandler_free(&now);
   }
-  if (is_ours) mpi().Comm_set_errhandler(comm, handler);
+  if (is_last) mpi().Comm_set_errhandler(comm, next);
 }
 
 // True if nobody has come meanwhile: then the place is unused. One that has come and gone may have set ours.
@@ -76,9 +76,9 @@ bool stays(Lent& lent) {
 
 void give_back(Lent& lent, MpiComm comm, MpiErrhandler handler) {
   for (;;) {
-    set_back(comm, handler);
+    replace(comm, mpi().errors_return, handler);
     if (ends(lent)) break;
-    mpi().Comm_set_errhandler(comm, mpi().errors_return);
+    replace(comm, handler, mpi().errors_return);
     if (stays(lent)) return;
   }
   mpi().Errhandler_free(&handler);

@@ -1,7 +1,6 @@
 #include "mpi/types.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <climits>
 #include <cstdint>
 #include <cstring>
@@ -67,17 +66,7 @@ bool is_plain(MpiType type) {
 struct Remembered {
   TypeInfo info;
   std::vector<TypeRun> runs;  // info.runs points here, if it is not null
-  Remembered* next = nullptr;
 };
-
-// What cannot be remembered at the moment, and is used all the same. That is rare: two threads meet two new types.
-void keep_for_ever(std::unique_ptr<Remembered> made) {
-  static constinit std::atomic<Remembered*> kept{nullptr};
-  made->next = kept.load(std::memory_order_relaxed);
-  while (!kept.compare_exchange_weak(made->next, made.get(), std::memory_order_relaxed)) {
-  }
-  static_cast<void>(made.release());
-}
 
 TypeInfo examine(MpiType type, std::vector<TypeRun>& runs) {
   TypeInfo info;
@@ -224,7 +213,6 @@ namespace detail {
 
 const std::array<KnownType, 4>& find_known_types() {
   static const std::array<KnownType, 4> known = [] {
-    info_keyval();  // made before the MPI can call us: nobody may wait for a static of another thread there
     std::array<KnownType, 4> types{};
     const MpiType handles[] = {mpi().byte, mpi().char_type, mpi().int_type, mpi().double_type};
     for (std::size_t i = 0; i < types.size(); ++i) {
@@ -246,14 +234,9 @@ TypeInfo remembered_info(MpiType type) {
   auto made = std::make_unique<Remembered>();
   const TypeInfo info = made->info = examine(type, made->runs);
   if (!info.committed) return info;
-  // Another thread may have come first, and uses what it has remembered: that is not to be replaced. Nobody waits for
-  // the lock: its holder is in the MPI, which may call us under a lock of its own.
+  // Another thread may have come first, and uses what it has remembered: that is not to be replaced.
   static constinit std::mutex mutex;
-  const std::unique_lock lock(mutex, std::try_to_lock);
-  if (!lock.owns_lock()) {
-    keep_for_ever(std::move(made));
-    return info;
-  }
+  const std::lock_guard lock(mutex);
   if (const Remembered* const known = remembered(type)) return known->info;
   mpi().Type_set_attr(type, info_keyval(), made.release());
   return info;

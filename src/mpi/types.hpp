@@ -1,5 +1,5 @@
-// What Quadrille needs to know of a datatype, and moving typed data to and from plain bytes; and communicators for
-// that.
+// What Quadrille needs to know of a datatype, and moving typed data to and from plain bytes. And communicators of our
+// own that need no team.
 #pragma once
 
 #include <array>

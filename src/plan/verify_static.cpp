@@ -115,9 +115,13 @@ struct Touch {
 // Finds spans that two messages of one batch touch, one of them writing.
 class Races {
  public:
-  explicit Races(const Subject& subject) : subject_(subject), sent_(subject.places()), received_(subject.places()) {}
+  explicit Races(const Subject& subject) : subject_(subject) {}
 
   Report check(int me) {
+    first_ = subject_.place({me, 0, Buffer::send});
+    const std::size_t places = subject_.blocks_in(me, Buffer::send) + subject_.blocks_in(me, Buffer::recv) +
+                               subject_.blocks_in(me, Buffer::scratch);
+    if (places > sent_.size()) sent_.resize(places), received_.resize(places);
     const std::vector<Round>& rounds = schedule(me).rounds;
     for (std::size_t r = 0; r < rounds.size(); ++r) {
       const std::uint32_t size = batch_size(rounds[r]);
@@ -137,15 +141,15 @@ class Races {
 
   void mark_sent(const Schedule& schedule, Range sends) {
     for (const Message& message : schedule.messages_of(sends)) {
-      for (const Span& span : schedule.spans_of(message)) sent_[subject_.place(span)] = {batch_, message.peer};
+      for (const Span& span : schedule.spans_of(message)) sent_[place(span)] = {batch_, message.peer};
     }
   }
 
   Report mark_received(int me, std::size_t round, Range receives) {
     for (const Message& message : schedule(me).messages_of(receives)) {
       for (const Span& span : schedule(me).spans_of(message)) {
-        const Touch sent = sent_[subject_.place(span)];
-        Touch& received = received_[subject_.place(span)];
+        const Touch sent = sent_[place(span)];
+        Touch& received = received_[place(span)];
         if (sent.batch == batch_ || received.batch == batch_) {
           const std::string other = sent.batch == batch_ ? fmt::format("send to {} reads", sent.peer)
                                                          : fmt::format("receive from {} writes", received.peer);
@@ -158,9 +162,12 @@ class Races {
     return {};
   }
 
+  std::size_t place(const Span& span) const { return subject_.place(span) - first_; }
+
   const Subject& subject_;
+  std::size_t first_ = 0;  // place of the rank that is looked at
   std::uint32_t batch_ = 0;
-  std::vector<Touch> sent_, received_;  // [place]
+  std::vector<Touch> sent_, received_;  // [place of that rank]
 };
 
 // What messages that may be in flight during the rounds before theirs do with a place.

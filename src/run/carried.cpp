@@ -11,8 +11,11 @@ void CarriedMemory::trim() {
   staging.trim();
   sent_heads.trim();
   monolithic.trim();
-  for (const auto& pool : heads) pool->trim();
-  for (const auto& pool : landing) pool->trim();
+  std::size_t kept = 0;
+  for (const auto& pool : heads) kept += pool->size();
+  for (const auto& pool : landing) kept += pool->size();
+  if (kept > memory::Pool::most_kept) heads.clear(), landing.clear();
+  single.clear();
 }
 
 std::unique_ptr<CarriedBlocks> CarriedBlocks::of(const plan::Schedule& schedule, const Binding& binding,

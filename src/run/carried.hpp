@@ -12,7 +12,7 @@
 //
 // Working memory of a rank, where N is the largest block and b the bytes that a round brings it:
 //   by need      what a round sends, and the sum of b over the rounds; for even data about N/2 * P/2 * log2 P.
-//                Nothing is allocated for blocks that are empty
+//                For each message up to `eager` bytes more
 //   monolithic   what a round sends and brings, and N for each slot of blocks that wait; N is agreed first. Bounded
 //                whatever the data are, and wasteful if N is far above the mean
 // By need is the standard: it never takes more than the data that pass through the rank.
@@ -75,6 +75,7 @@ struct CarriedMemory {
   memory::Pool staging;       // what a round sends
   memory::Pool sent_heads;
   std::vector<std::unique_ptr<memory::Pool>> heads, landing;  // [round] what it brings
+  std::vector<std::unique_ptr<memory::Pool>> single;          // of a head each, where there is no memory for a round's
   SureRoom monolithic;  // instead: P * N bytes, what a round sends, what it brings
   // Gives large memory back.
   void trim();

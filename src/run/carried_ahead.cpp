@@ -98,9 +98,12 @@ void SizesAhead::prepare_sizes() {
   const auto lay_out = [this](std::span<const Message> all, std::vector<std::byte*>& heads, memory::Pool& pool) {
     std::size_t total = 0;
     for (const Message& m : all) total += is_none(m) ? 0 : room_of(m);
-    std::byte* at = total > 0 ? pool.take(total) : nullptr;
+    std::byte* at = nullptr;
+    const bool is_together = total > 0 && thrown_by([&] { at = pool.take(total); }) == mpi_success;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (is_none(all[i])) continue;
+      // Each by itself is so little that the reserve has it.
+      if (!is_together) at = memory_.single.emplace_back(std::make_unique<memory::Pool>())->take(room_of(all[i]));
       heads[i] = at;
       at += room_of(all[i]);
     }

@@ -290,9 +290,10 @@ bool DevicePull::list_for(int to) {
     const Placed source = sent(from, to), destination = received(from, to);
     const std::size_t bytes = std::min(source.bytes, destination.bytes);
     if (bytes == 0) continue;
-    if (source.at == 0 || destination.at == 0) {
+    const bool has_gaps = is_mine && !recv_[from].info.dense;  // at MPI_BOTTOM it has no address
+    if (source.at == 0 || (destination.at == 0 && !has_gaps)) {
       reached = false;
-    } else if (is_mine && !recv_[from].info.dense) {
+    } else if (has_gaps) {
       gapped_.push_back({from, source.at, bytes / recv_[from].info.size});
     } else if (source.at != destination.at) {
       batch_->add(destination.at, source.at, bytes);

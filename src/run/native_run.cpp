@@ -80,7 +80,7 @@ struct BothSides {
     const std::ptrdiff_t extent = type_info(side.type).extent;
     if (const int wrong = make_large_type(side.count, side.type, extent, made); wrong != mpi_success) return wrong;
     const int wrong = lent->add(made, extent * static_cast<std::ptrdiff_t>(side.count));
-    arguments.count = 1, arguments.type = lent->last();
+    if (wrong == mpi_success) arguments.count = 1, arguments.type = lent->last();
     return wrong;
   }
 };

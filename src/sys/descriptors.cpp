@@ -1,6 +1,7 @@
 #include "sys/descriptors.hpp"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -98,6 +99,26 @@ int next_client(int listener) {
   return -1;
 }
 
+// While it lives, this process may hold as many descriptors as the system allows, not only what is usual.
+class MostDescriptors {
+ public:
+  MostDescriptors() {
+    is_known_ = getrlimit(RLIMIT_NOFILE, &before_) == 0;
+    set(before_.rlim_max);
+  }
+  MostDescriptors& operator=(MostDescriptors&&) = delete;
+  ~MostDescriptors() { set(before_.rlim_cur); }
+
+ private:
+  void set(rlim_t soft) const {
+    const rlimit limit = {soft, before_.rlim_max};
+    if (is_known_) setrlimit(RLIMIT_NOFILE, &limit);
+  }
+
+  rlimit before_{};
+  bool is_known_ = false;
+};
+
 }  // namespace
 
 int listen_local(int clients, Address& address) {
@@ -132,6 +153,7 @@ int connect_local(const Address& address) {
 }
 
 bool collect_and_share(int listener, std::span<int> all) {
+  const MostDescriptors more;  // it holds a connection for each rank of the node
   std::vector<int> connections;
   std::vector<int> taken;
   bool good = true;

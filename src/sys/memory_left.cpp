@@ -82,11 +82,14 @@ std::size_t sum(std::size_t a, std::size_t b) { return a > SIZE_MAX - b ? SIZE_M
 std::size_t rest(std::size_t limit, std::size_t used) { return limit > used ? limit - used : 0; }
 
 struct Names {
-  std::string_view limit, used, active, inactive, slab;
+  std::string_view limit, used, swap_limit, swap_used, active, inactive, slab;
+  bool swap_and_memory;  // are counted together as swap
 };
-constexpr Names version_1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_active_file ",
-                             "total_inactive_file ", "total_slab_reclaimable "};
-constexpr Names version_2 = {"/memory.max", "/memory.current", "active_file ", "inactive_file ", "slab_reclaimable "};
+constexpr Names version_1 = {
+    "/memory.limit_in_bytes", "/memory.usage_in_bytes", "/memory.memsw.limit_in_bytes", "/memory.memsw.usage_in_bytes",
+    "total_active_file ",     "total_inactive_file ",   "total_slab_reclaimable ",      true};
+constexpr Names version_2 = {"/memory.max",  "/memory.current", "/memory.swap.max",  "/memory.swap.current",
+                             "active_file ", "inactive_file ",  "slab_reclaimable ", false};
 
 // Of one group, without those around it. SIZE_MAX without a limit.
 std::size_t left_in_group(std::string_view root, std::string_view mount, std::string_view group, const Names& names,
@@ -99,8 +102,9 @@ std::size_t left_in_group(std::string_view root, std::string_view mount, std::st
   for (const std::string_view name : {names.active, names.inactive, names.slab}) {
     left = sum(left, number_behind(stat.text(), name));
   }
-  const std::size_t swap = rest(number_in({root, mount, group, "/memory.swap.max"}, SIZE_MAX),
-                                number_in({root, mount, group, "/memory.swap.current"}, 0));
+  std::size_t swap = rest(number_in({root, mount, group, names.swap_limit}, SIZE_MAX),
+                          number_in({root, mount, group, names.swap_used}, 0));
+  if (names.swap_and_memory) swap = rest(swap, rest(limit, used));
   return sum(left, std::min(swap, free_swap));
 }
 

@@ -45,12 +45,12 @@ std::optional<OwnPull> own_pull(Team& team);
 struct Lane {
   NodeArea node;
   std::vector<run::PairRings> rings;      // of its pairs, [distance - 1]; of an own one [pair of the edges]
-  std::optional<OwnPull> pull;            // nothing until a call needs it, on all lanes or none
+  std::optional<OwnPull> pull;            // of a shared lane: nothing until a call needs it, then on all of them
   std::deque<const run::Pending*> queue;  // under the mutex of run::UnderWay
 };
 
-// Those of one call, with what it needs alone. Collective over a team whose ranks share a node and have rings. Null, on
-// all ranks, if there is no memory left.
+// The lane of one persistent call, with only what that call needs. Making one is collective over a team whose ranks
+// share a node and have rings. Null, on all ranks, if there is no memory left.
 using OwnLane = std::unique_ptr<Lane>;
 // Rings for a neighbour collective.
 OwnLane own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call);

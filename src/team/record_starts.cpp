@@ -29,7 +29,7 @@ struct Sent {
 // that a program without any pays for one look when it starts or frees others.
 struct Made {
   std::mutex mutex;
-  std::unordered_map<MpiRequest, std::unique_ptr<Sent>> all;
+  std::unordered_map<MpiRequest, std::shared_ptr<Sent>> all;
   std::atomic<std::size_t> count = 0;
 
   static Made& here() { return sys::immortal<Made>(); }
@@ -59,8 +59,8 @@ void tell_blocks(Sent& sent, const run::Call& call, CommunicatorHere& communicat
   sent.call.send.counts_large = sent.bytes.data();
 }
 
-std::unique_ptr<Sent> sent_by(const run::Call& call, const char* by) {
-  auto sent = std::make_unique<Sent>();
+std::shared_ptr<Sent> sent_by(const run::Call& call, const char* by) {
+  auto sent = std::make_shared<Sent>();
   CommunicatorHere* const communicator = Tables::here().communicator_of(call.comm);
   if (communicator == nullptr) return nullptr;
   sent->by = by;
@@ -75,7 +75,7 @@ std::unique_ptr<Sent> sent_by(const run::Call& call, const char* by) {
 
 void keep_made(MpiRequest request, const run::Call& call, const char* by) {
   static_cast<void>(thrown_by([&] {
-    std::unique_ptr<Sent> sent;
+    std::shared_ptr<Sent> sent;
     {
       const auto lock = held();
       sent = sent_by(call, by);
@@ -98,13 +98,16 @@ void forget_made(MpiRequest request) {
 void begin_start(Recorded& recorded, MpiRequest request, Form form, const void* site) {
   Made& made = Made::here();
   if (made.count == 0) return;
-  const std::scoped_lock lock(made.mutex);
-  const auto found = made.all.find(request);
-  if (found == made.all.end() || found->second == nullptr) return;
-  Sent& sent = *found->second;
-  sent.call.comm = *sent.comm;
-  recorded.begin(sent.call, form, site);
-  by(sent.by);
+  // Finding the site may wait for Python's lock: not under ours.
+  std::shared_ptr<Sent> sent;
+  {
+    const std::scoped_lock lock(made.mutex);
+    if (const auto found = made.all.find(request); found != made.all.end()) sent = found->second;
+  }
+  if (sent == nullptr) return;
+  sent->call.comm = *sent->comm;
+  recorded.begin(sent->call, form, site);
+  by(sent->by);
 }
 
 }  // namespace quadrille::record

@@ -42,7 +42,7 @@ struct CachedSelection {
   choose::Selection selection;
   bool explained = false, device_explained = false;
   Try* trial = nullptr;                   // once it was needed for the rivals
-  int decision = 0;                       // of its decisions the one that the choice is of; 0: of none
+  int decision = 0;                       // number of the trial's decision that the choice came from; 0: none
   bool follows_load = false;              // it had rivals, and its calls may move any amount
   std::optional<Prepared> prepared = {};  // for the choice, once it ran
 

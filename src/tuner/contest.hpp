@@ -1,16 +1,15 @@
 // Which of several ways is the fastest: the one tuner of all that is found out by measuring, whoever measures.
 //
 // Idea    The ways are measured in turn, once each a visit, so that a program which gets faster or slower meanwhile
-// does
-//         not favour one. What has taken too long in a visit has lost and is not measured again. Of a way's times the
+//         favours none. What has taken too long in a visit has lost and is not measured again. Of a way's times the
 //         least counts, which nobody disturbed, or the median, or both. The first way is the one that would be taken
 //         unmeasured: another must be better by a margin in all that counts. Where several ranks measure, the times are
 //         the maxima over them, and all come to the same end.
-// Later   Programs change, and what was measured may have been disturbed. So a race that repeats pauses: what it found
-// is
-//         checked after so many calls, four times as many each time (Pause), by a race of the winner, which stays
-//         unless another is better by the margin, with a few others. All ways race again only if another wins.
-// Cost    At most visits * ways times, one visit for a way that loses at once. Checks: below 1 % of the calls.
+// Later   Programs change, and what was measured may have been disturbed. So a race that repeats pauses (Pause): what
+//         it found is checked after so many calls, four times as many each time. In a check the winner races a few
+//         others, and stays unless one is better by the margin. All ways race again only if another wins.
+// Cost    At most visits * ways times, one visit for a way that loses at once. Checks: in the long run below 1 % of the
+//         calls.
 //
 // Example, three ways, B takes long, 3 visits:   A B C | A C | A C
 //

@@ -74,6 +74,13 @@ TEST_F(MemoryLeft, KnowsTheFirstVersion) {
   write("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", std::to_string(60 * mega));
   write("/sys/fs/cgroup/memory/job/memory.stat", "inactive_file 1\ntotal_inactive_file 1048576\ntotal_active_file 0\n");
   EXPECT_EQ(left(), 41 * mega);
+  // Swap is what is left of both together, beyond what is left of memory.
+  write("/proc/meminfo", "MemAvailable: 1048576 kB\nSwapFree: 65536 kB\n");
+  write("/sys/fs/cgroup/memory/job/memory.memsw.limit_in_bytes", std::to_string(100 * mega));
+  write("/sys/fs/cgroup/memory/job/memory.memsw.usage_in_bytes", std::to_string(60 * mega));
+  EXPECT_EQ(left(), 41 * mega);
+  write("/sys/fs/cgroup/memory/job/memory.memsw.limit_in_bytes", std::to_string(108 * mega));
+  EXPECT_EQ(left(), 49 * mega);
 }
 
 // In a container the group may have the name that it has outside.

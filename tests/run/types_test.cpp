@@ -5,10 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <future>
-#include <thread>
 #include <vector>
 
 #include "changed_mpi.hpp"
@@ -25,7 +22,6 @@ struct TypeOfTheTest {
   int alive = 0;                                             // types that were made and not freed
   void (*order)(const unsigned char*, unsigned char*) = {};  // what packing one element does
   void* attribute = nullptr;
-  bool others_are_through = false;
 } type_here;
 // They stay reachable until the process has gone.
 std::vector<void*>& attributes_of_freed_types = *new std::vector<void*>;
@@ -83,7 +79,6 @@ class Types : public testing::Test {
     return find_runs(type, size, 0, extent, runs);
   }
 
-  Mpi& changed() { return changed_.table(); }
   static inline const MpiType type = {std::uintptr_t{77} << 8};
 
  private:
@@ -140,30 +135,6 @@ TEST_F(Types, PartsThatChangePlacesAreNotDense) {
   type_here.size = 500;
   type_here.order = [](const unsigned char* from, unsigned char* to) { std::memcpy(to, from, 500); };
   EXPECT_TRUE(type_info(type).dense);
-}
-
-// While a thread remembers a type it is in the MPI, which may wait for another thread that asks for a type.
-TEST_F(Types, NobodyWaitsForAThreadThatIsInTheMpi) {
-  static std::promise<void> is_in_the_mpi, others_are_through;
-  is_in_the_mpi = {}, others_are_through = {};
-  changed().Type_set_attr = [](MpiType, int, void* value) {
-    is_in_the_mpi.set_value();
-    type_here.others_are_through =
-        others_are_through.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready;
-    return type_here.attribute = value, int{mpi_success};
-  };
-  type_here.size = 3, type_here.gap = 3;
-  type_here.order = [](const unsigned char* from, unsigned char* to) {
-    to[0] = from[4], to[1] = from[5], to[2] = from[0];
-  };
-  std::thread first([] { EXPECT_NE(type_info(type).runs, nullptr); });
-  is_in_the_mpi.get_future().wait();
-  const TypeInfo info = type_info(type);
-  others_are_through.set_value();
-  first.join();
-  EXPECT_TRUE(type_here.others_are_through);
-  ASSERT_NE(info.runs, nullptr);
-  EXPECT_EQ(info.runs->size(), 2U);
 }
 
 TEST_F(Types, AHandleThatIsUsedAgainIsAskedForAgain) {
