@@ -467,6 +467,16 @@ void change_later_inside(const World& w) {
   call_until_checked(w, forwarded, 4 * calls, true);
   ours = 0.1e-3;
   call_until_checked(w, forwarded, quadrille::tuner::Pause::usual + 5 * calls, false);
+  // A check races a few candidates: one of the next ones is the MPI's own.
+  ours = 4e-3;
+  for (int check = 0; check < 8; ++check) {
+    quadrille::drop_cached_calls();
+    exchange(w, served, 0);
+    if (choose::to_string(selection(served.collective).choice) == "mpi") break;
+    last_of(served.collective).trial->trial.pause.left = 0;
+    for (int call = 0; call < 3 * calls; ++call) exchange(w, served, call);
+  }
+  call_until_checked(w, served, 1, true);
 }
 
 int main(int argc, char** argv) {
