@@ -9,7 +9,7 @@ namespace quadrille::api {
 // calls of an all-to-all and an allgather: with two ranks about a millisecond. What is found counts for all teams of
 // this process with about as many ranks.
 //
-// Where ranks share processors nothing is measured: so few calls say nothing there, and many would take long.
+// Where ranks share processors, only large blocks of private memory are measured, with fewer calls.
 void calibrate(team::Team& team);
 
 }  // namespace quadrille::api
