@@ -66,23 +66,11 @@ class Pairs {
   // The block of `from` shall come through the ring from it to this rank, after all.
   void ask_for_ring(int from) { ask(me_, from).store(1, std::memory_order_release); }
   // Whether `to` asked for that. True once for each time, in the call in which it asked.
-  bool is_asked_for_ring(int to) {
-    std::atomic<std::uint8_t>& asked = ask(to, me_);
-    if (asked.load(std::memory_order_acquire) == 0) return false;
-    // Before this rank publishes its inboxes in the next call; `to` awaits its own of these before it asks again.
-    asked.store(0, std::memory_order_relaxed);
-    return true;
-  }
+  bool is_asked_for_ring(int to) { return hears(ask(to, me_)); }
   // This rank cannot write its block to `to`. Said before this rank finishes.
   void report_failed_write(int to) { failed_write(to, me_).store(1, std::memory_order_release); }
   // Whether `from` said that. True once for each time; final if `from` has finished.
-  bool has_failed_to_write(int from) {
-    std::atomic<std::uint8_t>& failed = failed_write(me_, from);
-    if (failed.load(std::memory_order_acquire) == 0) return false;
-    // Before this rank publishes its inboxes in the next call, which `from` awaits before it writes again.
-    failed.store(0, std::memory_order_relaxed);
-    return true;
-  }
+  bool has_failed_to_write(int from) { return hears(failed_write(me_, from)); }
 
   // ---- For copies between any two ranks: all come, all copy, all finish. ----
 
@@ -108,6 +96,13 @@ class Pairs {
   }
 
  private:
+  // Takes what the other one has said. That is done before this rank publishes its inboxes in the next call, which the
+  // other one awaits before it says it again.
+  static bool hears(std::atomic<std::uint8_t>& said) {
+    if (said.load(std::memory_order_acquire) == 0) return false;
+    said.store(0, std::memory_order_relaxed);
+    return true;
+  }
   static std::size_t in_lines(std::size_t bytes) { return sys::round_up(bytes, sys::cache_line); }
   // A region: a line for `finished`, rooms, asks and failed writes, tables, rings.
   static std::size_t asks_at(int ranks) {
