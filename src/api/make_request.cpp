@@ -11,6 +11,7 @@
 #include "api/requests.hpp"
 #include "api/serve.hpp"
 #include "api/taken.hpp"
+#include "api/trials.hpp"
 #include "team/faults.hpp"
 #include "team/record_starts.hpp"
 
@@ -30,6 +31,7 @@ int make_admitted(Making& m) {
   if (moves_nothing(m.call, bytes)) return mpi_success;
   if (m.must_serve() && team.taken.first_tag >= 0) return make_apart(m);
   team::CachedSelection& selected = select(m.call, bytes, team, m.entry);
+  go_by_decision(m.call, bytes, team, selected);
   const choose::Selection& selection = selected.selection;
   m.choice = &selection.choice;
   m.may_come_again = !m.entry.is_enqueued() && !selection.by_load && !selected.follows_load && selection.rivals.empty();

@@ -94,11 +94,17 @@ bool settle_by_verdict(team::Team& team, team::Try& one) {
   return true;
 }
 
+// Of calls that share a trial.
+int class_of_calls(const run::Call& call, std::size_t bytes, const team::Team& team,
+                   const team::CachedSelection& cached) {
+  return cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now
+                             : choose::size_class_of(bytes);
+}
+
 // Collective when the trial of such calls begins.
 team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   if (cached.trial != nullptr) return *cached.trial;
-  const int number = cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now
-                                         : choose::size_class_of(bytes);
+  const int number = class_of_calls(call, bytes, team, cached);
   const auto [place, is_new] = team.asked.trials.try_emplace({call.collective, number, cached.load});
   team::Try& one = place->second;
   cached.trial = &one;
@@ -192,7 +198,7 @@ bool take_turn(const run::Call& call, std::size_t bytes, team::Team& team, team:
 
 // The selection becomes what was decided last.
 void go_by(const team::Try& one, team::CachedSelection& cached) {
-  cached.selection.rivals.clear();
+  if (one.trial.contest.decided()) cached.selection.rivals.clear();
   if (cached.decision == one.decisions) return;
   cached.settle(one.trial.candidates[one.best]);
   cached.selection.why = one.why;
@@ -230,6 +236,15 @@ void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, t
     if (!cached.follows_load) attempt.ahead.note(one.trial.pause.left, 1);
   }
   if (cached.follows_load && !is_tried(cached)) attempt.ahead.note(load.unasked, 1);
+}
+
+void go_by_decision(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
+  if (cached.trial == nullptr && !cached.selection.rivals.empty()) {
+    const auto known =
+        team.asked.trials.find({call.collective, class_of_calls(call, bytes, team, cached), cached.load});
+    if (known != team.asked.trials.end()) cached.trial = &known->second;
+  }
+  if (cached.trial != nullptr && cached.trial->decisions > 0) go_by(*cached.trial, cached);
 }
 
 int* until_check(const team::CachedSelection& cached) {

@@ -26,6 +26,9 @@ struct Attempt {
 // must find nothing to do: what was counted is undone.
 void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached,
                    Attempt& attempt);
+// For a request, which tries nothing: its selection becomes what calls like it have decided last, if they have. Which
+// selections a rank has kept, and which it made anew, no other rank knows.
+void go_by_decision(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached);
 // As many calls go by what was decided before it is checked, where all ranks know the size, and each of these calls
 // counts. Null: all.
 int* until_check(const team::CachedSelection& cached);

@@ -17,6 +17,7 @@
 //   orders      one node: orders of copies, with buffers in shared heaps and elsewhere
 //   kept        what one communicator found holds on others of its shape, if all of their ranks have found the same
 //   later       the MPI's own takes long, and after the trials messages of ours do: a check finds that
+//   requests    requests go by what was decided last, on all ranks, whatever a rank has kept
 //   later-inside  in one node, where cached ways serve what was found and count too; then ours becomes fast
 #include <mpi.h>
 
@@ -479,6 +480,39 @@ void change_later_inside(const World& w) {
   call_until_checked(w, served, 1, true);
 }
 
+// ---- Requests ----
+
+// Makes a request for such calls. All ranks must have chosen the same, and what the last decision said.
+void request(const World& w, const Case& c, bool by_mpi) {
+  const auto bytes = static_cast<std::size_t>(w.ranks) * static_cast<std::size_t>(c.block);
+  std::vector<char> send(bytes), recv(bytes);
+  Quadrille_Request made;
+  Quadrille_Alltoall_init(send.data(), c.block, MPI_CHAR, recv.data(), c.block, MPI_CHAR, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &made);
+  const std::string chosen = choose::to_string(selection(c.collective).choice);
+  if ((chosen == "mpi") != by_mpi) fail("rank %d: a request goes by %s\n", w.rank, chosen.c_str());
+  Quadrille_Request_free(&made);
+}
+
+void request_what_was_decided(const World& w) {
+  const Case first{Collective::alltoall, most_block}, alike{Collective::alltoall, most_block + 20};
+  const auto forget = [&] {
+    if (w.rank == 1) team::team_of(abi::comm(MPI_COMM_WORLD))->chosen.selections[0].forget();
+  };
+  static_assert(static_cast<int>(Collective::alltoall) == 0);
+  slow_down("slow-mpi");
+  for (int call = 0; call < calls; ++call) exchange(w, first, call);
+  forget();
+  request(w, first, false);
+  // These share the trial, and a check finds something else.
+  const_cast<Mpi&>(mpi()) = real;
+  slow_down("slow-ours");
+  for (int call = 0; call < quadrille::tuner::Pause::usual + 5 * calls; ++call) exchange(w, alike, call);
+  forget();
+  request(w, first, true);
+  request(w, alike, true);
+}
+
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
@@ -496,6 +530,8 @@ int main(int argc, char** argv) {
     change_later(w);
   } else if (name == "later-inside") {
     change_later_inside(w);
+  } else if (name == "requests") {
+    request_what_was_decided(w);
   } else if (name == "no-answer") {
     have_no_answer(w);
   } else if (name == "sums") {
