@@ -1,4 +1,4 @@
-// The ordered copies with their fences; the model is in node_model.hpp.
+// The ordered copies with their fences; the model is in node_model.hpp and copies_model.cpp.
 #include <gtest/gtest.h>
 
 #include "expect.hpp"

@@ -1,4 +1,4 @@
-// The exchange by pairs; the model is in node_model.hpp.
+// The exchange by pairs; the model is in node_model.hpp and exchange_model.cpp.
 #include <gtest/gtest.h>
 
 #include "expect.hpp"
