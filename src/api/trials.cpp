@@ -90,6 +90,7 @@ bool settle_by_verdict(team::Team& team, team::Try& one) {
   double most[2] = {};
   team::largest_of_all(team, both_ways, most);
   if (most[0] != -most[1] || mine < 0) return false;
+  choose::take_over(one.trial, static_cast<std::size_t>(mine));
   settle(one, static_cast<std::size_t>(mine), {.reason = Reason::measured_elsewhere, .then = {kept->why}});
   return true;
 }

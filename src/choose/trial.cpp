@@ -85,6 +85,14 @@ Trial make_trial(std::vector<Choice> candidates, bool crowded) {
   return trial;
 }
 
+void take_over(Trial& trial, std::size_t winner) {
+  const auto place = trial.racing.begin() + static_cast<std::ptrdiff_t>(winner);
+  std::rotate(trial.racing.begin(), place, place + 1);
+  trial.contest.give_up();
+  trial.checks = true;
+  trial.pause.begin(tuner::Pause::usual);
+}
+
 Turn begin_call(Trial& trial, double bytes, double now) {
   if (trial.contest.decided()) return {};
   note(trial, std::exchange(trial.last, {}), now - trial.last_begin, trial.taken_by_steps);

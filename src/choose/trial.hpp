@@ -70,7 +70,7 @@ struct Trial {
   std::vector<std::size_t> racing;  // the one to beat first
   bool checks = false;              // only what was found is checked, by the first `most_checked` of them
   static constexpr std::size_t most_checked = 3;
-  tuner::Pause pause;                          // once it is decided; of what others have decided it has no end
+  tuner::Pause pause;                          // once it is decided; of what a table has decided it has no end
   tuner::Contest contest;                      // by the mean of the ranks' seconds of a call
   tuner::Contest steps;                        // by the same with what it does to the step
   static constexpr double most_spread = 0.08;  // of a call's time
@@ -90,6 +90,9 @@ struct Trial {
 };
 
 Trial make_trial(std::vector<Choice> candidates, bool crowded = false);
+
+// What another trial of such calls has found is taken over, and checked as if it had been found here.
+void take_over(Trial& trial, std::size_t winner);
 
 // In so many calls one of so many candidates is over, if they are alike.
 constexpr int most_calls_of_trial(std::size_t candidates) {

@@ -17,6 +17,7 @@
 //   orders      one node: orders of copies, with buffers in shared heaps and elsewhere
 //   kept        what one communicator found holds on others of its shape, if all of their ranks have found the same
 //   later       the MPI's own takes long, and after the trials messages of ours do: a check finds that
+//   later-elsewhere  a check finds it on a communicator that took over what another had found
 //   requests    requests go by what was decided last, on all ranks, whatever a rank has kept
 //   later-inside  in one node, where cached ways serve what was found and count too; then ours becomes fast
 #include <mpi.h>
@@ -428,6 +429,25 @@ void keep(const World& w) {
 
 // ---- What is checked ----
 
+// Also what a communicator has taken over.
+void check_what_was_kept(const World& w) {
+  slow_down("slow-mpi");
+  expect(tries_on(w, {0, 1, 2, 3}, Collective::alltoall), "nothing is tried", Collective::alltoall);
+  const_cast<Mpi&>(mpi()) = real;
+  slow_down("slow-ours");
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  for (int call = 0; call < quadrille::tuner::Pause::usual + 5 * calls; ++call) {
+    exchange(w, {Collective::alltoall, 3000}, call, comm);
+    const bool is_ours = choose::to_string(selection(Collective::alltoall, comm).choice) != "mpi";
+    if (call == 0 && !is_ours) fail("rank %d: what was found is not taken over\n", w.rank);
+    if (call == 0 && !selection(Collective::alltoall, comm).rivals.empty()) fail("rank %d: it is tried\n", w.rank);
+  }
+  if (choose::to_string(selection(Collective::alltoall, comm).choice) != "mpi")
+    fail("rank %d: what was taken over is not checked\n", w.rank);
+  MPI_Comm_free(&comm);
+}
+
 const team::CachedSelection& last_of(Collective collective) {
   return *team::team_of(abi::comm(MPI_COMM_WORLD))->chosen.selections[static_cast<std::size_t>(collective)].last();
 }
@@ -528,6 +548,8 @@ int main(int argc, char** argv) {
     keep(w);
   } else if (name == "later") {
     change_later(w);
+  } else if (name == "later-elsewhere") {
+    check_what_was_kept(w);
   } else if (name == "later-inside") {
     change_later_inside(w);
   } else if (name == "requests") {

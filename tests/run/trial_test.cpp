@@ -375,7 +375,28 @@ TEST(Trial, ACheckOfCallsThatDifferChangesNothing) {
   EXPECT_EQ(check_by(trial, {10, 8, 9}), "aaabbbccc|aaabbbccc|aaabbbccc|") << "the same ones";
 }
 
-TEST(Trial, CallsOfWhatOthersDecidedGoOnForEver) {
+TEST(Trial, ChecksWhatItTookOver) {
+  const Seconds seconds = {8, 9, 6, 7};
+  Trial trial = trial_of(4);
+  take_over(trial, 2);
+  EXPECT_TRUE(trial.contest.decided());
+  for (int i = 0; i < tuner::Pause::usual; ++i) ASSERT_FALSE(begin_again(trial));
+  EXPECT_EQ(check_by(trial, seconds).substr(0, 10), "aaabbbccc|") << "the first, another, and what was taken over";
+  EXPECT_EQ(best_of(trial), 2U);
+  EXPECT_EQ(check_by(trial, seconds).substr(0, 10), "aaacccddd|");
+  Trial wrong = trial_of(4);
+  take_over(wrong, 1);
+  const std::string checked = check_by(wrong, seconds);
+  EXPECT_EQ(checked.substr(0, 10), "aaabbbccc|");
+  EXPECT_NE(checked.find("aaabbbcccddd|"), std::string::npos) << "another has won: all race";
+  EXPECT_EQ(best_of(wrong), 2U);
+  Trial first = trial_of(2);
+  take_over(first, 0);
+  EXPECT_EQ(check_by(first, {8, 9}).substr(0, 7), "aaabbb|");
+  EXPECT_EQ(best_of(first), 0U);
+}
+
+TEST(Trial, CallsOfWhatATableSaysGoOnForEver) {
   Trial trial = trial_of(2);
   trial.contest.give_up();
   for (int calls = 0; calls < 100'000; ++calls) ASSERT_FALSE(begin_again(trial));
