@@ -64,8 +64,10 @@ bool is_plain(MpiType type) {
 
 // What is kept as an attribute of a type.
 struct Remembered {
+  MpiType type{};
   TypeInfo info;
-  std::vector<TypeRun> runs;  // info.runs points here, if it is not null
+  std::vector<TypeRun> runs;         // info.runs points here, if it is not null
+  std::unique_ptr<Remembered> next;  // what another thread has found of the type, and its calls use
 };
 
 TypeInfo examine(MpiType type, std::vector<TypeRun>& runs) {
@@ -167,6 +169,43 @@ Remembered* remembered(MpiType type) {
   return found != 0 ? static_cast<Remembered*>(value) : nullptr;
 }
 
+// `made` lives as long as `first`, the attribute of the same type.
+void keep_with(Remembered& first, std::unique_ptr<Remembered> made) {
+  Remembered* last = made.get();
+  while (last->next != nullptr) last = last->next.get();
+  last->next = std::move(first.next);
+  first.next = std::move(made);
+}
+
+// Makes `made` the attribute of its type, unless another thread comes first: what that thread's calls use is not
+// replaced. The lock is never held in the MPI, which may call us under a lock of its own.
+void remember(std::unique_ptr<Remembered> made) {
+  static constinit std::mutex mutex;
+  static auto* const coming = new std::vector<Remembered*>;  // about to become attributes, one for each type
+  // Also if an error handler of the program throws.
+  struct Coming {
+    Remembered* made;
+    ~Coming() {
+      const std::lock_guard lock(mutex);
+      std::erase(*coming, made);
+    }
+  };
+  const MpiType type = made->type;
+  std::unique_lock lock(mutex);
+  const auto other = std::ranges::find(*coming, type, &Remembered::type);
+  if (other != coming->end()) return keep_with(**other, std::move(made));
+  coming->push_back(made.get());
+  lock.unlock();
+  const Coming guard{made.get()};
+  Remembered* const first = remembered(type);  // by a thread that has come and gone
+  if (first == nullptr) {
+    mpi().Type_set_attr(type, info_keyval(), made.release());
+    return;
+  }
+  const std::lock_guard again(mutex);
+  keep_with(*first, std::move(made));
+}
+
 }  // namespace
 
 bool is_basic(int combiner) {
@@ -232,13 +271,9 @@ TypeInfo remembered_info(MpiType type) {
   if (type == mpi().datatype_null) return {0, 0, true};
   if (const Remembered* const known = remembered(type)) return known->info;
   auto made = std::make_unique<Remembered>();
+  made->type = type;
   const TypeInfo info = made->info = examine(type, made->runs);
-  if (!info.committed) return info;
-  // Another thread may have come first, and uses what it has remembered: that is not to be replaced.
-  static constinit std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  if (const Remembered* const known = remembered(type)) return known->info;
-  mpi().Type_set_attr(type, info_keyval(), made.release());
+  if (info.committed) remember(std::move(made));
   return info;
 }
 
