@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 #include "mpi/generation.hpp"
 #include "mpi/thrown.hpp"
@@ -75,6 +76,7 @@ std::uint64_t clock_takes = 0;  // nanoseconds
 // Has nothing to destroy, and nothing to make: a call may come when there is no memory left, or late.
 constinit std::mutex mutex;
 
+// Without the lock: the MPI is asked for what is new. The neighbours of a neighbour call are known from here on.
 Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   const run::Side& side = sent_side(call);
   const bool sized = is_regular(call.collective);
@@ -87,8 +89,10 @@ Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   own.note_new();
   Tables& tables = Tables::here();
   CommunicatorHere* const communicator = tables.communicator_of(call.comm);
+  if (communicator != nullptr && is_neighbor(call.collective)) tables.neighbors_of(*communicator);
   const std::size_t size = !side.types ? type_info(side.type).size : 0;
   const auto size_class = static_cast<std::uint8_t>(sized ? std::bit_width(count * size) : 0);
+  const auto lock = held();
   Entry* const entry = tables.entry_of(call.collective, form, communicator, tables.site_of(site), size_class);
   last = {generation, key, entry, communicator, size};
   return last;
@@ -105,17 +109,37 @@ struct Blocks {
   }
 };
 
-std::size_t type_size(const run::Side& side, int block, const Known& at) {
-  if (!side.types) return at.type_size;
-  const MpiType type = side.types[block];
-  return type == mpi().datatype_null ? 0 : size_if_committed(type).value_or(0);
-}
-
-std::uint64_t bytes_of_block(const run::Side& side, int block, const Known& at) {
-  return static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(side.count_of(block), 0)) * type_size(side, block, at);
-}
-
 bool arrays_are_there(const run::Side& side) { return side.counts != nullptr || side.counts_large != nullptr; }
+
+// Of the types of what is sent.
+struct TypeSizes {
+  std::size_t all = 0;
+  std::vector<std::size_t> each;  // by block; empty: all blocks have one type
+  std::size_t of(int block) const { return each.empty() ? all : each[static_cast<std::size_t>(block)]; }
+};
+
+// Without the lock: where each block has a type of its own the MPI is asked.
+TypeSizes type_sizes(const run::Call& call, const Known& at) {
+  TypeSizes sizes{at.type_size, {}};
+  const run::Side& side = sent_side(call);
+  if (!side.types || !arrays_are_there(side) || at.communicator == nullptr) return sizes;
+  const auto ask = [&](int block) {
+    const auto place = static_cast<std::size_t>(block);
+    if (place >= sizes.each.size()) sizes.each.resize(place + 1);
+    const MpiType type = side.types[place];
+    if (type != mpi().datatype_null) sizes.each[place] = size_if_committed(type).value_or(0);
+  };
+  if (is_dense(call.collective)) {
+    for (int b = 0; b < at.communicator->ranks; ++b) ask(b);
+  } else {
+    for (const int number : at.communicator->neighbors->numbers) ask(number);
+  }
+  return sizes;
+}
+
+std::uint64_t bytes_of_block(const run::Side& side, int block, const TypeSizes& sizes) {
+  return static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(side.count_of(block), 0)) * sizes.of(block);
+}
 
 // Of a dense call in which this rank has one block.
 std::uint64_t bytes_of_own_block(const run::Call& call, const Known& at) {
@@ -125,19 +149,19 @@ std::uint64_t bytes_of_own_block(const run::Call& call, const Known& at) {
 
 // visit(destination, bytes) for each block that this rank sends. None without the arrays.
 template <class Visit>
-void for_each_sent(const run::Call& call, const Known& at, const Visit& visit) {
-  CommunicatorHere& communicator = *at.communicator;
+void for_each_sent(const run::Call& call, const Known& at, const TypeSizes& sizes, const Visit& visit) {
+  const CommunicatorHere& communicator = *at.communicator;
   const run::Side& side = sent_side(call);
   const bool one = has_one_block(call.collective);
   if (!one && !arrays_are_there(side)) return;
   if (is_dense(call.collective)) {
     const std::uint64_t own = one ? bytes_of_own_block(call, at) : 0;
-    for (int b = 0; b < communicator.ranks; ++b) visit(b, one ? own : bytes_of_block(side, b, at));
+    for (int b = 0; b < communicator.ranks; ++b) visit(b, one ? own : bytes_of_block(side, b, sizes));
     return;
   }
-  const CommunicatorHere::Neighbors& around = Tables::here().neighbors_of(communicator);
+  const CommunicatorHere::Neighbors& around = *communicator.neighbors;
   for (std::size_t k = 0; k < around.destinations.size(); ++k) {
-    visit(around.destinations[k], bytes_of_block(side, one ? 0 : around.numbers[k], at));
+    visit(around.destinations[k], bytes_of_block(side, one ? 0 : around.numbers[k], sizes));
   }
 }
 
@@ -153,7 +177,7 @@ void add_unplaced(const CommunicatorHere& communicator, const Blocks& blocks) {
   if (communicator.sent == nullptr && blocks.moves) Tables::here().file().header.unplaced += blocks.bytes;
 }
 
-Blocks blocks_of(const run::Call& call, const Known& at) {
+Blocks blocks_of(const run::Call& call, const Known& at, const TypeSizes& sizes) {
   Blocks blocks;
   blocks.moves = at.key.form != Form::persistent;
   // The blocks of the sparse exchange are told later.
@@ -163,7 +187,7 @@ Blocks blocks_of(const run::Call& call, const Known& at) {
     blocks.add(bytes_of_own_block(call, at), static_cast<std::uint64_t>(communicator.ranks));
     return blocks;
   }
-  for_each_sent(call, at, [&](int to, std::uint64_t bytes) { add_block(communicator, to, bytes, blocks); });
+  for_each_sent(call, at, sizes, [&](int to, std::uint64_t bytes) { add_block(communicator, to, bytes, blocks); });
   add_unplaced(communicator, blocks);
   return blocks;
 }
@@ -171,14 +195,14 @@ Blocks blocks_of(const run::Call& call, const Known& at) {
 // Of calls whose ranks do not know all sizes: those number 1, 2, 4, 8 and so on; the last few of these are kept. All
 // ranks keep the same ones, as they make the same calls. The others are calls on several communicators, and an array
 // has as many numbers as the one that it was made for has ranks.
-void keep_sample(const run::Call& call, const Known& at, Entry& entry) {
+void keep_sample(const run::Call& call, const Known& at, const TypeSizes& sizes, Entry& entry) {
   if (entry.communicator < 0 || entry.form == Form::persistent) return;
   const bool dense = is_dense(call.collective);
   if ((!dense && !is_neighbor(call.collective)) || is_regular(call.collective)) return;
   if (at.communicator == nullptr || at.communicator->sent == nullptr || !std::has_single_bit(entry.calls)) return;
   int count = at.communicator->ranks;
   if (!dense) {
-    const CommunicatorHere::Neighbors& around = Tables::here().neighbors_of(*at.communicator);
+    const CommunicatorHere::Neighbors& around = *at.communicator->neighbors;
     if (!around.are_told) return;
     count = static_cast<int>(around.destinations.size());
   }
@@ -186,7 +210,7 @@ void keep_sample(const run::Call& call, const Known& at, Entry& entry) {
   Sample& sample = entry.samples[std::countr_zero(entry.calls) % most_samples];
   std::uint64_t* next = Tables::here().array(sample.bytes, count);
   if (next == nullptr) return;
-  for_each_sent(call, at, [&](int /*to*/, std::uint64_t bytes) { *next++ = bytes; });
+  for_each_sent(call, at, sizes, [&](int /*to*/, std::uint64_t bytes) { *next++ = bytes; });
   sample.call = entry.calls;
 }
 
@@ -322,17 +346,18 @@ void Recorded::begin(const run::Call& call, Form form, const void* site) {
   if (!outermost_) return;
   // Before the lock: it may wait for that of Python.
   const void* const from = site_in_program(on_thread.sites, site, this);
-  const auto lock = held();
   // What cannot be written down is not.
   static_cast<void>(thrown_by([&] {
     const Known& at = find(call, form, from, own_);
+    const TypeSizes sizes = type_sizes(call, at);
+    const auto lock = held();
     Entry& entry = *at.entry;
-    add(entry, blocks_of(call, at));
-    keep_sample(call, at, entry);
+    add(entry, blocks_of(call, at, sizes));
+    keep_sample(call, at, sizes, entry);
     entry_ = &entry;
     on_thread.here.communicator = at.communicator;
+    start_clock();
   }));
-  if (entry_ != nullptr) start_clock();
 }
 
 void Recorded::begin_sparse(MpiComm comm, const void* site) {

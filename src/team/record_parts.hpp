@@ -8,7 +8,7 @@
 
 namespace quadrille::record {
 
-// Of the tables and all that belongs to them, where several threads may call.
+// Of the tables and all that belongs to them, where several threads may call. Never held in the MPI.
 std::unique_lock<std::mutex> held();
 
 // The side that says what this rank sends.

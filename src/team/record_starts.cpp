@@ -75,11 +75,7 @@ std::shared_ptr<Sent> sent_by(const run::Call& call, const char* by) {
 
 void keep_made(MpiRequest request, const run::Call& call, const char* by) {
   static_cast<void>(thrown_by([&] {
-    std::shared_ptr<Sent> sent;
-    {
-      const auto lock = held();
-      sent = sent_by(call, by);
-    }
+    std::shared_ptr<Sent> sent = sent_by(call, by);
     Made& made = Made::here();
     const std::scoped_lock lock(made.mutex);
     made.all[request] = std::move(sent);

@@ -13,6 +13,7 @@
 #include "sys/sys.hpp"
 #include "team/communicator.hpp"
 #include "team/neighbors.hpp"
+#include "team/record_parts.hpp"
 #include "team/world.hpp"
 #include "text/cut.hpp"
 #include "text/hash.hpp"
@@ -83,10 +84,11 @@ int Tables::keyval() {
 
 int Tables::forget(MpiComm, int, void* value, void*) {
   drop_cached_calls();
-  auto* const communicator = static_cast<CommunicatorHere*>(value);
+  const std::unique_ptr<CommunicatorHere> communicator(static_cast<CommunicatorHere*>(value));
+  const auto lock = held();
   if (communicator->number >= 0) here().is_there_[communicator->number] = false;
+  here().known_.erase(communicator->comm);
   *communicator->there = mpi().comm_null;
-  delete communicator;
   return mpi_success;
 }
 
@@ -114,14 +116,21 @@ int Tables::number_of_group(std::uint64_t group) {
   return used;
 }
 
-void Tables::describe(Communicator& told, MpiComm comm, const std::vector<int>& world_ranks) {
-  char name[most_mpi_text + 1] = {};
-  int length = 0;
-  if (mpi().Comm_get_name(comm, name, &length) == mpi_success && length > 0) write_text(told.name, name);
-  if (told.world_ranks != 0 || told.is_inter || told.ranks > most_ranks_with_matrix) return;
-  if (std::uint64_t* const ranks = array(told.world_ranks, (told.ranks + 1) / 2)) {
-    std::memcpy(ranks, world_ranks.data(), world_ranks.size() * sizeof(int));
+void Tables::describe(CommunicatorHere& communicator, bool inter, const char* name,
+                      const std::vector<int>& world_ranks) {
+  Communicator& told = file_->communicators[communicator.number];
+  is_there_[communicator.number] = true;
+  ++told.made;
+  told.ranks = communicator.ranks;
+  told.rank = communicator.rank;
+  told.is_inter = inter ? 1 : 0;
+  if (*name != 0) write_text(told.name, name);
+  if (told.world_ranks == 0 && !inter && told.ranks <= most_ranks_with_matrix) {
+    if (std::uint64_t* const ranks = array(told.world_ranks, (told.ranks + 1) / 2)) {
+      std::memcpy(ranks, world_ranks.data(), world_ranks.size() * sizeof(int));
+    }
   }
+  if (told.world_ranks != 0) communicator.sent = array(told.sent, told.ranks);
 }
 
 // Those that programs make one after the other have one number if this is the same: who is in them, and, as far as all
@@ -147,29 +156,41 @@ CommunicatorHere* Tables::add_communicator(MpiComm comm) {
   communicator->comm = comm;
   communicator->there = std::make_shared<MpiComm>(comm);
   const std::vector<int> world_ranks = team::ranks_in_world(comm);
-  communicator->number = number_of_group(group_of(comm, inter, world_ranks));
-  if (communicator->number < 0) {
-    ++file_->header.communicators_lost;
-  } else {
-    Communicator& told = file_->communicators[communicator->number];
-    is_there_[communicator->number] = true;
-    ++told.made;
-    told.ranks = communicator->ranks;
-    told.rank = communicator->rank;
-    told.is_inter = inter ? 1 : 0;
-    describe(told, comm, world_ranks);
-    if (told.world_ranks != 0) communicator->sent = array(told.sent, told.ranks);
+  const std::uint64_t group = group_of(comm, inter, world_ranks);
+  char name[most_mpi_text + 1] = {};
+  int length = 0;
+  if (mpi().Comm_get_name(comm, name, &length) != mpi_success || length == 0) *name = 0;
+  CommunicatorHere* const made = communicator.get();
+  {
+    const auto lock = held();
+    const auto [known, is_new] = known_.try_emplace(comm, made);
+    if (!is_new) return known->second;  // another thread has come first
+    static_cast<void>(communicator.release());
+    made->number = number_of_group(group);
+    if (made->number < 0) {
+      ++file_->header.communicators_lost;
+    } else {
+      describe(*made, inter, name, world_ranks);
+    }
   }
-  if (mpi().Comm_set_attr(comm, keyval(), communicator.get()) != mpi_success) return nullptr;
-  return communicator.release();
+  if (mpi().Comm_set_attr(comm, keyval(), made) == mpi_success) return made;
+  const auto lock = held();
+  known_.erase(comm);  // `made` stays: another thread may use it
+  return nullptr;
 }
 
 const CommunicatorHere::Neighbors& Tables::neighbors_of(CommunicatorHere& communicator) {
+  {
+    const auto lock = held();
+    if (communicator.neighbors != nullptr) return *communicator.neighbors;
+  }
+  auto asked = std::make_unique<CommunicatorHere::Neighbors>();
+  if (const auto all = team::read_neighbors(communicator.comm)) {
+    *asked = {all->sources, all->destinations, all->send_block};
+  }
+  const auto lock = held();
+  // Unless another thread has come first: these stay as they are, and are read without the lock.
   if (communicator.neighbors == nullptr) {
-    auto asked = std::make_unique<CommunicatorHere::Neighbors>();
-    if (const auto all = team::read_neighbors(communicator.comm)) {
-      *asked = {all->sources, all->destinations, all->send_block};
-    }
     if (communicator.number >= 0) asked->are_told = tell(file_->communicators[communicator.number], *asked);
     communicator.neighbors = std::move(asked);
   }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "choose/registry.hpp"
@@ -26,10 +26,11 @@ struct CommunicatorHere {
   std::uint64_t* sent = nullptr;
   MpiComm comm{};
   std::shared_ptr<MpiComm> there;  // the same, and MPI_COMM_NULL when the program has freed it; for who may outlive it
-  std::unique_ptr<Neighbors> neighbors;  // null: not asked for yet
+  std::unique_ptr<const Neighbors> neighbors;  // null: not asked for yet
 };
 
-// Under the lock of who records.
+// Under the lock of who records, but for what asks the MPI: that takes the lock itself, and never holds it in the MPI,
+// which may call us under a lock of its own.
 class Tables {
  public:
   static Tables& here();
@@ -39,9 +40,9 @@ class Tables {
   int make(const std::string& folder, int rank, int ranks, int node);
   File& file() { return *file_; }
 
-  // Null if there is no room for one more.
+  // Without the lock. Null if the MPI cannot tell.
   CommunicatorHere* communicator_of(MpiComm comm);
-  // Asked of the MPI, and written down, once.
+  // Without the lock. Asked of the MPI, and written down, once.
   const CommunicatorHere::Neighbors& neighbors_of(CommunicatorHere& communicator);
   // -1 if there is no room.
   int site_of(const void* address);
@@ -63,14 +64,15 @@ class Tables {
   CommunicatorHere* add_communicator(MpiComm comm);
   static std::uint64_t group_of(MpiComm comm, bool inter, const std::vector<int>& world_ranks);
   int number_of_group(std::uint64_t group);
-  void describe(Communicator& told, MpiComm comm, const std::vector<int>& world_ranks);
+  void describe(CommunicatorHere& communicator, bool inter, const char* name, const std::vector<int>& world_ranks);
   bool tell(Communicator& told, const CommunicatorHere::Neighbors& neighbors);
   static int forget(MpiComm, int, void* value, void*);
   static int keyval();
 
   File* file_ = nullptr;
-  // Written without the lock where a communicator is freed: the MPI may hold locks of its own then.
-  std::atomic<bool> is_there_[most_communicators] = {};
+  // Of communicators that have the attribute, or are about to get it.
+  std::unordered_map<MpiComm, CommunicatorHere*> known_;
+  bool is_there_[most_communicators] = {};
   std::vector<const void*> sites_;
   struct Named {
     const choose::Algorithm* algorithm;
