@@ -98,8 +98,10 @@ int forget_team(MpiComm, int, void* value, void*) {
   return thrown_by([team] {
     end_told(*team);      // which may make requests
     drop_cached_calls();  // of this team
-    free_after(team, [team] {
-      if (team->counted.explains) keep_tally(end_tally(*team));  // while it has a name
+    const bool explains = team->counted.explains;
+    const Tally tally = explains ? end_tally(*team) : Tally();  // while it has a name, for which the MPI is asked
+    free_after(team, [&] {
+      if (explains) keep_tally(tally);
       team->user = mpi().comm_null;
     });
   });
