@@ -67,7 +67,7 @@ struct Remembered {
   MpiType type{};
   TypeInfo info;
   std::vector<TypeRun> runs;         // info.runs points here, if it is not null
-  std::unique_ptr<Remembered> next;  // what another thread has found of the type, and its calls use
+  std::unique_ptr<Remembered> next;  // found by another thread, whose calls use it
 };
 
 TypeInfo examine(MpiType type, std::vector<TypeRun>& runs) {
@@ -196,14 +196,15 @@ void remember(std::unique_ptr<Remembered> made) {
   if (other != coming->end()) return keep_with(**other, std::move(made));
   coming->push_back(made.get());
   lock.unlock();
-  const Coming guard{made.get()};
+  Remembered* const mine = made.release();  // other threads may use what hangs on it, whatever fails
+  const Coming guard{mine};
   Remembered* const first = remembered(type);  // by a thread that has come and gone
   if (first == nullptr) {
-    mpi().Type_set_attr(type, info_keyval(), made.release());
+    mpi().Type_set_attr(type, info_keyval(), mine);
     return;
   }
   const std::lock_guard again(mutex);
-  keep_with(*first, std::move(made));
+  keep_with(*first, std::unique_ptr<Remembered>(mine));
 }
 
 }  // namespace

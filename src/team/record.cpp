@@ -92,8 +92,9 @@ Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   if (communicator != nullptr && is_neighbor(call.collective)) tables.neighbors_of(*communicator);
   const std::size_t size = !side.types ? type_info(side.type).size : 0;
   const auto size_class = static_cast<std::uint8_t>(sized ? std::bit_width(count * size) : 0);
+  const int from = tables.site_of(site);
   const auto lock = held();
-  Entry* const entry = tables.entry_of(call.collective, form, communicator, tables.site_of(site), size_class);
+  Entry* const entry = tables.entry_of(call.collective, form, communicator, from, size_class);
   last = {generation, key, entry, communicator, size};
   return last;
 }
@@ -123,16 +124,18 @@ TypeSizes type_sizes(const run::Call& call, const Known& at) {
   TypeSizes sizes{at.type_size, {}};
   const run::Side& side = sent_side(call);
   if (!side.types || !arrays_are_there(side) || at.communicator == nullptr) return sizes;
-  const auto ask = [&](int block) {
-    const auto place = static_cast<std::size_t>(block);
-    if (place >= sizes.each.size()) sizes.each.resize(place + 1);
-    const MpiType type = side.types[place];
-    if (type != mpi().datatype_null) sizes.each[place] = size_if_committed(type).value_or(0);
+  const auto size_of = [&](int block) {
+    const MpiType type = side.types[block];
+    return type == mpi().datatype_null ? 0 : size_if_committed(type).value_or(0);
   };
-  if (is_dense(call.collective)) {
-    for (int b = 0; b < at.communicator->ranks; ++b) ask(b);
-  } else {
-    for (const int number : at.communicator->neighbors->numbers) ask(number);
+  if (has_one_block(call.collective)) {
+    sizes.all = size_of(0);
+  } else if (is_dense(call.collective)) {
+    sizes.each.resize(static_cast<std::size_t>(at.communicator->ranks));
+    for (int b = 0; b < at.communicator->ranks; ++b) sizes.each[static_cast<std::size_t>(b)] = size_of(b);
+  } else if (const std::vector<int>& numbers = at.communicator->neighbors->numbers; !numbers.empty()) {
+    sizes.each.resize(static_cast<std::size_t>(*std::ranges::max_element(numbers)) + 1);
+    for (const int number : numbers) sizes.each[static_cast<std::size_t>(number)] = size_of(number);
   }
   return sizes;
 }

@@ -60,6 +60,7 @@ int Tables::make(const std::string& folder, int rank, int ranks, int node) {
   header.begin = sys::nanoseconds();
   name_of("mpi");
   header.magic = magic;
+  keyval();  // before there are other threads
   return 0;
 }
 
@@ -76,7 +77,7 @@ std::uint64_t* Tables::array(std::uint64_t& offset, int numbers) {
 
 // ---- Communicators ----
 
-// They are marked by an attribute: the number of what is known of them, plus one.
+// What is known of them is an attribute.
 int Tables::keyval() {
   static const int made = team::make_keyval(forget);
   return made;
@@ -173,10 +174,18 @@ CommunicatorHere* Tables::add_communicator(MpiComm comm) {
       describe(*made, inter, name, world_ranks);
     }
   }
-  if (mpi().Comm_set_attr(comm, keyval(), made) == mpi_success) return made;
-  const auto lock = held();
-  known_.erase(comm);  // `made` stays: another thread may use it
-  return nullptr;
+  // Also if an error handler of the program throws. `made` stays: another thread may use it.
+  struct Unless {
+    MpiComm comm;
+    bool is_set = false;
+    ~Unless() {
+      if (is_set) return;
+      const auto lock = held();
+      here().known_.erase(comm);
+    }
+  } unless{comm};
+  unless.is_set = mpi().Comm_set_attr(comm, keyval(), made) == mpi_success;
+  return unless.is_set ? made : nullptr;
 }
 
 const CommunicatorHere::Neighbors& Tables::neighbors_of(CommunicatorHere& communicator) {
@@ -221,14 +230,11 @@ bool Tables::tell(Communicator& told, const CommunicatorHere::Neighbors& neighbo
 
 // ---- The other tables ----
 
-int Tables::site_of(const void* address) {
-  const auto found = std::find(sites_.begin(), sites_.end(), address);
-  if (found != sites_.end()) return static_cast<int>(found - sites_.begin());
-  if (sites_.size() == most_sites) {
-    ++file_->header.sites_lost;
-    return -1;
-  }
-  Site& site = file_->sites[sites_.size()];
+namespace {
+
+// The loader may be asked, which has a lock of its own.
+Site described(const void* address) {
+  Site site;
   if (const sys::PythonPlace* const script = sys::as_python_place(address)) {
     write_text(site.object, last_of(script->file, sizeof site.object - 1));
     write_text(site.symbol, script->function);
@@ -240,6 +246,28 @@ int Tables::site_of(const void* address) {
     site.address = place.address;
     site.behind = place.behind;
   }
+  return site;
+}
+
+}  // namespace
+
+int Tables::site_of(const void* address) {
+  const auto number = [&] {
+    const auto found = std::find(sites_.begin(), sites_.end(), address);
+    return found == sites_.end() ? -1 : static_cast<int>(found - sites_.begin());
+  };
+  {
+    const auto lock = held();
+    if (const int known = number(); known >= 0) return known;
+  }
+  const Site site = described(address);
+  const auto lock = held();
+  if (const int known = number(); known >= 0) return known;  // another thread has come first
+  if (sites_.size() == most_sites) {
+    ++file_->header.sites_lost;
+    return -1;
+  }
+  file_->sites[sites_.size()] = site;
   sites_.push_back(address);
   file_->header.sites = static_cast<std::uint32_t>(sites_.size());
   return static_cast<int>(sites_.size()) - 1;

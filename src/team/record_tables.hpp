@@ -44,7 +44,7 @@ class Tables {
   CommunicatorHere* communicator_of(MpiComm comm);
   // Without the lock. Asked of the MPI, and written down, once.
   const CommunicatorHere::Neighbors& neighbors_of(CommunicatorHere& communicator);
-  // -1 if there is no room.
+  // Without the lock. -1 if there is no room.
   int site_of(const void* address);
   // Where there is no room, that of the others.
   Entry* entry_of(Collective collective, Form form, const CommunicatorHere* communicator, int site,

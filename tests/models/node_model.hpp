@@ -2,7 +2,7 @@
 //   copies     the ordered copies, src/run/copies.hpp, which meet as in src/memory/meeting.hpp
 //   exchange   the exchange by pairs, src/run/node_exchange.cpp
 // A communicator makes both in turn, so one model has both: the steps of the copies are in copies_model.cpp, those of
-// the exchange in exchange_model.cpp. Names of steps are those of the functions there.
+// the exchange in exchange_model.cpp. Names of steps are those of the functions in src/run.
 //
 // Blocks are a few units of one cell. What they hold says call, source and destination. After each call the user looks
 // at what came, writes over it, and writes anew what is sent: so whoever still reads or writes the buffers of a rank
