@@ -25,9 +25,10 @@ HeapState& heap_state() {
 }
 
 bool ForeignRanges::touch(std::size_t begin, std::size_t end) const {
-  if (too_many.load(std::memory_order_acquire)) return true;
-  const std::size_t known = count.load(std::memory_order_acquire);
-  return std::any_of(ranges, ranges + known, [&](const Range& r) { return begin < r.end && r.begin < end; });
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (notes_[i].begin < end && begin < notes_[i].end) return true;
+  }
+  return false;
 }
 
 }  // namespace detail
@@ -94,7 +95,6 @@ void advise_block(void* address, std::size_t bytes, bool huge) {
 
 // Has the program put something in the place of pages of the block?
 bool is_mapped_over(const void* address, std::size_t bytes) {
-  if (!detail::anything_noted()) return false;
   const std::size_t offset = heap_offset(address);
   return heap_state().foreign.touch(offset, offset + bytes);
 }
@@ -111,7 +111,6 @@ void abandon(void* address, std::size_t bytes) {
 }
 
 void* take_block(std::size_t bytes, std::size_t alignment, bool zero) {
-  if (heap_state().foreign.too_many.load(std::memory_order_relaxed)) return nullptr;
   void* block = arena_allocate(bytes, alignment, zero);
   if (block != nullptr && bytes >= huge_from) advise_block(block, arena_usable(block), true);
   return block;
@@ -362,36 +361,15 @@ detail::ForeignRanges::Range pages_of(const void* address, std::size_t bytes) {
 void heap_note_mapping(const void* address, std::size_t bytes) {
   HeapState& state = heap_state();
   if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
-  const detail::ForeignRanges::Range pages = pages_of(address, bytes);
   const std::lock_guard lock(noting);
-  detail::ForeignRanges& foreign = state.foreign;
-  const std::size_t count = foreign.count.load(std::memory_order_relaxed);
-  const bool known = std::any_of(foreign.ranges, foreign.ranges + count,
-                                 [&](const auto& r) { return r.begin <= pages.begin && pages.end <= r.end; });
-  if (known) return;
-  if (count == detail::ForeignRanges::most) {
-    foreign.too_many.store(true, std::memory_order_release);
-    heap_take_no_more();
-  } else {
-    foreign.ranges[count] = pages;
-    foreign.count.store(count + 1, std::memory_order_release);
-  }
+  state.foreign.add(pages_of(address, bytes));
 }
 
 void heap_take_back_note(const void* address, std::size_t bytes) {
   HeapState& state = heap_state();
   if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
-  const detail::ForeignRanges::Range pages = pages_of(address, bytes);
   const std::lock_guard lock(noting);
-  detail::ForeignRanges& foreign = state.foreign;
-  std::size_t count = foreign.count.load(std::memory_order_relaxed);
-  auto* const end = foreign.ranges + count;
-  auto* const found =
-      std::find_if(foreign.ranges, end, [&](const auto& r) { return r.begin == pages.begin && r.end == pages.end; });
-  // Others may read what follows: in the middle it becomes empty.
-  if (found != end) found->begin = found->end;
-  while (count > 0 && foreign.ranges[count - 1].begin == foreign.ranges[count - 1].end) --count;
-  foreign.count.store(count, std::memory_order_release);
+  state.foreign.remove(pages_of(address, bytes));
 }
 
 }  // namespace quadrille::memory

@@ -126,7 +126,7 @@ bool heap_drop(std::byte* address, std::size_t bytes);
 
 // The program is about to change the mapping of these addresses.
 void heap_note_mapping(const void* address, std::size_t bytes);
-// It did not: takes back the note of just these addresses, if there is one.
+// It did not: what lies at these addresses is the heap's memory.
 void heap_take_back_note(const void* address, std::size_t bytes);
 // Whether [address, address + bytes) touches the heap's range.
 inline bool heap_touches(const void* address, std::size_t bytes) {

@@ -127,7 +127,7 @@ void take_snapshot() {
   const KeepErrno keep;
   // What was noted may be the heap's memory still: UCX tells of pages that were dropped as if they were unmapped. A
   // child that took them for the program's own would share them with its parent.
-  const bool possible = has_room() && (!detail::anything_noted() || find_own());
+  const bool possible = has_room() && (!state.foreign.any() || find_own());
   snapshot.copy = !possible ? nullptr
                   : sys::still_is(state.segment.descriptor, state.identity)
                       ? sys::copy_segment(state.segment.descriptor, snapshot.bytes)

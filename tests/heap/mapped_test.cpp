@@ -97,14 +97,57 @@ TEST_F(Mapped, ElsewhereChangesNothing) {
   EXPECT_TRUE(heap_shareable(block_, 1 << 20));
 }
 
-// More such ranges than can be remembered: nothing can be shared any more.
+bool map_over(std::byte* page) {
+  return mmap(page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page;
+}
+
+// More such ranges than can be noted: what lies between them may be lost, and nothing else.
 TEST_F(Mapped, TooManyRanges) {
+  constexpr std::size_t pieces = 900, step = 8192;
   auto* block = static_cast<std::byte*>(heap_allocate(std::size_t{8} << 20, 4096));
-  for (std::size_t i = 0; i < 900; ++i) {
-    ASSERT_NE(mmap(block + i * 8192, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
+  for (std::size_t i = 0; i < pieces; ++i) ASSERT_TRUE(map_over(block + i * step));
+  for (std::size_t i = 0; i < pieces; ++i) EXPECT_FALSE(heap_shareable(block + i * step + 4095, 1)) << i;
+  EXPECT_TRUE(heap_shareable(block_, 1 << 20));
+  EXPECT_TRUE(heap_shareable(block + pieces * step, 1000));
+  auto* const other = static_cast<std::byte*>(heap_allocate(1 << 20, 4096));
+  ASSERT_NE(other, nullptr);
+  EXPECT_TRUE(heap_shareable(other, 1 << 20));
+  // What is noted for a moment only takes nothing with it.
+  heap_note_mapping(other + 524288, 4096);
+  EXPECT_FALSE(heap_shareable(other, 1 << 20));
+  heap_take_back_note(other + 524288, 4096);
+  EXPECT_TRUE(heap_shareable(other, 1 << 20));
+  EXPECT_TRUE(heap_shareable(block + pieces * step, 1000));
+}
+
+// They are few to note, so what lies between others is not lost.
+TEST_F(Mapped, ManyRangesThatMeet) {
+  constexpr std::size_t pages = 900, page = 4096;
+  auto* block = static_cast<std::byte*>(heap_allocate(std::size_t{8} << 20, page));
+  for (std::size_t i = 0; i < pages; i += 3) {
+    for (const std::size_t next : {i, i + 2, i + 1}) ASSERT_TRUE(map_over(block + next * page));
   }
-  EXPECT_FALSE(heap_shareable(block_, 100));
-  EXPECT_EQ(heap_allocate(1 << 20, 4096), nullptr);
+  ASSERT_TRUE(map_over(block + 1500 * page));
+  ASSERT_TRUE(map_over(block + 1000 * page));
+  for (std::size_t i = 0; i < pages; ++i) EXPECT_FALSE(heap_shareable(block + i * page, 1)) << i;
+  EXPECT_TRUE(heap_shareable(block + pages * page, 100 * page));
+  EXPECT_FALSE(heap_shareable(block + 1000 * page, 1));
+  EXPECT_TRUE(heap_shareable(block + 1001 * page, 499 * page));
+  EXPECT_FALSE(heap_shareable(block + 1500 * page, 1));
+}
+
+TEST_F(Mapped, APartOfANoteIsTakenBack) {
+  heap_note_mapping(block_ + 65536, 32768);
+  heap_note_mapping(block_ + 98304, 32768);
+  expect_hole();
+  heap_take_back_note(block_ + 81920, 32768);
+  EXPECT_FALSE(heap_shareable(block_ + 81919, 1));
+  EXPECT_TRUE(heap_shareable(block_ + 81920, 32768));
+  EXPECT_FALSE(heap_shareable(block_ + 114688, 1));
+  heap_take_back_note(block_ + 65536, 16384);
+  EXPECT_TRUE(heap_shareable(block_, 114688));
+  heap_take_back_note(block_, 1 << 20);
+  EXPECT_TRUE(heap_shareable(block_, 1 << 20));
 }
 
 // A block is not handed out again with what the program has put in its place, or without its pages.
@@ -145,7 +188,22 @@ TEST_F(MappedAndFreed, AnUntouchedBlockIsUsedAgain) {
   EXPECT_TRUE(comes_again());
 }
 
-// After that a child still gets what is left of the heap, and what the program put into it, each as it was.
+TEST_F(MappedAndFreed, ManyBlocksLeaveTheHeapInUse) {
+  constexpr std::size_t bytes = 1 << 18;
+  for (int i = 0; i < 600; ++i) {
+    auto* const block = static_cast<std::byte*>(heap_allocate(bytes, 4096));
+    ASSERT_NE(block, nullptr) << i;
+    ASSERT_TRUE(heap_shareable(block, bytes)) << i;
+    ASSERT_TRUE(map_over(block + 65536));
+    ASSERT_TRUE(heap_free(block));
+  }
+  void* const block = malloc(bytes);
+  EXPECT_TRUE(heap_shareable(block, bytes));
+  EXPECT_TRUE(heap_free(block));
+  EXPECT_TRUE(heap_shareable(block_, 1 << 20));
+}
+
+// After too many ranges a child still gets what is left of the heap, and what the program put into it, each as it was.
 TEST_F(Mapped, TooManyRangesAndAFork) {
   constexpr std::size_t pieces = 900, step = 8192;
   auto* block = static_cast<std::byte*>(heap_allocate(pieces * step, 4096));
