@@ -70,9 +70,9 @@ struct Trial {
   std::vector<std::size_t> racing;  // the one to beat first
   bool checks = false;              // only what was found is checked, by the first `most_checked` of them
   static constexpr std::size_t most_checked = 3;
-  tuner::Pause pause;                          // once it is decided; of what a table has decided it has no end
-  tuner::Contest contest;                      // by the mean of the ranks' seconds of a call
-  tuner::Contest steps;                        // by the same with what it does to the step
+  tuner::Pause pause;      // once it is decided; without an end where a table decided, or one is left
+  tuner::Contest contest;  // by the mean of the ranks' seconds of a call
+  tuner::Contest steps;    // by the same with what it does to the step
   static constexpr double most_spread = 0.08;  // of a call's time
   // A trial waits for the kernels for at most so many calls, and looks every so often.
   static constexpr int most_waiting = 96, calls_between_looks = 8;

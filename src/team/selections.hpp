@@ -2,7 +2,8 @@
 //
 // Programs repeat a few sizes in turn, so a few are kept for each collective, with all that their calls run on: a call
 // that comes again selects nothing, builds nothing, and looks no parameter up. The oldest makes way for a new one. What
-// is kept on a rank says nothing of the others: to select anew gives the same.
+// is kept on a rank says nothing of the others. To select anew gives the same, until a trial has decided: then calls go
+// by that (api/trials.hpp).
 #pragma once
 
 #include <cstddef>
