@@ -67,12 +67,17 @@ inline const CachedCalls* find_served(Collective collective, MpiComm comm, const
   return calls != nullptr && calls->type_size != 0 ? calls : nullptr;
 }
 
-// Has the exchange by pairs served blocks of as many elements, and does it still? Counts the call then.
-[[gnu::noinline]] bool is_known_large(MpiCount count, const CachedCalls& last) {
+// What is cached of blocks of as many elements; null: nothing.
+const CachedCalls::OfOneSize* size_of(MpiCount count, const CachedCalls& last) {
   const auto elements = static_cast<std::size_t>(count);
   const auto is_it = [&](const CachedCalls::OfOneSize& one) { return one.elements == elements; };
-  const auto known = std::find_if(last.large.begin(), last.large.end(), is_it);
-  return elements != 0 && known != last.large.end() && (known->left == nullptr || is_kept(known->left));
+  const auto known = std::find_if(last.sizes.begin(), last.sizes.end(), is_it);
+  return elements != 0 && known != last.sizes.end() ? &*known : nullptr;
+}
+// If that still holds. Counts the call then.
+[[gnu::noinline]] const CachedCalls::OfOneSize* size_kept(MpiCount count, const CachedCalls& last) {
+  const CachedCalls::OfOneSize* const known = size_of(count, last);
+  return known != nullptr && (known->left == nullptr || is_kept(known->left)) ? known : nullptr;
 }
 
 // A negative count is taken for a large one. None at all goes the whole way too.
@@ -199,19 +204,21 @@ void cache_served(const run::Call& call, Engine engine, bool settled, int* left,
   const bool by_pairs =
       engine == Engine::exchange && settled && !is_sized(call.collective) && !team.group.reach().written_to;
   // Of blocks of one size, which all ranks know, the size says how they are served.
-  const bool is_large = engine == Engine::exchange && is_regular(call.collective) && settled;
-  if (engine != Engine::inbox && !by_pairs && !is_large) return;
+  const bool by_inbox = engine == Engine::inbox;
+  const bool has_size = is_regular(call.collective) && (!by_inbox || choose::orders_race(team.group.ranks));
+  if (!by_inbox && engine != Engine::exchange) return;
+  if (has_size ? !settled : !by_inbox && !by_pairs) return;
   const TypeInfo info = type_info(call.recv.type);
   if (!info.dense || info.size == 0) return;
   CachedCalls& calls = entry_for(call.collective, call.comm, call.recv.type, team);
   calls.type_size = info.size;
   calls.by_pairs = by_pairs;
-  if (!is_large) {
+  if (!has_size) {
     calls.most_count = std::max(calls.most_count, alike_up_to(call.collective, team) / info.size);
-  } else if (calls.large[0].elements != call.recv.count) {
+  } else if (calls.sizes[0].elements != call.recv.count) {
     // In front of those that were served before it, of which the oldest goes.
-    std::copy_backward(calls.large.begin(), calls.large.end() - 1, calls.large.end());
-    calls.large[0] = {call.recv.count, left};
+    std::copy_backward(calls.sizes.begin(), calls.sizes.end() - 1, calls.sizes.end());
+    calls.sizes[0] = {call.recv.count, left, by_inbox};
   }
 }
 
@@ -248,8 +255,9 @@ bool served_by_cache(Of<Collective::alltoall>, const void* sendbuf, MpiCount sen
                      MpiCount recvcount, MpiType recvtype, MpiComm comm, int& error) {
   const CachedCalls* last = find_served(Collective::alltoall, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || sendcount != recvcount) return false;
-  if (!is_small(recvcount, *last)) {
-    if (!is_known_large(recvcount, *last)) return false;
+  const CachedCalls::OfOneSize* size = nullptr;
+  if (!is_small(recvcount, *last) && (size = size_kept(recvcount, *last)) == nullptr) return false;
+  if (size != nullptr && !size->by_inbox) {
     error = exchange_again(Collective::alltoall, blocks_of(sendcount), sendbuf, blocks_of(recvcount), recvbuf, *last);
     return served(*last, error);
   }
@@ -286,8 +294,9 @@ bool served_by_cache(Of<Collective::allgather>, const void* sendbuf, MpiCount se
                      void* recvbuf, MpiCount recvcount, MpiType recvtype, MpiComm comm, int& error) {
   const CachedCalls* last = find_served(Collective::allgather, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || sendcount != recvcount) return false;
-  if (!is_small(recvcount, *last)) {
-    if (!is_known_large(recvcount, *last)) return false;
+  const CachedCalls::OfOneSize* size = nullptr;
+  if (!is_small(recvcount, *last) && (size = size_kept(recvcount, *last)) == nullptr) return false;
+  if (size != nullptr && !size->by_inbox) {
     error = exchange_again(Collective::allgather, blocks_of(sendcount), sendbuf, blocks_of(recvcount), recvbuf, *last);
     return served(*last, error);
   }
@@ -315,8 +324,9 @@ bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count send
 
 Engine engine_of_cached(Collective collective, MpiComm comm, MpiType type, MpiCount count) {
   const CachedCalls* const calls = find(collective, comm, type);
-  const bool by_inbox = calls == nullptr || (is_regular(collective) ? is_small(count, *calls) : !calls->by_pairs);
-  return by_inbox ? Engine::inbox : Engine::exchange;
+  if (calls == nullptr || (is_regular(collective) ? is_small(count, *calls) : !calls->by_pairs)) return Engine::inbox;
+  const CachedCalls::OfOneSize* const size = is_regular(collective) ? size_of(count, *calls) : nullptr;
+  return size != nullptr && size->by_inbox ? Engine::inbox : Engine::exchange;
 }
 
 // ---- Requests ----

@@ -2,7 +2,8 @@
 // does not go the way through the rooms, which costs as much as the exchange of some bytes itself.
 //
 // Three kinds are cached: blocking calls that are served with one dense datatype on both sides (small blocks; in
-// Alltoall and Allgather larger ones of the same size; in Alltoallv any), blocking calls that are forwarded to the MPI,
+// Alltoall and Allgather larger ones of the same size, and where orders of copies race also small ones; in Alltoallv
+// any), blocking calls that are forwarded to the MPI,
 // and nonblocking Alltoall and Allgather through an inbox, whose ended requests are used again. What is compared is the
 // same on all ranks, or does not matter to the others: a rank without the entry takes the whole way, with the same
 // result.
@@ -36,13 +37,14 @@ struct CachedCalls {
   struct OfOneSize {
     std::size_t elements = 0;  // 0: none
     int* left = nullptr;       // null: for all calls
+    bool by_inbox = false;     // if it is served: else the exchange by pairs serves it
   };
 
   // Blocking calls that are served.
   std::size_t type_size = 0;
-  std::size_t most_count = 0;        // elements of a block that fit a slot; 0: unknown
+  std::size_t most_count = 0;        // up to as many elements of a block all go by the inboxes; 0: unknown
   bool by_pairs = false;             // the exchange by pairs serves it, not the inboxes alone
-  std::array<OfOneSize, 4> large{};  // by the exchange by pairs
+  std::array<OfOneSize, 8> sizes{};  // the last ones, where each size may go another way
 
   // Blocking calls that are forwarded.
   enum class Forwards : std::uint8_t { none, one_count, all };  // all: whatever the type and the count

@@ -27,6 +27,8 @@ constexpr Rule rules[] = {
     {[](const GlobalKey& key) { return names_partners(key) && key.ranks <= most_ranks_for_rounds; }, "bruck",
      Reason::few_ranks},
     {names_partners, "consensus", Reason::many_ranks},
+    {[](const GlobalKey& key) { return is_regular(key.collective) && !is_large(key); }, "inbox", Reason::fits_inboxes,
+     true},
     {[](const GlobalKey& key) { return is_sized(key.collective) && !is_large(key); }, "inbox", Reason::fits_inboxes},
     {[](const GlobalKey& key) { return in_one_node(key) && is_sized(key.collective); }, "single-copy",
      Reason::large_in_a_node, true},

@@ -343,7 +343,8 @@ void gather_different_sums(const World& w) {
 // What lies outside the heap must be copied for the orders: little of it is, much is not.
 void try_orders(const World& w) {
   for (const Collective c : {Collective::alltoall, Collective::allgather}) {
-    for (const auto& [block, in_heap] : {std::pair(20000, true), std::pair(10000, false), std::pair(150000, false)}) {
+    for (const auto& [block, in_heap] : {std::pair(20000, true), std::pair(10000, false), std::pair(150000, false),
+                                         std::pair(8, false), std::pair(1000, true)}) {
       for (int call = 0; call < 2 * calls; ++call) exchange(w, {c, block, call % 7 == 6, in_heap}, call);
       if (!selection(c).rivals.empty()) fail("rank %d: the trial does not end\n", w.rank);
     }
@@ -480,24 +481,28 @@ void change_later(const World& w) {
 
 void change_later_inside(const World& w) {
   const Case served{Collective::alltoall, 20000, false, true}, forwarded{Collective::alltoall, 10000, false, true};
+  const Case small{Collective::alltoall, 64};
   real = mpi();
   show_time();
   show_time_of<&Mpi::Alltoall>();
   call_until_checked(w, served, 4 * calls, false);
+  call_until_checked(w, small, 4 * calls, false);
   ours = 4e-3;
   call_until_checked(w, forwarded, 4 * calls, true);
   ours = 0.1e-3;
   call_until_checked(w, forwarded, quadrille::tuner::Pause::usual + 5 * calls, false);
   // A check races a few candidates: one of the next ones is the MPI's own.
   ours = 4e-3;
-  for (int check = 0; check < 8; ++check) {
-    quadrille::drop_cached_calls();
-    exchange(w, served, 0);
-    if (choose::to_string(selection(served.collective).choice) == "mpi") break;
-    last_of(served.collective).trial->trial.pause.left = 0;
-    for (int call = 0; call < 3 * calls; ++call) exchange(w, served, call);
+  for (const Case& c : {served, small}) {
+    for (int check = 0; check < 8; ++check) {
+      quadrille::drop_cached_calls();
+      exchange(w, c, 0);
+      if (choose::to_string(selection(c.collective).choice) == "mpi") break;
+      last_of(c.collective).trial->trial.pause.left = 0;
+      for (int call = 0; call < 3 * calls; ++call) exchange(w, c, call);
+    }
+    call_until_checked(w, c, 1, true);
   }
-  call_until_checked(w, served, 1, true);
 }
 
 // ---- Requests ----

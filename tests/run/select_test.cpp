@@ -240,7 +240,7 @@ TEST(Select, TheModelChoosesAmongAllThatCanServe) {
   EXPECT_NE(fastest(k, {64, 64}).choice.algorithm->name, "leaders");
 }
 
-TEST(Select, TriesTheOrdersOfLargeBlocksOnANodeOfManyRanks) {
+TEST(Select, TriesTheOrdersOfBlocksOnANodeOfManyRanks) {
   GlobalKey k = key(Collective::alltoall, 100000);
   k.ranks = 8, k.direct = true, k.load_store = true, k.tries = true;
   const Selection selection = select(k, {});
@@ -251,8 +251,11 @@ TEST(Select, TriesTheOrdersOfLargeBlocksOnANodeOfManyRanks) {
       names(select(k, {}).rivals).ends_with(" hint-hilbert:rows=auto hint-hilbert-square:rest=row,rows=auto mpi "))
       << "no power of two";
   k.ranks = 8, k.bytes = 8;
-  EXPECT_TRUE(select(k, {}).rivals.empty()) << "through inboxes";
-  k.bytes = 100000, k.ranks = 4;
+  EXPECT_EQ(to_string(select(k, {}).choice), "inbox");
+  EXPECT_EQ(names(select(k, {}).rivals), names(selection.rivals));
+  k.collective = Collective::allgatherv;
+  EXPECT_TRUE(select(k, {}).rivals.empty()) << "small blocks of several sizes";
+  k.collective = Collective::alltoall, k.bytes = 100000, k.ranks = 4;
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "few ranks";
   k.ranks = 8, k.load_store = false;
   EXPECT_TRUE(select(k, {}).rivals.empty());
