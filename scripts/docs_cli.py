@@ -18,7 +18,7 @@ HEAD = """# The command line
     quadrille report -- mpirun -n 8 ./app       # a page about the calls of one run
     mpirun -n 2 quadrille bench alltoall        # time the MPI's collective and Quadrille's
 
-`make docs` writes the part from [quadrille run](#quadrille-run) on from `--help`. `quadrille-lab --help` has the laboratory's options. Older option names (`--size`, `--algorithm`, `--map`) are still read.
+`quadrille-lab --help` has the laboratory's options. Older option names (`--size`, `--algorithm`, `--map`) are still read.
 
 ## Exit status
 
