@@ -125,6 +125,7 @@ TypeSizes type_sizes(const run::Call& call, const Known& at) {
   const run::Side& side = sent_side(call);
   if (!side.types || !arrays_are_there(side) || at.communicator == nullptr) return sizes;
   const auto size_of = [&](int block) {
+    if (side.count_of(block) <= 0) return std::size_t{0};  // its type may be none
     const MpiType type = side.types[block];
     return type == mpi().datatype_null ? 0 : size_if_committed(type).value_or(0);
   };

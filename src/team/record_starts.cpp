@@ -45,16 +45,17 @@ std::size_t blocks_of(const run::Call& call, CommunicatorHere& communicator) {
 void tell_blocks(Sent& sent, const run::Call& call, CommunicatorHere& communicator) {
   const run::Side& side = sent_side(call);
   if (has_one_block(call.collective)) {
-    const std::ptrdiff_t count = std::max<std::ptrdiff_t>(count_of(call, communicator.rank), 0);
-    sent.call.send.count = static_cast<std::size_t>(count) * type_info(side.type_of(0)).size;
+    const std::ptrdiff_t count = count_of(call, communicator.rank);
+    if (count > 0) sent.call.send.count = static_cast<std::size_t>(count) * type_info(side.type_of(0)).size;
     return;
   }
   const std::size_t blocks = blocks_of(call, communicator);
   sent.bytes.assign(std::max<std::size_t>(blocks, 1), 0);  // the array is there, also without blocks
   for (std::size_t b = 0; b < blocks; ++b) {
     const int block = static_cast<int>(b);
-    sent.bytes[b] =
-        static_cast<MpiCount>(side.count_of(block)) * static_cast<MpiCount>(type_info(side.type_of(block)).size);
+    const MpiCount count = side.count_of(block);
+    if (count <= 0) continue;  // its type may be none
+    sent.bytes[b] = count * static_cast<MpiCount>(type_info(side.type_of(block)).size);
   }
   sent.call.send.counts_large = sent.bytes.data();
 }

@@ -17,6 +17,7 @@
 
 #include "fake_mpi.hpp"
 #include "mpi/generation.hpp"
+#include "team/record_starts.hpp"
 #include "team/record_tables.hpp"
 
 namespace quadrille::record {
@@ -33,6 +34,8 @@ FakeComm& of(MpiComm comm) { return *reinterpret_cast<FakeComm*>(comm.word); }
 
 FakeComm the_world{16, "world", nullptr};
 int (*on_free)(MpiComm, int, void*, void*) = nullptr;
+// In the place of a type that is none: how often the MPI was asked about it.
+int asked_of_gapped = 0;
 
 const Mpi* with_communicators() {
   auto* const t = new Mpi(mpi());
@@ -76,6 +79,11 @@ const Mpi* with_communicators() {
   t->Comm_group = [](MpiComm, MpiGroup* group) {
     *group = {};
     return mpi_success;
+  };
+  static const auto attribute_of_type = t->Type_get_attr;
+  t->Type_get_attr = [](MpiType type, int keyval, void* value, int* found) {
+    asked_of_gapped += type == test::gapped_type() ? 1 : 0;
+    return attribute_of_type(type, keyval, value, found);
   };
   t->Group_free = [](MpiGroup*) { return mpi_success; };
   t->Group_translate_ranks = [](MpiGroup, int count, const int* ranks, MpiGroup, int* translated) {
@@ -217,6 +225,28 @@ TEST_F(RecordTest, TheLeastBlockIsThatOfACallWithBlocks) {
   EXPECT_EQ(first_entry().calls, 2U);
   EXPECT_EQ(first_entry().least_block, 20U);
   EXPECT_EQ(first_entry().most_block, 28U);
+}
+
+TEST_F(RecordTest, TheTypeOfABlockWithoutElementsIsNotAskedFor) {
+  FakeComm& two = comm_of(2);
+  const int counts[] = {3, 0};
+  const MpiArray<MpiType> types = {mpi().int_type, test::gapped_type()};
+  run::Call call{Collective::alltoallw, {}, {}, false, two.handle()};
+  call.send.counts = counts;
+  call.send.types = types.all();
+  asked_of_gapped = 0;
+  make(call);
+  EXPECT_EQ(asked_of_gapped, 0);
+  const MpiRequest request = handle_of(&call);
+  keep_made(request, call, "mpi");
+  EXPECT_EQ(asked_of_gapped, 0);
+  {
+    Recorded start;
+    begin_start(start, request, Form::blocking, site(0));
+  }
+  forget_made(request);
+  EXPECT_EQ(first_entry().calls, 2U);
+  EXPECT_EQ(first_entry().bytes, 2U * 12);
 }
 
 TEST_F(RecordTest, AnAllgathervInPlaceWithoutItsCountsIsLeftToTheMpi) {
