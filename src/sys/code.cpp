@@ -76,4 +76,6 @@ std::byte* make_file_memory(const std::string& path, std::size_t bytes) {
   return nullptr;
 }
 
+void flush_file_memory(void* memory, std::size_t bytes) { msync(memory, bytes, MS_SYNC); }
+
 }  // namespace quadrille::sys

@@ -40,5 +40,7 @@ std::string host_name();
 // A new file of `bytes` zeros as memory: what is written there is in the file, however this process ends. Null, and why
 // in errno, if it is there already (EEXIST), cannot be made, or the disk has no room for all of it. Never unmapped.
 std::byte* make_file_memory(const std::string& path, std::size_t bytes);
+// Writes the first `bytes` of such memory to the disk: other hosts may read the file of a network file system.
+void flush_file_memory(void* memory, std::size_t bytes);
 
 }  // namespace quadrille::sys

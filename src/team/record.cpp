@@ -263,7 +263,9 @@ std::uint64_t time_of_clock() {
 
 void finish() {
   on = false;
-  Tables::here().file().header.end = sys::nanoseconds();
+  File& file = Tables::here().file();
+  file.header.end = sys::nanoseconds();
+  sys::flush_file_memory(&file, sizeof(File) + file.header.room_used);
 }
 
 }  // namespace
