@@ -32,6 +32,16 @@ std::vector<std::string> with_settings(const std::vector<std::string>& words, Ab
   return with_exports(words, command, exports, "", quadrille_variables());
 }
 
+// Where the launcher is inside a script, the calls would be made again by one rank.
+std::string why_one_rank(const Command& command, int ranks) {
+  if (command.launcher >= 0 || ranks == 1) return "";
+  return fmt::format(
+      "the program had {} ranks, but the command names no known launcher; give the launcher itself, for example: "
+      "quadrille "
+      "report -- mpirun -n {} ./app",
+      ranks, ranks);
+}
+
 // Makes them; `problem` says why that could not be.
 ReportData times_of(const RunOptions& run, const std::string& folder, const std::vector<ReplayedCalls>& replayed,
                     double seconds, std::string& problem) {
@@ -91,16 +101,16 @@ std::vector<std::string> words_in_place(const std::vector<std::string>& words, c
 }
 
 void add_replay(const RunOptions& run, const std::string& folder, double seconds, ReportData& data) {
+  const Command command = read_command(run.command, resolve_executable);
   const std::vector<ReplayedCalls> replayed = calls_to_replay(data);
-  std::string problem;
-  const ReportData times = times_of(run, folder, replayed, seconds, problem);
+  std::string problem = why_one_rank(command, data["ranks"]);
+  const ReportData times = problem.empty() ? times_of(run, folder, replayed, seconds, problem) : ReportData();
   if (!problem.empty()) {
     complain("the calls were not replayed: " + problem);
     data["replay"] = {{"problem", problem}};
     return;
   }
   data["replay"] = replay_of(data, replayed, times);
-  const Command command = read_command(run.command, resolve_executable);
   const auto end = command.programs.empty() ? run.command.end() : run.command.begin() + command.programs.front().word;
   data["advice"] = advice_from(data, as_line({run.command.begin(), end}));
 }

@@ -14,6 +14,7 @@
 #include "../temp_folder.hpp"
 #include "collective/collective.hpp"
 #include "report/advice.hpp"
+#include "report/again.hpp"
 #include "report/cases.hpp"
 #include "report/child.hpp"
 #include "report/graph.hpp"
@@ -410,6 +411,16 @@ TEST(ReportReplay, SaysWhyACallIsNotMadeAgain) {
   EXPECT_EQ(why("alltoall", "persistent", 0), "the making of a request; its starts are replayed");
   EXPECT_EQ(why("alltoall", "enqueued", 0), "calls enqueued in a device's stream");
   EXPECT_EQ(why("alltoall", "blocking", -1), "calls of several kinds, for which the record had no room");
+}
+
+TEST(ReportReplay, ACommandWithoutALauncherMakesNoCallsOfSeveralRanks) {
+  const auto replay = [](int ranks) {
+    ReportData data = {{"ranks", ranks}, {"command", {"./no-such-job.sh"}}, {"calls", ReportData::array()}};
+    add_replay({.command = {"./no-such-job.sh"}}, "", 1, data);
+    return data["replay"];
+  };
+  EXPECT_THAT(replay(4).value("problem", ""), HasSubstr("names no known launcher"));
+  EXPECT_FALSE(replay(1).contains("problem"));
 }
 
 // With the replay of all calls.
