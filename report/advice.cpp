@@ -62,7 +62,9 @@ class Adviser {
       : data_(data), launcher_(launcher), command_(as_line(data["command"].get<std::vector<std::string>>())) {
     for (const auto& one : data["replay"]["cases"]) {
       const auto& call = data["calls"][one["call"].get<std::size_t>()];
-      if (!one.contains("why") && call["form"] == "blocking") add(one);
+      if (call["form"] != "blocking") continue;
+      ++cases_[call["collective"]];
+      if (!one.contains("why")) add(one);
     }
   }
 
@@ -97,7 +99,6 @@ class Adviser {
     const std::string collective = call["collective"];
     const double calls = call["calls"], mpi = times[0]["microseconds"], ours = times[1]["microseconds"];
     quadrille_.add(calls, mpi, times[1]["to_mpi"]);
-    ++cases_[collective];
     const ReportData* best = nullptr;
     for (std::size_t i = 2; i < times.size(); ++i) {
       const auto& time = times[i];
@@ -182,7 +183,7 @@ class Adviser {
   const ReportData& data_;
   const std::string launcher_, command_;
   Total quadrille_;
-  std::map<std::string, int> cases_;                            // by collective
+  std::map<std::string, int> cases_;                            // by collective, also those without times
   std::map<std::string, std::map<std::string, Total>> forced_;  // by collective and algorithm
   std::map<std::string, Winners> best_;                         // by collective
   std::set<std::uint64_t> sizes_;

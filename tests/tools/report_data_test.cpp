@@ -500,6 +500,12 @@ TEST(ReportAdvice, AnAlgorithmIsForcedOnlyIfItIsFasterInAll) {
   EXPECT_THAT(text(twice), testing::Not(HasSubstr("export")));
 }
 
+TEST(ReportAdvice, NoAlgorithmIsForcedThatWasNotMeasuredInAll) {
+  const auto data = four_ranks({communicator({0, 1})}, {call("alltoall", 0, 64), call("alltoall", 0, 4096)});
+  const auto cases = {times_of(alike, {{"pairwise", half}}), ReportData{{"why", "no time was left"}}};
+  EXPECT_THAT(advice_from(replayed(data, cases), "mpirun -n 4").dump(), testing::Not(HasSubstr("export")));
+}
+
 TEST(ReportAdvice, SaysWhetherQuadrilleIsFaster) {
   const auto advice = [](const std::vector<double>& to_mpi) {
     const auto data = four_ranks({communicator({0, 1})}, {call("alltoall", 0, 64)});
