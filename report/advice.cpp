@@ -58,8 +58,11 @@ struct Total {
 
 class Adviser {
  public:
-  Adviser(const ReportData& data, const std::string& launcher)
-      : data_(data), launcher_(launcher), command_(as_line(data["command"].get<std::vector<std::string>>())) {
+  Adviser(const ReportData& data, const std::string& launcher, Abi mpi)
+      : data_(data),
+        launcher_(launcher),
+        command_(as_line(data["command"].get<std::vector<std::string>>())),
+        run_(mpi == Abi::none ? "quadrille run -- " : fmt::format("quadrille run --mpi {} -- ", name_of(mpi))) {
     for (const auto& one : data["replay"]["cases"]) {
       const auto& call = data["calls"][one["call"].get<std::size_t>()];
       if (call["form"] != "blocking") continue;
@@ -130,7 +133,7 @@ class Adviser {
     }
     ReportData lines = ReportData::array();
     if (!names.empty()) lines.push_back("unset" + names);
-    lines.push_back("quadrille run -- " + command_);
+    lines.push_back(run_ + command_);
     return lines;
   }
 
@@ -181,7 +184,7 @@ class Adviser {
   }
 
   const ReportData& data_;
-  const std::string launcher_, command_;
+  const std::string launcher_, command_, run_;
   Total quadrille_;
   std::map<std::string, int> cases_;                            // by collective, also those without times
   std::map<std::string, std::map<std::string, Total>> forced_;  // by collective and algorithm
@@ -197,6 +200,8 @@ std::string as_line(const std::vector<std::string>& words) {
   return text;
 }
 
-ReportData advice_from(const ReportData& data, const std::string& launcher) { return Adviser(data, launcher).advice(); }
+ReportData advice_from(const ReportData& data, const std::string& launcher, Abi mpi) {
+  return Adviser(data, launcher, mpi).advice();
+}
 
 }  // namespace quadrille::tools

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/read.hpp"
+#include "tool/launch/abi.hpp"
 
 namespace quadrille::tools {
 
@@ -12,7 +13,7 @@ namespace quadrille::tools {
 std::string as_line(const std::vector<std::string>& words);
 
 // [ { "text": "...", "lines": [ "export ..." ] } ]; the data have the replay. `launcher`: the command up to the
-// program.
-ReportData advice_from(const ReportData& data, const std::string& launcher);
+// program. `mpi`: of --mpi.
+ReportData advice_from(const ReportData& data, const std::string& launcher, Abi mpi = Abi::none);
 
 }  // namespace quadrille::tools

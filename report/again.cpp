@@ -112,7 +112,7 @@ void add_replay(const RunOptions& run, const std::string& folder, double seconds
   }
   data["replay"] = replay_of(data, replayed, times);
   const auto end = command.programs.empty() ? run.command.end() : run.command.begin() + command.programs.front().word;
-  data["advice"] = advice_from(data, as_line({run.command.begin(), end}));
+  data["advice"] = advice_from(data, as_line({run.command.begin(), end}), run.abi);
 }
 
 }  // namespace quadrille::tools

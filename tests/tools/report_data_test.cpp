@@ -528,6 +528,12 @@ TEST(ReportAdvice, WhatWasSetInTheRunIsUnset) {
                                             "quadrille run -- mpirun -n 4 ./app"}));
 }
 
+TEST(ReportAdvice, TheMpiThatWasGivenIsGivenAgain) {
+  const auto data = four_ranks({communicator({0, 1})}, {call("alltoall", 0, 64)});
+  const ReportData advice = advice_from(replayed(data, {times_of(half, {})}), "mpirun -n 4", Abi::mpich);
+  EXPECT_EQ(advice[0]["lines"], ReportData{"quadrille run --mpi mpich -- mpirun -n 4 ./app"});
+}
+
 TEST(ReportAdvice, WithoutTimesThereIsNone) {
   const auto data = four_ranks({communicator({1})}, {call("alltoall", 0, 64)});
   EXPECT_THAT(advice_from(replayed(data, {}), "mpirun -n 4"), SizeIs(0));
