@@ -85,7 +85,9 @@ class Adviser {
           seconds_text(saved_by_force()));
       all.push_back({{"text", saves}, {"lines", std::move(lines)}});
     }
-    if (std::any_of(best_.begin(), best_.end(), [](const auto& one) { return differ_by_size(one.second); })) {
+    const bool differ =
+        std::any_of(best_.begin(), best_.end(), [](const auto& one) { return differ_by_size(one.second); });
+    if (differ && !launcher_.empty()) {
       all.push_back({{"text",
                       "At different block sizes different algorithms were the fastest. A tuning table of this "
                       "machine chooses by size; it is written once, with the launcher and ranks of the "

@@ -13,7 +13,7 @@ namespace quadrille::tools {
 std::string as_line(const std::vector<std::string>& words);
 
 // [ { "text": "...", "lines": [ "export ..." ] } ]; the data have the replay. `launcher`: the command up to the
-// program. `mpi`: of --mpi.
+// program; empty: not known. `mpi`: of --mpi.
 ReportData advice_from(const ReportData& data, const std::string& launcher, Abi mpi = Abi::none);
 
 }  // namespace quadrille::tools

@@ -100,6 +100,11 @@ std::vector<std::string> words_in_place(const std::vector<std::string>& words, c
   return changed;
 }
 
+std::string words_before_program(const std::vector<std::string>& words, const Command& command) {
+  if (command.programs.size() != 1) return "";
+  return as_line({words.begin(), words.begin() + command.programs.front().word});
+}
+
 void add_replay(const RunOptions& run, const std::string& folder, double seconds, ReportData& data) {
   const Command command = read_command(run.command, resolve_executable);
   const std::vector<ReplayedCalls> replayed = calls_to_replay(data);
@@ -111,8 +116,7 @@ void add_replay(const RunOptions& run, const std::string& folder, double seconds
     return;
   }
   data["replay"] = replay_of(data, replayed, times);
-  const auto end = command.programs.empty() ? run.command.end() : run.command.begin() + command.programs.front().word;
-  data["advice"] = advice_from(data, as_line({run.command.begin(), end}), run.abi);
+  data["advice"] = advice_from(data, words_before_program(run.command, command), run.abi);
 }
 
 }  // namespace quadrille::tools

@@ -14,6 +14,10 @@ namespace quadrille::tools {
 std::vector<std::string> words_in_place(const std::vector<std::string>& words, const Command& command,
                                         const std::vector<std::string>& instead);
 
+// "mpirun -n 4" of "mpirun -n 4 ./app", for a shell. Empty for a command of several programs: no such words start all
+// its ranks.
+std::string words_before_program(const std::vector<std::string>& words, const Command& command);
+
 // Has the calls made again, and adds "replay" and "advice" to the data: times, or what was in the way.
 // `seconds`: for all calls together.
 void add_replay(const RunOptions& run, const std::string& folder, double seconds, ReportData& data);

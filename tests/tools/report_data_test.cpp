@@ -431,8 +431,8 @@ ReportData replayed(ReportData data, const std::vector<ReportData>& cases,
   return data;
 }
 
-bool advises_a_table(const ReportData& data) {
-  const ReportData advice = advice_from(data, "mpirun -n 4");
+bool advises_a_table(const ReportData& data, const std::string& launcher = "mpirun -n 4") {
+  const ReportData advice = advice_from(data, launcher);
   return advice.dump().find("quadrille tune --algorithms") != std::string::npos;
 }
 
@@ -471,6 +471,19 @@ TEST(ReportAdvice, AWinnerThatChangesWithTheSizeIs) {
   EXPECT_TRUE(advises_a_table(data));
   EXPECT_THAT(advice_from(data, "mpirun -n 4").dump(),
               HasSubstr("mpirun -n 4 quadrille tune --algorithms --sizes 64,4096\""));
+}
+
+TEST(ReportAdvice, NoPartOfTheRanksIsAdvisedToWriteATable) {
+  const auto words_before = [](const std::vector<std::string>& words) {
+    const auto resolve = [](std::string_view word, std::string_view) { return std::string(word); };
+    return words_before_program(words, read_command(words, resolve));
+  };
+  EXPECT_EQ(words_before({"mpirun", "-n", "4", "./app"}), "mpirun -n 4");
+  EXPECT_EQ(words_before({"mpirun", "-n", "1", "./app", ":", "-n", "3", "./other"}), "");
+  const auto data = four_ranks({communicator({0, 1})}, {call("alltoall", 0, 64), call("alltoall", 0, 4096)});
+  const auto cases = {times_of(alike, {{"pairwise", half}}), times_of(alike, {{"ring", half}})};
+  EXPECT_TRUE(advises_a_table(replayed(data, cases)));
+  EXPECT_FALSE(advises_a_table(replayed(data, cases), ""));
 }
 
 TEST(ReportAdvice, TwoWinnersOfOneSizeAreNone) {
