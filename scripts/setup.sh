@@ -99,7 +99,7 @@ find_python() {
 # wheel_installed VENV NAME VERSION: pip leaves NAME-VERSION.dist-info behind. An MPI has a launcher.
 wheel_installed() {
   compgen -G "$1/lib/python*/site-packages/${2//-/_}-$3.dist-info" >/dev/null &&
-    [[ "$2" == mpi4py || "$2" == matplotlib || "$2" == libucx-* || -x "$1/bin/mpirun" ]]
+    [[ "$2" == mpi4py || "$2" == matplotlib || "$2" == mkdocs || "$2" == libucx-* || -x "$1/bin/mpirun" ]]
 }
 
 install_wheel() {

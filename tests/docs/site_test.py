@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""The site shows the picture of each figure where its page names the data."""
+"""The site shows the picture of each figure where its page names the data; what makes it is installed once."""
 
 import importlib.util
+import os
 import pathlib
+import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -43,6 +46,22 @@ class Pictures(unittest.TestCase):
     for name in ('hint', 'isomorphic', 'bruck', 'cache-oblivious'):
       text = (ROOT / 'docs' / 'results' / f'{name}.md').read_text()
       self.assertEqual(len(SITE.DATA.findall(text)), sum(': [' in line and line.endswith('.json).') for line in text.splitlines()), name)
+
+
+class SetUp(unittest.TestCase):
+  def test_what_is_there_is_not_installed_again(self):
+    with tempfile.TemporaryDirectory() as folder:
+      root = pathlib.Path(folder)
+      (root / 'scripts').mkdir()
+      for name in ('setup.sh', 'wheels.txt'):
+        shutil.copy(ROOT / 'scripts' / name, root / 'scripts')
+      for line in (ROOT / 'scripts' / 'wheels.txt').read_text().splitlines():
+        if line.startswith(('venv-site ', 'venv-pictures ')):
+          venv, wheel = line.split()[:2]
+          (root / 'build' / venv / 'lib' / 'python3' / 'site-packages' / (wheel.replace('==', '-') + '.dist-info')).mkdir(parents=True)
+      for what in ('site', 'pictures'):
+        done = subprocess.run([root / 'scripts' / 'setup.sh', what], env={**os.environ, 'PIP_NO_INDEX': '1'}, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (0, ''), done.stderr)
 
 
 if __name__ == '__main__':
