@@ -25,13 +25,6 @@ std::string last_line(const std::string& path) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-// The words with the settings that other hosts need.
-std::vector<std::string> with_settings(const std::vector<std::string>& words, Abi launcher) {
-  const Command command = read_command(words, resolve_executable);
-  const Exports exports = launcher == Abi::openmpi ? Exports::by_options : Exports::none;
-  return with_exports(words, command, exports, "", quadrille_variables());
-}
-
 // Where the launcher is inside a script, the calls would be made again by one rank.
 std::string why_one_rank(const Command& command, int ranks) {
   if (command.launcher >= 0 || ranks == 1) return "";
@@ -98,6 +91,13 @@ std::vector<std::string> words_in_place(const std::vector<std::string>& words, c
     at = &program == &command.programs.back() ? words.end() : std::find(word, words.end(), ":");
   }
   return changed;
+}
+
+std::vector<std::string> with_settings(const std::vector<std::string>& words, Abi launcher) {
+  const Command command = read_command(words, resolve_executable);
+  const std::vector<std::string> names = quadrille_variables();
+  const Exports exports = launcher == Abi::openmpi ? choose_exports(names) : Exports::none;
+  return with_exports(words, command, exports, "", names);
 }
 
 std::string words_before_program(const std::vector<std::string>& words, const Command& command) {

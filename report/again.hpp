@@ -14,6 +14,9 @@ namespace quadrille::tools {
 std::vector<std::string> words_in_place(const std::vector<std::string>& words, const Command& command,
                                         const std::vector<std::string>& instead);
 
+// The words with the settings that remote nodes need, as `quadrille run` gives them.
+std::vector<std::string> with_settings(const std::vector<std::string>& words, Abi launcher);
+
 // "mpirun -n 4" of "mpirun -n 4 ./app", for a shell. Empty for a command of several programs: no such words start all
 // its ranks.
 std::string words_before_program(const std::vector<std::string>& words, const Command& command);

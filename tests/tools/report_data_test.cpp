@@ -423,6 +423,21 @@ TEST(ReportReplay, ACommandWithoutALauncherMakesNoCallsOfSeveralRanks) {
   EXPECT_FALSE(replay(1).contains("problem"));
 }
 
+// Open MPI takes no -x beside a list of the environment.
+TEST(ReportReplay, SettingsGoWhereTheOtherVariablesGo) {
+  constexpr const char *list = "OMPI_MCA_mca_base_env_list", *setting = "QUADRILLE_OF_THIS_TEST";
+  const std::vector<std::string> words = {"mpirun", "-n", "2", "./app"};
+  setenv(setting, "1", 1);
+  unsetenv(list);
+  EXPECT_THAT(with_settings(words, Abi::openmpi), testing::IsSupersetOf({"-x", setting}));
+  EXPECT_EQ(with_settings(words, Abi::mpich), words);
+  setenv(list, "PATH", 1);
+  EXPECT_EQ(with_settings(words, Abi::openmpi), words);
+  EXPECT_THAT(std::getenv(list), testing::AllOf(testing::StartsWith("PATH;"), HasSubstr(setting)));
+  unsetenv(list);
+  unsetenv(setting);
+}
+
 // With the replay of all calls.
 ReportData replayed(ReportData data, const std::vector<ReportData>& cases,
                     const ReportData& without = ReportData::array()) {

@@ -229,9 +229,6 @@ Prepared prepare_run(const RunOptions& options) {
   return prepared;
 }
 
-namespace {
-
-// By the list of the environment, if there is one: then the names are added to it.
 Exports choose_exports(std::span<const std::string> names) {
   const std::string variable = fmt::format("OMPI_MCA_{}", env_list);
   const char* const list = std::getenv(variable.c_str());
@@ -239,6 +236,8 @@ Exports choose_exports(std::span<const std::string> names) {
   setenv(variable.c_str(), with_names(list, names).c_str(), 1);
   return Exports::by_environment;
 }
+
+namespace {
 
 // A file of its own for the launcher, which goes with its last descriptor. Empty if there is no room for it.
 std::string file_with(const std::string& text) {

@@ -1,6 +1,7 @@
 // `quadrille run`: starts an MPI program with Quadrille's preload library.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ Prepared prepare_run(const RunOptions& options);
 
 // Of the environment: QUADRILLE, QUADRILLE_..., in the order of the alphabet.
 std::vector<std::string> quadrille_variables();
+
+// How Open MPI gives variables to remote nodes. By the list of the environment, if there is one: then `names` are added
+// to it.
+Exports choose_exports(std::span<const std::string> names);
 
 // Becomes the command; returns only if that fails: 2 for a command that cannot be served, 127 for
 // one that is not there.
