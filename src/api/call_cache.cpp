@@ -45,6 +45,15 @@ std::size_t alike_up_to(Collective collective, const team::Team& team) {
   return c < measured.size() ? std::min(limit, choose::default_up_to(measured[c])) : limit;
 }
 
+// May orders of copies be tried for small blocks, too? Then each size may go another way.
+bool may_try_each_size(Collective collective, const team::Team& team) {
+  const run::Reach& reach = team.group.reach();
+  const team::Agreed& agreed = team.agreed();
+  return is_regular(collective) && choose::orders_race(team.group.ranks) && reach.direct && reach.load_store &&
+         agreed.may_try == team::MayTry::everything &&
+         agreed.forced.by_collective[static_cast<std::size_t>(collective)].algorithm == nullptr;
+}
+
 const CachedCalls* find(Collective collective, MpiComm comm, MpiType type) {
   for (const CachedCalls& calls : cached_of(collective)) {
     if (calls.is_for(comm, type)) return &calls;
@@ -205,9 +214,9 @@ void cache_served(const run::Call& call, Engine engine, bool settled, int* left,
       engine == Engine::exchange && settled && !is_sized(call.collective) && !team.group.reach().written_to;
   // Of blocks of one size, which all ranks know, the size says how they are served.
   const bool by_inbox = engine == Engine::inbox;
-  const bool has_size = is_regular(call.collective) && (!by_inbox || choose::orders_race(team.group.ranks));
+  const bool has_size = by_inbox ? may_try_each_size(call.collective, team) : is_regular(call.collective);
   if (!by_inbox && engine != Engine::exchange) return;
-  if (has_size ? !settled : !by_inbox && !by_pairs) return;
+  if (has_size ? !settled || call.in_place : !by_inbox && !by_pairs) return;
   const TypeInfo info = type_info(call.recv.type);
   if (!info.dense || info.size == 0) return;
   CachedCalls& calls = entry_for(call.collective, call.comm, call.recv.type, team);
@@ -215,9 +224,11 @@ void cache_served(const run::Call& call, Engine engine, bool settled, int* left,
   calls.by_pairs = by_pairs;
   if (!has_size) {
     calls.most_count = std::max(calls.most_count, alike_up_to(call.collective, team) / info.size);
-  } else if (calls.sizes[0].elements != call.recv.count) {
+  } else {
     // In front of those that were served before it, of which the oldest goes.
-    std::copy_backward(calls.sizes.begin(), calls.sizes.end() - 1, calls.sizes.end());
+    const auto is_it = [&](const CachedCalls::OfOneSize& one) { return one.elements == call.recv.count; };
+    const auto place = std::find_if(calls.sizes.begin(), calls.sizes.end() - 1, is_it);
+    std::rotate(calls.sizes.begin(), place, place + 1);
     calls.sizes[0] = {call.recv.count, left, by_inbox};
   }
 }

@@ -1,9 +1,9 @@
 // Cached calls: a call that is like an earlier one of this thread on the same communicator, with the same datatype,
 // does not go the way through the rooms, which costs as much as the exchange of some bytes itself.
 //
-// Three kinds are cached: blocking calls that are served with one dense datatype on both sides (small blocks; in
-// Alltoall and Allgather larger ones of the same size, and where orders of copies race also small ones; in Alltoallv
-// any), blocking calls that are forwarded to the MPI,
+// Three kinds are cached: blocking calls that are served with one dense datatype on both sides (small blocks of any
+// size, or, where orders of copies are tried, of the last sizes; in Alltoall and Allgather larger ones of the last
+// sizes; in Alltoallv any), blocking calls that are forwarded to the MPI,
 // and nonblocking Alltoall and Allgather through an inbox, whose ended requests are used again. What is compared is the
 // same on all ranks, or does not matter to the others: a rank without the entry takes the whole way, with the same
 // result.

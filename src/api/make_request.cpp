@@ -34,7 +34,7 @@ int make_admitted(Making& m) {
   go_by_decision(m.call, bytes, team, selected);
   const choose::Selection& selection = selected.selection;
   m.choice = &selection.choice;
-  m.may_come_again = !m.entry.is_enqueued() && !selection.by_load && !selected.follows_load && selection.rivals.empty();
+  m.may_come_again = !m.entry.is_enqueued() && !selection.by_load && !selected.follows_load;
   // Whatever was selected: some ranks have no more than the lanes, or a rank must be able to leave the call.
   const bool in_node_alone = m.must_serve() || team::watches_faults();
   if (in_node_alone && is_dense(m.call.collective)) return make_in_node(m, selected);

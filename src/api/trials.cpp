@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -62,9 +63,9 @@ int number_of(const std::vector<choose::Choice>& candidates, const choose::Choic
 
 void settle(team::Try& one, std::size_t best, Why why) {
   one.trial.contest.give_up();
-  const bool is_another = std::exchange(one.best, best) != best;
-  // Some ranks may serve such calls from their caches.
-  if (one.decisions++ > 0 && is_another) drop_cached_calls();
+  ++one.decisions;
+  // Some ranks may serve such calls from their caches, requests also before the first decision.
+  if (std::exchange(one.best, best) != best) drop_cached_calls();
   one.why = std::move(why);
 }
 
@@ -95,24 +96,28 @@ bool settle_by_verdict(team::Team& team, team::Try& one) {
   return true;
 }
 
-// Of calls that share a trial.
-int class_of_calls(const run::Call& call, std::size_t bytes, const team::Team& team,
-                   const team::CachedSelection& cached) {
-  return cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now
-                             : choose::size_class_of(bytes);
+// Where the trial of such calls is kept. Blocks that should go through the inboxes have trials of their own: others of
+// their class may not fit a slot.
+std::tuple<Collective, int, int> place_of(const run::Call& call, std::size_t bytes, const team::Team& team,
+                                          const team::CachedSelection& cached) {
+  constexpr int in_slots = -1;
+  const int number = cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now
+                                         : choose::size_class_of(bytes);
+  const bool fits = is_regular(call.collective) && bytes <= team.group.inbox_limit(call.collective);
+  return {call.collective, number, fits && cached.load == 0 ? in_slots : cached.load};
 }
 
 // Collective when the trial of such calls begins.
 team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   if (cached.trial != nullptr) return *cached.trial;
-  const int number = class_of_calls(call, bytes, team, cached);
-  const auto [place, is_new] = team.asked.trials.try_emplace({call.collective, number, cached.load});
+  const auto key = place_of(call, bytes, team, cached);
+  const auto [place, is_new] = team.asked.trials.try_emplace(key);
   team::Try& one = place->second;
   cached.trial = &one;
   if (!is_new) return one;
   one.candidates = {cached.selection.choice};
   one.candidates.insert(one.candidates.end(), cached.selection.rivals.begin(), cached.selection.rivals.end());
-  one.of = choose::case_of(team.nodes, team.crowded, call.collective, number, cached.load, one.candidates);
+  one.of = choose::case_of(team.nodes, team.crowded, call.collective, std::get<1>(key), cached.load, one.candidates);
   one.trial = choose::make_trial(one.candidates, team.crowded);
   if (is_kept_for_others(one) && (settle_by_table(team, one) || settle_by_verdict(team, one))) return one;
   one.trial = choose::make_trial(team::without_twins(team, call.collective, one.candidates), team.crowded);
@@ -241,8 +246,7 @@ void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, t
 
 void go_by_decision(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   if (cached.trial == nullptr && !cached.selection.rivals.empty()) {
-    const auto known =
-        team.asked.trials.find({call.collective, class_of_calls(call, bytes, team, cached), cached.load});
+    const auto known = team.asked.trials.find(place_of(call, bytes, team, cached));
     if (known != team.asked.trials.end()) cached.trial = &known->second;
   }
   if (cached.trial != nullptr && cached.trial->decisions > 0) go_by(*cached.trial, cached);

@@ -86,7 +86,7 @@ struct EngineRow {
 extern const std::array<EngineRow, engine_count> engines;
 inline const EngineRow& row_of(Engine engine) { return engines[static_cast<std::size_t>(engine)]; }
 
-// Do the orders of copies race among so many ranks of a node, at each size of blocks?
+// May orders of copies be tried among so many ranks of a node?
 inline bool orders_race(int ranks) { return ranks >= row_of(Engine::node).fewest_ranks; }
 
 // ---- Of leaders ----

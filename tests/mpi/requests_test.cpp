@@ -211,8 +211,18 @@ TEST_F(Requests, AFirstOneLetsOthersRun) {
   release(fresh);
 }
 
+// Does the MPI call Quadrille where it waits (docs/requests.md)? By the standard's ABI none can.
+bool mpi_helps() {
+#if defined(OPEN_MPI) || defined(MPICH_VERSION)
+  return true;
+#else
+  return false;
+#endif
+}
+
 // Rank 0 needs the others' part of a large call before it comes to what they wait for, each in its own order.
 TEST_F(Requests, GoOnWhileARankWaitsInAnotherCall) {
+  if (!mpi_helps()) GTEST_SKIP() << "needs an MPI that calls Quadrille where it waits";
   enum class Next { another_communicator, exchange };
   for (const Next next : {Next::another_communicator, Next::exchange}) {
     Communicator other = duplicate("other");
@@ -256,6 +266,7 @@ TEST_F(Requests, GoOnWhileARankWaitsInAnotherCall) {
 
 // More than there are lanes: the last ones have not begun when the others wait in the MPI.
 TEST_F(Requests, ManyLikeThoseBeforeGoOnWhileRanksWaitInTheMpi) {
+  if (!mpi_helps()) GTEST_SKIP() << "needs an MPI that calls Quadrille where it waits";
   std::vector<One> all;
   for (int k = 0; k < 12; ++k) all.emplace_back(MPI_COMM_WORLD, 4, false);
   for (int turn = 0; turn < 3; ++turn) {

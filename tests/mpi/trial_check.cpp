@@ -37,6 +37,7 @@
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
+#include "team/switch_points.hpp"
 #include "team/team.hpp"
 #include "team/verdicts.hpp"
 
@@ -340,6 +341,26 @@ void gather_different_sums(const World& w) {
   if (loads[0] == loads[1]) fail("rank %d: they share a trial\n", w.rank);
 }
 
+const team::CachedSelection& last_of(Collective collective) {
+  return *team::team_of(abi::comm(MPI_COMM_WORLD))->chosen.selections[static_cast<std::size_t>(collective)].last();
+}
+
+// Sizes of one class, of which one fits a slot and the next does not.
+void try_around_the_slot(const World& w) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  exchange(w, {Collective::alltoall, 50000}, 0, comm);
+  team::Team& here = *team::team_of(abi::comm(comm));
+  const int limit = static_cast<int>(here.group.reach().slot_limit);
+  choose::SwitchPoints points = here.group.reach().points;
+  points.inbox_limit.fill(here.group.reach().slot_limit);
+  team::use_switch_points(here, points);
+  for (const int block : {limit - 40, limit + 40}) {
+    for (int call = 0; call < 2 * calls; ++call) exchange(w, {Collective::alltoall, block}, call, comm);
+  }
+  MPI_Comm_free(&comm);
+}
+
 // What lies outside the heap must be copied for the orders: little of it is, much is not.
 void try_orders(const World& w) {
   for (const Collective c : {Collective::alltoall, Collective::allgather}) {
@@ -347,8 +368,10 @@ void try_orders(const World& w) {
                                          std::pair(8, false), std::pair(1000, true)}) {
       for (int call = 0; call < 2 * calls; ++call) exchange(w, {c, block, call % 7 == 6, in_heap}, call);
       if (!selection(c).rivals.empty()) fail("rank %d: the trial does not end\n", w.rank);
+      if (last_of(c).trial == nullptr) fail("rank %d: %d bytes are not tried\n", w.rank, block);
     }
   }
+  try_around_the_slot(w);
   const quadrille::run::Group& group = team::team_of(abi::comm(MPI_COMM_WORLD))->group;
   // In place the send blocks are copied, whatever serves the call; the others are not.
   if (group.scratch.packing.recv.size() > std::size_t{1} << 20)
@@ -447,10 +470,6 @@ void check_what_was_kept(const World& w) {
   if (choose::to_string(selection(Collective::alltoall, comm).choice) != "mpi")
     fail("rank %d: what was taken over is not checked\n", w.rank);
   MPI_Comm_free(&comm);
-}
-
-const team::CachedSelection& last_of(Collective collective) {
-  return *team::team_of(abi::comm(MPI_COMM_WORLD))->chosen.selections[static_cast<std::size_t>(collective)].last();
 }
 
 // Rank 1 caches no call, as it explains. All ranks count alike.
