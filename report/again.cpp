@@ -29,10 +29,9 @@ std::string last_line(const std::string& path) {
 std::string why_one_rank(const Command& command, int ranks) {
   if (command.launcher >= 0 || ranks == 1) return "";
   return fmt::format(
-      "the program had {} ranks, but the command names no known launcher; give the launcher itself, for example: "
-      "quadrille "
-      "report -- mpirun -n {} ./app",
-      ranks, ranks);
+      "the program had {0} ranks, but the command names no known launcher; "
+      "give the launcher itself, as in 'quadrille report -- mpirun -n {0} ./app'",
+      ranks);
 }
 
 // Makes them; `problem` says why that could not be.
