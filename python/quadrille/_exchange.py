@@ -16,14 +16,15 @@ class Received:
   """The received blocks, sorted by source: sources[i] sent counts[i] elements, which block(i) returns. `data` has all
   bytes in this order. Also a sequence of (source, block)."""
 
-  def __init__(self, sources, counts, starts, extent, data, code):
+  def __init__(self, sources, counts, places, data, code):
     self.sources, self.counts, self.data = sources, counts, data
-    self._starts, self._extent, self._code = starts, extent, code
+    self._places, self._code = places, code
 
   def block(self, i):
-    """A memoryview of block i. Elements whose type Python lacks are bytes. numpy.asarray accepts the view."""
-    begin = self._starts[i] * self._extent
-    view = memoryview(self.data)[begin:begin + self.counts[i] * self._extent]
+    """A memoryview of block i. Elements whose type Python lacks are bytes, from the lowest to the highest that the bounds
+    of the type enclose, gaps included. numpy.asarray accepts the view."""
+    begin, end = self._places[i]
+    view = memoryview(self.data)[begin:end]
     return view.cast(self._code) if self._code else view
 
   def __len__(self):
@@ -92,12 +93,28 @@ def exchange(send, destinations=None, comm=None, recvtype=None):
     library.functions.Quadrille_Received_free(ctypes.byref(received))
 
 
+def _reach(bounds, count):
+  """(begin, end) of `count` elements, in bytes from the address of the first, as reach_of() in src/api/exchange.cpp."""
+  if count == 0:
+    return 0, 0
+  lower, extent, true_lower, true_extent = bounds
+  last = (count - 1) * extent
+  begin = min(lower, lower + extent, true_lower)
+  end = max(lower, lower + extent, true_lower + true_extent)
+  return min(begin, begin + last), max(end, end + last)
+
+
 def _taken(received, kind):
   """Copies the received data into Python's memory."""
-  number, extent = received.nsources, kind.Get_extent()[1]
+  number, bounds = received.nsources, (*kind.Get_extent(), *kind.Get_true_extent())
   sources, counts = received.sources[:number], received.counts[:number]
-  size = sum(counts) * extent
-  data = bytearray(size)
-  if size:
-    ctypes.memmove((ctypes.c_char * size).from_buffer(data), received.data, size)
-  return Received(sources, counts, received.displs[:number], extent, data, _code(kind))
+  least, most = _reach(bounds, sum(counts))
+  data = bytearray(most - least)
+  if data:
+    ctypes.memmove((ctypes.c_char * len(data)).from_buffer(data), (received.data or 0) + least, len(data))
+  places = []
+  for start, count in zip(received.displs[:number], counts):
+    first = start * bounds[1] - least
+    begin, end = _reach(bounds, count)
+    places.append((first + begin, first + end))
+  return Received(sources, counts, places, data, _code(kind))

@@ -138,12 +138,34 @@ def sparse(MPI, comm):
     assert got.counts == [2, 0, 4] * size, got.counts
     assert [got.block(i).cast("B").cast("q").tolist() for i in range(3)] == [[9], [], [7, 8]], got
     assert got[-1][1].tolist() == got[2][1].tolist()
+  with_gaps(MPI, comm)
   expect(TypeError, "not a communicator", quadrille.exchange, {0: data}, None, 5)
   expect(ValueError, "names its destinations itself", quadrille.exchange, {0: data}, [1], comm)
   expect(ValueError, "recvtype must be given", quadrille.exchange, {}, None, comm)
   expect(TypeError, "different types", quadrille.exchange, {0: data, 1: array.array("b", [1])}, None, comm)
   expect(ValueError, "counts are given for", quadrille.exchange, [data, [1]], [0, 0], comm)
   assert expect(quadrille.Error, "Quadrille_Exchange", quadrille.exchange, {size: data}, None, comm).code is not None
+
+
+def with_gaps(MPI, comm):
+  """Each rank sends an element to itself and two to the next. The receiver takes them as columns of three, or with a lower
+  bound that is not 0."""
+  size, rank = comm.Get_size(), comm.Get_rank()
+  column = MPI.INT64_T.Create_vector(2, 1, 3).Create_resized(0, 8)
+  at = lambda displacement: MPI.INT64_T.Create_hindexed([1], [displacement])
+  elements = lambda to: 1 if to == rank else 2
+  # The type, where its numbers are, and where its bytes end.
+  for kind, places, end in (column, (0, 24), 32), (at(-16), (-16,), -8), (at(136), (136,), 144):
+    kind.Commit()
+    send = {to: numbers(1000 * rank + 10 * to + i for i in range(len(places) * elements(to)))
+            for to in {rank, (rank + 1) % size}}
+    got = quadrille.exchange(send, comm=comm, recvtype=kind)
+    assert got.sources == sorted({rank, (rank - 1) % size}), got
+    for source, block in got:
+      starts = [8 * element + place - places[0] for element in range(elements(source)) for place in places]
+      assert len(block) == end - places[0] + 8 * (elements(source) - 1), (places, len(block))
+      found = [int.from_bytes(block[start:start + 8], sys.byteorder) for start in starts]
+      assert found == [1000 * source + 10 * rank + i for i in range(len(starts))], (places, source, found)
 
 
 def between_groups(MPI, comm):
