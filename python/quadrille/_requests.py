@@ -98,8 +98,10 @@ def waitall(requests):
 def testall(requests):
   """Completes all requests and returns True, or completes none and returns False. Does not wait."""
   array, flag = _array(requests), ctypes.c_int(0)
-  _library.library().call("Testall", ctypes.c_int(len(requests)), array, ctypes.byref(flag))
-  _back(requests, array)
+  try:
+    _library.library().call("Testall", ctypes.c_int(len(requests)), array, ctypes.byref(flag))
+  finally:
+    _back(requests, array)
   return bool(flag.value)
 
 

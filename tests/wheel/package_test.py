@@ -268,6 +268,31 @@ def one_of_several(comm):
   assert quadrille.waitany([]) is None and quadrille.testany([]) == (None, True)
 
 
+def freed_by_an_error(comm):
+  """A call that completes requests and returns an error has freed them."""
+  from quadrille import _library
+  library, size = _library.library(), comm.Get_size()
+  call = library.call
+
+  def complain(name, *arguments):
+    call(name, *arguments)
+    if name == "Waitall" or arguments[-1]._obj.value:
+      raise quadrille.Error("as if a block had been too long")
+
+  def test_all(requests):
+    while not quadrille.testall(requests):
+      pass
+
+  for take in quadrille.waitall, test_all:
+    requests = [quadrille.ialltoall(numbers(range(size)), numbers([-1] * size), comm) for _ in range(3)]
+    library.call = complain
+    try:
+      expect(quadrille.Error, "too long", take, requests)
+    finally:
+      del library.call
+    assert not any(request._handle.value for request in requests)
+
+
 class Shared(ctypes.Structure):
   """DLManagedTensor of dlpack.h, and behind a version DLManagedTensorVersioned."""
   _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
@@ -476,6 +501,7 @@ def collectives():
   while not quadrille.testall(requests):
     pass
   one_of_several(comm)
+  freed_by_an_error(comm)
   expect(quadrille.Error, "complete already", requests[0].start)
 
   shown_by_dlpack(MPI, comm)
