@@ -158,6 +158,18 @@ TEST(Exports, OpenMpiIsToldInEveryPart) {
             ": -x LD_PRELOAD -x QUADRILLE_EXPLAIN -n 1 ./other");
 }
 
+// What one part exports says nothing of the others, nor do a program's arguments of the parts behind it.
+TEST(Exports, EachPartHasItsOwn) {
+  EXPECT_EQ(exported("mpirun -x LD_PRELOAD=/u.so ./app : -n 1 ./other", true),
+            "mpirun -x QUADRILLE_EXPLAIN -x LD_PRELOAD=/q.so:/u.so ./app "
+            ": -x LD_PRELOAD -x QUADRILLE_EXPLAIN -n 1 ./other");
+  EXPECT_EQ(exported("mpirun -n 1 ./other : -x LD_PRELOAD ./app", true),
+            "mpirun -x LD_PRELOAD -x QUADRILLE_EXPLAIN -n 1 ./other : -x QUADRILLE_EXPLAIN -x LD_PRELOAD ./app");
+  EXPECT_EQ(exported("mpirun ./app -x LD_PRELOAD=/p.so --mca mca_base_env_list FOO : ./other", true),
+            "mpirun -x LD_PRELOAD -x QUADRILLE_EXPLAIN ./app -x LD_PRELOAD=/p.so --mca mca_base_env_list FOO "
+            ": -x LD_PRELOAD -x QUADRILLE_EXPLAIN ./other");
+}
+
 // Open MPI ends a job that has both -x and this list.
 TEST(Exports, AreAddedToAListOfTheUser) {
   EXPECT_EQ(exported("mpirun --mca mca_base_env_list FOO;BAR -n 2 ./app", true),

@@ -401,60 +401,88 @@ std::string with_names(std::string list, std::span<const std::string> names) {
 
 namespace {
 
-// The words of the launcher; those of the last program may look alike.
-int launcher_words(std::span<const std::string> words, const Command& command) {
-  return command.programs.empty() ? static_cast<int>(words.size()) : command.programs.back().word;
+// Of a part between ':' words: its first word, its program, and where the next part begins. The words behind the
+// program are its own, whatever they look like.
+struct Part {
+  int begin = 0;
+  int program = 0;
+  int end = 0;
+};
+
+std::vector<Part> parts_of(std::span<const std::string> words, const Command& command) {
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < command.contexts.size(); ++i) {
+    const int begin = command.contexts[i];
+    const int end = i + 1 < command.contexts.size() ? command.contexts[i + 1] : static_cast<int>(words.size());
+    const auto program = std::find_if(command.programs.begin(), command.programs.end(),
+                                      [&](const CommandProgram& one) { return begin <= one.word && one.word < end; });
+    parts.push_back({begin, program == command.programs.end() ? end : program->word, end});
+  }
+  return parts;
 }
 
 bool is_env_list(std::span<const std::string> words, int at) {
   return at > 0 && words[at - 1].ends_with("mca") && words[at] == env_list;
 }
 
-bool is_in_file(const Command& command, std::size_t part, int words) {
-  const int begin = command.contexts[part];
-  const int end = part + 1 < command.contexts.size() ? command.contexts[part + 1] : words;
+bool is_in_file(const Command& command, const Part& part) {
   return std::any_of(command.app_files.begin(), command.app_files.end(),
-                     [&](int file) { return begin <= file && file < end; });
+                     [&](int file) { return part.begin <= file && file < part.end; });
+}
+
+// Adds to the values that the user gives in the words [from, to).
+void add_to_values(std::span<const std::string> words, int from, int to, bool to_env_list, std::string_view preload,
+                   std::span<const std::string> names, std::vector<std::string>& changed) {
+  constexpr std::string_view assignment = "LD_PRELOAD=";
+  for (int i = from; i < to; ++i) {
+    std::string_view word = words[i];
+    const bool after_env = i > 0 && (words[i - 1] == "-env" || words[i - 1] == "-genv");
+    if (strip_prefix(word, assignment)) {
+      changed[i] = fmt::format("{}{}:{}", assignment, preload, word);
+    } else if (after_env && word == "LD_PRELOAD" && i + 1 < to) {
+      changed[i + 1] = fmt::format("{}:{}", preload, words[i + 1]);
+    } else if (to_env_list && is_env_list(words, i) && i + 1 < to) {
+      changed[i + 1] = with_names(words[i + 1], names);
+    }
+  }
+}
+
+bool exports_itself(std::span<const std::string> words, const Part& part, std::string_view name) {
+  for (int i = part.begin + 1; i < part.program; ++i) {
+    const std::string_view word = words[i];
+    if ((words[i - 1] == "-x" || words[i - 1] == "--x") && word.substr(0, word.find('=')) == name) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 bool gives_env_list(std::span<const std::string> words, const Command& command) {
-  for (int i = 0; i + 1 < launcher_words(words, command); ++i) {
-    if (is_env_list(words, i)) return true;
+  for (const Part& part : parts_of(words, command)) {
+    for (int i = part.begin; i + 1 < part.program; ++i) {
+      if (is_env_list(words, i)) return true;
+    }
   }
   return false;
 }
 
 std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command, Exports exports,
                                       std::string_view preload, std::span<const std::string> names) {
-  constexpr std::string_view assignment = "LD_PRELOAD=";
   std::vector<std::string> changed(words.begin(), words.end());
-  const int first_program = launcher_words(words, command);
-  std::vector<std::string> exported;
-  for (int i = 0; i < first_program; ++i) {
-    std::string_view word = changed[i];
-    const bool after_env = i > 0 && (words[i - 1] == "-env" || words[i - 1] == "-genv");
-    if (i > 0 && (words[i - 1] == "-x" || words[i - 1] == "--x")) {
-      exported.emplace_back(word.substr(0, word.find('=')));
-    }
-    if (strip_prefix(word, assignment)) {
-      changed[i] = fmt::format("{}{}:{}", assignment, preload, word);
-    } else if (after_env && word == "LD_PRELOAD" && i + 1 < first_program) {
-      changed[i + 1] = fmt::format("{}:{}", preload, words[i + 1]);
-    } else if (exports != Exports::none && is_env_list(words, i) && i + 1 < first_program) {
-      changed[i + 1] = with_names(words[i + 1], names);
-    }
+  const std::vector<Part> parts = parts_of(words, command);
+  int from = 0;  // the words before the launcher are read with the first part
+  for (const Part& part : parts) {
+    add_to_values(words, from, part.program, exports != Exports::none, preload, names, changed);
+    from = part.end;
   }
   if (exports != Exports::by_options || gives_env_list(words, command) || command.launcher < 0) return changed;
-  std::vector<std::string> options;
-  for (const std::string& name : names) {
-    if (std::find(exported.begin(), exported.end(), name) != exported.end()) continue;
-    options.insert(options.end(), {"-x", name});
-  }
-  for (std::size_t part = command.contexts.size(); part-- > 0;) {
-    if (is_in_file(command, part, static_cast<int>(words.size()))) continue;
-    changed.insert(changed.begin() + command.contexts[part], options.begin(), options.end());
+  for (std::size_t at = parts.size(); at-- > 0;) {
+    if (is_in_file(command, parts[at])) continue;
+    std::vector<std::string> options;
+    for (const std::string& name : names) {
+      if (!exports_itself(words, parts[at], name)) options.insert(options.end(), {"-x", name});
+    }
+    changed.insert(changed.begin() + parts[at].begin, options.begin(), options.end());
   }
   return changed;
 }
