@@ -21,8 +21,9 @@ std::vector<std::string> words_of(const std::string& text) {
 // A file system with a few programs. Words that are also values of options are there on purpose.
 std::string resolve(std::string_view word, std::string_view directory) {
   static const std::set<std::string, std::less<>> in_path = {
-      "mpirun", "mpiexec", "srun",    "orterun", "mpirun.mpich", "app",  "python3", "taskset", "numactl", "env",
-      "nice",   "time",    "timeout", "perf",    "gdb",          "stat", "host1",   "core",    "ls",      "PATH"};
+      "mpirun",  "mpiexec", "srun", "orterun", "mpirun.mpich", "app",  "python3", "taskset",
+      "numactl", "env",     "nice", "time",    "timeout",      "perf", "gdb",     "stat",
+      "host1",   "core",    "ls",   "PATH",    "nsys",         "ncu",  "true"};
   static const std::set<std::string, std::less<>> files = {"./app", "./other", "/opt/mpi/bin/mpirun", "/data/./there"};
   if (in_path.contains(word)) return "/bin/" + std::string(word);
   const std::string path = directory.empty() ? std::string(word) : std::string(directory) + "/" + std::string(word);
@@ -84,6 +85,9 @@ TEST(Command, LooksThroughWrappers) {
       {"mpirun -n 2 timeout -k 5 10 ./app", "./app"},
       {"mpirun -n 2 perf stat -e cycles ./app", "./app"},
       {"mpirun -n 2 gdb --args ./app x", "./app"},
+      {"mpirun -n 2 nsys profile -f true --stats true -t mpi ./app", "./app"},
+      {"mpirun -n 2 nsys profile --stats=true --force-overwrite true ./app", "./app"},
+      {"mpirun -n 2 ncu -f --set full --target-processes all ./app", "./app"},
       {"mpirun -n 2 numactl -N 0 -- time ./app", "./app"},
       {"taskset -c 0 ./app", "./app"},
       {"time mpirun -n 2 nice ./app", "./app"},
@@ -100,10 +104,12 @@ TEST(Command, FindsAllProgramsOfSeveralParts) {
 }
 
 TEST(Command, PathsStartInTheWorkingDirectoryOfTheProgram) {
-  const std::vector<std::string> words = words_of("mpirun -wdir /data -n 2 ./there");
-  const Command command = read_command(words, resolve);
-  ASSERT_EQ(command.programs.size(), 1u);
-  EXPECT_EQ(command.programs[0].path, "/data/./there");
+  for (const char* text : {"mpirun -wdir /data -n 2 ./there", "mpirun --wdir=/data -n 2 ./there",
+                           "srun -D /data -n 2 ./there", "srun --chdir=/data -n 2 ./there"}) {
+    const Command command = read_command(words_of(text), resolve);
+    ASSERT_EQ(command.programs.size(), 1u) << text;
+    EXPECT_EQ(command.programs[0].path, "/data/./there") << text;
+  }
   EXPECT_TRUE(programs_of("mpirun -n 2 ./there").empty());
 }
 
@@ -119,6 +125,9 @@ TEST(Command, TellsTheLauncher) {
 TEST(Command, SaysWhatIsMissing) {
   const auto problem_of = [](const std::string& text) { return read_command(words_of(text), resolve).problem; };
   EXPECT_THAT(problem_of("mpirun -n 2 ./nowhere"), HasSubstr("'./nowhere'"));
+  EXPECT_THAT(problem_of("mpirun --oversubscribe ./nowhere in.txt"), HasSubstr("'./nowhere'"));
+  EXPECT_THAT(problem_of("mpirun --unknown 17 ./nowhere"), HasSubstr("'./nowhere'"));
+  EXPECT_EQ(problem_of("mpirun --unknown 17 nice ./nowhere").find("17"), std::string::npos);
   EXPECT_THAT(problem_of("mpirun -n 2"), HasSubstr("no program"));
   EXPECT_THAT(problem_of("mpirun"), HasSubstr("no program"));
   EXPECT_THAT(problem_of("mpirun -n"), HasSubstr("no program"));

@@ -191,8 +191,24 @@ constexpr Wrapper wrappers[] = {
     {"valgrind", 0, ""},
     {"gdb", 0, " -x -ex -iex -d --command "},
     {"perf", 1, " -e -o -F -g -c --event --output --call-graph "},
-    {"nsys", 1, " -o -t --output --trace "},
-    {"ncu", 0, " -o --export "},
+    {"nsys", 1,
+     " -b --backtrace -c --capture-range --capture-range-end --command-file --cpuctxsw --cuda-event-trace "
+     "--cuda-flush-interval --cuda-graph-trace --cuda-memory-usage --cuda-um-cpu-page-faults --cuda-um-gpu-page-faults "
+     "--cudabacktrace -y --delay -d --duration -e --env-var --event-sample --export --flush-on-cudaprofilerstop -f "
+     "--force-overwrite --ftrace --gpu-metrics-device --gpu-metrics-devices --gpu-metrics-frequency --gpu-metrics-set "
+     "--gpuctxsw -n --inherit-environment --kill --mpi-impl --nic-metrics -p --nvtx-capture --nvtx-domain-exclude "
+     "--nvtx-domain-include -o --output --process-scope --python-backtrace --python-sampling "
+     "--python-sampling-frequency --resolve-symbols --run-as -s --sample --samples-per-backtrace --sampling-frequency "
+     "--sampling-period --session-new -w --show-output --stats -x --stop-on-exit -t --trace --trace-fork-before-exec "
+     "--wait "},
+    {"ncu", 0,
+     " --app-replay-buffer --app-replay-match --app-replay-mode --apply-rules --cache-control --call-stack-type "
+     "--check-exit-code --clock-control --config-file --config-file-path --devices -o --export --filter-mode "
+     "--graph-profiling -i --import --import-source -k --kernel-id --kernel-name --kernel-name-base --kill -c "
+     "--launch-count -s --launch-skip --launch-skip-before-match --log-file --max-connections --metrics --mode "
+     "--nvtx-exclude --nvtx-include --page -p --port --profile-from-start --range-filter --rename-kernels "
+     "--replay-mode --rule --section --section-folder --section-folder-recursive --set --target-processes "
+     "--target-processes-filter "},
     {"vtune", 0, " -collect -r -result-dir -knob "},
     {"hwloc-bind", 1, " --membind --mempolicy "},
     {"likwid-pin", 0, " -c -C -s "},
@@ -256,7 +272,7 @@ class Reader {
     } else {
       // Started directly: a single rank.
       command_.contexts.push_back(at);
-      find_program(at, size_, "");
+      find_program(at, size_, "", -1);
     }
     return std::move(command_);
   }
@@ -304,6 +320,7 @@ class Reader {
   // Passes the launcher's options, then finds the program.
   void read_part(int at, int end) {
     std::string directory;
+    int skipped = -1;
     for (; at < end; ++at) {
       const std::string& word = words_[at];
       if (word == "--") {
@@ -314,27 +331,35 @@ class Reader {
         // Either the program, or the value of an option that is not known here.
         const bool after_option = at > 0 && is_option(words_[at - 1]);
         if (!after_option || !resolve_(word, directory).empty() || at + 1 >= end) break;
+        if (skipped < 0) skipped = at;
         continue;
       }
       const std::string_view name = std::string_view(word).substr(word[1] == '-' ? 2 : 1);
       if (name == "app" || name == "configfile") command_.from_file = true;
       if (name == "app" && at + 1 < end) command_.app_files.push_back(at + 1);
       const int values = values_of(word, srun_);
-      if ((name == "wdir" || name == "wd" || (srun_ && (name == "D" || name == "chdir"))) && at + 1 < end) {
+      const std::string_view key = name.substr(0, name.find('='));
+      const bool is_directory = key == "wdir" || key == "wd" || (srun_ && (key == "D" || key == "chdir"));
+      if (is_directory && key.size() < name.size()) {
+        directory = name.substr(key.size() + 1);
+      } else if (is_directory && at + 1 < end) {
         directory = words_[at + 1];
       }
       at += values;
     }
-    find_program(at, end, directory);
+    find_program(at, end, directory, skipped);
   }
 
-  // `at` is the program, or a wrapper before it.
-  void find_program(int at, int end, const std::string& directory) {
+  // `at` is the program, or a wrapper before it. `skipped`: a word before, the program unless an option's value; or -1.
+  void find_program(int at, int end, const std::string& directory, int skipped) {
     while (at < end) {
       const Wrapper* wrapper = find_wrapper(base_name(words_[at]));
       const std::string path = resolve_(words_[at], directory);
       if (wrapper == nullptr || path.empty()) {
-        if (path.empty()) {
+        if (path.empty() && skipped >= 0) {
+          command_.problem =
+              fmt::format("neither '{}' nor '{}' is an executable file, here or in PATH", words_[skipped], words_[at]);
+        } else if (path.empty()) {
           command_.problem = fmt::format("'{}' is not an executable file, here or in PATH", words_[at]);
         } else {
           command_.programs.push_back({at, path});
@@ -342,6 +367,7 @@ class Reader {
         return;
       }
       at = after_wrapper(*wrapper, at + 1, end);
+      skipped = -1;
     }
     if (!command_.from_file) command_.problem = "the command line names no program";
   }
