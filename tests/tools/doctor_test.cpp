@@ -179,5 +179,19 @@ TEST(Doctor, JudgesWhatLaunchersSay) {
   EXPECT_EQ(text, "There are not enough slots available in the system\n");
 }
 
+TEST(Doctor, BelievesRanksBeforeLaunchers) {
+  std::string text;
+  const auto what = [&](const std::string& output) { return judge_trial(output, "", text)[0].what; };
+  const std::string problem = R"(quadrille-trial {"problem": "no MPI library could be loaded"})";
+  EXPECT_EQ(what("/other: No such file or directory\n" + problem + "\nPMI_Init failed\n"),
+            "no MPI library could be loaded");
+  EXPECT_EQ(what("/usr/bin/hydra_pmi_proxy ended\nPMIX ERROR in /openmpi/pmix/client/pmix_client.c\n"),
+            "the launcher did not start it");
+  for (const char* line : {"OMPI was not built with SLURM's PMI support", "MPIR_pmi_init(152): PMI_Init returned 1",
+                           "srun: error: cannot find mpi plugin for mpi/pmix"}) {
+    EXPECT_EQ(what(line), "the launcher and the MPI use different PMI versions") << line;
+  }
+}
+
 }  // namespace
 }  // namespace quadrille::tools

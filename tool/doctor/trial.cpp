@@ -22,6 +22,8 @@ struct KnownFailure {
   std::string_view means;
   std::string_view advice;
 };
+constexpr std::string_view two_pmis = "the launcher and the MPI use different PMI versions";
+constexpr std::string_view other_pmi = "srun --mpi=list shows what it has; try --mpi=pmix or pmi2";
 constexpr KnownFailure known_failures[] = {
     {"not enough slots", "Open MPI has fewer slots than ranks",
      "give it more hosts or fewer ranks, or allow it: mpirun --map-by :OVERSUBSCRIBE"},
@@ -38,8 +40,11 @@ constexpr KnownFailure known_failures[] = {
      "install Quadrille in a folder that all hosts see"},
     {"No such file or directory", "the tool is missing where the ranks run",
      "install Quadrille in a folder that all hosts see"},
-    {"pmi", "the launcher and the MPI use different PMI versions",
-     "srun --mpi=list shows what it has; try --mpi=pmix or pmi2"},
+    // Not "pmi" alone, which names of files have: hydra_pmi_proxy, pmix.
+    {"PMI support", two_pmis, other_pmi},
+    {"PMI_Init", two_pmis, other_pmi},
+    {"pmi_init", two_pmis, other_pmi},
+    {" mpi/pmi", two_pmis, other_pmi},
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -111,11 +116,15 @@ bool is_another(const std::string& measured, const std::string& expected) {
   return !expected.empty() && measured != expected && !std::filesystem::equivalent(measured, expected, error);
 }
 
-Finding failed(const std::string& output, std::string what) {
+Finding failed(const std::string& output, const std::string& told) {
+  constexpr std::string_view advice = "make 'mpirun -n 2 hostname' work first, with the same options";
+  if (!told.empty()) return {Level::bad, "trial", told, std::string(advice)};
   for (const KnownFailure& one : known_failures) {
     if (contains(output, one.says)) return {Level::bad, "trial", std::string(one.means), std::string(one.advice)};
   }
-  return {Level::bad, "trial", std::move(what), "make 'mpirun -n 2 hostname' work first, with the same options"};
+  const std::string_view what = output.empty() ? "the launcher printed nothing for two minutes, or could not be started"
+                                               : "the launcher did not start it";
+  return {Level::bad, "trial", std::string(what), std::string(advice)};
 }
 
 // Few machines have xpmem.
@@ -168,10 +177,7 @@ Findings judge_trial(const std::string& output, const std::string& expected, std
   const Told told = told_in(lines);
   text.clear();
   if (told.rows.empty() || told.runs.empty()) {
-    findings.push_back(failed(output, !told.problem.empty() ? told.problem
-                                      : output.empty()
-                                          ? "the launcher printed nothing for two minutes, or could not be started"
-                                          : "the launcher did not start it"));
+    findings.push_back(failed(output, told.problem));
     for (std::size_t i = lines.size() > lines_of_failure ? lines.size() - lines_of_failure : 0; i < lines.size(); ++i) {
       text += lines[i] + "\n";
     }
