@@ -129,6 +129,14 @@ TEST(Process, OutputOfAProgramIsReadAndItIsStoppedInTime) {
   EXPECT_EQ(begun, "begun\n");
 }
 
+TEST(Process, MuchOutputDoesNotEndAProgram) {
+  const std::string script = "echo first; i=0; while [ $i -lt 20000 ]; do echo 0123456789; i=$((i + 1)); done; ";
+  const std::string kept = output_of({"sh", "-c", script + "echo '[0] sign: one'; echo last"}, 60, nullptr, "sign: ");
+  EXPECT_TRUE(kept.starts_with("first\n0123456789\n")) << kept.substr(0, 100);
+  EXPECT_EQ(kept.substr(64 * 1024), "[0] sign: one\n");
+  EXPECT_EQ(output_of({"head", "-c", "100000", "/dev/zero"}, 60).size(), 64U * 1024);
+}
+
 TEST(Process, ExecutablesAreFoundAsAShellDoes) {
   EXPECT_NE(resolve_executable("sh", ""), "");
   EXPECT_EQ(resolve_executable("/bin/sh", ""), "/bin/sh");

@@ -156,9 +156,10 @@ Findings try_command(const RunOptions& run, const Prepared& prepared, const Repo
   if (words.empty()) return {{Level::note, "trial", "skipped: cannot find the program in the command", ""}};
   report.say(fmt::format("\nTrying, for some seconds: {}\n", fmt::join(words, " ")));
   Progress progress(true);
-  const std::string output = output_of(words, seconds_of_trial, [&](int passed) {
+  const auto show = [&](int passed) {
     progress.show(fmt::format("trying the launcher: {} s of at most {}", passed, seconds_of_trial));
-  });
+  };
+  const std::string output = output_of(words, seconds_of_trial, show, sign_of_trial);
   progress.clear();
   std::string text;
   Findings findings = judge_trial(output, expected_library(prepared), text);

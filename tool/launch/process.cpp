@@ -36,13 +36,44 @@ bool executable(const std::string& path) {
   _exit(127);
 }
 
-std::string read_for(int file, std::chrono::seconds patience, const std::function<void(int)>& while_waiting) {
+// What is kept of an output: its beginning up to a limit, and all lines with a sign.
+class Kept {
+ public:
+  explicit Kept(std::string_view sign) : sign_(sign) {}
+
+  void add(std::string_view more) {
+    line_ += more;
+    for (std::size_t end; (end = line_.find('\n')) != std::string::npos;) end_line(end + 1);
+    if (line_.size() > limit) end_line(line_.size());
+  }
+
+  std::string text() {
+    end_line(line_.size());
+    return std::move(text_);
+  }
+
+ private:
+  static constexpr std::size_t limit = std::size_t{64} * 1024;
+
+  void end_line(std::size_t size) {
+    const std::string_view line = std::string_view(line_).substr(0, size);
+    if (!sign_.empty() && contains(line, sign_)) {
+      text_ += line;
+    } else if (text_.size() < limit) {
+      text_ += line.substr(0, limit - text_.size());
+    }
+    line_.erase(0, size);
+  }
+
+  std::string_view sign_;
+  std::string text_, line_;
+};
+
+void read_for(int file, std::chrono::seconds patience, const std::function<void(int)>& while_waiting, Kept& kept) {
   using std::chrono::milliseconds;
-  constexpr std::size_t limit = std::size_t{64} * 1024;
   constexpr milliseconds between_signs{1000};
   const auto start = std::chrono::steady_clock::now();
-  std::string text;
-  while (text.size() < limit) {
+  while (true) {
     const auto passed = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
     const milliseconds left = patience - passed;
     if (while_waiting) while_waiting(static_cast<int>(passed.count() / 1000));
@@ -50,13 +81,12 @@ std::string read_for(int file, std::chrono::seconds patience, const std::functio
     pollfd poll_file = {file, POLLIN, 0};
     const int ready = wait.count() > 0 ? poll(&poll_file, 1, static_cast<int>(wait.count())) : 0;
     if ((ready < 0 && errno == EINTR) || (ready == 0 && wait < left)) continue;
-    if (ready <= 0) break;
+    if (ready <= 0) return;
     char buffer[4096];
     const ssize_t got = read(file, buffer, sizeof buffer);
-    if (got <= 0) break;
-    text.append(buffer, static_cast<std::size_t>(got));
+    if (got <= 0) return;
+    kept.add({buffer, static_cast<std::size_t>(got)});
   }
-  return text;
 }
 
 }  // namespace
@@ -80,8 +110,8 @@ std::string resolve_executable(std::string_view word, std::string_view directory
   }
 }
 
-std::string output_of(const std::vector<std::string>& words, int seconds,
-                      const std::function<void(int)>& while_waiting) {
+std::string output_of(const std::vector<std::string>& words, int seconds, const std::function<void(int)>& while_waiting,
+                      std::string_view sign) {
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -96,16 +126,16 @@ std::string output_of(const std::vector<std::string>& words, int seconds,
   if (child == 0) start(argv.data(), ends[1]);
   if (!saved.empty()) setenv("LD_PRELOAD", saved.c_str(), 1);
   close(ends[1]);
-  std::string text;
+  Kept kept(sign);
   if (child > 0) {
-    text = read_for(ends[0], std::chrono::seconds(seconds), while_waiting);
+    read_for(ends[0], std::chrono::seconds(seconds), while_waiting, kept);
     kill(-child, SIGKILL);
     kill(child, SIGKILL);
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
   close(ends[0]);
-  return text;
+  return kept.text();
 }
 
 std::string own_program() {

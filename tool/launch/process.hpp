@@ -12,11 +12,11 @@ namespace quadrille::tools {
 // one): a word with a slash is a path, others are looked up in PATH. Empty if there is none.
 std::string resolve_executable(std::string_view word, std::string_view directory);
 
-// Runs a program without LD_PRELOAD and returns what it writes to stdout and stderr, at most 64
-// KiB. After `seconds` it is stopped. Empty when it cannot be started. While it runs, `while_waiting` is called about
-// once a second with the seconds that have passed.
+// Runs a program without LD_PRELOAD and returns what it writes to stdout and stderr: the first 64 KiB, and all lines
+// with `sign`, if that is not empty. After `seconds` it is stopped. Empty when it cannot be started. While it runs,
+// `while_waiting` is called about once a second with the seconds that have passed.
 std::string output_of(const std::vector<std::string>& words, int seconds,
-                      const std::function<void(int)>& while_waiting = nullptr);
+                      const std::function<void(int)>& while_waiting = nullptr, std::string_view sign = {});
 
 // Path of the binary that is running, and its directory.
 std::string own_program();
