@@ -10,6 +10,7 @@
 #include "report/cases.hpp"
 #include "report/child.hpp"
 #include "tool/launch/process.hpp"
+#include "tool/launch/signals.hpp"
 #include "tool/line/progress.hpp"
 
 namespace quadrille::tools {

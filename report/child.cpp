@@ -5,40 +5,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <thread>
 
+#include "tool/launch/signals.hpp"
+
 namespace quadrille::tools {
 namespace {
 
-constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-constexpr std::size_t count_of_passed_on = sizeof passed_on / sizeof *passed_on;
-
-std::atomic<pid_t> child = 0;  // negative: a group of processes
-std::atomic<int> last_signal = 0;
-struct sigaction before[count_of_passed_on];
-struct sigaction before_of_children;
-
-void pass_on_signal(int number, siginfo_t* info, void*) {
-  const int error = errno;
-  last_signal = number;
-  const pid_t to = child;
-  // A terminal sends to the group of the foreground, in which a child is unless it has a group of its own.
-  const bool has_it = info->si_code == SI_KERNEL && to > 0;
-  if (to != 0 && !has_it) kill(to, number);
-  errno = error;
-}
-
 int status_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
-
-// As a program that is started finds them.
-void put_signals_back() {
-  sigaction(SIGCHLD, &before_of_children, nullptr);
-  for (std::size_t s = 0; s < count_of_passed_on; ++s) sigaction(passed_on[s], &before[s], nullptr);
-}
 
 }  // namespace
 
@@ -54,26 +31,6 @@ OwnFolder::~OwnFolder() {
   if (!path_.empty()) std::filesystem::remove_all(path_, error);
 }
 
-Signals::Signals() {
-  // Where whoever started us ignores it, nobody would learn how a child has ended.
-  struct sigaction usual {};
-  usual.sa_handler = SIG_DFL;
-  sigaction(SIGCHLD, &usual, &before_of_children);
-  struct sigaction action {};
-  action.sa_sigaction = pass_on_signal;
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  for (std::size_t s = 0; s < count_of_passed_on; ++s) {
-    sigaction(passed_on[s], nullptr, &before[s]);
-    // What whoever started us does not want to end us, such as nohup, does not.
-    if (before[s].sa_handler != SIG_IGN) sigaction(passed_on[s], &action, nullptr);
-  }
-}
-
-Signals::~Signals() { put_signals_back(); }
-
-int Signals::received() { return last_signal; }
-
 int wait_for(const std::function<int()>& work) {
   sigset_t all, old;
   sigfillset(&all);
@@ -85,14 +42,14 @@ int wait_for(const std::function<int()>& work) {
     sigprocmask(SIG_SETMASK, &old, nullptr);
     _exit(work());
   }
-  child = made > 0 ? made : 0;
+  pass_signals_to(made > 0 ? made : 0);
   sigprocmask(SIG_SETMASK, &old, nullptr);
   if (made < 0) return -1;
   int status = 0;
   pid_t done = 0;
   while ((done = waitpid(made, &status, 0)) < 0 && errno == EINTR) {
   }
-  child = 0;
+  pass_signals_to(0);
   return done == made ? status_of(status) : -1;
 }
 
@@ -114,7 +71,7 @@ int run_quietly(const std::vector<std::string>& words, const std::string& output
     _exit(127);
   }
   setpgid(made, made);
-  child = -made;
+  pass_signals_to(-made);
   const auto begin = std::chrono::steady_clock::now();
   int status = 0;
   pid_t done = 0;
@@ -138,7 +95,7 @@ int run_quietly(const std::vector<std::string>& words, const std::string& output
     while (waitpid(made, &status, 0) < 0 && errno == EINTR) {
     }
   }
-  child = 0;
+  pass_signals_to(0);
   return done > 0 ? status_of(status) : -1;
 }
 

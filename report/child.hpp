@@ -1,4 +1,4 @@
-// A process that is waited for, a folder that is gone in the end, and signals that come meanwhile.
+// A process that is waited for, and a folder that is gone in the end.
 #pragma once
 
 #include <functional>
@@ -19,18 +19,6 @@ class OwnFolder {
 
  private:
   std::string path_;
-};
-
-// While there is one, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end this process: they go on to its child. What a
-// terminal sends to all of its processes the child has got by itself. And how a child ends is told.
-class Signals {
- public:
-  Signals();
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-  ~Signals();
-  // The last one that came; 0: none.
-  static int received();
 };
 
 // Does `work` in a child, which ends with what that returns; the status is as a shell has it. -1: there is no child, or

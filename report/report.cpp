@@ -17,6 +17,7 @@
 #include "report/replay.hpp"
 #include "tool/bench/status.hpp"
 #include "tool/launch/process.hpp"
+#include "tool/launch/signals.hpp"
 #include "tool/machine/quiet.hpp"
 
 namespace quadrille::tools {

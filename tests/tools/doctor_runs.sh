@@ -65,6 +65,20 @@ expect 1 0 "" $doctor -- "$work/mpirun" -n 2 "$PROGRAM"
 expect 1 0 "trying the launcher: " python3 "$(dirname "$0")/on_terminal.py" $doctor -- "$work/mpirun" -n 2 "$PROGRAM"
 grep -q "trying the launcher: [1-9][0-9]* s of at most 120" "$work/out" || fail "on a terminal: $(cat "$work/out")"
 
+# A signal to doctor goes to the launcher that it tries, and ends doctor.
+long_launcher "trap 'echo asked >$work/asked; exit 1' TERM; echo begun >$work/begun; while :; do sleep 0.1; done"
+$doctor -- "$work/mpirun" -n 2 "$PROGRAM" >"$work/out" 2>&1 &
+pid=$!
+for try in $(seq 600); do
+  [ -s "$work/begun" ] && break
+  sleep 0.1
+done
+kill -TERM $pid
+wait $pid
+status=$?
+[ $status = 143 ] || fail "SIGTERM: status $status: $(cat "$work/out")"
+grep -q asked "$work/asked" || fail "SIGTERM: the launcher did not get it"
+
 # All ways closed.
 [ -e /dev/xpmem ] || expect 1 - "forwarded to the MPI" env QUADRILLE_REACH=xpmem $doctor
 

@@ -1,12 +1,16 @@
 #include "tool/launch/launcher.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "../temp_folder.hpp"
 #include "tool/launch/process.hpp"
 #include "tool/launch/run.hpp"
+#include "tool/launch/signals.hpp"
 #include "tool/machine/machine.hpp"
 
 namespace quadrille::tools {
@@ -127,6 +131,38 @@ TEST(Process, OutputOfAProgramIsReadAndItIsStoppedInTime) {
   for (int seconds = 1; begun.empty() && seconds <= 64; seconds *= 4)
     begun = output_of({"sh", "-c", "echo begun; exec sleep 1000"}, seconds);
   EXPECT_EQ(begun, "begun\n");
+}
+
+// Ends when it is asked to, and says so in a file; a second file says that it is ready to.
+std::vector<std::string> asked_to_end(const test::TempFolder& folder) {
+  return {"sh", "-c",
+          "trap 'echo asked >" + folder.file("asked") + "; exit' TERM; echo >" + folder.file("ready") +
+              "; echo begun; while :; do sleep 0.1; done"};
+}
+
+TEST(Process, AProgramThatTakesTooLongIsAskedToEnd) {
+  const test::TempFolder folder;
+  for (int seconds = 1; !std::filesystem::exists(folder.file("ready")) && seconds <= 64; seconds *= 4)
+    output_of(asked_to_end(folder), seconds);
+  EXPECT_EQ(first_line(folder.file("asked")), "asked");
+}
+
+TEST(Process, ASignalGoesToTheProgramThatIsWaitedFor) {
+  const test::TempFolder folder;
+  bool raised = false;
+  {
+    const Signals signals;
+    output_of(asked_to_end(folder), 300, [&](int) {
+      if (raised || !std::filesystem::exists(folder.file("ready"))) return;
+      raised = true;
+      raise(SIGTERM);
+    });
+    EXPECT_EQ(Signals::received(), SIGTERM);
+  }
+  EXPECT_TRUE(raised);
+  EXPECT_EQ(first_line(folder.file("asked")), "asked");
+  { const Signals signals; }
+  EXPECT_EQ(Signals::received(), 0);
 }
 
 TEST(Process, MuchOutputDoesNotEndAProgram) {

@@ -21,6 +21,7 @@
 #include "report/matrix.hpp"
 #include "report/read.hpp"
 #include "team/record_file.hpp"
+#include "tool/launch/signals.hpp"
 
 namespace quadrille::tools {
 namespace {

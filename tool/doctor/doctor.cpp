@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include "tool/launch/libraries.hpp"
 #include "tool/launch/process.hpp"
 #include "tool/launch/program_mpi.hpp"
+#include "tool/launch/signals.hpp"
 #include "tool/line/progress.hpp"
 #include "tool/machine/info_node.hpp"
 #include "tool/machine/quiet.hpp"
@@ -159,8 +161,13 @@ Findings try_command(const RunOptions& run, const Prepared& prepared, const Repo
   const auto show = [&](int passed) {
     progress.show(fmt::format("trying the launcher: {} s of at most {}", passed, seconds_of_trial));
   };
-  const std::string output = output_of(words, seconds_of_trial, show, sign_of_trial);
+  std::string output;
+  {
+    const Signals signals;
+    output = output_of(words, seconds_of_trial, show, sign_of_trial);
+  }
   progress.clear();
+  if (Signals::received() != 0) raise(Signals::received());
   std::string text;
   Findings findings = judge_trial(output, expected_library(prepared), text);
   report.say(text + "\n");

@@ -17,6 +17,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tool/launch/signals.hpp"
+
 namespace quadrille::tools {
 namespace {
 
@@ -28,6 +30,7 @@ bool executable(const std::string& path) {
 // What the child of output_of() does. Only calls that are safe after fork.
 [[noreturn]] void start(char* const argv[], int output) {
   setpgid(0, 0);
+  put_signals_back();
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
@@ -69,11 +72,13 @@ class Kept {
   std::string text_, line_;
 };
 
-void read_for(int file, std::chrono::seconds patience, const std::function<void(int)>& while_waiting, Kept& kept) {
+// True when the output has ended; false when the time is over, or if the last signal is not `signal` any more.
+bool read_for(int file, std::chrono::seconds patience, int signal, const std::function<void(int)>& while_waiting,
+              Kept& kept) {
   using std::chrono::milliseconds;
   constexpr milliseconds between_signs{1000};
   const auto start = std::chrono::steady_clock::now();
-  while (true) {
+  while (Signals::received() == signal) {
     const auto passed = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
     const milliseconds left = patience - passed;
     if (while_waiting) while_waiting(static_cast<int>(passed.count() / 1000));
@@ -81,12 +86,21 @@ void read_for(int file, std::chrono::seconds patience, const std::function<void(
     pollfd poll_file = {file, POLLIN, 0};
     const int ready = wait.count() > 0 ? poll(&poll_file, 1, static_cast<int>(wait.count())) : 0;
     if ((ready < 0 && errno == EINTR) || (ready == 0 && wait < left)) continue;
-    if (ready <= 0) return;
+    if (ready <= 0) return false;
     char buffer[4096];
     const ssize_t got = read(file, buffer, sizeof buffer);
-    if (got <= 0) return;
+    if (got <= 0) return true;
     kept.add({buffer, static_cast<std::size_t>(got)});
   }
+  return false;
+}
+
+// A launcher ends its ranks when it is asked to, also those on other hosts. A signal that came has asked it already.
+void end_group(pid_t child, int output, int signal) {
+  constexpr std::chrono::seconds patience{10};
+  if (Signals::received() == signal) kill(-child, SIGTERM);
+  Kept nothing("");
+  read_for(output, patience, Signals::received(), nullptr, nothing);
 }
 
 }  // namespace
@@ -122,13 +136,19 @@ std::string output_of(const std::vector<std::string>& words, int seconds, const 
   const char* preload = std::getenv("LD_PRELOAD");
   const std::string saved = preload != nullptr ? preload : "";
   unsetenv("LD_PRELOAD");
+  const int signal = Signals::received();
   const pid_t child = fork();
   if (child == 0) start(argv.data(), ends[1]);
   if (!saved.empty()) setenv("LD_PRELOAD", saved.c_str(), 1);
   close(ends[1]);
   Kept kept(sign);
   if (child > 0) {
-    read_for(ends[0], std::chrono::seconds(seconds), while_waiting, kept);
+    setpgid(child, child);
+    pass_signals_to(-child);
+    if (!read_for(ends[0], std::chrono::seconds(seconds), signal, while_waiting, kept)) {
+      end_group(child, ends[0], signal);
+    }
+    pass_signals_to(0);
     kill(-child, SIGKILL);
     kill(child, SIGKILL);
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
