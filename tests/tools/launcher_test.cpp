@@ -113,6 +113,19 @@ TEST(Preload, TheDirectoryOfTheUserComesFirst) {
   EXPECT_EQ(preload_candidates().back(), own_directory() + "/../lib/libquadrille_mpi.so");
 }
 
+TEST(Run, SaysThatAnMpirunInsideForwardsNothing) {
+  Prepared prepared;
+  prepared.abi = Abi::openmpi;
+  EXPECT_NE(not_forwarded(prepared), "") << "a program on other hosts";
+  prepared.command.programs = {{0, resolve_executable("sh", "")}};
+  EXPECT_NE(not_forwarded(prepared).find("/sh starts"), std::string::npos);
+  prepared.command.launcher = 0;
+  EXPECT_EQ(not_forwarded(prepared), "") << "the launcher is told";
+  prepared.command.launcher = -1;
+  prepared.abi = Abi::mpich;
+  EXPECT_EQ(not_forwarded(prepared), "") << "MPICH's launcher forwards all";
+}
+
 TEST(RunWords, OwnOptionsEndAtTheCommand) {
   std::vector<std::string> own, command;
   split_run_words({"--explain", "--mpi", "mpich", "--", "mpirun", "--explain"}, own, command);

@@ -15,6 +15,9 @@ expect 0 - "preload=$PRELOAD explain=" env -C "$(dirname "$PROGRAM")" \
 printf '#!/bin/sh\nexec "%s" print\n' "$PROGRAM" >"$work/script"
 chmod +x "$work/script"
 expect 0 - "preload=$PRELOAD explain=" $run -- "$MPIRUN" -n 2 "$work/script"
+# Without a launcher it may start one itself, which forwards nothing with Open MPI.
+[ "$ABI" = openmpi ] && lines=1 text="or give it -x LD_PRELOAD" || lines=0 text=
+expect 0 $lines "$text" $run --mpi "$ABI" -- sh -c true
 # A program that needs no MPI and starts another one.
 cp "$(command -v env)" "$work/wrapper"
 expect 0 - "preload=$PRELOAD explain=" $run -- "$MPIRUN" -n 2 "$work/wrapper" "$PROGRAM" print

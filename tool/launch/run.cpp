@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "sys/launched.hpp"
 #include "tool/launch/added_doors.hpp"
 #include "tool/launch/command.hpp"
 #include "tool/launch/launcher.hpp"
@@ -229,6 +230,16 @@ Prepared prepare_run(const RunOptions& options) {
   return prepared;
 }
 
+std::string not_forwarded(const Prepared& prepared) {
+  const std::vector<CommandProgram>& programs = prepared.command.programs;
+  if (prepared.abi != Abi::openmpi || prepared.command.launcher >= 0) return "";
+  if (!programs.empty() && mpi_use(programs.front().path, loader_paths()).abi != Abi::none) return "";
+  return fmt::format(
+      "an mpirun that {} starts does not forward LD_PRELOAD to other hosts; write 'quadrille run --' before that "
+      "mpirun, or give it -x LD_PRELOAD",
+      programs.empty() ? std::string("the program") : programs.front().path);
+}
+
 Exports choose_exports(std::span<const std::string> names) {
   const std::string variable = fmt::format("OMPI_MCA_{}", env_list);
   const char* const list = std::getenv(variable.c_str());
@@ -273,6 +284,7 @@ int run_command(const RunOptions& options) {
     complain(prepared.problem);
     return prepared.status;
   }
+  if (const std::string line = not_forwarded(prepared); !line.empty() && sys::launched_as_first()) complain(line);
   const std::string preload = prepared.preload + prepared.added;
   const char* before = std::getenv("LD_PRELOAD");
   const std::string value = before != nullptr && *before != '\0' ? fmt::format("{}:{}", preload, before) : preload;

@@ -33,6 +33,10 @@ struct Prepared {
 };
 Prepared prepare_run(const RunOptions& options);
 
+// One line if ranks may not be served: Open MPI's mpirun inside a script forwards no LD_PRELOAD to other hosts. Else
+// empty.
+std::string not_forwarded(const Prepared& prepared);
+
 // Of the environment: QUADRILLE, QUADRILLE_..., in the order of the alphabet.
 std::vector<std::string> quadrille_variables();
 
