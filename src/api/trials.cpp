@@ -96,14 +96,15 @@ bool settle_by_verdict(team::Team& team, team::Try& one) {
   return true;
 }
 
-// Where the trial of such calls is kept. Blocks that should go through the inboxes have trials of their own: others of
+// Where the trial of such calls is kept. Blocks that go through the inboxes untried have trials of their own: others of
 // their class may not fit a slot.
 std::tuple<Collective, int, int> place_of(const run::Call& call, std::size_t bytes, const team::Team& team,
                                           const team::CachedSelection& cached) {
   constexpr int in_slots = -1;
   const int number = cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now
                                          : choose::size_class_of(bytes);
-  const bool fits = is_regular(call.collective) && bytes <= team.group.inbox_limit(call.collective);
+  const bool fits = team.nodes.nodes == 1 && is_dense(call.collective) && is_regular(call.collective) &&
+                    bytes <= team.group.inbox_limit(call.collective);
   return {call.collective, number, fits && cached.load == 0 ? in_slots : cached.load};
 }
 

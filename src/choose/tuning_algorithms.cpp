@@ -136,6 +136,7 @@ std::size_t default_up_to(const SizedChoices& choices) {
 }
 
 void keep_default(SizedChoices& choices, std::size_t up_to) {
+  if (choices.empty()) return;
   std::erase_if(choices, [&](const SizedChoice& one) { return one.up_to <= up_to; });
   choices.insert(choices.begin(), {up_to, {}});
 }

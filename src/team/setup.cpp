@@ -365,6 +365,7 @@ int setup_by(Team& team, Telling& telling) {
   if (settings.inbox_limit != SIZE_MAX) {
     group.change_reach().points.inbox_limit.fill(settings.inbox_limit);
     team.change_agreed().points_are_guessed = false;
+    team.change_agreed().inbox_limit_is_given = true;
     for (choose::SizedChoices& choices : team.change_agreed().by_size.on_host)
       choose::keep_default(choices, group.reach().slot_limit);
   }

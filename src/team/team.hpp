@@ -82,6 +82,7 @@ struct Agreed {
   bool follows_devices = false;  // some ranks may have such memory, and there is a choice (api/admission.hpp)
   // No table has the switch points: they are to be measured (api/calibrate.hpp).
   bool points_are_guessed = false;
+  bool inbox_limit_is_given = false;  // by the user: up to it nothing is tried
 };
 
 // What was chosen, and built for it. Written by team/ alone; what calls run on is kept with it.

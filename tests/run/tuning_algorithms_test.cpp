@@ -278,7 +278,7 @@ TEST(TuningAlgorithms, WhatTheUserSetStaysWithTheDefault) {
   EXPECT_EQ(words(choices), "250 default; 300 hint-row; ");
   SizedChoices none;
   keep_default(none, 250);
-  EXPECT_EQ(words(none), "250 default; ");
+  EXPECT_TRUE(none.empty());
 }
 
 TEST(TuningAlgorithms, RanksTellEachOtherByText) {
