@@ -102,7 +102,7 @@ def enable():
   Returns True, or False if they are served already (`quadrille run`, an earlier call) or QUADRILLE=off is set. Raises
   TooLate, with the reason, if mpi4py has already found its functions; the MPI is then unchanged.
   """
-  if os.environ.get("QUADRILLE", "").lower() in ("0", "off", "no", "false"):
+  if os.environ.get("QUADRILLE", "") in ("0", "off", "no", "false"):
     return False
   if enabled():
     return False

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -167,7 +168,10 @@ Findings try_command(const RunOptions& run, const Prepared& prepared, const Repo
     output = output_of(words, seconds_of_trial, show, sign_of_trial);
   }
   progress.clear();
-  if (Signals::received() != 0) raise(Signals::received());
+  if (Signals::received() != 0) {
+    std::fflush(nullptr);
+    raise(Signals::received());
+  }
   std::string text;
   Findings findings = judge_trial(output, expected_library(prepared), text);
   report.say(text + "\n");
@@ -180,10 +184,11 @@ void say_end(const Report& report, const RunOptions& run) {
   } else if (run.command.empty()) {
     report.say("\nNo problems found on this machine. With your command: quadrille doctor -- mpirun -n 4 ./app\n");
   } else {
+    const std::string mpi = run.abi == Abi::none ? "" : fmt::format("--mpi {} ", name_of(run.abi));
     report.say(fmt::format(
-        "\nNo problems found. Run your program:\n\n    quadrille run -- {}\n\nWith --explain it prints what "
+        "\nNo problems found. Run your program:\n\n    quadrille run {}-- {}\n\nWith --explain it prints what "
         "serves its calls.\n",
-        fmt::join(run.command, " ")));
+        mpi, fmt::join(run.command, " ")));
   }
 }
 

@@ -199,16 +199,20 @@ constexpr Wrapper wrappers[] = {
      "--gpuctxsw -n --inherit-environment --kill --mpi-impl --nic-metrics -p --nvtx-capture --nvtx-domain-exclude "
      "--nvtx-domain-include -o --output --process-scope --python-backtrace --python-sampling "
      "--python-sampling-frequency --resolve-symbols --run-as -s --sample --samples-per-backtrace --sampling-frequency "
-     "--sampling-period --session-new -w --show-output --stats -x --stop-on-exit -t --trace --trace-fork-before-exec "
+     "--sampling-period --session --session-new -w --show-output --stats -x --stop-on-exit -t --trace "
+     "--trace-fork-before-exec "
      "--wait "},
     {"ncu", 0,
      " --app-replay-buffer --app-replay-match --app-replay-mode --apply-rules --cache-control --call-stack-type "
      "--check-exit-code --clock-control --config-file --config-file-path --devices -o --export --filter-mode "
      "--graph-profiling -i --import --import-source -k --kernel-id --kernel-name --kernel-name-base --kill -c "
      "--launch-count -s --launch-skip --launch-skip-before-match --log-file --max-connections --metrics --mode "
-     "--nvtx-exclude --nvtx-include --page -p --port --profile-from-start --range-filter --rename-kernels "
-     "--replay-mode --rule --section --section-folder --section-folder-recursive --set --target-processes "
-     "--target-processes-filter "},
+     "--nvtx-exclude --nvtx-include --page --pm-sampling-buffer-size --pm-sampling-interval --pm-sampling-max-passes "
+     "-p "
+     "--port --print-details --print-summary --print-units --profile-from-start --range-filter --rename-kernels "
+     "--replay-mode --rule --section --section-folder --section-folder-recursive --set "
+     "--source-folders --target-processes --target-processes-filter --warp-sampling-buffer-size "
+     "--warp-sampling-interval --warp-sampling-max-passes "},
     {"vtune", 0, " -collect -r -result-dir -knob "},
     {"hwloc-bind", 1, " --membind --mempolicy "},
     {"likwid-pin", 0, " -c -C -s "},

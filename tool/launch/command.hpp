@@ -62,8 +62,7 @@ bool gives_env_list(std::span<const std::string> words, const Command& command);
 
 // The command line with what remote nodes need. By options: an `-x NAME` in each part, for each setting that the user
 // does not export in that part already, but for parts in a file of --app, whose lines have options of their own; if the
-// user gives mca_base_env_list, the names are added to that instead. Values of LD_PRELOAD that the user gives on the
-// command line
+// user gives mca_base_env_list, the names are added to that instead. Values of LD_PRELOAD that the user gives there
 // (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...) get `preload` in front.
 std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command, Exports exports,
                                       std::string_view preload, std::span<const std::string> names);

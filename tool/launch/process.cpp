@@ -27,10 +27,11 @@ bool executable(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// What the child of output_of() does. Only calls that are safe after fork.
-[[noreturn]] void start(char* const argv[], int output) {
+// What the child of output_of() does. Only calls that are safe after fork. `mask`: of blocked signals, as it was.
+[[noreturn]] void start(char* const argv[], int output, const sigset_t& mask) {
   setpgid(0, 0);
   put_signals_back();
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
@@ -95,11 +96,14 @@ bool read_for(int file, std::chrono::seconds patience, int signal, const std::fu
   return false;
 }
 
-// A launcher ends its ranks when it is asked to, also those on other hosts. A signal that came has asked it already.
+// A launcher ends its ranks when it is asked to, also those on other hosts. A signal that came has asked most of them
+// already; srun only tells how its ranks are at a first SIGINT.
 void end_group(pid_t child, int output, int signal) {
-  constexpr std::chrono::seconds patience{10};
-  if (Signals::received() == signal) kill(-child, SIGTERM);
+  constexpr std::chrono::seconds patience{10}, after_signal{2};
   Kept nothing("");
+  const int last = Signals::received();
+  if (last != signal && read_for(output, after_signal, last, nullptr, nothing)) return;
+  kill(-child, SIGTERM);
   read_for(output, patience, Signals::received(), nullptr, nothing);
 }
 
@@ -137,14 +141,19 @@ std::string output_of(const std::vector<std::string>& words, int seconds, const 
   const std::string saved = preload != nullptr ? preload : "";
   unsetenv("LD_PRELOAD");
   const int signal = Signals::received();
+  // A signal that comes between the fork and pass_signals_to() must not be lost.
+  sigset_t all, mask;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &mask);
   const pid_t child = fork();
-  if (child == 0) start(argv.data(), ends[1]);
+  if (child == 0) start(argv.data(), ends[1], mask);
   if (!saved.empty()) setenv("LD_PRELOAD", saved.c_str(), 1);
   close(ends[1]);
   Kept kept(sign);
   if (child > 0) {
     setpgid(child, child);
     pass_signals_to(-child);
+    sigprocmask(SIG_SETMASK, &mask, nullptr);
     if (!read_for(ends[0], std::chrono::seconds(seconds), signal, while_waiting, kept)) {
       end_group(child, ends[0], signal);
     }
@@ -154,6 +163,7 @@ std::string output_of(const std::vector<std::string>& words, int seconds, const 
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
   close(ends[0]);
   return kept.text();
 }

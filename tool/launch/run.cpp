@@ -233,6 +233,8 @@ Prepared prepare_run(const RunOptions& options) {
 std::string not_forwarded(const Prepared& prepared) {
   const std::vector<CommandProgram>& programs = prepared.command.programs;
   if (prepared.abi != Abi::openmpi || prepared.command.launcher >= 0) return "";
+  // Here the ranks have been started. Slurm's variables stand in batch scripts, too.
+  if (!environment("OMPI_COMM_WORLD_RANK").empty() || !environment("PMIX_RANK").empty()) return "";
   if (!programs.empty() && mpi_use(programs.front().path, loader_paths()).abi != Abi::none) return "";
   return fmt::format(
       "an mpirun that {} starts does not forward LD_PRELOAD to other hosts; write 'quadrille run --' before that "
