@@ -38,7 +38,8 @@ DEVICE = r'^(mpi|clients)\.device-(?!staging-'
 DEVICE_UCX = DEVICE + r'|by-|aware-over-host-inbox)'
 # Those of Intel MPI write outside of the buffers with types that have gaps, also in the host's memory, and get all-to-alls in
 # place wrong (over-host-inbox, whose large blocks go to them). Rounds by them leave blocks with gaps to its allgather.
-DEVICE_INTEL = DEVICE + r'|aware-(cuda-aware|over-host|rounds)-mpi|aware-over-host-inbox)'
+# Nothing nonblocking or persistent is served by MPI's names there, as it does not call Quadrille where it waits.
+DEVICE_INTEL = DEVICE + r'|aware-(cuda-aware|over-host|rounds)-mpi|aware-over-host-inbox|mpi4py-(nonblocking|persistent))'
 
 
 class Mpi:
