@@ -36,7 +36,7 @@ libraries that the program needs: `libmpi.so.40` is Open MPI's, `libmpi.so.12` a
 `libmpi_abi.so.1` that of the MPI standard's.
 
 Scripts, interpreters, and programs that call `dlopen` or start others do not reveal their MPI. The launcher then decides, by its
-name or `mpirun --version`. `--mpi` overrides this. It is needed without a launcher, and for programs on other hosts only.
+name or `mpirun --version`. `--mpi` overrides this. Without a launcher, or if only other hosts have the program, it is needed.
 
 - **Environment.** `run` puts Quadrille's library first in `LD_PRELOAD` and keeps the rest, also in `-x LD_PRELOAD=...` and
   `-genv LD_PRELOAD ...`. For Open MPI's launchers it adds `-x` for `LD_PRELOAD` and each `QUADRILLE` variable. Then it becomes the

@@ -193,7 +193,7 @@ Admission admit_dense(const Call& call, Team& team, Entry entry, CountedAhead* a
     const int error = team::setup(team);
     if (error != mpi_success) return to_the_mpi(call, team, entry, team.why_not, team.why_not, error);
   }
-  if (!entry.is_request() && team.agreed().points_are_guessed) calibrate(team);
+  if (!entry.is_request() && team.agreed().points == team::Points::guessed) calibrate(team);
   return {};
 }
 

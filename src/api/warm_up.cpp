@@ -81,7 +81,7 @@ void warm_up() {
   team::Team* team = team::team_of(mpi().comm_world);
   if (team == nullptr || !team->ready() || team->group.may_send() || team->group.ranks > most_ranks) return;
   if (team::config().any_forced) return;
-  if (team->agreed().points_are_guessed) calibrate(*team);
+  if (team->agreed().points == team::Points::guessed) calibrate(*team);
   const bool explains = std::exchange(team->counted.explains, false);
   const team::MayTry might = team::let_try(*team, team::MayTry::nothing);  // what is rehearsed is not to be compared
   const team::Counters counters = team->counted.counters;

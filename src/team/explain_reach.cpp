@@ -79,7 +79,7 @@ std::vector<ReachLine> reach_lines(const Team& team, const Processes& processes,
   if (members.size() == 1) return {};
   const run::Reach& reach = team.group.reach();
   std::optional<std::size_t> cma_from;  // unless the switch points are still to be measured
-  if (reach.rings && !team.agreed().points_are_guessed) cma_from = reach.points.cma_from;
+  if (reach.rings && team.agreed().points != Points::guessed) cma_from = reach.points.cma_from;
   // In the order in which they are preferred.
   Way all[] = {{"heap", ways.heap, Reason::no_heap},
                {"xpmem", ways.xpmem, Reason::no_xpmem},

@@ -75,7 +75,7 @@ choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {
   const auto index = static_cast<std::size_t>(collective);
   const choose::Model* model = team.agreed().model == choose::Model{} ? nullptr : &team.agreed().model;
   const bool is_given =
-      team.agreed().inbox_limit_is_given && is_sized(collective) && bytes <= team.group.inbox_limit(collective);
+      team.agreed().points == Points::given && is_sized(collective) && bytes <= team.group.inbox_limit(collective);
   const bool has_costs = model != nullptr && is_dense(collective) && team.nodes.nodes > 1;
   if (has_costs && team.chosen.costs[index] == nullptr) {
     const choose::CostsSetting setting{model->processors, choose::limits_within_a_call(team.group.ranks),

@@ -203,7 +203,7 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   tell_choices(team, telling, std::move(choices), mine.choices);
   tell_list(telling, team.change_agreed().inside, mine.inside);
   group.change_reach().points = mine.points;
-  team.change_agreed().points_are_guessed = !mine.known && !watches_faults();
+  team.change_agreed().points = mine.known || watches_faults() ? Points::known : Points::guessed;
   team.change_agreed().may_try = mine.may_try;
   chunk = areas.empty() ? mine.chunk : areas[static_cast<std::size_t>(members[0])].chunk;
   if (chunk >= 0) {
@@ -364,8 +364,7 @@ int setup_by(Team& team, Telling& telling) {
   // What the user set comes before the table.
   if (settings.inbox_limit != SIZE_MAX) {
     group.change_reach().points.inbox_limit.fill(settings.inbox_limit);
-    team.change_agreed().points_are_guessed = false;
-    team.change_agreed().inbox_limit_is_given = true;
+    team.change_agreed().points = Points::given;
     for (choose::SizedChoices& choices : team.change_agreed().by_size.on_host)
       choose::keep_default(choices, group.reach().slot_limit);
   }

@@ -127,7 +127,7 @@ void learn_verdicts() {
   }
 }
 
-void settle_switch_points(Team& team) { team.change_agreed().points_are_guessed = false; }
+void settle_switch_points(Team& team) { team.change_agreed().points = Points::known; }
 
 void use_switch_points(Team& team, const choose::SwitchPoints& points) { team.group.change_reach().points = points; }
 

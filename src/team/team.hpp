@@ -68,6 +68,13 @@ struct Config;
 // What the first calls may try of which nothing is known (choose/trial.hpp).
 enum class MayTry : std::uint8_t { nothing, between_nodes, everything };
 
+// The switch points.
+enum class Points : std::uint8_t {
+  known,
+  guessed,  // no table has them: they are to be measured (api/calibrate.hpp)
+  given,    // by the user: up to the limit of the inboxes nothing is tried
+};
+
 // What all ranks go by when they choose: the same on all. Written by team/ alone.
 struct Agreed {
   choose::Forced forced;                        // by the API or the environment
@@ -80,9 +87,7 @@ struct Agreed {
   MayTry may_try = MayTry::nothing;             // not while calls are rehearsed
   DeviceUse mpi_device = DeviceUse::none;       // what every rank's MPI takes pointers to a device's memory in
   bool follows_devices = false;  // some ranks may have such memory, and there is a choice (api/admission.hpp)
-  // No table has the switch points: they are to be measured (api/calibrate.hpp).
-  bool points_are_guessed = false;
-  bool inbox_limit_is_given = false;  // by the user: up to it nothing is tried
+  Points points = Points::known;
 };
 
 // What was chosen, and built for it. Written by team/ alone; what calls run on is kept with it.
