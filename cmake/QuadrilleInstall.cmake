@@ -25,6 +25,7 @@ install(TARGETS quadrille_so quadrille_preload quadrille_preload_large quadrille
 install(PROGRAMS $<TARGET_FILE:quadrille_tool> $<TARGET_FILE:quadrille_lab> DESTINATION bin)
 install(FILES include/quadrille.h DESTINATION include)
 
+list(JOIN QUADRILLE_ABIS " " _abis)
 configure_file(cmake/quadrille.pc.in ${_generated}/quadrille.pc @ONLY)
 install(FILES ${_generated}/quadrille.pc DESTINATION ${QUADRILLE_LIBDIR}/pkgconfig)
 

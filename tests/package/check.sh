@@ -64,6 +64,7 @@ fi
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 read -ra cflags <<<"$(pkg-config --cflags quadrille)"
 read -ra libs <<<"$(pkg-config --libs quadrille)"
+[[ " $(pkg-config --variable=abis quadrille) " == *" $abi "* ]] || fail "pkg-config does not name the ABI $abi"
 "$mpicc" -std=c99 -Wall -Wextra -Werror "${cflags[@]}" "$here/consumer/user.c" -o "$work/user-c" "${libs[@]}"
 "$mpirun" -n 2 "$work/user-c"
 
