@@ -5,7 +5,7 @@ source="$1" out="$2"
 for program in dpkg-buildpackage dh fakeroot lintian mpicc.openmpi mpicc.mpich mpirun.openmpi mpirun.mpich; do
   command -v "$program" >/dev/null || { echo "there is no $program (scripts/setup.sh deb)"; exit 77; }
 done
-# By the headers of the MPIs of the system.
+# By the headers of the system's MPIs, and of MPICH 5 where setup has put it.
 unset MPI_C_COMPILER LD_LIBRARY_PATH
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 "$source/packaging/deb.sh" "$out" "$(nproc)"
