@@ -136,7 +136,7 @@ setup_wheels() {
       [[ -z "${CI:-}" ]] ||
         fail "$message; connect, or put the wheel in a folder and set PIP_FIND_LINKS to it"
       if [[ "$folder" == venv ]]; then
-        say "$message; the build for MPICH's ABI will use Debian's MPICH 4.0, without the tests that it cannot pass"
+        say "$message; the build for MPICH's ABI will use Debian's MPICH 4.0, without the MPI standard's ABI and the tests that it cannot pass"
       elif [[ "$folder" == venv-ucx ]]; then
         say "$message; the tests on Open MPI 5 with a device's memory are left out"
       else

@@ -5,7 +5,7 @@
 #   cd CHECKOUT && spack dev-build quadrille@0.1.0 ^openmpi
 #
 # The result serves all MPIs that have the ABI of the MPI in the spec: Open MPI's, or that of MPICH, MVAPICH, Intel MPI and
-# Cray MPICH.
+# Cray MPICH. By ^mpich@5:+mpi5-abi it serves that of the MPI standard (libmpi_abi.so.1), too. `quadrille info` lists the ABIs.
 from spack.package import *
 
 try:  # where Spack has its build systems since 1.0

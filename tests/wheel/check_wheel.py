@@ -10,6 +10,7 @@ the system and no compiler. Exit status 77: there is no such MPI or no mpi4py.
 
 import argparse
 import glob
+import json
 import os
 import pathlib
 import re
@@ -125,6 +126,11 @@ class Check:
         "include/quadrille.h", "lib/pkgconfig/quadrille.pc", "lib/cmake/Quadrille/QuadrilleConfig.cmake",
         "lib/quadrille/libquadrille.so", "lib/quadrille/libquadrille_mpi_large.so"))
     self.say(there and prefix.is_relative_to(self.venv), "header, pkg-config and CMake files are there", ended)
+    # Those of the MPIs in BUILD and of the system, that of the MPI standard if MPICH 5 is among them.
+    ended = self.run("quadrille", "info", "--json")
+    wanted = {"openmpi", "mpich"} | ({"standard"} if (self.options.venvs / "venv/include/mpi_abi.h").is_file() else set())
+    abis = json.loads(ended.stdout)["quadrille"]["abis"] if ended.returncode == 0 else []
+    self.say(set(abis) == wanted, f"the wheel serves the ABIs {', '.join(abis)}", ended)
     # Outside of the package, where man and the shells look.
     share = self.venv / "share"
     pages = [share / "man" / name for name in ("man1/quadrille-bench.1", "man1/quadrille-lab-bench.1",
