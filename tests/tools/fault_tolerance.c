@@ -1,9 +1,9 @@
 /* A program that survives: in a loop of calls on a communicator `kill` ends rank 1 before a call, `kill-anywhere` ends
  * it some time later, wherever it is then, and `revoke` lets it revoke the communicator. The others get an error from
  * the call, shrink the communicator and go on. Each looks at all that it receives, and prints "survived" if that is
- * right. Usage: fault_tolerance kill|kill-anywhere|revoke FORM BYTES, FORM: blocking, uneven, gather, nonblocking,
- * persistent, or, by Quadrille's own functions, own-nonblocking or own-persistent. For an MPI with the functions of
- * ULFM. */
+ * right. Usage: fault_tolerance kill|kill-anywhere|revoke FORM BYTES, FORM: blocking, uneven, typed, gather,
+ * uneven-gather, nonblocking, persistent, or, by Quadrille's own functions, own-nonblocking or own-persistent. For an
+ * MPI with the functions of ULFM. */
 /* mpi-ext.h needs mpi.h before it. */
 /* clang-format off */
 #include <mpi.h>
@@ -33,14 +33,19 @@ static int wait_for_own(Quadrille_Request* request, int error) {
 
 static int exchange(MPI_Comm comm, int ranks) {
   static int counts[most_ranks], places[most_ranks];
+  static MPI_Datatype types[most_ranks];
   MPI_Request request;
   Quadrille_Request own;
   int error, freed, r;
-  for (r = 0; r < ranks; ++r) counts[r] = bytes, places[r] = r * bytes;
+  for (r = 0; r < ranks; ++r) counts[r] = bytes, places[r] = r * bytes, types[r] = MPI_BYTE;
   if (strcmp(form, "blocking") == 0) return MPI_Alltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm);
   if (strcmp(form, "gather") == 0) return MPI_Allgather(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm);
   if (strcmp(form, "uneven") == 0)
     return MPI_Alltoallv(sent, counts, places, MPI_BYTE, received, counts, places, MPI_BYTE, comm);
+  if (strcmp(form, "typed") == 0)
+    return MPI_Alltoallw(sent, counts, places, types, received, counts, places, types, comm);
+  if (strcmp(form, "uneven-gather") == 0)
+    return MPI_Allgatherv(sent, bytes, MPI_BYTE, received, counts, places, MPI_BYTE, comm);
   if (strcmp(form, "nonblocking") == 0)
     return wait_for(&request, MPI_Ialltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &request));
   if (strcmp(form, "own-nonblocking") == 0)

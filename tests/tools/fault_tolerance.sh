@@ -31,7 +31,9 @@ survives() {
 # Of the calls on the communicator, and of those on that of the survivors.
 survives 2 140 kill blocking 64
 survives 2 140 kill-anywhere uneven 100000
+survives 2 140 kill-anywhere typed 4096
 survives 2 140 kill-anywhere gather 4096
+survives 2 140 kill-anywhere uneven-gather 100000
 survives 2 140 kill-anywhere own-nonblocking 100000
 survives 3 140 revoke blocking 100000
 survives 3 140 revoke own-persistent 64
