@@ -11,6 +11,7 @@
 #include "api/taken.hpp"
 #include "choose/trial.hpp"
 #include "memory/device.hpp"
+#include "mpi/errors.hpp"
 #include "run/neighbors.hpp"
 #include "team/apart.hpp"
 #include "team/ask.hpp"
@@ -154,7 +155,7 @@ Admission refuse(const Call& call, Team& team, Entry entry, CountedAhead* ahead)
   if (entry.is_request()) return {To::refused, Reason::argument, Reason::argument, error};
   // An MPI that takes it after all is one that the other ranks are in, too.
   ahead->early = team.eligible() && !team.taken.in_flight() && comes_early(team, entry.door);
-  const Reason obstacle = is_neighbor(call.collective) ? why_no_neighbors(team) : Reason::none;
+  const Reason obstacle = is_neighbor(call.collective) ? why_no_neighbors(team, false) : Reason::none;
   const bool is_argument = obstacle == Reason::none;
   const Reason why = is_argument ? Reason::argument : obstacle;
   explain_passed(team, call, why);
@@ -199,6 +200,9 @@ Admission admit_dense(const Call& call, Team& team, Entry entry, CountedAhead* a
 
 // Collective, once for each question: what the ranks can only find out together.
 int learn(Team& team) {
+  if (!team::may_be_duplicate(team::neighbors_of(team)) && !team::may_be_grid(team) && !team::may_be_asserted(team))
+    return mpi_success;
+  const ErrorsReturned guard(team.user);
   if (team::may_be_duplicate(team::neighbors_of(team))) {
     if (const int error = team::ask_original(team); error != mpi_success) return error;
   }
@@ -225,7 +229,7 @@ Admission admit_neighbors(const Call& call, Team& team, Entry entry, CountedAhea
   // Before anything that takes time: programs make such communicators for one call.
   if (!entry.is_request() && team.eligible() && team::has_topology(team) && is_early(team, entry, ahead))
     return to_the_mpi(call, team, entry, Reason::early, Reason::early);
-  const Reason why = entry.is_ours(call) ? Reason::none : why_no_neighbors(team);
+  const Reason why = entry.is_ours(call) ? Reason::none : why_no_neighbors(team, entry.is_request());
   const bool is_argument = team.eligible() && why != Reason::fault_tolerant;
   if (why != Reason::none)
     return to_the_mpi(call, team, entry, why,
@@ -255,19 +259,22 @@ int check_sizes(const Call& call, Team& team) {
   const bool good = run::list_sizes(call, {n.iso_send, n.iso_recv}, sizes);
   // A rank with two sizes for a block gives what no other gives, so that nobody waits for it.
   const std::uint64_t given = good ? text::Hash().add_all(sizes).value() : ~text::Hash().add(team.group.me).value();
+  const ErrorsReturned guard(team.user);
   if (team::all_agree(team.user, given) && good) return mpi_success;
-  if (team.group.me == 0) {
+  const int error = team::error_of_thrown(team.user, mpi().err_arg);  // the MPI may have failed instead
+  if (error == mpi().err_arg && team.group.me == 0) {
     team::say(fmt::format("{}: the sizes of the blocks are not the same at all ranks, as was asserted",
                           name_of(call.collective)));
   }
-  return mpi().err_arg;
+  return error;
 }
 
 }  // namespace
 
-Reason why_no_neighbors(Team& team) {
+Reason why_no_neighbors(Team& team, bool is_request) {
   if (const Reason why = team::why_nothing_is_served(); why != Reason::none) return why;
-  if (team::watches_faults()) return Reason::fault_tolerant;
+  if (team::watches_faults() && !team.eligible()) return team.why_not;
+  if (team::watches_faults() && is_request) return Reason::fault_tolerant;
   if (is_inter(team.user)) return Reason::intercommunicator;
   return team::neighbors_of(team) == nullptr ? Reason::no_topology : Reason::none;
 }
@@ -277,7 +284,9 @@ int prepare_neighbors(Team& team) {
     if (const int error = team::setup(team); error != mpi_success) return error;
     team::forget_selections(team);  // made when less was known
   }
-  if (const int error = team::prepare_messages(team); error != mpi_success) return error;
+  // After a death MPI_Comm_dup may fail on some ranks alone, and rings need no messages.
+  const bool needs_messages = !team::watches_faults() || !team.eligible();
+  if (const int error = needs_messages ? team::prepare_messages(team) : mpi_success; error != mpi_success) return error;
   return learn(team);
 }
 
@@ -304,8 +313,8 @@ Admission admit(const Call& call, Team& team, Entry entry, CountedAhead* ahead) 
   const Admission found = neighbors ? admit_neighbors(call, team, entry, ahead) : admit_dense(call, team, entry, ahead);
   if (found.outcome != To::admitted) return found;
   if (blocking && wants_to_be_ready(team)) get_ready_to_take(team);
-  if (neighbors && check_sizes(call, team) != mpi_success)
-    return {To::failed, Reason::none, Reason::none, mpi().err_arg};
+  if (const int error = neighbors ? check_sizes(call, team) : mpi_success; error != mpi_success)
+    return {To::failed, Reason::none, Reason::none, error};
   return {};
 }
 

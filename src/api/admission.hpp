@@ -91,11 +91,13 @@ bool comes_early(const team::Team& team, Door door);
 // How many calls on a communicator are forwarded before it has a team. Nobody must want to know about them.
 int uncounted_calls(Door door);
 
-// Collective: makes the communicator ready for messages. Communicators that other collectives leave to the MPI,
-// of one rank or with ranks of several worlds, are made ready, too. Returns an MPI error code.
+// Collective: makes the communicator ready for messages or, with fault tolerance inside a node, for rings alone.
+// Communicators that other collectives leave to the MPI, of one rank or with ranks of several worlds, are made ready,
+// too. Returns an MPI error code.
 int prepare_neighbors(team::Team& team);
-// None if Quadrille may serve neighbour collectives on it, else why not.
-Reason why_no_neighbors(team::Team& team);
+// None if Quadrille may serve neighbour collectives on it, else why not. `is_request`: requests that the MPI can carry
+// out.
+Reason why_no_neighbors(team::Team& team, bool is_request);
 
 // ---- What goes to the MPI ----
 

@@ -116,7 +116,8 @@ constexpr std::array<EngineWork, choose::engine_count> engine_works = rows;
 bool can_be_left(const EngineWork& engine, Collective collective, const Team& team) {
   if (!team::watches_faults()) return true;
   // Messages would have to be taken back, and orders of copies write to other ranks' memory.
-  const bool reads_alone = engine.engine == Engine::inbox || engine.engine == Engine::exchange;
+  const bool reads_alone =
+      engine.engine == Engine::inbox || engine.engine == Engine::exchange || engine.engine == Engine::node_neighbors;
   return reads_alone && !engine.may_send(collective, team.group);
 }
 

@@ -166,6 +166,8 @@ void explain_selected(const Making& m, const team::CachedSelection& selected) {
 // ---- Neighbours ----
 
 int by_neighbor_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
+  int error = mpi_success;
+  if (!has_messages(m, error)) return error;
   m.bring_to_host_or_stay();
   return carry_by_messages(m, [&](const run::RunMemory& memory) {
     return run::BoundRun(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, m.traffic(), memory);

@@ -1,15 +1,17 @@
 // A rank has failed, or the communicator was revoked, where the MPI lets a program survive that (ULFM).
 //
-// Idea    Dense calls inside a node are served. A rank that waits in one asks its MPI every two milliseconds whether
-// the
-//         communicator is revoked or a rank of it has failed. Then it leaves the call: it says so in the control memory
-//         of the communicator, and its call returns the MPI's error. A rank that finishes a call looks there too: what
-//         it has copied from a rank that has left may be what that rank's program wrote there since. Nobody writes to
-//         another rank's memory, so a rank that has left may use its buffers at once. Later calls on the communicator
-//         are the MPI's, which refuses them. A communicator of the survivors (MPIX_Comm_shrink) is served again.
-// Not     Neighbour collectives, requests under the MPI's names, and calls between nodes: their messages would have to
-//         be taken back. The MPI has them, and returns its errors. What the MPI cannot stand in for, as persistent
-//         calls of ours between nodes, goes by messages, and a rank that waits in it does not hear of a revocation.
+// Idea    Calls inside a node are served, neighbour collectives by rings. A rank that waits in one asks its MPI every
+//         two milliseconds whether the communicator is revoked or a rank of it has failed. Then it leaves the call: it
+//         says so in the control memory of the communicator, and its call returns the MPI's error. A rank that finishes
+//         a call looks there too: what it has copied from a rank that has left may be what that rank's program wrote
+//         there since. Nobody writes to another rank's memory, so a rank that has left may use its buffers at once.
+//         Later calls on the communicator are the MPI's, which refuses them. A communicator of the survivors
+//         (MPIX_Comm_shrink) is served again. A rank that does not have to wait may learn of the failure from a rank
+//         that has left; its calls succeed until then.
+// Not     Requests under the MPI's names, nonblocking neighbour requests of ours, and calls between nodes: their
+//         messages would have to be taken back. The MPI has them, and returns its errors. What the MPI cannot stand in
+//         for, as persistent calls of ours between nodes, goes by messages, and a rank that waits in it does not hear
+//         of a revocation.
 // Cost    Nothing without fault tolerance. With it no call takes the cached way.
 //
 // Example, ranks 0, 1 and 2, of which 1 dies in a call: rank 0 waits for 1, is told by the MPI, says "left", and
@@ -36,7 +38,7 @@ void throw_if_faulty(Team& team);
 
 // A call was carried out and ends with `error`: returns that or, if a rank has left it or an earlier one, the fault.
 int error_after_call(Team& team, int error);
-// A call on `comm` has thrown, which is `error`: returns that or, if there is one, the fault.
+// A call on `comm` has failed with `error`: returns that or, if there is one, the fault, for which it waits a little.
 int error_of_thrown(MpiComm comm, int error);
 
 }  // namespace quadrille::team

@@ -2,8 +2,8 @@
  * it some time later, wherever it is then, and `revoke` lets it revoke the communicator. The others get an error from
  * the call, shrink the communicator and go on. Each looks at all that it receives, and prints "survived" if that is
  * right. Usage: fault_tolerance kill|kill-anywhere|revoke FORM BYTES, FORM: blocking, uneven, typed, gather,
- * uneven-gather, nonblocking, persistent, or, by Quadrille's own functions, own-nonblocking or own-persistent. For an
- * MPI with the functions of ULFM. */
+ * uneven-gather, nonblocking, persistent, or, by Quadrille's own functions, own-nonblocking or own-persistent. Among
+ * neighbours: ring, uneven-ring, whose sizes are asserted, or line. For an MPI with the functions of ULFM. */
 /* mpi-ext.h needs mpi.h before it. */
 /* clang-format off */
 #include <mpi.h>
@@ -22,6 +22,40 @@ enum { most_ranks = 64, calls_before = 100, calls_at_most = 10000000, calls_afte
 static const char* form;
 static int bytes;
 static char *sent, *received;
+/* What a rank receives in a call: block b is of rank from[b]. */
+static int from[most_ranks], blocks;
+
+/* Ranks 1, 0, 2, 3, ... */
+static int in_line(int place) { return place < 2 ? 1 - place : place; }
+
+/* Each rank has one block from the rank before it: rank 2 has none from rank 1, but from one that waits for it. */
+static MPI_Comm make_line(MPI_Comm comm, int rank, int ranks) {
+  const int place = in_line(rank), after = in_line(place + 1);
+  MPI_Comm line;
+  from[0] = in_line(place - 1), blocks = place > 0;
+  MPI_Dist_graph_create_adjacent(comm, blocks, from, MPI_UNWEIGHTED, place + 1 < ranks, &after, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &line);
+  return line;
+}
+
+/* With the neighbours that the form asks for. */
+static MPI_Comm with_neighbors(MPI_Comm comm) {
+  const int periodic = 1;
+  MPI_Comm made = comm;
+  int rank, ranks;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  for (blocks = 0; blocks < ranks; ++blocks) from[blocks] = blocks;
+  if (strcmp(form, "line") == 0) made = make_line(comm, rank, ranks);
+  if (strstr(form, "ring") != NULL) {
+    MPI_Cart_create(comm, 1, &ranks, &periodic, 0, &made);
+    MPI_Cart_shift(made, 0, 1, &from[0], &from[1]);
+    blocks = 2;
+    if (strcmp(form, "uneven-ring") == 0) Quadrille_Set_iso_sizes(made, 1);
+  }
+  MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+  return made;
+}
 
 static int wait_for(MPI_Request* request, int error) {
   return error != MPI_SUCCESS ? error : MPI_Wait(request, MPI_STATUS_IGNORE);
@@ -46,6 +80,10 @@ static int exchange(MPI_Comm comm, int ranks) {
     return MPI_Alltoallw(sent, counts, places, types, received, counts, places, types, comm);
   if (strcmp(form, "uneven-gather") == 0)
     return MPI_Allgatherv(sent, bytes, MPI_BYTE, received, counts, places, MPI_BYTE, comm);
+  if (strcmp(form, "ring") == 0) return MPI_Neighbor_alltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm);
+  if (strcmp(form, "uneven-ring") == 0)
+    return MPI_Neighbor_alltoallv(sent, counts, places, MPI_BYTE, received, counts, places, MPI_BYTE, comm);
+  if (strcmp(form, "line") == 0) return MPI_Neighbor_allgather(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm);
   if (strcmp(form, "nonblocking") == 0)
     return wait_for(&request, MPI_Ialltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &request));
   if (strcmp(form, "own-nonblocking") == 0)
@@ -72,8 +110,8 @@ static int checked(MPI_Comm comm, int call) {
   error = exchange(comm, ranks);
   /* What is left of the call must not reach anybody. */
   if (error != MPI_SUCCESS) memset(sent, 99, (size_t)ranks * bytes), memset(received, 98, (size_t)ranks * bytes);
-  for (r = 0; r < ranks * bytes; ++r) {
-    const char expected = error == MPI_SUCCESS ? (char)(r / bytes * 7 + call) : 98;
+  for (r = 0; r < blocks * bytes; ++r) {
+    const char expected = error == MPI_SUCCESS ? (char)(from[r / bytes] * 7 + call) : 98;
     if (received[r] == expected) continue;
     printf("rank %d has wrong data in call %d\n", rank, call);
     fflush(stdout);
@@ -104,7 +142,7 @@ int main(int argc, char** argv) {
   sent = malloc((size_t)most_ranks * bytes), received = malloc((size_t)most_ranks * bytes);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_dup(MPI_COMM_WORLD, &all);
-  MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
+  all = with_neighbors(all);
   /* A blocking call lets what nonblocking ones need be made ready. */
   for (call = 0; call < 12; ++call) {
     MPI_Alltoall(sent, 1, MPI_BYTE, received, 1, MPI_BYTE, all);
@@ -125,6 +163,7 @@ int main(int argc, char** argv) {
   }
   MPIX_Comm_revoke(all);
   if (MPIX_Comm_shrink(all, &left) != MPI_SUCCESS) return 3;
+  left = with_neighbors(left);
   for (error = MPI_SUCCESS, call = 0; error == MPI_SUCCESS && call < calls_after; ++call) error = checked(left, call);
   if (error == MPI_SUCCESS) printf("survived\n");
   fflush(stdout);

@@ -37,8 +37,18 @@ survives 2 140 kill-anywhere uneven-gather 100000
 survives 2 140 kill-anywhere own-nonblocking 100000
 survives 3 140 revoke blocking 100000
 survives 3 140 revoke own-persistent 64
+# Among neighbours. In a line ranks run ahead of others.
+survives 2 140 kill ring 64
+survives 2 140 kill-anywhere ring 64
+survives 2 140 kill-anywhere uneven-ring 100000
+survives 3 140 revoke ring 100000
+for bytes in 64 100000; do survives 2 45 kill-anywhere line $bytes; done
+# While the ranks compare the sizes of the blocks.
+QUADRILLE_CHECK=on survives 2 140 kill-anywhere uneven-ring 64
 # While the communicator is made ready, at the call in which rank 1 may die.
-for calls in 124 125; do QUADRILLE_SETUP_AFTER=$calls survives 2 0 kill-anywhere blocking 64; done
+for form in blocking uneven-ring line; do
+  for calls in 124 125; do QUADRILLE_SETUP_AFTER=$calls survives 2 0 kill-anywhere $form 64; done
+done
 # These are the MPI's.
 survives 2 0 kill nonblocking 64
 survives 3 0 revoke persistent 64
