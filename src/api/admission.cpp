@@ -155,7 +155,7 @@ Admission refuse(const Call& call, Team& team, Entry entry, CountedAhead* ahead)
   if (entry.is_request()) return {To::refused, Reason::argument, Reason::argument, error};
   // An MPI that takes it after all is one that the other ranks are in, too.
   ahead->early = team.eligible() && !team.taken.in_flight() && comes_early(team, entry.door);
-  const Reason obstacle = is_neighbor(call.collective) ? why_no_neighbors(team, false) : Reason::none;
+  const Reason obstacle = is_neighbor(call.collective) ? why_no_neighbors(team) : Reason::none;
   const bool is_argument = obstacle == Reason::none;
   const Reason why = is_argument ? Reason::argument : obstacle;
   explain_passed(team, call, why);
@@ -229,13 +229,9 @@ Admission admit_neighbors(const Call& call, Team& team, Entry entry, CountedAhea
   // Before anything that takes time: programs make such communicators for one call.
   if (!entry.is_request() && team.eligible() && team::has_topology(team) && is_early(team, entry, ahead))
     return to_the_mpi(call, team, entry, Reason::early, Reason::early);
-  const Reason why = entry.is_ours(call) ? Reason::none : why_no_neighbors(team, entry.is_request());
-  const bool is_argument = team.eligible() && why != Reason::fault_tolerant;
+  const Reason why = entry.is_ours(call) ? Reason::none : why_no_neighbors(team);
   if (why != Reason::none)
-    return to_the_mpi(call, team, entry, why,
-                      is_argument       ? Reason::argument
-                      : team.eligible() ? why
-                                        : team.why_not.load());
+    return to_the_mpi(call, team, entry, why, team.eligible() ? Reason::argument : team.why_not.load());
   if (!is_worth_it(team, call, entry)) {
     return team.eligible() ? to_the_mpi(call, team, entry, Reason::no_gain_by_combining, why_chosen(team))
                            : to_the_mpi(call, team, entry, team.why_not, team.why_not);
@@ -271,10 +267,9 @@ int check_sizes(const Call& call, Team& team) {
 
 }  // namespace
 
-Reason why_no_neighbors(Team& team, bool is_request) {
+Reason why_no_neighbors(Team& team) {
   if (const Reason why = team::why_nothing_is_served(); why != Reason::none) return why;
   if (team::watches_faults() && !team.eligible()) return team.why_not;
-  if (team::watches_faults() && is_request) return Reason::fault_tolerant;
   if (is_inter(team.user)) return Reason::intercommunicator;
   return team::neighbors_of(team) == nullptr ? Reason::no_topology : Reason::none;
 }

@@ -95,9 +95,8 @@ int uncounted_calls(Door door);
 // Communicators that other collectives leave to the MPI, of one rank or with ranks of several worlds, are made ready,
 // too. Returns an MPI error code.
 int prepare_neighbors(team::Team& team);
-// None if Quadrille may serve neighbour collectives on it, else why not. `is_request`: requests that the MPI can carry
-// out.
-Reason why_no_neighbors(team::Team& team, bool is_request);
+// None if Quadrille may serve neighbour collectives on it, else why not.
+Reason why_no_neighbors(team::Team& team);
 
 // ---- What goes to the MPI ----
 

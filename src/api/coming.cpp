@@ -120,7 +120,7 @@ void begin_to_tell(Team& team) {
 
 bool make_to_put_off(Team& team, const run::Call& call, State& request, run::Call& kept, int& error) {
   if (is_neighbor(call.collective) &&
-      (why_no_neighbors(team, true) != Reason::none || team::neighbors_of(team)->checks_sizes())) {
+      (why_no_neighbors(team) != Reason::none || team::neighbors_of(team)->checks_sizes())) {
     return false;
   }
   request.team = team::keep(team);

@@ -166,6 +166,7 @@ void explain_selected(const Making& m, const team::CachedSelection& selected) {
 // ---- Neighbours ----
 
 int by_neighbor_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
+  if (team::watches_faults() && !m.is_ours()) return make_native(m, {Reason::fault_tolerant});
   int error = mpi_success;
   if (!has_messages(m, error)) return error;
   m.bring_to_host_or_stay();

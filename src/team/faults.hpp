@@ -8,10 +8,9 @@
 //         Later calls on the communicator are the MPI's, which refuses them. A communicator of the survivors
 //         (MPIX_Comm_shrink) is served again. A rank that does not have to wait may learn of the failure from a rank
 //         that has left; its calls succeed until then.
-// Not     Requests under the MPI's names, nonblocking neighbour requests of ours, and calls between nodes: their
-//         messages would have to be taken back. The MPI has them, and returns its errors. What the MPI cannot stand in
-//         for, as persistent calls of ours between nodes, goes by messages, and a rank that waits in it does not hear
-//         of a revocation.
+// Not     Requests under the MPI's names, and calls between nodes: their messages would have to be taken back. The MPI
+//         has them, and returns its errors. What the MPI cannot stand in for, as persistent calls of ours between
+//         nodes, goes by messages, and a rank that waits in it does not hear of a revocation.
 // Cost    Nothing without fault tolerance. With it no call takes the cached way.
 //
 // Example, ranks 0, 1 and 2, of which 1 dies in a call: rank 0 waits for 1, is told by the MPI, says "left", and

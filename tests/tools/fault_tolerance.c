@@ -3,7 +3,8 @@
  * the call, shrink the communicator and go on. Each looks at all that it receives, and prints "survived" if that is
  * right. Usage: fault_tolerance kill|kill-anywhere|revoke FORM BYTES, FORM: blocking, uneven, typed, gather,
  * uneven-gather, nonblocking, persistent, or, by Quadrille's own functions, own-nonblocking or own-persistent. Among
- * neighbours: ring, uneven-ring, whose sizes are asserted, or line. For an MPI with the functions of ULFM. */
+ * neighbours: ring, uneven-ring, whose sizes are asserted, line, own-nonblocking-ring or own-persistent-ring. For an
+ * MPI with the functions of ULFM. */
 /* mpi-ext.h needs mpi.h before it. */
 /* clang-format off */
 #include <mpi.h>
@@ -88,8 +89,14 @@ static int exchange(MPI_Comm comm, int ranks) {
     return wait_for(&request, MPI_Ialltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &request));
   if (strcmp(form, "own-nonblocking") == 0)
     return wait_for_own(&own, Quadrille_Ialltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &own));
-  if (strcmp(form, "own-persistent") == 0) {
-    error = Quadrille_Alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, MPI_INFO_NULL, &own);
+  if (strcmp(form, "own-nonblocking-ring") == 0)
+    return wait_for_own(&own,
+                        Quadrille_Ineighbor_alltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &own));
+  if (strstr(form, "own-persistent") != NULL) {
+    error = strstr(form, "ring") == NULL
+                ? Quadrille_Alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, MPI_INFO_NULL, &own)
+                : Quadrille_Neighbor_alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm,
+                                                   MPI_INFO_NULL, &own);
     if (error != MPI_SUCCESS) return error;
     error = wait_for_own(&own, Quadrille_Start(&own));
     freed = Quadrille_Request_free(&own);

@@ -43,6 +43,8 @@ survives 2 140 kill-anywhere ring 64
 survives 2 140 kill-anywhere uneven-ring 100000
 survives 3 140 revoke ring 100000
 for bytes in 64 100000; do survives 2 45 kill-anywhere line $bytes; done
+survives 2 140 kill-anywhere own-nonblocking-ring 64
+survives 2 140 kill-anywhere own-persistent-ring 100000
 # While the ranks compare the sizes of the blocks.
 QUADRILLE_CHECK=on survives 2 140 kill-anywhere uneven-ring 64
 # While the communicator is made ready, at the call in which rank 1 may die.
