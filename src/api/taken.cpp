@@ -232,7 +232,8 @@ bool try_to_take(const run::Call& call, bool persistent, MpiRequest* request, in
   if (team != nullptr && team->eligible() && may_be_alone && comes_early(*team, Door::drop_in)) ahead.early = true;
   ahead.why = ahead.early ? Reason::early : Reason::argument;
   if (team == nullptr || ahead.early) return false;
-  // The MPI raises the errors of its own requests on the communicator, and those of ours on MPI_COMM_WORLD.
+  // Open MPI 5 raises the errors of its own requests on the communicator, and those of ours on MPI_COMM_SELF or, with
+  // mpi_compat_mpi3, on MPI_COMM_WORLD.
   if (team::watches_faults()) {
     ahead.why = Reason::fault_tolerant;
     return false;
