@@ -36,15 +36,15 @@ def tests_of(build, labels, *more):
 def parts():
   """{name: command}, in the order in which they run."""
   found = {'units': tests_of('build', UNITS), 'tools': [*ALL_PAGES, *tests_of('build', TOOLS)]}
-  for mpi in ('openmpi', 'mpich'):
+  for mpi in ('openmpi', 'mpich', 'standard'):
     build = f'build/{mpi}'
-    found |= {f'{mpi}-users': [*ALL_PAGES, *tests_of(build, USERS)],
-              f'{mpi}-mpi': tests_of(build, '^mpi$', '--without', '^(mpi-device|fuzz)$'),
+    found |= {f'{mpi}-mpi': tests_of(build, '^mpi$', '--without', '^(mpi-device|fuzz)$'),
               f'{mpi}-device': tests_of(build, '^(mpi-device|device)$', '--without', '^clients$'),
-              f'{mpi}-examples': tests_of(build, '^examples$'),
-              f'{mpi}-cluster': tests_of(build, '^cluster$')}
-  return found | {'standard-mpi': tests_of('build/standard', '^mpi$'),
-                  'tidy': [sys.executable, 'scripts/tidy.py'],
+              f'{mpi}-examples': tests_of(build, '^examples$')}
+    if mpi != 'standard':
+      found |= {f'{mpi}-users': [*ALL_PAGES, *tests_of(build, USERS)],
+                f'{mpi}-cluster': tests_of(build, '^cluster$')}
+  return found | {'tidy': [sys.executable, 'scripts/tidy.py'],
                   'other-mpis': [sys.executable, 'scripts/other_mpis.py'],
                   'asan': ['make', '--no-print-directory', 'test-sanitize', 'ALL=1'],
                   'tsan': ['make', '--no-print-directory', 'test-tsan', 'ALL=1']}
