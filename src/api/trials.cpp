@@ -76,7 +76,7 @@ bool settle_by_table(const team::Team& team, team::Try& one) {
   const choose::MeasuredChoices& measured = team.agreed().by_size;
   const choose::ChoicesByCollective& all = on_devices ? measured.on_devices : measured.on_host;
   const choose::SizedChoices& known = all[static_cast<std::size_t>(one.of.collective)];
-  const choose::SizedChoice* found = choose::choice_for(known, choose::bytes_of_load_class(one.of.kind).from);
+  const choose::SizedChoice* found = choose::choice_for(known, one.of.bytes.from);
   const int number = number_of(one.candidates, found == nullptr ? nullptr : &found->choice);
   if (number < 0) return false;
   settle(one, static_cast<std::size_t>(number), {Reason::measured});
@@ -108,6 +108,14 @@ std::tuple<Collective, int, int> place_of(const run::Call& call, std::size_t byt
   return {call.collective, number, fits && cached.load == 0 ? in_slots : cached.load};
 }
 
+// Which sizes a trial of such calls is of. The limit of the inboxes lies between two trials.
+choose::Bytes bytes_tried(Collective collective, int number, std::size_t bytes, const team::Team& team, int load) {
+  if (!is_sized(collective)) return choose::bytes_of_load_class(number);
+  const choose::Bytes all = choose::bytes_of_size_class(number);
+  const bool has_limit = team.nodes.nodes == 1 && is_dense(collective) && load == 0;
+  return has_limit ? choose::on_one_side(all, bytes, team.group.inbox_limit(collective)) : all;
+}
+
 // Collective when the trial of such calls begins.
 team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   if (cached.trial != nullptr) return *cached.trial;
@@ -118,7 +126,8 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   if (!is_new) return one;
   one.candidates = {cached.selection.choice};
   one.candidates.insert(one.candidates.end(), cached.selection.rivals.begin(), cached.selection.rivals.end());
-  one.of = choose::case_of(team.nodes, team.crowded, call.collective, std::get<1>(key), cached.load, one.candidates);
+  const choose::Bytes tried = bytes_tried(call.collective, std::get<1>(key), bytes, team, cached.load);
+  one.of = choose::case_of(team.nodes, team.crowded, call.collective, tried, cached.load, one.candidates);
   one.trial = choose::make_trial(one.candidates, team.crowded);
   if (is_kept_for_others(one) && (settle_by_table(team, one) || settle_by_verdict(team, one))) return one;
   one.trial = choose::make_trial(team::without_twins(team, call.collective, one.candidates), team.crowded);

@@ -185,4 +185,9 @@ Bytes bytes_of_load_class(int number) {
   return bytes_of(number, [](std::size_t bytes) { return load_class_of(static_cast<double>(bytes)); });
 }
 
+Bytes on_one_side(Bytes all, std::size_t size, std::size_t limit) {
+  if (size <= limit) return {all.from, std::min(all.to, limit)};
+  return {std::max(all.from, limit + 1), all.to};
+}
+
 }  // namespace quadrille::choose

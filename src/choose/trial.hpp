@@ -33,6 +33,7 @@
 // Pure, and fed in step on all ranks: so all ranks try the same in each call. Only the times differ.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -133,8 +134,11 @@ int size_class_of(std::size_t bytes);
 // The whole numbers of bytes of a class; none if `from` is above `to`.
 struct Bytes {
   std::size_t from = 1, to = 0;
+  auto operator<=>(const Bytes&) const = default;
 };
 Bytes bytes_of_size_class(int number);
 Bytes bytes_of_load_class(int number);
+// Those of them that are, like `size`, up to `limit`, or that are, like `size`, above it.
+Bytes on_one_side(Bytes all, std::size_t size, std::size_t limit);
 
 }  // namespace quadrille::choose

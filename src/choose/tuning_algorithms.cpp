@@ -109,15 +109,14 @@ const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective co
 
 void put_verdicts(TuningTable& table, const Verdicts& verdicts) {
   for (const auto& [of, verdict] : verdicts) {
-    const Bytes bytes = is_sized(of.collective) ? bytes_of_size_class(of.kind) : bytes_of_load_class(of.kind);
     // The table does not tell unequal blocks from equal ones.
     const bool on_devices = of.load == load_on_devices;
-    if (bytes.from > bytes.to || bytes.to > most_bytes_in_table || (of.load != 0 && !on_devices)) continue;
+    if (of.bytes.from > of.bytes.to || of.bytes.to > most_bytes_in_table || (of.load != 0 && !on_devices)) continue;
     AlgorithmEntry entry{of.collective, of.ranks, of.ranks_on_node, of.nodes, of.crowded, {}, on_devices};
     for (const AlgorithmEntry& known : table.algorithms) {
       if (known.ranks == entry.ranks && alike(known, entry)) entry = known;
     }
-    if (put_choice(entry.choices, bytes.from, bytes.to, verdict.best)) put(table.algorithms, entry);
+    if (put_choice(entry.choices, of.bytes.from, of.bytes.to, verdict.best)) put(table.algorithms, entry);
   }
 }
 

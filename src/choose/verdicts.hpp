@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "choose/registry.hpp"
+#include "choose/trial.hpp"
 #include "text/reason.hpp"
 
 namespace quadrille::choose {
@@ -25,12 +26,12 @@ struct Case {
   bool crowded = false;
   std::uint64_t map = 0;  // which ranks share a node
   Collective collective{};
-  int kind = 0;                  // class of size, or of load where no rank knows all sizes
+  Bytes bytes;                   // of a block, or of what a rank moves where no rank knows all sizes
   int load = 0;                  // class of what moves in all, where all ranks know it and blocks differ
   std::uint64_t candidates = 0;  // which they were
   auto operator<=>(const Case&) const = default;
 };
-Case case_of(const plan::NodeMap& nodes, bool crowded, Collective collective, int kind, int load,
+Case case_of(const plan::NodeMap& nodes, bool crowded, Collective collective, Bytes bytes, int load,
              std::span<const Choice> candidates);
 
 struct Verdict {

@@ -244,15 +244,15 @@ TEST(TuningAlgorithms, WhatIsLearntIsPutBetween) {
 
 TEST(TuningAlgorithms, VerdictsAreEntries) {
   Verdicts verdicts;
-  const auto keep = [&](const plan::NodeMap& nodes, Collective c, int kind, const char* best) {
-    keep_verdict(verdicts, case_of(nodes, false, c, kind, 0, {}), {plain(c, best), {}});
+  const auto keep = [&](const plan::NodeMap& nodes, Collective c, Bytes bytes, const char* best) {
+    keep_verdict(verdicts, case_of(nodes, false, c, bytes, 0, {}), {plain(c, best), {}});
   };
   const plan::NodeMap two = plan::node_map_from_labels({0, 0, 1, 1}), one = plan::one_node(8);
-  keep(two, Collective::alltoall, size_class_of(1000), "single-copy");
-  keep(two, Collective::alltoall, size_class_of(1000) + 1, "single-copy");
-  keep(two, Collective::alltoallv, load_class_of(40000), "mpi");
-  keep(two, Collective::allgather, -1, "mpi");  // of no bytes
-  keep(one, Collective::allgatherv, size_class_of(65536), "sh-co");
+  keep(two, Collective::alltoall, bytes_of_size_class(size_class_of(1000)), "single-copy");
+  keep(two, Collective::alltoall, bytes_of_size_class(size_class_of(1000) + 1), "single-copy");
+  keep(two, Collective::alltoallv, bytes_of_load_class(load_class_of(40000)), "mpi");
+  keep(two, Collective::allgather, bytes_of_size_class(-1), "mpi");  // of no bytes
+  keep(one, Collective::allgatherv, bytes_of_size_class(size_class_of(65536)), "sh-co");
   TuningTable table;
   table.machine = {"x", 2};
   put(table.algorithms, {Collective::alltoall, 4, 2, 2, false, choices_of(Collective::alltoall, {{100, "mpi"}})});
@@ -268,6 +268,25 @@ TEST(TuningAlgorithms, VerdictsAreEntries) {
   EXPECT_EQ(all,
             "alltoall 4/2: 100 mpi; 861 unknown; 1217 single-copy; alltoallv 4/2: 32767 unknown; 131071 mpi; "
             "allgatherv 8/1: 65535 unknown; 77935 sh-co; ");
+}
+
+// Blocks up to the limit of the inboxes have a trial of their own, which says nothing of others of their class.
+TEST(TuningAlgorithms, VerdictsOnBothSidesOfALimitStay) {
+  const Collective c = Collective::alltoall;
+  const Bytes all = bytes_of_size_class(size_class_of(4096));
+  Verdicts verdicts;
+  const auto keep = [&](std::size_t size, const char* best) {
+    const Bytes bytes = on_one_side(all, size, 4500);
+    keep_verdict(verdicts, case_of(plan::one_node(8), false, c, bytes, 0, {}), {plain(c, best), {}});
+  };
+  keep(4500, "inbox");
+  keep(4501, "sh-co");
+  TuningTable table;
+  put_verdicts(table, verdicts);
+  ASSERT_EQ(table.algorithms.size(), 1U);
+  EXPECT_EQ(words(table.algorithms[0].choices), "4095 unknown; 4500 inbox; 4870 sh-co; ");
+  EXPECT_EQ(on_one_side(all, 4096, 5000), all);
+  EXPECT_EQ(on_one_side(all, 4096, 4000), all);
 }
 
 TEST(TuningAlgorithms, WhatTheUserSetStaysWithTheDefault) {
@@ -305,10 +324,10 @@ TEST(TuningAlgorithms, RanksTellEachOtherByText) {
 TEST(TuningAlgorithms, TellDevicesFromTheHost) {
   const Collective c = Collective::alltoallv;
   const plan::NodeMap nodes = plan::one_node(4);
+  const Bytes bytes = bytes_of_load_class(load_class_of(40000));
   Verdicts verdicts;
-  keep_verdict(verdicts, case_of(nodes, false, c, load_class_of(40000), 0, {}), {plain(c, "sh-co"), {}});
-  keep_verdict(verdicts, case_of(nodes, false, c, load_class_of(40000), load_on_devices, {}),
-               {plain(c, "pairwise"), {}});
+  keep_verdict(verdicts, case_of(nodes, false, c, bytes, 0, {}), {plain(c, "sh-co"), {}});
+  keep_verdict(verdicts, case_of(nodes, false, c, bytes, load_on_devices, {}), {plain(c, "pairwise"), {}});
   TuningTable table, again;
   table.machine = {"x", 2};
   put_verdicts(table, verdicts);

@@ -9,9 +9,10 @@ namespace {
 
 constexpr auto a2a = Collective::alltoall;
 
-Case case_on(const plan::NodeMap& nodes, bool crowded = false, int kind = 7, const char* other = "single-copy") {
+Case case_on(const plan::NodeMap& nodes, bool crowded = false, std::size_t bytes = 7,
+             const char* other = "single-copy") {
   const std::vector<Choice> candidates = {plain(a2a, "mpi"), plain(a2a, other)};
-  return case_of(nodes, crowded, a2a, kind, 0, candidates);
+  return case_of(nodes, crowded, a2a, {bytes, 2 * bytes}, 0, candidates);
 }
 
 TEST(Verdicts, HoldForTheSameShapeKindAndCandidates) {
@@ -35,7 +36,9 @@ TEST(Verdicts, HoldForTheSameShapeKindAndCandidates) {
 TEST(Verdicts, AreNotTooMany) {
   const plan::NodeMap nodes = plan::one_node(2);
   Verdicts verdicts;
-  for (int kind = 0; kind < 5000; ++kind) keep_verdict(verdicts, case_on(nodes, false, kind), {plain(a2a, "mpi"), {}});
+  for (std::size_t bytes = 0; bytes < 5000; ++bytes) {
+    keep_verdict(verdicts, case_on(nodes, false, bytes), {plain(a2a, "mpi"), {}});
+  }
   EXPECT_EQ(verdicts.size(), most_verdicts);
   keep_verdict(verdicts, case_on(nodes, false, 0), {plain(a2a, "mpi"), {Reason::identical_plans}});
   EXPECT_EQ(verdicts.at(case_on(nodes, false, 0)).why.reason, Reason::identical_plans);
