@@ -42,6 +42,7 @@ struct Config {
   std::optional<DeviceUse> mpi_device;  // none: as the MPI says
   bool device_kernels = true;
   std::string record;                 // folder; empty: calls are not recorded
+  bool some_recorded = false;         // on some rank they are, as all ranks know; found in MPI_Init, not read
   std::vector<std::string> warnings;  // one line each, not printed yet
 };
 

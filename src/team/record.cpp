@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "mpi/generation.hpp"
@@ -275,16 +276,16 @@ std::unique_lock<std::mutex> held() {
 }
 
 void begin() {
-  if (on) return;
+  // An MPI_Init of a tool calls PMPI_Init: both come here.
+  static bool done = false;
+  if (std::exchange(done, true) || !team::config().some_recorded) return;
   const std::string folder = team::config().record;
-  if (folder.empty()) return;
   const int rank = team::rank_in(mpi().comm_world);
   const team::Team* const world = team::find_team(mpi().comm_world);
   const int node = world != nullptr && world->ready() ? world->nodes.node_of[static_cast<std::size_t>(rank)] : -1;
   if (const int error = Tables::here().make(folder, rank, team::size_of(mpi().comm_world), node); error != 0) {
-    if (rank != 0) return;
-    // Of the programs that one command starts one after the other the first is recorded.
-    team::say(error == EEXIST ? "calls are not recorded: an earlier program has left its record in " + folder
+    if (rank != 0 || folder.empty()) return;
+    team::say(error == EEXIST ? "calls are not recorded: another program has left its record in " + folder
                               : "calls are not recorded: cannot write in " + folder + ": " + std::strerror(error));
     return;
   }

@@ -16,7 +16,7 @@ namespace quadrille::record {
 // Are calls recorded? Set in MPI_Init.
 inline bool on = false;
 
-// By the drop-in door, right after MPI_Init: begins if the user wants it. Not collective.
+// By the drop-in door, right after MPI_Init, on all ranks: begins if the user wants it.
 void begin();
 
 // What carries out the call that this thread is in. Without a word the MPI does.

@@ -43,17 +43,29 @@ std::string_view last_of(std::string_view text, std::size_t most) {
 
 Tables& Tables::here() { return sys::immortal<Tables>(); }
 
-int Tables::make(const std::string& folder, int rank, int ranks, int node) {
+int Tables::make_file(const std::string& folder, int rank, int ranks) {
   const auto drawn = static_cast<std::uint64_t>(std::min(ranks, most_ranks_with_matrix));
   const std::uint64_t room = room_of_all + drawn * room_of_a_rank;
   std::byte* const memory = sys::make_file_memory(fmt::format("{}/rank-{}", folder, rank), sizeof(File) + room);
   if (memory == nullptr) return errno;
   file_ = new (memory) File;
+  file_->header.room = room;
+  return 0;
+}
+
+// One command may start several programs, also at a time. The folder is for the one whose rank 0 comes first: the files
+// of two would be read as one.
+int Tables::make(const std::string& folder, int rank, int ranks, int node) {
+  const bool is_first = rank == 0 && !folder.empty();
+  int error = is_first ? make_file(folder, rank, ranks) : 0;
+  mpi().Bcast(&error, 1, mpi().int_type, 0, mpi().comm_world);
+  if (folder.empty()) error = ENOENT;
+  if (error == 0 && !is_first) error = make_file(folder, rank, ranks);
+  if (error != 0) return error;
   Header& header = file_->header;
   header.rank = rank;
   header.ranks = ranks;
   header.node = node;
-  header.room = room;
   write_text(header.host, sys::host_name());
   for (int c = 0; c < collective_count; ++c) file_->entries[c].collective = static_cast<std::uint8_t>(c);
   header.entries = collective_count;

@@ -35,8 +35,8 @@ class Tables {
  public:
   static Tables& here();
 
-  // Makes the file of this rank in a folder. What was in the way as in errno: EEXIST, if there is one already; 0:
-  // nothing.
+  // Collective over MPI_COMM_WORLD: makes the file of this rank in a folder; none without a folder, or if rank 0 could
+  // not make its own. What was in the way as in errno: EEXIST, if another program has left its files; 0: nothing.
   int make(const std::string& folder, int rank, int ranks, int node);
   File& file() { return *file_; }
 
@@ -61,6 +61,7 @@ class Tables {
   std::uint64_t* array(std::uint64_t& offset, int numbers);
 
  private:
+  int make_file(const std::string& folder, int rank, int ranks);
   CommunicatorHere* add_communicator(MpiComm comm);
   static std::uint64_t group_of(MpiComm comm, bool inter, const std::vector<int>& world_ranks);
   int number_of_group(std::uint64_t group);

@@ -77,7 +77,7 @@ Found agree(Team& team) {
   found.world_ranks = ranks_in_world(team.user);
   const std::shared_ptr<const Processes> all = world();
   bool all_know = all != nullptr;
-  if (world_has_met() || all_agree(team.user, fingerprint(config()), &all_know)) {
+  if (world_has_met() || all_agree(team.user, fingerprint(config()), {&all_know})) {
     found.settings = config();
   } else if (team.group.me == 0) {
     say("QUADRILLE_* variables differ among the ranks and are ignored");

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <set>
@@ -269,9 +270,9 @@ struct LetGo {
 using KeptTeam = std::unique_ptr<Team, LetGo>;
 KeptTeam keep(Team& team);
 
-// Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error. `all_want`, on all
-// ranks or none, becomes whether it is true on all of them.
-bool all_agree(MpiComm comm, std::uint64_t value, bool* all_want = nullptr);
+// Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error. Each of
+// `all_want`, two at most, on all ranks or none, becomes whether it is true on all of them.
+bool all_agree(MpiComm comm, std::uint64_t value, std::initializer_list<bool*> all_want = {});
 
 // The same: is it true on all ranks? False if the MPI cannot tell.
 bool all_true(MpiComm comm, bool mine);

@@ -34,6 +34,8 @@ FakeComm& of(MpiComm comm) { return *reinterpret_cast<FakeComm*>(comm.word); }
 
 FakeComm the_world{16, "world", nullptr};
 int (*on_free)(MpiComm, int, void*, void*) = nullptr;
+// What a broadcast tells in the place of what this rank has; 0: that.
+int told_by_rank_0 = 0;
 // In the place of a type that is none: how often the MPI was asked about it.
 int asked_of_gapped = 0;
 
@@ -84,6 +86,10 @@ const Mpi* with_communicators() {
   t->Type_get_attr = [](MpiType type, int keyval, void* value, int* found) {
     asked_of_gapped += type == test::gapped_type() ? 1 : 0;
     return attribute_of_type(type, keyval, value, found);
+  };
+  t->Bcast = [](void* data, int, MpiType, int, MpiComm) {
+    if (told_by_rank_0 != 0) *static_cast<int*>(data) = told_by_rank_0;
+    return mpi_success;
   };
   t->Group_free = [](MpiGroup*) { return mpi_success; };
   t->Group_translate_ranks = [](MpiGroup, int count, const int* ranks, MpiGroup, int* translated) {
@@ -148,6 +154,24 @@ class RecordTest : public testing::Test {
   std::string folder_;
   std::deque<FakeComm> comms_;
 };
+
+// Two programs that one command starts at a time would leave files of both: some of the ranks of each.
+TEST_F(RecordTest, WhereRank0CannotMakeAFileNoRankDoes) {
+  told_by_rank_0 = EEXIST;
+  const auto names = [&] {
+    std::vector<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) all.push_back(entry.path().filename());
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  EXPECT_EQ(Tables::here().make(folder_, 1, 16, 0), EEXIST);
+  EXPECT_EQ(names(), std::vector<std::string>{"rank-0"});
+  told_by_rank_0 = 0;
+  EXPECT_EQ(Tables::here().make(folder_, 0, 16, 0), EEXIST);
+  EXPECT_EQ(Tables::here().make(folder_, 1, 16, 0), 0);
+  EXPECT_EQ(Tables::here().make("", 2, 16, 0), ENOENT);
+  EXPECT_EQ(names(), (std::vector<std::string>{"rank-0", "rank-1"}));
+}
 
 // So many that there is no room for one more.
 constexpr std::size_t rows = most_entries - collective_count;

@@ -35,9 +35,14 @@ expect 1 - "the program ran with a Quadrille of another version" $report --mpi "
   sh -c 'printf QRECORD2 >"$QUADRILLE_RECORD/rank-0"'
 [ -e "$page" ] && fail "a page is there though nothing was read"
 
-# Of two programs of one command the first is recorded.
-expect 0 - "an earlier program has left its record in" $report --mpi "$ABI" $one \
+# Of two programs of one command, also of two at a time, the first is recorded.
+expect 0 - "another program has left its record in" $report --mpi "$ABI" $one \
   sh -c '"$0" -n 2 "$1" names && "$0" -n 2 "$1" many' "$MPIRUN" "$REPORT_PROGRAM"
+expect 0 - "another program has left its record in" $report --mpi "$ABI" --data "$work/data.json" $one \
+  sh -c '"$0" -n 2 "$1" names & "$0" -n 3 "$1" many; wait' "$MPIRUN" "$REPORT_PROGRAM"
+[ "$(sed -n 's/^ "ranks": //p' "$work/data.json")" = "$(sed -n 's/^ "told": //p' "$work/data.json")" ] ||
+  fail "not all ranks of one program: $(grep -e '"ranks"' -e '"told"' "$work/data.json")"
+rm -f "$work/data.json"
 rm -f "$page"
 
 # SIGTERM: the launcher gets it, the page has what was recorded until then, and the folder goes.
