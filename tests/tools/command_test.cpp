@@ -103,6 +103,17 @@ TEST(Command, FindsAllProgramsOfSeveralParts) {
               testing::ElementsAre("./app", "./other", "app"));
 }
 
+TEST(Command, WordsBehindAProgramAreItsOwnInEachPart) {
+  const auto before = [](const std::string& text) {
+    const std::vector<std::string> words = words_of(text);
+    return words_before_programs(words, read_command(words, resolve));
+  };
+  EXPECT_EQ(before("time mpirun -n 1 ./app a b : -n 2 -x PATH nice ./other c"),
+            words_of("time mpirun -n 1 : -n 2 -x PATH nice"));
+  EXPECT_EQ(before("./app a"), std::vector<std::string>());
+  EXPECT_EQ(before("mpirun --app file"), words_of("mpirun --app file"));
+}
+
 TEST(Command, PathsStartInTheWorkingDirectoryOfTheProgram) {
   for (const char* text : {"mpirun -wdir /data -n 2 ./there", "mpirun --wdir=/data -n 2 ./there",
                            "srun -D /data -n 2 ./there", "srun --chdir=/data -n 2 ./there"}) {

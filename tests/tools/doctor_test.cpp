@@ -120,6 +120,7 @@ TEST(Doctor, ReadsWhatIsPreloaded) {
   EXPECT_EQ(preloaded({"mpirun", "-x", "LD_PRELOAD=/a.so", "./app"}), "/a.so");
   EXPECT_EQ(preloaded({"mpirun", "-genv", "LD_PRELOAD", "/a.so", "./app"}), "/a.so");
   EXPECT_EQ(preloaded({"mpirun", "env", "LD_PRELOAD=/a.so", "./app"}), "/a.so");
+  EXPECT_EQ(preloaded({"mpirun", "./app", "LD_PRELOAD=/not.so", ":", "-x", "LD_PRELOAD=/a.so", "./app"}), "/a.so");
   EXPECT_EQ(preloaded({"srun", "--export=ALL,LD_PRELOAD=/a.so,OTHER=1", "./app"}), "/a.so");
 }
 
@@ -137,6 +138,7 @@ TEST(Doctor, SeesWhatAsksForFaultTolerance) {
   EXPECT_EQ(requested({"srun", "./app"}, {{"OMPI_MCA_mpi_ft_enable", "1"}}), "OMPI_MCA_mpi_ft_enable=1");
   EXPECT_EQ(requested({"srun", "./app"}, {{"OMPI_MCA_mpi_ft_enable", "0"}}), "");
   EXPECT_EQ(requested({"mpirun", "./app", "--with-ft", "ulfm"}), "") << "the program's own";
+  EXPECT_EQ(requested({"mpirun", "./app", "--with-ft", "ulfm", ":", "-n", "1", "./app"}), "") << "the program's own";
 }
 
 TEST(Doctor, JudgesWhatLaunchersSay) {

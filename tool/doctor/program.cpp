@@ -18,12 +18,6 @@ std::string lower(std::string_view text) {
   return made;
 }
 
-// The words that come before the last program: the launcher's, and those of wrappers.
-std::vector<std::string> words_before_programs(const std::vector<std::string>& words, const Command& command) {
-  const auto end = command.programs.empty() ? words.end() : words.begin() + command.programs.back().word;
-  return {words.begin(), end};
-}
-
 void add_entries(std::string_view list, std::vector<std::string>& entries) {
   while (!list.empty()) {
     const std::size_t end = std::min(list.find_first_of(": "), list.size());

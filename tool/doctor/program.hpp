@@ -17,7 +17,7 @@ using Environment = std::function<std::string(const char* name)>;
 
 // ---- Tools in front of the MPI ----
 
-// What LD_PRELOAD names for the ranks: in the environment, and in the words before the last program.
+// What LD_PRELOAD names for the ranks: in the environment, and in the words before the programs.
 std::vector<std::string> preloaded_by_user(const std::vector<std::string>& words, const Command& command,
                                            const Environment& environment);
 

@@ -487,6 +487,16 @@ bool exports_itself(std::span<const std::string> words, const Part& part, std::s
 
 }  // namespace
 
+std::vector<std::string> words_before_programs(std::span<const std::string> words, const Command& command) {
+  std::vector<std::string> before;
+  int from = 0;
+  for (const Part& part : parts_of(words, command)) {
+    before.insert(before.end(), words.begin() + from, words.begin() + part.program);
+    from = part.end - 1;  // of the next part also its ':'
+  }
+  return before;
+}
+
 bool gives_env_list(std::span<const std::string> words, const Command& command) {
   for (const Part& part : parts_of(words, command)) {
     for (int i = part.begin; i + 1 < part.program; ++i) {

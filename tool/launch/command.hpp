@@ -44,6 +44,9 @@ std::string_view base_name(std::string_view path);
 
 Command read_command(std::span<const std::string> words, const Resolve& resolve);
 
+// The words of the launcher and of wrappers, in all parts. Those behind a program are its own.
+std::vector<std::string> words_before_programs(std::span<const std::string> words, const Command& command);
+
 // What `quadrille run` adds to the environment.
 struct Setting {
   std::string name;
