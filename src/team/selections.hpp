@@ -1,6 +1,6 @@
 // What was selected for the calls of a communicator.
 //
-// Programs repeat a few sizes in turn, so a few are kept for each collective, with all that their calls run on: a call
+// Programs repeat some sizes in turn, so some are kept for each collective, with all that their calls run on: a call
 // that comes again selects nothing, builds nothing, and looks no parameter up. The oldest makes way for a new one. What
 // is kept on a rank says nothing of the others. To select anew gives the same, until a trial has decided: then calls go
 // by that (api/trials.hpp).
@@ -59,7 +59,8 @@ struct CachedSelection {
 // Of one collective.
 class Selections {
  public:
-  static constexpr std::size_t most = 8;
+  // Enough for all powers of two that a program may go through. To look at all takes less than to select one.
+  static constexpr std::size_t most = 32;
 
   // Null if nothing is kept for such calls.
   CachedSelection* find(std::size_t bytes, bool drop_in, int load = 0);

@@ -26,6 +26,20 @@ TEST(Selections, AreForTheSameSizeDoorAndLoad) {
   EXPECT_EQ(selections.find(64, true, 3)->load, 3);
 }
 
+// A program that goes through the powers of two by turns must select each once.
+TEST(Selections, KeepAsManySizesAsProgramsHaveByTurns) {
+  team::Selections selections;
+  team::CachedSelection one;
+  for (int power = 0; power < 31; ++power) {
+    one.bytes = std::size_t{1} << power;
+    selections.keep(one);
+  }
+  for (int power = 0; power < 31; ++power) EXPECT_NE(selections.find(std::size_t{1} << power, false), nullptr) << power;
+  for (one.bytes = 3; selections.find(1, false) != nullptr && one.bytes < 100; one.bytes += 2) selections.keep(one);
+  EXPECT_EQ(selections.find(1, false), nullptr) << "the oldest goes";
+  EXPECT_NE(selections.find(2, false), nullptr);
+}
+
 // MPIs give the handle of a freed datatype to the next one, and that of a freed communicator.
 TEST(CachedCalls, ATypeThatIsFreedEndsThem) {
   const ChangedMpi fake;
