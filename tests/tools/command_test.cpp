@@ -145,6 +145,8 @@ TEST(Command, SaysWhatIsMissing) {
   EXPECT_THAT(problem_of("mpirun nice"), HasSubstr("no program"));
   EXPECT_THAT(problem_of("mpirun -n 1 ./app :"), HasSubstr("no program"));
   EXPECT_EQ(problem_of("mpirun --app file"), "");
+  EXPECT_EQ(problem_of("mpirun --app=file"), "");
+  EXPECT_EQ(problem_of("mpiexec -configfile=file"), "");
   EXPECT_EQ(problem_of("mpiexec -configfile file"), "");
   EXPECT_EQ(problem_of("mpirun -n 2 ./app"), "");
 }
@@ -202,6 +204,7 @@ TEST(Exports, AreAddedToAListOfTheUser) {
 // Of the command line of such a part Open MPI takes nothing: each line has its own options.
 TEST(Exports, AreInTheLinesOfAFile) {
   EXPECT_EQ(exported("mpirun --app file", true), "mpirun --app file");
+  EXPECT_EQ(exported("mpirun --app=file", true), "mpirun --app=file");
   EXPECT_EQ(exported("mpirun --app file : -n 1 ./other", true),
             "mpirun --app file : -x LD_PRELOAD -x QUADRILLE_EXPLAIN -n 1 ./other");
   const std::vector<std::string> names = {"LD_PRELOAD", "QUADRILLE_EXPLAIN"};
@@ -219,6 +222,16 @@ TEST(Exports, AreInTheLinesOfAFile) {
   EXPECT_EQ(with_exports_in_lines("--mca mca_base_env_list FOO ./app\n", resolve, "/q.so", names),
             "--mca mca_base_env_list FOO;LD_PRELOAD;QUADRILLE_EXPLAIN ./app\n");
   EXPECT_EQ(with_exports_in_lines("", resolve, "/q.so", names), "");
+}
+
+TEST(Exports, AFileIsNamedByItsOwnWordOrJoined) {
+  for (const char* text : {"mpirun --app file", "mpirun -app=file", "mpirun ./app : --app=file"}) {
+    const std::vector<std::string> words = words_of(text);
+    const std::vector<FileWord> files = read_command(words, resolve).app_files;
+    ASSERT_EQ(files.size(), 1u) << text;
+    EXPECT_EQ(words[files[0].word].substr(files[0].from), "file") << text;
+  }
+  EXPECT_TRUE(read_command(words_of("mpirun --app"), resolve).app_files.empty());
 }
 
 TEST(Exports, AFileIsLeftAloneBesideAList) {

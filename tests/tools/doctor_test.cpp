@@ -134,6 +134,7 @@ TEST(Doctor, SeesWhatAsksForFaultTolerance) {
   EXPECT_EQ(requested({"mpirun", "--mca", "mpi_ft_enable", "1", "./app"}), "mpi_ft_enable 1");
   EXPECT_EQ(requested({"mpirun", "--mca", "mpi_ft_enable", "false", "./app"}), "");
   EXPECT_EQ(requested({"mpirun", "--tune", "ft-mpi", "./app"}), "--tune ft-mpi");
+  EXPECT_EQ(requested({"mpirun", "--tune=ft-mpi", "./app"}), "--tune=ft-mpi");
   EXPECT_EQ(requested({"mpirun", "-x", "OMPI_MCA_mpi_ft_enable=true", "./app"}), "OMPI_MCA_mpi_ft_enable=true");
   EXPECT_EQ(requested({"srun", "./app"}, {{"OMPI_MCA_mpi_ft_enable", "1"}}), "OMPI_MCA_mpi_ft_enable=1");
   EXPECT_EQ(requested({"srun", "./app"}, {{"OMPI_MCA_mpi_ft_enable", "0"}}), "");

@@ -122,14 +122,16 @@ std::string fault_tolerance_requested(const std::vector<std::string>& words, con
   const std::vector<std::string> before = words_before_programs(words, command);
   for (std::size_t i = 0; i < before.size(); ++i) {
     const std::string& word = before[i];
-    const std::string next = i + 1 < before.size() ? before[i + 1] : "";
-    const bool is_option = (word == "--with-ft" || word == "-with-ft") && is_on(next);
-    const bool is_parameter = word == "mpi_ft_enable" && is_on(next);
+    const std::size_t equals = word.find('=');
+    const bool is_joined = equals != std::string::npos;
+    const std::string key = word.substr(0, equals);
+    const std::string value = is_joined ? word.substr(equals + 1) : i + 1 < before.size() ? before[i + 1] : "";
+    const bool is_option = (key == "--with-ft" || key == "-with-ft") && is_on(value);
+    const bool is_parameter = word == "mpi_ft_enable" && is_on(value);
     const bool is_file =
-        (word == "--tune" || word == "-tune" || word == "--am" || word == "-am") && contains(next, "ft-mpi");
-    if (is_option || is_parameter || is_file) return fmt::format("{} {}", word, next);
-    const bool is_joined = word.starts_with("--with-ft=") && is_on(std::string_view(word).substr(word.find('=') + 1));
-    if (is_joined || is_on(assigned_in(word, fmt::format("{}=", variable)))) return word;
+        (key == "--tune" || key == "-tune" || key == "--am" || key == "-am") && contains(value, "ft-mpi");
+    if (is_option || is_parameter || is_file) return is_joined ? word : fmt::format("{} {}", word, value);
+    if (is_on(assigned_in(word, fmt::format("{}=", variable)))) return word;
   }
   return "";
 }

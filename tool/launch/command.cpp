@@ -339,17 +339,14 @@ class Reader {
         continue;
       }
       const std::string_view name = std::string_view(word).substr(word[1] == '-' ? 2 : 1);
-      if (name == "app" || name == "configfile") command_.from_file = true;
-      if (name == "app" && at + 1 < end) command_.app_files.push_back(at + 1);
-      const int values = values_of(word, srun_);
       const std::string_view key = name.substr(0, name.find('='));
+      const bool is_joined = key.size() < name.size();
+      const FileWord value = is_joined ? FileWord{at, word.find('=') + 1} : FileWord{at + 1};
+      if (key == "app" || key == "configfile") command_.from_file = true;
+      if (key == "app" && value.word < end) command_.app_files.push_back(value);
       const bool is_directory = key == "wdir" || key == "wd" || (srun_ && (key == "D" || key == "chdir"));
-      if (is_directory && key.size() < name.size()) {
-        directory = name.substr(key.size() + 1);
-      } else if (is_directory && at + 1 < end) {
-        directory = words_[at + 1];
-      }
-      at += values;
+      if (is_directory && value.word < end) directory = words_[value.word].substr(value.from);
+      at += values_of(word, srun_);
     }
     find_program(at, end, directory, skipped);
   }
@@ -457,7 +454,7 @@ bool is_env_list(std::span<const std::string> words, int at) {
 
 bool is_in_file(const Command& command, const Part& part) {
   return std::any_of(command.app_files.begin(), command.app_files.end(),
-                     [&](int file) { return part.begin <= file && file < part.end; });
+                     [&](const FileWord& file) { return part.begin <= file.word && file.word < part.end; });
 }
 
 // Adds to the values that the user gives in the words [from, to).

@@ -6,6 +6,7 @@
 // Pure: what the file system knows comes in through a function.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -24,13 +25,19 @@ struct CommandProgram {
   std::string path;  // what it resolves to
 };
 
+// A word of a command that names a file: `FILE` does as a whole, `--app=FILE` from a letter on.
+struct FileWord {
+  int word = -1;
+  std::size_t from = 0;
+};
+
 struct Command {
   int launcher = -1;                     // index of the launcher; -1: the program is started directly
   std::string launcher_path;             // what it resolves to; empty when it is missing
   std::vector<int> contexts;             // index of the first word of each part between ':' words
   std::vector<CommandProgram> programs;  // one a part, wrappers such as taskset left out
   bool from_file = false;                // the programs are listed in a file (--app, -configfile)
-  std::vector<int> app_files;            // words that name a file of --app
+  std::vector<FileWord> app_files;       // of --app
   std::string problem;                   // one line when a program was not found
 };
 

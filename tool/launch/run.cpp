@@ -268,12 +268,14 @@ std::string file_with(const std::string& text) {
 // the launcher's to report.
 bool export_in_app_files(const Command& command, std::string_view preload, std::span<const std::string> names,
                          std::vector<std::string>& words) {
-  for (const int at : command.app_files) {
-    std::ifstream file(words[at]);
+  for (const FileWord& at : command.app_files) {
+    std::string& word = words[at.word];
+    std::ifstream file(word.substr(at.from));
     std::ostringstream text;
     if (!file || !(text << file.rdbuf())) continue;
-    words[at] = file_with(with_exports_in_lines(text.str(), resolve_executable, preload, names));
-    if (words[at].empty()) return false;
+    const std::string copy = file_with(with_exports_in_lines(text.str(), resolve_executable, preload, names));
+    if (copy.empty()) return false;
+    word.replace(at.from, std::string::npos, copy);
   }
   return true;
 }
