@@ -40,7 +40,7 @@ bool executable(const std::string& path) {
   _exit(127);
 }
 
-// What is kept of an output: its beginning up to a limit, and all lines with a sign.
+// What is kept of an output: its beginning up to a limit, and if there is a sign, all lines with it and the end.
 class Kept {
  public:
   explicit Kept(std::string_view sign) : sign_(sign) {}
@@ -53,24 +53,25 @@ class Kept {
 
   std::string text() {
     end_line(line_.size());
+    if (!end_.empty()) text_ += "\n" + end_;
     return std::move(text_);
   }
 
  private:
-  static constexpr std::size_t limit = std::size_t{64} * 1024;
+  static constexpr std::size_t limit = std::size_t{64} * 1024, limit_of_end = std::size_t{8} * 1024;
 
   void end_line(std::size_t size) {
     const std::string_view line = std::string_view(line_).substr(0, size);
-    if (!sign_.empty() && contains(line, sign_)) {
-      text_ += line;
-    } else if (text_.size() < limit) {
-      text_ += line.substr(0, limit - text_.size());
-    }
+    const bool has_sign = !sign_.empty() && contains(line, sign_);
+    const std::size_t fits = has_sign ? size : std::min(size, limit - std::min(limit, text_.size()));
+    text_ += line.substr(0, fits);
+    if (!sign_.empty()) end_ += line.substr(fits);
+    if (end_.size() > 2 * limit_of_end) end_.erase(0, end_.size() - limit_of_end);
     line_.erase(0, size);
   }
 
   std::string_view sign_;
-  std::string text_, line_;
+  std::string text_, end_, line_;
 };
 
 // True when the output has ended; false when the time is over, or if the last signal is not `signal` any more.

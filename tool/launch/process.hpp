@@ -12,10 +12,10 @@ namespace quadrille::tools {
 // one): a word with a slash is a path, others are looked up in PATH. Empty if there is none.
 std::string resolve_executable(std::string_view word, std::string_view directory);
 
-// Runs a program without LD_PRELOAD and returns what it writes to stdout and stderr: the first 64 KiB, and all lines
-// with `sign`, if that is not empty. Empty when it cannot be started. After `seconds`, or at a signal of Signals, it is
-// asked to end, and ended ten seconds later. While it runs, `while_waiting` is called about once a second with the
-// seconds that have passed.
+// Runs a program without LD_PRELOAD and returns what it writes to stdout and stderr: the first 64 KiB, and if `sign` is
+// not empty, all lines with that and the last 8 KiB or more. Empty when it cannot be started. After `seconds`, or at a
+// signal of Signals, it is asked to end, and ended ten seconds later. While it runs, `while_waiting` is called about
+// once a second with the seconds that have passed.
 std::string output_of(const std::vector<std::string>& words, int seconds,
                       const std::function<void(int)>& while_waiting = nullptr, std::string_view sign = {});
 
