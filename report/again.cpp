@@ -35,11 +35,11 @@ std::string why_one_rank(const Command& command, int ranks) {
       ranks);
 }
 
-// Makes them; `problem` says why that could not be.
-ReportData times_of(const RunOptions& run, const std::string& folder, const std::vector<ReplayedCalls>& replayed,
-                    double seconds, std::string& problem) {
+// Makes them on as many ranks; `problem` says why that could not be.
+ReportData times_of(const RunOptions& run, const std::string& folder, int ranks,
+                    const std::vector<ReplayedCalls>& replayed, double seconds, std::string& problem) {
   const std::string cases = folder + "/cases.json", times = folder + "/times.json", output = folder + "/output";
-  ReportData work = {{"seconds", seconds}, {"cases", ReportData::array()}};
+  ReportData work = {{"seconds", seconds}, {"ranks", ranks}, {"cases", ReportData::array()}};
   for (const ReplayedCalls& one : replayed) {
     if (!one.work.is_null()) work["cases"].push_back(one.work);
   }
@@ -69,7 +69,10 @@ ReportData times_of(const RunOptions& run, const std::string& folder, const std:
   std::string text;
   if (status == 0 && read_whole(times, text).empty()) {
     ReportData told = ReportData::parse(text, nullptr, false);
-    if (told.is_object()) return told;
+    if (told.is_object()) {
+      problem = told.value("problem", "");
+      return told;
+    }
   }
   problem = Signals::received() != 0 ? "it was interrupted"
             : status < 0             ? "it took too long, or could not be started"
@@ -109,7 +112,8 @@ void add_replay(const RunOptions& run, const std::string& folder, double seconds
   const Command command = read_command(run.command, resolve_executable);
   const std::vector<ReplayedCalls> replayed = calls_to_replay(data);
   std::string problem = why_one_rank(command, data["ranks"]);
-  const ReportData times = problem.empty() ? times_of(run, folder, replayed, seconds, problem) : ReportData();
+  const ReportData times =
+      problem.empty() ? times_of(run, folder, data["ranks"], replayed, seconds, problem) : ReportData();
   if (!problem.empty()) {
     complain("the calls were not replayed: " + problem);
     data["replay"] = {{"problem", problem}};

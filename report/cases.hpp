@@ -18,7 +18,7 @@
 // and the most. Several groups make the call at the same time, as they did in the program.
 //
 // The ranks write { "cases": [...], "without": ["QUADRILLE=off"], "quiet": { "quiet": true, ... }, "library" }: and
-// what was set in the run but not here, whether the machine was quiet, and the MPI's library.
+// what was set in the run but not here, whether the machine was quiet, and the MPI's library. Or { "problem" }.
 #pragma once
 
 #include <cstddef>

@@ -50,6 +50,15 @@ std::vector<std::string> take_settings_away() {
   return taken;
 }
 
+// The command may have started a script, which started a world of its own.
+std::string why_another_world(int ranks, int of_program) {
+  if (ranks == of_program) return "";
+  return fmt::format(
+      "the program had {1} ranks, but the launcher in the command starts {0}; "
+      "give the launcher of these ranks itself, as in 'quadrille report -- mpirun -n {1} ./app'",
+      ranks, of_program);
+}
+
 Json three(const std::vector<double>& values) {
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   return {*least, quantile(values, 0.5), *most};
@@ -233,10 +242,13 @@ int replay_command(const std::string& cases, const std::string& times, const std
     share_text(text, 0, world);
     const Json work = Json::parse(text);
     const Quietness quiet = check_quiet(world);
-    Json told = Replay(work, world).run();
-    told["without"] = without;
-    told["quiet"] = to_json(quiet);
-    told["library"] = mpi().library;
+    Json told = {{"problem", why_another_world(world.ranks, work["ranks"])}};
+    if (told["problem"] == "") {
+      told = Replay(work, world).run();
+      told["without"] = without;
+      told["quiet"] = to_json(quiet);
+      told["library"] = mpi().library;
+    }
     status = 0;
     if (world.rank == 0) {
       std::ofstream out(times);

@@ -58,6 +58,15 @@ expect 0 - "the report is in '$page'" "$TOOL" report --replay-seconds 4 --output
 slept=$(wc -c <"$work/slept")
 [ "$slept" -gt 0 ] && [ "$slept" -le 16 ] || fail "a replay of 4 s by two ranks has made $slept calls of 3 s"
 grep -q '"why": "no time' "$data" || fail "slow calls: $(grep -A8 '"replay"' "$data")"
+# A launcher of a script, which starts another number of ranks: these cannot be had again.
+cat >"$work/mpirun" <<SCRIPT
+#!/bin/sh
+case "\$*" in *--replay-cases*) exec "$MPIRUN" \$(echo "\$*" | sed 's/-n 2 /-n 1 /') ;; esac
+exec "$MPIRUN" "\$@"
+SCRIPT
+expect 0 - "the program had 2 ranks, but the launcher in the command starts 1" $report --output "$page" --data "$data" -- \
+  "$work/mpirun" -n 2 "$REPORT_PROGRAM" names
+grep -q '"cases"' "$data" && fail "another world: $(grep -A8 '"replay"' "$data")"
 # Between nodes Quadrille may choose the MPI's own, which is then told as its choice.
 QUADRILLE_NODES=blocked:2 expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- \
   "$MPIRUN" -n 4 "$REPORT_PROGRAM" neighbors
