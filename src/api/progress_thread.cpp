@@ -8,6 +8,7 @@
 
 #include "api/serve.hpp"
 #include "memory/lent_context.hpp"
+#include "mpi/phase.hpp"
 #include "run/under_way.hpp"
 #include "sys/launched.hpp"
 #include "sys/sys.hpp"
@@ -95,10 +96,7 @@ void make_thread(With with) {
   }
 }
 
-void settle() {
-  int level = mpi().thread_multiple;
-  mpi().Query_thread(&level);  // that of the MPI: with its own thread for progress MPICH raises it
-  const bool multiple = level == mpi().thread_multiple;
+void settle(bool multiple) {
   if (!team::config().progress_thread) {
     if (!multiple) UnderWay::here().one_thread();
     return;
@@ -116,15 +114,15 @@ void settle() {
 
 void prepare_progress() {
   static std::once_flag once;
-  std::call_once(once, settle);
+  // That of the MPI: with its own thread for progress MPICH raises it. Asked before others may wait for us.
+  const bool multiple = thread_level(mpi().thread_multiple) == mpi().thread_multiple;
+  std::call_once(once, settle, multiple);
 }
 
 bool start_progress_thread() {
+  prepare_progress();
+  if (thread_level(mpi().thread_single) != mpi().thread_multiple) return false;
   static const bool started = [] {
-    int level = mpi().thread_single;
-    mpi().Query_thread(&level);
-    prepare_progress();
-    if (level != mpi().thread_multiple) return false;
     if (!has_progress_thread()) make_thread(With::mpi);
     return has_progress_thread();
   }();

@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <iterator>
-#include <mutex>
 
 #include "api/admission.hpp"
 #include "api/serve.hpp"
@@ -87,22 +86,28 @@ bool is_uneven(const Call& call) {
   return bytes_of_block(call.send, own) != bytes_of_block(call.recv, own);
 }
 
-// A grid of this process alone, on which no call waits.
-MpiComm alone() {
-  static const MpiComm comm = [] {
+// A grid of this process alone, on which no call waits; null if the MPI cannot make it. Of one thread, as its calls
+// are.
+struct Alone {
+  MpiComm comm = mpi().comm_null;
+
+  Alone() {
     const int one = 1, periodic = 1;
-    MpiComm made = mpi().comm_null;
     const ErrorsReturned guard(mpi().comm_self);
-    if (mpi().Cart_create(mpi().comm_self, 1, &one, &periodic, 0, &made) != mpi_success) return mpi().comm_null;
-    mpi().Comm_set_errhandler(made, mpi().errors_return);
-    return made;
-  }();
-  return comm;
-}
+    if (mpi().Cart_create(mpi().comm_self, 1, &one, &periodic, 0, &comm) != mpi_success) comm = mpi().comm_null;
+    if (comm != mpi().comm_null) mpi().Comm_set_errhandler(comm, mpi().errors_return);
+  }
+  Alone& operator=(Alone&&) = delete;
+  ~Alone() {
+    if (comm != mpi().comm_null) mpi().Comm_free(&comm);
+  }
+};
 
 // One int is sent where two fit. An MPI that does not check sizes copies one.
 bool refuses_one_for_two(Collective collective) {
-  if (alone() == mpi().comm_null || !row_of(collective).of_mpi) return false;
+  if (!row_of(collective).of_mpi) return false;
+  const Alone alone;
+  if (alone.comm == mpi().comm_null) return false;
   int sent[2] = {}, received[4] = {};  // the grid's one process has two neighbours: itself, twice
   const int ones[2] = {1, 1}, twos[2] = {2, 2}, places[2] = {};
   const MpiAint far_places[2] = {};
@@ -119,21 +124,19 @@ bool refuses_one_for_two(Collective collective) {
     if (form != Form::arrays) side.types = ints.all(), side.displacements_large = far_places;
     return side;
   };
-  return run::run_native({collective, side_of(sent, row.send, ones), side_of(received, row.recv, twos), false, alone()},
-                         alone()) != mpi_success;
+  const Call call{collective, side_of(sent, row.send, ones), side_of(received, row.recv, twos), false, alone.comm};
+  return run::run_native(call, alone.comm) != mpi_success;
 }
 
-// Asked once for each collective, after the first error of that kind.
+// Asked for each collective after the first error of that kind. Each thread that comes before there is an answer gets
+// the same one.
 bool refuses_uneven(Collective collective) {
   enum : signed char { unknown, no, yes };
-  static std::mutex mutex;
-  static std::array<std::atomic<signed char>, collective_count> known{};
+  static constinit std::array<std::atomic<signed char>, collective_count> known{};
   std::atomic<signed char>& answer = known[static_cast<std::size_t>(collective)];
-  if (answer.load(std::memory_order_acquire) == unknown) {
-    const std::lock_guard lock(mutex);
+  if (answer.load(std::memory_order_relaxed) == unknown) {
     const Serving guard;
-    if (answer.load(std::memory_order_relaxed) == unknown)
-      answer.store(refuses_one_for_two(collective) ? yes : no, std::memory_order_release);
+    answer.store(refuses_one_for_two(collective) ? yes : no, std::memory_order_relaxed);
   }
   return answer.load(std::memory_order_relaxed) == yes;
 }

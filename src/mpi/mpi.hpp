@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <climits>
 #include <string>
 
 #include "collective/signatures.hpp"
@@ -152,6 +153,38 @@ inline bool is_inter(MpiComm comm) {
   mpi().Comm_test_inter(comm, &inter);
   return inter != 0;
 }
+
+// What the MPI is asked for once: a key of attributes, a communicator, what it can.
+//
+// A static of a function that is made by a call of the MPI would be made under the compiler's lock. A thread may wait
+// in that call for another one, which is in the MPI, too, and which a callback there brings to the same lock. Here no
+// thread waits: of two that come first at a time both ask, and both go by one answer.
+template <class Value>
+class FirstAnswer {
+ public:
+  // `none` is no answer.
+  constexpr explicit FirstAnswer(Value none) : none_(none), kept_(none) {}
+
+  bool is_known() const { return kept_.load(std::memory_order_acquire) != none_; }
+  // As it is kept, or as `ask` says.
+  template <class Ask>
+  Value get(const Ask& ask) {
+    const Value known = kept_.load(std::memory_order_acquire);
+    return known != none_ ? known : keep_first(ask());
+  }
+
+ private:
+  Value keep_first(Value mine) {
+    Value first = none_;
+    return kept_.compare_exchange_strong(first, mine, std::memory_order_acq_rel) ? mine : first;
+  }
+
+  const Value none_;
+  std::atomic<Value> kept_;
+};
+
+// No MPI has such a key.
+inline constexpr int no_keyval = INT_MIN;
 
 namespace detail {
 inline int field_of(const MpiStatus& status, std::size_t at) {

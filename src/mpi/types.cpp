@@ -99,12 +99,12 @@ int copy_nothing(MpiType, int, void*, void*, void*, int* flag) {
 }
 
 int info_keyval() {
-  static const int keyval = [] {
+  static constinit FirstAnswer<int> keyval(no_keyval);
+  return keyval.get([] {
     int made = mpi().keyval_invalid;
     mpi().Type_create_keyval(copy_nothing, forget_info, &made, nullptr);
     return made;
-  }();
-  return keyval;
+  });
 }
 
 using PackCall = int (*)(const void*, std::size_t, MpiType, std::byte*, std::size_t, MpiComm);
@@ -355,13 +355,16 @@ int make_plain(MpiComm of, MpiComm* made) {
 }
 
 MpiComm own_comm() {
-  static const MpiComm comm = [] {
-    MpiComm made;
-    if (make_plain(mpi().comm_self, &made) != mpi_success) return mpi().comm_self;
+  static constinit FirstAnswer<MpiComm> comm(MpiComm{});
+  MpiComm made;
+  const MpiComm kept = comm.get([&] {
+    if (make_plain(mpi().comm_self, &made) != mpi_success) return made = mpi().comm_self;
     mpi().Comm_set_errhandler(made, mpi().errors_return);
     return made;
-  }();
-  return comm;
+  });
+  const bool is_spare = made != MpiComm{} && made != mpi().comm_self && made != kept;
+  if (is_spare) mpi().Comm_free(&made);
+  return kept;
 }
 
 }  // namespace quadrille

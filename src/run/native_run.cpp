@@ -8,6 +8,7 @@
 #include "collective/signatures.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/mpi.hpp"
+#include "mpi/phase.hpp"
 #include "mpi/progress_hook.hpp"
 #include "mpi/types.hpp"
 
@@ -93,19 +94,14 @@ Call with_any_send_type(Call call) {
   return call;
 }
 
-bool several_threads_call_mpi() {
-  int level = mpi().thread_multiple;
-  mpi().Query_thread(&level);
-  return level == mpi().thread_multiple;
-}
+bool several_threads_call_mpi() { return thread_level(mpi().thread_multiple) == mpi().thread_multiple; }
 
 // While it lives, no error handler of the program is called for a request. Some MPIs report what is wrong with one on
 // MPI_COMM_WORLD. Another thread of the program must not lose its errors meanwhile: then the MPI calls the handler.
 class NoHandlers {
  public:
   explicit NoHandlers(MpiComm comm) {
-    static const bool several = several_threads_call_mpi();
-    if (several) return;
+    if (several_threads_call_mpi()) return;
     if (has_own_handler(comm)) on_comm_.emplace(comm);
     if (has_own_handler(mpi().comm_world)) on_world_.emplace(mpi().comm_world);
   }

@@ -16,31 +16,28 @@ namespace quadrille::team {
 namespace {
 
 // Tags for messages of communicators: each process of MPI_COMM_WORLD gives away some of its own.
-struct TagsOfProcess {
-  std::int64_t first = 0;  // of this process
-  std::int64_t count = 0;  // communicators that it can give tags to; the same for all processes
-};
+constexpr std::int64_t tags_below = tags::count;  // those of MPI_COMM_WORLD's own messages
 
-TagsOfProcess find_tags() {
-  const int me = rank_in(mpi().comm_world), ranks = size_of(mpi().comm_world);
+std::int64_t count_tags() {
   int found = 0;
   const int* largest = nullptr;
-  if (mpi().Comm_get_attr(mpi().comm_world, mpi().tag_ub, &largest, &found) != mpi_success || !found) return {};
-  constexpr std::int64_t below = tags::count;  // those of MPI_COMM_WORLD's own messages
-  const std::int64_t count = (std::int64_t{*largest} - below) / tags_apart / ranks;
-  return {below + count * tags_apart * me, std::max<std::int64_t>(count, 0)};
+  if (mpi().Comm_get_attr(mpi().comm_world, mpi().tag_ub, &largest, &found) != mpi_success || !found) return 0;
+  const std::int64_t count = (std::int64_t{*largest} - tags_below) / tags_apart / size_of(mpi().comm_world);
+  return std::max<std::int64_t>(count, 0);
 }
 
-const TagsOfProcess& tags_of_process() {
-  static const TagsOfProcess tags = find_tags();
-  return tags;
+// Communicators that each process can give tags to.
+std::int64_t tags_of_process() {
+  static constinit FirstAnswer<std::int64_t> tags(-1);
+  return tags.get(count_tags);
 }
 
 // In turn; that one is still in use after all others is not to be expected.
 int next_first_tag() {
-  static std::atomic<std::int64_t> given{0};
-  const TagsOfProcess& own = tags_of_process();
-  return static_cast<int>(own.first + given++ % own.count * tags_apart);
+  static constinit std::atomic<std::int64_t> given{0};
+  const std::int64_t count = tags_of_process();
+  const std::int64_t first = tags_below + count * tags_apart * rank_in(mpi().comm_world);
+  return static_cast<int>(first + given++ % count * tags_apart);
 }
 constexpr std::int64_t enough_tags = 1024;
 
@@ -68,7 +65,7 @@ bool may_be_told(Team& team) {
   const Config& settings = config();
   if (!team.eligible() || !world_has_met() || settings.any_forced || settings.inbox_limit == 0 || settings.check)
     return false;
-  if (!settings.nodes.empty() || tags_of_process().count < enough_tags) return false;
+  if (!settings.nodes.empty() || tags_of_process() < enough_tags) return false;
   const Team* const all = team_of(mpi().comm_world);
   if (all == nullptr || !all->taken.ready() || all->lanes == nullptr || all->lanes->lanes.empty()) return false;
   if (all->group.messages().comm == mpi().comm_null || all == &team) return false;

@@ -34,8 +34,8 @@ int free_kept(MpiComm, int, void* value, void*) {
 }
 
 int kept_keyval() {
-  static const int keyval = make_keyval(free_kept, copy_kept);
-  return keyval;
+  static constinit FirstAnswer<int> keyval(no_keyval);
+  return keyval.get([] { return make_keyval(free_kept, copy_kept); });
 }
 
 Kept kept_on(MpiComm comm) {

@@ -72,7 +72,6 @@ int Tables::make(const std::string& folder, int rank, int ranks, int node) {
   header.begin = sys::nanoseconds();
   name_of("mpi");
   header.magic = magic;
-  keyval();  // before there are other threads
   return 0;
 }
 
@@ -91,8 +90,8 @@ std::uint64_t* Tables::array(std::uint64_t& offset, int numbers) {
 
 // What is known of them is an attribute.
 int Tables::keyval() {
-  static const int made = team::make_keyval(forget);
-  return made;
+  static constinit FirstAnswer<int> keyval(no_keyval);
+  return keyval.get([] { return team::make_keyval(forget); });
 }
 
 int Tables::forget(MpiComm, int, void* value, void*) {

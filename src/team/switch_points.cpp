@@ -16,14 +16,13 @@ namespace {
 
 // An empty table if there is none, or if it is refused. What is wrong is said once: by rank 0 of
 // MPI_COMM_WORLD, or by whoever is to explain.
-choose::TuningTable load_table() {
+choose::TuningTable load_table(bool speaks) {
   choose::TuningTable table;
   const std::string path = choose::tuning_path(sys::environment);
   if (path.empty()) return {};
   std::string why;
   const choose::FileState state = choose::read_tuning_file(path, table, why);
   const bool is_named = !sys::environment("QUADRILLE_TUNING").empty();
-  const bool speaks = rank_in(mpi().comm_world) == 0;
   if (state == choose::FileState::bad && speaks) {
     say(fmt::format("tuning table '{}': {}; ignored", path, why));
   }
@@ -48,7 +47,8 @@ choose::TuningTable& measured() { return sys::immortal<choose::TuningTable>(); }
 }  // namespace
 
 const choose::TuningTable& table_of_this_process() {
-  static const auto* table = new choose::TuningTable(load_table());
+  const bool speaks = rank_in(mpi().comm_world) == 0;  // asked before others may wait for the table
+  static const auto* table = new choose::TuningTable(load_table(speaks));
   return *table;
 }
 

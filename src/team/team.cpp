@@ -167,17 +167,15 @@ int at_finalize(MpiComm, int, void*, void*) {
   });
 }
 
-// Only then has a communicator a team.
-constinit std::atomic<bool> has_keyval{false};
+// Only once it is known has a communicator a team.
+constinit FirstAnswer<int> key_of_teams(no_keyval);
 
 int team_keyval() {
-  static const int keyval = [] {
-    mpi().Comm_set_attr(mpi().comm_self, make_keyval(at_finalize), nullptr);
-    const int made = make_keyval(forget_team);
-    has_keyval.store(true, std::memory_order_release);
-    return made;
-  }();
-  return keyval;
+  return key_of_teams.get([] {
+    static constinit std::atomic<bool> is_set{false};
+    if (!is_set.exchange(true)) mpi().Comm_set_attr(mpi().comm_self, make_keyval(at_finalize), nullptr);
+    return make_keyval(forget_team);
+  });
 }
 
 // Agreed upon in MPI_Init where that is ours, else as this process knows it.
@@ -204,8 +202,8 @@ void explain_fault_tolerance() {
 
 // The calls that were forwarded before there was a team: a number, kept without any memory of ours.
 int early_keyval() {
-  static const int keyval = make_keyval(forget_nothing);
-  return keyval;
+  static constinit FirstAnswer<int> keyval(no_keyval);
+  return keyval.get([] { return make_keyval(forget_nothing); });
 }
 
 // False if the MPI cannot tell.
@@ -302,7 +300,7 @@ Team* team_of(MpiComm comm) {
 Team* find_team(MpiComm comm) {
   Team* team = nullptr;
   // No key is made here: with MPI sessions alone there is no MPI_COMM_SELF, which the key needs.
-  if (comm != mpi().comm_null && has_keyval.load(std::memory_order_acquire)) get_attribute(comm, team_keyval(), team);
+  if (comm != mpi().comm_null && key_of_teams.is_known()) get_attribute(comm, team_keyval(), team);
   return team;
 }
 
@@ -405,15 +403,14 @@ bool all_agree(MpiComm comm, std::uint64_t value, std::initializer_list<bool*> a
 }
 
 DeviceUse mpi_device_use() {
-  // With MPI sessions alone there is no MPI_COMM_WORLD to ask, nor a team.
-  static constinit std::atomic<bool> may_ask{false};
-  if (!may_ask.load(std::memory_order_relaxed)) {
-    if (!may_call_mpi()) return DeviceUse::none;
-    may_ask.store(true, std::memory_order_relaxed);
-  }
-  static const DeviceUse use =
-      config().mpi_device.value_or(device_support().takes_devices ? DeviceUse::all : DeviceUse::none);
-  return use;
+  constexpr auto not_asked = static_cast<DeviceUse>(0xff);
+  static constinit FirstAnswer<DeviceUse> use(not_asked);
+  const DeviceUse told = use.get([] {
+    // With MPI sessions alone there is no MPI_COMM_WORLD to ask, nor a team.
+    if (!may_call_mpi()) return not_asked;
+    return config().mpi_device.value_or(device_support().takes_devices ? DeviceUse::all : DeviceUse::none);
+  });
+  return told == not_asked ? DeviceUse::none : told;
 }
 
 bool every_rank_explains() { return all_explain; }
