@@ -1,6 +1,6 @@
 // The first calls on several nodes try the MPI's own and the node's part: the faster one must stay, on all ranks, and
 // all data must arrive. The clock is the program's own, so that the load of the machine decides nothing. One case a
-// run:
+// run; trial_later.cpp has the last four:
 //   slow-mpi    the MPI's own takes long on one rank
 //   slow-ours   messages of ours do, on all ranks
 //   skewed      the MPI's own takes 1 ms everywhere, ours 1.5 ms on one rank and 0.1 ms on the others
@@ -20,6 +20,8 @@
 //   later-elsewhere  a check finds it on a communicator that took over what another had found
 //   requests    requests go by what was decided last, on all ranks, whatever a rank has kept
 //   later-inside  in one node, where cached ways serve what was found and count too; then ours becomes fast
+#include "trial_check.hpp"
+
 #include <mpi.h>
 
 #include <algorithm>
@@ -33,7 +35,6 @@
 #include "abi/native.hpp"
 #include "collective/arguments.hpp"
 #include "collective/signatures.hpp"
-#include "mpi/generation.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
@@ -43,30 +44,6 @@
 
 namespace trial_check {
 
-namespace abi = quadrille::abi;
-namespace choose = quadrille::choose;
-namespace team = quadrille::team;
-using quadrille::Collective;
-using quadrille::Mpi;
-using quadrille::mpi;
-using quadrille::MpiComm;
-using quadrille::MpiOp;
-using quadrille::MpiRequest;
-using quadrille::MpiRequests;
-using quadrille::MpiStatus;
-using quadrille::MpiType;
-using quadrille::Of;
-
-constexpr int calls = 150, most_block = 3000;  // all is tried in fewer
-
-bool everywhere = false;  // not on rank 1 alone, which may not send
-Mpi real;                 // the MPI's functions as they are
-int real_rank = 0;
-
-// The clock advances between two looks by what a call of ours takes, and by what slow functions add.
-bool is_skewed = false;
-double shown = 0, ours = 0.1e-3;
-double of_ours() { return is_skewed && real_rank == 1 ? 1.5e-3 : ours; }
 double show() { return shown += of_ours(); }
 void show_time() {
   real.Comm_rank(real.comm_world, &real_rank);
@@ -86,21 +63,6 @@ struct Slow<Function> {
 template <auto Function>
 void slow_down() {
   const_cast<Mpi&>(mpi()).*Function = Slow<Function>::call;
-}
-
-// A call of the MPI's own takes 1 ms, whatever a call of ours takes.
-template <auto Function>
-struct Shown;
-template <class... Arguments, int (*Mpi::*Function)(Arguments...)>
-struct Shown<Function> {
-  static int call(Arguments... arguments) {
-    shown += 1e-3 - of_ours();
-    return (real.*Function)(arguments...);
-  }
-};
-template <auto... Functions>
-void show_time_of() {
-  ((const_cast<Mpi&>(mpi()).*Functions = Shown<Functions>::call), ...);
 }
 
 // Every third reduction cannot be started at first.
@@ -146,18 +108,6 @@ void slow_down(const std::string& name) {
   if (name == "slow-ours") slow_down<&Mpi::Isend>();
 }
 
-struct World {
-  int rank = 0, ranks = 1;
-};
-
-int failures = 0;
-
-template <class... Arguments>
-void fail(const char* format, Arguments... arguments) {
-  ++failures;
-  std::fprintf(stderr, format, arguments...);
-}
-
 // Memory of the program, or in its shared heap.
 class Buffer {
  public:
@@ -176,15 +126,6 @@ class Buffer {
   char* base_;
 };
 
-struct Case {
-  Collective collective;
-  int block;
-  bool in_place = false;
-  bool in_heap = false;
-};
-
-char byte_of(int from, int to, int call) { return static_cast<char>(from * 31 + to * 7 + call); }
-
 #define QUADRILLE_FUNCTION(collective, Name, ...) \
   auto function_of(Of<Collective::collective>) { return &Quadrille_##Name; }
 QUADRILLE_COLLECTIVES(QUADRILLE_FUNCTION)
@@ -199,7 +140,7 @@ void call_it(const Case& c, void* s, char* r, const std::vector<int>& counts, co
       c.collective, [&](auto one) { return quadrille::call_with<one>(function_of(one), side(s), side(r), comm); }, 0);
 }
 
-void exchange(const World& w, const Case& c, int call, MPI_Comm comm = MPI_COMM_WORLD) {
+void exchange(const World& w, const Case& c, int call, MPI_Comm comm) {
   const auto n = static_cast<std::size_t>(w.ranks), block = static_cast<std::size_t>(c.block);
   Buffer send(n * block, c.in_heap), recv(n * block, c.in_heap);
   std::vector<int> counts(n, c.block), places(n);
@@ -220,9 +161,7 @@ void exchange(const World& w, const Case& c, int call, MPI_Comm comm = MPI_COMM_
   }
 }
 
-const std::vector<Collective> all_collectives = quadrille::those(quadrille::is_dense);
-
-const choose::Selection& selection(Collective collective, MPI_Comm comm = MPI_COMM_WORLD) {
+const choose::Selection& selection(Collective collective, MPI_Comm comm) {
   return team::team_of(abi::comm(comm))->chosen.selections[static_cast<std::size_t>(collective)].last()->selection;
 }
 
@@ -392,8 +331,7 @@ MPI_Comm comm_of(const World& w, const std::vector<int>& ranks) {
   return comm;
 }
 
-// Do the first calls on a communicator of these ranks try? Ends as many calls later, or when all is tried.
-bool tries_on(const World& w, const std::vector<int>& ranks, Collective collective, int most_calls = calls) {
+bool tries_on(const World& w, const std::vector<int>& ranks, Collective collective, int most_calls) {
   MPI_Comm comm = comm_of(w, ranks);
   bool tried = false;
   if (comm != MPI_COMM_NULL) {
@@ -452,138 +390,6 @@ void keep(const World& w) {
              static_cast<int>(1 + below(45)));
     if (below(5) == 0 && w.rank == static_cast<int>(below(4))) turn_around(Collective::alltoall);
   }
-}
-
-// ---- What is checked ----
-
-// Also what a communicator has taken over.
-void check_what_was_kept(const World& w) {
-  slow_down("slow-mpi");
-  expect(tries_on(w, {0, 1, 2, 3}, Collective::alltoall), "nothing is tried", Collective::alltoall);
-  const_cast<Mpi&>(mpi()) = real;
-  slow_down("slow-ours");
-  MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  for (int call = 0; call < quadrille::tuner::Pause::usual + 5 * calls; ++call) {
-    exchange(w, {Collective::alltoall, 3000}, call, comm);
-    const bool is_ours = choose::to_string(selection(Collective::alltoall, comm).choice) != "mpi";
-    if (call == 0 && !is_ours) fail("rank %d: what was found is not taken over\n", w.rank);
-    if (call == 0 && !selection(Collective::alltoall, comm).rivals.empty()) fail("rank %d: it is tried\n", w.rank);
-  }
-  if (choose::to_string(selection(Collective::alltoall, comm).choice) != "mpi")
-    fail("rank %d: what was taken over is not checked\n", w.rank);
-  MPI_Comm_free(&comm);
-}
-
-// Rank 1 caches no call, as it explains. All ranks count alike.
-void call_until_checked(const World& w, const Case& c, int most_calls, bool by_mpi) {
-  team::team_of(abi::comm(MPI_COMM_WORLD))->counted.explains = w.rank == 1;
-  for (int call = 0; call < most_calls; ++call) exchange(w, c, call);
-  // The last call of all ranks selects, as what is cached does not.
-  quadrille::drop_cached_calls();
-  exchange(w, c, 0);
-  const team::CachedSelection& last = last_of(c.collective);
-  const std::string chosen = choose::to_string(last.selection.choice);
-  if ((chosen == "mpi") != by_mpi || !last.selection.rivals.empty())
-    fail("rank %d: %s was chosen: %s\n", w.rank, chosen.c_str(), quadrille::text::words_of(last.selection.why).c_str());
-  const int left = last.trial->trial.pause.left, mine[] = {left, -left};
-  int most[2];
-  MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  if (most[0] != -most[1]) fail("rank %d: it counts %d calls, another rank %d\n", w.rank, left, most[0]);
-}
-
-void change_later(const World& w) {
-  using quadrille::tuner::Pause;
-  slow_down("slow-mpi");
-  for (const Collective c : all_collectives) call_until_checked(w, {c, most_block}, 2 * calls, false);
-  const_cast<Mpi&>(mpi()) = real;
-  slow_down("slow-ours");
-  for (const Collective c : all_collectives) call_until_checked(w, {c, most_block}, Pause::usual + 5 * calls, true);
-}
-
-// What is cached before the first decision, which is for the MPI, is not used after it. Rank 1 caches nothing, as it
-// explains.
-void request_before_and_after(const World& w) {
-  const Case c{Collective::alltoall, 512};
-  const auto n = static_cast<std::size_t>(w.ranks), block = static_cast<std::size_t>(c.block);
-  std::vector<char> send(n * block), recv(n * block);
-  const auto request = [&](int call) {
-    for (std::size_t i = 0; i < n * block; ++i) send[i] = byte_of(w.rank, static_cast<int>(i / block), call);
-    Quadrille_Request made;
-    Quadrille_Ialltoall(send.data(), c.block, MPI_CHAR, recv.data(), c.block, MPI_CHAR, MPI_COMM_WORLD, &made);
-    Quadrille_Wait(&made);
-    for (std::size_t i = 0; i < n * block; ++i) {
-      if (recv[i] != byte_of(static_cast<int>(i / block), w.rank, call))
-        return fail("rank %d: wrong data in request %d\n", w.rank, call);
-    }
-  };
-  team::team_of(abi::comm(MPI_COMM_WORLD))->counted.explains = w.rank == 1;
-  ours = 4e-3;
-  for (int call = 0; call < 3; ++call) request(call);
-  for (int call = 0; call < 4 * calls; ++call) exchange(w, c, call);
-  if (choose::to_string(selection(c.collective).choice) != "mpi") fail("rank %d: the MPI is not chosen\n", w.rank);
-  for (int call = 0; call < 3; ++call) request(call);
-  ours = 0.1e-3;
-}
-
-void change_later_inside(const World& w) {
-  const Case served{Collective::alltoall, 20000, false, true}, forwarded{Collective::alltoall, 10000, false, true};
-  const Case small{Collective::alltoall, 64};
-  real = mpi();
-  show_time();
-  show_time_of<&Mpi::Alltoall>();
-  request_before_and_after(w);
-  call_until_checked(w, served, 4 * calls, false);
-  call_until_checked(w, small, 4 * calls, false);
-  ours = 4e-3;
-  call_until_checked(w, forwarded, 4 * calls, true);
-  ours = 0.1e-3;
-  call_until_checked(w, forwarded, quadrille::tuner::Pause::usual + 5 * calls, false);
-  // A check races a few candidates: one of the next ones is the MPI's own.
-  ours = 4e-3;
-  for (const Case& c : {served, small}) {
-    for (int check = 0; check < 8; ++check) {
-      quadrille::drop_cached_calls();
-      exchange(w, c, 0);
-      if (choose::to_string(selection(c.collective).choice) == "mpi") break;
-      last_of(c.collective).trial->trial.pause.left = 0;
-      for (int call = 0; call < 3 * calls; ++call) exchange(w, c, call);
-    }
-    call_until_checked(w, c, 1, true);
-  }
-}
-
-// ---- Requests ----
-
-// Makes a request for such calls. All ranks must have chosen the same, and what the last decision said.
-void request(const World& w, const Case& c, bool by_mpi) {
-  const auto bytes = static_cast<std::size_t>(w.ranks) * static_cast<std::size_t>(c.block);
-  std::vector<char> send(bytes), recv(bytes);
-  Quadrille_Request made;
-  Quadrille_Alltoall_init(send.data(), c.block, MPI_CHAR, recv.data(), c.block, MPI_CHAR, MPI_COMM_WORLD, MPI_INFO_NULL,
-                          &made);
-  const std::string chosen = choose::to_string(selection(c.collective).choice);
-  if ((chosen == "mpi") != by_mpi) fail("rank %d: a request goes by %s\n", w.rank, chosen.c_str());
-  Quadrille_Request_free(&made);
-}
-
-void request_what_was_decided(const World& w) {
-  const Case first{Collective::alltoall, most_block}, alike{Collective::alltoall, most_block + 20};
-  const auto forget = [&] {
-    if (w.rank == 1) team::team_of(abi::comm(MPI_COMM_WORLD))->chosen.selections[0].forget();
-  };
-  static_assert(static_cast<int>(Collective::alltoall) == 0);
-  slow_down("slow-mpi");
-  for (int call = 0; call < calls; ++call) exchange(w, first, call);
-  forget();
-  request(w, first, false);
-  // These share the trial, and a check finds something else.
-  const_cast<Mpi&>(mpi()) = real;
-  slow_down("slow-ours");
-  for (int call = 0; call < quadrille::tuner::Pause::usual + 5 * calls; ++call) exchange(w, alike, call);
-  forget();
-  request(w, first, true);
-  request(w, alike, true);
 }
 
 int main(int argc, char** argv) {
