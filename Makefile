@@ -73,8 +73,10 @@ build/build.ninja:
 $(MPIS:%=build/%/build.ninja): build/%/build.ninja: | build/build.ninja
 	@$(CONFIGURE) -B build/$* -DQUADRILLE_MPI=$*
 
+CONFIGURE_ASAN := $(CONFIGURE) -B build/asan -DQUADRILLE_SANITIZE=address,undefined -DQUADRILLE_TOGETHER=$(if $(ALL),OFF,ON)
+
 build/asan/build.ninja:
-	@$(CONFIGURE) -B build/asan -DQUADRILLE_SANITIZE=address,undefined -DQUADRILLE_TOGETHER=$(if $(ALL),OFF,ON)
+	@$(CONFIGURE_ASAN)
 
 build/openmpi-asan/build.ninja: build/asan/build.ninja
 	@$(CONFIGURE) -B build/openmpi-asan -DQUADRILLE_MPI=openmpi -DQUADRILLE_LIBRARY_BUILD=$(CURDIR)/build/asan -DQUADRILLE_EXAMPLES=OFF
@@ -125,7 +127,9 @@ test: setup
 	@$(MAKE) --no-print-directory tests
 	@$(RUN_TESTS) --builds build $(MPIS:%=build/%) --other-mpis
 
+# A build that is there was made with ALL or without: it takes what is asked for now, and that with ranks takes it from there.
 test-sanitize: setup
+	@$(CONFIGURE_ASAN) >/dev/null
 	@$(MAKE) --no-print-directory build/openmpi-asan/build.ninja
 	@$(call build_targets,build/asan build/openmpi-asan,quadrille_sanitized_tests)
 	@$(if $(TESTS)$(ALL),$(call build_targets,build/asan,quadrille_sanitized_rest))
