@@ -6,8 +6,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
+#include <mutex>
 #include <sstream>
 #include <thread>
 
@@ -24,7 +26,9 @@ struct Place {
 std::uint64_t the_seed = 0;
 int the_rank = 0;
 std::atomic<std::uint64_t> the_step{0}, moves{0};
-std::atomic<bool> stop{false};
+std::mutex mutex;
+std::condition_variable over;
+bool is_over = false;
 Place places[2];
 std::thread watcher;
 pthread_t main_thread;
@@ -57,8 +61,8 @@ void watch(int seconds) {
   using namespace std::chrono_literals;
   std::uint64_t seen = moves;
   auto since = std::chrono::steady_clock::now();
-  while (!stop) {
-    std::this_thread::sleep_for(100ms);
+  std::unique_lock lock(mutex);
+  while (!over.wait_for(lock, 100ms, [] { return is_over; })) {
     const auto now = std::chrono::steady_clock::now();
     if (moves != seen) {
       seen = moves, since = now;
@@ -91,7 +95,11 @@ void start_watchdog(std::uint64_t seed, int rank, int seconds) {
 }
 
 void stop_watchdog() {
-  stop = true;
+  {
+    const std::lock_guard lock(mutex);
+    is_over = true;
+  }
+  over.notify_one();
   if (watcher.joinable()) watcher.join();
 }
 

@@ -13,8 +13,8 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,7 +35,11 @@ class Watchdog {
     thread_ = std::thread([this] { watch(); });
   }
   ~Watchdog() {
-    stop_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    over_.notify_one();
     thread_.join();
   }
   void begin(const std::string& name) {
@@ -48,9 +52,8 @@ class Watchdog {
   using Clock = std::chrono::steady_clock;
 
   void watch() {
-    while (!stop_) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    while (!over_.wait_for(lock, std::chrono::milliseconds(100), [this] { return is_over_; })) {
       if (Clock::now() - since_ < limit_) continue;
       std::fprintf(stderr, "rank %d hangs in %s\n", world().rank, name_.c_str());
       std::abort();
@@ -58,8 +61,9 @@ class Watchdog {
   }
 
   const std::chrono::seconds limit_;
-  std::atomic<bool> stop_ = false;
   std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
   std::string name_ = "MPI_Init";
   Clock::time_point since_ = Clock::now();
   std::thread thread_;
