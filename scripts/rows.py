@@ -10,8 +10,8 @@ program, and each family of tests (`mpi.nodes`) with each of the words by which 
 each pair of them that a test has, with each number of ranks and with each ABI, and the tests of ALWAYS; rows that are
 there stay. With AddressSanitizer, where a test takes ten times as long, and on the other MPIs, which run the core tests,
 each family and each number of ranks is covered. Rows of one program share its cases (part_of): each runs one case in six,
-so each collective is in each row, and all cases run in some row; the tests of ALWAYS run all their cases. `make test-all`
-runs all cases of all tests.
+or more where they are fewer, so each collective is in each row, and all cases run in some row; the tests of ALWAYS run all
+their cases. `make test-all` runs all cases of all tests.
 
 All other tests run always, but for those of LONG, which `make test-all` runs, and of ONE_MPI, which run on one MPI.
 """
@@ -31,7 +31,7 @@ ROWS = ROOT / 'tests' / 'rows.txt'
 MATRICES = {'mpi', 'examples', 'cluster', 'hosts'}
 ASAN = 'asan'
 SANITIZED = (ASAN, 'tsan')  # how the names of such builds end
-PARTS, FEW_PARTS = 6, 3  # FEW_PARTS where a program has fewer rows than PARTS
+PARTS = 6  # of the cases of a program, where so many rows share them
 MAIN, SPINNING = 'openmpi', 'mpich'
 # Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
 # neighbours also with six, where there are grids to recognise; requests also with more ranks than processors, in orders
@@ -41,6 +41,7 @@ ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|nei
                     r'|refused-(dropin|api|api-nodes)\.3|refused-trials\.4)$')
 # More ranks than this take a rank that never leaves its processor, as a waiting one of MPICH, half a minute.
 MOST_SPINNING = 4
+FILTER = '--gtest_filter='
 # Words of a command whose program runs all its cases: scripts that look at all output, and a filter that leaves one case.
 WHOLE = re.compile(r'(?<!/hosts)\.(py|sh)$|^--gtest_filter=Grids\*$')
 # What `make test-all` alone runs: (tests, why).
@@ -62,9 +63,10 @@ ONE_MPI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\
 class Test:
   """A test of CTest."""
 
-  def __init__(self, name, labels, programs=(), whole=False):
+  def __init__(self, name, labels, programs=(), whole=False, cases=''):
     self.name, self.labels, self.programs = name, set(labels), set(programs)
     self.whole = whole  # whether the test makes sense only with all its cases
+    self.cases = cases  # googletest's filter
     number = re.search(r'\.(?:ranks)?(\d+)$', name)
     self.ranks = int(number[1]) if number else None
     self.family = family(name)
@@ -72,6 +74,10 @@ class Test:
 
   def is_of_a_matrix(self):
     return self.ranks is not None and bool(self.labels & MATRICES)
+
+  def names_cases(self):
+    """Does it run some cases by name, and not all but some?"""
+    return bool(self.cases) and not self.cases.startswith('-')
 
 
 def family(name):
@@ -91,7 +97,8 @@ def listed(build):
     command = test.get('command', [])
     tests[test['name']] = Test(test['name'], properties.get('LABELS', []),
                                [pathlib.Path(word).name for word in command if f'/{build.name}/bin/' in word],
-                               'PASS_REGULAR_EXPRESSION' in properties or any(WHOLE.search(word) for word in command))
+                               'PASS_REGULAR_EXPRESSION' in properties or any(WHOLE.search(word) for word in command),
+                               next((word.removeprefix(FILTER) for word in command if word.startswith(FILTER)), ''))
   return tests
 
 
@@ -191,18 +198,28 @@ def selected(build, tests, rows):
 
 
 def part_of(build, name, tests, names):
-  """The part of its cases that a row runs, as "0/6", or None for all. The rows of a program run one part after the other."""
+  """The part of its cases that a test runs, as "0/6", or None for all.
+
+  Each case of a program runs in some row: rows that name no cases share all of them, one part after the other, or a test
+  of ALWAYS has all. Where that is so, other rows run a sixth of their cases; else those that name the same ones share them.
+  On hosts each case of a test that is of no matrix runs on one of the two MPIs."""
+  def runs_always(test):
+    return build == MAIN and ALWAYS.search(test.name)
+
   def shares(test):
-    return test.is_of_a_matrix() and not test.whole and (build != MAIN or not ALWAYS.search(test.name))
+    return test.is_of_a_matrix() and not test.whole and not runs_always(test)
 
   test = tests[name]
+  if 'cluster' in test.labels and not test.is_of_a_matrix() and not test.whole:
+    return {MAIN: '0/2', SPINNING: '1/2'}.get(build)
   if not shares(test):
     return None
-  rows_of_program = sorted(one for one in names if shares(tests[one]) and tests[one].programs == test.programs)
-  parts = PARTS if build.endswith(ASAN) or len(rows_of_program) >= PARTS else FEW_PARTS
-  if not build.endswith(ASAN) and len(rows_of_program) < parts:
-    return None
-  return f'{rows_of_program.index(name) % parts}/{parts}'
+  of_program = sorted(one for one in names if tests[one].is_of_a_matrix() and tests[one].programs == test.programs)
+  with_all = [one for one in of_program if not tests[one].names_cases()]
+  alike = [one for one in of_program if shares(tests[one]) and (build.endswith(ASAN) or tests[one].cases == test.cases)]
+  others_run_all = any(runs_always(tests[one]) for one in with_all) or (test.names_cases() and with_all)
+  parts = PARTS if others_run_all or build.endswith(ASAN) else min(PARTS, len(alike))
+  return f'{alike.index(name) % parts}/{parts}' if parts > 1 else None
 
 
 def builds_there():

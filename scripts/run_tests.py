@@ -112,8 +112,9 @@ def read_report(report, build, totals):
 def run_ctest(build, with_mpi, arguments, totals, part=None):
   """Runs ctest in `build` and adds its results to `totals`. Returns the names of the tests that ctest ran."""
   name = 'with-mpi' if with_mpi else 'without-mpi'
+  if part is not None:
+    name += '-part-' + part.replace('/', '-of-')
   report = RESULTS / f'{build.name}-{name}.xml'
-  report.unlink(missing_ok=True)
   print(f'== {build.name}: {name}', flush=True)
   status = subprocess.call(
       ['ctest', '--test-dir', str(build), '--output-on-failure', '--no-tests=ignore', '--timeout',
@@ -141,6 +142,8 @@ def run_build(build, arguments, totals):
   if not (build / 'CTestTestfile.cmake').exists():
     totals.failures.append(f'{build}: there is no such build; run make tests')
     return
+  for report in RESULTS.glob(f'{build.name}-with*.xml'):
+    report.unlink()
   parallel = ['-j', str(arguments.jobs)]
   if arguments.only:
     chosen = ['-R', arguments.only] + (['-L', arguments.labels] if arguments.labels else [])

@@ -156,8 +156,11 @@ def make_hosts(count, delay=None):
 def run(arguments, folder):
   _, hosts = make_hosts(arguments.hosts, arguments.delay)
   shell = write_remote_shell(folder, hosts)
+  # Rank 0 says which part of the cases runs (tests/mpi/main.cpp), and may be on any host.
+  part = os.environ.get('QUADRILLE_TEST_PART')
+  settings = ['env', f'QUADRILLE_TEST_PART={part}'] if part else []
   # As a user who is logged in on the first host starts it.
-  command = hosts[0].enter() + launcher(arguments, shell) + arguments.command
+  command = hosts[0].enter() + launcher(arguments, shell) + settings + arguments.command
   environment = {name: value for name, value in os.environ.items() if name != INSIDE}
   environment['TMPDIR'] = str(folder)
   return subprocess.call(command, stdin=subprocess.DEVNULL, env=environment)

@@ -66,15 +66,28 @@ class Rows(unittest.TestCase):
     self.assertNotIn('package.deb', rows.selected('openmpi', BUILDS['openmpi'], chosen))
     self.assertNotIn('fuzz.some', rows.selected('mpich', BUILDS['mpich'], chosen))
 
-  def parts(self, build, names, whole=()):
-    tests = {name: rows.Test(name, {'mpi'}, [rows.family(name)], name in whole) for name in names}
+  def parts(self, build, names, whole=(), cases=None, label='mpi'):
+    tests = {name: rows.Test(name, {label}, [rows.family(name)], name in whole, (cases or {}).get(name, '')) for name in names}
     return {name: rows.part_of(build, name, tests, set(names)) for name in names}
 
   def test_rows_of_a_program_share_its_cases(self):
     names = [f'mpi.nodes.{ranks}' for ranks in range(1, 8)]
     self.assertEqual(list(self.parts('openmpi', names).values()), ['0/6', '1/6', '2/6', '3/6', '4/6', '5/6', '0/6'])
-    self.assertEqual(list(self.parts('openmpi', names[:4]).values()), ['0/3', '1/3', '2/3', '0/3'])
-    self.assertEqual(list(self.parts('openmpi', names[:2] + ['mpi.other.1']).values()), [None, None, None])
+    self.assertEqual(list(self.parts('openmpi', names[:4]).values()), ['0/4', '1/4', '2/4', '3/4'])
+    self.assertEqual(list(self.parts('openmpi', names[:2] + ['mpi.other.1']).values()), ['0/2', '1/2', None])
+
+  def test_rows_that_name_cases_leave_none_to_nobody(self):
+    names = ['mpi.nodes.1', 'mpi.nodes.2', 'mpi.nodes.3', 'mpi.nodes.5']
+    some = {'mpi.nodes.2': 'All/*', 'mpi.nodes.3': '-Errors*'}
+    self.assertEqual(list(self.parts('openmpi', names, cases=some).values()), ['0/2', '0/6', None, '1/2'])
+    every = dict.fromkeys(names[:3], 'All/*') | {'mpi.nodes.5': 'Errors*'}
+    self.assertEqual(list(self.parts('openmpi', names, cases=every).values()), ['0/3', '1/3', '2/3', None])
+
+  def test_on_hosts_a_case_runs_on_one_of_both_mpis(self):
+    names = ['cluster.api.2x2', 'cluster.run.2x2']
+    for build, part in (('openmpi', '0/2'), ('mpich', '1/2'), ('standard', None)):
+      self.assertEqual(self.parts(build, names, whole={'cluster.run.2x2'}, label='cluster'),
+                       {'cluster.api.2x2': part, 'cluster.run.2x2': None})
 
   def test_with_a_sanitizer_a_single_row_is_a_part_too(self):
     self.assertEqual(list(self.parts('openmpi-asan', ['mpi.api.1', 'mpi.api.3', 'mpi.sparse.3']).values()),
@@ -82,7 +95,7 @@ class Rows(unittest.TestCase):
 
   def test_what_always_runs_and_what_looks_at_all_output_is_whole(self):
     names = ['mpi.api.1', 'mpi.api.2', 'mpi.api.3', 'mpi.api.5', 'mpi.api.7']
-    self.assertEqual(list(self.parts('openmpi', names, whole={'mpi.api.5'}).values()), ['0/3', '1/3', None, None, '2/3'])
+    self.assertEqual(list(self.parts('openmpi', names, whole={'mpi.api.5'}).values()), ['0/6', '1/6', None, None, '2/6'])
 
   def test_each_long_test_has_a_reason(self):
     self.assertTrue(all(len(why) > 10 for _, why in rows.LONG))
