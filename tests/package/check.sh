@@ -8,7 +8,7 @@ set -euo pipefail
 build="$1" abi="$2" mpicc="$3" mpirun="$4"
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 work="$(mktemp -d)"
-trap 'rm -rf "$work"' EXIT
+trap 'wait; rm -rf "$work"' EXIT
 
 fail() { echo "package test: $*" >&2; exit 1; }
 
@@ -68,18 +68,22 @@ read -ra libs <<<"$(pkg-config --libs quadrille)"
 "$mpicc" -std=c99 -Wall -Wextra -Werror "${cflags[@]}" "$here/consumer/user.c" -o "$work/user-c" "${libs[@]}"
 "$mpirun" -n 2 "$work/user-c"
 
-# C++, by find_package, from a project of its own.
-consumer() {
-  rm -rf "$work/build"
-  cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DUSER_ABI="$1" \
-    -DMPI_CXX_COMPILER="${mpicc/mpicc/mpicxx}" >"$work/cmake.log" 2>&1
+# C++, by find_package, from a project of its own: without a component, with that of the ABI, and with an unknown one.
+consumer() { # NAME COMPONENT
+  cmake -S "$here/consumer" -B "$work/$1" -DCMAKE_PREFIX_PATH="$prefix" -DUSER_ABI="$2" \
+    -DMPI_CXX_COMPILER="${mpicc/mpicc/mpicxx}" && cmake --build "$work/$1"
 }
-for component in "" "$abi"; do
-  consumer "$component" || { cat "$work/cmake.log"; fail "find_package with the component '$component'"; }
-  cmake --build "$work/build" >"$work/make.log" || { cat "$work/make.log"; fail "building user.cpp"; }
-  "$mpirun" -n 2 "$work/build/user-cpp"
+declare -A builds
+for name in plain component unknown; do
+  case $name in plain) asked="" ;; component) asked="$abi" ;; unknown) asked=other ;; esac
+  consumer $name "$asked" >"$work/$name.log" 2>&1 &
+  builds[$name]=$!
 done
-if consumer other || ! grep -q "component 'other'" "$work/cmake.log"; then
-  cat "$work/cmake.log"
+for name in plain component; do
+  wait "${builds[$name]}" || { cat "$work/$name.log"; fail "a project that finds Quadrille, $name"; }
+  "$mpirun" -n 2 "$work/$name/user-cpp"
+done
+if wait "${builds[unknown]}" || ! grep -q "component 'other'" "$work/unknown.log"; then
+  cat "$work/unknown.log"
   fail "find_package with an unknown component"
 fi
