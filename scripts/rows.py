@@ -56,8 +56,11 @@ LONG = [
     (r'^mpi\.(huge|faults)|^cluster\.failures', 'blocks above 4 GiB; kills at random moments for minutes'),
     (r'^tools\.(gpu_figure|gpu_report|tune_algorithms|model)_runs$', 'scripts of one minute and more'),
 ]
-# No MPI has a part in what these find, or they are drawn anew each time.
-ONE_MPI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info|lab|overlap)_runs$|tools\.report_again$|mpi\.device-huge\.)')
+# No MPI has a part in what these find, or they are drawn anew each time. The tools measure and record by functions that other
+# tests call on both MPIs; what the examples refuse, and mistakes that they make to find them, are their own.
+ONE_MPI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|mpi\.device-huge\.'
+                     r'|tools\.((bench|info|job|lab|late|overlap)_runs|doctor_waits|memory_checkers|report_(again|kinds))$'
+                     r'|examples\.\w+(\.own)?\.(bad|broken)(\.|$))')
 
 
 class Test:

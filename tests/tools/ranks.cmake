@@ -63,8 +63,8 @@ set(script_environment
   "OTHER_MPIRUN=${QUADRILLE_OTHER_LAUNCHER}" "ABI=${QUADRILLE_MPI}" "STANDINS=${QUADRILLE_LIBRARY_BUILD}/lib"
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
-set(scripts run_errors run_passes run_signals run_mixed doctor_runs job_runs bench_runs bench_errors device_runs gpu_figure_runs gpu_report_runs late_runs overlap_runs info_runs lab_runs lab_errors tune_runs model_runs
-            explain_runs simulate_runs tune_neighbors_runs tune_algorithms_runs html_runs html_browser report_runs report_again
+set(scripts run_errors run_passes run_signals run_mixed doctor_runs doctor_waits job_runs bench_runs bench_errors device_runs gpu_figure_runs gpu_report_runs late_runs overlap_runs info_runs lab_runs lab_errors tune_runs model_runs
+            explain_runs simulate_runs tune_neighbors_runs tune_algorithms_runs html_runs html_browser report_runs report_again report_kinds
             report_errors report_browser)
 # These ask nothing of the MPI that differs from one to another.
 if(QUADRILLE_MPI STREQUAL "mpich")

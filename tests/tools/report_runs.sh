@@ -33,19 +33,6 @@ report_of $? 2 1 early
 report="$report --replay-seconds 20"
 expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 4 "$REPORT_PROGRAM" all
 python3 "$here/report_page.py" "$data" "$page" replay 4 >"$work/checked" 2>&1 || fail "replay: $(tail -n 3 "$work/checked")"
-# So are calls between neighbours, in every kind of topology. Of these and the next ones the times are not looked at.
-expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 4 "$REPORT_PROGRAM" neighbors
-python3 "$here/report_page.py" "$data" "$page" neighbors 4 >"$work/checked" 2>&1 || fail "neighbours: $(tail -n 3 "$work/checked")"
-# And calls that are started and waited for.
-expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 4 "$REPORT_PROGRAM" requests
-python3 "$here/report_page.py" "$data" "$page" requests 4 >"$work/checked" 2>&1 || fail "requests: $(tail -n 3 "$work/checked")"
-# What no MPI has is recorded, of which some is made again; also in the streams of a device, which do nothing before they have to.
-for driver in "" "$CUDA/libcuda.so.1"; do
-  QUADRILLE_STANDIN_STREAMS=lazy expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- \
-    "$MPIRUN" -n 4 "$REPORT_PROGRAM" own $driver
-  python3 "$here/report_page.py" "$data" "$page" own 4 >"$work/checked" 2>&1 ||
-    fail "own calls, driver '$driver': $(tail -n 3 "$work/checked")"
-done
 # Whoever starts the tool may ignore how its children end.
 expect 7 - "the report is in" python3 -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
