@@ -298,7 +298,7 @@ def find_mistakes(place):
                          'send': 'send buffer was changed', 'hang': 'stuck'}.items():
     case = fuzz_settings.Case(place.name, 1, 2, {'QUADRILLE_SETUP_AFTER': '0', 'QUADRILLE_TUNING': 'none'},
                               ['--steps', '200', '--bytes', '10000', '--served', '--mistake', mistake])
-    wrong, _ = run_case(place, case, patience=5)
+    wrong, _ = run_case(place, case, patience=2 if mistake == 'hang' else 5)
     all_found = all_found and words in wrong
     print(f'{"found" if words in wrong else "NOT FOUND"}: {mistake}: {wrong[:200]}', flush=True)
   return all_found
