@@ -108,6 +108,7 @@ inline Address number(const void* pointer) { return reinterpret_cast<Address>(po
 bool is_in_arena(Address address);
 // Where the driver touches it; null if it is not all of one allocation, or its owner has freed it.
 char* reach(Address address, std::size_t bytes);
+char* reach(Allocation& allocation, Address address, std::size_t bytes);
 int map_file(Kind kind, int file, std::size_t bytes, std::size_t mapped, Allocation*& made);
 constexpr std::size_t pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 

@@ -164,16 +164,19 @@ std::size_t bytes_from(const Allocation& allocation, Address address) {
   return bytes;
 }
 
-char* reach(Address address, std::size_t bytes) {
-  Allocation* const allocation = find(address);
-  if (allocation == nullptr) return is_in_arena(address) ? nullptr : reinterpret_cast<char*>(address);
-  const std::size_t offset = address - allocation->base;
-  if (!allocation->accessible || bytes > bytes_from(*allocation, address)) return nullptr;
-  if (allocation->is_file() && __atomic_load_n(&allocation->footer()->alive, __ATOMIC_ACQUIRE) == 0) {
+char* reach(Allocation& allocation, Address address, std::size_t bytes) {
+  if (!allocation.accessible || bytes > bytes_from(allocation, address)) return nullptr;
+  if (allocation.is_file() && __atomic_load_n(&allocation.footer()->alive, __ATOMIC_ACQUIRE) == 0) {
     ++driver().stale;
     return nullptr;
   }
-  return allocation->data + offset;
+  return allocation.data + (address - allocation.base);
+}
+
+char* reach(Address address, std::size_t bytes) {
+  Allocation* const allocation = find(address);
+  if (allocation == nullptr) return is_in_arena(address) ? nullptr : reinterpret_cast<char*>(address);
+  return reach(*allocation, address, bytes);
 }
 
 void release(Allocation& allocation) {

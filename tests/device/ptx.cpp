@@ -74,7 +74,6 @@ class Reader {
         return false;
       }
     }
-    kernel_.registers = registers_.size();
     return resolve();
   }
 
@@ -84,8 +83,16 @@ class Reader {
     return false;
   }
 
-  std::size_t index_of(const std::string& name) {
-    return registers_.try_emplace(name, registers_.size()).first->second;
+  std::uint32_t add_register(std::uint64_t value) {
+    kernel_.registers.push_back(value);
+    return static_cast<std::uint32_t>(kernel_.registers.size() - 1);
+  }
+
+  // What a kernel reads before it has written it is not zero by chance.
+  std::uint32_t index_of(const std::string& name) {
+    const auto known = registers_.find(name);
+    if (known != registers_.end()) return known->second;
+    return registers_[name] = add_register(0xa5a5a5a5a5a5a5a5U);
   }
 
   bool read_instruction(std::string part) {
@@ -103,9 +110,8 @@ class Reader {
     std::erase_if(rest, [](char c) { return std::strchr(" \t\r\n{}", c) != nullptr; });
     for (std::size_t at = 0; at < rest.size();) {
       const std::size_t comma = std::min(rest.find(',', at), rest.size());
-      Operand operand;
-      if (!read_operand(rest.substr(at, comma - at), operand)) return fail(part);
-      instruction.operands.push_back(operand);
+      if (instruction.count == instruction.operands.size()) return fail(part);
+      if (!read_operand(rest.substr(at, comma - at), instruction)) return fail(part);
       at = comma + 1;
     }
     kernel_.instructions.push_back(std::move(instruction));
@@ -131,45 +137,42 @@ class Reader {
     return true;
   }
 
-  bool read_operand(std::string text, Operand& operand) {
+  bool read_operand(std::string text, Instruction& instruction) {
     if (text.empty()) return false;
     if (text[0] == '[') {
       if (text.back() != ']') return false;
       text = text.substr(1, text.size() - 2);
       if (const std::size_t plus = text.find('+'); plus != std::string::npos) {
-        operand.offset = std::strtoll(text.c_str() + plus + 1, nullptr, 10);
+        instruction.offset = std::strtoll(text.c_str() + plus + 1, nullptr, 10);
         text.erase(plus);
       }
     }
     if (text.find_first_of("[]") != std::string::npos) return false;
+    std::uint32_t& operand = instruction.operands[instruction.count++];
     const auto special = std::find(std::begin(special_names), std::end(special_names), text);
     const auto parameter = std::find(parameters_.begin(), parameters_.end(), text);
     if (special != std::end(special_names)) {
-      operand = {Operand::Kind::special, static_cast<std::uint64_t>(special - special_names), 0};
+      int& found = kernel_.special[static_cast<std::size_t>(special - special_names)];
+      if (found < 0) found = static_cast<int>(add_register(0));
+      operand = static_cast<std::uint32_t>(found);
     } else if (text[0] == '%') {
-      operand.kind = Operand::Kind::reg;
-      operand.value = index_of(text);
+      operand = index_of(text);
     } else if (parameter != parameters_.end()) {
-      operand.kind = Operand::Kind::parameter;
-      operand.value = static_cast<std::uint64_t>(parameter - parameters_.begin());
+      operand = static_cast<std::uint32_t>(parameter - parameters_.begin());
     } else if (text[0] >= '0' && text[0] <= '9') {
-      operand.value = std::strtoull(text.c_str(), nullptr, 0);
+      operand = add_register(std::strtoull(text.c_str(), nullptr, 0));
     } else {
-      operand.kind = Operand::Kind::label;
-      operand.value = wanted_.size();
-      wanted_.push_back(text);
+      wanted_.push_back({kernel_.instructions.size(), text});
     }
     return true;
   }
 
+  // Labels, which branches alone have.
   bool resolve() {
-    for (Instruction& instruction : kernel_.instructions) {
-      for (Operand& operand : instruction.operands) {
-        if (operand.kind != Operand::Kind::label) continue;
-        const auto found = labels_.find(wanted_[operand.value]);
-        if (found == labels_.end()) return fail(wanted_[operand.value]);
-        operand.value = found->second;
-      }
+    for (const auto& [instruction, label] : wanted_) {
+      const auto found = labels_.find(label);
+      if (found == labels_.end()) return fail(label);
+      kernel_.instructions[instruction].operands[0] = static_cast<std::uint32_t>(found->second);
     }
     return true;
   }
@@ -177,18 +180,22 @@ class Reader {
   const std::vector<std::string>& parameters_;
   Kernel& kernel_;
   std::string& problem_;
-  std::map<std::string, std::size_t> registers_, labels_;
-  std::vector<std::string> wanted_;
+  std::map<std::string, std::uint32_t> registers_;
+  std::map<std::string, std::size_t> labels_;
+  std::vector<std::pair<std::size_t, std::string>> wanted_;  // the instruction that has this label
 };
 
 // One thread of a kernel.
 class Thread {
  public:
-  Thread(const Kernel& kernel, const std::vector<std::vector<char>>& parameters, const std::uint64_t (&special)[6],
-         std::vector<std::uint64_t>& registers)
-      : kernel_(kernel), parameters_(parameters), special_(special), registers_(registers) {
-    // What a kernel reads before it has written it is not zero by chance.
-    registers_.assign(kernel.registers, 0xa5a5a5a5a5a5a5a5U);
+  Thread(const Kernel& kernel, const std::vector<std::vector<char>>& parameters,
+         const std::array<std::uint64_t, 6>& special, std::vector<std::uint64_t>& registers,
+         std::vector<Allocation*>& touched)
+      : kernel_(kernel), parameters_(parameters), registers_(registers), touched_(touched) {
+    registers_ = kernel.registers;
+    for (std::size_t i = 0; i < special.size(); ++i) {
+      if (kernel.special[i] >= 0) registers_[static_cast<std::size_t>(kernel.special[i])] = special[i];
+    }
   }
 
   int run() {
@@ -203,20 +210,15 @@ class Thread {
   }
 
  private:
-  std::uint64_t value(const Operand& operand) const {
-    if (operand.kind == Operand::Kind::reg) return registers_[operand.value];
-    return operand.kind == Operand::Kind::special ? special_[operand.value] : operand.value;
-  }
-
   int step(const Instruction& now) {
     switch (now.op) {
       case Op::branch:
-        at_ = now.operands[0].value;
+        at_ = now.operands[0];
         return success;
       case Op::load_parameter: {
         std::uint64_t read = 0;
-        std::memcpy(&read, parameters_[now.operands[1].value].data(), now.bytes);
-        registers_[now.operands[0].value] = read;
+        std::memcpy(&read, parameters_[now.operands[1]].data(), now.bytes);
+        registers_[now.operands[0]] = read;
         return success;
       }
       case Op::load:
@@ -232,10 +234,10 @@ class Thread {
     // cvt.u64.u32 and mul.wide.u32 write eight bytes of what they read as four.
     const bool wide = now.bytes == 8 || now.op == Op::multiply_wide || now.op == Op::widen;
     const std::uint64_t read = now.bytes == 4 ? low : all;
-    const std::uint64_t a = value(now.operands[1]) & read;
-    const std::uint64_t b = now.operands.size() > 2 ? value(now.operands[2]) & read : 0;
+    const std::uint64_t a = registers_[now.operands[1]] & read;
+    const std::uint64_t b = now.count > 2 ? registers_[now.operands[2]] & read : 0;
     if ((now.op == Op::divide || now.op == Op::remainder) && b == 0) return illegal_address;
-    registers_[now.operands[0].value] = compute(now.op, a, b) & (wide ? all : low);
+    registers_[now.operands[0]] = compute(now.op, a, b) & (wide ? all : low);
     return success;
   }
 
@@ -273,14 +275,15 @@ class Thread {
 
   int touch(const Instruction& now) {
     const bool load = now.op == Op::load;
-    const Operand& where = load ? now.operands.back() : now.operands.front();
-    const Address address = registers_[where.value] + static_cast<Address>(where.offset);
+    const Address address = registers_[now.operands[load ? now.count - 1 : 0]] + static_cast<Address>(now.offset);
     const std::size_t bytes = std::size_t{now.bytes} * now.elements;
     if (address % bytes != 0) return misaligned_address;
-    char* const memory = find(address) == nullptr ? nullptr : reach(address, bytes);
+    Allocation*& allocation = touched_[at_ - 1];
+    if (allocation == nullptr || address - allocation->base >= allocation->bytes) allocation = find(address);
+    char* const memory = allocation == nullptr ? nullptr : reach(*allocation, address, bytes);
     if (memory == nullptr) return illegal_address;
     for (unsigned e = 0; e < now.elements; ++e) {
-      std::uint64_t& element = registers_[now.operands[load ? e : e + 1].value];
+      std::uint64_t& element = registers_[now.operands[load ? e : e + 1]];
       char* const at = memory + e * now.bytes;
       if (load) element = 0;
       load ? std::memcpy(&element, at, now.bytes) : std::memcpy(at, &element, now.bytes);
@@ -290,8 +293,8 @@ class Thread {
 
   const Kernel& kernel_;
   const std::vector<std::vector<char>>& parameters_;
-  const std::uint64_t (&special_)[6];
   std::vector<std::uint64_t>& registers_;
+  std::vector<Allocation*>& touched_;  // by each instruction last, also in threads before
   std::size_t at_ = 0;
 };
 
@@ -304,11 +307,13 @@ bool read(const std::string& body, const std::vector<std::string>& parameters, K
 int run(const Kernel& kernel, const Launch& launch, const std::vector<std::vector<char>>& parameters) {
   const unsigned blocks = launch.grid[0] * launch.grid[1];
   std::vector<std::uint64_t> registers;
+  std::vector<Allocation*> touched(kernel.instructions.size(), nullptr);
   for (unsigned block = 0; block < blocks; ++block) {
     for (unsigned thread = 0; thread < launch.block[0]; ++thread) {
-      const std::uint64_t special[6] = {thread,         launch.block[0],        block % launch.grid[0],
-                                        launch.grid[0], block / launch.grid[0], launch.grid[1]};
-      if (const int error = Thread(kernel, parameters, special, registers).run(); error != success) return error;
+      const std::array<std::uint64_t, 6> special = {thread,         launch.block[0],        block % launch.grid[0],
+                                                    launch.grid[0], block / launch.grid[0], launch.grid[1]};
+      if (const int error = Thread(kernel, parameters, special, registers, touched).run(); error != success)
+        return error;
     }
   }
   return success;

@@ -6,6 +6,7 @@
 // its instruction needs, ends the kernel with the error that a GPU has for it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,12 +16,6 @@
 #include "standin.hpp"
 
 namespace quadrille::standin::ptx {
-
-struct Operand {
-  enum class Kind : std::uint8_t { number, reg, special, parameter, label } kind = Kind::number;
-  std::uint64_t value = 0;  // of a number; of others their index
-  std::int64_t offset = 0;  // [register + offset]
-};
 
 enum class Op : std::uint8_t {
   load_parameter,
@@ -51,12 +46,17 @@ struct Instruction {
   unsigned elements = 1;  // of a vector
   int guard = -1;         // the register that predicates the instruction
   bool guard_is_not = false;
-  std::vector<Operand> operands;
+  // Registers, but for the parameter that is loaded and the instruction that is next.
+  std::array<std::uint32_t, 5> operands{};
+  unsigned count = 0;       // of operands
+  std::int64_t offset = 0;  // [register + offset]
 };
 
+// Numbers, and what a thread knows of itself, are in registers, too.
 struct Kernel {
   std::vector<Instruction> instructions;
-  std::size_t registers = 0;
+  std::vector<std::uint64_t> registers;  // as a thread finds them
+  std::array<int, 6> special = {-1, -1, -1, -1, -1, -1};
 };
 
 // The kernel whose body, between its braces, is `body`. False if it uses anything else than is known here; `problem`
