@@ -45,18 +45,18 @@ for lack in WRONG_GRAPH=1 WRONG_GRAPH=4; do
   grep -q '"why": "the MPI has no communicator left"' "$data" || fail "$lack: the data do not say so"
   grep -q '"problem"' "$data" && fail "$lack: $(grep '"problem"' "$data")"
 done
-# Calls that take long: what would not fit into the budget is not begun. Each takes three seconds here, and each rank would make
+# Calls that take long: what would not fit into the budget is not begun. Each takes a second here, and each rank would make
 # dozens of them without a limit. They are counted, not timed: other programs may use the processors.
 cat >"$work/mpirun" <<SCRIPT
 #!/bin/sh
-case "\$*" in *--replay-cases*) export WRONG_SLEEP=3 WRONG_SLEPT="$work/slept" QUADRILLE_LIBMPI="$WRONG_MPI" ;; esac
+case "\$*" in *--replay-cases*) export WRONG_SLEEP=1 WRONG_SLEPT="$work/slept" QUADRILLE_LIBMPI="$WRONG_MPI" ;; esac
 exec "$MPIRUN" "\$@"
 SCRIPT
 chmod +x "$work/mpirun"
-expect 0 - "the report is in '$page'" "$TOOL" report --replay-seconds 4 --output "$page" --data "$data" -- \
+expect 0 - "the report is in '$page'" "$TOOL" report --replay-seconds 2 --output "$page" --data "$data" -- \
   "$work/mpirun" -n 2 "$REPORT_PROGRAM" names
 slept=$(wc -c <"$work/slept")
-[ "$slept" -gt 0 ] && [ "$slept" -le 16 ] || fail "a replay of 4 s by two ranks has made $slept calls of 3 s"
+[ "$slept" -gt 0 ] && [ "$slept" -le 16 ] || fail "a replay of 2 s by two ranks has made $slept calls of 1 s"
 grep -q '"why": "no time' "$data" || fail "slow calls: $(grep -A8 '"replay"' "$data")"
 # A launcher of a script, which starts another number of ranks: these cannot be had again.
 cat >"$work/mpirun" <<SCRIPT
