@@ -1,6 +1,7 @@
-# Shared by the scripts. The environment gives TOOL, LAB, PROGRAM, PRELOAD, MPIRUN,
+# Shared by the scripts. The environment gives TOOL, LAB, PROGRAM, PRELOAD, MPIRUN, PYTHON (may be missing),
 # OTHER_MPIRUN (may be missing), ABI and ADDED (empty, or what follows PRELOAD for what this MPI has).
 set -u
+python3() { command "${PYTHON:-python3}" "$@"; }
 failures=0
 work=$(mktemp -d)
 # Also of a script that forgets to finish.
