@@ -32,6 +32,7 @@ MATRICES = {'mpi', 'examples', 'cluster', 'hosts'}
 ASAN = 'asan'
 SANITIZED = (ASAN, 'tsan')  # how the names of such builds end
 PARTS = 6  # of the cases of a program, where so many rows share them
+MANY = 8  # with more ranks than this, which share the processors, a row whose cases others have runs half as many
 MAIN, SPINNING = 'openmpi', 'mpich'
 # Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
 # neighbours also with six, where there are grids to recognise; requests also with more ranks than processors, in orders
@@ -204,7 +205,8 @@ def part_of(build, name, tests, names):
   """The part of its cases that a test runs, as "0/6", or None for all.
 
   Each case of a program runs in some row: rows that name no cases share all of them, one part after the other, or a test
-  of ALWAYS has all. Where that is so, other rows run a sixth of their cases; else those that name the same ones share them.
+  of ALWAYS has all. Where that is so, other rows run a sixth of their cases, and with many ranks a twelfth; else those that
+  name the same ones share them.
   On hosts each case of a test that is of no matrix runs on one of the two MPIs."""
   def runs_always(test):
     return build == MAIN and ALWAYS.search(test.name)
@@ -221,7 +223,10 @@ def part_of(build, name, tests, names):
   with_all = [one for one in of_program if not tests[one].names_cases()]
   alike = [one for one in of_program if shares(tests[one]) and (build.endswith(ASAN) or tests[one].cases == test.cases)]
   others_run_all = any(runs_always(tests[one]) for one in with_all) or (test.names_cases() and with_all)
-  parts = PARTS if others_run_all or build.endswith(ASAN) else min(PARTS, len(alike))
+  if others_run_all and test.ranks > MANY:
+    parts = 2 * PARTS
+  else:
+    parts = PARTS if others_run_all or build.endswith(ASAN) else min(PARTS, len(alike))
   return f'{alike.index(name) % parts}/{parts}' if parts > 1 else None
 
 

@@ -97,6 +97,11 @@ class Rows(unittest.TestCase):
     names = ['mpi.api.1', 'mpi.api.2', 'mpi.api.3', 'mpi.api.5', 'mpi.api.7']
     self.assertEqual(list(self.parts('openmpi', names, whole={'mpi.api.5'}).values()), ['0/6', '1/6', None, None, '2/6'])
 
+  def test_with_many_ranks_a_row_whose_cases_others_have_runs_half_as_many(self):
+    names = ['mpi.api.16', 'mpi.api.2', 'mpi.api.3']
+    self.assertEqual(list(self.parts('openmpi', names).values()), ['0/12', '1/6', None])
+    self.assertEqual(list(self.parts('mpich', names).values()), ['0/3', '1/3', '2/3'])
+
   def test_each_long_test_has_a_reason(self):
     self.assertTrue(all(len(why) > 10 for _, why in rows.LONG))
     self.assertTrue(rows.why_long('Crowd.ThousandRanks1024'))
