@@ -184,7 +184,7 @@ def enter_own_processes(look_afterwards=None):
   for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
     signal.signal(number, lambda *_: sys.exit(1))
   with tempfile.TemporaryDirectory(prefix='quadrille-hosts-') as folder:
-    child = subprocess.Popen([*unshare, sys.executable, *sys.argv], preexec_fn=die_with_parent,
+    child = subprocess.Popen([*unshare, sys.executable, '-S', *sys.argv], preexec_fn=die_with_parent,
                              env=dict(os.environ, **{INSIDE: folder}))
     try:
       status = child.wait()
