@@ -34,7 +34,7 @@ constinit thread_local OnThread here;
 bool is_settled(const Call& call, const team::CachedSelection& cached, const team::Team& team) {
   const choose::Selection& selection = cached.selection;
   if (team.agreed().follows_devices) return false;  // what they find may change
-  return is_dense(call.collective) && !selection.by_load && !cached.follows_load && selection.rivals.empty();
+  return is_dense(call.collective) && !selection.by_load && !cached.follows_load && team::is_decided(cached);
 }
 
 // After a call that went to the MPI: how many that are like it do before the ranks ask again. Null if each must look.
@@ -42,11 +42,10 @@ bool is_settled(const Call& call, const team::CachedSelection& cached, const tea
 int* kept_after(const Call& call, const team::CachedSelection& cached, team::Team& team) {
   const choose::Selection& selection = cached.selection;
   if (!is_dense(call.collective) || is_sized(call.collective) || team.agreed().follows_devices) return nullptr;
-  if (!selection.rivals.empty() || selection.choice.buffers != choose::HostBuffers::as_suits) return nullptr;
+  if (!team::is_decided(cached) || selection.choice.buffers != choose::HostBuffers::as_suits) return nullptr;
   if (cached.follows_load == selection.by_load) return nullptr;
   const auto c = static_cast<std::size_t>(call.collective);
-  if (selection.by_load) return &team.asked.asking[c].unasked;
-  return cached.trial != nullptr && cached.trial->trial.contest.decided() ? &team.asked.load[c].unasked : nullptr;
+  return &(selection.by_load ? team.asked.asking : team.asked.load)[c].unasked;
 }
 
 // To the MPI, as was selected. Later calls find that out sooner.
@@ -101,8 +100,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
     error = choose_by_load(call, team, cached, attempt.ahead);
     if (error != mpi_success) return pass(team, Reason::other);  // so it does on all ranks, as far as the MPI goes
   }
-  if (cached.follows_load || cached.trial != nullptr || !cached.selection.rivals.empty())
-    begin_attempt(call, bytes, team, cached, attempt);
+  if (!cached.selection.rivals.empty()) begin_attempt(call, bytes, team, cached, attempt);
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
   const EngineWork& engine = work_of(choice);
   const bool is_prepared = attempt.choice == nullptr && cached.prepared.has_value();

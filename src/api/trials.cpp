@@ -77,7 +77,7 @@ bool settle_by_table(const team::Team& team, team::Try& one) {
   const choose::ChoicesByCollective& all = on_devices ? measured.on_devices : measured.on_host;
   const choose::SizedChoices& known = all[static_cast<std::size_t>(one.of.collective)];
   const choose::SizedChoice* found = choose::choice_for(known, one.of.bytes.from);
-  const int number = number_of(one.candidates, found == nullptr ? nullptr : &found->choice);
+  const int number = number_of(one.trial.candidates, found == nullptr ? nullptr : &found->choice);
   if (number < 0) return false;
   settle(one, static_cast<std::size_t>(number), {Reason::measured});
   return true;
@@ -86,7 +86,7 @@ bool settle_by_table(const team::Team& team, team::Try& one) {
 // Collective: goes by what the ranks keep if all of them keep the same. They may have been in different communicators.
 bool settle_by_verdict(team::Team& team, team::Try& one) {
   const std::optional<choose::Verdict> kept = team::verdict_of(one.of);
-  const int mine = number_of(one.candidates, kept.has_value() ? &kept->best : nullptr);
+  const int mine = number_of(one.trial.candidates, kept.has_value() ? &kept->best : nullptr);
   const double both_ways[] = {static_cast<double>(mine), -static_cast<double>(mine)};
   double most[2] = {};
   team::largest_of_all(team, both_ways, most);
@@ -124,13 +124,13 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   team::Try& one = place->second;
   cached.trial = &one;
   if (!is_new) return one;
-  one.candidates = {cached.selection.choice};
-  one.candidates.insert(one.candidates.end(), cached.selection.rivals.begin(), cached.selection.rivals.end());
+  std::vector<choose::Choice> candidates = {cached.selection.choice};
+  candidates.insert(candidates.end(), cached.selection.rivals.begin(), cached.selection.rivals.end());
   const choose::Bytes tried = bytes_tried(call.collective, std::get<1>(key), bytes, team, cached.load);
-  one.of = choose::case_of(team.nodes, team.crowded, call.collective, tried, cached.load, one.candidates);
-  one.trial = choose::make_trial(one.candidates, team.crowded);
+  one.of = choose::case_of(team.nodes, team.crowded, call.collective, tried, cached.load, candidates);
+  one.trial = choose::make_trial(candidates, team.crowded);
   if (is_kept_for_others(one) && (settle_by_table(team, one) || settle_by_verdict(team, one))) return one;
-  one.trial = choose::make_trial(team::without_twins(team, call.collective, one.candidates), team.crowded);
+  one.trial = choose::make_trial(team::without_twins(team, call.collective, candidates), team.crowded);
   if (one.trial.candidates.size() == 1) settle(one, 0, {Reason::identical_plans});
   return one;
 }
@@ -187,7 +187,6 @@ bool is_tried(const team::CachedSelection& cached) {
 // False if it is decided, in this call.
 bool take_turn(const run::Call& call, std::size_t bytes, team::Team& team, team::Try& one,
                team::CachedSelection& cached, Attempt& attempt) {
-  if (cached.selection.rivals.empty()) cached.selection.rivals.assign(one.candidates.begin() + 1, one.candidates.end());
   // Not what the selection has, which ranks may have made at different times.
   attempt.choice = &one.trial.candidates[one.best];
   if (awaits_kernels(call, team, one)) return true;
@@ -214,7 +213,6 @@ bool take_turn(const run::Call& call, std::size_t bytes, team::Team& team, team:
 
 // The selection becomes what was decided last.
 void go_by(const team::Try& one, team::CachedSelection& cached) {
-  if (one.trial.contest.decided()) cached.selection.rivals.clear();
   if (cached.decision == one.decisions) return;
   cached.settle(one.trial.candidates[one.best]);
   cached.selection.why = one.why;
@@ -231,9 +229,7 @@ int follow_load(const run::Call& call, team::Team& team, team::CachedSelection& 
   team::largest_of_all(team, {&moved, 1}, {&most, 1});
   if (!choose::note_class(load, choose::load_class_of(most))) return 1 + load.unasked;
   if (cached.trial == nullptr) return 0;  // the first call
-  const std::vector<choose::Choice>& candidates = cached.trial->candidates;
-  cached.settle(candidates[0]);
-  cached.selection.rivals.assign(candidates.begin() + 1, candidates.end());
+  cached.settle(cached.trial->trial.candidates[0]);
   cached.trial = nullptr;
   return 0;
 }

@@ -20,10 +20,10 @@ struct Attempt {
   CountedAhead ahead;  // if the call is forwarded
 };
 
-// Collective over a team that is ready, for a call whose selection has or had rivals, or follows the load. When all was
-// tried, the ranks agree on what was best: then the selection is settled, and the call has no trial, until that is
-// checked. `bytes`: as in choose::GlobalKey. If the MPI refuses the call, this comes again in the one that follows, and
-// must find nothing to do: what was counted is undone.
+// Collective over a team that is ready, for a call whose selection has rivals. When all was tried, the ranks agree on
+// what was best: then the selection is settled, and the call has no trial, until that is checked. `bytes`: as in
+// choose::GlobalKey. If the MPI refuses the call, this comes again in the one that follows, and must find nothing to
+// do: what was counted is undone.
 void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached,
                    Attempt& attempt);
 // For a request, which tries nothing: its selection becomes what calls like it have decided last, if they have. Which

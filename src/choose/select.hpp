@@ -44,7 +44,7 @@ struct Selection {
   Why why;  // for QUADRILLE_EXPLAIN
   // The ranks agree on the load of each call, and the model chooses (choose/model.hpp); `choice` is the MPI's at first.
   bool by_load = false;
-  // To be tried against `choice` by the first calls (choose/trial.hpp); empty: it is settled.
+  // To be tried against `choice` by the first calls (choose/trial.hpp). They stay when a trial has decided.
   std::vector<Choice> rivals = {};
 };
 

@@ -125,6 +125,10 @@ CachedSelection& device_selection_of(Team& team, Collective collective, std::siz
   return selections.keep(std::move(selected));
 }
 
+bool is_decided(const CachedSelection& cached) {
+  return cached.trial != nullptr ? cached.trial->trial.contest.decided() : cached.selection.rivals.empty();
+}
+
 const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached) {
   if (!cached.prepared) cached.prepared = prepare(team, collective, cached.selection.choice);
   return *cached.prepared;

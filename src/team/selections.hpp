@@ -86,6 +86,8 @@ CachedSelection& device_neighbor_selection(Team& team, Collective collective, st
 // The same of a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not. The
 // drop-in door leaves more to the MPI.
 CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in);
+// Nothing was to be tried, or a trial has decided.
+bool is_decided(const CachedSelection& cached);
 // What the selected choice runs on.
 const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached);
 

@@ -55,7 +55,6 @@ struct CachedPlan {
 
 // A trial and what came of it; of calls of one collective with blocks of about one size.
 struct Try {
-  std::vector<choose::Choice> candidates;  // as they were selected: of those with the same plan the trial has one
   choose::Case of;
   choose::Trial trial;
   int waited = 0;        // calls, for the race of the kernels; more than `most_waiting`: no longer

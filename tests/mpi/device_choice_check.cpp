@@ -255,7 +255,7 @@ void expect_choice(Collective collective, bool on_devices, MPI_Comm comm) {
   const team::CachedSelection& of = selection(collective, comm);
   const std::string chosen = choose::to_string(of.selection.choice), called(name_of(collective));
   const bool is_good = !on_devices || is_best(collective, of.selection.choice, comm);
-  if ((of.load == team::on_devices) == on_devices && of.selection.rivals.empty() && is_good) return;
+  if ((of.load == team::on_devices) == on_devices && team::is_decided(of) && is_good) return;
   fail("rank %d, %s, %s: %s%s, by %s\n", rank, name.c_str(), called.c_str(), chosen.c_str(),
        of.load == team::on_devices ? " for devices" : "", quadrille::text::words_of(of.selection.why).c_str());
 }
@@ -263,8 +263,9 @@ void expect_choice(Collective collective, bool on_devices, MPI_Comm comm) {
 void expect_tried(Collective collective, MPI_Comm comm) {
   const team::CachedSelection& of = selection(collective, comm);
   const auto is_tried = [&](const char* one) {
-    const auto& all = of.trial->candidates;
-    return std::any_of(all.begin(), all.end(), [&](const auto& c) { return c.algorithm->name == one; });
+    const auto is_it = [&](const choose::Choice& choice) { return choice.algorithm->name == one; };
+    const auto& rivals = of.selection.rivals;
+    return is_it(of.trial->trial.candidates[0]) || std::any_of(rivals.begin(), rivals.end(), is_it);
   };
   if (of.trial == nullptr) return fail("rank %d: nothing was tried\n", rank);
   const bool expects_the_mpis = name != "messages" && !takes_none() && may_be_the_mpis(collective, comm);
@@ -276,7 +277,7 @@ void expect_tried(Collective collective, MPI_Comm comm) {
   if (is_tried("ipc-pull") != (team::team_of(abi::comm(comm))->nodes.nodes == 1))
     fail("rank %d: no copies were tried\n", rank);
   if (takes_none()) return;
-  if (!is_tried("spread-out") || of.trial->candidates.size() < 3) fail("rank %d: not tried straight\n", rank);
+  if (!is_tried("spread-out") || of.selection.rivals.size() < 2) fail("rank %d: not tried straight\n", rank);
 }
 
 // By the table, from the first call on.

@@ -161,8 +161,11 @@ void exchange(const World& w, const Case& c, int call, MPI_Comm comm) {
   }
 }
 
+const team::CachedSelection& last_of(Collective collective, MPI_Comm comm) {
+  return *team::team_of(abi::comm(comm))->chosen.selections[static_cast<std::size_t>(collective)].last();
+}
 const choose::Selection& selection(Collective collective, MPI_Comm comm) {
-  return team::team_of(abi::comm(comm))->chosen.selections[static_cast<std::size_t>(collective)].last()->selection;
+  return last_of(collective, comm).selection;
 }
 
 // What does not wait for the slow rank of the MPI's own, whichever of them, or the MPI's own.
@@ -188,7 +191,7 @@ void check_choices(const World& w, const std::string& name) {
       }
       const std::string chosen = choose::to_string(selection(collective).choice);
       if (name == "data") continue;
-      if (is_wanted(chosen, name, collective) && selection(collective).rivals.empty()) continue;
+      if (is_wanted(chosen, name, collective) && team::is_decided(last_of(collective))) continue;
       fail("rank %d, %s: %s was chosen: %s\n", w.rank, name.c_str(), chosen.c_str(),
            quadrille::text::words_of(selection(collective).why).c_str());
     }
@@ -280,10 +283,6 @@ void gather_different_sums(const World& w) {
   if (loads[0] == loads[1]) fail("rank %d: they share a trial\n", w.rank);
 }
 
-const team::CachedSelection& last_of(Collective collective) {
-  return *team::team_of(abi::comm(MPI_COMM_WORLD))->chosen.selections[static_cast<std::size_t>(collective)].last();
-}
-
 // Sizes of one class, of which one fits a slot and the next does not.
 void try_around_the_slot(const World& w) {
   MPI_Comm comm;
@@ -323,7 +322,7 @@ void try_orders(const World& w) {
     for (const auto& [block, in_heap] : {std::pair(20000, true), std::pair(10000, false), std::pair(150000, false),
                                          std::pair(8, false), std::pair(1000, true)}) {
       call_until_decided(w, {c, block, false, in_heap});
-      if (!selection(c).rivals.empty()) fail("rank %d: the trial does not end\n", w.rank);
+      if (!team::is_decided(last_of(c))) fail("rank %d: the trial does not end\n", w.rank);
       if (last_of(c).trial == nullptr) fail("rank %d: %d bytes are not tried\n", w.rank, block);
     }
   }
@@ -353,7 +352,7 @@ bool tries_on(const World& w, const std::vector<int>& ranks, Collective collecti
     MPI_Comm_rank(comm, &here.rank);
     MPI_Comm_size(comm, &here.ranks);
     exchange(here, {collective, 3000}, 0, comm);
-    tried = !selection(collective, comm).rivals.empty();
+    tried = !team::is_decided(last_of(collective, comm));
     if (!tried && choose::to_string(selection(collective, comm).choice) != "mpi" &&
         team::team_of(abi::comm(comm))->counted.counters.served != 1) {
       fail("rank %d: the call went to the MPI\n", w.rank);

@@ -88,7 +88,7 @@ inline const std::vector<Collective> all_collectives = quadrille::those(quadrill
 
 // What the last call selected.
 const choose::Selection& selection(Collective collective, MPI_Comm comm = MPI_COMM_WORLD);
-const team::CachedSelection& last_of(Collective collective);
+const team::CachedSelection& last_of(Collective collective, MPI_Comm comm = MPI_COMM_WORLD);
 
 // Do the first calls on a communicator of these ranks try? Ends as many calls later, or when all is tried.
 bool tries_on(const World& w, const std::vector<int>& ranks, Collective collective, int most_calls = calls);

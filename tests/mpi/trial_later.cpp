@@ -27,7 +27,7 @@ void check_what_was_kept(const World& w) {
     exchange(w, {Collective::alltoall, 3000}, call, comm);
     const bool is_ours = choose::to_string(selection(Collective::alltoall, comm).choice) != "mpi";
     if (call == 0 && !is_ours) fail("rank %d: what was found is not taken over\n", w.rank);
-    if (call == 0 && !selection(Collective::alltoall, comm).rivals.empty()) fail("rank %d: it is tried\n", w.rank);
+    if (call == 0 && !team::is_decided(last_of(Collective::alltoall, comm))) fail("rank %d: it is tried\n", w.rank);
   }
   if (choose::to_string(selection(Collective::alltoall, comm).choice) != "mpi")
     fail("rank %d: what was taken over is not checked\n", w.rank);
@@ -43,7 +43,7 @@ void call_until_checked(const World& w, const Case& c, int most_calls, bool by_m
   exchange(w, c, 0);
   const team::CachedSelection& last = last_of(c.collective);
   const std::string chosen = choose::to_string(last.selection.choice);
-  if ((chosen == "mpi") != by_mpi || !last.selection.rivals.empty())
+  if ((chosen == "mpi") != by_mpi || !team::is_decided(last))
     fail("rank %d: %s was chosen: %s\n", w.rank, chosen.c_str(), quadrille::text::words_of(last.selection.why).c_str());
   const int left = last.trial->trial.pause.left, mine[] = {left, -left};
   int most[2];

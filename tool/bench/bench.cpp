@@ -258,16 +258,12 @@ class Bench {
       const team::CachedSelection* used = selection_of(implementation);
       const int unasked = used != nullptr && used->follows_load ? choose::most_unasked_of_class : 0;
       call_as_measured(unasked, data, implementation);
-      const int most = choose::most_calls_of_trial(1 + rivals_of(implementation));
-      for (int call = 0; call < most && rivals_of(implementation) > 0; ++call) {
+      used = selection_of(implementation);
+      const int most = used != nullptr ? choose::most_calls_of_trial(1 + used->selection.rivals.size()) : 0;
+      for (int call = 0; call < most && !team::is_decided(*selection_of(implementation)); ++call) {
         call_as_measured(1, data, implementation);
       }
     }
-  }
-  // How many candidates are still tried beside the first one.
-  std::size_t rivals_of(const Implementation& implementation) const {
-    const team::CachedSelection* used = selection_of(implementation);
-    return used != nullptr ? used->selection.rivals.size() : 0;
   }
 
   TimingOptions timing_options() const {
