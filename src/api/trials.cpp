@@ -62,7 +62,7 @@ int number_of(const std::vector<choose::Choice>& candidates, const choose::Choic
 }
 
 void settle(team::Try& one, std::size_t best, Why why) {
-  one.trial.contest.give_up();
+  one.trial.contest.end();
   ++one.decisions;
   // Some ranks may serve such calls from their caches, requests also before the first decision.
   if (std::exchange(one.best, best) != best) drop_cached_calls();

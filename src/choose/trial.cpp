@@ -88,7 +88,7 @@ Trial make_trial(std::vector<Choice> candidates, bool crowded) {
 void take_over(Trial& trial, std::size_t winner) {
   const auto place = trial.racing.begin() + static_cast<std::ptrdiff_t>(winner);
   std::rotate(trial.racing.begin(), place, place + 1);
-  trial.contest.give_up();
+  trial.contest.end();
   trial.checks = true;
   trial.pause.begin(tuner::Pause::usual);
 }
@@ -143,13 +143,12 @@ void judge(Trial& trial, std::span<const double> all) {
   if (trial.contest.visit() == Trial::visits - 1 && least < Trial::short_call)
     trial.contest.go_on_to(Trial::visits_of_short_calls);
   trial.contest.end_visit();
-  if (!trial.were_alike) trial.contest.give_up();
+  if (!trial.were_alike) trial.contest.end();
   begin_visit(trial);
   if (trial.contest.decided()) conclude(trial);
 }
 
 bool steps_tell(const Trial& trial) {
-  if (!trial.were_alike) return false;
   bool has_rival = false;
   for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
     if (!trial.contest.is_rival(c)) continue;
@@ -161,6 +160,7 @@ bool steps_tell(const Trial& trial) {
 }
 
 std::size_t best_of(const Trial& trial) {
+  if (!trial.were_alike) return trial.contest.first();
   if (!steps_tell(trial)) return trial.contest.best();
   return trial.steps.best([&](std::size_t way) { return trial.contest.is_in(way); });
 }

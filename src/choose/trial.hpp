@@ -117,7 +117,7 @@ inline constexpr double not_noted = std::numeric_limits<double>::max();
 // of a visit beyond the third were not, what the others say holds.
 void judge(Trial& trial, std::span<const double> all);
 
-// Of a trial that is decided: do the steps tell which candidate is the best, and which it is.
+// Of a trial that is decided: do the steps tell which candidate is the best, if its calls were alike, and which it is.
 bool steps_tell(const Trial& trial);
 std::size_t best_of(const Trial& trial);
 

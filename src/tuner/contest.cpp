@@ -40,8 +40,6 @@ void Contest::end_visit() {
   decided_ = ++visit_ >= rules_.visits || !has_rival;
 }
 
-void Contest::give_up() { decided_ = given_up_ = true; }
-
 std::vector<double> Contest::sorted(std::size_t way) const {
   std::vector<double> times = times_[way];
   if (times.empty()) times = {never};

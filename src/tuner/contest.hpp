@@ -81,8 +81,6 @@ class Contest {
   void go_on_to(int visits) { rules_.visits = visits, rules_.lost = {never, never}; }
   // No more visits: what was measured decides.
   void end() { decided_ = true; }
-  // The first way stays, whatever was measured.
-  void give_up();
 
   // Of the times that were noted; `never` if there are none.
   double least(std::size_t way) const { return sorted(way).front(); }
@@ -96,7 +94,7 @@ class Contest {
   template <class Counts>
   std::size_t best(const Counts& still_counts) const {
     std::size_t best = first_;
-    for (std::size_t way = 0; way < ways() && !given_up_; ++way) {
+    for (std::size_t way = 0; way < ways(); ++way) {
       if (!is_rival(way) || !still_counts(way) || !beats_first(way)) continue;
       if (best == first_ || counted(way) < counted(best)) best = way;
     }
@@ -113,7 +111,7 @@ class Contest {
   std::vector<bool> is_in_;
   std::size_t first_ = 0;
   int visit_ = 0;
-  bool decided_ = true, given_up_ = false;
+  bool decided_ = true;
 };
 
 // ---- From measured times to a switch point ----

@@ -111,15 +111,16 @@ TEST(Contest, TheMiddleHalfOfTheTimes) {
   EXPECT_EQ(contest.middle_half(1), 4) << "from 3 to 7";
 }
 
-TEST(Contest, GivenUpItStaysWithTheFirst) {
+TEST(Contest, EndedItGoesByWhatWasMeasured) {
   Contest contest(2, {3, Counts::least});
   contest.note(0, 9);
   contest.note(1, 1);
   contest.end_visit();
   EXPECT_EQ(contest.best(), 1U) << "so far";
-  contest.give_up();
+  contest.end();
   EXPECT_TRUE(contest.decided());
-  EXPECT_EQ(contest.best(), 0U);
+  contest.note(0, 0.5);
+  EXPECT_EQ(contest.best(), 1U) << "it is over";
 }
 
 TEST(Contest, OfSomeWaysTheFirstOfThemStays) {

@@ -277,7 +277,7 @@ TEST(Trial, CallsThatMoveDifferentAmountsCompareNothing) {
   run_with_bytes(trial, [](int call) { return call == 5 ? 200000 : 100000; });
   EXPECT_FALSE(trial.were_alike);
   EXPECT_EQ(trial.contest.visit(), 1) << "and need not go on";
-  EXPECT_EQ(trial.contest.best(), 0U);
+  EXPECT_EQ(best_of(trial), 0U);
   Trial small = trial_of(2);
   run_with_bytes(small, [](int call) { return call % 2 == 0 ? 8 : 64; });
   EXPECT_TRUE(small.were_alike) << "a few bytes";
@@ -398,7 +398,7 @@ TEST(Trial, ChecksWhatItTookOver) {
 
 TEST(Trial, CallsOfWhatATableSaysGoOnForEver) {
   Trial trial = trial_of(2);
-  trial.contest.give_up();
+  trial.contest.end();
   for (int calls = 0; calls < 100'000; ++calls) ASSERT_FALSE(begin_again(trial));
   EXPECT_EQ(trial.pause.left, 0);
 }
