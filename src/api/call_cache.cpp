@@ -262,19 +262,23 @@ bool forwarded_by_cache(Collective collective, MpiComm comm, MpiType type, MpiCo
   return true;
 }
 
-bool served_by_cache(Of<Collective::alltoall>, const void* sendbuf, MpiCount sendcount, MpiType sendtype, void* recvbuf,
-                     MpiCount recvcount, MpiType recvtype, MpiComm comm, int& error) {
-  const CachedCalls* last = find_served(Collective::alltoall, comm, sendbuf, sendtype, recvbuf, recvtype);
+template <Collective collective>
+bool served_by_cache(Of<collective>, const void* sendbuf, MpiCount sendcount, MpiType sendtype, void* recvbuf,
+                     MpiCount recvcount, MpiType recvtype, MpiComm comm,
+                     int& error) requires(is_dense(collective) && is_regular(collective)) {
+  const CachedCalls* last = find_served(collective, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || sendcount != recvcount) return false;
   const CachedCalls::OfOneSize* size = nullptr;
   if (!is_small(recvcount, *last) && (size = size_kept(recvcount, *last)) == nullptr) return false;
   if (size != nullptr && !size->by_inbox) {
-    error = exchange_again(Collective::alltoall, blocks_of(sendcount), sendbuf, blocks_of(recvcount), recvbuf, *last);
+    error = exchange_again(collective, blocks_of(sendcount), sendbuf, blocks_of(recvcount), recvbuf, *last);
     return served(*last, error);
   }
   const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
-  error = run::run_inbox_alltoall(run::EqualSide{bytes_of(const_cast<void*>(sendbuf)), bytes},
-                                  run::EqualSide{bytes_of(recvbuf), bytes}, last->team->group);
+  const run::EqualSide send{bytes_of(const_cast<void*>(sendbuf)), bytes}, recv{bytes_of(recvbuf), bytes};
+  run::Group& group = last->team->group;
+  error = is_allgather(collective) ? run::run_inbox_allgather(send.base, recv, group)
+                                   : run::run_inbox_alltoall(send, recv, group);
   return served(*last, error);
 }
 
@@ -298,21 +302,6 @@ bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count
                                                   last->type_size};
   const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, rdispls, last->type_size};
   error = run::run_inbox_alltoall(send, recv, last->team->group, last->by_pairs);
-  return served(*last, error);
-}
-
-bool served_by_cache(Of<Collective::allgather>, const void* sendbuf, MpiCount sendcount, MpiType sendtype,
-                     void* recvbuf, MpiCount recvcount, MpiType recvtype, MpiComm comm, int& error) {
-  const CachedCalls* last = find_served(Collective::allgather, comm, sendbuf, sendtype, recvbuf, recvtype);
-  if (last == nullptr || sendcount != recvcount) return false;
-  const CachedCalls::OfOneSize* size = nullptr;
-  if (!is_small(recvcount, *last) && (size = size_kept(recvcount, *last)) == nullptr) return false;
-  if (size != nullptr && !size->by_inbox) {
-    error = exchange_again(Collective::allgather, blocks_of(sendcount), sendbuf, blocks_of(recvcount), recvbuf, *last);
-    return served(*last, error);
-  }
-  const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
-  error = run::run_inbox_allgather(bytes_of(sendbuf), run::EqualSide{bytes_of(recvbuf), bytes}, last->team->group);
   return served(*last, error);
 }
 
@@ -375,6 +364,10 @@ State* request_by_cache(const run::Call& call, Door door) {
   return made;
 }
 
+template bool served_by_cache(Of<Collective::alltoall>, const void*, MpiCount, MpiType, void*, MpiCount, MpiType,
+                              MpiComm, int&);
+template bool served_by_cache(Of<Collective::allgather>, const void*, MpiCount, MpiType, void*, MpiCount, MpiType,
+                              MpiComm, int&);
 template bool served_by_cache(Of<Collective::alltoallv>, const void*, const int*, const int*, MpiType, void*,
                               const int*, const int*, MpiType, MpiComm, int&);
 template bool served_by_cache(Of<Collective::alltoallv>, const void*, const MpiCount*, const MpiAint*, MpiType, void*,

@@ -88,17 +88,17 @@ inline bool is_kept(int* unasked) {
 bool forwarded_by_cache(Collective collective, MpiComm comm, MpiType type = {}, MpiCount count = 0,
                         CountedAhead* ahead = nullptr);
 
-// Each serves a call that is like a cached one, or returns false and does nothing.
-bool served_by_cache(Of<Collective::alltoall>, const void* sendbuf, MpiCount sendcount, MpiType sendtype, void* recvbuf,
-                     MpiCount recvcount, MpiType recvtype, MpiComm comm, int& error);
+// Each serves a call that is like a cached one, or returns false and does nothing. The first is of Alltoall
+// and Allgather.
+template <Collective collective>
+bool served_by_cache(Of<collective>, const void* sendbuf, MpiCount sendcount, MpiType sendtype, void* recvbuf,
+                     MpiCount recvcount, MpiType recvtype, MpiComm comm,
+                     int& error) requires(is_dense(collective) && is_regular(collective));
 
 template <class Count, class Displacement>
 bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count* sendcounts,
                      const Displacement* sdispls, MpiType sendtype, void* recvbuf, const Count* recvcounts,
                      const Displacement* rdispls, MpiType recvtype, MpiComm comm, int& error);
-
-bool served_by_cache(Of<Collective::allgather>, const void* sendbuf, MpiCount sendcount, MpiType sendtype,
-                     void* recvbuf, MpiCount recvcount, MpiType recvtype, MpiComm comm, int& error);
 
 template <class Count, class Displacement>
 bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count sendcount, MpiType sendtype, void* recvbuf,
