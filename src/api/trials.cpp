@@ -192,22 +192,20 @@ bool take_turn(const run::Call& call, std::size_t bytes, team::Team& team, team:
   if (awaits_kernels(call, team, one)) return true;
   // Where all ranks know the size, each class has a trial of its own.
   const double moved = bytes > 0 ? 0 : bytes_moved(call, team);
-  choose::Turn turn = choose::begin_call(one.trial, moved, mpi().Wtime());
-  if (turn.candidate < 0) {
+  int candidate = choose::begin_call(one.trial, moved, mpi().Wtime());
+  if (candidate < 0) {
     end_visit(team, one);
-    turn = choose::begin_call(one.trial, moved, mpi().Wtime());
+    candidate = choose::begin_call(one.trial, moved, mpi().Wtime());
   }
   attempt.choice = nullptr;
-  if (turn.candidate < 0) return false;
+  if (candidate < 0) return false;
   if (one.decisions == 0 && cached.selection.why.reason != Reason::first_calls_try) {
     cached.selection.why = {Reason::first_calls_try, names(one)};
     cached.explained = false;
   }
   attempt.trial = &one.trial;
-  attempt.choice = &one.trial.candidates[static_cast<std::size_t>(turn.candidate)];
-  attempt.turn = turn;
+  attempt.choice = &one.trial.candidates[static_cast<std::size_t>(candidate)];
   attempt.ahead.note(one.trial.calls, -1);
-  attempt.begin = mpi().Wtime();
   return true;
 }
 
@@ -264,7 +262,7 @@ int* until_check(const team::CachedSelection& cached) {
 }
 
 void end_attempt(const Attempt& attempt) {
-  if (attempt.trial != nullptr) choose::note_call(*attempt.trial, attempt.turn, mpi().Wtime() - attempt.begin);
+  if (attempt.trial != nullptr) choose::note_call(*attempt.trial, mpi().Wtime() - attempt.trial->last_begin);
 }
 
 }  // namespace quadrille::api

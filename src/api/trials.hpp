@@ -12,8 +12,6 @@ namespace quadrille::api {
 struct Attempt {
   choose::Trial* trial = nullptr;  // null: it is none
   const choose::Choice* choice = nullptr;
-  choose::Turn turn;
-  double begin = 0;
   // If the call is the MPI's and a device's memory is in it: over which memory of the host it goes, whatever the MPI
   // takes.
   choose::HostBuffers buffers = choose::HostBuffers::as_suits;

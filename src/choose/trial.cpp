@@ -13,9 +13,9 @@ namespace {
 constexpr double little_load = 8192;
 
 // Of a call, or from its begin to that of the next one.
-void note(Trial& trial, const Turn& turn, double seconds, std::vector<Trial::Taken>& taken) {
-  if (!turn.counts || turn.visit != trial.contest.visit()) return;
-  Trial::Taken& of = taken[static_cast<std::size_t>(turn.candidate)];
+void note(const Trial& trial, double seconds, std::vector<Trial::Taken>& taken) {
+  if (trial.counted < 0) return;
+  Trial::Taken& of = taken[static_cast<std::size_t>(trial.counted)];
   of.seconds += seconds;
   ++of.noted;
 }
@@ -32,7 +32,7 @@ void begin_race(Trial& trial) {
   const double must_take = trial.crowded ? Trial::must_take_if_crowded : Trial::must_take_usually;
   trial.contest = tuner::Contest(ways, {Trial::visits, tuner::Counts::both, must_take, Trial::lost}, racing);
   trial.steps = tuner::Contest(ways, {Trial::visits, tuner::Counts::median, must_take}, racing);
-  trial.last = {};
+  trial.counted = -1;
   trial.most_bytes = 0;
   trial.were_alike = true;
   begin_visit(trial);
@@ -93,20 +93,22 @@ void take_over(Trial& trial, std::size_t winner) {
   trial.pause.begin(tuner::Pause::usual);
 }
 
-Turn begin_call(Trial& trial, double bytes, double now) {
-  if (trial.contest.decided()) return {};
-  note(trial, std::exchange(trial.last, {}), now - trial.last_begin, trial.taken_by_steps);
+int begin_call(Trial& trial, double bytes, double now) {
+  if (trial.contest.decided()) return -1;
+  note(trial, now - trial.last_begin, trial.taken_by_steps);
+  trial.counted = -1;
   const std::size_t candidate = trial.contest.in_turn(static_cast<std::size_t>(trial.calls / Trial::calls_in_turn));
-  if (candidate == trial.candidates.size()) return {};
+  if (candidate == trial.candidates.size()) return -1;
   const bool is_first = trial.contest.visit() == 0 && trial.calls == 0;
   trial.least_bytes = is_first ? bytes : std::min(trial.least_bytes, bytes);
   trial.most_bytes = std::max(trial.most_bytes, bytes);
   trial.last_begin = now;
-  trial.last = {static_cast<int>(candidate), trial.contest.visit(), trial.calls++ % Trial::calls_in_turn > 0};
-  return trial.last;
+  const int taken = static_cast<int>(candidate);
+  if (trial.calls++ % Trial::calls_in_turn > 0) trial.counted = taken;
+  return taken;
 }
 
-void note_call(Trial& trial, const Turn& turn, double seconds) { note(trial, turn, seconds, trial.taken); }
+void note_call(Trial& trial, double seconds) { note(trial, seconds, trial.taken); }
 
 std::vector<double> times_of(const Trial& trial) {
   constexpr int counted = Trial::calls_in_turn - 1;

@@ -44,13 +44,6 @@
 
 namespace quadrille::choose {
 
-// A call that takes a candidate.
-struct Turn {
-  int candidate = -1;  // -1: the visit is over, and the ranks must compare
-  int visit = 0;
-  bool counts = false;
-};
-
 struct Trial {
   static constexpr int visits = 3, calls_in_turn = 3;
   // If the least visit of a candidate took less than so many seconds a call, it goes on to more visits, in which none
@@ -84,7 +77,7 @@ struct Trial {
     int noted = 0;
   };
   std::vector<Taken> taken, taken_by_steps;
-  Turn last;                               // the call before
+  int counted = -1;                        // candidate of the call before; -1: that does not count
   double last_begin = 0;                   // on the clock of this rank, in seconds
   double least_bytes = 0, most_bytes = 0;  // that this rank moved in a call
   bool were_alike = true;                  // on all ranks, as far as was compared
@@ -100,11 +93,12 @@ constexpr int most_calls_of_trial(std::size_t candidates) {
   return Trial::most_waiting + Trial::visits_of_short_calls * Trial::calls_in_turn * static_cast<int>(candidates) + 1;
 }
 
-// The next call begins. `bytes`: what this rank sends and receives in it. `now`: seconds on its clock.
-Turn begin_call(Trial& trial, double bytes, double now);
+// The next call begins. Returns the candidate that it takes; -1: the visit is over, and the ranks must compare.
+// `bytes`: what this rank sends and receives in it. `now`: seconds on its clock.
+int begin_call(Trial& trial, double bytes, double now);
 
 // Keeps what that call cost this rank. May be left out: a call that went wrong may not come back to us.
-void note_call(Trial& trial, const Turn& turn, double seconds);
+void note_call(Trial& trial, double seconds);
 
 // What a rank has at the end of a visit: the seconds a call of each candidate, 0 if it is out, the same a step, and
 // last 1 if its calls were not alike.

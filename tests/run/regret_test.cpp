@@ -54,7 +54,7 @@ class Stream {
   std::map<std::size_t, double> kernels_;
 };
 
-// As calls are carried out: the trial's turn says the order, the tuner the kernel. `in_turn`: the trial waits until the
+// As calls are carried out: the trial says the order, the tuner the kernel. `in_turn`: the trial waits until the
 // tuner has decided.
 class Program {
  public:
@@ -67,13 +67,13 @@ class Program {
     if (begin_again(trial_)) waits_ = in_turn_;
     waits_ = waits_ && !tuner_.has_decided(Stream::bytes);
     if (waits_ || trial_.contest.decided()) return static_cast<void>(take(order_));
-    Turn turn = begin_call(trial_, 0, now_);
-    if (turn.candidate < 0) {
+    int candidate = begin_call(trial_, 0, now_);
+    if (candidate < 0) {
       judge(trial_, times_of(trial_));
       if (trial_.contest.decided()) return static_cast<void>(take(order_ = best_of(trial_)));
-      turn = begin_call(trial_, 0, now_);
+      candidate = begin_call(trial_, 0, now_);
     }
-    note_call(trial_, turn, take(static_cast<std::size_t>(turn.candidate)));
+    note_call(trial_, take(static_cast<std::size_t>(candidate)));
   }
   void calls(int many) {
     for (int i = 0; i < many; ++i) call();
@@ -144,14 +144,14 @@ double regret_of_step(unsigned seed, double noise, bool by_steps) {
   Trial trial = make_trial(std::vector<Choice>(orders, plain(Collective::alltoall, "mpi")));
   double now = 0;
   while (!trial.contest.decided()) {
-    const Turn turn = begin_call(trial, 0, now);
-    if (turn.candidate < 0) {
+    const int candidate = begin_call(trial, 0, now);
+    if (candidate < 0) {
       judge(trial, times_of(trial));
       continue;
     }
-    const auto order = static_cast<std::size_t>(turn.candidate);
+    const auto order = static_cast<std::size_t>(candidate);
     const double taken = call[order] * between(0.98, 1.02);
-    note_call(trial, turn, taken);
+    note_call(trial, taken);
     now += taken + after[order] * between(1 - noise, 1 + noise);
   }
   const auto step = [&](std::size_t order) { return call[order] + after[order]; };

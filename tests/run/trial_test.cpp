@@ -22,17 +22,17 @@ std::string run(Trial& trial, Seconds seconds, After after) {
   std::string order;
   double now = 0;
   for (int call = 0; !trial.contest.decided(); ++call) {
-    const Turn turn = begin_call(trial, 0, now);
-    if (turn.candidate < 0) {
+    const int candidate = begin_call(trial, 0, now);
+    if (candidate < 0) {
       judge(trial, times_of(trial));
       order += '|';
       --call;
       continue;
     }
-    order += static_cast<char>('a' + turn.candidate);
-    const double taken = seconds(turn.candidate, call);
-    note_call(trial, turn, taken);
-    now += taken + after(turn.candidate, call);
+    order += static_cast<char>('a' + candidate);
+    const double taken = seconds(candidate, call);
+    note_call(trial, taken);
+    now += taken + after(candidate, call);
   }
   return order;
 }
@@ -52,9 +52,9 @@ void judge_calls(Trial& trial, std::vector<double> calls, double unlike = 0) {
 template <class Bytes>
 void run_with_bytes(Trial& trial, Bytes bytes) {
   for (int call = 0; !trial.contest.decided(); ++call) {
-    const Turn turn = begin_call(trial, bytes(call), 0);
-    if (turn.candidate < 0) judge(trial, times_of(trial));
-    note_call(trial, turn, turn.candidate == 1 ? 0.5 : 1);
+    const int candidate = begin_call(trial, bytes(call), 0);
+    if (candidate < 0) judge(trial, times_of(trial));
+    note_call(trial, candidate == 1 ? 0.5 : 1);
   }
 }
 
@@ -63,9 +63,8 @@ TEST(Trial, TriesEachCandidateInTurnThreeTimes) {
   const auto equal = [](int, int) { return 1.0; };
   EXPECT_EQ(run(two, equal), "aaabbb|aaabbb|aaabbb|");
   EXPECT_EQ(run(three, equal), "aaabbbccc|aaabbbccc|aaabbbccc|");
-  const Turn late = begin_call(two, 0, 0);
-  EXPECT_EQ(late.candidate, -1);
-  note_call(two, late, 99);
+  EXPECT_EQ(begin_call(two, 0, 0), -1);
+  note_call(two, 99);
   EXPECT_EQ(two.contest.median(0), 1) << "no more calls count";
 }
 
@@ -192,12 +191,12 @@ TEST(Trial, ACallThatIsNeverNotedIsOverAllTheSame) {
   Trial trial = trial_of(2);
   std::string order;
   for (int call = 0; call < 6; ++call) {
-    const Turn turn = begin_call(trial, 0, call);
-    order += static_cast<char>('a' + turn.candidate);
-    if (turn.candidate == 0) note_call(trial, turn, 1);
+    const int candidate = begin_call(trial, 0, call);
+    order += static_cast<char>('a' + candidate);
+    if (candidate == 0) note_call(trial, 1);
   }
   EXPECT_EQ(order, "aaabbb");
-  EXPECT_EQ(begin_call(trial, 0, 6).candidate, -1);
+  EXPECT_EQ(begin_call(trial, 0, 6), -1);
   judge(trial, times_of(trial));
   EXPECT_TRUE(trial.contest.decided());
   EXPECT_EQ(trial.contest.best(), 0U) << "what nobody timed is not the fastest";
