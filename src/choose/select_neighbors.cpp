@@ -76,7 +76,8 @@ const Algorithm* measured_order(const NeighborKey& key) {
   NeighborhoodKind kind;
   if (key.costs == nullptr || !key.sizes_known || key.bytes == 0 || !kind_inside(*key.costs, kind)) return nullptr;
   const InsideEntry* entry = nearest_kind(key.inside, key.collective, kind);
-  const Algorithm* order = entry == nullptr ? nullptr : order_for(*entry, key.bytes);
+  const SizedChoice* found = entry == nullptr ? nullptr : choice_for(entry->choices, key.bytes);
+  const Algorithm* order = found == nullptr ? nullptr : found->choice.algorithm;
   return order != nullptr && serves(*order, key.collective) && why_not(*order, key) == Reason::none ? order : nullptr;
 }
 

@@ -113,7 +113,7 @@ std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks
 std::vector<InsideEntry> nearest_inside(const TuningTable& table, int ranks, bool crowded) {
   std::vector<InsideEntry> found;
   for (const InsideEntry& e : table.inside) {
-    if (nearest(table.inside, {e.collective, ranks, crowded, e.kind}) == &e) found.push_back(e);
+    if (nearest(table.inside, {e.collective, ranks, crowded, e.kind, {}}) == &e) found.push_back(e);
   }
   return found;
 }

@@ -37,39 +37,41 @@ std::string why_impossible(const AlgorithmEntry& entry) {
   return {};
 }
 
-SizedChoice read_choice(Table& table, const std::string& path, const AlgorithmEntry& entry) {
-  SizedChoice one;
-  one.up_to = table.number(path, "up_to", 1, most_bytes_in_table);
-  if (!entry.choices.empty() && one.up_to <= entry.choices.back().up_to) {
-    table.fail(table.line_of(path, "up_to"), "\"up_to\" must be more than in the choice before");
-  }
-  const std::string word = table.words(path, "take");
-  const std::size_t line = table.line_of(path, "take");
-  if (std::string problem = read_word(entry.collective, word, one); !problem.empty()) {
-    table.fail(line, problem);
-  } else if (one.choice.algorithm != nullptr && one.choice.algorithm->needs.one_node && entry.nodes > 1) {
-    table.fail(line, fmt::format("{} is for one node, not {}", one.choice.algorithm->name, entry.nodes));
-  }
-  return one;
-}
-
 // Before the collective in the text, if the data are in a device's memory.
 constexpr std::string_view device_mark = "device:";
 
-// "alltoall 512 default" or "device:alltoall 512 default"
+// Those of the entry of such neighbours, which is the last one, or new.
+SizedChoices& choices_inside(std::vector<InsideEntry>& inside, Collective collective, const NeighborhoodKind& kind) {
+  const bool is_there = !inside.empty() && inside.back().collective == collective && inside.back().kind == kind;
+  return is_there ? inside.back().choices : inside.emplace_back(InsideEntry{collective, 0, false, kind, {}}).choices;
+}
+
+// "alltoall 512 default", "device:alltoall 512 default", or with the kind of neighbours inside a node,
+// "neighbor_alltoall 512 sh-co 8 4 12"
 void read_line(std::string_view line, MeasuredChoices& measured) {
   const bool on_devices = line.starts_with(device_mark);
   if (on_devices) line.remove_prefix(device_mark.size());
-  ChoicesByCollective& choices = on_devices ? measured.on_devices : measured.on_host;
-  const std::size_t first = line.find(' '), second = line.find(' ', first + 1);
-  if (first == std::string_view::npos || second == std::string_view::npos) return;
+  const auto next = [&] {
+    const std::string_view word = line.substr(0, line.find(' '));
+    line.remove_prefix(std::min(word.size() + 1, line.size()));
+    return word;
+  };
+  const auto read_number = [&](auto& number) {
+    const std::string_view word = next();
+    std::from_chars(word.data(), word.data() + word.size(), number);
+  };
   Collective collective{};
   SizedChoice one;
-  const std::string_view number = line.substr(first + 1, second - first - 1);
-  std::from_chars(number.data(), number.data() + number.size(), one.up_to);
-  if (!collective_from_name(line.substr(0, first), collective)) return;
-  if (!read_word(collective, line.substr(second + 1), one).empty()) one.choice = {};
-  if (const auto c = static_cast<std::size_t>(collective); c < choices.size()) choices[c].push_back(std::move(one));
+  if (!collective_from_name(next(), collective)) return;
+  read_number(one.up_to);
+  const std::string_view word = next();
+  if (word.empty()) return;
+  if (!read_word(collective, word, one).empty()) one.choice = {};
+  NeighborhoodKind kind;
+  for (std::int64_t* number : {&kind.neighbors, &kind.rounds, &kind.blocks}) read_number(*number);
+  if (is_neighbor(collective)) choices_inside(measured.inside, collective, kind).push_back(std::move(one));
+  if (!is_dense(collective)) return;
+  (on_devices ? measured.on_devices : measured.on_host)[static_cast<std::size_t>(collective)].push_back(std::move(one));
 }
 
 }  // namespace
@@ -78,6 +80,44 @@ void read_line(std::string_view line, MeasuredChoices& measured) {
 bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b) {
   return a.collective == b.collective && a.crowded == b.crowded && (a.nodes == 1) == (b.nodes == 1) &&
          (a.nodes == 1 || a.ranks_on_node == b.ranks_on_node) && a.on_devices == b.on_devices;
+}
+
+std::vector<const Algorithm*> inside_orders(Collective collective) {
+  std::vector<const Algorithm*> orders;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.build_edges != nullptr && serves(algorithm, collective)) orders.push_back(&algorithm);
+  }
+  return orders;
+}
+
+SizedChoices read_choices(Table& table, const std::string& path, Collective collective,
+                          const std::function<std::string(const Algorithm&)>& why_not) {
+  SizedChoices choices;
+  const std::string list = path + "/choices";
+  for_each_object(table, list, [&](const std::string& at) {
+    SizedChoice one;
+    one.up_to = table.number(at, "up_to", 1, most_bytes_in_table);
+    if (!choices.empty() && one.up_to <= choices.back().up_to) {
+      table.fail(table.line_of(at, "up_to"), "\"up_to\" must be more than in the choice before");
+    }
+    std::string problem = read_word(collective, table.words(at, "take"), one);
+    if (one.choice.algorithm != nullptr) problem = why_not(*one.choice.algorithm);
+    if (!problem.empty()) table.fail(table.line_of(at, "take"), problem);
+    choices.push_back(std::move(one));
+  });
+  if (choices.empty() || choices.size() > most_sized_choices) {
+    table.fail(table.line_of(list), fmt::format("\"choices\" must be 1 to {} objects", most_sized_choices));
+  }
+  return choices;
+}
+
+std::string choices_text(const SizedChoices& choices) {
+  std::string text;
+  for (const SizedChoice& one : choices) {
+    text += fmt::format("{}{{\"up_to\": {}, \"take\": \"{}\"}}", text.empty() ? "" : ",\n                 ", one.up_to,
+                        word_of(one));
+  }
+  return "\"choices\": [" + text + "]";
 }
 
 AlgorithmEntry read_algorithms(Table& table, const std::string& path) {
@@ -89,12 +129,10 @@ AlgorithmEntry read_algorithms(Table& table, const std::string& path) {
   entry.crowded = table.truth(path, "crowded");
   entry.on_devices = read_on_devices(table, path);
   if (const std::string why = why_impossible(entry); !why.empty()) table.fail(table.line_of(path), why);
-  const std::string list = path + "/choices";
-  for_each_object(table, list,
-                  [&](const std::string& one) { entry.choices.push_back(read_choice(table, one, entry)); });
-  if (entry.choices.empty() || entry.choices.size() > most_sized_choices) {
-    table.fail(table.line_of(list), fmt::format("\"choices\" must be 1 to {} objects", most_sized_choices));
-  }
+  entry.choices = read_choices(table, path, entry.collective, [&](const Algorithm& one) {
+    const bool is_there = !one.needs.one_node || entry.nodes == 1;
+    return is_there ? "" : fmt::format("{} is for one node, not {}", one.name, entry.nodes);
+  });
   return entry;
 }
 
@@ -167,15 +205,18 @@ std::string word_of(const SizedChoice& one) {
 
 std::string text_of(const MeasuredChoices& choices) {
   std::string text;
-  const auto add = [&](const ChoicesByCollective& of, std::string_view mark) {
-    for (std::size_t c = 0; c < of.size(); ++c) {
-      for (const SizedChoice& one : of[c]) {
-        text += fmt::format("{}{} {} {}\n", mark, name_of(static_cast<Collective>(c)), one.up_to, word_of(one));
-      }
-    }
+  const auto add = [&](Collective collective, const SizedChoices& of, std::string_view mark, const std::string& kind) {
+    for (const SizedChoice& one : of)
+      text += fmt::format("{}{} {} {}{}\n", mark, name_of(collective), one.up_to, word_of(one), kind);
   };
-  add(choices.on_host, "");
-  add(choices.on_devices, device_mark);
+  for (std::size_t c = 0; c < choices.on_host.size(); ++c) {
+    add(static_cast<Collective>(c), choices.on_host[c], "", "");
+    add(static_cast<Collective>(c), choices.on_devices[c], device_mark, "");
+  }
+  for (const InsideEntry& one : choices.inside) {
+    const auto& [neighbors, rounds, blocks] = one.kind;
+    add(one.collective, one.choices, "", fmt::format(" {} {} {}", neighbors, rounds, blocks));
+  }
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "choose/registry.hpp"
+#include "choose/tuning_neighbors.hpp"
 
 namespace quadrille::choose {
 
@@ -32,6 +33,17 @@ struct AlgorithmEntry {
   bool on_devices = false;  // of calls in which some ranks' data are in a device's memory
 };
 
+// Of neighbours inside a node: orders of copies by load and store, or the default exchange.
+struct InsideEntry {
+  Collective collective{};
+  int ranks = 0;
+  bool crowded = false;
+  NeighborhoodKind kind;
+  SizedChoices choices;
+};
+// The orders that may replace the default exchange for this collective, in the order of the registry.
+std::vector<const Algorithm*> inside_orders(Collective collective);
+
 // At most so many choices in an entry.
 inline constexpr std::size_t most_sized_choices = 64;
 
@@ -54,12 +66,14 @@ std::string word_of(const SizedChoice& one);
 // By dense collective. If nothing was measured of allgatherv it goes by allgather, with its largest block.
 using ChoicesByCollective = std::array<SizedChoices, dense_collective_count>;
 
-// What was measured, by where the data are.
+// What was measured, by where the data are; and of neighbours inside a node.
 struct MeasuredChoices {
   ChoicesByCollective on_host, on_devices;
+  std::vector<InsideEntry> inside = {};
 };
 
-// As text that one rank can send to others. The inverse takes what it does not know for the default way.
+// As text that one rank can send to others. The inverse takes what it does not know for the default way, and does not
+// have the ranks of entries.
 std::string text_of(const MeasuredChoices& choices);
 MeasuredChoices choices_from(std::string_view text);
 

@@ -125,13 +125,11 @@ void read_order(Table& table, const std::string& path, TuningTable& read) {
   entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
   entry.crowded = table.truth(path, "crowded");
   entry.kind = read_kind(table, path, false);
-  const std::string list = path + "/choices";
-  for_each_object(table, list, [&](const std::string& range) {
-    const std::size_t bytes = table.number(range, "up_to", 1, most_bytes_in_table);
-    const std::string problem = add_range(entry, bytes, table.words(range, "take"));
-    if (!problem.empty()) table.fail(table.line_of(range), problem);
+  entry.choices = read_choices(table, path, entry.collective, [&](const Algorithm& one) {
+    std::string names = "an order must be one of default";
+    for (const Algorithm* order : inside_orders(entry.collective)) names += fmt::format(", {}", order->name);
+    return one.build_edges != nullptr ? "" : names;
   });
-  if (entry.count == 0) table.fail(table.line_of(list), "\"choices\" must have an element");
   add_new(table, path, entry, read.inside);
 }
 
@@ -216,17 +214,11 @@ void write_points(const TuningEntry& e, std::string& all) {
 }
 
 void write_algorithm(const AlgorithmEntry& e, std::string& all) {
-  std::string text = fmt::format(
-      "\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"nodes\": {}, \"crowded\": {},{}"
-      "\n     \"choices\": [",
-      name_of(e.collective), e.ranks, e.ranks_on_node, e.nodes, e.crowded,
-      e.on_devices ? " \"memory\": \"device\"," : "");
-  const char* between = "";
-  for (const SizedChoice& one : e.choices) {
-    text += fmt::format("{}{{\"up_to\": {}, \"take\": \"{}\"}}", between, one.up_to, word_of(one));
-    between = ",\n                 ";
-  }
-  write_entry(all, "algorithm", text + "]");
+  write_entry(all, "algorithm",
+              fmt::format("\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"nodes\": {}, "
+                          "\"crowded\": {},{}\n     {}",
+                          name_of(e.collective), e.ranks, e.ranks_on_node, e.nodes, e.crowded,
+                          e.on_devices ? " \"memory\": \"device\"," : "", choices_text(e.choices)));
 }
 
 std::string machine_text(const plan::Machine& machine) {
@@ -300,8 +292,8 @@ std::string entries_text(const TuningTable& table) {
   for (const AlgorithmEntry& e : table.algorithms) write_algorithm(e, all);
   for (const InsideEntry& e : table.inside) {
     write_entry(all, "order",
-                fmt::format("\"collective\": \"{}\", {}, {},\n     \"choices\": {}", name_of(e.collective),
-                            case_text(e.ranks, e.crowded), kind_text(e.kind), ranges_text(e)));
+                fmt::format("\"collective\": \"{}\", {}, {},\n     {}", name_of(e.collective),
+                            case_text(e.ranks, e.crowded), kind_text(e.kind), choices_text(e.choices)));
   }
   for (const NeighborEntry& e : table.neighbors) {
     write_entry(

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -61,6 +62,10 @@ class Table {
 
 // By tuning_algorithms.cpp.
 AlgorithmEntry read_algorithms(Table& table, const std::string& path);
+// The choices of an entry by size, at least one. `why_not`: what is wrong with an algorithm; empty: nothing.
+SizedChoices read_choices(Table& table, const std::string& path, Collective collective,
+                          const std::function<std::string(const Algorithm&)>& why_not);
+std::string choices_text(const SizedChoices& choices);
 
 // By tuning_entries.cpp.
 void read_entries(Table& table, const std::string& list, TuningTable& read);

@@ -240,7 +240,7 @@ bool forces(const Team& team, bool choose::Needs::*need) {
 }
 
 bool may_choose_inside(const Team& team) {
-  return !team.agreed().inside.empty() && is_in_node(team) && team.group.reach().load_store;
+  return !team.agreed().by_size.inside.empty() && is_in_node(team) && team.group.reach().load_store;
 }
 
 bool may_combine(const Team& team) {
@@ -368,7 +368,7 @@ choose::NeighborKey neighbor_key(Team& team, Collective collective, std::size_t 
                           .costs = nullptr};
   if (around != nullptr && may_choose_inside(team) && (!uniform || around->nobody_alone())) {
     key.costs = &around->costs(is_allgather(collective));
-    key.inside = team.agreed().inside;
+    key.inside = team.agreed().by_size.inside;
   }
   key.mpi_collects_devices = team.agreed().mpi_device == DeviceUse::all;
   key.mpi_sends_devices = team.agreed().mpi_device != DeviceUse::none && !mpi().device_lacks_gaps;

@@ -140,13 +140,6 @@ void tell_choices(Team& team, Telling& telling, std::string text, std::int64_t b
   team.change_agreed().by_size = choose::choices_from(text);
 }
 
-// What rank 0 has. `count` is of its list; all know it.
-template <class Entry>
-void tell_list(Telling& telling, std::vector<Entry>& entries, std::int64_t count) {
-  entries.resize(static_cast<std::size_t>(count));
-  telling.tell(entries.data(), entries.size() * sizeof(Entry));
-}
-
 // Collective: the first rank of each node takes control memory, and rank 0 looks into its tuning table.
 // `chunk` becomes that of this rank's node, or what went wrong on some node: the same on all ranks.
 void take_areas(Team& team, const Processes& processes, std::span<const int> members, std::int64_t& chunk,
@@ -159,8 +152,7 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     std::int64_t choices;  // bytes of text about them
     bool known;
     MayTry may_try;
-    std::int64_t inside;  // how many entries
-  } mine{not_first, {}, 0, true, MayTry::nothing, 0};
+  } mine{not_first, {}, 0, true, MayTry::nothing};
   if (members[0] == group.me) {
     mine.chunk = memory::inbox_layout(here).capacity() == 0 ? too_many_ranks : no_room;
     if (mine.chunk == no_room && processes.pool != nullptr) {
@@ -188,20 +180,12 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     else if (settings.trials != Trials::off && may_measure())
       mine.may_try = team.crowded ? MayTry::between_nodes : MayTry::everything;
     // Of several nodes: agree_on_messages().
-    if (team.nodes.nodes == 1 && !watches_faults()) {
-      choices = look_up_algorithms(team.nodes, team.crowded);
-      team.change_agreed().inside = choose::nearest_inside(table_of_this_process(), group.ranks, team.crowded);
-    }
-    // A table of which not all can be told is told without its parts.
-    if (choices.size() + team.agreed().inside.size() * sizeof(choose::InsideEntry) > telling.most_bytes()) {
-      choices.clear(), team.change_agreed().inside.clear();
-    }
+    if (team.nodes.nodes == 1 && !watches_faults()) choices = look_up_algorithms(team.nodes, team.crowded);
+    if (choices.size() > telling.most_bytes()) choices.clear();  // nothing is told if not all of it can be
     mine.choices = static_cast<std::int64_t>(choices.size());
-    mine.inside = static_cast<std::int64_t>(team.agreed().inside.size());
   }
   telling.tell(&mine, sizeof mine);
   tell_choices(team, telling, std::move(choices), mine.choices);
-  tell_list(telling, team.change_agreed().inside, mine.inside);
   group.change_reach().points = mine.points;
   team.change_agreed().points = mine.known || watches_faults() ? Points::known : Points::guessed;
   team.change_agreed().may_try = mine.may_try;
@@ -286,7 +270,9 @@ void agree_on_messages(Team& team, Telling& telling) {
   telling.tell(&told, sizeof told);
   team.change_agreed().model = told.model;
   team.change_agreed().device_model = told.devices;
-  tell_list(telling, team.change_agreed().measured, told.neighbors);
+  std::vector<choose::NeighborEntry>& measured = team.change_agreed().measured;
+  measured.resize(static_cast<std::size_t>(told.neighbors));
+  telling.tell(measured.data(), measured.size() * sizeof measured[0]);
   tell_choices(team, telling, std::move(choices), told.choices);
 }
 

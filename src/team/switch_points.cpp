@@ -110,7 +110,9 @@ choose::ChoicesByCollective look_up_choices(const plan::NodeMap& nodes, bool cro
 }  // namespace
 
 std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded) {
-  return choose::text_of({look_up_choices(nodes, crowded, false), look_up_choices(nodes, crowded, true)});
+  choose::MeasuredChoices found{look_up_choices(nodes, crowded, false), look_up_choices(nodes, crowded, true)};
+  if (nodes.nodes == 1) found.inside = choose::nearest_inside(table_of_this_process(), nodes.ranks(), crowded);
+  return choose::text_of(found);
 }
 
 void learn_verdicts() {

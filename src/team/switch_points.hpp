@@ -26,7 +26,8 @@ const choose::TuningTable& table_of_this_process();
 // All zero if there is none.
 choose::DeviceModel look_up_model(const plan::NodeMap& nodes, bool crowded, bool on_devices);
 
-// Which algorithms were measured to be best at which block size on such a communicator, as choose::text_of() has it.
+// Which algorithms were measured to be best at which block size on such a communicator, and, on one node, which orders
+// among neighbours, as choose::text_of() has it.
 std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded);
 
 // At the end, if the user wants it: adds what the trials of this process found to the table. One line if that cannot

@@ -82,7 +82,6 @@ struct Agreed {
   choose::DeviceModel device_model;             // likewise
   std::vector<choose::NeighborEntry> measured;  // of neighbour collectives between nodes
   choose::MeasuredChoices by_size;              // what was measured to be best at which block size
-  std::vector<choose::InsideEntry> inside;      // likewise, on one node
   int away_steps = plan::standard_away_steps;   // of plans
   MayTry may_try = MayTry::nothing;             // not while calls are rehearsed
   DeviceUse mpi_device = DeviceUse::none;       // what every rank's MPI takes pointers to a device's memory in

@@ -38,9 +38,9 @@ std::string write_table(const std::string& file, int mine) {
   choose::TuningTable table{team::this_machine(), {}};
   for (const bool crowded : {false, true}) {
     for (const std::int64_t neighbors : {1, 2}) {
-      choose::InsideEntry entry{alltoall, ranks, crowded, {neighbors, neighbors, neighbors}};
-      choose::add_range(entry, mine == 0 ? 1000 : 5000, mine == 0 ? "sh-co" : "sh-naive");
-      table.inside.push_back(entry);
+      const choose::SizedChoice best = {mine == 0 ? 1000U : 5000U,
+                                        choose::plain(alltoall, mine == 0 ? "sh-co" : "sh-naive")};
+      table.inside.push_back({alltoall, ranks, crowded, {neighbors, neighbors, neighbors}, {best}});
     }
   }
   return choose::write_tuning_file(file, table);

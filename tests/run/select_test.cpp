@@ -513,10 +513,7 @@ TEST(Select, TheNearestKindOfNeighbourhoodCounts) {
 TEST(Select, CopiesInsideANodeInTheMeasuredOrder) {
   const Collective c = Collective::neighbor_alltoall;
   const CombiningCosts costs = {4, {{find(c, "torus"), 4, 4}}};  // nothing to combine
-  InsideEntry entry{c, 4, false, {4, 4, 4}};
-  EXPECT_EQ(add_range(entry, 100, "default"), "");
-  EXPECT_EQ(add_range(entry, 1000, "sh-co"), "");
-  const std::vector<InsideEntry> inside = {entry};
+  const std::vector<InsideEntry> inside = {{c, 4, false, {4, 4, 4}, {{100, {}}, {1000, plain(c, "sh-co")}}}};
   NeighborKey k{c, false, false, true, true, true, true, 0, &costs};
   k.inside = inside;
   const auto name = [](const NeighborKey& key, const char* forced = nullptr) {

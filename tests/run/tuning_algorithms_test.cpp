@@ -306,7 +306,18 @@ TEST(TuningAlgorithms, RanksTellEachOtherByText) {
   of(Collective::alltoall) = choices_of(Collective::alltoall, {{100, "default"}, {200, "waitall-stride:stride=7"}});
   of(Collective::allgatherv) = choices_of(Collective::allgather, {{1, "ring"}, {2, "sh-co"}});
   choices.on_devices[0] = choices_of(Collective::alltoall, {{300, "cuda-aware-mpi"}, {400, "pairwise"}});
+  const NeighborhoodKind small{4, 4, 4}, large{26, 6, 54};
+  for (const Collective c : {Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
+    for (const NeighborhoodKind& kind : {small, large})
+      choices.inside.push_back({c, 8, true, kind, choices_of(c, {{500, "default"}, {600, "sh-co"}})});
+  }
   MeasuredChoices heard = choices_from(text_of(choices));
+  ASSERT_EQ(heard.inside.size(), choices.inside.size());
+  for (std::size_t i = 0; i < heard.inside.size(); ++i) {
+    EXPECT_EQ(heard.inside[i].collective, choices.inside[i].collective);
+    EXPECT_EQ(heard.inside[i].kind, choices.inside[i].kind);
+    EXPECT_EQ(words(heard.inside[i].choices), "500 default; 600 sh-co; ");
+  }
   for (std::size_t c = 0; c < choices.on_host.size(); ++c) {
     EXPECT_EQ(words(heard.on_host[c]), words(choices.on_host[c]));
     EXPECT_EQ(words(heard.on_devices[c]), words(choices.on_devices[c]));

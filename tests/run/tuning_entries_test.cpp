@@ -45,7 +45,7 @@ TEST(TuningEntries, AreReadAndWritten) {
     ASSERT_EQ(t->algorithms.size(), 1U);
     EXPECT_EQ(to_string(choice_for(t->algorithms[0].choices, 513)->choice), "hint-hilbert:rows=auto");
     ASSERT_EQ(t->inside.size(), 1U);
-    EXPECT_EQ(order_for(t->inside[0], 9)->name, "sh-co");
+    EXPECT_EQ(to_string(choice_for(t->inside[0].choices, 9)->choice), "sh-co");
     ASSERT_EQ(t->neighbors.size(), 1U);
     EXPECT_EQ(t->neighbors[0].largest_combined, 1000U);
     EXPECT_EQ(t->neighbors[0].kind, (NeighborhoodKind{26, 6, 54}));
@@ -146,7 +146,8 @@ TEST(TuningEntries, BadOnesAreRefusedWithTheLine) {
       {"\"around\": {\"neighbors\": 4, ", "\"around\": {", "line 12", "neighbors"},
       {"\"around\": {\"neighbors\": 26, \"rounds\": 6", "\"around\": {\"neighbors\": 26, \"rounds\": 26", "line 14",
        "fewer"},
-      {"\"sh-co\"", "\"sh-c\"", "line 12", "must be one of default"},
+      {"\"sh-co\"", "\"sh-c\"", "line 12", "did you mean"},
+      {"\"sh-co\"", "\"rings\"", "line 12", "must be one of default"},
       {"\"combined\"", "\"default\"", "line 14", "must be combined"},
       {"\"message\": 1500", "\"message\": -1", "line 16", "message"},
       {"\"message\": 1500", "\"massage\": 1500", "line 16", "message"},

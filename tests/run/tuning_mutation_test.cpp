@@ -55,8 +55,9 @@ TuningTable whole_table(Random& random) {
     put(table.models, {ranks, 1 + ranks / 8, ranks > 8, {machine(random), {}}, true, {1e-10, 1e-5}});
     put(table.neighbors, {Collective::neighbor_alltoall, ranks, 1, false, {8, 4, 12}, below(random, 4096)});
   }
-  InsideEntry inside{Collective::neighbor_allgather, 4, true, {4, 2, 4}, 0, {}};
-  for (std::size_t bytes = 64; bytes <= 65536; bytes *= 4) add_range(inside, bytes, bytes > 512 ? "sh-co" : "default");
+  InsideEntry inside{Collective::neighbor_allgather, 4, true, {4, 2, 4}, {}};
+  for (std::size_t bytes = 64; bytes <= 65536; bytes *= 4)
+    inside.choices.push_back({bytes, bytes > 512 ? plain(inside.collective, "sh-co") : Choice()});
   put(table.inside, inside);
   for (const int nodes : {1, 2}) {
     AlgorithmEntry entry{Collective::alltoall, 4 * nodes, 4, nodes, false, {}};
@@ -150,7 +151,7 @@ void ask(const TuningTable& table) {
     for (const bool crowded : {false, true}) {
       const TuningEntry* points = nearest_entry(table, ranks, crowded);
       EXPECT_TRUE(points == nullptr || points->ranks >= 2);
-      for (const InsideEntry& entry : nearest_inside(table, ranks, crowded)) order_for(entry, 4096);
+      for (const InsideEntry& entry : nearest_inside(table, ranks, crowded)) choice_for(entry.choices, 4096);
       nearest_neighbors(table, ranks, 1, crowded);
       if (const ModelEntry* entry = nearest_model(table, ranks, 1, crowded)) {
         for (const double bytes : {0.0, 1.0, 1e9}) {

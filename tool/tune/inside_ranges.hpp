@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "choose/tuning_neighbors.hpp"
+#include "choose/tuning_algorithms.hpp"
 
 namespace quadrille::tools {
 
@@ -21,20 +21,18 @@ inline std::size_t winner_at(std::size_t size, const std::vector<std::vector<dou
   return times[best][size] * least_gain <= times[0][size] ? best : 0;
 }
 
-// Sets the ranges by what was measured: times[w][i] of `sizes[i]` bytes the way w, where way 0 is the default and the
+// Sets the choices by what was measured: times[w][i] of `sizes[i]` bytes the way w, where way 0 is the default and the
 // others are `orders`. An order must be faster than the default by 5 %.
 inline void set_ranges(choose::InsideEntry& entry, std::span<const std::size_t> sizes,
                        const std::vector<const choose::Algorithm*>& orders,
                        const std::vector<std::vector<double>>& times) {
-  entry.count = 0;
-  entry.ranges = {};
-  std::string before;
+  entry.choices.clear();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::size_t way = winner_at(i, times);
-    const std::string name = way == 0 ? "default" : orders[way - 1]->name;
-    if (name == before) --entry.count;  // its range reaches further
-    if (!choose::add_range(entry, sizes[i], name).empty()) return;
-    before = name;
+    const choose::Choice choice = way == 0 ? choose::Choice() : choose::plain(entry.collective, orders[way - 1]->name);
+    const bool is_as_before = i > 0 && entry.choices.back().choice.algorithm == choice.algorithm;
+    if (is_as_before) entry.choices.pop_back();  // its range reaches further
+    entry.choices.push_back({sizes[i], choice});
   }
 }
 

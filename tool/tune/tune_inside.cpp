@@ -117,11 +117,9 @@ class InsideTuner {
 // "default up to 1000 bytes, sh-co up to 50000 bytes"
 std::string said(const choose::InsideEntry& entry) {
   std::string text;
-  for (int i = 0; i < entry.count; ++i) {
-    const std::size_t bytes = entry.ranges[static_cast<std::size_t>(i)].bytes;
-    const choose::Algorithm* order = choose::order_for(entry, bytes);
+  for (const choose::SizedChoice& one : entry.choices) {
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} up to {} bytes", order == nullptr ? "default" : order->name, bytes);
+    text += fmt::format("{} up to {} bytes", word_of(one), one.up_to);
   }
   return text;
 }
@@ -142,7 +140,7 @@ std::vector<choose::InsideEntry> tune_inside(team::Team& world, int batches,
     InsideTuner tuner(around, batches);
     if (speaks) fmt::print("{}\n", one.name);
     for (const Collective collective : those([](Collective c) { return is_neighbor(c) && is_regular(c); })) {
-      choose::InsideEntry entry{collective, world.group.ranks, world.crowded, {}};
+      choose::InsideEntry entry{collective, world.group.ranks, world.crowded, {}, {}};
       const bool sends = tuner.run(collective, entry);
       if (sends) entries.push_back(entry);
       if (!speaks) continue;
