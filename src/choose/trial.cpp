@@ -29,10 +29,10 @@ void begin_visit(Trial& trial) {
 void begin_race(Trial& trial) {
   const std::size_t ways = trial.candidates.size();
   const auto racing = std::span(trial.racing).first(trial.checks ? std::min(Trial::most_checked, ways) : ways);
-  const double must_take = trial.crowded ? Trial::must_take_if_crowded : Trial::must_take_usually;
-  trial.contest = tuner::Contest(ways, {Trial::visits, tuner::Counts::both, must_take, Trial::lost}, racing);
-  trial.steps = tuner::Contest(ways, {Trial::visits, tuner::Counts::median, must_take}, racing);
+  trial.contest = tuner::Contest(ways, {Trial::visits, tuner::Counts::both, trial.must_take, Trial::lost}, racing);
+  trial.steps = tuner::Contest(ways, {Trial::visits, tuner::Counts::median, trial.must_take}, racing);
   trial.counted = -1;
+  trial.least_bytes = tuner::never;
   trial.most_bytes = 0;
   trial.were_alike = true;
   begin_visit(trial);
@@ -79,7 +79,7 @@ Bytes bytes_of(int number, NumberOf number_of) {
 
 Trial make_trial(std::vector<Choice> candidates, bool crowded) {
   Trial trial;
-  trial.crowded = crowded;
+  trial.must_take = crowded ? Trial::must_take_if_crowded : Trial::must_take_usually;
   trial.candidates = std::move(candidates);
   race_all(trial);
   return trial;
@@ -99,8 +99,7 @@ int begin_call(Trial& trial, double bytes, double now) {
   trial.counted = -1;
   const std::size_t candidate = trial.contest.in_turn(static_cast<std::size_t>(trial.calls / Trial::calls_in_turn));
   if (candidate == trial.candidates.size()) return -1;
-  const bool is_first = trial.contest.visit() == 0 && trial.calls == 0;
-  trial.least_bytes = is_first ? bytes : std::min(trial.least_bytes, bytes);
+  trial.least_bytes = std::min(trial.least_bytes, bytes);
   trial.most_bytes = std::max(trial.most_bytes, bytes);
   trial.last_begin = now;
   const int taken = static_cast<int>(candidate);
@@ -164,7 +163,7 @@ bool steps_tell(const Trial& trial) {
 std::size_t best_of(const Trial& trial) {
   if (!trial.were_alike) return trial.contest.first();
   if (!steps_tell(trial)) return trial.contest.best();
-  return trial.steps.best([&](std::size_t way) { return trial.contest.is_in(way); });
+  return trial.steps.best_of_those_in(trial.contest);
 }
 
 bool begin_again(Trial& trial, int calls) {

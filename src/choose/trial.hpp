@@ -53,7 +53,7 @@ struct Trial {
   // So much of its time another candidate may take at most to replace the first one; less where ranks share processors,
   // and so disturb each other.
   static constexpr double must_take_usually = 0.92, must_take_if_crowded = 0.75;
-  bool crowded = false;
+  double must_take = must_take_usually;
   // What takes so many times as long as the best in a visit has lost: less and less is put down to chance. The first
   // candidate stays.
   static constexpr std::array<double, 2> lost = {2, 1.5};

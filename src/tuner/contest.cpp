@@ -40,6 +40,15 @@ void Contest::end_visit() {
   decided_ = ++visit_ >= rules_.visits || !has_rival;
 }
 
+std::size_t Contest::best_of_those_in(const Contest& other) const {
+  std::size_t best = first_;
+  for (std::size_t way = 0; way < ways(); ++way) {
+    if (!other.is_rival(way) || !beats_first(way)) continue;
+    if (best == first_ || counted(way) < counted(best)) best = way;
+  }
+  return best;
+}
+
 std::vector<double> Contest::sorted(std::size_t way) const {
   std::vector<double> times = times_[way];
   if (times.empty()) times = {never};

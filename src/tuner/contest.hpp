@@ -88,18 +88,9 @@ class Contest {
   // How far the middle half of its times reaches; `never` if there are none.
   double middle_half(std::size_t way) const;
   // Of what was measured so far, and of the ways that still count.
-  std::size_t best() const {
-    return best([](std::size_t) { return true; });
-  }
-  template <class Counts>
-  std::size_t best(const Counts& still_counts) const {
-    std::size_t best = first_;
-    for (std::size_t way = 0; way < ways(); ++way) {
-      if (!is_rival(way) || !still_counts(way) || !beats_first(way)) continue;
-      if (best == first_ || counted(way) < counted(best)) best = way;
-    }
-    return best;
-  }
+  std::size_t best() const { return best_of_those_in(*this); }
+  // By the times of this contest, of the ways that are still in another one between the same ways.
+  std::size_t best_of_those_in(const Contest& other) const;
 
  private:
   std::vector<double> sorted(std::size_t way) const;  // `never` if there are none
