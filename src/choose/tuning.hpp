@@ -118,12 +118,17 @@ bool alike(const NeighborEntry& a, const NeighborEntry& b);
 bool alike(const InsideEntry& a, const InsideEntry& b);
 bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b);
 
+// The one of the same case; null if there is none.
+template <class Entry>
+Entry* same_case(std::vector<Entry>& entries, const Entry& entry) {
+  const auto is_same = [&](const Entry& e) { return e.ranks == entry.ranks && alike(e, entry); };
+  const auto known = std::find_if(entries.begin(), entries.end(), is_same);
+  return known != entries.end() ? &*known : nullptr;
+}
 // Adds an entry to a table's entries of its kind, or replaces the one of the same case.
 template <class Entry>
 void put(std::vector<Entry>& entries, const Entry& entry) {
-  const auto known = std::find_if(entries.begin(), entries.end(),
-                                  [&](const Entry& e) { return e.ranks == entry.ranks && alike(e, entry); });
-  if (known != entries.end()) {
+  if (Entry* const known = same_case(entries, entry)) {
     *known = entry;
   } else {
     entries.push_back(entry);

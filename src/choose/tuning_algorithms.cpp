@@ -151,9 +151,7 @@ void put_verdicts(TuningTable& table, const Verdicts& verdicts) {
     const bool on_devices = of.load == load_on_devices;
     if (of.bytes.from > of.bytes.to || of.bytes.to > most_bytes_in_table || (of.load != 0 && !on_devices)) continue;
     AlgorithmEntry entry{of.collective, of.ranks, of.ranks_on_node, of.nodes, of.crowded, {}, on_devices};
-    for (const AlgorithmEntry& known : table.algorithms) {
-      if (known.ranks == entry.ranks && alike(known, entry)) entry = known;
-    }
+    if (const AlgorithmEntry* const known = same_case(table.algorithms, entry)) entry = *known;
     if (put_choice(entry.choices, of.bytes.from, of.bytes.to, verdict.best)) put(table.algorithms, entry);
   }
 }

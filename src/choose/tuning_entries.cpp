@@ -91,9 +91,7 @@ TuningEntry& points_of(Table& table, const std::string& path, TuningTable& read)
   TuningEntry wanted;
   wanted.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
   wanted.crowded = table.truth(path, "crowded");
-  for (TuningEntry& known : read.entries) {
-    if (known.ranks == wanted.ranks && alike(known, wanted)) return known;
-  }
+  if (TuningEntry* const known = same_case(read.entries, wanted)) return *known;
   wanted.points = default_switch_points(wanted.crowded);
   read.entries.push_back(wanted);
   return read.entries.back();

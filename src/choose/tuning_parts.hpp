@@ -76,11 +76,7 @@ bool read_on_devices(Table& table, const std::string& path);  // "memory", if it
 // No two entries may be for the same case.
 template <class Entry>
 void add_new(Table& table, const std::string& path, const Entry& entry, std::vector<Entry>& entries) {
-  for (const Entry& other : entries) {
-    if (entry.ranks == other.ranks && alike(entry, other)) {
-      table.fail(table.line_of(path), "these ranks are there twice");
-    }
-  }
+  if (same_case(entries, entry) != nullptr) table.fail(table.line_of(path), "these ranks are there twice");
   entries.push_back(entry);
 }
 
