@@ -164,9 +164,7 @@ void exchange(const World& w, const Case& c, int call, MPI_Comm comm) {
 const team::CachedSelection& last_of(Collective collective, MPI_Comm comm) {
   return *team::team_of(abi::comm(comm))->chosen.selections[static_cast<std::size_t>(collective)].last();
 }
-const choose::Selection& selection(Collective collective, MPI_Comm comm) {
-  return last_of(collective, comm).selection;
-}
+const choose::Selection& selection(Collective collective, MPI_Comm comm) { return last_of(collective, comm).selection; }
 
 // What does not wait for the slow rank of the MPI's own, whichever of them, or the MPI's own.
 bool is_wanted(const std::string& chosen, const std::string& name, Collective collective) {
