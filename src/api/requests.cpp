@@ -36,7 +36,7 @@ void State::look_what_it_needs() {
   const bool alone = !team::watches_faults() && op != nullptr && op->sends_all_at_start() && queue == nullptr &&
                      !taken && on_host == nullptr && !api::has_progress_thread();
   needs = alone ? Needs::asking : calls_mpi() ? Needs::mpi : Needs::memory;
-  short_way = alone && persistent && !calls_mpi() ? inbox : nullptr;
+  short_way = alone && persistent && number == 0 && !calls_mpi() ? inbox : nullptr;
 }
 
 void State::tell_failed_fetch() {

@@ -51,7 +51,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
     asking,  // who asks for it: peers need no more of this rank than its start, so it is in no list
   };
   Needs needs = Needs::mpi;
-  // Its run, if it is a persistent one that needs nothing but asking and cannot fail: then it takes the short way.
+  // Its run, if it is a persistent one that needs nothing but asking and cannot fail, here or on another rank: then it
+  // takes the short way.
   quadrille::run::InboxRun* short_way = nullptr;
   // The program called a function of the MPI's own name (api/taken.hpp): when this is complete the MPI is about to be
   // told, and the program knows by the MPI alone.

@@ -27,6 +27,10 @@ endfunction()
 quadrille_enqueued_beside_test(host cuda)
 quadrille_enqueued_beside_test(pull cuda QUADRILLE_ALGORITHM=alltoall=ipc-pull)
 quadrille_enqueued_beside_test(hip hip QUADRILLE_ALGORITHM=alltoall=ipc-pull)
+quadrille_mpi_test(mpi.device-enqueue-beside-failed.2 RANKS 2 PROGRAM quadrille_api_checks
+                   SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_ALGORITHM=alltoall=inbox
+                   ARGUMENTS enqueued_beside $<TARGET_FILE:quadrille_standin_cuda> failed)
+set_tests_properties(mpi.device-enqueue-beside-failed.2 PROPERTIES LABELS device)
 quadrille_enqueue_test(eager 2 cuda multiple all never)
 quadrille_enqueue_test(lazy 2 cuda multiple all never QUADRILLE_STANDIN_STREAMS=lazy)
 quadrille_enqueue_test(lazy 4 cuda multiple all never QUADRILLE_STANDIN_STREAMS=lazy)

@@ -1,12 +1,14 @@
 // Requests and blocking calls with a device's memory while a call is pending in a stream, by a stand-in of the driver
 // (tests/device). Nothing of them waits for the pending call, which may need this thread, its locks, or what another
 // rank does later.
-//   enqueued_beside LIBRARY
+//   enqueued_beside LIBRARY [failed]    failed: only a copy that fails beside requests of the host's memory
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "enqueued_exchange.hpp"
 
@@ -143,9 +145,42 @@ void blocking(Comms& comms) {
   check(exchange.looked() == 2 * turns, "the calls in the stream");
 }
 
-int run(const char* library) {
+// Small blocks of a persistent request, of which rank 0 alone has its part on the device. The others hear of a copy
+// that has failed there, in the start that it belongs to.
+void check_failed_copy() {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  Buffers buffers(2);
+  std::vector<int> sent(buffers.send.count), got(sent);
+  const int* const from = rank == 0 ? buffers.send.data : sent.data();
+  int* const to = rank == 0 ? buffers.recv.data : got.data();
+  Quadrille_Request request;
+  check(Quadrille_Alltoall_init(from, buffers.n, MPI_INT, to, buffers.n, MPI_INT, comm, MPI_INFO_NULL, &request) ==
+            MPI_SUCCESS,
+        "init");
+  for (int turn = 0; turn < 4; ++turn) {
+    const bool fails = turn == 1;
+    buffers.fill(turn);
+    std::copy_n(buffers.send.view, sent.size(), sent.begin());
+    if (fails && rank == 0) set("FAIL", "cuMemcpyAsync:1");
+    const int begun = Quadrille_Start(&request);
+    const int error = begun != MPI_SUCCESS ? begun : Quadrille_Wait(&request);
+    set("FAIL", "");
+    check((error != MPI_SUCCESS) == fails, "a failed copy of another rank");
+    if (fails) continue;
+    if (rank != 0) std::copy_n(got.begin(), got.size(), buffers.recv.view);
+    buffers.look(turn, "beside a failed copy");
+  }
+  check(Quadrille_Request_free(&request) == MPI_SUCCESS, "free");
+  MPI_Comm_free(&comm);
+}
+
+int run(const char* library, bool is_failed) {
   load_device(library);
-  {
+  if (is_failed) {
+    check_failed_copy();
+  } else {
     Comms comms;
     for (const Handle stream : {new_stream(true), new_stream(false)}) {
       for (const Order order : {Order::enqueues_first, Order::some_wait_first, Order::some_are_late}) {
@@ -164,7 +199,7 @@ int run(const char* library) {
 int main(int argc, char** argv) {
   if (argc < 2 || !begin_mpi(&argc, &argv, MPI_THREAD_MULTIPLE)) return 2;
   alarm(60);  // what hangs must not take the time of a test that is slow
-  return run(argv[1]);
+  return run(argv[1], argc > 2);
 }
 
 }  // namespace enqueued_beside_check
