@@ -50,9 +50,10 @@ void receive_from_other_nodes(Team& team) {
 
 std::uint64_t number_of_call(const Team& team, bool is_counted) {
   const Counters& counters = team.counted.counters;
-  // A refused call is one of this rank alone.
+  // A refused call is one of this rank alone, and an early one is counted only where a team was made for it.
   const std::uint64_t refused = counters.passed[counted_as(Reason::argument)];
-  return counters.served + counters.all_passed() - refused + (is_counted ? 0 : 1);
+  const std::uint64_t early = counters.passed[counted_as(Reason::early)];
+  return counters.served + counters.all_passed() - refused - early + (is_counted ? 0 : 1);
 }
 
 std::uint64_t number_of_start(unsigned request, std::uint64_t start) { return is_start | (start << 32) | request; }

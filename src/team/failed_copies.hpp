@@ -9,7 +9,8 @@ namespace quadrille::team {
 struct Team;
 
 // The number of the call that is being made, before it is counted or after: the same on all ranks, of which each makes
-// its collective calls on a communicator in the same order.
+// its collective calls on a communicator in the same order. The first calls, which are forwarded before the
+// communicator is ready, have none.
 std::uint64_t number_of_call(const Team& team, bool is_counted);
 // The number of a start of a request, from the request's sequence number on its communicator.
 std::uint64_t number_of_start(unsigned request, std::uint64_t start);
