@@ -27,13 +27,17 @@ constinit thread_local std::array<CachedCalls, 2> cached[collective_count];
 
 std::array<CachedCalls, 2>& cached_of(Collective collective) { return cached[static_cast<std::size_t>(collective)]; }
 
-// Where the calls on this communicator with this datatype are cached, in the place of the older one if they are not.
-CachedCalls& entry_for(Collective collective, MpiComm comm, MpiType type, team::Team& team) {
-  auto& [last, older] = cached_of(collective);
-  if (last.is_for(comm, type)) return last;
+// Where calls like this one are cached, in the place of the older entry if they are not yet.
+CachedCalls& entry_for(const run::Call& call, team::Team& team, CachedSince since) {
+  const CachedCalls none = CachedCalls::none_yet(since, call.comm, call.recv.type, &team);
+  auto& [last, older] = cached_of(call.collective);
+  const auto is_it = [&](const CachedCalls& one) {
+    return one.generation == none.generation && one.comm == none.comm && one.type == none.type;
+  };
+  if (is_it(last)) return last;
   std::swap(last, older);
-  if (last.is_for(comm, type)) return last;
-  return last = CachedCalls::none_yet(comm, type, &team);
+  if (is_it(last)) return last;
+  return last = none;
 }
 
 // Up to which block all go the way of the smallest. A rank whose arguments take the long way, where what was measured
@@ -109,10 +113,11 @@ bool all_small(const Count* counts, const CachedCalls& last) {
   return small;
 }
 
-inline bool served(const CachedCalls& last, int error) {
+// After the exchange what is cached may be another call's: while it waits, calls that were put off may be made here.
+inline bool served(team::Team& team, int error) {
   if (error != mpi_success) [[unlikely]]
-    raise(last.comm, error);
-  ++last.team->counted.counters.served;
+    raise(team.user, error);
+  ++team.counted.counters.served;
   return true;
 }
 
@@ -205,7 +210,7 @@ const CachedCalls* find_request(const run::Call& call) {
 
 }  // namespace
 
-void cache_served(const run::Call& call, Engine engine, bool settled, int* left, team::Team& team) {
+void cache_served(const run::Call& call, Engine engine, bool settled, int* left, team::Team& team, CachedSince since) {
   // A buffer of a later call may be a device's; and the ranks may ask each other for that in any call.
   if (memory::device_driver() != nullptr || team.agreed().follows_devices || team::watches_faults()) return;
   if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
@@ -219,7 +224,7 @@ void cache_served(const run::Call& call, Engine engine, bool settled, int* left,
   if (has_size ? !settled || call.in_place : !by_inbox && !by_pairs) return;
   const TypeInfo info = type_info(call.recv.type);
   if (!info.dense || info.size == 0) return;
-  CachedCalls& calls = entry_for(call.collective, call.comm, call.recv.type, team);
+  CachedCalls& calls = entry_for(call, team, since);
   calls.type_size = info.size;
   calls.by_pairs = by_pairs;
   if (!has_size) {
@@ -235,12 +240,13 @@ void cache_served(const run::Call& call, Engine engine, bool settled, int* left,
 
 void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* unasked,
                      int* left) {
+  const CachedSince since;
   // A device's memory may have to be brought to the host.
   if (team.counted.explains || memory::device_driver() != nullptr) return;
   // Of the others the size is that of all blocks.
   const bool uniform = is_regular(call.collective), sizeless = !is_sized(call.collective);
   if (!whatever && !uniform && !sizeless) return;
-  CachedCalls& calls = entry_for(call.collective, call.comm, call.recv.type, team);
+  CachedCalls& calls = entry_for(call, team, since);
   calls.forwards = whatever || sizeless ? CachedCalls::Forwards::all : CachedCalls::Forwards::one_count;
   calls.forwarded = {call.recv.count, left};
   calls.counter = &team.counted.counters.passed[counted_as(why)];
@@ -268,18 +274,18 @@ bool served_by_cache(Of<collective>, const void* sendbuf, MpiCount sendcount, Mp
                      int& error) requires(is_dense(collective) && is_regular(collective)) {
   const CachedCalls* last = find_served(collective, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || sendcount != recvcount) return false;
+  team::Team& team = *last->team;
   const CachedCalls::OfOneSize* size = nullptr;
   if (!is_small(recvcount, *last) && (size = size_kept(recvcount, *last)) == nullptr) return false;
   if (size != nullptr && !size->by_inbox) {
     error = exchange_again(collective, blocks_of(sendcount), sendbuf, blocks_of(recvcount), recvbuf, *last);
-    return served(*last, error);
+    return served(team, error);
   }
   const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
   const run::EqualSide send{bytes_of(const_cast<void*>(sendbuf)), bytes}, recv{bytes_of(recvbuf), bytes};
-  run::Group& group = last->team->group;
-  error = is_allgather(collective) ? run::run_inbox_allgather(send.base, recv, group)
-                                   : run::run_inbox_alltoall(send, recv, group);
-  return served(*last, error);
+  error = is_allgather(collective) ? run::run_inbox_allgather(send.base, recv, team.group)
+                                   : run::run_inbox_alltoall(send, recv, team.group);
+  return served(team, error);
 }
 
 template <class Count, class Displacement>
@@ -290,36 +296,36 @@ bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count
   if (last == nullptr || sendcounts == nullptr || sdispls == nullptr || recvcounts == nullptr || rdispls == nullptr) {
     return false;
   }
+  team::Team& team = *last->team;
   if (!all_small(sendcounts, *last) || !all_small(recvcounts, *last) ||
-      sendcounts[last->team->group.me] != recvcounts[last->team->group.me]) {
+      sendcounts[team.group.me] != recvcounts[team.group.me]) {
     // Of whatever size, on each rank, the exchange by pairs serves them.
     if (!last->by_pairs || !none_negative(sendcounts, *last) || !none_negative(recvcounts, *last)) return false;
     error = exchange_again(Collective::alltoallv, blocks_of(sendcounts, sdispls), sendbuf,
                            blocks_of(recvcounts, rdispls), recvbuf, *last);
-    return served(*last, error);
+    return served(team, error);
   }
   const run::VectorSide<Count, Displacement> send{bytes_of(const_cast<void*>(sendbuf)), sendcounts, sdispls,
                                                   last->type_size};
   const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, rdispls, last->type_size};
-  error = run::run_inbox_alltoall(send, recv, last->team->group, last->by_pairs);
-  return served(*last, error);
+  error = run::run_inbox_alltoall(send, recv, team.group, last->by_pairs);
+  return served(team, error);
 }
 
 template <class Count, class Displacement>
 bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count sendcount, MpiType sendtype, void* recvbuf,
                      const Count* recvcounts, const Displacement* displs, MpiType recvtype, MpiComm comm, int& error) {
   const CachedCalls* last = find_served(Collective::allgatherv, comm, sendbuf, sendtype, recvbuf, recvtype);
-  if (last == nullptr || displs == nullptr || !all_small(recvcounts, *last) ||
-      sendcount != recvcounts[last->team->group.me]) {
-    return false;
-  }
+  if (last == nullptr || displs == nullptr || !all_small(recvcounts, *last)) return false;
+  team::Team& team = *last->team;
+  if (sendcount != recvcounts[team.group.me]) return false;
   // Nothing to move at all is no exchange on any rank.
   bool nothing = true;
-  for (int b = 0; b < last->team->group.ranks; ++b) nothing = nothing && recvcounts[b] == 0;
+  for (int b = 0; b < team.group.ranks; ++b) nothing = nothing && recvcounts[b] == 0;
   if (nothing) return false;
   const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, displs, last->type_size};
-  error = run::run_inbox_allgather(bytes_of(sendbuf), recv, last->team->group);
-  return served(*last, error);
+  error = run::run_inbox_allgather(bytes_of(sendbuf), recv, team.group);
+  return served(team, error);
 }
 
 Engine engine_of_cached(Collective collective, MpiComm comm, MpiType type, MpiCount count) {
@@ -338,12 +344,13 @@ void retire(State* request) {
 }
 
 void cache_request(const run::Call& call, team::Team& team, const State& made) {
+  const CachedSince since;
   // A buffer of a later call may be a device's, here or on another rank.
   if (!is_regular(call.collective) || !is_like_others(made) || team.counted.explains ||
       memory::device_driver() != nullptr || team.agreed().follows_devices || team::watches_faults()) {
     return;
   }
-  auto& [last, older] = entry_for(call.collective, call.comm, call.recv.type, team).requests;
+  auto& [last, older] = entry_for(call, team, since).requests;
   if (last != call.recv.count) older = std::exchange(last, call.recv.count);
 }
 

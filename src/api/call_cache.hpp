@@ -25,6 +25,12 @@ namespace quadrille::api {
 
 enum class Door;  // api/admission.hpp
 
+// Made before anything is looked at that is cached then. What another thread has changed since ends it: a datatype that
+// it freed during the call, whose handle the MPI may give to another one.
+struct CachedSince {
+  std::uint64_t generation = cache_generation();
+};
+
 // What is cached of the calls of one collective on a communicator with a datatype. Valid as long as nothing has changed
 // that it depends on (mpi/generation.hpp).
 struct CachedCalls {
@@ -56,16 +62,17 @@ struct CachedCalls {
   // Nonblocking calls: elements of a block; 0: none. Two, for programs that alternate.
   std::array<std::size_t, 2> requests{};
 
-  static CachedCalls none_yet(MpiComm comm, MpiType type, team::Team* team) {
-    return {cache_generation(), comm, type, team};
+  static CachedCalls none_yet(CachedSince since, MpiComm comm, MpiType type, team::Team* team) {
+    return {since.generation, comm, type, team};
   }
   bool is_for(MpiComm of_comm) const { return of_comm == comm && generation == cache_generation(); }
   bool is_for(MpiComm of_comm, MpiType of_type) const { return of_type == type && is_for(of_comm); }
 };
 
 // After a blocking call that `engine` served without error. `settled`: so it will all that are like it, or as many as
-// `left` says, if that is not null.
-void cache_served(const run::Call& call, choose::Engine engine, bool settled, int* left, team::Team& team);
+// `left` says, if that is not null. `since`: from before the exchange.
+void cache_served(const run::Call& call, choose::Engine engine, bool settled, int* left, team::Team& team,
+                  CachedSince since);
 
 // After a blocking call that was forwarded, as all that are like it will be: on its communicator nothing is served
 // (`whatever`), or of its collective nothing, or nothing of this size. Not while the user wants to know of each.

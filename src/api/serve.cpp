@@ -121,10 +121,11 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   if (attempt.choice != nullptr) tried = team::prepare(team, call.collective, choice);
   const team::Prepared& on = attempt.choice != nullptr ? tried : team::prepared_of(team, call.collective, cached);
   if (record::on) record::by(choice);
+  const CachedSince since;
   error = run_by(engine, call, {choice, on}, team, cached);
   end_attempt(attempt);
   if (error == mpi_success)
-    cache_served(call, engine.engine, is_settled(call, cached, team), until_check(cached), team);
+    cache_served(call, engine.engine, is_settled(call, cached, team), until_check(cached), team, since);
   return true;
 }
 

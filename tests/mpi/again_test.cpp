@@ -317,5 +317,23 @@ TEST_F(AgainLarge, Allgather) {
   if (world().size > 1) two_sizes<Collective::allgather>();
 }
 
+// What another thread has freed or loaded during a call may be what is cached of it.
+TEST_F(AgainLarge, NotACallDuringWhichSomethingChanged) {
+  if (world().size == 1) return;
+  expect(true, 1, false, full<Collective::alltoall>);
+  team::Team& team = *team::team_of(abi::comm(comm_));
+  const team::CachedSelection& selected = team::selection_of(team, Collective::alltoall, sizeof(int), 0);
+  if (team.nodes.nodes > 1 || selected.selection.choice.algorithm->engine != choose::Engine::inbox) return;
+  run::Call call{Collective::alltoall, {}, {}, false, abi::comm(comm_)};
+  call.send.count = call.recv.count = 1;
+  call.send.type = call.recv.type = abi::type(MPI_INT);
+  const api::CachedSince before;
+  drop_cached_calls();
+  api::cache_served(call, choose::Engine::inbox, true, nullptr, team, before);
+  expect(false, 1, false, again<Collective::alltoall>);
+  api::cache_served(call, choose::Engine::inbox, true, nullptr, team, {});
+  expect(true, 1, false, again<Collective::alltoall>);
+}
+
 }  // namespace
 }  // namespace quadrille::test

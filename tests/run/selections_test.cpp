@@ -43,17 +43,25 @@ TEST(Selections, KeepAsManySizesAsProgramsHaveByTurns) {
 // MPIs give the handle of a freed datatype to the next one, and that of a freed communicator.
 TEST(CachedCalls, ATypeThatIsFreedEndsThem) {
   const ChangedMpi fake;
-  const api::CachedCalls call = api::CachedCalls::none_yet(fake_comm(1), gapped_type(), nullptr);
+  const api::CachedCalls call = api::CachedCalls::none_yet({}, fake_comm(1), gapped_type(), nullptr);
   EXPECT_TRUE(call.is_for(fake_comm(1), gapped_type()));
   EXPECT_FALSE(call.is_for(fake_comm(2), gapped_type()));
   EXPECT_FALSE(call.is_for(fake_comm(1), mpi().byte));
   drop_cached_calls();
   EXPECT_FALSE(call.is_for(fake_comm(1), gapped_type()));
-  const api::CachedCalls next = api::CachedCalls::none_yet(fake_comm(1), gapped_type(), nullptr);
+  const api::CachedCalls next = api::CachedCalls::none_yet({}, fake_comm(1), gapped_type(), nullptr);
   EXPECT_TRUE(next.is_for(fake_comm(1), gapped_type()));
   EXPECT_TRUE(next.is_for(fake_comm(1)) && !next.is_for(fake_comm(2)));
   drop_cached_calls();
   EXPECT_FALSE(next.is_for(fake_comm(1), gapped_type()) || next.is_for(fake_comm(1)));
+}
+
+TEST(CachedCalls, ATypeThatIsFreedDuringTheCallIsNotCached) {
+  const ChangedMpi fake;
+  const api::CachedSince before;
+  drop_cached_calls();
+  const api::CachedCalls call = api::CachedCalls::none_yet(before, fake_comm(1), gapped_type(), nullptr);
+  EXPECT_FALSE(call.is_for(fake_comm(1), gapped_type()) || call.is_for(fake_comm(1)));
 }
 
 }  // namespace
