@@ -212,7 +212,7 @@ const CachedCalls* find_request(const run::Call& call) {
 
 void cache_served(const run::Call& call, Engine engine, bool settled, int* left, team::Team& team, CachedSince since) {
   // A buffer of a later call may be a device's; and the ranks may ask each other for that in any call.
-  if (memory::device_driver() != nullptr || team.agreed().follows_devices || team::watches_faults()) return;
+  if (memory::driver_may_come() || team.agreed().follows_devices || team::watches_faults()) return;
   if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
   const bool by_pairs =
@@ -242,7 +242,7 @@ void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool w
                      int* left) {
   const CachedSince since;
   // A device's memory may have to be brought to the host.
-  if (team.counted.explains || memory::device_driver() != nullptr) return;
+  if (team.counted.explains || memory::driver_may_come()) return;
   // Of the others the size is that of all blocks.
   const bool uniform = is_regular(call.collective), sizeless = !is_sized(call.collective);
   if (!whatever && !uniform && !sizeless) return;
@@ -346,8 +346,8 @@ void retire(State* request) {
 void cache_request(const run::Call& call, team::Team& team, const State& made) {
   const CachedSince since;
   // A buffer of a later call may be a device's, here or on another rank.
-  if (!is_regular(call.collective) || !is_like_others(made) || team.counted.explains ||
-      memory::device_driver() != nullptr || team.agreed().follows_devices || team::watches_faults()) {
+  if (!is_regular(call.collective) || !is_like_others(made) || team.counted.explains || memory::driver_may_come() ||
+      team.agreed().follows_devices || team::watches_faults()) {
     return;
   }
   auto& [last, older] = entry_for(call, team, since).requests;

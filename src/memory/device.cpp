@@ -12,6 +12,7 @@
 
 #include "memory/device_driver.hpp"
 #include "memory/device_pieces.hpp"
+#include "sys/code.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -27,11 +28,20 @@ constexpr std::size_t most_devices = 64;
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
+// A look at the libraries, of which so many were ever loaded at the last one, and now.
+struct Look {
+  unsigned long long before, now;
+  std::string driver;  // its path
+};
+
 int find_driver(dl_phdr_info* info, std::size_t, void* data) {
+  Look& look = *static_cast<Look*>(data);
+  look.now = info->dlpi_adds;
+  if (look.now == look.before) return 1;
   const std::string_view name = info->dlpi_name != nullptr ? info->dlpi_name : "";
   const std::string_view file = name.substr(name.rfind('/') + 1);
   if (!file.starts_with("libcuda.so") && !file.starts_with("libamdhip64.so")) return 0;
-  *static_cast<std::string*>(data) = name;
+  look.driver = name;
   return 1;
 }
 
@@ -177,24 +187,55 @@ void* primary_context(int device) {
 
 }  // namespace
 
-void note_loading() { detail::libraries_may_be_new.store(true, std::memory_order_release); }
+namespace {
+
+// For so long another thread's load is looked for. A library on a file system of the network takes seconds.
+constexpr std::uint64_t patience = 10'000'000'000;
+
+// Has all been loaded by now that was noted?
+bool have_ended(const detail::Loads& loads) {
+  return loads.by == detail::Loads::before_us || loads.by == sys::thread_number() ||
+         sys::nanoseconds() > detail::last_note.load(std::memory_order_relaxed) + patience;
+}
+
+// A driver stays: programs do not unload it, and neither does its library.
+const DeviceDriver* load_driver(const std::string& path) {
+  void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (library == nullptr) return nullptr;
+  static DeviceDriver found;
+  return Loading{library, found}.find_all() ? &found : nullptr;
+}
+
+}  // namespace
+
+void note_loading() {
+  using detail::Loads;
+  detail::last_note.store(sys::nanoseconds(), std::memory_order_relaxed);
+  const std::int32_t me = sys::thread_number();
+  Loads before = detail::loads.load(std::memory_order_relaxed), now;
+  do {
+    const bool alone = before.by == me || before.by == Loads::nobody || before.by == Loads::before_us;
+    now = {before.notes + 1, alone ? me : Loads::several};
+  } while (!detail::loads.compare_exchange_weak(before, now, std::memory_order_acq_rel));
+}
 
 namespace detail {
 
-// A driver stays: programs do not unload it, and neither does its library.
 const DeviceDriver* look_for_driver() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (const DeviceDriver* known = driver.load(std::memory_order_acquire)) return known;
-  libraries_may_be_new.store(false, std::memory_order_release);  // before looking: what comes meanwhile is seen later
-  std::string path;
-  if (dl_iterate_phdr(find_driver, &path) == 0) return nullptr;
-  void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  if (library == nullptr) return nullptr;
-  static DeviceDriver found;
-  if (!Loading{library, found}.find_all()) return nullptr;
-  driver.store(&found, std::memory_order_release);
-  return &found;
+  Loads noted = loads.load(std::memory_order_acquire);
+  const bool ended = have_ended(noted);
+  static unsigned long long loaded = 0;
+  Look look{loaded, loaded, {}};
+  dl_iterate_phdr(find_driver, &look);
+  loaded = look.now;
+  const DeviceDriver* const found = look.driver.empty() ? nullptr : load_driver(look.driver);
+  driver.store(found, std::memory_order_release);
+  // What was noted meanwhile is looked for again.
+  if (ended) loads.compare_exchange_strong(noted, {noted.notes, Loads::nobody}, std::memory_order_acq_rel);
+  return found;
 }
 
 }  // namespace detail

@@ -15,21 +15,32 @@ namespace quadrille::memory {
 struct DeviceDriver;
 class DevicePieces;
 
-// A library may have been loaded.
+// This thread is about to load a library, or has loaded one. Waits for nothing.
 void note_loading();
 
 namespace detail {
-inline std::atomic<bool> libraries_may_be_new{true};
+// Who noted loads that no look has surely come after. A thread that looks has loaded what it noted; the end of another
+// thread's load nobody sees, so all threads look for as long as loads take (device.cpp).
+struct Loads {
+  static constexpr std::int32_t nobody = 0, several = -1, before_us = -2;
+  std::uint32_t notes = 0;
+  std::int32_t by = before_us;  // these, or the number of a thread
+};
+inline std::atomic<Loads> loads{Loads{}};
+inline std::atomic<std::uint64_t> last_note{0};  // when, by sys::nanoseconds()
 inline std::atomic<const DeviceDriver*> driver{nullptr};
 const DeviceDriver* look_for_driver();
+inline bool may_be_loading() { return loads.load(std::memory_order_acquire).by != Loads::nobody; }
 }  // namespace detail
 
 // The driver that the program has loaded; null if there is none.
 inline const DeviceDriver* device_driver() {
   const DeviceDriver* const known = detail::driver.load(std::memory_order_acquire);
-  if (known != nullptr || !detail::libraries_may_be_new.load(std::memory_order_acquire)) return known;
-  return detail::look_for_driver();
+  return known != nullptr || !detail::may_be_loading() ? known : detail::look_for_driver();
 }
+
+// Whether there is one, or another thread may be loading it: a call that is remembered would not look any more.
+inline bool driver_may_come() { return device_driver() != nullptr || detail::may_be_loading(); }
 
 // The same where one is known: what has to do with memory of a device has found it by then.
 inline const DeviceDriver& driver() { return *detail::driver.load(std::memory_order_acquire); }

@@ -42,6 +42,8 @@ void become_a_helper(const char* name) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // nanoseconds; the usual 50 us would be much of each sleep
 }
 
+int thread_number() { return static_cast<int>(syscall(SYS_gettid)); }
+
 int create_memory_file(const char* name) {
   // Some systems refuse what could be executed (vm.memfd_noexec); older ones do not know the flag.
   const int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);

@@ -68,6 +68,8 @@ void wake_sleepers(const std::atomic<std::uint32_t>& word);
 // The calling thread does work of ours beside the program's: no signal of the program's comes to it, and it sleeps as
 // short as it asks for. `name` has at most 15 letters.
 void become_a_helper(const char* name);
+// Of the calling thread; positive, and of no other thread as long as it lives.
+int thread_number();
 
 // ---- Shared segments: memory without a name, so that nothing can stay behind. ----
 
