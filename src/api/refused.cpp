@@ -86,16 +86,22 @@ bool is_uneven(const Call& call) {
   return bytes_of_block(call.send, own) != bytes_of_block(call.recv, own);
 }
 
-// A grid of this process alone, on which no call waits; null if the MPI cannot make it. Of one thread, as its calls
-// are.
+// A communicator of this process alone, on which no call waits, for neighbours a grid; null if the MPI cannot make it.
+// Of one thread, as its calls are.
 struct Alone {
   MpiComm comm = mpi().comm_null;
 
-  Alone() {
+  explicit Alone(bool as_grid) {
+    MpiComm plain;
+    if (make_alone(&plain) != mpi_success) return;
+    if (!as_grid) {
+      comm = plain;
+      return;
+    }
     const int one = 1, periodic = 1;
-    const ErrorsReturned guard(mpi().comm_self);
-    if (mpi().Cart_create(mpi().comm_self, 1, &one, &periodic, 0, &comm) != mpi_success) comm = mpi().comm_null;
+    if (mpi().Cart_create(plain, 1, &one, &periodic, 0, &comm) != mpi_success) comm = mpi().comm_null;
     if (comm != mpi().comm_null) mpi().Comm_set_errhandler(comm, mpi().errors_return);
+    mpi().Comm_free(&plain);
   }
   Alone& operator=(Alone&&) = delete;
   ~Alone() {
@@ -106,7 +112,7 @@ struct Alone {
 // One int is sent where two fit. An MPI that does not check sizes copies one.
 bool refuses_one_for_two(Collective collective) {
   if (!row_of(collective).of_mpi) return false;
-  const Alone alone;
+  const Alone alone(is_neighbor(collective));
   if (alone.comm == mpi().comm_null) return false;
   int sent[2] = {}, received[4] = {};  // the grid's one process has two neighbours: itself, twice
   const int ones[2] = {1, 1}, twos[2] = {2, 2}, places[2] = {};

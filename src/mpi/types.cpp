@@ -1,6 +1,7 @@
 #include "mpi/types.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/errors.hpp"
 #include "mpi/generation.hpp"
 #include "mpi/tags.hpp"
 #include "mpi/type_runs.hpp"
@@ -354,12 +356,25 @@ int make_plain(MpiComm of, MpiComm* made) {
   return error;
 }
 
+// Not collective over MPI_COMM_SELF, on which the program's own collectives may run at the time: each by a tag of its
+// own.
+int make_alone(MpiComm* made) {
+  static constinit std::atomic<unsigned> turn{0};
+  const ErrorsReturned guard(mpi().comm_self);
+  MpiGroup group;
+  int error = mpi().Comm_group(mpi().comm_self, &group);
+  if (error != mpi_success) return error;
+  error = mpi().Comm_create_group(mpi().comm_self, group, static_cast<int>(turn++ % 32768), made);
+  mpi().Group_free(&group);
+  if (error == mpi_success) mpi().Comm_set_errhandler(*made, mpi().errors_return);
+  return error;
+}
+
 MpiComm own_comm() {
   static constinit FirstAnswer<MpiComm> comm(MpiComm{});
   MpiComm made;
   const MpiComm kept = comm.get([&] {
-    if (make_plain(mpi().comm_self, &made) != mpi_success) return made = mpi().comm_self;
-    mpi().Comm_set_errhandler(made, mpi().errors_return);
+    if (make_alone(&made) != mpi_success) made = mpi().comm_self;
     return made;
   });
   const bool is_spare = made != MpiComm{} && made != mpi().comm_self && made != kept;

@@ -93,7 +93,10 @@ int make_large_type(std::size_t count, MpiType type, std::ptrdiff_t extent, MpiT
 // A communicator of the same ranks, made from their group: by MPI_Comm_dup the copy callbacks of the program's
 // attributes would run. Collective; returns the MPI's error code.
 int make_plain(MpiComm of, MpiComm* made);
-// One of this process alone, where errors come back. MPI_COMM_SELF if the MPI cannot make it.
+// A communicator of this process alone that returns errors. Several threads may make one at a time. Returns the MPI's
+// error code.
+int make_alone(MpiComm* made);
+// The one of Quadrille's own; MPI_COMM_SELF if the MPI cannot make it.
 MpiComm own_comm();
 
 }  // namespace quadrille
