@@ -35,7 +35,7 @@ std::string why_one_rank(const Command& command, int ranks) {
       ranks);
 }
 
-// Makes them on as many ranks; `problem` says why that could not be.
+// Makes them in a world of as many ranks as the program had; `problem` says why that could not be.
 ReportData times_of(const RunOptions& run, const std::string& folder, int ranks,
                     const std::vector<ReplayedCalls>& replayed, double seconds, std::string& problem) {
   const std::string cases = folder + "/cases.json", times = folder + "/times.json", output = folder + "/output";

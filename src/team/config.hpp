@@ -42,7 +42,7 @@ struct Config {
   std::optional<DeviceUse> mpi_device;  // none: as the MPI says
   bool device_kernels = true;
   std::string record;                 // folder; empty: calls are not recorded
-  bool some_recorded = false;         // on some rank they are, as all ranks know; found in MPI_Init, not read
+  bool some_recorded = false;         // whether some rank has a folder: agreed upon in MPI_Init
   std::vector<std::string> warnings;  // one line each, not printed yet
 };
 

@@ -58,8 +58,9 @@ int Tables::make_file(const std::string& folder, int rank, int ranks) {
 int Tables::make(const std::string& folder, int rank, int ranks, int node) {
   const bool is_first = rank == 0 && !folder.empty();
   int error = is_first ? make_file(folder, rank, ranks) : 0;
-  mpi().Bcast(&error, 1, mpi().int_type, 0, mpi().comm_world);
-  if (folder.empty()) error = ENOENT;
+  int claimed = error == EEXIST ? error : 0;  // what else keeps rank 0 from writing tells nothing of other ranks
+  mpi().Bcast(&claimed, 1, mpi().int_type, 0, mpi().comm_world);
+  if (error == 0) error = folder.empty() ? ENOENT : claimed;
   if (error == 0 && !is_first) error = make_file(folder, rank, ranks);
   if (error != 0) return error;
   Header& header = file_->header;

@@ -35,8 +35,9 @@ class Tables {
  public:
   static Tables& here();
 
-  // Collective over MPI_COMM_WORLD: makes the file of this rank in a folder; none without a folder, or if rank 0 could
-  // not make its own. What was in the way as in errno: EEXIST, if another program has left its files; 0: nothing.
+  // Collective over MPI_COMM_WORLD: makes the file of this rank in a folder; none without a folder, or if rank 0 found
+  // the file of another program there. What was in the way as in errno: EEXIST, if another program has left its files;
+  // 0: nothing.
   int make(const std::string& folder, int rank, int ranks, int node);
   File& file() { return *file_; }
 

@@ -394,9 +394,9 @@ bool all_true(MpiComm comm, bool mine) {
 
 bool all_agree(MpiComm comm, std::uint64_t value, std::initializer_list<bool*> all_want) {
   // min(x) == max(x), and max(x) is ~min(~x): one reduction tells.
-  std::uint64_t mine[4] = {value, ~value}, least[4] = {};
+  std::uint64_t mine[5] = {value, ~value}, least[5] = {};
   std::transform(all_want.begin(), all_want.end(), mine + 2, [](const bool* wants) { return *wants ? 1U : 0U; });
-  const bool told = mpi().Allreduce(mine, least, 4, mpi().uint64, mpi().op_min, comm) == mpi_success;
+  const bool told = mpi().Allreduce(mine, least, 5, mpi().uint64, mpi().op_min, comm) == mpi_success;
   const std::uint64_t* all = least + 2;
   for (bool* const wants : all_want) *wants = told && *all++ == 1;
   return told && least[0] == ~least[1];
@@ -448,8 +448,8 @@ bool after_init() {
   if (!settings.off && crowded_by_launcher()) share_processors(settings, explains && rank == 0);
   all_explain = explains;
   untaken.wanted = explains;
-  bool none_is_recorded = settings.record.empty();
-  if (!all_agree(mpi().comm_world, fingerprint(settings), {&all_explain, &none_is_recorded})) {
+  bool none_is_recorded = settings.record.empty(), told = true;
+  if (!all_agree(mpi().comm_world, fingerprint(settings), {&all_explain, &none_is_recorded, &told})) {
     std::string record = std::move(settings.record);
     settings = {};
     settings.explain = explains;
@@ -458,7 +458,7 @@ bool after_init() {
         "QUADRILLE_* variables differ among the ranks and are ignored; "
         "give all ranks the same (mpirun -x NAME, or -genv NAME VALUE)"};
   }
-  settings.some_recorded = !none_is_recorded;
+  settings.some_recorded = told && !none_is_recorded;
   print_warnings(settings, rank);
   team_keyval();
   // From now on large allocations can be shared. A program of one rank has nobody to share them with.

@@ -269,7 +269,7 @@ using KeptTeam = std::unique_ptr<Team, LetGo>;
 KeptTeam keep(Team& team);
 
 // Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error. Each of
-// `all_want`, two at most, on all ranks or none, becomes whether it is true on all of them.
+// `all_want`, three at most, on all ranks or none, becomes whether it is true on all of them.
 bool all_agree(MpiComm comm, std::uint64_t value, std::initializer_list<bool*> all_want = {});
 
 // The same: is it true on all ranks? False if the MPI cannot tell.
