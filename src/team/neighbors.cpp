@@ -9,6 +9,7 @@
 #include "mpi/thrown.hpp"
 #include "plan/cost.hpp"
 #include "team/communicator.hpp"
+#include "team/faults.hpp"
 #include "team/processes.hpp"
 #include "team/world.hpp"
 
@@ -240,7 +241,8 @@ bool forces(const Team& team, bool choose::Needs::*need) {
 }
 
 bool may_choose_inside(const Team& team) {
-  return !team.agreed().by_size.inside.empty() && is_in_node(team) && team.group.reach().load_store;
+  return !team.agreed().by_size.inside.empty() && !watches_faults() && is_in_node(team) &&
+         team.group.reach().load_store;
 }
 
 bool may_combine(const Team& team) {
@@ -357,15 +359,16 @@ choose::NeighborKey neighbor_key(Team& team, Collective collective, std::size_t 
   const Isomorphic* around = team.neighbors->isomorphic.get();
   const bool uniform = is_regular(collective);
   const bool in_node = is_in_node(team);
-  choose::NeighborKey key{.collective = collective,
-                          .by_ourselves = !drop_in && team.neighbors->doubtful,
-                          .rounds_are_cheap = false,
-                          .in_node = in_node,
-                          .load_store = in_node && (!team.ready() || team.group.reach().load_store),
-                          .isomorphic = around != nullptr,
-                          .sizes_known = around != nullptr && (uniform || team.neighbors->sizes_known()),
-                          .bytes = bytes,
-                          .costs = nullptr};
+  choose::NeighborKey key{
+      .collective = collective,
+      .by_ourselves = !drop_in && team.neighbors->doubtful,
+      .rounds_are_cheap = false,
+      .in_node = in_node,
+      .load_store = in_node && !watches_faults() && (!team.ready() || team.group.reach().load_store),
+      .isomorphic = around != nullptr,
+      .sizes_known = around != nullptr && (uniform || team.neighbors->sizes_known()),
+      .bytes = bytes,
+      .costs = nullptr};
   if (around != nullptr && may_choose_inside(team) && (!uniform || around->nobody_alone())) {
     key.costs = &around->costs(is_allgather(collective));
     key.inside = team.agreed().by_size.inside;
