@@ -201,13 +201,13 @@ def selected(build, tests, rows):
       (build, name) in rows if test.is_of_a_matrix() else True)}
 
 
-def part_of(build, name, tests, names):
+def part_of(build, name, tests, names, both_run_hosts):
   """The part of its cases that a test runs, as "0/6", or None for all.
 
   Each case of a program runs in some row: rows that name no cases share all of them, one part after the other, or a test
   of ALWAYS has all. Where that is so, other rows run a sixth of their cases, and with many ranks a twelfth; else those that
   name the same ones share them.
-  On hosts each case of a test that is of no matrix runs on one of the two MPIs."""
+  A test on hosts that is of no matrix runs half of its cases on each MPI, or all where one MPI alone runs such tests."""
   def runs_always(test):
     return build == MAIN and ALWAYS.search(test.name)
 
@@ -216,7 +216,7 @@ def part_of(build, name, tests, names):
 
   test = tests[name]
   if 'cluster' in test.labels and not test.is_of_a_matrix() and not test.whole:
-    return {MAIN: '0/2', SPINNING: '1/2'}.get(build)
+    return {MAIN: '0/2', SPINNING: '1/2'}.get(build) if both_run_hosts else None
   if not shares(test):
     return None
   of_program = sorted(one for one in names if tests[one].is_of_a_matrix() and tests[one].programs == test.programs)

@@ -8,19 +8,28 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'scripts'))
 import defects  # noqa: E402
+import run_tests  # noqa: E402
 
 
 class Defects(unittest.TestCase):
   def setUp(self):
     folder = tempfile.TemporaryDirectory()
     self.addCleanup(folder.cleanup)
-    self.build = pathlib.Path(folder.name)
+    self.build = self.make_build(pathlib.Path(folder.name) / 'mpich')
     self.launcher = self.build / 'mpirun'
-    (self.build / 'CMakeCache.txt').write_text(f'QUADRILLE_MPIRUN:FILEPATH={self.launcher}\n')
 
-  def left_out(self, said, *names, ranks=2):
+  def make_build(self, build):
+    build.mkdir()
+    (build / 'CMakeCache.txt').write_text(f'QUADRILLE_MPIRUN:FILEPATH={build / "mpirun"}\n')
+    (build / 'CTestTestfile.cmake').touch()
+    return build
+
+  def launcher_says(self, said):
     self.launcher.write_text(f"#!/bin/sh\ncat <<'END'\n{said}\nEND\n")
     self.launcher.chmod(0o755)
+
+  def left_out(self, said, *names, ranks=2):
+    self.launcher_says(said)
     return defects.left_out(self.build, {name: [str(self.launcher), '-n', str(ranks), 'program'] for name in names})
 
   def test_mpich_4_0(self):
@@ -42,6 +51,14 @@ class Defects(unittest.TestCase):
                  'mpirun.openmpi (OpenRTE) 4.0.2\n'):
       self.assertEqual(self.left_out(said, 'mpi.neighbor-dropin.torus.2', ranks=4), {})
       self.assertEqual(defects.settings_of(self.build), {})
+
+  def test_tests_on_hosts_are_shared_by_mpis_that_run_them(self):
+    both = [self.make_build(self.build.with_name('openmpi')), self.build]
+    for version, shared in (('5.0.2', True), ('4.0.2', False)):
+      self.launcher_says(f'HYDRA build details:\n    Version:                                 {version}\n')
+      self.assertEqual(run_tests.both_run_hosts(both), shared)
+      self.assertFalse(run_tests.both_run_hosts(both[:1]) or run_tests.both_run_hosts(both[1:]))
+    self.assertFalse(run_tests.both_run_hosts([both[0], self.build / 'gone' / 'mpich']))
 
 
 if __name__ == '__main__':

@@ -66,9 +66,9 @@ class Rows(unittest.TestCase):
     self.assertNotIn('package.deb', rows.selected('openmpi', BUILDS['openmpi'], chosen))
     self.assertNotIn('fuzz.some', rows.selected('mpich', BUILDS['mpich'], chosen))
 
-  def parts(self, build, names, whole=(), cases=None, label='mpi'):
+  def parts(self, build, names, whole=(), cases=None, label='mpi', both_run_hosts=True):
     tests = {name: rows.Test(name, {label}, [rows.family(name)], name in whole, (cases or {}).get(name, '')) for name in names}
-    return {name: rows.part_of(build, name, tests, set(names)) for name in names}
+    return {name: rows.part_of(build, name, tests, set(names), both_run_hosts) for name in names}
 
   def test_rows_of_a_program_share_its_cases(self):
     names = [f'mpi.nodes.{ranks}' for ranks in range(1, 8)]
@@ -88,6 +88,10 @@ class Rows(unittest.TestCase):
     for build, part in (('openmpi', '0/2'), ('mpich', '1/2'), ('standard', None)):
       self.assertEqual(self.parts(build, names, whole={'cluster.run.2x2'}, label='cluster'),
                        {'cluster.api.2x2': part, 'cluster.run.2x2': None})
+
+  def test_on_hosts_all_cases_run_where_one_mpi_alone_runs_them(self):
+    self.assertEqual(self.parts('openmpi', ['cluster.api.2x2'], label='cluster', both_run_hosts=False),
+                     {'cluster.api.2x2': None})
 
   def test_with_a_sanitizer_a_single_row_is_a_part_too(self):
     self.assertEqual(list(self.parts('openmpi-asan', ['mpi.api.1', 'mpi.api.3', 'mpi.sparse.3']).values()),
