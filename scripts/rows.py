@@ -219,7 +219,9 @@ def part_of(build, name, tests, names, both_run_hosts):
     return {MAIN: '0/2', SPINNING: '1/2'}.get(build) if both_run_hosts else None
   if not shares(test):
     return None
-  of_program = sorted(one for one in names if tests[one].is_of_a_matrix() and tests[one].programs == test.programs)
+  # Rows with many ranks come last: the others, which run the larger parts, take the first numbers.
+  of_program = sorted((one for one in names if tests[one].is_of_a_matrix() and tests[one].programs == test.programs),
+                      key=lambda one: (tests[one].ranks > MANY, one))
   with_all = [one for one in of_program if not tests[one].names_cases()]
   alike = [one for one in of_program if shares(tests[one]) and (build.endswith(ASAN) or tests[one].cases == test.cases)]
   others_run_all = any(runs_always(tests[one]) for one in with_all) or (test.names_cases() and with_all)
