@@ -226,9 +226,10 @@ void check_failures(const On& on) {
   cases.push_back(is_cuda ? "cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:3" : "hipMemcpyAsync:3");
   cases.push_back(is_cuda ? "cuStreamSynchronize:1" : "hipStreamSynchronize:1");
   cases.push_back(is_cuda ? "cuStreamQuery:1" : "hipStreamQuery:1");
+  std::size_t turn = 0;
   for (const Form form : forms) {
     for (const bool in_place : {false, true}) {
-      for (const std::string& one : part_of_row(cases)) {
+      for (const std::string& one : part_of_row(cases, turn++)) {
         Buffers buffers({form, 5000, in_place}, on);
         const auto [kind, good] = make_failing(buffers, on, one);
         check(good || (in_place && !gathers(form) && kind == MPI_ERR_OTHER), one.c_str());

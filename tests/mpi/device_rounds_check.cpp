@@ -250,9 +250,10 @@ void check_failures(const On& on) {
     cases.push_back({record + times, false});
     cases.push_back({query + times, false});
   }
+  std::size_t turn = 0;
   for (const Form form : forms) {
     for (const bool in_place : {false, true}) {
-      for (const Case& one : part_of_row(cases)) {
+      for (const Case& one : part_of_row(cases, turn++)) {
         Buffers buffers({form, 5000, in_place}, on);
         const auto [kind, good] = make_failing(buffers, on, one.what);
         check(good ? !one.must_fail : kind == MPI_ERR_OTHER, one.what.c_str());
