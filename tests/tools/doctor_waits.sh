@@ -13,7 +13,7 @@ expect 1 1 "trying the launcher: " $doctor --progress -- "$work/mpirun" -n 2 "$P
 grep -q "trying the launcher: [3-9][0-9]* s of at most 120" "$work/err" || fail "--progress: $(cat "$work/err")"
 long_launcher "sleep 4"
 expect 1 0 "" $doctor -- "$work/mpirun" -n 2 "$PROGRAM"
-long_launcher "sleep 2"
+long_launcher "sleep 3"
 expect 1 0 "trying the launcher: " python3 "$(dirname "$0")/on_terminal.py" $doctor -- "$work/mpirun" -n 2 "$PROGRAM"
 grep -q "trying the launcher: [1-9][0-9]* s of at most 120" "$work/out" || fail "on a terminal: $(cat "$work/out")"
 
