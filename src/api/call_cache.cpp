@@ -210,7 +210,8 @@ const CachedCalls* find_request(const run::Call& call) {
 
 }  // namespace
 
-void cache_served(const run::Call& call, Engine engine, bool settled, int* left, team::Team& team, CachedSince since) {
+void cache_served(const run::Call& call, Engine engine, bool settled, int* left, team::Team& team, CachedSince since,
+                  int* const* kept) {
   // A buffer of a later call may be a device's; and the ranks may ask each other for that in any call.
   if (memory::driver_may_come() || team.agreed().follows_devices || team::watches_faults()) return;
   if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
@@ -227,6 +228,7 @@ void cache_served(const run::Call& call, Engine engine, bool settled, int* left,
   CachedCalls& calls = entry_for(call, team, since);
   calls.type_size = info.size;
   calls.by_pairs = by_pairs;
+  calls.kept = kept;
   if (!has_size) {
     calls.most_count = std::max(calls.most_count, alike_up_to(call.collective, team) / info.size);
   } else {
@@ -297,10 +299,13 @@ bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count
     return false;
   }
   team::Team& team = *last->team;
-  if (!all_small(sendcounts, *last) || !all_small(recvcounts, *last) ||
-      sendcounts[team.group.me] != recvcounts[team.group.me]) {
-    // Of whatever size, on each rank, the exchange by pairs serves them.
-    if (!last->by_pairs || !none_negative(sendcounts, *last) || !none_negative(recvcounts, *last)) return false;
+  const bool small = all_small(sendcounts, *last) && all_small(recvcounts, *last) &&
+                     sendcounts[team.group.me] == recvcounts[team.group.me];
+  // Of whatever size, on each rank, the exchange by pairs serves them.
+  const bool is_known =
+      small || (last->by_pairs && none_negative(sendcounts, *last) && none_negative(recvcounts, *last));
+  if (!is_known || (last->kept != nullptr && !is_kept(*last->kept))) return false;
+  if (!small) {
     error = exchange_again(Collective::alltoallv, blocks_of(sendcounts, sdispls), sendbuf,
                            blocks_of(recvcounts, rdispls), recvbuf, *last);
     return served(team, error);

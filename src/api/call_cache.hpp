@@ -50,6 +50,7 @@ struct CachedCalls {
   std::size_t type_size = 0;
   std::size_t most_count = 0;        // up to as many elements of a block all go by the inboxes; 0: unknown
   bool by_pairs = false;             // the exchange by pairs serves it, not the inboxes alone
+  int* const* kept = nullptr;        // as many calls (team::Asked::kept_by_pairs); null: all
   std::array<OfOneSize, 8> sizes{};  // the last ones, where each size may go another way
 
   // Blocking calls that are forwarded.
@@ -70,9 +71,9 @@ struct CachedCalls {
 };
 
 // After a blocking call that `engine` served without error. `settled`: so it will all that are like it, or as many as
-// `left` says, if that is not null. `since`: from before the exchange.
+// `left` says, if that is not null; or, of blocks of different sizes, `kept`. `since`: from before the exchange.
 void cache_served(const run::Call& call, choose::Engine engine, bool settled, int* left, team::Team& team,
-                  CachedSince since);
+                  CachedSince since, int* const* kept);
 
 // After a blocking call that was forwarded, as all that are like it will be: on its communicator nothing is served
 // (`whatever`), or of its collective nothing, or nothing of this size. Not while the user wants to know of each.

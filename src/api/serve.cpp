@@ -37,8 +37,8 @@ bool is_settled(const Call& call, const team::CachedSelection& cached, const tea
   return is_dense(call.collective) && !selection.by_load && !cached.follows_load && team::is_decided(cached);
 }
 
-// After a call that went to the MPI: how many that are like it do before the ranks ask again. Null if each must look.
-// Not of collectives whose size all ranks know: those may have another selection.
+// After a call that went to the MPI or by pairs: how many that are like it do before the ranks ask again. Null if each
+// must look. Not of collectives whose size all ranks know: those may have another selection.
 int* kept_after(const Call& call, const team::CachedSelection& cached, team::Team& team) {
   const choose::Selection& selection = cached.selection;
   if (!is_dense(call.collective) || is_sized(call.collective) || team.agreed().follows_devices) return nullptr;
@@ -95,7 +95,8 @@ Reason why_not_prepared(const EngineWork& engine, const Call& call, const choose
 // By what was selected for all calls like this one. False if it goes to the MPI.
 bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached, int& error,
                Attempt& attempt) {
-  team.asked.kept[static_cast<std::size_t>(call.collective)] = nullptr;
+  const auto c = static_cast<std::size_t>(call.collective);
+  team.asked.kept[c] = team.asked.kept_by_pairs[c] = nullptr;
   if (cached.selection.by_load) {
     error = choose_by_load(call, team, cached, attempt.ahead);
     if (error != mpi_success) return pass(team, Reason::other);  // so it does on all ranks, as far as the MPI goes
@@ -124,8 +125,12 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   const CachedSince since;
   error = run_by(engine, call, {choice, on}, team, cached);
   end_attempt(attempt);
-  if (error == mpi_success)
-    cache_served(call, engine.engine, is_settled(call, cached, team), until_check(cached), team, since);
+  if (error == mpi_success) {
+    int*& kept = team.asked.kept_by_pairs[c];
+    if (engine.engine == choose::Engine::exchange) kept = kept_after(call, cached, team);
+    const bool settled = kept != nullptr || is_settled(call, cached, team);
+    cache_served(call, engine.engine, settled, until_check(cached), team, since, kept != nullptr ? &kept : nullptr);
+  }
   return true;
 }
 

@@ -116,6 +116,13 @@ choose::Bytes bytes_tried(Collective collective, int number, std::size_t bytes, 
   return has_limit ? choose::on_one_side(all, bytes, team.group.inbox_limit(collective)) : all;
 }
 
+// Of v and w calls inside a node the ranks know the load alone. With small blocks no order of copies is worth trying.
+bool has_small_blocks(const run::Call& call, const team::Team& team, const team::CachedSelection& cached, int load) {
+  const bool is_inside = cached.follows_load && is_dense(call.collective) && team.nodes.nodes == 1;
+  if (!is_inside || cached.load == team::on_devices) return false;
+  return !choose::may_have_large_blocks(load, team.group.ranks, team.group.inbox_limit(call.collective));
+}
+
 // Collective when the trial of such calls begins.
 team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   if (cached.trial != nullptr) return *cached.trial;
@@ -129,6 +136,10 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   const choose::Bytes tried = bytes_tried(call.collective, std::get<1>(key), bytes, team, cached.load);
   one.of = choose::case_of(team.nodes, team.crowded, call.collective, tried, cached.load, candidates);
   one.trial = choose::make_trial(candidates, team.crowded);
+  if (has_small_blocks(call, team, cached, std::get<1>(key))) {
+    settle(one, 0, {Reason::any_size_in_a_node});
+    return one;
+  }
   if (is_kept_for_others(one) && (settle_by_table(team, one) || settle_by_verdict(team, one))) return one;
   one.trial = choose::make_trial(team::without_twins(team, call.collective, candidates), team.crowded);
   if (one.trial.candidates.size() == 1) settle(one, 0, {Reason::identical_plans});

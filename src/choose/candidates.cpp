@@ -14,7 +14,7 @@ bool is_tried(const EngineRow& engine, const GlobalKey& key) {
   const bool alone = key.ranks == key.nodes;
   switch (engine.tried) {
     case Tried::on_one_node:
-      return key.nodes == 1 && key.ranks >= engine.fewest_ranks && is_sized(key.collective);
+      return key.nodes == 1 && key.ranks >= engine.fewest_ranks;
     case Tried::on_shared_nodes:
       return key.nodes > 1 && !alone;
     case Tried::with_one_rank_a_node:

@@ -32,7 +32,7 @@ constexpr Rule rules[] = {
     {[](const GlobalKey& key) { return is_sized(key.collective) && !is_large(key); }, "inbox", Reason::fits_inboxes},
     {[](const GlobalKey& key) { return in_one_node(key) && is_sized(key.collective); }, "single-copy",
      Reason::large_in_a_node, true},
-    {in_one_node, "single-copy", Reason::any_size_in_a_node},
+    {in_one_node, "single-copy", Reason::any_size_in_a_node, true},
     {in_one_node, "inbox", Reason::small_in_a_node},
 };
 

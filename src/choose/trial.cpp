@@ -191,4 +191,9 @@ Bytes on_one_side(Bytes all, std::size_t size, std::size_t limit) {
   return {std::max(all.from, limit + 1), all.to};
 }
 
+bool may_have_large_blocks(int load_class, int ranks, std::size_t limit) {
+  const std::size_t blocks = 2 * static_cast<std::size_t>(ranks);  // sent and received
+  return bytes_of_load_class(load_class).to / blocks > limit;
+}
+
 }  // namespace quadrille::choose

@@ -134,5 +134,7 @@ Bytes bytes_of_size_class(int number);
 Bytes bytes_of_load_class(int number);
 // Those of them that are, like `size`, up to `limit`, or that are, like `size`, above it.
 Bytes on_one_side(Bytes all, std::size_t size, std::size_t limit);
+// With loads of that class: can the blocks of the busiest of so many ranks have more than `limit` bytes in the mean?
+bool may_have_large_blocks(int load_class, int ranks, std::size_t limit);
 
 }  // namespace quadrille::choose

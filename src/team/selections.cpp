@@ -153,7 +153,8 @@ MayTry let_try(Team& team, MayTry may_try) { return std::exchange(team.change_ag
 
 void forget_selections(Team& team) {
   for (Selections& selections : team.chosen.selections) selections.forget();
-  std::fill(std::begin(team.asked.kept), std::end(team.asked.kept), nullptr);
+  std::ranges::fill(team.asked.kept, nullptr);
+  std::ranges::fill(team.asked.kept_by_pairs, nullptr);
   drop_cached_calls();
 }
 

@@ -107,6 +107,8 @@ struct Asked {
   // How many more calls go to the MPI before the ranks ask each other again: a number of `asking` or `load`. Null: each
   // call finds that out. The same on all ranks; forgotten with the selections.
   int* kept[collective_count] = {};
+  // Likewise of calls that the exchange by pairs serves. At most one of the two is there.
+  int* kept_by_pairs[collective_count] = {};
 };
 
 // How the last call by an algorithm for data of devices was carried out: as its name says, or over the host as a whole.

@@ -259,8 +259,28 @@ TEST(Select, TriesTheOrdersOfBlocksOnANodeOfManyRanks) {
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "few ranks";
   k.ranks = 8, k.load_store = false;
   EXPECT_TRUE(select(k, {}).rivals.empty());
-  k.load_store = true, k.collective = Collective::alltoallv, k.bytes = 0;
-  EXPECT_TRUE(select(k, {}).rivals.empty()) << "each pair goes its own way";
+}
+
+TEST(Select, TriesTheSameOrdersForBlocksOfDifferentSizes) {
+  GlobalKey regular = key(Collective::alltoall, 100000);
+  regular.ranks = 8, regular.direct = true, regular.load_store = true, regular.tries = true;
+  for (const Collective c : {Collective::alltoallv, Collective::alltoallw}) {
+    GlobalKey k = regular;
+    k.collective = c, k.bytes = 0;
+    EXPECT_EQ(to_string(select(k, {}).choice), "single-copy");
+    EXPECT_EQ(names(select(k, {}).rivals), names(select(regular, {}).rivals));
+    EXPECT_TRUE(select(k, plain(c, "sh-co")).rivals.empty()) << "forced";
+    k.ranks = 4;
+    EXPECT_TRUE(select(k, {}).rivals.empty()) << "few ranks";
+    k.ranks = 8, k.load_store = false;
+    EXPECT_TRUE(select(k, {}).rivals.empty()) << "some rank cannot reach all memory";
+    k.load_store = true, k.direct = false;
+    EXPECT_TRUE(select(k, {}).rivals.empty());
+    k.direct = true, k.tries = false;
+    EXPECT_TRUE(select(k, {}).rivals.empty()) << "ranks share processors";
+  }
+  regular.collective = Collective::exchange, regular.bytes = 0;
+  EXPECT_TRUE(select(regular, {}).rivals.empty()) << "the sparse exchange has no orders";
 }
 
 TEST(Select, ObeysWhatIsForcedWhereItCanServe) {

@@ -426,6 +426,15 @@ TEST(LoadClass, IsAskedLessAndLessWhileItStays) {
   EXPECT_FALSE(note_class(load, load_class_of(1.1e6)));
 }
 
+TEST(LoadClass, TellsWhetherBlocksMayBeLarge) {
+  const std::size_t most = bytes_of_load_class(1).to / 16;  // of 8 blocks each way
+  EXPECT_TRUE(may_have_large_blocks(1, 8, most - 1));
+  EXPECT_FALSE(may_have_large_blocks(1, 8, most));
+  EXPECT_TRUE(may_have_large_blocks(2, 8, most));
+  EXPECT_FALSE(may_have_large_blocks(0, 8, 1024)) << "little is moved";
+  EXPECT_FALSE(may_have_large_blocks(2, 64, 4096)) << "by many ranks";
+}
+
 // Each number of bytes lies in the range of its class, and in no other.
 TEST(Classes, AreRangesOfBytes) {
   const auto check = [](const char* what, std::size_t most, auto number_of, auto range_of) {

@@ -1,0 +1,227 @@
+// The first v and w calls inside a node race the orders of copies: what is the fastest on all ranks must stay on all of
+// them, whatever each rank sends, and all data must arrive. The clock is the program's own, so that the load of the
+// machine decides nothing.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "abi/native.hpp"
+#include "mpi/mpi.hpp"
+#include "quadrille.h"
+#include "team/team.hpp"
+#include "text/hash.hpp"
+
+namespace uneven_orders_check {
+
+namespace abi = quadrille::abi;
+namespace choose = quadrille::choose;
+namespace team = quadrille::team;
+using quadrille::Collective;
+
+constexpr int calls_of_a_trial = 400, mixed_calls = 300;
+constexpr int little = 100, large = 8000, larger = 30000;  // bytes of the largest block: each has a load of its own
+constexpr char gap = 99;
+int rank = 0, ranks = 1, failures = 0;
+
+void expect(bool good, const char* what, int call) {
+  if (good) return;
+  ++failures;
+  std::fprintf(stderr, "rank %d, call %d: %s\n", rank, call, what);
+}
+
+// On all ranks the same?
+bool is_same(int mine) {
+  const int both[] = {mine, -mine};
+  int most[2];
+  MPI_Allreduce(both, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return most[0] == -most[1];
+}
+
+// ---- The clock: each look at it takes long, but little while the favourite runs ----
+
+team::Team* of_the_world = nullptr;
+Collective collective_now{};
+std::string favourite;
+double shown = 0;
+
+bool runs_the_favourite() {
+  for (const auto& [place, one] : of_the_world->asked.trials) {
+    const choose::Trial& trial = one.trial;
+    if (one.of.collective != collective_now || trial.contest.decided() || trial.counted < 0) continue;
+    return choose::to_string(trial.candidates[static_cast<std::size_t>(trial.counted)]) == favourite;
+  }
+  return false;
+}
+double show() { return shown += runs_the_favourite() ? 0.1e-3 : 1e-3; }
+
+// ---- The calls ----
+
+// How many bytes rank `from` sends to rank `to`: different numbers, of which many are zero; rank 2 sends nothing, and
+// rank 3 expects nothing.
+int count_of(int from, int to, int most) {
+  if (from == 2 || to == 3 || (from + to) % 3 == 0) return 0;
+  return most - (from * 7 + to * 3) * most / 100;
+}
+char byte_of(int from, int to, int call) { return static_cast<char>(from * 31 + to * 7 + call); }
+
+// What comes from the next rank lies in every second byte, in a w call.
+MPI_Datatype every_second = MPI_DATATYPE_NULL;
+
+class Calls {
+ public:
+  Calls(Collective collective, int most, bool in_heap) : collective_(collective), most_(most), in_heap_(in_heap) {}
+  ~Calls() { Quadrille_Free(heap_); }
+  Calls(const Calls&) = delete;
+  Calls& operator=(const Calls&) = delete;
+
+  void make() {
+    ++calls_;
+    const auto n = static_cast<std::size_t>(ranks), stride = 2 * static_cast<std::size_t>(most_) + 8;
+    std::vector<int> sent(n), received(n), places(n);
+    std::vector<MPI_Datatype> chars(n, MPI_CHAR), types = chars;
+    char* const send = memory(2 * n * stride);
+    char* const recv = send + n * stride;
+    std::fill(send, send + 2 * n * stride, gap);
+    for (int r = 0; r < ranks; ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      places[i] = static_cast<int>(i * stride);
+      sent[i] = count_of(rank, r, most_), received[i] = count_of(r, rank, most_);
+      std::fill(send + places[i], send + places[i] + sent[i], byte_of(rank, r, calls_));
+    }
+    types[static_cast<std::size_t>((rank + 1) % ranks)] = every_second;
+    const int error = collective_ == Collective::alltoallv
+                          ? Quadrille_Alltoallv(send, sent.data(), places.data(), MPI_CHAR, recv, received.data(),
+                                                places.data(), MPI_CHAR, MPI_COMM_WORLD)
+                          : Quadrille_Alltoallw(send, sent.data(), places.data(), chars.data(), recv, received.data(),
+                                                places.data(), types.data(), MPI_COMM_WORLD);
+    expect(error == MPI_SUCCESS, "it fails", calls_);
+    for (int from = 0; from < ranks; ++from) {
+      const bool has_gaps = collective_ == Collective::alltoallw && from == (rank + 1) % ranks;
+      check_block(recv + places[static_cast<std::size_t>(from)], stride, from, has_gaps ? 2 : 1);
+    }
+  }
+
+  std::string choice() const {
+    return choose::to_string(of_the_world->chosen.selections[index()].last()->selection.choice);
+  }
+  bool is_tried() const { return !team::is_decided(*of_the_world->chosen.selections[index()].last()); }
+  int unasked() const { return of_the_world->asked.load[index()].unasked; }
+  // Do calls that this rank has cached keep the answer of the ranks?
+  bool is_kept() const { return of_the_world->asked.kept_by_pairs[index()] != nullptr; }
+  int calls() const { return calls_; }
+
+ private:
+  std::size_t index() const { return static_cast<std::size_t>(collective_); }
+
+  char* memory(std::size_t bytes) {
+    if (in_heap_ && heap_ == nullptr) Quadrille_Alloc(static_cast<MPI_Aint>(bytes), &heap_);
+    own_.resize(in_heap_ ? 0 : bytes);
+    return in_heap_ ? static_cast<char*>(heap_) : own_.data();
+  }
+
+  void check_block(const char* got, std::size_t stride, int from, std::size_t apart) const {
+    std::vector<char> expected(stride, gap);
+    const auto count = static_cast<std::size_t>(count_of(from, rank, most_));
+    for (std::size_t b = 0; b < count; ++b) expected[b * apart] = byte_of(from, rank, calls_);
+    expect(std::equal(expected.begin(), expected.end(), got), "wrong data", calls_);
+  }
+
+  Collective collective_;
+  int most_;
+  bool in_heap_;
+  int calls_ = 0;
+  void* heap_ = nullptr;
+  std::vector<char> own_;
+};
+
+void expect_alike(const Calls& calls) {
+  expect(is_same(calls.unasked()), "the ranks count differently", calls.calls());
+  const auto name = quadrille::text::Hash().add(calls.choice()).value();
+  expect(is_same(static_cast<int>(name % 1000003)), "the ranks choose differently", calls.calls());
+}
+
+// ---- The cases ----
+
+// All candidates run, and the favourite stays.
+void race(Collective collective, int most, bool in_heap, const std::string& fastest) {
+  favourite = fastest;
+  Calls calls(collective, most, in_heap);
+  for (int call = 0; call < calls_of_a_trial; ++call) calls.make();
+  expect_alike(calls);
+  expect(!calls.is_tried(), "the trial does not end", calls.calls());
+  expect(calls.choice() == fastest, ("chosen: " + calls.choice() + ", not " + fastest).c_str(), calls.calls());
+}
+
+// Small blocks are not raced, and most of their calls are served from the cache of a thread. Rank 1 caches nothing, as
+// it explains, and others have threads that know nothing: all count alike.
+void make_small(Collective collective) {
+  Calls calls(collective, little, false);
+  for (int call = 0; call < mixed_calls; ++call) {
+    if ((call / 2 + rank) % 3 == 0) {
+      std::thread([&] { calls.make(); }).join();
+    } else {
+      calls.make();
+    }
+    if (call % 10 == 0) expect_alike(calls);
+    if (call <= choose::most_unasked_of_class) continue;  // the ranks may not have seen yet that the load is another
+    expect(calls.choice() == "single-copy", "small blocks do not go by pairs", call);
+    expect(!calls.is_tried(), "small blocks are raced", call);
+    expect(calls.is_kept(), "each call looks", call);
+  }
+}
+
+// What was found for large blocks holds when they come again, also outside of the heap.
+void change_the_load(Collective collective, const std::string& order) {
+  of_the_world->counted.explains = rank == 1;
+  for (const bool in_heap : {true, false}) {
+    make_small(collective);
+    Calls calls(collective, large, in_heap);
+    for (int call = 0; call < mixed_calls; ++call) {
+      calls.make();
+      if (call % 10 == 0) expect_alike(calls);
+    }
+    expect(calls.choice() == order, "what was found for large blocks is lost", mixed_calls);
+  }
+  of_the_world->counted.explains = false;
+}
+
+// Amounts that change from call to call compare nothing, but all ranks do the same.
+void change_in_each_call(Collective collective) {
+  for (int call = 0; call < mixed_calls; ++call) {
+    Calls calls(collective, call % 2 == 0 ? 3 * larger : 4 * larger, call % 3 == 0);
+    calls.make();
+    if (call % 10 == 0) expect_alike(calls);
+  }
+}
+
+void check(Collective collective, const std::string& order) {
+  collective_now = collective;
+  race(collective, larger, true, "mpi");
+  race(collective, large, true, order);
+  change_the_load(collective, order);
+  change_in_each_call(collective);
+}
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (provided < MPI_THREAD_SERIALIZED) MPI_Abort(MPI_COMM_WORLD, 2);
+  MPI_Type_create_resized(MPI_CHAR, 0, 2, &every_second);
+  MPI_Type_commit(&every_second);
+  Calls(Collective::alltoallv, little, false).make();  // makes the communicator ready
+  of_the_world = team::team_of(abi::comm(MPI_COMM_WORLD));
+  const_cast<quadrille::Mpi&>(quadrille::mpi()).Wtime = show;
+  check(Collective::alltoallv, "sh-co");
+  check(Collective::alltoallw, "hint-column");
+  MPI_Type_free(&every_second);
+  MPI_Finalize();
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace uneven_orders_check
