@@ -98,11 +98,11 @@ bool settle_by_verdict(team::Team& team, team::Try& one) {
 
 // Where the trial of such calls is kept. Blocks that go through the inboxes untried have trials of their own: others of
 // their class may not fit a slot.
-std::tuple<Collective, int, int> place_of(const run::Call& call, std::size_t bytes, const team::Team& team,
+std::tuple<Collective, int, int> place_of(const run::Call& call, std::size_t bytes, team::Team& team,
                                           const team::CachedSelection& cached) {
   constexpr int in_slots = -1;
-  const int number = cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now
-                                         : choose::size_class_of(bytes);
+  const int number =
+      cached.follows_load ? team.asked.load_of(call.collective, cached).now : choose::size_class_of(bytes);
   const bool fits = team.nodes.nodes == 1 && is_dense(call.collective) && is_regular(call.collective) &&
                     bytes <= team.group.inbox_limit(call.collective);
   return {call.collective, number, fits && cached.load == 0 ? in_slots : cached.load};
@@ -247,7 +247,7 @@ int follow_load(const run::Call& call, team::Team& team, team::CachedSelection& 
 
 void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached,
                    Attempt& attempt) {
-  choose::Asking& load = team.asked.load[static_cast<std::size_t>(call.collective)];
+  choose::Asking& load = team.asked.load_of(call.collective, cached);
   const int counted = cached.follows_load ? follow_load(call, team, cached, load) : 1;
   if (run::has_function(call)) {
     team::Try& one = trial_of(call, bytes, team, cached);

@@ -102,13 +102,18 @@ struct Asked {
   choose::Asking asking[collective_count];
   // By class of size, or of load where no rank knows all sizes; and that of what moves in all (CachedSelection::load).
   std::map<std::tuple<Collective, int, int>, Try> trials;
-  choose::Asking load[collective_count];
+  choose::Asking load[collective_count], load_on_devices[collective_count];
   choose::Asking devices[collective_count];  // are some buffers in a device's memory? Of calls that wait
   // How many more calls go to the MPI before the ranks ask each other again: a number of `asking` or `load`. Null: each
   // call finds that out. The same on all ranks; forgotten with the selections.
   int* kept[collective_count] = {};
   // Likewise of calls that the exchange by pairs serves. At most one of the two is there.
   int* kept_by_pairs[collective_count] = {};
+
+  // How the ranks ask about the load of such calls. Those with a device's memory have trials of their own.
+  choose::Asking& load_of(Collective collective, const CachedSelection& cached) {
+    return (cached.load == on_devices ? load_on_devices : load)[static_cast<std::size_t>(collective)];
+  }
 };
 
 // How the last call by an algorithm for data of devices was carried out: as its name says, or over the host as a whole.
