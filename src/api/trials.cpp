@@ -190,7 +190,7 @@ bool awaits_kernels(const run::Call& call, team::Team& team, team::Try& one) {
   return ++one.waited <= most;
 }
 
-// A pending trial finds out by itself whether its calls are alike.
+// A pending trial finds out by itself whether its calls are alike, if they are timed.
 bool is_tried(const team::CachedSelection& cached) {
   return cached.trial != nullptr && !cached.trial->trial.contest.decided();
 }
@@ -231,8 +231,9 @@ void go_by(const team::Try& one, team::CachedSelection& cached) {
 // When all ranks together move much more or less than before, another trial is begun, or what came of it is taken up
 // again. Returns the calls that count until what was found is checked: those that ask, each with those that will keep
 // the answer.
-int follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached, choose::Asking& load) {
-  if (is_tried(cached) || !choose::must_ask(load)) return 0;
+int follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached, choose::Asking& load,
+                bool is_timed) {
+  if ((is_timed && is_tried(cached)) || !choose::must_ask(load)) return 0;
   const double moved = bytes_moved(call, team);
   double most = 0;
   team::largest_of_all(team, {&moved, 1}, {&most, 1});
@@ -248,15 +249,17 @@ int follow_load(const run::Call& call, team::Team& team, team::CachedSelection& 
 void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached,
                    Attempt& attempt) {
   choose::Asking& load = team.asked.load_of(call.collective, cached);
-  const int counted = cached.follows_load ? follow_load(call, team, cached, load) : 1;
-  if (run::has_function(call)) {
-    team::Try& one = trial_of(call, bytes, team, cached);
+  // Else the call goes by what others of its class have found. All ranks have called the same form.
+  const bool is_timed = run::has_function(call);
+  const int counted = cached.follows_load ? follow_load(call, team, cached, load, is_timed) : 1;
+  team::Try& one = trial_of(call, bytes, team, cached);
+  if (is_timed) {
     if (counted > 0 && choose::begin_again(one.trial, counted)) one.waited = 0;
     if (!one.trial.contest.decided() && take_turn(call, bytes, team, one, cached, attempt)) return;
-    go_by(one, cached);
     if (!cached.follows_load) attempt.ahead.note(one.trial.pause.left, 1);
   }
-  if (cached.follows_load && !is_tried(cached)) attempt.ahead.note(load.unasked, 1);
+  go_by(one, cached);
+  if (cached.follows_load) attempt.ahead.note(load.unasked, 1);
 }
 
 void go_by_decision(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
