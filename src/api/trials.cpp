@@ -237,7 +237,10 @@ int follow_load(const run::Call& call, team::Team& team, team::CachedSelection& 
   const double moved = bytes_moved(call, team);
   double most = 0;
   team::largest_of_all(team, {&moved, 1}, {&most, 1});
-  if (!choose::note_class(load, choose::load_class_of(most))) return 1 + load.unasked;
+  const int now = choose::load_class_of(most);
+  const int unasked =
+      has_small_blocks(call, team, cached, now) ? choose::most_unasked_of_settled_class : choose::most_unasked_of_class;
+  if (!choose::note_class(load, now, unasked)) return 1 + load.unasked;
   if (cached.trial == nullptr) return 0;  // the first call
   cached.settle(cached.trial->trial.candidates[0]);
   cached.trial = nullptr;

@@ -34,10 +34,11 @@ struct Asking {
 // True if it is another answer than the last, or the first.
 bool note_answer(Asking& asking, Answer answer);
 // Likewise, with the class of a call as the answer: of calls whose sizes differ, how much the busiest rank moves;
-// whether some rank has its data in a device's memory. A class is kept for at most `most_unasked_of_class` calls, and a
-// change does not make it asked about more often: what is found out for a class holds when it comes again.
-bool note_class(Asking& asking, int now);
+// whether some rank has its data in a device's memory. A class is kept for at most `unasked` calls, and a change does
+// not make it asked about more often: what is found out for a class holds when it comes again.
 inline constexpr int most_unasked_of_class = 128;
+inline constexpr int most_unasked_of_settled_class = 1024;  // with nothing to try
+bool note_class(Asking& asking, int now, int unasked = most_unasked_of_class);
 
 // True if the call that begins must ask.
 inline bool must_ask(Asking& asking) {

@@ -28,6 +28,6 @@ bool note_answer(Asking& asking, Answer answer) {
   return note(asking, static_cast<int>(answer), most_unasked(answer), 1 << 20);
 }
 
-bool note_class(Asking& asking, int now) { return note(asking, now, most_unasked_of_class, 2); }
+bool note_class(Asking& asking, int now, int unasked) { return note(asking, now, unasked, 2); }
 
 }  // namespace quadrille::choose

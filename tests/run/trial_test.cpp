@@ -426,6 +426,20 @@ TEST(LoadClass, IsAskedLessAndLessWhileItStays) {
   EXPECT_FALSE(note_class(load, load_class_of(1.1e6)));
 }
 
+TEST(LoadClass, IsHardlyAskedWithNothingToTry) {
+  Asking load;
+  int last = 0, asks = 0;
+  for (int call = 0; call < 10000; ++call) {
+    if (!must_ask(load)) continue;
+    note_class(load, load_class_of(8), most_unasked_of_settled_class);
+    EXPECT_LE(call - last, most_unasked_of_settled_class + 1);
+    last = call, ++asks;
+  }
+  EXPECT_LT(asks, 40);
+  note_class(load, load_class_of(1e6));
+  EXPECT_LE(load.unasked, 1) << "what changed may change again";
+}
+
 TEST(LoadClass, TellsWhetherBlocksMayBeLarge) {
   const std::size_t most = bytes_of_load_class(1).to / 16;  // of 8 blocks each way
   EXPECT_TRUE(may_have_large_blocks(1, 8, most - 1));

@@ -255,15 +255,19 @@ class Bench {
   // What is measured is what remains when Quadrille has seen that the load is another, and tried what to take.
   void end_trials(BenchData& data) {
     for (const Implementation& implementation : implementations_) {
-      const team::CachedSelection* used = selection_of(implementation);
-      const int unasked = used != nullptr && used->follows_load ? choose::most_unasked_of_class : 0;
-      call_as_measured(unasked, data, implementation);
-      used = selection_of(implementation);
+      call_as_measured(calls_until_asked(implementation), data, implementation);
+      const team::CachedSelection* const used = selection_of(implementation);
       const int most = used != nullptr ? choose::most_calls_of_trial(1 + used->selection.rivals.size()) : 0;
       for (int call = 0; call < most && !team::is_decided(*selection_of(implementation)); ++call) {
         call_as_measured(1, data, implementation);
       }
     }
+  }
+  // After so many the ranks know the load.
+  long calls_until_asked(const Implementation& implementation) const {
+    const team::CachedSelection* used = selection_of(implementation);
+    if (used == nullptr || !used->follows_load) return 0;
+    return 1 + team::team_of(implementation.comm)->asked.load_of(plan_.collective, *used).unasked;
   }
 
   TimingOptions timing_options() const {
