@@ -82,9 +82,10 @@ void cache_served(const run::Call& call, choose::Engine engine, bool settled, in
 void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* unasked = nullptr,
                      int* left = nullptr);
 
-// Whether this call is forwarded because the last answer holds (team::Asked::kept), or goes by what a trial has decided
-// (until_check()). Counts it then, as a cached call does: some ranks may make it by a thread that has cached it, others
-// by one that has not, and all must count alike. If the MPI refuses the call, that is undone (refused.hpp).
+// Whether the last answer holds for this call, by which it is forwarded (team::Asked::kept) or served by pairs
+// (kept_by_pairs), or it goes by what a trial has decided (until_check()). Counts it then: some ranks may make it by a
+// thread that has cached it, others by one that has not, and all must count alike. If the MPI refuses a forwarded call,
+// that is undone (refused.hpp).
 inline bool is_kept(int* unasked) {
   if (unasked == nullptr || *unasked == 0) return false;
   --*unasked;
