@@ -337,9 +337,9 @@ TEST_F(AgainLarge, NotACallDuringWhichSomethingChanged) {
   call.send.type = call.recv.type = abi::type(MPI_INT);
   const api::CachedSince before;
   drop_cached_calls();
-  api::cache_served(call, choose::Engine::inbox, true, nullptr, team, before);
+  api::cache_served(call, choose::Engine::inbox, true, nullptr, team, before, nullptr);
   expect(false, 1, false, again<Collective::alltoall>);
-  api::cache_served(call, choose::Engine::inbox, true, nullptr, team, {});
+  api::cache_served(call, choose::Engine::inbox, true, nullptr, team, {}, nullptr);
   expect(true, 1, false, again<Collective::alltoall>);
 }
 
