@@ -13,8 +13,8 @@ namespace {
 using DlopenFunction = void*(const char*, int);
 std::atomic<DlopenFunction*> next_dlopen{nullptr};
 
-[[gnu::noinline]] DlopenFunction* note_and_find(int mode) {
-  if ((mode & RTLD_NOLOAD) == 0) {
+[[gnu::noinline]] DlopenFunction* note_and_find(const char* file, int mode) {
+  if (file != nullptr && (mode & RTLD_NOLOAD) == 0) {
     quadrille::memory::note_loading();
     quadrille::drop_cached_calls();
   }
@@ -23,4 +23,4 @@ std::atomic<DlopenFunction*> next_dlopen{nullptr};
 
 }  // namespace
 
-extern "C" QUADRILLE_EXPORT void* dlopen(const char* file, int mode) { return note_and_find(mode)(file, mode); }
+extern "C" QUADRILLE_EXPORT void* dlopen(const char* file, int mode) { return note_and_find(file, mode)(file, mode); }

@@ -125,7 +125,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   const CachedSince since;
   error = run_by(engine, call, {choice, on}, team, cached);
   end_attempt(attempt);
-  if (error == mpi_success) {
+  if (error == mpi_success && attempt.choice == nullptr) {
     int*& kept = team.asked.kept_by_pairs[c];
     if (engine.engine == choose::Engine::exchange) kept = kept_after(call, cached, team);
     const bool settled = kept != nullptr || is_settled(call, cached, team);

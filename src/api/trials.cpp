@@ -240,7 +240,9 @@ int follow_load(const run::Call& call, team::Team& team, team::CachedSelection& 
   const int now = choose::load_class_of(most);
   const int unasked =
       has_small_blocks(call, team, cached, now) ? choose::most_unasked_of_settled_class : choose::most_unasked_of_class;
-  if (!choose::note_class(load, now, unasked)) return 1 + load.unasked;
+  const bool is_new =
+      team.nodes.nodes == 1 ? choose::note_class_to_keep(load, now, unasked) : choose::note_class(load, now, unasked);
+  if (!is_new) return 1 + load.unasked;
   if (cached.trial == nullptr) return 0;  // the first call
   cached.settle(cached.trial->trial.candidates[0]);
   cached.trial = nullptr;
@@ -262,6 +264,8 @@ void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, t
     if (!cached.follows_load) attempt.ahead.note(one.trial.pause.left, 1);
   }
   go_by(one, cached);
+  // What stands in for a function that the MPI lacks is not what was timed.
+  if (!is_timed && is_of_the_mpi(*cached.selection.choice.algorithm)) attempt.choice = &one.trial.candidates[0];
   if (cached.follows_load) attempt.ahead.note(load.unasked, 1);
 }
 

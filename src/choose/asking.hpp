@@ -28,6 +28,7 @@ struct Asking {
   int same = 0;             // answers in a row that were the same
   int wanted = 2;           // so many before any call keeps one
   int unasked = 0;          // calls that will keep the answer
+  int changes = 0;          // how often it has changed of late
   std::minstd_rand random;  // the standard says what it gives: the same on all ranks
 };
 
@@ -39,6 +40,9 @@ bool note_answer(Asking& asking, Answer answer);
 inline constexpr int most_unasked_of_class = 128;
 inline constexpr int most_unasked_of_settled_class = 1024;  // with nothing to try
 bool note_class(Asking& asking, int now, int unasked = most_unasked_of_class);
+// Where any choice serves any class: of a program that changes class again and again the first class is kept, and it is
+// hardly asked.
+bool note_class_to_keep(Asking& asking, int now, int unasked);
 
 // True if the call that begins must ask.
 inline bool must_ask(Asking& asking) {

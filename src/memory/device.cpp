@@ -199,11 +199,9 @@ bool have_ended(const detail::Loads& loads) {
 }
 
 // A driver stays: programs do not unload it, and neither does its library.
-const DeviceDriver* load_driver(const std::string& path) {
+bool load_driver(const std::string& path, DeviceDriver& found) {
   void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  if (library == nullptr) return nullptr;
-  static DeviceDriver found;
-  return Loading{library, found}.find_all() ? &found : nullptr;
+  return library != nullptr && Loading{library, found}.find_all();
 }
 
 }  // namespace
@@ -223,19 +221,29 @@ namespace detail {
 
 const DeviceDriver* look_for_driver() {
   static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  std::unique_lock lock(mutex);
   if (const DeviceDriver* known = driver.load(std::memory_order_acquire)) return known;
   Loads noted = loads.load(std::memory_order_acquire);
   const bool ended = have_ended(noted);
   static unsigned long long loaded = 0;
   Look look{loaded, loaded, {}};
   dl_iterate_phdr(find_driver, &look);
+  static DeviceDriver kept;
+  if (!look.driver.empty()) {
+    // Without the lock: this waits until another thread's load has ended, and what that begins may call us.
+    lock.unlock();
+    DeviceDriver found;
+    const bool is_good = load_driver(look.driver, found);
+    lock.lock();
+    if (is_good && driver.load(std::memory_order_acquire) == nullptr) {
+      kept = found;
+      driver.store(&kept, std::memory_order_release);
+    }
+  }
   loaded = look.now;
-  const DeviceDriver* const found = look.driver.empty() ? nullptr : load_driver(look.driver);
-  driver.store(found, std::memory_order_release);
   // What was noted meanwhile is looked for again.
   if (ended) loads.compare_exchange_strong(noted, {noted.notes, Loads::nobody}, std::memory_order_acq_rel);
-  return found;
+  return driver.load(std::memory_order_acquire);
 }
 
 }  // namespace detail

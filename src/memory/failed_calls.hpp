@@ -28,12 +28,12 @@ class FailedCalls {
   // `base` is zeroed shared memory of `bytes` bytes, at the beginning of a line.
   explicit FailedCalls(std::byte* base) : words_(reinterpret_cast<std::atomic<std::uint64_t>*>(base)) {}
 
-  // `call`: the same on all ranks, and not 0.
+  // `call`: the same on all ranks. 0: no rank can tell of it.
   void note(std::uint64_t call) {
-    if (words_ != nullptr) word_of(call).store(call, std::memory_order_release);
+    if (words_ != nullptr && call != 0) word_of(call).store(call, std::memory_order_release);
   }
   bool has(std::uint64_t call) const {
-    return words_ != nullptr && word_of(call).load(std::memory_order_acquire) == call;
+    return words_ != nullptr && call != 0 && word_of(call).load(std::memory_order_acquire) == call;
   }
 
   // `why` is not 0.

@@ -44,7 +44,7 @@ struct CachedSelection {
   bool explained = false, device_explained = false;
   Try* trial = nullptr;                   // once it was needed for the rivals
   int decision = 0;                       // number of the trial's decision that the choice came from; 0: none
-  bool follows_load = false;              // it had rivals, and its calls may move any amount
+  bool follows_load = false;              // it has rivals, and its calls may move any amount
   std::optional<Prepared> prepared = {};  // for the choice, once it ran
 
   // This choice is made instead.

@@ -18,6 +18,7 @@
 #include "mpi/mpi.hpp"
 #include "mpi/phase.hpp"
 #include "mpi/thrown.hpp"
+#include "mpi/types.hpp"
 #include "sys/launched.hpp"
 #include "sys/sys.hpp"
 #include "team/apart.hpp"
@@ -463,6 +464,8 @@ bool after_init() {
   team_keyval();
   // From now on large allocations can be shared. A program of one rank has nobody to share them with.
   if (size_of(mpi().comm_world) == 1 || settings.off) return false;
+  // Later another thread's collective may keep the MPI from making one.
+  if (thread_level(mpi().thread_single) == mpi().thread_multiple) own_comm();
   // One node may have other files of settings than another.
   if (!all_true(mpi().comm_world, !tolerates_faults())) {
     all_explain = false;  // a summary of all ranks would need all of them in MPI_Finalize

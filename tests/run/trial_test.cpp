@@ -440,6 +440,22 @@ TEST(LoadClass, IsHardlyAskedWithNothingToTry) {
   EXPECT_LE(load.unasked, 1) << "what changed may change again";
 }
 
+TEST(LoadClass, IsHardlyAskedWhereSmallAndLargeOnesComeByTurns) {
+  Asking load;
+  int asks = 0, changes = 0;
+  for (int call = 0; call < 10000; ++call) {
+    if (!must_ask(load)) continue;
+    ++asks;
+    if (note_class_to_keep(load, load_class_of(call % 2 == 0 ? 8 : 1e6), most_unasked_of_class)) ++changes;
+  }
+  EXPECT_LT(asks, 500);
+  EXPECT_GT(changes, 10) << "at first each is followed";
+  load.unasked = 0;
+  int left = 100;
+  while (left-- > 0 && load.now != load_class_of(1e9)) note_class_to_keep(load, load_class_of(1e9), 0);
+  EXPECT_GT(left, 0) << "what stays is followed";
+}
+
 TEST(LoadClass, TellsWhetherBlocksMayBeLarge) {
   const std::size_t most = bytes_of_load_class(1).to / 16;  // of 8 blocks each way
   EXPECT_TRUE(may_have_large_blocks(1, 8, most - 1));
