@@ -305,7 +305,9 @@ Admission admit(const Call& call, Team& team, Entry entry, CountedAhead* ahead) 
   if (team::watches_faults()) {
     const int fault =
         team.lost ? team::leave_if_faulty(team) : team::leave_if_told(team);  // the call is the MPI's then
-    if (fault != mpi_success && entry.is_ours(call)) return {To::failed, Reason::none, Reason::none, fault};
+    // Open MPI's neighbour collectives return another error if this rank's MPI learns of the fault only in the call.
+    const bool is_ended = entry.is_ours(call) || (is_neighbor(call.collective) && !entry.is_request());
+    if (fault != mpi_success && is_ended) return {To::failed, Reason::none, Reason::none, fault};
   }
   if (team.lost) return lost;
   const bool neighbors = is_neighbor(call.collective), blocking = !entry.is_request();
