@@ -24,12 +24,12 @@ namespace quadrille::choose {
 enum class Answer : std::uint8_t { mpi, ours, ours_for_once };
 
 struct Asking {
-  int now = -1;             // the last answer; none so far
-  int same = 0;             // answers in a row that were the same
-  int wanted = 2;           // so many before any call keeps one
-  int unasked = 0;          // calls that will keep the answer
-  int changes = 0;          // how often it has changed of late
-  std::minstd_rand random;  // the standard says what it gives: the same on all ranks
+  int now = -1;                // the last answer; none so far
+  int same = 0;                // answers in a row that were the same
+  int wanted = 2;              // so many before any call keeps one
+  int unasked = 0;             // calls that will keep the answer
+  int last = -1, changes = 0;  // what was found last, also if it was not kept; how often it has differed of late
+  std::minstd_rand random;     // the standard says what it gives: the same on all ranks
 };
 
 // True if it is another answer than the last, or the first.

@@ -32,8 +32,8 @@ bool note_class(Asking& asking, int now, int unasked) { return note(asking, now,
 
 bool note_class_to_keep(Asking& asking, int now, int unasked) {
   constexpr int most_changes = 16;
-  const bool changes = asking.now >= 0 && now != asking.now;
-  asking.changes = changes ? asking.changes + 1 : asking.changes / 2;
+  const int before = std::exchange(asking.last, now);
+  asking.changes = now != before ? asking.changes + 1 : asking.changes / 2;
   if (asking.changes < most_changes) return note_class(asking, now, unasked);
   asking.unasked = 1 + static_cast<int>(asking.random() % most_unasked_of_settled_class);
   return false;
