@@ -39,12 +39,11 @@ class Unable(Exception):
   """The system does not let us make hosts."""
 
 
-def call(*words, lines=()):
-  """Runs a command that reads these lines."""
-  answer = subprocess.run(words, input=''.join(f'{line}\n' for line in lines), stdout=subprocess.PIPE,
+def call(*words):
+  answer = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
   if answer.returncode != 0:
-    raise Unable(f'{" ".join([*words, *lines])}: {answer.stdout.strip()}')
+    raise Unable(f'{" ".join(words)}: {answer.stdout.strip()}')
 
 
 def first_child(pid):
@@ -53,40 +52,36 @@ def first_child(pid):
 
 
 class Host:
-  """Namespaces, held open by a sleeping process; `pid` is that process, seen from outside, once the host is ready."""
+  """Namespaces, held open by a sleeping process; `pid` is that process, seen from outside."""
 
   def __init__(self, name, namespaces):
     self.namespaces = namespaces
-    self.own_processes = ['--fork', '--kill-child', '--mount-proc'] if '--pid' in namespaces else []
+    own_processes = ['--fork', '--kill-child', '--mount-proc'] if '--pid' in namespaces else []
     self.holder = subprocess.Popen(
-        ['unshare', *namespaces, *self.own_processes, 'sh', '-c',
+        ['unshare', *namespaces, *own_processes, 'sh', '-c',
          f'hostname {name} && mount -t tmpfs tmpfs /dev/shm && ip link set lo up && echo ready'
          ' && exec sleep infinity'],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-  def wait_until_ready(self):
     line = self.holder.stdout.readline().strip()
     if line != 'ready':
       raise Unable(f'unshare: {line}')
-    self.pid = int(first_child(self.holder.pid) if self.own_processes else self.holder.pid)
+    self.pid = int(first_child(self.holder.pid) if own_processes else self.holder.pid)
 
   def enter(self):
     """The words that run a command on this host, in the folder of the caller."""
     return ['nsenter', '--target', str(self.pid), *self.namespaces, f'--wd={os.getcwd()}', '--']
 
 
-def plug_in(switch, hosts, delay):
-  """A cable from each host to the bridge of `switch`."""
-  ports = {f'port{number}': host for number, host in enumerate(hosts, start=1)}
-  ip = ['ip', '-batch', '-']
-  call(*ip, lines=[f'link add {INTERFACE} netns {host.pid} type veth peer name {port} netns {switch.pid}'
-                   for port, host in ports.items()])
-  call(*switch.enter(), *ip, lines=['link add bridge type bridge', 'link set bridge up',
-                                    *(f'link set {port} master bridge up' for port in ports)])
-  for number, host in enumerate(hosts, start=1):
-    call(*host.enter(), *ip, lines=[f'address add {PREFIX}{number}/24 dev {INTERFACE}', f'link set {INTERFACE} up'])
-    if delay:
-      call(*host.enter(), 'tc', 'qdisc', 'add', 'dev', INTERFACE, 'root', 'netem', 'delay', delay)
+def plug_in(switch, host, number, delay):
+  """A cable from `host` to the bridge of `switch`."""
+  port = f'port{number}'
+  call('ip', 'link', 'add', INTERFACE, 'netns', str(host.pid), 'type', 'veth', 'peer', 'name', port,
+       'netns', str(switch.pid))
+  call(*switch.enter(), 'ip', 'link', 'set', port, 'master', 'bridge', 'up')
+  call(*host.enter(), 'ip', 'address', 'add', f'{PREFIX}{number}/24', 'dev', INTERFACE)
+  call(*host.enter(), 'ip', 'link', 'set', INTERFACE, 'up')
+  if delay:
+    call(*host.enter(), 'tc', 'qdisc', 'add', 'dev', INTERFACE, 'root', 'netem', 'delay', delay)
 
 
 def write_remote_shell(folder, hosts):
@@ -147,12 +142,14 @@ def launcher(arguments, shell):
 
 
 def make_hosts(count, delay=None):
-  """The switch, and the hosts on it. The system takes its time for namespaces: they are made beside each other."""
+  """The switch, and the hosts on it."""
   switch = Host('switch', FIRST)
-  hosts = [Host(f'host{number}', OTHERS if number > 1 else FIRST) for number in range(1, count + 1)]
-  for one in (switch, *hosts):
-    one.wait_until_ready()
-  plug_in(switch, hosts, delay)
+  call(*switch.enter(), 'ip', 'link', 'add', 'bridge', 'type', 'bridge')
+  call(*switch.enter(), 'ip', 'link', 'set', 'bridge', 'up')
+  hosts = []
+  for number in range(1, count + 1):
+    hosts.append(Host(f'host{number}', OTHERS if hosts else FIRST))
+    plug_in(switch, hosts[-1], number, delay)
   return switch, hosts
 
 
