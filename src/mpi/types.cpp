@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/errors.hpp"
 #include "mpi/generation.hpp"
 #include "mpi/tags.hpp"
 #include "mpi/type_runs.hpp"
@@ -360,7 +359,6 @@ int make_plain(MpiComm of, MpiComm* made) {
 // own.
 int make_alone(MpiComm* made) {
   static constinit std::atomic<unsigned> turn{0};
-  const ErrorsReturned guard(mpi().comm_self);
   MpiGroup group;
   int error = mpi().Comm_group(mpi().comm_self, &group);
   if (error != mpi_success) return error;
