@@ -19,6 +19,7 @@
 #include "choose/tuning.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
+#include "same_on_all.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
 
@@ -31,6 +32,7 @@ using quadrille::Collective;
 using quadrille::MpiComm;
 using quadrille::MpiRequest;
 using quadrille::MpiType;
+using quadrille::test::is_same_on_all;
 
 constexpr int small = 8, large = 20000, stride = large + 1;
 constexpr int enough_calls = 400, mixed_calls = 140;
@@ -40,14 +42,6 @@ void expect(bool good, const char* what, int call) {
   if (good) return;
   ++failures;
   std::fprintf(stderr, "rank %d, call %d: %s\n", rank, call, what);
-}
-
-// On all ranks the same?
-bool is_same(int mine) {
-  const int both[] = {mine, -mine};
-  int most[2];
-  MPI_Allreduce(both, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  return most[0] == -most[1];
 }
 
 std::string write_table() {
@@ -134,7 +128,7 @@ class Calls {
 void keep(Calls& calls) {
   for (int call = 0; call < enough_calls && calls.kept() < 20; ++call) {
     calls.make(large);
-    expect(is_same(calls.kept()), "the ranks count differently", calls.calls());
+    expect(is_same_on_all(calls.kept()), "the ranks count differently", calls.calls());
   }
   expect(calls.kept() >= 20, "no answer is kept", calls.calls());
   expect(calls.choice() == "mpi", "it does not go to the MPI", calls.calls());
@@ -161,7 +155,7 @@ void mix(Calls& calls) {
       std::thread(make).join();
     }
     expect((error == MPI_SUCCESS) == sound, "another error", calls.calls());
-    expect(is_same(calls.kept()), "the ranks count differently", calls.calls());
+    expect(is_same_on_all(calls.kept()), "the ranks count differently", calls.calls());
   }
 }
 
@@ -171,10 +165,10 @@ void ask_by_a_wrong_call(Calls& calls) {
   while (calls.kept() > 0) calls.make(large);
   for (int call = 0; call < 3; ++call) {
     expect(calls.make(large, false) != MPI_SUCCESS, "a wrong call returns no error", calls.calls());
-    expect(is_same(calls.kept()) && calls.kept() == 0, "a wrong call asks", calls.calls());
+    expect(is_same_on_all(calls.kept()) && calls.kept() == 0, "a wrong call asks", calls.calls());
   }
   calls.make(large);
-  expect(is_same(calls.kept()) && calls.kept() > 0, "the next call does not ask", calls.calls());
+  expect(is_same_on_all(calls.kept()) && calls.kept() > 0, "the next call does not ask", calls.calls());
 }
 
 // Two communicators in turn: this thread remembers the last one alone.
@@ -183,7 +177,7 @@ void alternate(Calls& calls, Calls& others) {
   keep(others);
   for (int call = 0; call < mixed_calls; ++call) {
     (call % 3 == 0 ? others : calls).make(large, call % 4 != 0);
-    expect(is_same(calls.kept()) && is_same(others.kept()), "the ranks count differently", calls.calls());
+    expect(is_same_on_all(calls.kept()) && is_same_on_all(others.kept()), "the ranks count differently", calls.calls());
   }
 }
 
@@ -201,7 +195,7 @@ void change(Calls& calls, bool by_model) {
   const int before = calls.team().asked.load[c].now;
   for (int call = 0; call < mixed_calls; ++call) {
     calls.make(small);
-    expect(is_same(calls.kept()), "the ranks count differently", calls.calls());
+    expect(is_same_on_all(calls.kept()), "the ranks count differently", calls.calls());
   }
   if (by_model) {
     expect(calls.choice() != "mpi", "small blocks go to the MPI", calls.calls());

@@ -12,6 +12,7 @@
 #include "abi/native.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
+#include "same_on_all.hpp"
 #include "team/team.hpp"
 #include "text/hash.hpp"
 
@@ -21,6 +22,7 @@ namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
+using quadrille::test::is_same_on_all;
 
 constexpr int calls_of_a_trial = 400, mixed_calls = 300;
 constexpr int little = 100, large = 8000, larger = 30000;  // bytes of the largest block: each has a load of its own
@@ -31,14 +33,6 @@ void expect(bool good, const char* what, int call) {
   if (good) return;
   ++failures;
   std::fprintf(stderr, "rank %d, call %d: %s\n", rank, call, what);
-}
-
-// On all ranks the same?
-bool is_same(int mine) {
-  const int both[] = {mine, -mine};
-  int most[2];
-  MPI_Allreduce(both, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  return most[0] == -most[1];
 }
 
 // ---- The clock: each look at it takes long, but little while the favourite runs ----
@@ -155,9 +149,9 @@ class Calls {
 };
 
 void expect_alike(const Calls& calls) {
-  expect(is_same(calls.unasked()), "the ranks count differently", calls.calls());
+  expect(is_same_on_all(calls.unasked()), "the ranks count differently", calls.calls());
   const auto name = quadrille::text::Hash().add(calls.choice()).value();
-  expect(is_same(static_cast<int>(name % 1000003)), "the ranks choose differently", calls.calls());
+  expect(is_same_on_all(static_cast<int>(name % 1000003)), "the ranks choose differently", calls.calls());
 }
 
 // ---- The cases ----
