@@ -133,8 +133,12 @@ bool make_to_put_off(Team& team, const run::Call& call, State& request, run::Cal
 
 void put_off(Team& team, const run::Call& kept, State& request) {
   const run::UnderWay::Held held(run::UnderWay::here());
-  if (team.taken.coming == nullptr) return carry_out(kept, team, request, team.lost ? mpi().err_other : mpi_success);
-  static_cast<Coming&>(*team.taken.coming).put_off(kept, request, blocks_of(kept, team));
+  if (team.taken.coming != nullptr) {
+    return static_cast<Coming&>(*team.taken.coming).put_off(kept, request, blocks_of(kept, team));
+  }
+  // What was told came after the request was listed: the thread found nothing to do for it, and may sleep.
+  carry_out(kept, team, request, team.lost ? mpi().err_other : mpi_success);
+  wake_progress_thread();
 }
 
 void await_all_told() {

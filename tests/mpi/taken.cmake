@@ -13,6 +13,13 @@ set(taken_persistent_nodes_filter ${persistent_nodes_filter})
 # One rank has nobody to wait for: its calls are the MPI's.
 set(taken_ranks ${request_ranks})
 list(REMOVE_ITEM taken_ranks 1)
+# No MPI function of the standard ABI makes our calls progress: they are served where a thread does it, and the program allows that.
+set(taken_levels single multiple)
+set(taken_progress)
+if(QUADRILLE_MPI STREQUAL "standard")
+  set(taken_levels multiple)
+  set(taken_progress QUADRILLE_PROGRESS=thread)
+endif()
 set(taken_forms taken_started)
 if(QUADRILLE_PERSISTENT_DOOR)
   list(APPEND taken_forms taken_persistent)
@@ -23,7 +30,8 @@ foreach(form ${taken_forms})
   string(REPLACE "_" "-" name ${form})
   foreach(ranks ${taken_ranks})
     quadrille_mpi_test(mpi.${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_${form}_tests PRELOAD ${${form}_doors}
-                       SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_TEST_EFFORT=50 QUADRILLE_TEST_LEAST_GRID=2 ARGUMENTS ${${form}_filter})
+                       SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_TEST_EFFORT=50 QUADRILLE_TEST_LEAST_GRID=2 ${taken_progress}
+                       ARGUMENTS ${${form}_filter})
   endforeach()
 endforeach()
 
@@ -37,10 +45,10 @@ if(QUADRILLE_PERSISTENT_DOOR)
   add_dependencies(quadrille_taken_check ${QUADRILLE_PERSISTENT_DOOR})
 endif()
 foreach(ranks 2 3 4 7)
-  foreach(level single multiple)
+  foreach(level ${taken_levels})
     quadrille_mpi_test(mpi.taken-check-${level}.${ranks} RANKS ${ranks} PROGRAM quadrille_taken_check PRELOAD
                        ${taken_persistent_doors} ARGUMENTS --threads=${level} --gtest_filter=-Apart.* SETTINGS QUADRILLE_EXPLAIN=1
-                       QUADRILLE_TEST_EFFORT=50 WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
+                       QUADRILLE_TEST_EFFORT=50 ${taken_progress} WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
                        "alltoall on . ranks, 1 node -> inbox: nonblocking" "alltoall on . ranks, 1 node -> rings: nonblocking"
                        "by barrier, . ranks: [1-9][0-9]* served" "by allreduce, . ranks: [1-9][0-9]* served" ${says_persistent} --)
   endforeach()
@@ -52,10 +60,10 @@ foreach(ranks 2 3 4 7)
   if(ranks GREATER 2)
     set(says_graph "summary: graph, . ranks: [1-9][0-9]* served")
   endif()
-  foreach(level single multiple)
+  foreach(level ${taken_levels})
     quadrille_mpi_test(mpi.taken-apart-${level}.${ranks} RANKS ${ranks} PROGRAM quadrille_taken_check PRELOAD
                        ${taken_persistent_doors} ARGUMENTS --threads=${level} --gtest_filter=Apart.*
-                       SETTINGS QUADRILLE_EXPLAIN=1 WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
+                       SETTINGS QUADRILLE_EXPLAIN=1 ${taken_progress} WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
                        "summary: nothing else, . ranks: [1-9][0-9]* served" ${says_graph}
                        "spread-out: nonblocking; there is no shared memory left for rings" --)
   endforeach()
@@ -81,11 +89,11 @@ target_link_libraries(quadrille_taken_bench PRIVATE quadrille_so)
 quadrille_mpi_test(mpi.taken-bench.2 RANKS 2 PROGRAM quadrille_taken_bench PRELOAD ${taken_persistent_doors} ARGUMENTS 1 8 8192)
 
 # Calls that send to their own process, one inside of the other.
-foreach(level single multiple)
+foreach(level ${taken_levels})
   quadrille_mpi_test(mpi.taken-around-${level}.2 RANKS 2 PROGRAM quadrille_taken_check PRELOAD ${taken_persistent_doors}
                      ARGUMENTS --threads=${level} --gtest_filter=TakenAround.* WRAPPER sh
                      ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
                      "neighbor_alltoall on 2 ranks, 1 node, blocks of 48000 bytes -> torus:ports=1,pack=0: forced" --
-                     SETTINGS QUADRILLE_EXPLAIN=1 QUADRILLE_SETUP_AFTER=0
+                     SETTINGS QUADRILLE_EXPLAIN=1 QUADRILLE_SETUP_AFTER=0 ${taken_progress}
                      "QUADRILLE_ALGORITHM=neighbor_alltoall=torus:ports=1,pack=0")
 endforeach()
