@@ -86,13 +86,15 @@ class Inbox {
   void publish(int peer, Carried carried, std::size_t bytes) {
     publish_slot(inbox_slot(peer, me_), inbox_sequence_, carried, bytes);
   }
-  // Waits for the block of `peer` in the call that began last.
-  const Slot& await(int peer, const sys::Waiter& waiter) {
-    return await_slot(inbox_slot(me_, peer), inbox_sequence_, waiter);
+  // Waits for the block of `peer`, most likely of `bytes`, in the call that began last.
+  const Slot& await(int peer, std::size_t bytes, const sys::Waiter& waiter) {
+    return await_slot(inbox_slot(me_, peer), inbox_sequence_, bytes, waiter);
   }
 
   // The same without waiting: null if it is not there yet.
-  const Slot* look(int peer) const { return look_at(inbox_slot(me_, peer), inbox_sequence_); }
+  const Slot* look(int peer, std::size_t bytes = 0) const {
+    return look_at(inbox_slot(me_, peer), inbox_sequence_, bytes);
+  }
 
   // ---- Outboxes: the same with one block for all. ----
   void begin_out() { ++outbox_sequence_; }
@@ -100,17 +102,18 @@ class Inbox {
   void publish_to_all(Carried carried, std::size_t bytes) {
     publish_slot(outbox_slot(me_), outbox_sequence_, carried, bytes);
   }
-  const Slot& await_out(int peer, const sys::Waiter& waiter) {
-    return await_slot(outbox_slot(peer), outbox_sequence_, waiter);
+  const Slot& await_out(int peer, std::size_t bytes, const sys::Waiter& waiter) {
+    return await_slot(outbox_slot(peer), outbox_sequence_, bytes, waiter);
   }
 
-  const Slot* look_out(int peer) const { return look_at(outbox_slot(peer), outbox_sequence_); }
+  const Slot* look_out(int peer, std::size_t bytes = 0) const {
+    return look_at(outbox_slot(peer), outbox_sequence_, bytes);
+  }
 
   // Copies a block of plain bytes into a slot. The peer looks at the slot's first line all the time, so
   // that line is written last: each earlier write to it would have to win it back. The other lines are
   // asked for all at once. (At 64 bytes this takes a third off the whole exchange.)
   static void fill(std::byte* block, const std::byte* from, std::size_t bytes) {
-    constexpr std::size_t first_line = sys::cache_line - sizeof(Slot);
     constexpr std::size_t most_prefetched = 512;
     if (bytes > first_line) {
       for (std::size_t at = first_line; at < std::min(bytes, most_prefetched); at += sys::cache_line) {
@@ -146,13 +149,20 @@ class Inbox {
     slot->bytes = bytes;
     slot->sequence.store(sequence, std::memory_order_release);
   }
-  static const Slot* look_at(const Slot* slot, Sequence sequence) {
-    return slot->sequence.load(std::memory_order_acquire) == sequence ? slot : nullptr;
+  // Whoever looks in vain for a block that ends in the slot's second line asks for that line, too, so that both lines
+  // come at the same time. The lines of a longer block are still being written then.
+  static const Slot* look_at(const Slot* slot, Sequence sequence, std::size_t bytes) {
+    if (slot->sequence.load(std::memory_order_acquire) == sequence) return slot;
+    if (bytes > first_line && bytes <= first_line + sys::cache_line) sys::prefetch(block_of(*slot) + first_line);
+    return nullptr;
   }
-  static const Slot& await_slot(const Slot* slot, Sequence sequence, const sys::Waiter& waiter) {
-    waiter.until([&] { return slot->sequence.load(std::memory_order_acquire) == sequence; });
+  static const Slot& await_slot(const Slot* slot, Sequence sequence, std::size_t bytes, const sys::Waiter& waiter) {
+    waiter.until([&] { return look_at(slot, sequence, bytes) != nullptr; });
     return *slot;
   }
+
+  static constexpr std::size_t first_line =
+      sys::cache_line - sizeof(Slot);  // bytes of a block in the slot's first line
 
   std::byte* base_ = nullptr;
   InboxLayout layout_;

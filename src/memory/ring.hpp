@@ -120,8 +120,8 @@ class Ring {
 
   // Starts to bring in what the next Reader looks at first.
   void prefetch_read() const {
-    __builtin_prefetch(&head_->pushed);
-    __builtin_prefetch(data() + place_of(head_->popped.load(std::memory_order_relaxed)));
+    sys::prefetch(&head_->pushed);
+    sys::prefetch(data() + place_of(head_->popped.load(std::memory_order_relaxed)));
   }
 
   // And a Writer.

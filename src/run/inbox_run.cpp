@@ -50,7 +50,7 @@ int InboxRun::advance() {
   if (done()) return mpi_success;
   for (; next_ < group_->ranks; ++next_) {
     const int from = group_->me >= next_ ? group_->me - next_ : group_->me - next_ + group_->ranks;
-    const Slot* slot = gather_ ? inbox_->look_out(from) : inbox_->look(from);
+    const Slot* slot = gather_ ? inbox_->look_out(from, bytes_) : inbox_->look(from, bytes_);
     if (slot == nullptr) return mpi_success;
     memory::copy_bytes(call_.recv.base + static_cast<std::size_t>(from) * bytes_, Inbox::block_of(*slot),
                        std::min<std::size_t>(bytes_, slot->bytes));

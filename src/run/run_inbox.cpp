@@ -56,8 +56,8 @@ int run_inbox_alltoall(const Side& send, const Side& recv, Group& group, bool by
   int error = mpi_success;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
-    const Slot& slot = inbox.await(from, group.waiter);
     const std::size_t bytes = recv.bytes(from);
+    const Slot& slot = inbox.await(from, bytes, group.waiter);
     if (slot.bytes > bytes) [[unlikely]]
       error = mpi().err_truncate;
     if (Side::all_know_sizes || slot.carried == Carried::in_slot) {
@@ -83,8 +83,8 @@ int run_inbox_allgather(const std::byte* send, const Side& recv, Group& group) {
   int error = mpi_success;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
-    const Slot& slot = inbox.await_out(from, group.waiter);
     const std::size_t bytes = recv.bytes(from);
+    const Slot& slot = inbox.await_out(from, bytes, group.waiter);
     copy(recv.place(from), slot, bytes);
     if (slot.bytes > bytes) error = error_if_long(slot.bytes, bytes, Collective::allgather);
   }

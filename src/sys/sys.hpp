@@ -32,7 +32,10 @@ inline void pause() {
 #endif
 }
 
-// Asks for a cache line for writing, without waiting for it.
+// Asks for a cache line, without waiting for it.
+inline void prefetch(const void* address) { __builtin_prefetch(address); }
+
+// The same for writing.
 inline void prefetch_for_write(const void* address) {
 #if defined(__x86_64__)
   // The compiler's builtin would be a prefetch for reading unless it may assume this instruction.

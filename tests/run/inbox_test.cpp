@@ -70,7 +70,8 @@ void exchange(int ranks, int calls) {
       }
       for (int from = 0; from < ranks; ++from) {
         if (from == me) continue;
-        const Slot& slot = to_all ? inbox.await_out(from, waiter) : inbox.await(from, waiter);
+        const Slot& slot = to_all ? inbox.await_out(from, sizeof(std::uint32_t), waiter)
+                                  : inbox.await(from, sizeof(std::uint32_t), waiter);
         std::uint32_t got;
         std::memcpy(&got, Inbox::block_of(slot), sizeof got);
         if (got != word(from, to_all ? -1 : me, call)) ++wrong[static_cast<std::size_t>(me)];
@@ -120,7 +121,7 @@ TEST(Inbox, DrivesProgressWhileItWaits) {
   };
   first.begin();
   first.publish(1, Carried::in_slot, 0);
-  first.await(1, waiter);
+  first.await(1, 0, waiter);
   EXPECT_EQ(state.calls, 3);
 }
 
