@@ -29,7 +29,7 @@ constexpr std::size_t binding_length = 64;
 // "0-3,8"
 std::string list_of(const sys::ProcessorSet& set) {
   std::string text;
-  const auto has = [&](int p) { return p < sys::max_processors && (set.words[p / 64] >> (p % 64) & 1) != 0; };
+  const auto has = [&](int p) { return p < sys::max_processors && set[static_cast<std::size_t>(p)]; };
   for (int p = 0; p < sys::max_processors; ++p) {
     if (!has(p)) continue;
     const int first = p;

@@ -1,9 +1,8 @@
 // Rings of chunks, one a rank of a node, in shared memory that the drivers of the ranks know: a device's own engines
 // copy to it and from it (Namugwanya et al., section 3.2, in chunks).
 //
-// Layout  For each rank a line that says how many chunks it has published, then for each rank a row of how many it has
-// taken
-//         of each other, and tables of where each rank's blocks are; then the rings, from the beginning of a page.
+// Layout  For each rank a line that says how many chunks it has published, a row of how many it has taken of each
+//         other, and a table of where its blocks are; then the rings, from the beginning of a page.
 // Order   A rank publishes a chunk when the driver has said that the copy into it is done, with a release; who has seen
 // that,
 //         with an acquire, may copy out of it. Likewise it says that it has taken one when the copy out of it is done.
@@ -16,7 +15,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "memory/context_token.hpp"
 #include "memory/device.hpp"
@@ -51,38 +49,12 @@ class ChunkRings {
   std::uint64_t next = 0;
 
  private:
+  std::byte* part(int rank, std::size_t at) const;
   std::byte* base_;
   const int ranks_;
   const std::size_t ring_bytes_;
   std::byte* rings_;
   ContextToken token_;  // of what it is registered in
-};
-
-// A stream of ours beside the program's work, whose progress is asked for mark by mark.
-class CopyLane {
- public:
-  using Look = OwnStream::Look;
-  CopyLane& operator=(CopyLane&&) = delete;
-  ~CopyLane() { give_back(); }
-
-  // At a place, with so many marks, unless it is there. False if the driver refuses. Throws std::bad_alloc.
-  bool take(const DevicePlace& place, std::size_t marks);
-  const DevicePlace& place() const { return place_; }
-  void* stream() const { return stream_; }
-  // These two while AtDevice of its place lives. Behind all that was put into the stream; false: that is done, and the
-  // driver has refused.
-  bool mark(std::size_t number);
-  // Whether all copies before the mark are done. After a failure none is in flight.
-  Look look(std::size_t number) const;
-  // Of all that was put into the stream.
-  Look look_at_all() const { return look_at_stream(place_, stream_); }
-
- private:
-  void give_back();
-  DevicePlace place_;
-  void* stream_ = nullptr;
-  std::vector<void*> events_;
-  ContextToken token_;
 };
 
 }  // namespace quadrille::memory

@@ -3,10 +3,11 @@
 // there, too.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 
 #include "memory/device.hpp"
 #include "memory/device_streams.hpp"
+#include "memory/device_waits.hpp"
 
 namespace quadrille::memory {
 
@@ -14,26 +15,25 @@ class ContextToken {
  public:
   ContextToken& operator=(ContextToken&&) = delete;
   // While AtDevice of the place lives. False if the driver has no memory for it, or no number of it.
-  bool take(const DevicePlace& place);
-  bool is_alive() const;
-  const DevicePlace& place() const { return place_; }
+  bool take(const DevicePlace& place, std::size_t bytes = 64);
+  bool is_alive() const { return made_.is_alive(); }
+  const DevicePlace& place() const { return made_.place; }
+  // Its memory.
+  void* pinned() const { return made_.memory; }
   // After `undo` has destroyed what was made in the context, unless that went with it. Does not wait where this thread
   // may not (memory/device_waits.hpp).
   template <class Undo>
   void give_back(Undo undo) {
     if (is_alive()) {
-      const AtDeviceBeside at(place_);
+      const AtDeviceBeside at(place());
       undo();
-      give_back_memory();
+      memory::give_back(made_);
     }
-    memory_ = nullptr;
+    made_ = {};
   }
 
  private:
-  void give_back_memory() const;
-  DevicePlace place_;
-  void* memory_ = nullptr;
-  std::uint64_t id_ = 0;
+  HeldMemory made_;
 };
 
 }  // namespace quadrille::memory

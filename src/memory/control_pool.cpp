@@ -10,11 +10,8 @@ constexpr std::size_t in_chunks(std::size_t bytes) {
   return (bytes + ControlPool::chunk_bytes - 1) / ControlPool::chunk_bytes;
 }
 
-// Bits, then counters.
-constexpr std::size_t bits_bytes(std::size_t chunks) { return (chunks + 63) / 64 * 8; }
-constexpr std::size_t head_bytes(std::size_t chunks) {
-  return sys::round_up(bits_bytes(chunks) + chunks * sizeof(std::int32_t), 4096);  // whole pages
-}
+// Of the counters; whole pages.
+constexpr std::size_t head_bytes(std::size_t chunks) { return sys::round_up(chunks * sizeof(std::int32_t), 4096); }
 
 // How many chunks a segment has room for.
 std::size_t chunks_in(std::size_t segment) {
@@ -31,10 +28,11 @@ std::size_t ControlPool::segment_bytes(std::size_t bytes) {
 }
 
 ControlPool::ControlPool(std::byte* base, std::size_t segment)
-    : base_(base), segment_(segment), chunks_(chunks_in(segment)) {
-  words_ = reinterpret_cast<Word*>(base);
-  users_ = reinterpret_cast<std::atomic<std::int32_t>*>(base + bits_bytes(chunks_));
-  areas_ = base + head_bytes(chunks_);
+    : base_(base),
+      segment_(segment),
+      chunks_(chunks_in(segment)),
+      users_(reinterpret_cast<std::atomic<std::int32_t>*>(base)),
+      areas_(base + head_bytes(chunks_)) {
   note_reserved(base, segment, true);
 }
 
@@ -44,16 +42,14 @@ ControlPool::~ControlPool() {
 }
 
 void ControlPool::clear(std::size_t first, std::size_t count) {
-  for (std::size_t c = first; c < first + count; ++c) {
-    word_of(c).fetch_and(~(std::uint64_t{1} << (c % 64)), std::memory_order_release);
-  }
+  for (std::size_t c = first; c < first + count; ++c) users_[c].store(0, std::memory_order_release);
 }
 
-// Sets the bits of `count` chunks; takes none if one of them is taken.
+// Takes `count` chunks, or none if one of them is taken.
 bool ControlPool::claim(std::size_t first, std::size_t count) {
   for (std::size_t c = first; c < first + count; ++c) {
-    const std::uint64_t bit = std::uint64_t{1} << (c % 64);
-    if ((word_of(c).fetch_or(bit, std::memory_order_acquire) & bit) != 0) {
+    std::int32_t free = 0;
+    if (!users_[c].compare_exchange_strong(free, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
       clear(first, c - first);
       return false;
     }
@@ -65,12 +61,11 @@ std::optional<std::size_t> ControlPool::take(std::size_t bytes, int users) {
   const std::size_t count = in_chunks(bytes);
   std::size_t run = 0;  // free chunks before `c`
   for (std::size_t c = 0; c < chunks_; ++c) {
-    const bool taken = (word_of(c).load(std::memory_order_relaxed) >> (c % 64) & 1U) != 0;
-    run = taken ? 0 : run + 1;
+    run = users_[c].load(std::memory_order_relaxed) != 0 ? 0 : run + 1;
     if (run < count) continue;
     const std::size_t first = c + 1 - count;
     if (claim(first, count)) {
-      users_[first].store(users, std::memory_order_relaxed);
+      users_[first].store(users + 1, std::memory_order_relaxed);
       return first;
     }
     run = 0;  // another process was faster; go on behind it
@@ -79,7 +74,7 @@ std::optional<std::size_t> ControlPool::take(std::size_t bytes, int users) {
 }
 
 void ControlPool::leave(std::size_t chunk, std::size_t bytes) {
-  if (users_[chunk].fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (users_[chunk].fetch_sub(1, std::memory_order_acq_rel) != 2) return;
   const std::size_t count = in_chunks(bytes);
   // If the pages cannot be dropped, the area stays taken: the next user relies on zeros.
   if (sys::drop_shared_pages(area(chunk), count * chunk_bytes)) clear(chunk, count);

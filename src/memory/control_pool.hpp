@@ -3,13 +3,12 @@
 // Idea    To pass a segment's descriptor around takes several collectives and system calls, so that is done
 //         once a process. Afterwards one rank takes an area for its communicator and tells the others where
 //         it lies. An area belongs to as many users as there are ranks; the last that leaves gives it back.
-// Layout  The segment begins with one bit a chunk (taken or not) and one counter a chunk (users of the area
-//         that begins there). All of it changes by atomic operations: a process that dies in the middle
+// Layout  The segment begins with one counter a chunk: 0 if it is free, 1 if it is taken, and of the first chunk of an
+//         area as many more as the area has users. They change by atomic operations: a process that dies in the middle
 //         blocks nobody.
 //
-// Example: chunks 0 and 1 are taken. take(3 chunks, 4 users) sets bits 2, 3 and 4 and the counter of chunk 2
-// to 4. The fourth leave() drops the pages of the three chunks, so that they read as zeros, and clears the
-// bits.
+// Example: chunks 0 and 1 are taken. take(3 chunks, 4 users) claims chunks 2, 3 and 4, and sets the counter of chunk 2
+// to 5. The fourth leave() drops the pages of the three chunks, so that they read as zeros, and frees them.
 #pragma once
 
 #include <atomic>
@@ -45,16 +44,13 @@ class ControlPool {
   bool claim(std::size_t first, std::size_t count);
 
  private:
-  using Word = std::atomic<std::uint64_t>;
-  Word& word_of(std::size_t chunk) const { return words_[chunk / 64]; }
   void clear(std::size_t first, std::size_t count);
 
   std::byte* base_;
   std::size_t segment_;
-  std::size_t chunks_ = 0;
-  Word* words_ = nullptr;
-  std::atomic<std::int32_t>* users_ = nullptr;
-  std::byte* areas_ = nullptr;
+  std::size_t chunks_;
+  std::atomic<std::int32_t>* users_;
+  std::byte* areas_;
 };
 
 struct LeaveArea {

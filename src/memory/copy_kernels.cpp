@@ -6,9 +6,9 @@
 // lacks.
 #include "memory/copy_kernels.hpp"
 
-#include <array>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "sys/sys.hpp"
 
@@ -178,37 +178,32 @@ bool supports([[maybe_unused]] std::int64_t target) {
   return false;
 }
 
-struct Supported {
-  std::array<CopyKernels, 8> kernels = {};
-  std::size_t count = 0;
-
-  void add(std::int64_t target, decltype(CopyKernels::temporal) temporal, decltype(CopyKernels::streaming) streaming) {
-    kernels[count++] = {hwy::TargetName(target), temporal, streaming};
-  }
-  // A null kernel: this target is not in the build.
-  void add_if_supported(std::int64_t target, decltype(CopyKernels::temporal) temporal,
-                        decltype(CopyKernels::streaming) streaming) {
-    if (temporal == nullptr || target == HWY_STATIC_TARGET || !supports(target)) return;
-    add(target, temporal, streaming);
-  }
+struct Target {
+  std::int64_t number;
+  decltype(CopyKernels::temporal) temporal, streaming;  // null: this target is not in the build
 };
 
-Supported find_supported() {
-  Supported found;
-  found.add_if_supported(HWY_AVX3, HWY_CHOOSE_AVX3(temporal), HWY_CHOOSE_AVX3(streaming));
-  found.add_if_supported(HWY_AVX2, HWY_CHOOSE_AVX2(temporal), HWY_CHOOSE_AVX2(streaming));
-  found.add_if_supported(HWY_SSE4, HWY_CHOOSE_SSE4(temporal), HWY_CHOOSE_SSE4(streaming));
-  found.add_if_supported(HWY_SSSE3, HWY_CHOOSE_SSSE3(temporal), HWY_CHOOSE_SSSE3(streaming));
+std::vector<CopyKernels> find_supported() {
+  const Target targets[] = {{HWY_AVX3, HWY_CHOOSE_AVX3(temporal), HWY_CHOOSE_AVX3(streaming)},
+                            {HWY_AVX2, HWY_CHOOSE_AVX2(temporal), HWY_CHOOSE_AVX2(streaming)},
+                            {HWY_SSE4, HWY_CHOOSE_SSE4(temporal), HWY_CHOOSE_SSE4(streaming)},
+                            {HWY_SSSE3, HWY_CHOOSE_SSSE3(temporal), HWY_CHOOSE_SSSE3(streaming)}};
+  std::vector<CopyKernels> found;
+  for (const Target& one : targets) {
+    if (one.temporal == nullptr || one.number == HWY_STATIC_TARGET || !supports(one.number)) continue;
+    found.push_back({hwy::TargetName(one.number), one.temporal, one.streaming});
+  }
   // What the whole program is compiled for runs everywhere that the program does.
-  found.add(HWY_STATIC_TARGET, &HWY_STATIC_DISPATCH(temporal), &HWY_STATIC_DISPATCH(streaming));
+  found.push_back(
+      {hwy::TargetName(HWY_STATIC_TARGET), &HWY_STATIC_DISPATCH(temporal), &HWY_STATIC_DISPATCH(streaming)});
   return found;
 }
 
 }  // namespace
 
 std::span<const CopyKernels> all_supported_kernels() {
-  static const Supported supported = find_supported();
-  return {supported.kernels.data(), supported.count};
+  static const auto* const supported = new std::vector(find_supported());  // outlives all destructors
+  return *supported;
 }
 
 const CopyKernels& copy_kernels() { return all_supported_kernels().front(); }

@@ -45,122 +45,6 @@ int find_driver(dl_phdr_info* info, std::size_t, void* data) {
   return 1;
 }
 
-template <class Function>
-bool load(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, name));
-  return function != nullptr;
-}
-
-// HIP keeps the error of a call that failed until the thread asks for it: a program that asks after a call of MPI would
-// find an error of ours, and take it for its own. So what one of our calls leaves behind is taken away. An error that
-// the program has not asked for yet stays, unless a call of ours fails after it.
-DeviceDriver hip;  // its own functions
-int (*last_error)() = nullptr;
-int (*peek_at_last_error)() = nullptr;
-
-template <auto function, class... Arguments>
-int call_and_forget(Arguments... arguments) {
-  const int error = (hip.*function)(arguments...);
-  // Most versions keep no "not ready"; what is kept then is the program's.
-  if (error != 0 && peek_at_last_error() == error) last_error();
-  return error;
-}
-
-template <auto function, class... Arguments>
-void stand_in_front(DeviceDriver& driver, int (*DeviceDriver::*)(Arguments...)) {
-  hip.*function = driver.*function;
-  driver.*function = call_and_forget<function, Arguments...>;
-}
-
-struct Loading {
-  using D = DeviceDriver;
-  void* library;
-  DeviceDriver& driver;
-
-  // By its name in CUDA's driver and in HIP's; null: that one has none.
-  template <auto function>
-  bool find(const char* of_cuda, const char* of_hip) {
-    const char* const name = driver.is_cuda ? of_cuda : of_hip;
-    if (name == nullptr || !load(library, name, driver.*function)) return false;
-    if (!driver.is_cuda && peek_at_last_error != nullptr) stand_in_front<function>(driver, function);
-    return true;
-  }
-
-  // False if a function is missing that all work needs.
-  bool find_all() {
-    driver.is_cuda = load(library, "cuPointerGetAttribute", driver.pointer_attribute);
-    if (!driver.is_cuda && load(library, "hipGetLastError", last_error)) {
-      load(library, "hipPeekAtLastError", peek_at_last_error);
-    }
-    find<&D::pointer_attribute>("cuPointerGetAttribute", "hipPointerGetAttribute");
-    find<&D::pointer_attributes>("cuPointerGetAttributes", "hipDrvPointerGetAttributes");
-    find<&D::push_context>("cuCtxPushCurrent_v2", nullptr);
-    find<&D::pop_context>("cuCtxPopCurrent_v2", nullptr);
-    find<&D::get_device>(nullptr, "hipGetDevice");
-    find<&D::set_device>(nullptr, "hipSetDevice");
-    find<&D::copy_cuda>("cuMemcpyAsync", nullptr);
-    find<&D::copy_hip>(nullptr, "hipMemcpyAsync");
-    find<&D::allocate_cuda>("cuMemAllocHost_v2", nullptr);
-    find<&D::allocate_hip>(nullptr, "hipHostMalloc");
-    if (!find<&D::free_pinned>("cuMemFreeHost", "hipHostFree")) {
-      driver.allocate_cuda = nullptr;
-      driver.allocate_hip = nullptr;
-    }
-    find<&D::retain_primary>("cuDevicePrimaryCtxRetain", nullptr);
-    find<&D::copy_rows_cuda>("cuMemcpy2DAsync_v2", nullptr);
-    find<&D::copy_rows_hip>(nullptr, "hipMemcpy2DAsync");
-    // Streams.
-    find<&D::is_capturing>("cuStreamIsCapturing", "hipStreamIsCapturing");
-    find<&D::exchange_capture_mode>("cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode");
-    find<&D::query_stream>("cuStreamQuery", "hipStreamQuery");
-    find<&D::register_host>("cuMemHostRegister_v2", "hipHostRegister");
-    find<&D::unregister_host>("cuMemHostUnregister", "hipHostUnregister");
-    find<&D::address_on_device>("cuMemHostGetDevicePointer_v2", "hipHostGetDevicePointer");
-    find<&D::write_value>("cuStreamWriteValue32_v2", "hipStreamWriteValue32");
-    find<&D::wait_for_value_cuda>("cuStreamWaitValue32_v2", nullptr);
-    find<&D::wait_for_value_hip>(nullptr, "hipStreamWaitValue32");
-    find<&D::create_event>("cuEventCreate", "hipEventCreateWithFlags");
-    find<&D::record_event>("cuEventRecord", "hipEventRecord");
-    find<&D::query_event>("cuEventQuery", "hipEventQuery");
-    find<&D::destroy_event>("cuEventDestroy_v2", "hipEventDestroy");
-    find<&D::context_of_stream>("cuStreamGetCtx", nullptr);
-    find<&D::current_context>("cuCtxGetCurrent", nullptr);
-    // Kernels.
-    find<&D::load_module>("cuModuleLoadData", nullptr);
-    find<&D::unload_module>("cuModuleUnload", nullptr);
-    find<&D::find_function>("cuModuleGetFunction", nullptr);
-    find<&D::launch>("cuLaunchKernel", nullptr);
-    // Graphs.
-    find<&D::create_graph>("cuGraphCreate", "hipGraphCreate");
-    find<&D::add_copy_cuda>("cuGraphAddMemcpyNode", nullptr);
-    find<&D::add_copy_hip>(nullptr, "hipGraphAddMemcpyNode1D");
-    find<&D::make_graph_ready>("cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags");
-    find<&D::launch_graph>("cuGraphLaunch", "hipGraphLaunch");
-    find<&D::destroy_ready_graph>("cuGraphExecDestroy", "hipGraphExecDestroy");
-    find<&D::destroy_graph>("cuGraphDestroy", "hipGraphDestroy");
-    // What is shared with other processes.
-    find<&D::address_range>("cuMemGetAddressRange_v2", "hipMemGetAddressRange");
-    find<&D::export_memory>("cuIpcGetMemHandle", "hipIpcGetMemHandle");
-    find<&D::open_memory>("cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle");
-    find<&D::close_memory>("cuIpcCloseMemHandle", "hipIpcCloseMemHandle");
-    find<&D::set_attribute>("cuPointerSetAttribute", "hipPointerSetAttribute");
-    find<&D::device_uuid>("cuDeviceGetUuid_v2", "hipDeviceGetUuid");
-    find<&D::allocate>("cuMemAlloc_v2", "hipMalloc");
-    find<&D::free>("cuMemFree_v2", "hipFree");
-    find<&D::create_stream>("cuStreamCreate", "hipStreamCreateWithFlags");
-    find<&D::destroy_stream>("cuStreamDestroy_v2", "hipStreamDestroy");
-    find<&D::copy_batch>("cuMemcpyBatchAsync_v2", nullptr);
-    find<&D::copy_batch_before>("cuMemcpyBatchAsync", nullptr);
-    if (!find<&D::synchronize>("cuStreamSynchronize", "hipStreamSynchronize")) return false;
-    if (driver.is_cuda) {
-      return driver.pointer_attributes != nullptr && driver.push_context != nullptr && driver.pop_context != nullptr &&
-             driver.copy_cuda != nullptr;
-    }
-    return driver.pointer_attribute != nullptr && driver.get_device != nullptr && driver.set_device != nullptr &&
-           driver.copy_hip != nullptr;
-  }
-};
-
 // One attribute. False if the driver does not know the memory, or has no such attribute: then `value` is as it was, or
 // zero. HIP's function for several returns no error, which would be the program's to find.
 template <class Value>
@@ -175,8 +59,7 @@ bool ask(const void* address, int attribute, Value& value) {
 // Memory of pools, and what is mapped by hand, has no context of its own. It stays retained, as the runtime's does.
 void* primary_context(int device) {
   static std::atomic<void*> known[most_devices];
-  if (device < 0 || static_cast<std::size_t>(device) >= most_devices || driver().retain_primary == nullptr)
-    return nullptr;
+  if (device < 0 || static_cast<std::size_t>(device) >= most_devices) return nullptr;
   std::atomic<void*>& context = known[device];
   if (void* retained = context.load(std::memory_order_acquire)) return retained;
   void* retained = nullptr;
@@ -184,10 +67,6 @@ void* primary_context(int device) {
   context.store(retained, std::memory_order_release);
   return retained;
 }
-
-}  // namespace
-
-namespace {
 
 // For so long another thread's load is looked for. A library on a file system of the network takes seconds.
 constexpr std::uint64_t patience = 10'000'000'000;
@@ -198,13 +77,24 @@ bool have_ended(const detail::Loads& loads) {
          sys::nanoseconds() > detail::last_note.load(std::memory_order_relaxed) + patience;
 }
 
-// A driver stays: programs do not unload it, and neither does its library.
-bool load_driver(const std::string& path, DeviceDriver& found) {
-  void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  return library != nullptr && Loading{library, found}.find_all();
+}  // namespace
+
+DriverLibrary::DriverLibrary(void* loaded)
+    : handle(loaded), is_cuda(loaded != nullptr && dlsym(loaded, "cuPointerGetAttribute") != nullptr) {
+  last_error = sys::Symbol{find(nullptr, "hipGetLastError")};
+  if (last_error != nullptr) peek_at_last_error = sys::Symbol{find(nullptr, "hipPeekAtLastError")};
 }
 
-}  // namespace
+void* DriverLibrary::find(const char* of_cuda, const char* of_hip) const {
+  const char* const name = is_cuda ? of_cuda : of_hip;
+  return handle != nullptr && name != nullptr ? dlsym(handle, name) : nullptr;
+}
+
+// Most versions keep no "not ready"; what is kept then is the program's.
+void forget_error(int error) {
+  const DriverLibrary& of = driver().library;
+  if (of.peek_at_last_error != nullptr && of.peek_at_last_error() == error) of.last_error();
+}
 
 void note_loading() {
   using detail::Loads;
@@ -232,10 +122,11 @@ const DeviceDriver* look_for_driver() {
   if (!look.driver.empty()) {
     // Without the lock: this waits until another thread's load has ended, and what that begins may call us.
     lock.unlock();
-    DeviceDriver found;
-    const bool is_good = load_driver(look.driver, found);
+    // A driver stays: programs do not unload it, and neither does its library.
+    const DriverLibrary library(dlopen(look.driver.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
+    const DeviceDriver found(library);
     lock.lock();
-    if (is_good && driver.load(std::memory_order_acquire) == nullptr) {
+    if (found.is_usable() && driver.load(std::memory_order_acquire) == nullptr) {
       kept = found;
       driver.store(&kept, std::memory_order_release);
     }
@@ -294,18 +185,16 @@ bool can_be_exported_by_trying(const void* address) {
   static std::array<Known, 32> known;
   static std::size_t next = 0;
   const std::uint64_t id = memory_id(address);
-  if (id == 0 || driver().export_memory == nullptr) return false;
+  if (id == 0) return false;
   const std::lock_guard lock(mutex);
   for (const Known& one : known) {
     if (one.id == id) return one.can;
   }
   DevicePlace place;
   IpcHandle handle;
-  bool can = find_on_hip(address, place) == Where::device;
-  if (can) {
-    const AtDevice at(place);
-    can = driver().export_memory(&handle, number(address)) == 0;
-  }
+  const bool is_of_device = find_on_hip(address, place) == Where::device;
+  const AtDevice at(place);
+  const bool can = is_of_device && driver().export_memory(&handle, number(address)) == 0;
   known[next++ % known.size()] = {id, can};
   return can;
 }
@@ -370,17 +259,14 @@ bool DeviceCopies::copy_rows(const DeviceRows& rows, unsigned from_type, unsigne
   if (rows.rows > 1 && rows.to_pitch >= width && rows.from_pitch >= width) {
     const auto to_pitch = static_cast<std::size_t>(rows.to_pitch),
                from_pitch = static_cast<std::size_t>(rows.from_pitch);
-    int error = -1;
-    if (driver().copy_rows_cuda != nullptr) {
-      const CudaRows all = {{0, 0, from_type, rows.from, from, nullptr, from_pitch},
-                            {0, 0, to_type, rows.to, to, nullptr, to_pitch},
-                            rows.width,
-                            rows.rows};
-      error = driver().copy_rows_cuda(&all, stream_);
-    } else if (driver().copy_rows_hip != nullptr) {
-      error = driver().copy_rows_hip(rows.to, to_pitch, rows.from, from_pitch, rows.width, rows.rows, hip_copy_default,
-                                     stream_);
-    }
+    const CudaRows all = {{0, 0, from_type, rows.from, from, nullptr, from_pitch},
+                          {0, 0, to_type, rows.to, to, nullptr, to_pitch},
+                          rows.width,
+                          rows.rows};
+    const int error = driver().is_cuda
+                          ? driver().copy_rows_cuda(&all, stream_)
+                          : driver().copy_rows_hip(rows.to, to_pitch, rows.from, from_pitch, rows.width, rows.rows,
+                                                   hip_copy_default, stream_);
     if (error == 0) return true;
   }
   for (std::size_t row = 0; row < rows.rows; ++row) {
@@ -418,10 +304,11 @@ bool DeviceCopies::leave() {
 }
 
 void* allocate_pinned(std::size_t bytes) {
+  if (driver().free_pinned == nullptr) return nullptr;
   void* memory = nullptr;
-  if (driver().allocate_cuda != nullptr && driver().allocate_cuda(&memory, bytes) == 0) return memory;
-  if (driver().allocate_hip != nullptr && driver().allocate_hip(&memory, bytes, 0) == 0) return memory;
-  return nullptr;
+  const bool is_there = driver().is_cuda ? driver().allocate_cuda(&memory, bytes) == 0
+                                         : driver().allocate_hip(&memory, bytes, 0) == 0;
+  return is_there ? memory : nullptr;
 }
 
 void free_pinned(void* memory) { driver().free_pinned(memory); }

@@ -15,8 +15,7 @@ bool DeviceBatch::submit_at_once(void* stream) {
   if (driver().copy_batch != nullptr) {
     return driver().copy_batch(to_.data(), from_.data(), bytes_.data(), size(), &alike, &first, 1, stream) == 0;
   }
-  return driver().copy_batch_before != nullptr &&
-         driver().copy_batch_before(to_.data(), from_.data(), bytes_.data(), size(), &alike, &first, 1, &failed,
+  return driver().copy_batch_before(to_.data(), from_.data(), bytes_.data(), size(), &alike, &first, 1, &failed,
                                     stream) == 0;
 }
 

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <memory>
+#include <list>
 #include <mutex>
 
+#include "memory/context_token.hpp"
 #include "memory/copy_pieces.hpp"
 #include "memory/device_driver.hpp"
 #include "memory/device_waits.hpp"
@@ -38,26 +39,19 @@ void add_rows(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, 
   }
 }
 
-// The kernel in one context. Its memory tells whether that is still there.
+// The kernel in one context.
 struct Loaded {
-  DevicePlace place;
+  ContextToken token;
   void* module = nullptr;
   void* function = nullptr;  // null: unavailable, or its check failed
-  void* memory = nullptr;
-  std::uint64_t id = 0;
 };
 
 struct Kernels {
   std::mutex mutex;
-  std::vector<Loaded> loaded;
+  std::list<Loaded> loaded;
   bool ended = false;
 };
 Kernels& kernels() { return sys::immortal<Kernels>(); }
-
-bool has_kernels() {
-  return driver().load_module != nullptr && driver().find_function != nullptr && driver().launch != nullptr &&
-         driver().create_stream != nullptr && driver().destroy_stream != nullptr && driver().unload_module != nullptr;
-}
 
 // `largest`: units of a piece. A column of blocks for each piece, or for each of so many, with as many blocks as have
 // something to do. Blocks begin row by row, those of all pieces by turns: on an H100 16 pieces of 1 MiB take 28 us so,
@@ -125,22 +119,15 @@ bool moves_the_pattern(void* function, std::byte* memory) {
 }
 
 // Of several names of one context: null stands for that which is current.
-Loaded load_kernel(const DevicePlace& place) {
-  Loaded loaded;
-  loaded.place = place;
-  loaded.memory = allocate_pinned(probe_bytes);
-  if (loaded.memory == nullptr) return loaded;
-  loaded.id = memory_id(loaded.memory);
+void load_kernel(const DevicePlace& place, Loaded& loaded) {
+  if (!loaded.token.take(place, probe_bytes)) return;
   if (driver().load_module(&loaded.module, copy_pieces_text) != 0) loaded.module = nullptr;
   void* function = nullptr;
   if (loaded.module != nullptr && driver().find_function(&function, loaded.module, copy_pieces_name) == 0 &&
-      moves_the_pattern(function, static_cast<std::byte*>(loaded.memory))) {
+      moves_the_pattern(function, static_cast<std::byte*>(loaded.token.pinned()))) {
     loaded.function = function;
   }
-  return loaded;
 }
-
-bool is_alive(const Loaded& loaded) { return loaded.id != 0 && memory_id(loaded.memory) == loaded.id; }
 
 // Null if the copies have to serve.
 void* kernel_at(const DevicePlace& place, DevicePieces::When when) {
@@ -151,14 +138,15 @@ void* kernel_at(const DevicePlace& place, DevicePieces::When when) {
   if (!may_load && !lock.try_lock()) return nullptr;
   if (may_load) lock.lock();
   if (list.ended) return nullptr;
-  const auto known = std::ranges::find(list.loaded, place, &Loaded::place);
+  const auto known = std::ranges::find_if(list.loaded, [&](const Loaded& one) { return one.token.place() == place; });
   if (known != list.loaded.end()) {
-    if (is_alive(*known)) return known->function;
+    if (known->token.is_alive()) return known->function;
     list.loaded.erase(known);  // it went with its context
   }
   if (!may_load) return nullptr;
-  list.loaded.reserve(list.loaded.size() + 1);
-  list.loaded.push_back(load_kernel(place));
+  std::list<Loaded> made(1);
+  load_kernel(place, made.front());
+  list.loaded.splice(list.loaded.end(), made);
   return list.loaded.back().function;
 }
 
@@ -237,12 +225,12 @@ std::size_t bytes_of_piece(std::size_t total) {
 void DevicePieces::take(const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved, bool to_host,
                         When when) {
   function_ = nullptr;
-  if (has_kernels() && are_many(regions)) take(place, pieces_of(regions, moved, to_host), when);
+  if (driver().launch != nullptr && are_many(regions)) take(place, pieces_of(regions, moved, to_host), when);
 }
 
 void DevicePieces::take(const DevicePlace& place, const std::vector<Piece>& pieces, When when) {
   function_ = nullptr;
-  if (!has_kernels() || pieces.empty()) return;
+  if (driver().launch == nullptr || pieces.empty()) return;
   void* const function = kernel_at(place, when);
   if (function == nullptr) return;
   list_.take(place, pieces.size() * sizeof(Piece), Staging::Kind::kept);
@@ -261,11 +249,10 @@ void free_kernels() {
   Kernels& list = kernels();
   const std::lock_guard lock(list.mutex);
   list.ended = true;
-  for (const Loaded& loaded : list.loaded) {
-    if (!is_alive(loaded)) continue;
-    const AtDevice at(loaded.place);
-    if (loaded.module != nullptr) driver().unload_module(loaded.module);
-    free_pinned(loaded.memory);
+  for (Loaded& loaded : list.loaded) {
+    loaded.token.give_back([&] {
+      if (loaded.module != nullptr) driver().unload_module(loaded.module);
+    });
   }
   list.loaded.clear();
 }

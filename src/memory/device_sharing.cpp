@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "memory/device_waits.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -11,7 +10,6 @@ namespace {
 
 constexpr int sync_attribute = 6;    // of CUDA and HIP
 constexpr unsigned opens_peers = 1;  // to reach memory of another device
-constexpr unsigned goes_along = 0;   // of a stream: with the NULL stream
 
 std::size_t line_bytes() { return sys::round_up(sizeof(SharingLine), sys::cache_line); }
 
@@ -22,6 +20,14 @@ std::uint64_t mixed(std::uint64_t number, std::uint64_t value) {
 }
 
 const void* pointer(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
+
+// Of a device, the same in all processes; 0 if the driver does not tell.
+std::uint64_t number_of(const DevicePlace& place) {
+  std::array<std::uint64_t, 2> uuid{};
+  static_assert(sizeof uuid == 16);
+  if (driver().device_uuid(reinterpret_cast<unsigned char*>(uuid.data()), place.device) != 0) return 0;
+  return mixed(mixed(0, uuid[0]), uuid[1]) | 1;
+}
 
 }  // namespace
 
@@ -47,9 +53,8 @@ std::size_t DeviceSharing::free_slot() {
   return oldest;
 }
 
-bool DeviceSharing::export_new(const DevicePlace& place, std::uintptr_t address, std::uint64_t id) {
-  if (driver().address_range == nullptr || driver().export_memory == nullptr) return false;
-  if (exportable(pointer(address)) == Exportable::no) return false;  // else that shows here
+DeviceSharing::Export* DeviceSharing::export_new(const DevicePlace& place, std::uintptr_t address, std::uint64_t id) {
+  if (exportable(pointer(address)) == Exportable::no) return nullptr;  // else that shows here
   const std::size_t slot = free_slot();
   SharingLine::Exported& listed = mine().exported[slot];
   exports_[slot] = {};
@@ -57,29 +62,24 @@ bool DeviceSharing::export_new(const DevicePlace& place, std::uintptr_t address,
   Export made;
   made.id = id;
   const AtDevice at(place);
-  if (driver().address_range(&made.base, &made.bytes, address) != 0) return false;
-  if (driver().export_memory(&listed.handle, made.base) != 0) return false;
+  if (driver().address_range(&made.base, &made.bytes, address) != 0) return nullptr;
+  if (driver().export_memory(&listed.handle, made.base) != 0) return nullptr;
   // What the program then does with it by calls that wait is done when they return, as others cannot see its streams.
   const unsigned yes = 1;
-  if (driver().set_attribute != nullptr) driver().set_attribute(&yes, sync_attribute, made.base);
+  driver().set_attribute(&yes, sync_attribute, made.base);
   made.serial = listed.serial = ++last_serial_;
-  exports_[slot] = made;
-  return true;
+  return &(exports_[slot] = made);
 }
 
 // Null if it cannot be exported, or does not hold all of these bytes.
 const DeviceSharing::Export* DeviceSharing::list(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last) {
   const std::uint64_t id = memory_id(pointer(first));
   if (id == 0) return nullptr;
-  const auto find = [&] { return std::ranges::find(exports_, id, &Export::id); };
-  auto found = find();
-  if (found == exports_.end()) {
-    if (!export_new(place, first, id)) return nullptr;
-    found = find();
-  }
-  if (first < found->base || last > found->base + found->bytes) return nullptr;
+  const auto known = std::ranges::find(exports_, id, &Export::id);
+  Export* const found = known != exports_.end() ? &*known : export_new(place, first, id);
+  if (found == nullptr || first < found->base || last > found->base + found->bytes) return nullptr;
   found->used = ++uses_;
-  return &*found;
+  return found;
 }
 
 bool DeviceSharing::send_from(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last,
@@ -90,18 +90,6 @@ bool DeviceSharing::send_from(const DevicePlace& place, std::uintptr_t first, st
   mine().sends_on = number_of(place);
   base = listed->base;
   return true;
-}
-
-std::uint64_t DeviceSharing::number_of(const DevicePlace& place) {
-  if (numbered_ != 0 && numbered_at_ == place) return numbered_;
-  std::array<std::uint64_t, 2> uuid{};
-  static_assert(sizeof uuid == 16);
-  if (driver().device_uuid == nullptr ||
-      driver().device_uuid(reinterpret_cast<unsigned char*>(uuid.data()), place.device) != 0) {
-    return 0;
-  }
-  numbered_at_ = place;
-  return numbered_ = mixed(mixed(0, uuid[0]), uuid[1]) | 1;
 }
 
 bool DeviceSharing::is_all_on(const DevicePlace& place) {
@@ -125,12 +113,12 @@ bool DeviceSharing::receive_in(const DevicePlace& place, std::uintptr_t first, s
 
 // The others may have the old one open until they see the new one.
 std::byte* DeviceSharing::bounce(const DevicePlace& place, std::size_t bytes) {
-  const auto found = std::ranges::find(bounces_, place, &Bounce::place);
-  const bool is_there = found != bounces_.end() && memory_id(pointer(found->address)) == found->id;
-  if (is_there && found->bytes >= bytes) return reinterpret_cast<std::byte*>(found->address);
+  const auto found = std::ranges::find_if(bounces_, [&](const Bounce& one) { return one.memory.place == place; });
+  const bool is_there = found != bounces_.end() && found->memory.may_be_alive();
+  if (is_there && found->bytes >= bytes) return static_cast<std::byte*>(found->memory.memory);
   if (found != bounces_.end()) {
     for (std::size_t slot = 0; slot < exports_.size(); ++slot) {
-      if (exports_[slot].id != found->id) continue;
+      if (exports_[slot].id != found->memory.id) continue;
       exports_[slot] = {};
       mine().exported[slot].serial = 0;
     }
@@ -138,21 +126,19 @@ std::byte* DeviceSharing::bounce(const DevicePlace& place, std::size_t bytes) {
     bounces_.erase(found);
   }
   constexpr std::size_t least = std::size_t{64} << 10;
-  if (driver().allocate == nullptr || driver().free == nullptr || bytes > most_bounced) return nullptr;
-  Bounce made;
-  made.place = place;
-  made.bytes = std::bit_ceil(std::max(bytes, least));
+  if (driver().free == nullptr || bytes > most_bounced) return nullptr;
+  bytes = std::bit_ceil(std::max(bytes, least));
   bounces_.reserve(bounces_.size() + 1);
   const AtDevice at(place);
-  if (driver().allocate(&made.address, made.bytes) != 0) return nullptr;
-  made.id = memory_id(pointer(made.address));
-  bounces_.push_back(made);
-  return reinterpret_cast<std::byte*>(made.address);
+  std::uintptr_t address = 0;
+  if (driver().allocate(&address, bytes) != 0) return nullptr;
+  auto* const memory = reinterpret_cast<std::byte*>(address);
+  bounces_.push_back({{place, Held::allocated, memory, memory_id(memory)}, bytes});
+  return memory;
 }
 
 void DeviceSharing::free_old_bounces() {
-  for (const Bounce& one : old_bounces_)
-    give_back(one.place, Held::allocated, reinterpret_cast<void*>(one.address), one.id);
+  for (const Bounce& one : old_bounces_) give_back(one.memory);
   old_bounces_.clear();
 }
 
@@ -197,39 +183,16 @@ bool DeviceSharing::is_listed(const Opened& one) const {
   return std::ranges::find(listed, one.serial, &SharingLine::Exported::serial) != std::end(listed);
 }
 
-// Nothing is left of a context that the program has destroyed, and another one may be where it was.
-bool DeviceSharing::is_alive(const Context& context) {
-  return std::all_of(context.opened.begin(), context.opened.end(),
-                     [&](const Opened& one) { return memory_id(pointer(one.address)) == one.id; });
-}
-
 void DeviceSharing::close_old() {
-  std::erase_if(contexts_, [&](Context& context) {
-    if (!is_alive(context)) return true;
-    const AtDevice at(context.place);
-    std::erase_if(context.opened, [&](const Opened& one) {
-      if (is_listed(one)) return false;
-      give_back(context.place, Held::opened, reinterpret_cast<void*>(one.address), one.id);
-      return true;
-    });
-    // Without anything that is open nobody could tell later whether the context is still there.
-    if (!context.opened.empty()) return false;
-    destroy_stream(context);
+  std::erase_if(opened_, [&](const Opened& one) {
+    if (one.memory.may_be_alive() && is_listed(one)) return false;
+    give_back(one.memory);
     return true;
   });
 }
 
-void DeviceSharing::destroy_stream(const Context& context) {
-  if (context.stream != nullptr && driver().destroy_stream != nullptr) driver().destroy_stream(context.stream);
-}
-
-const DeviceSharing::Context* DeviceSharing::find_context(const DevicePlace& place) const {
-  const auto found = std::ranges::find(contexts_, place, &Context::place);
-  return found != contexts_.end() ? &*found : nullptr;
-}
-
-bool DeviceSharing::open(Context& context, int rank, std::uint64_t serial) {
-  if (rank == me_ || serial == 0 || opened(rank, serial, context.place) != 0) return true;
+bool DeviceSharing::open(const DevicePlace& place, int rank, std::uint64_t serial) {
+  if (rank == me_ || serial == 0 || opened(rank, serial, place) != 0) return true;
   if (any_call_in_stream()) {
     opens_later_ = true;
     return false;
@@ -237,11 +200,11 @@ bool DeviceSharing::open(Context& context, int rank, std::uint64_t serial) {
   const auto& listed = line(rank).exported;
   const auto found = std::ranges::find(listed, serial, &SharingLine::Exported::serial);
   if (found == std::end(listed)) return false;
-  Opened one{rank, serial, 0, 0};
+  std::uintptr_t address = 0;
   const IpcHandle handle = found->handle;  // as it is now, whatever happens to the line
-  if (driver().open_memory(&one.address, handle, opens_peers) != 0) return false;
-  one.id = memory_id(pointer(one.address));
-  context.opened.push_back(one);
+  if (driver().open_memory(&address, handle, opens_peers) != 0) return false;
+  void* const memory = reinterpret_cast<void*>(address);
+  opened_.push_back({rank, serial, {place, Held::opened, memory, memory_id(memory)}});
   return true;
 }
 
@@ -249,47 +212,40 @@ bool DeviceSharing::open_all(const DevicePlace& place, Opens what) {
   opens_later_ = false;
   close_old();
   if (driver().open_memory == nullptr) return false;
-  if (find_context(place) == nullptr) contexts_.push_back({place, nullptr, {}});
-  Context& context = *std::ranges::find(contexts_, place, &Context::place);
-  context.opened.reserve(context.opened.size() + 2 * static_cast<std::size_t>(ranks_));
+  opened_.reserve(opened_.size() + 2 * static_cast<std::size_t>(ranks_));
   const AtDevice at(place);
   bool all = true;
   for (int rank = 0; rank < ranks_; ++rank) {
     const bool copies = copies_for(rank);
-    if (copies || what == Opens::all) all = open(context, rank, line(rank).sends) && all;
-    if (copies) all = open(context, rank, line(rank).receives) && all;
+    if (copies || what == Opens::all) all = open(place, rank, line(rank).sends) && all;
+    if (copies) all = open(place, rank, line(rank).receives) && all;
   }
   if (what == Opens::of_led) return all;  // it has streams of its own
   const bool has_batches = driver().copy_batch != nullptr || driver().copy_batch_before != nullptr;
-  if (has_streams_ && context.stream == nullptr && !context.opened.empty() && has_batches &&
-      driver().create_stream != nullptr && driver().create_stream(&context.stream, goes_along) != 0) {
-    context.stream = nullptr;
+  const bool is_open_there = std::ranges::any_of(opened_, [&](const Opened& one) { return one.memory.place == place; });
+  if (has_streams_ && has_batches && is_open_there && !any_call_in_stream()) {
+    const auto found = std::ranges::find(streams_, place, &OwnStream::place);
+    OwnStream& along = found != streams_.end() ? *found : streams_.emplace_back(goes_along);
+    along.take(place, 0);
   }
   return all;
 }
 
 std::uintptr_t DeviceSharing::opened(int rank, std::uint64_t serial, const DevicePlace& place) const {
-  const Context* const context = find_context(place);
-  if (context == nullptr) return 0;
-  for (const Opened& one : context->opened) {
-    if (one.rank == rank && one.serial == serial) return one.address;
+  for (const Opened& one : opened_) {
+    if (one.rank == rank && one.serial == serial && one.memory.place == place)
+      return reinterpret_cast<std::uintptr_t>(one.memory.memory);
   }
   return 0;
 }
 
 void* DeviceSharing::stream(const DevicePlace& place) const {
-  const Context* const context = find_context(place);
-  return context != nullptr ? context->stream : nullptr;
+  const auto found = std::ranges::find(streams_, place, &OwnStream::place);
+  return found != streams_.end() ? found->stream() : nullptr;
 }
 
 DeviceSharing::~DeviceSharing() {
-  for (const Context& context : contexts_) {
-    if (!is_alive(context)) continue;
-    const AtDevice at(context.place);
-    for (const Opened& one : context.opened)
-      give_back(context.place, Held::opened, reinterpret_cast<void*>(one.address), one.id);
-    destroy_stream(context);
-  }
+  for (const Opened& one : opened_) give_back(one.memory);
   free_old_bounces();
   old_bounces_.swap(bounces_);
   free_old_bounces();

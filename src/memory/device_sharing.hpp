@@ -23,11 +23,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <vector>
 
 #include "memory/device.hpp"
 #include "memory/device_batch.hpp"
 #include "memory/device_driver.hpp"
+#include "memory/device_waits.hpp"
+#include "memory/own_stream.hpp"
 #include "memory/repeated_copies.hpp"
 
 namespace quadrille::memory {
@@ -133,36 +136,23 @@ class DeviceSharing {
   };
   struct Opened {
     int rank;
-    std::uint64_t serial, id;  // the driver's number of it in this process
-    std::uintptr_t address;
-  };
-  // All that is open in one context.
-  struct Context {
-    DevicePlace place;
-    void* stream = nullptr;
-    std::vector<Opened> opened;
+    std::uint64_t serial;
+    HeldMemory memory;  // by the number that it has in this process
   };
   struct Bounce {
-    DevicePlace place;
-    std::uintptr_t address = 0;
+    HeldMemory memory;
     std::size_t bytes = 0;
-    std::uint64_t id = 0;
   };
 
   // Who copies for a rank: itself where nobody is led.
   int leader_of(int rank) const;
-  // Of a device, the same in all processes; 0 if the driver does not tell.
-  std::uint64_t number_of(const DevicePlace& place);
   SharingLine& line_of(int rank) const;
   SharingLine& mine() const { return line_of(me_); }
   bool is_listed(const Opened& one) const;
   const Export* list(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last);
   std::size_t free_slot();
-  bool export_new(const DevicePlace& place, std::uintptr_t address, std::uint64_t id);
-  bool open(Context& context, int rank, std::uint64_t serial);
-  const Context* find_context(const DevicePlace& place) const;
-  static bool is_alive(const Context& context);
-  static void destroy_stream(const Context& context);
+  Export* export_new(const DevicePlace& place, std::uintptr_t address, std::uint64_t id);
+  bool open(const DevicePlace& place, int rank, std::uint64_t serial);
 
   std::byte* base_;
   const int ranks_, me_;
@@ -170,10 +160,9 @@ class DeviceSharing {
   std::array<Export, SharingLine::most> exports_;
   std::uint64_t last_serial_ = 0, uses_ = 0;
   bool opens_later_ = false;
-  std::vector<Context> contexts_;
+  std::vector<Opened> opened_;
+  std::list<OwnStream> streams_;  // one for each place where something was open
   std::vector<Bounce> bounces_, old_bounces_;
-  DevicePlace numbered_at_;
-  std::uint64_t numbered_ = 0;
   std::array<Answer, most_answers> answers_{};
   std::size_t answer_count_ = 0;  // that were kept; of the last ones
   RepeatedCopies copies_;

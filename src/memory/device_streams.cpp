@@ -27,25 +27,13 @@ struct alignas(page_bytes) Page {
 };
 static_assert(sizeof(Page) == page_bytes && sizeof(std::atomic<std::uint32_t>) == 4);
 
-struct PlaceWords {
-  DevicePlace place;
-  std::vector<StreamWords*> free;
-  bool refused = false;  // the driver has no streams that wait for words
-};
-
 struct AllWords {
   std::mutex mutex;
-  std::vector<PlaceWords> places;
-  std::vector<std::pair<Page*, DevicePlace>> pages;  // all that there ever were
+  std::vector<Page*> pages;  // all that there ever were
+  std::vector<StreamWords*> free;
+  std::vector<DevicePlace> refusing;  // the driver has no streams there that wait for words
 };
 AllWords& all_words() { return sys::immortal<AllWords>(); }
-
-bool has_functions() {
-  const bool waits =
-      driver().is_cuda ? driver().wait_for_value_cuda != nullptr : driver().wait_for_value_hip != nullptr;
-  return waits && driver().write_value != nullptr && driver().register_host != nullptr &&
-         driver().unregister_host != nullptr && driver().address_on_device != nullptr;
-}
 
 Page* page_of(const StreamWords& words) {
   return reinterpret_cast<Page*>(reinterpret_cast<std::uintptr_t>(&words) / page_bytes * page_bytes);
@@ -60,29 +48,26 @@ std::uintptr_t address_on_device(Page* page) {
 bool is_registered(Page* page) { return address_on_device(page) == page->words[0].on_device; }
 
 // Throws std::bad_alloc.
-bool add_page(PlaceWords& of, void* stream) {
+bool add_page(const DevicePlace& place, void* stream) {
   AllWords& all = all_words();
   all.pages.reserve(all.pages.size() + 1);
-  of.free.reserve((all.pages.size() + 1) * words_of_page);  // for when they come back
+  all.free.reserve((all.pages.size() + 1) * words_of_page);  // for when they come back
   auto page = std::make_unique<Page>();
   if (driver().register_host(page.get(), page_bytes, portable) != 0) return false;
   Page* const made = page.release();  // stays: a stream may use it from here on
-  all.pages.emplace_back(made, of.place);
+  all.pages.push_back(made);
   const std::uintptr_t begin = address_on_device(made);
+  for (std::size_t i = 0; i < words_of_page; ++i) {
+    made->words[i].on_device = begin + i * sizeof(StreamWords);
+    made->words[i].place = place;
+  }
   if (begin == 0) return false;
-  for (std::size_t i = 0; i < words_of_page; ++i) made->words[i].on_device = begin + i * sizeof(StreamWords);
   // The first words of a page serve to try whether streams write and wait.
   const StreamWords& first = made->words[0];
   if (!write_in_stream(stream, first, Word::ready, 1)) return false;
   if (!wait_in_stream(stream, first, Word::ready, 1)) return false;
-  for (std::size_t i = words_of_page; i-- > 1;) of.free.push_back(&made->words[i]);
+  for (std::size_t i = words_of_page; i-- > 1;) all.free.push_back(&made->words[i]);
   return true;
-}
-
-PlaceWords& words_of(const DevicePlace& place) {
-  std::vector<PlaceWords>& places = all_words().places;
-  const auto known = std::ranges::find(places, place, &PlaceWords::place);
-  return known != places.end() ? *known : places.emplace_back(PlaceWords{place, {}, false});
 }
 
 }  // namespace
@@ -104,28 +89,28 @@ DevicePlace place_of_stream(void* stream) {
     return place;
   }
   constexpr std::uintptr_t last_without_handle = 2;  // the NULL stream's two names, and the thread's own
-  if (reinterpret_cast<std::uintptr_t>(stream) > last_without_handle && driver().context_of_stream != nullptr &&
+  if (reinterpret_cast<std::uintptr_t>(stream) > last_without_handle &&
       driver().context_of_stream(stream, &place.context) == 0) {
     return place;
   }
-  if (driver().current_context == nullptr || driver().current_context(&place.context) != 0) place.context = nullptr;
+  if (driver().current_context(&place.context) != 0) place.context = nullptr;
   return place;
 }
 
 StreamWords* take_words(const DevicePlace& place, void* stream) {
-  if (!has_functions()) return nullptr;
   AllWords& all = all_words();
   const std::lock_guard lock(all.mutex);
-  PlaceWords& of = words_of(place);
-  while (!of.refused) {
-    while (!of.free.empty()) {
-      StreamWords* const words = of.free.back();
-      of.free.pop_back();
-      // Another context may have got the handle of one that is gone, and with it its registrations.
-      if (is_registered(page_of(*words))) return words;
+  while (std::ranges::find(all.refusing, place) == all.refusing.end()) {
+    const auto found = std::ranges::find(all.free, place, &StreamWords::place);
+    if (found == all.free.end()) {
+      const BesideCapture beside;
+      if (!add_page(place, stream)) all.refusing.push_back(place);
+      continue;
     }
-    const BesideCapture beside;
-    of.refused = !add_page(of, stream);
+    StreamWords* const words = *found;
+    all.free.erase(found);
+    // Another context may have got the handle of one that is gone, and with it its registrations.
+    if (is_registered(page_of(*words))) return words;
   }
   return nullptr;
 }
@@ -133,21 +118,19 @@ StreamWords* take_words(const DevicePlace& place, void* stream) {
 void give_words_back(StreamWords& words) {
   AllWords& all = all_words();
   const std::lock_guard lock(all.mutex);
-  const Page* const page = page_of(words);
-  for (const auto& [known, place] : all.pages) {
-    if (known == page) words_of(place).free.push_back(&words);  // there is room
-  }
+  all.free.push_back(&words);  // there is room
 }
 
 void free_words() {
   AllWords& all = all_words();
   const std::lock_guard lock(all.mutex);
-  for (const auto& [page, place] : all.pages) {
-    const AtDevice at(place);
+  for (Page* const page : all.pages) {
+    const AtDevice at(page->words[0].place);
     if (is_registered(page)) driver().unregister_host(page);
   }
   all.pages.clear();
-  all.places.clear();
+  all.free.clear();
+  all.refusing.clear();
 }
 
 bool write_in_stream(void* stream, const StreamWords& words, Word word, std::uint32_t value) {

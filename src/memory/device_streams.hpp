@@ -23,6 +23,7 @@ struct alignas(64) StreamWords {
   std::atomic<std::uint32_t> go = 0;      // by the host, for which the stream waits: it may
   std::atomic<std::uint32_t> copied = 0;  // by the stream: it has
   std::uintptr_t on_device = 0;           // where the device finds `ready`; the others follow it
+  DevicePlace place;
 };
 enum class Word : std::uint8_t { ready, done, over, go, copied };
 

@@ -15,30 +15,24 @@ namespace {
 std::atomic<int> calls_in_streams = 0;
 thread_local int guards = 0;
 
-struct Late {
-  DevicePlace place;
-  Held held;
-  void* memory;
-  std::uint64_t id;
-};
-
 struct AllLate {
   std::mutex mutex;
-  std::vector<Late> list;
+  std::vector<HeldMemory> list;
   std::atomic<bool> any = false;
 };
 AllLate& all_late() { return sys::immortal<AllLate>(); }
 
 // What went with its context is gone.
-void free_now(const Late& one) {
-  if (one.id == 0 || memory_id(one.memory) != one.id) return;
+void free_now(const HeldMemory& one) {
+  if (one.held == Held::ordinary) return operator delete (one.memory, std::align_val_t{sys::cache_line});
+  if (!one.is_alive()) return;
   const AtDevice at(one.place);
   const auto address = reinterpret_cast<std::uintptr_t>(one.memory);
   if (one.held == Held::pinned) {
     free_pinned(one.memory);
   } else if (one.held == Held::opened) {
-    if (driver().close_memory != nullptr) driver().close_memory(address);
-  } else if (driver().free != nullptr) {
+    driver().close_memory(address);
+  } else {
     driver().free(address);
   }
 }
@@ -54,13 +48,12 @@ MustNotWait::~MustNotWait() { --guards; }
 bool must_not_wait() { return guards != 0; }
 bool may_wait_for_devices() { return !must_not_wait() && !any_call_in_stream(); }
 
-void give_back(const DevicePlace& place, Held held, void* memory, std::uint64_t id) {
-  const Late one{place, held, memory, id};
-  if (may_wait_for_devices()) return free_now(one);
+void give_back(const HeldMemory& memory) {
+  if (memory.held == Held::ordinary || may_wait_for_devices()) return free_now(memory);
   AllLate& all = all_late();
   const std::lock_guard lock(all.mutex);
   try {
-    all.list.push_back(one);
+    all.list.push_back(memory);
     all.any.store(true, std::memory_order_release);
   } catch (const std::bad_alloc&) {  // it goes with the process
   }
@@ -72,13 +65,13 @@ void give_back_late() {
 
 void give_back_all() {
   AllLate& all = all_late();
-  std::vector<Late> list;
+  std::vector<HeldMemory> list;
   {
     const std::lock_guard lock(all.mutex);
     list.swap(all.list);
     all.any.store(false, std::memory_order_release);
   }
-  for (const Late& one : list) free_now(one);
+  for (const HeldMemory& one : list) free_now(one);
 }
 
 }  // namespace quadrille::memory

@@ -29,10 +29,20 @@ bool must_not_wait();
 // Is there neither such a thread nor such a call?
 bool may_wait_for_devices();
 
-enum class Held : std::uint8_t { pinned, opened, allocated };
-// Gives memory of a place back now, or as soon as this thread, or another one, may wait. `id`: memory_id(); what has
-// another one by then is not ours.
-void give_back(const DevicePlace& place, Held held, void* memory, std::uint64_t id);
+enum class Held : std::uint8_t { pinned, opened, allocated, ordinary };
+// Memory of a place, and its memory_id(): what has another one by now is not ours. Ordinary memory of the host, from
+// operator new for cache lines, has none, and is there until it is given back.
+struct HeldMemory {
+  DevicePlace place;
+  Held held = Held::pinned;
+  void* memory = nullptr;
+  std::uint64_t id = 0;
+  // It did not go with its context, as far as the driver tells.
+  bool may_be_alive() const { return memory_id(memory) == id; }
+  bool is_alive() const { return held == Held::ordinary || (id != 0 && may_be_alive()); }
+};
+// Gives it back now, or as soon as this thread, or another one, may wait.
+void give_back(const HeldMemory& memory);
 // Gives back what has waited, if this thread may wait. Without locks that an enqueued call needs.
 void give_back_late();
 // For the end of MPI: gives back all.

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <bit>
 #include <exception>
 #include <mutex>
 
@@ -24,11 +25,46 @@ HeapState& heap_state() {
   return state;
 }
 
-bool ForeignRanges::touch(std::size_t begin, std::size_t end) const {
-  for (std::size_t i = 0; i < count_; ++i) {
-    if (notes_[i].begin < end && begin < notes_[i].end) return true;
+namespace {
+
+constexpr std::size_t word_bits = 64;
+
+// Runs use(word, bits of it) for the pages that a range touches, until it returns false.
+template <class Use>
+void for_each_word(std::atomic<std::uint64_t>* words, const HeapRange& range, Use use) {
+  const std::size_t page = sys::page_size(), end = (range.end + page - 1) / page;
+  for (std::size_t at = range.begin / page, count = 0; at < end; at += count) {
+    count = std::min(word_bits - at % word_bits, end - at);
+    const std::uint64_t bits = ~std::uint64_t{0} >> (word_bits - count) << at % word_bits;
+    if (!use(words[at / word_bits], bits)) return;
   }
-  return false;
+}
+
+}  // namespace
+
+bool ForeignPages::make(std::size_t bytes) {
+  const std::size_t words = bytes / sys::page_size() / word_bits + 1;
+  words_ = reinterpret_cast<std::atomic<std::uint64_t>*>(sys::map_private(words * sizeof(*words_)));
+  return words_ != nullptr;
+}
+
+bool ForeignPages::touch(const HeapRange& range) const {
+  bool touched = false;
+  if (count_ == 0) return touched;
+  for_each_word(words_, range, [&](const std::atomic<std::uint64_t>& word, std::uint64_t bits) {
+    touched = (word & bits) != 0;
+    return !touched;
+  });
+  return touched;
+}
+
+void ForeignPages::note(const HeapRange& range, bool foreign) {
+  for_each_word(words_, range, [&](std::atomic<std::uint64_t>& word, std::uint64_t bits) {
+    const std::uint64_t before = foreign ? word.fetch_or(bits) : word.fetch_and(~bits);
+    const auto changed = static_cast<std::size_t>(std::popcount(bits & (foreign ? ~before : before)));
+    count_ += foreign ? changed : -changed;
+    return true;
+  });
 }
 
 }  // namespace detail
@@ -69,19 +105,27 @@ std::size_t segment_size() {
   return bytes / page * page;
 }
 
-bool drop_pages(std::byte* base, std::size_t bytes) {
-  HeapState& state = heap_state();
-  if (state.stage.load(std::memory_order_acquire) == HeapState::forked) {
+// Has the program put something in the place of pages there?
+bool is_mapped_over(const void* address, std::size_t bytes) {
+  const std::size_t offset = heap_offset(address);
+  return heap_state().foreign.touch({offset, offset + bytes});
+}
+
+}  // namespace
+
+bool detail::drop_heap_pages(std::byte* base, std::size_t bytes) {
+  if (heap_state().stage.load(std::memory_order_acquire) == HeapState::forked) {
     return sys::drop_private_pages(base, bytes);
   }
-  const std::size_t offset = heap_offset(base);
   // What the program has put there is not ours to drop.
-  if (state.foreign.touch(offset, offset + bytes)) return false;
+  if (is_mapped_over(base, bytes)) return false;
   const bool dropped = sys::drop_shared_pages(base, bytes);
   // UCX tells of them as unmapped (api/map_watch.cpp). They are the heap's still.
-  if (state.foreign.touch(offset, offset + bytes)) heap_take_back_note(base, bytes);
+  if (is_mapped_over(base, bytes)) heap_take_back_note(base, bytes);
   return dropped;
 }
+
+namespace {
 
 bool wants_huge_pages() {
   using Pages = HeapSettings::Pages;
@@ -91,12 +135,6 @@ bool wants_huge_pages() {
 // Only this process advises: where a peer is the first to write to a block, its pages are small ones.
 void advise_block(void* address, std::size_t bytes, bool huge) {
   if (bytes >= huge_from) sys::advise_pages(static_cast<std::byte*>(address), bytes, huge);
-}
-
-// Has the program put something in the place of pages of the block?
-bool is_mapped_over(const void* address, std::size_t bytes) {
-  const std::size_t offset = heap_offset(address);
-  return heap_state().foreign.touch(offset, offset + bytes);
 }
 
 // The block is never used again, but its own pages go back. What the program has put there stays, as another may use
@@ -129,8 +167,9 @@ Reason make_heap(HeapSegment& segment) {
   if (!sys::identify(segment.descriptor, heap_state().identity)) return Reason::segment_without_status;
   sys::advise_pages(segment.base, segment.bytes, false);
   if (wants_huge_pages()) huge_from = 2 * sys::huge_page_bytes();  // one lies inside wherever the block begins
-  const std::size_t first = heap_state().first = sys::heap_skew(sys::process_number(), segment.bytes);
-  return arena_start({segment.base, segment.bytes, first, detail::open_heap_pages, drop_pages});
+  heap_state().first = sys::heap_skew(sys::process_number(), segment.bytes);
+  const Reason why = arena_start();
+  return why == Reason::none && !heap_state().foreign.make(segment.bytes) ? Reason::out_of_memory : why;
 }
 
 void discard(HeapSegment& segment) {
@@ -265,9 +304,7 @@ bool heap_contains(const void* address, std::size_t bytes) {
 }
 
 bool heap_shareable(const void* address, std::size_t bytes) {
-  if (!heap_contains(address, bytes)) return false;
-  const std::size_t offset = heap_offset(address);
-  return !heap_state().foreign.touch(offset, offset + bytes) && mappings_are_watched();
+  return heap_contains(address, bytes) && !is_mapped_over(address, bytes) && mappings_are_watched();
 }
 
 std::size_t heap_offset(const void* address) {
@@ -346,7 +383,7 @@ namespace {
 constinit sys::SpinLock noting;
 
 // The pages of the heap that these addresses touch, as offsets.
-detail::ForeignRanges::Range pages_of(const void* address, std::size_t bytes) {
+detail::HeapRange pages_of(const void* address, std::size_t bytes) {
   const HeapState& state = heap_state();
   const auto first = reinterpret_cast<std::uintptr_t>(address);
   const auto base = reinterpret_cast<std::uintptr_t>(state.segment.base);
@@ -356,20 +393,17 @@ detail::ForeignRanges::Range pages_of(const void* address, std::size_t bytes) {
           std::min((last - base + page - 1) / page * page, state.segment.bytes)};
 }
 
+void note(const void* address, std::size_t bytes, bool foreign) {
+  HeapState& state = heap_state();
+  if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
+  const std::lock_guard lock(noting);
+  state.foreign.note(pages_of(address, bytes), foreign);
+}
+
 }  // namespace
 
-void heap_note_mapping(const void* address, std::size_t bytes) {
-  HeapState& state = heap_state();
-  if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
-  const std::lock_guard lock(noting);
-  state.foreign.add(pages_of(address, bytes));
-}
+void heap_note_mapping(const void* address, std::size_t bytes) { note(address, bytes, true); }
 
-void heap_take_back_note(const void* address, std::size_t bytes) {
-  HeapState& state = heap_state();
-  if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
-  const std::lock_guard lock(noting);
-  state.foreign.remove(pages_of(address, bytes));
-}
+void heap_take_back_note(const void* address, std::size_t bytes) { note(address, bytes, false); }
 
 }  // namespace quadrille::memory

@@ -3,8 +3,10 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <cstdio>
 
 #if defined(QUADRILLE_HAVE_HEAP)
+#include "memory/heap_parts.hpp"
 
 // jemalloc 5.3 under our prefix: its documented interface, and what it reads its settings with.
 extern "C" {
@@ -28,9 +30,6 @@ std::size_t quadrille_je_jemk_xallocx(void* address, std::size_t size, std::size
 std::size_t quadrille_je_jemk_sallocx(const void* address, int flags);
 void quadrille_je_jemk_dallocx(void* address, int flags);
 int quadrille_je_jemk_mallctl(const char* name, void* old, std::size_t* old_bytes, void* set, std::size_t set_bytes);
-int quadrille_je_jemk_mallctlnametomib(const char* name, std::size_t* mib, std::size_t* length);
-int quadrille_je_jemk_mallctlbymib(const std::size_t* mib, std::size_t length, void* old, std::size_t* old_bytes,
-                                   void* set, std::size_t set_bytes);
 
 // Freed pages go back to the system after a second, without a stage in between. A thread keeps a few
 // freed blocks of each size up to 128 KiB for itself: without that a malloc and free of 16 KiB costs
@@ -54,13 +53,13 @@ struct ArenaConfig {  // arena_config_t of jemalloc 5.3
   bool records_in_range;
 };
 
-ArenaPages range;
 std::atomic<std::size_t> reach{0};
 int arena_flags = 0;  // of the mallocx family. No other arena is used, so the caches hold nothing else
-std::size_t decay_mib[3], trim_mib[3];
+char decay_name[32], trim_name[32];  // of jemalloc's controls
 
 void* take_pages(quadrille_je_hooks*, void* wanted, std::size_t bytes, std::size_t alignment, bool* zero, bool* commit,
                  unsigned) {
+  const HeapSegment& range = detail::heap_state().segment;
   std::size_t begin = reach.load(std::memory_order_relaxed);
   std::size_t at;
   do {
@@ -70,7 +69,7 @@ void* take_pages(quadrille_je_hooks*, void* wanted, std::size_t bytes, std::size
     if (wanted != nullptr && wanted != range.base + at) return nullptr;
   } while (!reach.compare_exchange_weak(begin, at + bytes, std::memory_order_relaxed));
   // From `begin`, so that the pages in use stay one mapping.
-  if (!range.open(range.base + begin, at + bytes - begin)) return nullptr;
+  if (!detail::open_heap_pages(range.base + begin, at + bytes - begin)) return nullptr;
   *zero = true;
   *commit = true;
   return range.base + at;
@@ -81,7 +80,7 @@ bool keep_addresses(quadrille_je_hooks*, void*, std::size_t, bool, unsigned) { r
 bool already_usable(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) { return false; }
 bool cannot(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) { return true; }
 bool purge(quadrille_je_hooks*, void* address, std::size_t, std::size_t offset, std::size_t bytes, unsigned) {
-  return !range.drop(static_cast<std::byte*>(address) + offset, bytes);
+  return !detail::drop_heap_pages(static_cast<std::byte*>(address) + offset, bytes);
 }
 bool may_split(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) { return false; }
 bool may_merge(quadrille_je_hooks*, void*, std::size_t, void*, std::size_t, bool, unsigned) { return false; }
@@ -96,25 +95,18 @@ int flag_of_alignment(std::size_t bytes, std::size_t alignment) {
   return alignment <= 16 && bytes >= 16 ? 0 : std::countr_zero(alignment);
 }
 
-bool find_control(const char* name, unsigned arena, std::size_t (&mib)[3]) {
-  std::size_t length = 3;
-  if (quadrille_je_jemk_mallctlnametomib(name, mib, &length) != 0 || length != 3) return false;
-  mib[1] = arena;
-  return true;
-}
-
 }  // namespace
 
-Reason arena_start(const ArenaPages& pages) {
-  range = pages;
-  reach.store(pages.first, std::memory_order_relaxed);
+Reason arena_start() {
+  reach.store(detail::heap_state().first, std::memory_order_relaxed);
   ArenaConfig config{&hooks, false};
   unsigned arena = 0;
   std::size_t bytes = sizeof arena;
-  if (quadrille_je_jemk_mallctl("experimental.arenas_create_ext", &arena, &bytes, &config, sizeof config) != 0 ||
-      !find_control("arena.0.decay", arena, decay_mib) || !find_control("arena.0.purge", arena, trim_mib)) {
+  if (quadrille_je_jemk_mallctl("experimental.arenas_create_ext", &arena, &bytes, &config, sizeof config) != 0) {
     return Reason::no_arena;
   }
+  std::snprintf(decay_name, sizeof decay_name, "arena.%u.decay", arena);
+  std::snprintf(trim_name, sizeof trim_name, "arena.%u.purge", arena);
   arena_flags = static_cast<int>((arena + 1) << 20);
   return Reason::none;
 }
@@ -135,9 +127,9 @@ void arena_resize_in_place(void* address, std::size_t bytes) {
 
 std::size_t arena_usable(const void* address) { return quadrille_je_jemk_sallocx(address, 0); }
 
-void arena_decay() { quadrille_je_jemk_mallctlbymib(decay_mib, 3, nullptr, nullptr, nullptr, 0); }
+void arena_decay() { quadrille_je_jemk_mallctl(decay_name, nullptr, nullptr, nullptr, 0); }
 
-void arena_trim() { quadrille_je_jemk_mallctlbymib(trim_mib, 3, nullptr, nullptr, nullptr, 0); }
+void arena_trim() { quadrille_je_jemk_mallctl(trim_name, nullptr, nullptr, nullptr, 0); }
 
 }  // namespace quadrille::memory
 
@@ -145,7 +137,7 @@ void arena_trim() { quadrille_je_jemk_mallctlbymib(trim_mib, 3, nullptr, nullptr
 
 // Built without an allocator: the heap never starts, so nothing but arena_start() is ever called.
 namespace quadrille::memory {
-Reason arena_start(const ArenaPages&) { return Reason::built_without_heap; }
+Reason arena_start() { return Reason::built_without_heap; }
 std::size_t arena_reach() { return 0; }
 void* arena_allocate(std::size_t, std::size_t, bool) { return nullptr; }
 void arena_free(void*) {}

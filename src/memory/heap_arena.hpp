@@ -1,6 +1,6 @@
-// The allocator on the heap's segment: one arena of jemalloc whose memory comes from an address range
-// that we give it. jemalloc's own records lie outside the range, so that a stray write of a peer can
-// damage data at worst, never the allocator.
+// The allocator on the heap's segment (memory/heap_parts.hpp): one arena of jemalloc whose memory comes from there.
+// jemalloc's own records lie outside of it, so that a stray write of a peer can damage data at worst, never the
+// allocator.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,10 @@
 
 namespace quadrille::memory {
 
-// Where the arena takes its pages from.
-struct ArenaPages {
-  std::byte* base = nullptr;
-  std::size_t bytes = 0;
-  std::size_t first = 0;  // where the arena begins
-  // Makes pages usable; false: no memory.
-  bool (*open)(std::byte* base, std::size_t bytes) = nullptr;
-  // Gives pages back, to read as zeros; false: they stay as they are.
-  bool (*drop)(std::byte* base, std::size_t bytes) = nullptr;
-};
-
 // Makes the arena. At most once in a process. Returns none, or why there is no arena.
-Reason arena_start(const ArenaPages& pages);
+Reason arena_start();
 
-// Where the memory ends that was ever handed to the arena, from the start of the range.
+// Where the memory ends that was ever handed to the arena, from the start of the segment.
 std::size_t arena_reach();
 
 // `alignment` is a power of two. Null if the range is full.

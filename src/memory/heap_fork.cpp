@@ -37,66 +37,30 @@
 namespace quadrille::memory {
 namespace {
 
-using detail::ForeignRanges;
 using detail::heap_state;
 using detail::HeapState;
 using detail::KeepErrno;
 
 // The copy of the fork in progress. There is one at a time.
 struct Snapshot {
-  bool wanted = false;  // the heap was active before the fork
   std::byte* copy = nullptr;
   std::size_t bytes = 0;
-  // The parts of the segment that the program has not mapped over, as the kernel says. Null: nothing was noted, so it
-  // is the whole segment.
-  ForeignRanges::Range* own = nullptr;
-  std::size_t own_count = 0;
 };
 Snapshot snapshot;
 constinit sys::SpinLock under_way;
 
-// A process has no more mappings than this, unless its administrator says otherwise.
-constexpr std::size_t most_own = 65536;
-constexpr std::size_t own_bytes = most_own * sizeof(ForeignRanges::Range);
-
-void drop_own() {
-  if (snapshot.own != nullptr) sys::unmap_raw(reinterpret_cast<std::byte*>(snapshot.own), own_bytes);
-  snapshot.own = nullptr;
-}
-
-// Asks the kernel which parts are left. False if it does not say.
-bool find_own() {
-  snapshot.own = reinterpret_cast<ForeignRanges::Range*>(sys::map_private(own_bytes));
-  if (snapshot.own == nullptr) return false;
-  sys::Mappings mappings;
-  std::size_t& count = snapshot.own_count;
-  while (count < most_own && detail::next_own_mapping(mappings, snapshot.own[count])) ++count;
-  if (mappings.good() && count < most_own) return true;
-  drop_own();
-  return false;
-}
-
-// Runs `use(begin, end)` for the parts of [0, end) that the program has not mapped over.
-template <class Use>
-void for_each_own_part(std::size_t end, Use use) {
-  if (snapshot.own == nullptr) {
-    if (end > 0) use(0, end);
-    return;
-  }
-  for (std::size_t i = 0; i < snapshot.own_count && snapshot.own[i].begin < end; ++i) {
-    use(snapshot.own[i].begin, std::min(snapshot.own[i].end, end));
-  }
-}
-
 // The program closed our descriptor: the pages are read where they are mapped.
 std::byte* copy_mapped(std::size_t bytes) {
-  std::byte* copy = sys::map_private(bytes);
-  if (copy == nullptr) return nullptr;
-  for_each_own_part(bytes, [&](std::size_t begin, std::size_t end) {
-    begin = std::max(begin, heap_state().first);
-    if (begin < end) std::memcpy(copy + begin, heap_state().segment.base + begin, end - begin);
-  });
-  return copy;
+  std::byte* const copy = sys::map_private(bytes);
+  const auto copy_part = [](void* to, std::byte* begin, std::size_t size, bool is_heap) {
+    if (is_heap) std::memcpy(static_cast<std::byte*>(to) + heap_offset(begin), begin, size);
+  };
+  const HeapState& state = heap_state();
+  if (copy == nullptr || heap_for_each_part(state.segment.base + state.first, bytes - state.first, copy_part, copy)) {
+    return copy;
+  }
+  sys::unmap_raw(copy, bytes);
+  return nullptr;
 }
 
 // So little memory is there, or the system says so itself.
@@ -120,15 +84,11 @@ bool has_room() {
 void take_snapshot() {
   const HeapState& state = heap_state();
   snapshot = {};
-  snapshot.wanted = state.stage.load(std::memory_order_acquire) == HeapState::active;
-  if (!snapshot.wanted) return;
+  if (!heap_active()) return;
   snapshot.bytes = arena_reach();
   if (snapshot.bytes == 0) return;
   const KeepErrno keep;
-  // What was noted may be the heap's memory still: UCX tells of pages that were dropped as if they were unmapped. A
-  // child that took them for the program's own would share them with its parent.
-  const bool possible = has_room() && (!state.foreign.any() || find_own());
-  snapshot.copy = !possible ? nullptr
+  snapshot.copy = !has_room() ? nullptr
                   : sys::still_is(state.segment.descriptor, state.identity)
                       ? sys::copy_segment(state.segment.descriptor, snapshot.bytes)
                       : copy_mapped(snapshot.bytes);
@@ -136,7 +96,6 @@ void take_snapshot() {
 
 void drop_snapshot() {
   if (snapshot.copy != nullptr) sys::unmap_raw(snapshot.copy, snapshot.bytes);
-  drop_own();
   snapshot = {};
 }
 
@@ -149,24 +108,24 @@ void drop_snapshot() {
   _exit(127);
 }
 
+// Of the heap's own memory, as the kernel says, what was copied comes from the copy: a watcher may have told of dropped
+// pages as if they were unmapped, and a child that took them for the program's own would share them with its parent.
+// The rest is not needed, as the child takes no more: so its addresses go, and count under no limit.
+void make_private(void* all_moved, std::byte* begin, std::size_t bytes, bool is_heap) {
+  if (!is_heap) return;
+  const std::size_t at = heap_offset(begin), copied = std::min(bytes, snapshot.bytes - std::min(snapshot.bytes, at));
+  if (copied > 0 && !sys::move_pages(snapshot.copy + at, copied, begin)) *static_cast<bool*>(all_moved) = false;
+  if (copied < bytes) sys::unmap_raw(begin + copied, bytes - copied);
+}
+
 void become_private() {
-  HeapState& state = heap_state();
-  const HeapSegment& segment = state.segment;
+  const HeapSegment& segment = heap_state().segment;
   if (snapshot.bytes != 0 && snapshot.copy == nullptr) give_up();
   bool moved = true;
-  for_each_own_part(snapshot.bytes, [&](std::size_t begin, std::size_t end) {
-    moved &= sys::move_pages(snapshot.copy + begin, end - begin, segment.base + begin);
-  });
-  if (!moved) give_up();
-  // The rest is not needed: the child takes no more. So its addresses go, and count under no limit.
+  if (!heap_for_each_part(segment.base, segment.bytes, make_private, &moved) || !moved) give_up();
   detail::heap_gate.bytes.store(snapshot.bytes, std::memory_order_release);
-  for_each_own_part(segment.bytes, [&](std::size_t begin, std::size_t end) {
-    begin = std::max(begin, snapshot.bytes);
-    if (begin < end) sys::unmap_raw(segment.base + begin, end - begin);
-  });
-  drop_own();
   // What the program mapped over leaves its part of the copy behind: nothing refers to it.
-  if (sys::still_is(segment.descriptor, state.identity)) sys::close_descriptor(segment.descriptor);
+  if (sys::still_is(segment.descriptor, heap_state().identity)) sys::close_descriptor(segment.descriptor);
 }
 
 void in_child() {

@@ -36,11 +36,4 @@ int heap_lock_current();
 // Memory that the heap opens from now on is locked, or not.
 void heap_lock_future(bool lock);
 
-// ---- For heap.cpp ----
-
-namespace detail {
-// Makes pages of the heap usable, and locks them if the program wants that.
-bool open_heap_pages(std::byte* base, std::size_t bytes);
-}  // namespace detail
-
 }  // namespace quadrille::memory

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 
 #include "memory/heap.hpp"
 #include "sys/mappings.hpp"
@@ -17,40 +18,25 @@ struct KeepErrno {
   ~KeepErrno() { errno = value; }
 };
 
-// Ranges of the heap whose mapping the program has changed, as offsets. Their number is fixed, because they are noted
-// inside mmap() and read inside fork(). Ranges that meet are one note. When no note is free, the two nearest become
-// one, with the heap memory in between, which is no longer shared then.
-//
-// Readers take no lock: in the child of a fork, its holder may be missing. They read the notes in order, while another
-// thread changes them. So addresses move to a later note only, and are noted there before they leave their note.
-class ForeignRanges {
- public:
-  struct Range {
-    std::size_t begin = 0, end = 0;
-  };
+// Of offsets in the heap.
+struct HeapRange {
+  std::size_t begin = 0, end = 0;
+};
 
+// Pages of the heap whose mapping the program has changed: a bit each, because they are noted inside mmap() and read
+// inside fork(). Readers take no lock: in the child of a fork, its holder may be missing.
+class ForeignPages {
+ public:
+  // For a heap of so many bytes. False if there is no memory.
+  bool make(std::size_t bytes);
   bool any() const { return count_ > 0; }
-  bool touch(std::size_t begin, std::size_t end) const;
-  // By one thread at a time.
-  void add(Range range);
-  void remove(Range range);
+  bool touch(const HeapRange& range) const;
+  // Whole pages, by one thread at a time.
+  void note(const HeapRange& range, bool foreign);
 
  private:
-  static constexpr std::size_t most = 256;
-  struct Note {
-    std::atomic<std::size_t> begin{SIZE_MAX}, end{0};  // free if `end` is 0
-  };
-
-  std::size_t free_note(std::size_t from) const;
-  std::size_t distance(std::size_t note, const Range& range) const;
-  void write(std::size_t note, const Range& range);
-  void clear(std::size_t note);
-  void join(std::size_t from, std::size_t to);
-  void join_nearest();
-  std::size_t last_met(const Range& range) const;
-
-  Note notes_[most] = {};
-  std::atomic<std::size_t> count_{0};  // the notes behind are free
+  std::atomic<std::uint64_t>* words_ = nullptr;
+  std::atomic<std::size_t> count_{0};  // of the bits that are set
 };
 
 struct HeapState {
@@ -59,13 +45,18 @@ struct HeapState {
   HeapSegment segment;
   std::size_t first = 0;  // where its memory begins; what lies before is never opened
   sys::FileIdentity identity;
-  ForeignRanges foreign;
+  ForeignPages foreign;
   std::atomic<Reason> why_not{Reason::none};  // why it failed
 };
 
 HeapState& heap_state();
 
+// Makes pages of the heap usable, and locks them if the program wants that. False: no memory.
+bool open_heap_pages(std::byte* base, std::size_t bytes);
+// Gives pages back, to read as zeros. False: they stay as they are.
+bool drop_heap_pages(std::byte* base, std::size_t bytes);
+
 // The next mapping that is the heap's still, as offsets; false behind the last one.
-bool next_own_mapping(sys::Mappings& mappings, ForeignRanges::Range& own);
+bool next_own_mapping(sys::Mappings& mappings, HeapRange& own);
 
 }  // namespace quadrille::memory::detail

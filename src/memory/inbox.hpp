@@ -75,9 +75,7 @@ class Inbox {
   Inbox(std::byte* base, const InboxLayout& layout, int me) : base_(base), layout_(layout), me_(me) {}
 
   bool usable() const { return base_ != nullptr; }
-  const InboxLayout& layout() const { return layout_; }
   std::size_t capacity() const { return layout_.capacity(); }
-  std::byte* base() const { return base_; }
 
   // ---- Inboxes. begin(), then publish to every peer, then await every peer. ----
   void begin() { ++inbox_sequence_; }
@@ -130,18 +128,13 @@ class Inbox {
   }
 
  private:
-  Slot* inbox_slot(int to, int from) const {
-    const std::size_t parity = inbox_sequence_ & 1U;
-    const std::size_t index = parity * static_cast<std::size_t>(layout_.ranks) + static_cast<std::size_t>(from);
-    return slot_at(to, index);
-  }
-  Slot* outbox_slot(int of) const {
-    const std::size_t parity = outbox_sequence_ & 1U;
-    return slot_at(of, 2 * static_cast<std::size_t>(layout_.ranks) + parity);
-  }
-  Slot* slot_at(int rank, std::size_t index) const {
+  Slot* inbox_slot(int to, int from) const { return slot_at(to, inbox_sequence_, from); }
+  Slot* outbox_slot(int of) const { return slot_at(of, outbox_sequence_, layout_.ranks); }
+  // A region has for each parity the slots of all senders, and behind them the outbox.
+  Slot* slot_at(int rank, Sequence sequence, int place) const {
+    const std::size_t before = (sequence & 1U) * (static_cast<std::size_t>(layout_.ranks) + 1);
     return reinterpret_cast<Slot*>(base_ + layout_.region_bytes * static_cast<std::size_t>(rank) +
-                                   layout_.slot_bytes * index);
+                                   layout_.slot_bytes * (before + static_cast<std::size_t>(place)));
   }
   static std::byte* data_of(Slot* slot) { return reinterpret_cast<std::byte*>(slot) + sizeof(Slot); }
   static void publish_slot(Slot* slot, Sequence sequence, Carried carried, std::size_t bytes) {

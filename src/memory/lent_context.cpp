@@ -3,20 +3,13 @@
 #include <atomic>
 
 #include "memory/device_driver.hpp"
+#include "memory/device_streams.hpp"
 
 namespace quadrille::memory {
 namespace {
 
 std::atomic<void*> lent_context = nullptr;  // CUDA's
 std::atomic<int> lent_device = -1;          // HIP's
-
-// What was borrowed before goes; it may have been destroyed meanwhile, which is no matter.
-void borrow(Borrowed& borrowed, const DeviceDriver& driver, void* context) {
-  void* before = nullptr;
-  if (borrowed.is_current) driver.pop_context(&before);
-  borrowed.is_current = driver.push_context(context) == 0;
-  borrowed.context = context;
-}
 
 }  // namespace
 
@@ -26,29 +19,23 @@ void lend_context(const DevicePlace& place) {
 }
 
 void lend_current_context() {
-  const DeviceDriver* const driver = device_driver();
-  if (driver == nullptr) return;
-  DevicePlace place;
-  if (driver->is_cuda) {
-    if (driver->current_context == nullptr || driver->current_context(&place.context) != 0) return;
-  } else if (driver->get_device(&place.device) != 0) {
-    return;
-  }
-  lend_context(place);
+  if (device_driver() != nullptr) lend_context(place_of_stream(nullptr));
 }
 
 void borrow_context(Borrowed& borrowed) {
-  void* const context = lent_context.load(std::memory_order_acquire);
-  const int device = lent_device.load(std::memory_order_acquire);
-  if (context == borrowed.context && device == borrowed.device) return;
+  const DevicePlace lent{lent_context.load(std::memory_order_acquire), lent_device.load(std::memory_order_acquire)};
+  if (lent == borrowed.place) return;
   const DeviceDriver* const driver = device_driver();
   if (driver == nullptr) return;
-  if (driver->is_cuda) {
-    if (context != borrowed.context && context != nullptr) borrow(borrowed, *driver, context);
-  } else if (device >= 0) {
-    driver->set_device(device);
+  if (!driver->is_cuda) {
+    if (lent.device >= 0) driver->set_device(lent.device);
+  } else if (lent.context != borrowed.place.context) {
+    // What was borrowed before goes; it may have been destroyed meanwhile, which is no matter.
+    void* before = nullptr;
+    if (borrowed.is_current) driver->pop_context(&before);
+    borrowed.is_current = driver->push_context(lent.context) == 0;
   }
-  borrowed.device = device;
+  borrowed.place = lent;
 }
 
 }  // namespace quadrille::memory

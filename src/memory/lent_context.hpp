@@ -13,8 +13,7 @@ void lend_context(const DevicePlace& place);
 void lend_current_context();
 // What a thread of ours has borrowed.
 struct Borrowed {
-  void* context = nullptr;  // what was lent, whether or not the driver took it
-  int device = -1;
+  DevicePlace place;  // what was lent, whether or not the driver took it
   bool is_current = false;
 };
 // By that thread, before it makes progress on anything: what was lent last is current from now on.

@@ -41,11 +41,12 @@ struct BlockPlace {
   std::uint64_t at;  // offset in its owner's shared heap, or address in its owner; undefined if bytes == 0
   std::uint64_t bytes : 63;
   std::uint64_t by_address : 1;
+  bool operator==(const BlockPlace&) const = default;
 };
 
 // Writes a place down for others. What is as it was is not written: it may stay in their caches.
 inline void write_down(BlockPlace& place, const BlockPlace& now) {
-  if (place.at != now.at || place.bytes != now.bytes || place.by_address != now.by_address) place = now;
+  if (place != now) place = now;
 }
 
 // Where the blocks of one side of a rank are.
@@ -70,10 +71,7 @@ class RuleFinder {
     } else if (count_ == 1) {
       rule_.distance = static_cast<std::int64_t>(place.at - rule_.at);
     }
-    const BlockPlace expected = rule_.block(count_);
-    const bool as_expected =
-        place.bytes == expected.bytes && place.by_address == expected.by_address && place.at == expected.at;
-    if (rule_.regular != 0 && !as_expected) {
+    if (rule_.regular != 0 && place != rule_.block(count_)) {
       for (int i = 0; i < count_; ++i) table_[i] = rule_.block(i);
       rule_.regular = 0;
     }

@@ -39,16 +39,10 @@ std::size_t least_streamed(const LastCaches& caches, std::size_t l2_bytes, int r
 CopyPlan copy_plan(const StreamWish& wish, std::size_t l2_bytes, const LastCaches& last, int ranks,
                    std::size_t measured) {
   const std::size_t share = first_threshold(l2_bytes, ranks), least = least_streamed(last, l2_bytes, ranks);
-  switch (wish.mode) {
-    case StreamWish::Mode::off:
-      return {};
-    case StreamWish::Mode::on:
-      return {0, 0, {}};
-    case StreamWish::Mode::from:
-      return {wish.from, share, {}};
-    case StreamWish::Mode::choose:
-      break;
-  }
+  using Mode = StreamWish::Mode;
+  if (wish.mode == Mode::off) return {};
+  if (wish.mode == Mode::on) return {0, 0, {}};
+  if (wish.mode == Mode::from) return {wish.from, share, {}};
   if (measured != 0) return {std::max(measured, least), share, {}};
   CopyPlan plan;
   plan.tuner.emplace(least, share);

@@ -23,8 +23,7 @@ KeptStreams& kept_streams() { return sys::immortal<KeptStreams>(); }
 std::unique_ptr<OwnStream> take_kept(const DevicePlace& place) {
   KeptStreams& kept = kept_streams();
   const std::lock_guard lock(kept.mutex);
-  const auto found =
-      std::find_if(kept.streams.begin(), kept.streams.end(), [&](const auto& one) { return one->is_at(place); });
+  const auto found = std::ranges::find_if(kept.streams, [&](const auto& one) { return one->place() == place; });
   if (found == kept.streams.end()) return nullptr;
   std::unique_ptr<OwnStream> taken = std::move(*found);
   kept.streams.erase(found);
@@ -70,38 +69,56 @@ OwnStream::Look look_at_stream(const DevicePlace& place, void* stream) {
   return waited && driver().query_stream == nullptr ? OwnStream::Look::done : OwnStream::Look::failed;
 }
 
-void OwnStream::take(const DevicePlace& place) {
-  if (place_ == place && token_.is_alive()) return;
+bool OwnStream::take(const DevicePlace& place, std::size_t marks) {
+  if (place_ == place && events_.size() >= marks && token_.is_alive()) return stream_ != nullptr;
   give_back();
+  events_.reserve(marks);
   place_ = place;
-  if (!driver().has_streams()) return;
   const AtDeviceBeside at(place);
-  if (!token_.take(place)) return;
-  if (driver().create_stream(&stream_, independent) != 0) stream_ = nullptr;
-  if (!driver().has_events() || driver().create_event(&event_, untimed) != 0) event_ = nullptr;
+  if (!token_.take(place)) return false;
+  if (driver().create_stream(&stream_, kind_) != 0) stream_ = nullptr;
+  void* event = nullptr;
+  while (events_.size() < marks && driver().create_event(&event, untimed) == 0) events_.push_back(event);
+  return stream_ != nullptr && events_.size() == marks;
 }
 
 void OwnStream::give_back() {
   token_.give_back([&] {
-    if (event_ != nullptr) driver().destroy_event(event_);
+    for (void* const event : events_) driver().destroy_event(event);
     if (stream_ != nullptr) driver().destroy_stream(stream_);
   });
-  event_ = stream_ = nullptr;
+  events_.clear();
+  stream_ = nullptr;
+  is_marked_ = false;
 }
 
 void OwnStream::mark() {
   const AtDeviceBeside at(place_);
-  is_marked_ = event_ != nullptr && driver().record_event(event_, nullptr) == 0;
+  is_marked_ = !events_.empty() && driver().record_event(events_.front(), nullptr) == 0;
 }
 
 OwnStream::Look OwnStream::look_at_mark() const {
   if (!is_marked_) return look_at_stream(place_, nullptr);
   const AtDeviceBeside at(place_);
-  const int error = driver().query_event(event_);
+  const int error = driver().query_event(events_.front());
   if (error == not_ready) return Look::not_yet;
   return error == 0 ? Look::done : look_at_stream(place_, nullptr);
 }
 
 OwnStream::Look OwnStream::look() const { return look_at_stream(place_, stream_); }
+
+bool OwnStream::mark(std::size_t number) {
+  if (driver().record_event(events_[number], stream_) == 0) return true;
+  wait_for_stream(stream_);
+  return false;
+}
+
+OwnStream::Look OwnStream::look(std::size_t number) const {
+  const int error = driver().query_event(events_[number]);
+  if (error == not_ready) return Look::not_yet;
+  if (error == 0) return Look::done;
+  wait_for_stream(stream_);
+  return Look::failed;
+}
 
 }  // namespace quadrille::memory

@@ -4,8 +4,10 @@
 // later, so it looks whether that of before is done, and begins then.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "memory/context_token.hpp"
 #include "memory/device.hpp"
@@ -16,13 +18,15 @@ namespace quadrille::memory {
 class OwnStream {
  public:
   enum class Look : std::uint8_t { not_yet, done, failed };
+  explicit OwnStream(unsigned kind = independent) : kind_(kind) { events_.reserve(1); }
   OwnStream& operator=(OwnStream&&) = delete;
   ~OwnStream() { give_back(); }
 
-  // At a place, where it stays until it is taken at another one, or what was there went with its context. Where the
-  // driver has no streams for us the NULL stream stands in.
-  void take(const DevicePlace& place);
-  bool is_at(const DevicePlace& place) const { return place_ == place; }
+  // At a place, with so many marks, where it stays until it is taken at another one, or with more marks, or what was
+  // there went with its context. False if the driver has no such stream for us: then the NULL stream stands in. Throws
+  // std::bad_alloc, but not for one mark.
+  bool take(const DevicePlace& place, std::size_t marks = 1);
+  const DevicePlace& place() const { return place_; }
   void* stream() const { return stream_; }
 
   // Of what is in the NULL stream now: to be asked for later.
@@ -31,14 +35,24 @@ class OwnStream {
   // Of all operations in the stream. After a failure none is in flight.
   Look look() const;
 
+  // These two while AtDevice of its place lives. Behind all that was put into the stream; false: that is done, and the
+  // driver has refused.
+  bool mark(std::size_t number);
+  // Whether all operations before the mark are done. After a failure none is in flight.
+  Look look(std::size_t number) const;
+
  private:
   void give_back();
 
+  const unsigned kind_;
   DevicePlace place_;
-  void *stream_ = nullptr, *event_ = nullptr;
+  void* stream_ = nullptr;
+  std::vector<void*> events_;  // one for each mark
   ContextToken token_;
-  bool is_marked_ = false;
+  bool is_marked_ = false;  // the NULL stream, by the first event
 };
+// One beside the program's work, whose progress is asked for mark by mark.
+using CopyLane = OwnStream;
 
 // One that no other call uses, made if need be, at that place. Goes back to those that are kept for later calls. Throws
 // std::bad_alloc.

@@ -26,9 +26,8 @@ struct PairsLayout {
   std::size_t segment_bytes() const { return meeting_bytes + region_bytes * static_cast<std::size_t>(ranks); }
 };
 PairsLayout pairs_layout(int ranks);
+// Without rings, 0, it is enough for copies.
 PairsLayout pairs_layout_with(int ranks, std::size_t ring_bytes);
-// Without rings: enough for copies.
-PairsLayout tables_layout(int ranks);
 
 class Pairs {
  public:

@@ -25,9 +25,8 @@ DeviceBatch& RepeatedCopies::take(const DevicePlace& place, std::uint64_t listed
   taken.used = ++uses_;
   if (taken.times <= before_graph) ++taken.times;
   if (!is_good) {
-    const auto oldest = std::min_element(kept_.begin(), kept_.end(), [&](const Kept& a, const Kept& b) {
-      return (a.times > 0 ? a.used : 0) < (b.times > 0 ? b.used : 0);
-    });
+    const auto last_use = [](const Kept& one) { return one.times > 0 ? one.used : 0; };
+    const auto oldest = std::ranges::min_element(kept_, {}, last_use);
     fresh_ = static_cast<std::size_t>(oldest - kept_.begin());
   }
   return taken.batch;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "memory/device_pieces.hpp"
-#include "memory/device_waits.hpp"
 #include "memory/own_stream.hpp"
 #include "sys/sys.hpp"
 
@@ -38,17 +37,6 @@ struct Kept {
 
 Kept& kept() { return sys::immortal<Kept>(); }
 
-bool is_alive(const Piece& piece) { return !piece.pinned || (piece.id != 0 && memory_id(piece.memory) == piece.id); }
-
-// What went with its context is not there any more.
-void free_piece(const Piece& piece) {
-  if (!piece.pinned) {
-    operator delete (piece.memory, std::align_val_t{sys::cache_line});
-  } else {
-    memory::give_back(piece.place, Held::pinned, piece.memory, piece.id);
-  }
-}
-
 // Frees the oldest. That may wait for the device, so it is done without the lock, which a thread may need that makes
 // progress for a stream.
 void keep_at_most(std::size_t most) {
@@ -62,32 +50,27 @@ void keep_at_most(std::size_t most) {
       list.pieces.erase(list.pieces.begin());
       list.bytes -= piece.bytes;
     }
-    free_piece(piece);
+    memory::give_back(piece.memory);
   }
 }
 
-// Of the pieces that are kept, the one that fits best.
-bool find_kept(const DevicePlace& place, std::size_t bytes, bool must_be_pinned, Piece& found) {
+// Of the pieces that are kept, the one that fits best; an empty one if none does.
+Piece find_kept(const DevicePlace& place, std::size_t bytes, bool must_be_pinned) {
   Kept& list = kept();
   const std::lock_guard lock(list.mutex);
   while (true) {
     auto best = list.pieces.end();
     for (auto at = list.pieces.begin(); at != list.pieces.end(); ++at) {
-      const bool is_kind = at->pinned || !must_be_pinned;
-      const bool fits =
-          is_kind && at->place == place && at->bytes >= bytes && at->bytes <= std::max(2 * bytes, least_bytes);
+      const bool is_kind = at->memory.place == place && (at->is_pinned() || !must_be_pinned);
+      const bool fits = is_kind && at->bytes >= bytes && at->bytes <= std::max(2 * bytes, least_bytes);
       if (fits && (best == list.pieces.end() || at->bytes <= best->bytes)) best = at;
     }
-    if (best == list.pieces.end()) return false;
-    found = *best;
+    if (best == list.pieces.end()) return {};
+    const Piece found = *best;
     list.pieces.erase(best);
     list.bytes -= found.bytes;
-    if (is_alive(found)) return true;
+    if (found.memory.is_alive()) return found;
   }
-}
-
-std::byte* allocate_ordinary(std::size_t bytes) {
-  return static_cast<std::byte*>(operator new (bytes, std::align_val_t{sys::cache_line}));
 }
 
 }  // namespace
@@ -95,16 +78,17 @@ std::byte* allocate_ordinary(std::size_t bytes) {
 void Staging::take(const DevicePlace& place, std::size_t bytes, Kind kind) {
   give_back();
   keeps_ = kind == Kind::kept || kind == Kind::pinned;
-  if (keeps_ && find_kept(place, bytes, kind == Kind::pinned, piece_)) return;
+  if (keeps_) piece_ = find_kept(place, bytes, kind == Kind::pinned);
+  if (data() != nullptr) return;
   if (kind != Kind::ordinary) bytes = rounded(bytes);
   // To pin memory may wait for the device. Other memory in its place is not kept, as later calls want pinned memory.
   const bool must_not_pin = must_not_wait();
   keeps_ = keeps_ && !must_not_pin;
   void* const pinned = kind != Kind::ordinary && !must_not_pin ? allocate_pinned(bytes) : nullptr;
   if (pinned != nullptr) {
-    piece_ = {static_cast<std::byte*>(pinned), bytes, true, memory_id(pinned), place};
+    piece_ = {{place, Held::pinned, pinned, memory_id(pinned)}, bytes};
   } else if (kind != Kind::pinned) {
-    piece_ = {allocate_ordinary(bytes), bytes, false, 0, place};
+    piece_ = {{place, Held::ordinary, operator new (bytes, std::align_val_t{sys::cache_line}), 0}, bytes};
   }
 }
 
@@ -117,9 +101,9 @@ std::size_t Staging::most_kept() {
 }
 
 void Staging::give_back() {
-  if (piece_.memory == nullptr) return;
+  if (data() == nullptr) return;
   const Piece piece = std::exchange(piece_, {});
-  if (!keep(piece)) free_piece(piece);
+  if (!keep(piece)) memory::give_back(piece.memory);
   trim_staging();
 }
 
@@ -127,8 +111,8 @@ void Staging::give_back() {
 bool Staging::keep(const Piece& piece) const {
   Kept& list = kept();
   const std::lock_guard lock(list.mutex);
-  if (list.ended && piece.pinned) return true;  // it goes with the process
-  const bool all = piece.pinned && !may_wait_for_devices();
+  if (list.ended && piece.is_pinned()) return true;  // it goes with the process
+  const bool all = piece.is_pinned() && !may_wait_for_devices();
   if (list.ended || !keeps_ || (piece.bytes > most_kept() && !all)) return false;
   try {
     list.pieces.push_back(piece);

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "memory/device.hpp"
+#include "memory/device_waits.hpp"
 
 namespace quadrille::memory {
 
@@ -26,8 +26,8 @@ class Staging {
   // wait for it (memory/device_waits.hpp), unless it must be pinned. While AtDevice of this place lives. Throws
   // std::bad_alloc.
   void take(const DevicePlace& place, std::size_t bytes, Kind kind);
-  std::byte* data() const { return piece_.memory; }  // null: there is none
-  bool is_pinned() const { return piece_.pinned; }
+  std::byte* data() const { return static_cast<std::byte*>(piece_.memory.memory); }  // null: there is none
+  bool is_pinned() const { return data() != nullptr && piece_.is_pinned(); }
 
   // What is kept between calls, at most: a quarter of a process's share of the machine's memory, if it has a process
   // for each processor, but no less than the first of these, and no more than the second. To pin more anew in each call
@@ -36,11 +36,9 @@ class Staging {
   static std::size_t most_kept();
 
   struct Piece {
-    std::byte* memory = nullptr;
+    HeldMemory memory;
     std::size_t bytes = 0;
-    bool pinned = false;
-    std::uint64_t id = 0;  // of pinned memory: what has another one now is not ours
-    DevicePlace place;
+    bool is_pinned() const { return memory.held == Held::pinned; }
   };
 
  private:

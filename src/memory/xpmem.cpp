@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memory/mapping_watch.hpp"
+#include "sys/code.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -24,12 +25,6 @@ constexpr std::uint64_t chunk = std::uint64_t{2} << 20;
 // Programs have no memory from here on (x86-64 and AArch64 with 47 bits; above it, pages are attached).
 constexpr std::uint64_t end_of_memory = 0x7ffffffff000;
 
-template <class Function>
-bool look_up(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
 std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) { return value / unit * unit; }
 
 // All that was offered lies in [begin, end), in whole chunks as peers attach it.
@@ -44,11 +39,11 @@ constinit Offered offered;
 Why load_xpmem(const char* name, XpmemCalls& calls) {
   void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return {Reason::library_not_found, name};
-  XpmemCalls found;
-  if (!look_up(library, "xpmem_version", found.version) || !look_up(library, "xpmem_make", found.make) ||
-      !look_up(library, "xpmem_remove", found.remove) || !look_up(library, "xpmem_get", found.get) ||
-      !look_up(library, "xpmem_release", found.release) || !look_up(library, "xpmem_attach", found.attach) ||
-      !look_up(library, "xpmem_detach", found.detach)) {
+  const auto find = [library](const char* function) { return sys::Symbol{dlsym(library, function)}; };
+  const XpmemCalls found{find("xpmem_version"), find("xpmem_make"),   find("xpmem_remove"), find("xpmem_get"),
+                         find("xpmem_release"), find("xpmem_attach"), find("xpmem_detach")};
+  if (found.version == nullptr || found.make == nullptr || found.remove == nullptr || found.get == nullptr ||
+      found.release == nullptr || found.attach == nullptr || found.detach == nullptr) {
     return {Reason::library_lacks_function, name};
   }
   const int version = found.version();
@@ -124,8 +119,8 @@ std::byte* XpmemPeer::map(std::uint64_t address, std::size_t bytes, std::uint64_
   if (!usable() || address > last || bytes > last - address) return nullptr;
   if (generation != generation_) drop_all();
   generation_ = generation;
-  const auto found = std::find_if(parts_.begin(), parts_.end(),
-                                  [&](const Part& p) { return p.begin <= address && address + bytes <= p.end; });
+  const auto found = std::ranges::find_if(
+      parts_, [&](const Part& p) { return p.begin <= address && address + bytes <= p.end; });
   Part* part = found != parts_.end() ? &*found : attach_around(address, bytes);
   if (part == nullptr) return nullptr;
   part->used = ++clock_;
@@ -146,8 +141,7 @@ XpmemPeer::Part* XpmemPeer::attach_around(std::uint64_t address, std::size_t byt
 }
 
 void XpmemPeer::drop_oldest() {
-  const auto oldest =
-      std::min_element(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.used < b.used; });
+  const auto oldest = std::ranges::min_element(parts_, {}, &Part::used);
   calls_->detach(oldest->here);
   *oldest = parts_.back();
   parts_.pop_back();

@@ -62,7 +62,7 @@ bool LaneCopies::is_done(const memory::CopyLane& lane, std::uint64_t mark, bool 
 }
 
 bool LaneCopies::is_at_rest(const memory::CopyLane& lane) {
-  const Look look = lane.look_at_all();
+  const Look look = lane.look();
   failed_ = failed_ || look == Look::failed;
   return look != Look::not_yet;
 }

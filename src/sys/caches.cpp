@@ -3,10 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -17,13 +14,6 @@
 
 namespace quadrille::sys {
 namespace {
-
-std::string first_word(const std::string& file) {
-  std::ifstream stream(file);
-  std::string word;
-  stream >> word;
-  return word;
-}
 
 struct Cache {
   int level = 0;
@@ -36,42 +26,18 @@ std::vector<Cache> caches_in(const std::string& folder) {
   std::vector<Cache> caches;
   for (int index = 0;; ++index) {
     const std::string cache = folder + "/index" + std::to_string(index);
-    const std::string level = first_word(cache + "/level");
+    const std::string level = line_in(cache + "/level");
     if (level.empty()) return caches;
-    if (first_word(cache + "/type") == "Instruction") continue;
-    caches.push_back({std::atoi(level.c_str()), 0, first_word(cache + "/shared_cpu_list")});
-    text::read_bytes(first_word(cache + "/size"), caches.back().bytes);
+    if (line_in(cache + "/type") == "Instruction") continue;
+    caches.push_back({std::atoi(level.c_str()), 0, line_in(cache + "/shared_cpu_list")});
+    text::read_bytes(line_in(cache + "/size"), caches.back().bytes);
   }
-}
-
-// The processors that a folder like /sys/devices/system/cpu has. A machine has few of those that a set can hold, and
-// each look at one that is not there takes a system call.
-std::vector<int> processors_in(const std::string& folder) {
-  std::vector<int> processors;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    const bool is_one = name.starts_with("cpu") && name.find_first_not_of("0123456789", 3) == std::string::npos;
-    if (is_one && name.size() > 3 && name.size() < 9) processors.push_back(std::atoi(name.c_str() + 3));
-  }
-  return processors;
-}
-
-bool contains(const ProcessorSet& set, int processor) {
-  return (set.words[processor / 64] >> (processor % 64) & 1U) != 0;
-}
-
-bool contains_all(const ProcessorSet& set, const ProcessorSet& part) {
-  for (int word = 0; word < max_processors / 64; ++word) {
-    if ((part.words[word] & ~set.words[word]) != 0) return false;
-  }
-  return true;
 }
 
 // -1: the set is empty.
 int first_processor(const ProcessorSet& set) {
-  for (int word = 0; word < max_processors / 64; ++word) {
-    if (set.words[word] != 0) return 64 * word + std::countr_zero(set.words[word]);
+  for (std::size_t p = 0; p < set.size(); ++p) {
+    if (set[p]) return static_cast<int>(p);
   }
   return -1;
 }
@@ -84,9 +50,7 @@ ProcessorSet listed_processors(const std::string& list) {
     const std::size_t dash = range.find('-');
     const int first = std::atoi(range.c_str());
     const int last = dash == std::string::npos ? first : std::atoi(range.c_str() + dash + 1);
-    for (int p = std::max(first, 0); p <= std::min(last, max_processors - 1); ++p) {
-      set.words[p / 64] |= std::uint64_t{1} << (p % 64);
-    }
+    for (int p = std::max(first, 0); p <= std::min(last, max_processors - 1); ++p) set.set(static_cast<std::size_t>(p));
   }
   return set;
 }
@@ -100,17 +64,13 @@ std::size_t cache_bytes_in(const std::string& folder, int level) {
   return 0;
 }
 
-ProcessorSet every_processor() {
-  ProcessorSet set;
-  for (std::uint64_t& word : set.words) word = ~std::uint64_t{0};
-  return set;
-}
-
 std::size_t last_cache_bytes_in(const std::string& folder, const ProcessorSet& set) {
   std::set<std::string> counted;
   std::size_t bytes = 0;
-  for (const int processor : processors_in(folder)) {
-    if (processor >= max_processors || !contains(set, processor)) continue;
+  // A machine has few of those that a set can hold, and each look at one that is not there takes a system call.
+  const ProcessorSet present = listed_processors(line_in(folder + "/present")) & set;
+  for (std::size_t processor = 0; processor < present.size(); ++processor) {
+    if (!present[processor]) continue;
     Cache last;
     for (const Cache& cache : caches_in(folder + "/cpu" + std::to_string(processor) + "/cache")) {
       if (cache.level > last.level && cache.bytes > 0) last = cache;
@@ -129,10 +89,10 @@ Place place_in(const std::string& folder, const ProcessorSet& set) {
   const int first = first_processor(set);
   if (first < 0) return {};
   const std::string processor = folder + "/cpu" + std::to_string(first);
-  const std::string package = first_word(processor + "/topology/physical_package_id");
+  const std::string package = line_in(processor + "/topology/physical_package_id");
   for (const Cache& cache : caches_in(processor + "/cache")) {
     const ProcessorSet sharers = listed_processors(cache.sharers);
-    const bool holds_all = cache.level == 3 && contains_all(sharers, set);
+    const bool holds_all = cache.level == 3 && (set & ~sharers).none();
     if (holds_all && !package.empty()) return {std::atoi(package.c_str()), first_processor(sharers)};
   }
   return {};

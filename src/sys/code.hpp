@@ -17,6 +17,15 @@ inline std::uint64_t nanoseconds() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+// A function that was looked up, for a pointer of any type.
+struct Symbol {
+  void* address;
+  template <class Function>
+  operator Function*() const {
+    return reinterpret_cast<Function*>(address);
+  }
+};
+
 struct CodePlace {
   std::string object;         // the file of the program or library
   std::uint64_t address = 0;  // in that file, as its symbol table counts

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "sys/sys.hpp"
@@ -32,34 +34,37 @@ bool wait_readable(int descriptor) {
   return uninterrupted([&] { return poll(&entry, 1, handover_timeout_ms); }) == 1;
 }
 
-// A message of some bytes and at most `most_at_once` descriptors.
-constexpr std::size_t most_at_once = 64;
+// A message: whose descriptors it brings, and how many come in later ones.
+struct Batch {
+  static constexpr std::int32_t most = 64;
+  std::int32_t count = 0, left = 0;
+  std::int32_t owners[most] = {};
+};
 
-bool send_message(int connection, const void* data, std::size_t bytes, std::span<const int> given) {
-  iovec payload{const_cast<void*>(data), bytes};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * most_at_once)] = {};
+bool send_batch(int connection, Batch& batch, const int* given) {
+  iovec payload{&batch, sizeof batch};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * Batch::most)] = {};
   msghdr message{};
   message.msg_iov = &payload;
   message.msg_iovlen = 1;
-  if (!given.empty()) {
+  if (batch.count > 0) {
+    const std::size_t bytes = sizeof(int) * static_cast<std::size_t>(batch.count);
     message.msg_control = control;
-    message.msg_controllen = CMSG_SPACE(given.size_bytes());
+    message.msg_controllen = CMSG_SPACE(bytes);
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(given.size_bytes());
-    std::memcpy(CMSG_DATA(header), given.data(), given.size_bytes());
+    header->cmsg_len = CMSG_LEN(bytes);
+    std::memcpy(CMSG_DATA(header), given, bytes);
   }
-  const ssize_t sent = uninterrupted([&] { return sendmsg(connection, &message, MSG_NOSIGNAL); });
-  return sent == static_cast<ssize_t>(bytes);
+  return uninterrupted([&] { return sendmsg(connection, &message, MSG_NOSIGNAL); }) == ssize_t{sizeof batch};
 }
 
-// Receives a message of exactly `bytes` bytes. `taken` has room for most_at_once descriptors.
-bool take_message(int connection, void* data, std::size_t bytes, std::vector<int>& taken) {
-  taken.clear();
+// `taken`: the descriptors, also after a failure.
+bool take_batch(int connection, Batch& batch, std::vector<int>& taken) {
   if (!wait_readable(connection)) return false;
-  iovec payload{data, bytes};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * most_at_once)] = {};
+  iovec payload{&batch, sizeof batch};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * Batch::most)] = {};
   msghdr message{};
   message.msg_iov = &payload;
   message.msg_iovlen = 1;
@@ -74,11 +79,53 @@ bool take_message(int connection, void* data, std::size_t bytes, std::vector<int
     taken.resize(before + count);
     std::memcpy(taken.data() + before, CMSG_DATA(h), count * sizeof(int));
   }
-  return got == static_cast<ssize_t>(bytes) && (message.msg_flags & MSG_CTRUNC) == 0;
+  return got == ssize_t{sizeof batch} && (message.msg_flags & MSG_CTRUNC) == 0 && std::ssize(taken) == batch.count;
 }
 
-void close_all(std::span<const int> descriptors) {
-  for (const int d : descriptors) close_descriptor(d);
+// All descriptors that there are, in as many messages as they need.
+bool send_all(int connection, std::span<const int> all) {
+  Batch batch;
+  batch.left = static_cast<std::int32_t>(std::ranges::count_if(all, [](int descriptor) { return descriptor >= 0; }));
+  std::size_t owner = 0;
+  do {
+    int given[Batch::most] = {};
+    batch.count = 0;
+    for (; owner < all.size() && batch.count < Batch::most; ++owner) {
+      if (all[owner] < 0) continue;
+      batch.owners[batch.count] = static_cast<std::int32_t>(owner);
+      given[batch.count++] = all[owner];
+    }
+    batch.left -= batch.count;
+    if (!send_batch(connection, batch, given)) return false;
+  } while (batch.left > 0);
+  return true;
+}
+
+// What `all` has already stays there.
+bool take_all(int connection, std::span<int> all) {
+  Batch batch;
+  bool good = true;
+  do {
+    std::vector<int> taken;
+    good = take_batch(connection, batch, taken);
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      const auto owner = static_cast<std::size_t>(batch.owners[i]);
+      const bool is_new = good && owner < all.size() && all[owner] < 0;
+      if (is_new) {
+        all[owner] = taken[i];
+      } else {
+        close_descriptor(taken[i]);
+      }
+    }
+  } while (good && batch.left > 0);
+  return good;
+}
+
+// Of the other processes.
+void close_others(std::size_t me, std::span<int> all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i != me) close_descriptor(std::exchange(all[i], -1));
+  }
 }
 
 // Of a listener that is connected to: of the process that listens.
@@ -155,71 +202,22 @@ int connect_local(const Address& address) {
 bool collect_and_share(int listener, std::span<int> all) {
   const MostDescriptors more;  // it holds a connection for each rank of the node
   std::vector<int> connections;
-  std::vector<int> taken;
   bool good = true;
   while (good && connections.size() + 1 < all.size()) {
-    const int connection = next_client(listener);
-    if (connection < 0) break;
-    connections.push_back(connection);
-    std::int32_t who = -1;
+    connections.push_back(next_client(listener));
     // A process that could not send its descriptor has closed the connection, and will not come again.
-    good = take_message(connection, &who, sizeof who, taken) && who >= 1 &&
-           static_cast<std::size_t>(who) < all.size() && taken.size() <= 1;
-    if (!good) {
-      close_all(taken);
-    } else if (!taken.empty()) {
-      all[static_cast<std::size_t>(who)] = taken[0];
-    }
+    good = connections.back() >= 0 && take_all(connections.back(), all);
   }
-  good = good && connections.size() + 1 == all.size();
-  // First a byte a process: whether there is a descriptor of it. Then the descriptors, in order.
-  std::vector<char> there(all.size());
-  std::vector<int> given;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    there[i] = all[i] >= 0 ? 1 : 0;
-    if (all[i] >= 0) given.push_back(all[i]);
-  }
-  for (std::size_t c = 0; good && c < connections.size(); ++c) {
-    good = send_message(connections[c], there.data(), there.size(), {});
-    for (std::size_t at = 0; good && at < given.size(); at += most_at_once) {
-      const std::size_t count = std::min(most_at_once, given.size() - at);
-      good = send_message(connections[c], "q", 1, std::span(given).subspan(at, count));
-    }
-  }
-  close_all(connections);
-  if (!good) {
-    close_all(all.subspan(1));
-    std::fill(all.begin() + 1, all.end(), -1);
-  }
+  for (std::size_t c = 0; good && c < connections.size(); ++c) good = send_all(connections[c], all);
+  for (const int connection : connections) close_descriptor(connection);
+  if (!good) close_others(0, all);
   return good;
 }
 
 bool give_and_take(int connection, int me, std::span<int> all) {
-  const std::int32_t who = me;
-  const int mine = all[static_cast<std::size_t>(me)];
-  std::vector<int> got, taken;
-  std::vector<char> there(all.size());
-  bool good = send_message(connection, &who, sizeof who, {&mine, mine >= 0 ? 1U : 0U}) &&
-              take_message(connection, there.data(), there.size(), taken);
-  const auto total = static_cast<std::size_t>(std::count(there.begin(), there.end(), 1));
-  while (good && got.size() < total) {
-    char byte = 0;
-    good = take_message(connection, &byte, 1, taken) && !taken.empty();
-    got.insert(got.end(), taken.begin(), taken.end());
-  }
-  if (!good || got.size() != total) {
-    close_all(got);
-    return false;
-  }
-  for (std::size_t i = 0, next = 0; i < all.size(); ++i) {
-    if (there[i] == 0) continue;
-    if (static_cast<int>(i) == me) {
-      close(got[next++]);  // one's own is there already
-    } else {
-      all[i] = got[next++];
-    }
-  }
-  return true;
+  const bool good = send_all(connection, all) && take_all(connection, all);
+  if (!good) close_others(static_cast<std::size_t>(me), all);
+  return good;
 }
 
 }  // namespace quadrille::sys

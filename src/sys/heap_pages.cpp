@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "sys/sys.hpp"
@@ -48,13 +49,13 @@ bool read_range(int descriptor, std::byte* target, std::size_t from, std::size_t
 
 }  // namespace
 
-std::string line_in(const char* path) {
-  char line[128] = {};
-  if (std::FILE* file = std::fopen(path, "re")) {
+std::string line_in(const std::string& path) {
+  char line[4096] = {};
+  if (std::FILE* file = std::fopen(path.c_str(), "re")) {
     if (std::fgets(line, sizeof line, file) == nullptr) line[0] = 0;
     std::fclose(file);
   }
-  return line;
+  return {line, std::strcspn(line, "\n")};
 }
 
 std::size_t limit_of(int resource) {
@@ -83,13 +84,8 @@ std::size_t physical_memory() {
 }
 
 int create_heap_file(std::size_t bytes) {
-  const int low = create_memory_file("quadrille-heap");
-  if (low < 0) return -1;
-  if (ftruncate(low, static_cast<off_t>(bytes)) != 0) {
-    close(low);
-    return -1;
-  }
-  const int high = fcntl(low, F_DUPFD_CLOEXEC, high_descriptor());
+  const int low = create_segment(bytes, false, "quadrille-heap");
+  const int high = low < 0 ? low : fcntl(low, F_DUPFD_CLOEXEC, high_descriptor());
   if (high < 0) return low;
   close(low);
   return high;

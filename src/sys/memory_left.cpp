@@ -13,7 +13,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
+#include <initializer_list>
 #include <string_view>
 
 #include "sys/sys.hpp"
@@ -21,32 +21,19 @@
 namespace quadrille::sys {
 namespace {
 
-// Text of bounded length: a path that does not fit names no file.
-class Path {
- public:
-  Path(std::initializer_list<std::string_view> parts) {
-    for (const std::string_view part : parts) {
-      if (used_ + part.size() >= text_.size()) {
-        used_ = 0;
-        break;
-      }
-      std::memcpy(text_.data() + used_, part.data(), part.size());
-      used_ += part.size();
-    }
-    text_[used_] = '\0';
-  }
-  const char* text() const { return text_.data(); }
+// The parts of a path.
+using Path = std::initializer_list<std::string_view>;
 
- private:
-  std::array<char, 1024> text_;
-  std::size_t used_ = 0;
-};
-
-// The beginning of a file of the kernel; empty if it cannot be read.
+// The beginning of a file of the kernel; empty if it cannot be read, or has too long a path.
 class Content {
  public:
-  explicit Content(const Path& path) {
-    const int file = open(path.text(), O_RDONLY | O_CLOEXEC);
+  explicit Content(Path path) {
+    std::array<char, 1024> name{};
+    for (std::size_t used = 0; const std::string_view part : path) {
+      if (part.size() >= name.size() - used) return;
+      used += part.copy(name.data() + used, part.size());
+    }
+    const int file = open(name.data(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
     for (ssize_t got = 1; got > 0 && used_ < text_.size();) {
       got = read(file, text_.data() + used_, text_.size() - used_);
@@ -68,7 +55,7 @@ std::size_t number(std::string_view text, std::size_t without) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() ? value : without;
 }
-std::size_t number_in(const Path& path, std::size_t without) { return number(Content(path).text(), without); }
+std::size_t number_in(Path path, std::size_t without) { return number(Content(path).text(), without); }
 
 // The number behind `name` at the beginning of a line; 0 without such a line.
 std::size_t number_behind(std::string_view text, std::string_view name) {
@@ -97,7 +84,7 @@ std::size_t left_in_group(std::string_view root, std::string_view mount, std::st
   const std::size_t limit = number_in({root, mount, group, names.limit}, SIZE_MAX);
   if (limit == SIZE_MAX) return SIZE_MAX;
   const std::size_t used = number_in({root, mount, group, names.used}, 0);
-  const Content stat({root, mount, group, "/memory.stat"});
+  const Content stat{root, mount, group, "/memory.stat"};
   std::size_t left = rest(limit, used);
   for (const std::string_view name : {names.active, names.inactive, names.slab}) {
     left = sum(left, number_behind(stat.text(), name));
@@ -122,12 +109,12 @@ std::size_t left_in_groups(std::string_view root, std::string_view mount, std::s
 }  // namespace
 
 std::size_t memory_left(const char* root) {
-  const Content system({root, "/proc/meminfo"});
+  const Content system{root, "/proc/meminfo"};
   const std::size_t swap = number_behind(system.text(), "SwapFree:") << 10;
   const std::size_t available = number_behind(system.text(), "MemAvailable:") << 10;
   std::size_t left = available == 0 ? SIZE_MAX : sum(available, swap);
   // Lines such as "0::/user.slice" and "4:memory:/user.slice".
-  const Content groups({root, "/proc/self/cgroup"});
+  const Content groups{root, "/proc/self/cgroup"};
   std::string_view text = groups.text();
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <string_view>
@@ -19,41 +20,30 @@ struct Interpreter;
 
 // What is needed of Python's C interface, of the Python that this process is, if it is one. Quadrille links none.
 struct Python {
-  int (*is_initialized)();
-  ThreadState* (*this_thread)();
-  Interpreter* (*interpreter_of)(ThreadState*);
-  ThreadState* (*first_thread)(Interpreter*);
-  ThreadState* (*next_thread)(ThreadState*);
-  int (*ensure)();
-  void (*release)(int);
-  Frame* (*frame)();
-  Frame* (*back)(Frame*);
-  Object* (*code_of)(Frame*);
-  int (*line_of)(Frame*);
-  int (*instruction_of)(Frame*);  // since Python 3.11
-  Object* (*attribute)(Object*, const char*);
-  const char* (*text_of)(Object*);
-  void (*clear_error)();
-  Object* (*has_error)();
-  void (*let_go)(Object*);
   bool is_there = true;
-
-  Python() {
-    find(is_initialized, "Py_IsInitialized"), find(this_thread, "PyGILState_GetThisThreadState");
-    find(interpreter_of, "PyThreadState_GetInterpreter"), find(first_thread, "PyInterpreterState_ThreadHead");
-    find(next_thread, "PyThreadState_Next"), find(ensure, "PyGILState_Ensure"), find(release, "PyGILState_Release");
-    find(frame, "PyEval_GetFrame"), find(back, "PyFrame_GetBack"), find(code_of, "PyFrame_GetCode");
-    find(line_of, "PyFrame_GetLineNumber"), find(attribute, "PyObject_GetAttrString"),
-        find(text_of, "PyUnicode_AsUTF8");
-    find(clear_error, "PyErr_Clear"), find(has_error, "PyErr_Occurred"), find(let_go, "Py_DecRef");
-    instruction_of = reinterpret_cast<int (*)(Frame*)>(dlsym(RTLD_DEFAULT, "PyFrame_GetLasti"));
-  }
+  int (*is_initialized)() = find("Py_IsInitialized");
+  ThreadState* (*this_thread)() = find("PyGILState_GetThisThreadState");
+  Interpreter* (*interpreter_of)(ThreadState*) = find("PyThreadState_GetInterpreter");
+  ThreadState* (*first_thread)(Interpreter*) = find("PyInterpreterState_ThreadHead");
+  ThreadState* (*next_thread)(ThreadState*) = find("PyThreadState_Next");
+  int (*ensure)() = find("PyGILState_Ensure");
+  void (*release)(int) = find("PyGILState_Release");
+  Frame* (*frame)() = find("PyEval_GetFrame");
+  Frame* (*back)(Frame*) = find("PyFrame_GetBack");
+  Object* (*code_of)(Frame*) = find("PyFrame_GetCode");
+  int (*line_of)(Frame*) = find("PyFrame_GetLineNumber");
+  Object* (*attribute)(Object*, const char*) = find("PyObject_GetAttrString");
+  const char* (*text_of)(Object*) = find("PyUnicode_AsUTF8");
+  void (*clear_error)() = find("PyErr_Clear");
+  Object* (*has_error)() = find("PyErr_Occurred");
+  void (*let_go)(Object*) = find("Py_DecRef");
+  int (*instruction_of)(Frame*) = Symbol{dlsym(RTLD_DEFAULT, "PyFrame_GetLasti")};  // since Python 3.11
 
  private:
-  template <class Function>
-  void find(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-    is_there = is_there && function != nullptr;
+  Symbol find(const char* name) {
+    void* const address = dlsym(RTLD_DEFAULT, name);
+    is_there = is_there && address != nullptr;
+    return {address};
   }
 };
 
@@ -87,10 +77,7 @@ std::string text_in(Object* code, const char* attribute) {
 
 bool is_of_library(std::string_view file) {
   constexpr std::string_view folders[] = {"/mpi4py/", "-packages/quadrille/", "/python/quadrille/"};
-  for (const std::string_view folder : folders) {
-    if (file.find(folder) != std::string_view::npos) return true;
-  }
-  return false;
+  return std::ranges::any_of(folders, [&](std::string_view folder) { return file.find(folder) != file.npos; });
 }
 
 // The same for all instructions of one line.

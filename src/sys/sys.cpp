@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <bit>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -44,12 +43,6 @@ void become_a_helper(const char* name) {
 
 int thread_number() { return static_cast<int>(syscall(SYS_gettid)); }
 
-int create_memory_file(const char* name) {
-  // Some systems refuse what could be executed (vm.memfd_noexec); older ones do not know the flag.
-  const int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
-  return descriptor < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC) : descriptor;
-}
-
 // The kernel reads the set of signals before it finds out that there is no such change.
 bool is_readable(const void* address) {
   constexpr int no_change = -1;
@@ -76,10 +69,12 @@ std::size_t address_space_left() {
   return limit > used ? limit - used : 0;
 }
 
-int create_segment(std::size_t bytes, bool may_reserve) {
+int create_segment(std::size_t bytes, bool may_reserve, const char* name) {
   // Growing a file past this limit raises a signal.
   if (limit_of(RLIMIT_FSIZE) < bytes) return -1;
-  int descriptor = create_memory_file("quadrille");
+  // Some systems refuse what could be executed (vm.memfd_noexec); older ones do not know the flag.
+  int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+  if (descriptor < 0 && errno == EINVAL) descriptor = memfd_create(name, MFD_CLOEXEC);
   const bool in_file_system = descriptor < 0;
   if (in_file_system) {
     if (!may_reserve) return -1;
@@ -116,16 +111,8 @@ ProcessorSet allowed_processors() {
   CPU_ZERO(&mask);
   ProcessorSet set;
   if (sched_getaffinity(0, sizeof mask, &mask) != 0) return set;
-  for (int p = 0; p < CPU_SETSIZE && p < max_processors; ++p) {
-    if (CPU_ISSET(p, &mask)) set.words[p / 64] |= std::uint64_t{1} << (p % 64);
-  }
+  for (std::size_t p = 0; p < CPU_SETSIZE && p < set.size(); ++p) set[p] = CPU_ISSET(p, &mask);
   return set;
-}
-
-int count(const ProcessorSet& set) {
-  int total = 0;
-  for (const std::uint64_t word : set.words) total += std::popcount(word);
-  return total;
 }
 
 bool run_on(int processor) {

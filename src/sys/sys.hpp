@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -78,16 +79,14 @@ int thread_number();
 
 // A file descriptor of `bytes` zeroed shared memory, closed on exec; -1 if the system gives none. Its pages take memory
 // when they are touched; where a system can only reserve them all at once, there is none unless it may.
-int create_segment(std::size_t bytes, bool may_reserve = true);
-// Memory without a name, of no size yet (memfd), closed on exec; -1 if the system gives none.
-int create_memory_file(const char* name);
+int create_segment(std::size_t bytes, bool may_reserve = true, const char* name = "quadrille");
 // Has a file that came from another process so many bytes? Touching what it has not would be a bus error.
 bool holds(int descriptor, std::size_t bytes);
 
 // A limit of the system for this process (RLIMIT_AS and the others); SIZE_MAX without one.
 std::size_t limit_of(int resource);
 // The first line of a file of the kernel; empty if it cannot be read.
-std::string line_in(const char* path);
+std::string line_in(const std::string& path);
 // Bytes of addresses that this process may still take (ulimit -v); SIZE_MAX without a limit.
 std::size_t address_space_left();
 // Maps a segment for reading and writing; null on failure, and if it is smaller.
@@ -162,11 +161,9 @@ bool move_pages(std::byte* from, std::size_t bytes, std::byte* target);
 
 inline constexpr int max_processors = 1024;
 // Bit p is set if this process may run on processor p.
-struct ProcessorSet {
-  std::uint64_t words[max_processors / 64] = {};
-};
+using ProcessorSet = std::bitset<max_processors>;
 ProcessorSet allowed_processors();
-int count(const ProcessorSet& set);
+inline int count(const ProcessorSet& set) { return static_cast<int>(set.count()); }
 // Keeps the calling thread on a processor; false if the system refuses.
 bool run_on(int processor);
 
@@ -180,7 +177,7 @@ std::size_t last_cache_bytes(const ProcessorSet& set);
 // The same from a folder like /sys/devices/system/cpu.
 std::size_t last_cache_bytes_in(const std::string& folder, const ProcessorSet& set);
 // All processors of the machine that a set can hold.
-ProcessorSet every_processor();
+inline ProcessorSet every_processor() { return ProcessorSet().set(); }
 
 // Where a thread runs; unknown (-1, -1) if it may run on several L3 caches, and where sysfs does not say it.
 struct Place {

@@ -188,7 +188,7 @@ OwnLane own_node_area(Team& team, const run::Call& call) {
 
 std::optional<OwnPull> own_pull(Team& team) {
   const int ranks = team.group.ranks, me = team.group.me;
-  const memory::PairsLayout layout = memory::tables_layout(ranks);
+  const memory::PairsLayout layout = memory::pairs_layout_with(ranks, 0);
   std::optional<memory::ControlArea> area =
       own_area(team, layout.segment_bytes() + memory::DeviceSharing::bytes(ranks));
   if (!area) return std::nullopt;

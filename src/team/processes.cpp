@@ -42,7 +42,7 @@ bool any_true(MpiComm comm, bool mine) { return !all_true(comm, !mine); }
 bool oversubscribed(const NodeView& node) {
   const sys::ProcessorSet mine = sys::allowed_processors();
   sys::ProcessorSet all;
-  mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor, node.comm);
+  mpi().Allreduce(&mine, &all, sizeof mine / 8, mpi().uint64, mpi().op_bor, node.comm);
   const int ranks_here = std::max(node.ranks, sys::launched_here());
   // A rank bound to some processors leaves the others to ranks outside this communicator.
   return node.ranks > sys::count(all) ||

@@ -81,7 +81,7 @@ TEST(ControlPool, FindsAGapOfTheRightSize) {
   EXPECT_EQ(pool.take(3 * chunk, 1), a);
 }
 
-// Between the look at the bits and their change another process may take a chunk.
+// Between the look at the counters and their change another process may take a chunk.
 TEST(ControlPool, AClaimThatComesTooLateTakesNothing) {
   struct Claiming : ControlPool {
     using ControlPool::claim;

@@ -81,11 +81,9 @@ TEST(CacheSizes, OfTheLastLevelCountEachCacheOnce) {
   add("cpu2", "2");
   std::filesystem::create_directory(root.path + "/cpu3");
   add("cpu7000", "7000");  // no set holds it
-  add("cpufreq", "0");
+  std::ofstream(root.path + "/present") << "0-3,7000\n";
   const auto bytes_of = [&root](std::uint64_t processors) {
-    sys::ProcessorSet set;
-    set.words[0] = processors;
-    return sys::last_cache_bytes_in(root.path, set);
+    return sys::last_cache_bytes_in(root.path, sys::ProcessorSet(processors));
   };
   constexpr std::size_t cache = 32 * 1024 * KiB;
   EXPECT_EQ(bytes_of(0b0001), cache);
@@ -116,7 +114,7 @@ TEST(Place, IsThePackageAndTheLastCache) {
   add(66, "1", "2", "66");
   const auto place = [&root](std::initializer_list<int> processors) {
     sys::ProcessorSet set;
-    for (const int p : processors) set.words[p / 64] |= std::uint64_t{1} << (p % 64);
+    for (const int p : processors) set.set(static_cast<std::size_t>(p));
     const sys::Place found = sys::place_in(root.path, set);
     return std::pair(found.package, found.cache);
   };

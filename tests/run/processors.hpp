@@ -12,8 +12,8 @@ namespace quadrille::sys {
 inline std::array<int, 2> two_processors() {
   const ProcessorSet allowed = allowed_processors();
   std::vector<int> found;
-  for (int p = 0; p < max_processors && found.size() < 2; ++p) {
-    if (allowed.words[p / 64] >> (p % 64) & 1) found.push_back(p);
+  for (std::size_t p = 0; p < allowed.size() && found.size() < 2; ++p) {
+    if (allowed[p]) found.push_back(static_cast<int>(p));
   }
   return {found.front(), found.back()};
 }

@@ -93,7 +93,7 @@ std::vector<int> usable_processors() {
   const sys::ProcessorSet allowed = sys::allowed_processors();
   std::vector<int> list;
   for (int p = 0; p < sys::max_processors; ++p) {
-    if (allowed.words[p / 64] >> (p % 64) & 1) list.push_back(p);
+    if (allowed[static_cast<std::size_t>(p)]) list.push_back(p);
   }
   return list;
 }

@@ -47,7 +47,7 @@ World make_world(MpiComm comm) {
   mpi().Comm_size(here, &world.ranks_here);
   const sys::ProcessorSet mine = sys::allowed_processors();
   sys::ProcessorSet all;
-  mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor, here);
+  mpi().Allreduce(&mine, &all, sizeof mine / 8, mpi().uint64, mpi().op_bor, here);
   world.processors = std::max(sys::count(all), 1);
   mpi().Comm_free(&here);
   return world;
