@@ -12,9 +12,11 @@
 
 namespace quadrille::plan {
 
-NeighborCounts AdditiveBasis::counts() const {
+NeighborCounts AdditiveBasis::counts(std::span<const int> weights) const {
   NeighborCounts counts{size(), 0};
-  for (const std::vector<int>& sum : sums) counts.blocks += static_cast<std::int64_t>(sum.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    counts.blocks += std::ssize(sums[i]) * (weights.empty() ? 1 : weights[i]);
+  }
   return counts;
 }
 
@@ -34,9 +36,9 @@ void add_dimension(AdditiveBasis& basis, const Neighborhood& offsets, std::size_
     values.push_back(value);
     weights.push_back(weight);
   }
-  const LineBasis line = line_basis(values, weights, ring);
+  const AdditiveBasis line = line_basis(values, weights, ring);
   const int before = basis.size();
-  for (const int length : line.elements) {
+  for (const int length : line.elements.offsets) {
     std::vector<int> element(static_cast<std::size_t>(offsets.dimensions), 0);
     element[j] = length;
     basis.elements.add(element);
@@ -55,6 +57,10 @@ AdditiveBasis by_dimension(const Grid& grid, const Neighborhood& offsets) {
     add_dimension(basis, offsets, j, grid.periodic[j] ? grid.extents[j] : 0);
   }
   return basis;
+}
+
+bool is_zero(std::span<const int> offset) {
+  return std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; });
 }
 
 // Finds an offset as a sum of elements that all point its way, so that none leads beyond it.
@@ -80,7 +86,7 @@ class Sums {
 
   // Of elements before `end`, the longest first.
   bool find(const std::vector<int>& rest, int end, std::vector<int>& sum) {
-    if (std::all_of(rest.begin(), rest.end(), [](int c) { return c == 0; })) return true;
+    if (is_zero(rest)) return true;
     for (int e = end; e-- > 0 && tries_ > 0;) {
       if (!fits(basis_.element(e), rest)) continue;
       --tries_;
@@ -118,42 +124,42 @@ AdditiveBasis of_offsets(const Neighborhood& offsets) {
 
 // Offsets that differ and are not zero, and how often each is given.
 struct Different {
-  std::vector<std::vector<int>> vectors;
+  Neighborhood vectors;
   std::vector<int> weights;
   std::vector<int> number;  // [offset] its vector; -1: zero
 };
 
 Different different(const Neighborhood& offsets) {
-  Different result;
+  Different result{{offsets.dimensions, {}}, {}, {}};
   std::map<std::vector<int>, int> known;
   for (int i = 0; i < offsets.size(); ++i) {
-    const std::vector<int> offset(offsets.offset(i).begin(), offsets.offset(i).end());
-    const bool zero = std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; });
-    const auto [at, is_new] = known.try_emplace(offset, static_cast<int>(result.vectors.size()));
-    if (is_new && !zero) result.vectors.push_back(offset), result.weights.push_back(0);
-    if (!zero) ++result.weights[static_cast<std::size_t>(at->second)];
-    result.number.push_back(zero ? -1 : at->second);
+    const std::span<const int> offset = offsets.offset(i);
+    int& number = result.number.emplace_back(-1);
+    if (is_zero(offset)) continue;
+    const auto [at, is_new] = known.try_emplace(std::vector<int>(offset.begin(), offset.end()), result.vectors.size());
+    if (is_new) result.vectors.add(offset), result.weights.push_back(0);
+    number = at->second;
+    ++result.weights[static_cast<std::size_t>(number)];
   }
   return result;
 }
 
-// A basis of the different offsets is one of all. `sums` are those of the vectors.
-AdditiveBasis of_vectors(const Neighborhood& offsets, const Different& of, std::span<const std::vector<int>> elements,
-                         std::span<const std::vector<int>> sums) {
-  AdditiveBasis basis = empty_basis(offsets);
-  for (const std::vector<int>& element : elements) basis.elements.add(element);
-  for (std::size_t i = 0; i < basis.sums.size(); ++i) {
-    if (of.number[i] >= 0) basis.sums[i] = sums[static_cast<std::size_t>(of.number[i])];
+// A basis of the different offsets is one of all.
+AdditiveBasis of_all(const Different& of, const AdditiveBasis& of_vectors) {
+  AdditiveBasis basis{of_vectors.elements, {}};
+  for (const int number : of.number) {
+    basis.sums.push_back(number < 0 ? std::vector<int>() : of_vectors.sums[static_cast<std::size_t>(number)]);
   }
   return basis;
 }
 
 // The shortest vector on the line through zero and `vector`.
-std::vector<int> direction_of(std::vector<int> vector) {
+std::vector<int> direction_of(std::span<const int> vector) {
   int divisor = 0;
   for (const int c : vector) divisor = std::gcd(divisor, c);
-  for (int& c : vector) c /= divisor;
-  return vector;
+  std::vector<int> direction;
+  for (const int c : vector) direction.push_back(c / divisor);
+  return direction;
 }
 
 // After how many hops by `step` a block is back; 0: never, or too late to matter.
@@ -167,15 +173,16 @@ int round_trip(const Grid& grid, const std::vector<int>& step) {
   return static_cast<int>(hops);
 }
 
-// If all offsets lie on one line, and none has gone round the torus on it.
-AdditiveBasis along_a_line(const Grid& grid, const Neighborhood& offsets, const Different& of) {
-  if (of.vectors.empty()) return empty_basis(offsets);
-  const std::vector<int> step = direction_of(of.vectors.front());
+// If all offsets lie on one line, and none has gone round the torus on it; else without elements.
+AdditiveBasis along_a_line(const Grid& grid, const Different& of) {
+  if (of.vectors.size() == 0) return {};
+  const std::vector<int> step = direction_of(of.vectors.offset(0));
   const auto j =
       static_cast<std::size_t>(std::find_if(step.begin(), step.end(), [](int c) { return c != 0; }) - step.begin());
   const int ring = round_trip(grid, step);
   std::vector<int> places;
-  for (const std::vector<int>& vector : of.vectors) {
+  for (int k = 0; k < of.vectors.size(); ++k) {
+    const std::span<const int> vector = of.vectors.offset(k);
     const int place = vector[j] / step[j];
     for (std::size_t i = 0; i < step.size(); ++i) {
       if (std::int64_t{place} * step[i] != vector[i]) return {};
@@ -183,13 +190,12 @@ AdditiveBasis along_a_line(const Grid& grid, const Neighborhood& offsets, const 
     if (ring > 0 && (2 * place > ring || 2 * place < -ring)) return {};
     places.push_back(place);
   }
-  const LineBasis line = line_basis(places, of.weights, ring);
-  std::vector<std::vector<int>> elements;
-  for (const int length : line.elements) {
-    std::vector<int>& element = elements.emplace_back();
-    for (const int c : step) element.push_back(c * length);
+  const AdditiveBasis line = line_basis(places, of.weights, ring);
+  AdditiveBasis basis{{of.vectors.dimensions, {}}, line.sums};
+  for (const int length : line.elements.offsets) {
+    for (const int c : step) basis.elements.offsets.push_back(c * length);
   }
-  return of_vectors(offsets, of, elements, line.sums);
+  return of_all(of, basis);
 }
 
 // Elements in decreasing number of offsets that they serve.
@@ -221,13 +227,11 @@ AdditiveBasis sorted(const AdditiveBasis& basis) {
 AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets) {
   const Different of = different(offsets);
   AdditiveBasis best = by_dimension(grid, offsets);
-  const auto key = [](const AdditiveBasis& basis) { return std::pair(basis.counts().rounds, basis.counts().blocks); };
-  for (AdditiveBasis other : {of_offsets(offsets), along_a_line(grid, offsets, of)}) {
-    if (other.elements.dimensions > 0 && key(other) < key(best)) best = std::move(other);
+  for (AdditiveBasis other : {of_offsets(offsets), along_a_line(grid, of)}) {
+    if (other.size() > 0 && other.counts() < best.counts()) best = std::move(other);
   }
-  const SmallBasis small = small_basis(grid, of.vectors, of.weights, best.size());
-  if (!small.elements.empty()) best = of_vectors(offsets, of, small.elements, small.sums);
-  return sorted(best);
+  const AdditiveBasis small = small_basis(grid, of.vectors, of.weights, best.counts());
+  return sorted(small.size() > 0 ? of_all(of, small) : best);
 }
 
 AdditiveBasis LastBasis::of(const Grid& grid, const Neighborhood& offsets) {

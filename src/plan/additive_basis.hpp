@@ -17,7 +17,8 @@ struct AdditiveBasis {
 
   int size() const { return elements.size(); }
   std::span<const int> element(int number) const { return elements.offset(number); }
-  NeighborCounts counts() const;  // rounds and blocks of neighbor_basis
+  // Rounds and blocks of neighbor_basis, offset i counting `weights[i]` times; without weights once.
+  NeighborCounts counts(std::span<const int> weights = {}) const;
 };
 
 // A basis of offsets that are travelled(), never larger than the one of torus-direct or than the
@@ -26,7 +27,7 @@ struct AdditiveBasis {
 //     (line_basis.hpp)
 //   - the different offsets, less those that are sums of shorter ones
 //   - offsets on one line through zero: a basis of their places on it (line_basis.hpp)
-//   - of up to 16 different offsets, the smallest one that a bounded search finds: the smallest of
+//   - of up to 31 different offsets, the smallest one that a bounded search finds: the smallest of
 //     all, if three vectors or less will do (small_basis.hpp)
 // Vectors need not be offsets: (3,3) (4,4) (5,5) (6,6) (7,7) are sums of (2,2) (3,3) (4,4); and on a
 // torus the 2 d nearest neighbours have a basis of d + 1, the unit vectors and minus their sum.

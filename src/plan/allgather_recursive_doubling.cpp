@@ -58,38 +58,23 @@ void add_doubling(Builder& builder, const Core& core, int number) {
   }
 }
 
-Schedule build_folded(const Problem& problem) {
-  const int core_rank = problem.me - 1;
-  Builder builder(problem.me);
-  builder.reserve(3, 2, static_cast<std::size_t>(problem.ranks), 1);
-  builder.begin_round();
-  builder.copy(Buffer::send, 0, Buffer::recv, problem.me);
-  builder.send(core_rank, Buffer::recv, problem.me);
-  builder.begin_round();
-  builder.receive(core_rank);
-  add_all_but(builder, problem.ranks, problem.me);
-  return builder.take();
-}
-
 }  // namespace
 
 Schedule allgather_recursive_doubling(const Problem& problem) {
-  const int ranks = problem.ranks;
   const int me = problem.me;
-  const Core core = core_of(ranks);
-  if (core.is_folded(me)) return build_folded(problem);
+  const Core core = core_of(problem.ranks);
   const int number = core.number(me);
-  const bool has_folded = number < core.folded;
+  const bool folded = core.is_folded(me), has_folded = !folded && number < core.folded;
   Builder builder(me);
   builder.begin_round();
   builder.copy(Buffer::send, 0, Buffer::recv, me);
+  if (folded) builder.send(me - 1, Buffer::recv, me);
   if (has_folded) builder.receive(me + 1, Buffer::recv, me + 1);
-  add_doubling(builder, core, number);
-  if (has_folded) {
-    builder.begin_round();
-    builder.send(me + 1);
-    add_all_but(builder, ranks, me + 1);
-  }
+  if (!folded) add_doubling(builder, core, number);
+  if (!folded && !has_folded) return builder.take();
+  builder.begin_round();
+  folded ? builder.receive(me - 1) : builder.send(me + 1);
+  add_all_but(builder, problem.ranks, folded ? me : me + 1);
   return builder.take();
 }
 

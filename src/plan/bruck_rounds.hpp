@@ -3,6 +3,8 @@
 // all.
 #pragma once
 
+#include <utility>
+
 #include "plan/bruck_index.hpp"
 #include "plan/cyclic.hpp"
 #include "plan/problem.hpp"
@@ -41,17 +43,26 @@ inline Totals totals(int ranks, std::int64_t radix) {
 
 inline std::int64_t radix_of(const Problem& problem) { return value_of(problem.parameters, "radix", 2); }
 
+// Every rank has all blocks.
+struct Everywhere {
+  bool operator()(int, int, std::int64_t) const { return true; }
+};
+
 // The plan of one rank while it is written.
 struct Plan {
   // `waiting` blocks of scratch come before those of the transfers. Reserves exactly what the plan takes: its rounds,
   // and rounds of local copies beside them.
   Plan(const Problem& problem, Transfer how, int waiting, std::size_t local_rounds, std::size_t local_copies)
+      : Plan(problem, how, waiting, local_rounds, local_copies, Builder(problem.me)) {}
+  // Goes on with what was begun.
+  Plan(const Problem& problem, Transfer how, int waiting, std::size_t local_rounds, std::size_t local_copies,
+       Builder begun)
       : ranks(problem.ranks),
         me(problem.me),
         radix(radix_of(problem)),
         transfer(how),
         staging(waiting),
-        builder(problem.me) {
+        builder(std::move(begun)) {
     const Totals sum = totals(ranks, radix);
     const int copies = how == Transfer::packed ? 2 : how == Transfer::typed ? 1 : 0;  // of each block
     builder.reserve(static_cast<std::size_t>(sum.rounds) + local_rounds, 2 * sum.messages, 2 * sum.blocks,
@@ -64,9 +75,21 @@ struct Plan {
   Span in_recv(const Moved& moved) const { return {me, cyclic(me + moved.block, ranks), Buffer::recv}; }
 
   // Appends the rounds. `source(moved)` and `target(moved)` give the span that a block is sent from and the span that
-  // the block of the same number, come from the other side, goes to.
-  template <class Source, class Target>
-  void add_rounds(Direction direction, Source source, Target target);
+  // the block of the same number, come from the other side, goes to. `is_there(rank, block, weight)`: whether a rank
+  // has this block to send in the round of this weight.
+  template <class Source, class Target, class IsThere = Everywhere>
+  void add_rounds(Direction direction, Source source, Target target, IsThere is_there = {});
+
+  // Those of blocks that travel down, from send to recv, and wait meanwhile in scratch, each in a slot of its own.
+  template <class IsThere = Everywhere>
+  void add_rounds_with_slots(IsThere is_there = {}) {
+    const auto slot = [this](const Moved& moved) {
+      return Span{me, waiting_slot(radix, moved.block), Buffer::scratch};
+    };
+    const auto source = [&](const Moved& moved) { return moved.first ? in_send(moved) : slot(moved); };
+    const auto target = [&](const Moved& moved) { return moved.high < radix ? in_recv(moved) : slot(moved); };
+    add_rounds(Direction::down, source, target, is_there);
+  }
 
   const int ranks, me;
   const std::int64_t radix;
@@ -75,43 +98,53 @@ struct Plan {
   Builder builder;
 };
 
-template <class Source, class Target>
-void Plan::add_rounds(Direction direction, Source source, Target target) {
+template <class Source, class Target, class IsThere>
+void Plan::add_rounds(Direction direction, Source source, Target target, IsThere is_there) {
   const int sign = static_cast<int>(direction);
   const bool packed = transfer == Transfer::packed;
   for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
     const int digits = largest_digit(ranks, radix, weight);
     const int landing = staging + (packed ? blocks_moved(ranks, radix, weight) : 0);
-    const auto for_each = [&](int digit, auto visit) { for_each_moved(ranks, radix, weight, digit, visit); };
-    const auto peer = [&](int steps) { return cyclic(me + steps * static_cast<int>(weight), ranks); };
+    const auto for_each = [&](int sender, int digit, auto visit) {
+      for_each_moved(ranks, radix, weight, digit, [&](const Moved& moved) {
+        if (is_there(sender, moved.block, weight)) visit(moved);
+      });
+    };
+    const auto destination = [&](int digit) { return cyclic(me + sign * digit * static_cast<int>(weight), ranks); };
+    const auto origin = [&](int digit) { return cyclic(me - sign * digit * static_cast<int>(weight), ranks); };
 
     builder.begin_round();
     if (packed) {
       int next = staging;
       for (int digit = 1; digit <= digits; ++digit) {
-        for_each(digit, [&](const Moved& moved) { builder.copy(source(moved), Span{me, next++, Buffer::scratch}); });
+        for_each(me, digit,
+                 [&](const Moved& moved) { builder.copy(source(moved), Span{me, next++, Buffer::scratch}); });
       }
     }
     int next = staging;
     for (int digit = 1; digit <= digits; ++digit) {
-      builder.send(peer(sign * digit));
-      for_each(digit, [&](const Moved& moved) {
+      builder.send(destination(digit));
+      for_each(me, digit, [&](const Moved& moved) {
         const Span from = packed ? Span{me, next++, Buffer::scratch} : source(moved);
         builder.span(from.buffer, from.block);
       });
+      builder.drop_empty_message();
     }
     next = landing;
     for (int digit = 1; digit <= digits; ++digit) {
-      builder.receive(peer(-sign * digit));
-      for_each(digit, [&](const Moved& moved) {
+      builder.receive(origin(digit));
+      for_each(origin(digit), digit, [&](const Moved& moved) {
         const Span to = transfer == Transfer::direct ? target(moved) : Span{me, next++, Buffer::scratch};
         builder.span(to.buffer, to.block);
       });
+      builder.drop_empty_message();
     }
+    builder.drop_empty_round();
     if (transfer == Transfer::direct) continue;
     next = landing;
     for (int digit = 1; digit <= digits; ++digit) {
-      for_each(digit, [&](const Moved& moved) { builder.copy(Span{me, next++, Buffer::scratch}, target(moved)); });
+      for_each(origin(digit), digit,
+               [&](const Moved& moved) { builder.copy(Span{me, next++, Buffer::scratch}, target(moved)); });
     }
   }
 }

@@ -5,11 +5,6 @@
 namespace quadrille::plan {
 namespace {
 
-std::uint64_t derived(const Schedule& schedule, Range messages) {
-  return static_cast<std::uint64_t>(std::ranges::count_if(
-      schedule.messages_of(messages), [&](const Message& message) { return !is_one_run(schedule, message); }));
-}
-
 // Batches, but for those without messages.
 std::uint64_t batches(const Schedule& schedule, const Round& round) {
   const auto has_some = [&](Range messages) { return !std::ranges::all_of(schedule.messages_of(messages), is_none); };
@@ -30,7 +25,11 @@ Counts count(const Schedule& schedule) {
   for (const Round& round : schedule.rounds) {
     counts.rounds += batches(schedule, round);
     counts.blocks_copied += round.before.count + round.after.count;
-    counts.derived_messages += derived(schedule, round.sends) + derived(schedule, round.receives);
+    for (const Range range : {round.sends, round.receives}) {
+      for (const Message& message : schedule.messages_of(range)) {
+        counts.derived_messages += is_one_run(schedule, message) ? 0 : 1;
+      }
+    }
     for (const Message& message : schedule.messages_of(round.sends)) {
       counts.messages += is_none(message) ? 0 : 1;
       counts.blocks_sent += message.spans.count;

@@ -79,7 +79,7 @@ Schedule node_then_network(const Problem& problem, bool blocks) {
     gather_between_nodes(problem, exchange, builder);
   } else {
     for (const RoundsBetweenNodes& rounds : rounds_between_nodes) {
-      if (rounds.among_all == exchange) rounds.add(problem, builder);
+      if (rounds.among_all == exchange) bruck_between_nodes(problem, rounds.sizes, builder);
     }
   }
   return builder.take();

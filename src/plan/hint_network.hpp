@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "plan/algorithms.hpp"
-#include "plan/between_nodes.hpp"
 
 namespace quadrille::plan {
 
@@ -16,11 +15,10 @@ namespace quadrille::plan {
 struct RoundsBetweenNodes {
   std::string_view name;
   Build among_all;
-  void (*add)(const Problem&, Builder&);
+  Sizes sizes;
 };
 inline constexpr std::array<RoundsBetweenNodes, 2> rounds_between_nodes = {
-    {{"bruck", zero_rotation_bruck, bruck_between_nodes},
-     {"two-phase-bruck", two_phase_bruck, two_phase_bruck_between_nodes}}};
+    {{"bruck", zero_rotation_bruck, Sizes::known}, {"two-phase-bruck", two_phase_bruck, Sizes::carried}}};
 
 std::span<const std::string_view> network_order_names();
 inline constexpr std::array<std::string_view, 2> network_messages_names = {"after", "beside"};

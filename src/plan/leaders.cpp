@@ -106,6 +106,8 @@ class Area {
       if (other == node) continue;
       one_way_ += (gathers ? 1 : here) * static_cast<std::size_t>(crews.size(other));
     }
+    in_ = 2 * own_ + (gathers ? 0 : one_way_);
+    scratch_ = in_ + one_way_;
   }
   std::size_t own_places() const { return own_; }
   // Of the blocks from member `source` to member `destination` of this node; an allgather: to all.
@@ -119,28 +121,28 @@ class Area {
     return 2 * own_ + base_[other] + times(crews_.share(other, node_, number).first, crews_.size(node_));
   }
   std::size_t recv_slot(std::size_t other, int number) const {
-    if (gathers_) return 2 * own_ + base_[other] + static_cast<std::size_t>(crews_.share(other, node_, number).first);
-    return 2 * own_ + one_way_ + base_[other] + times(crews_.share(node_, other, number).first, crews_.size(other));
+    const std::size_t first = gathers_ ? static_cast<std::size_t>(crews_.share(other, node_, number).first)
+                                       : times(crews_.share(node_, other, number).first, crews_.size(other));
+    return in_ + base_[other] + first;
   }
   // Of `blocks` for each leader, a block as large as what it exchanges with a node of the same size.
   std::size_t scratch(std::uint32_t blocks, int leader) const {
     const int leaders = static_cast<int>(crews_.leaders(node_).size());
-    return scratch_from() + blocks * times(share_of(crews_.size(node_), leaders, leader).first, crews_.size(node_));
+    return scratch_ + blocks * times(share_of(crews_.size(node_), leaders, leader).first, crews_.size(node_));
   }
   // The first place of each part, and the end; `blocks` of scratch for each leader.
   std::array<std::size_t, leaders_parts + 1> parts(std::uint32_t blocks) const {
-    const std::size_t in = 2 * own_ + (gathers_ ? 0 : one_way_), scratch = scratch_from();
-    return {0, own_, 2 * own_, in, scratch, scratch + blocks * times(crews_.size(node_), crews_.size(node_))};
+    return {0, own_, 2 * own_, in_, scratch_, scratch_ + blocks * times(crews_.size(node_), crews_.size(node_))};
   }
 
  private:
   static std::size_t times(int a, int b) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); }
-  std::size_t scratch_from() const { return 2 * own_ + (gathers_ ? 1 : 2) * one_way_; }
 
   const Crews& crews_;
   const std::size_t node_;
   const bool gathers_;
-  std::size_t own_ = 0, one_way_ = 0;
+  std::size_t own_ = 0, one_way_ = 0;  // places of one set, and of what comes from all other nodes
+  std::size_t in_ = 0, scratch_ = 0;   // the first of the part
   std::vector<std::size_t> base_;  // [node]
 };
 
@@ -177,7 +179,8 @@ class Planner {
         passes_on_(!gathers_ && !direct_window(exchange_)),
         crews_(problem_, value_of(problem_.parameters, "leaders", 1), gathers_),
         node_(static_cast<std::size_t>(groups_.node_of[static_cast<std::size_t>(problem_.me)])),
-        area_(crews_, node_, gathers_) {}
+        area_(crews_, node_, gathers_),
+        scratch_(most_scratch()) {}
 
   LeadersPlan plan() const {
     LeadersPlan plan;
@@ -253,21 +256,16 @@ class Planner {
   // lines at the same time; else each begins elsewhere: one after the other, or as the Z curve passes the square of
   // pairs.
   void order_sends(LeadersPlan& plan) const {
-    const int order = static_cast<int>(value_of(problem_.parameters, "order", 0));
+    const auto order = static_cast<LeadersOrder>(value_of(problem_.parameters, "order", 0));
+    const bool morton = order == LeadersOrder::morton;
     const int me = member_number();
     for (std::size_t other = 0; other < crews_.nodes(); ++other) {
-      const std::vector<int>& there = crews_.members(other);
-      const int count = crews_.size(other);
-      const auto push = [&](int d) { plan.packs.push_back(there[static_cast<std::size_t>(d)]); };
-      if (static_cast<LeadersOrder>(order) == LeadersOrder::morton) {
-        // d = me xor i; of numbers that are no powers of two those that are too large are left out.
-        const int all = static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(count, crews_.size(node_)))));
-        for (int i = 0; i < all; ++i) {
-          if ((me ^ i) < count) push(me ^ i);
-        }
-      } else {
-        const int first = static_cast<LeadersOrder>(order) == LeadersOrder::rotated ? me % count : 0;
-        for (int i = 0; i < count; ++i) push((first + i) % count);
+      const int count = crews_.size(other), first = order == LeadersOrder::rotated ? me : 0;
+      const auto square = static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(count, crews_.size(node_)))));
+      for (int i = 0, steps = morton ? square : count; i < steps; ++i) {
+        const int d = morton ? me ^ i : (first + i) % count;
+        if (d >= count) continue;  // of xor, where numbers are no powers of two
+        plan.packs.push_back(crews_.members(other)[static_cast<std::size_t>(d)]);
       }
     }
   }
@@ -345,7 +343,7 @@ class Planner {
     }
     plan.exchange = schedule_among(group, number_of(group, problem_.me), exchange_, problem_.parameters);
     if (kind_ == LeadersKind::uneven) send_in_parts(plan);
-    plan.scratch_at = area_.scratch(most_scratch(), plan.leads);
+    plan.scratch_at = area_.scratch(scratch_, plan.leads);
     const Share share = share_of(plan.here(), plan.leaders, plan.leads);
     if (passes_on_) plan.slot = static_cast<std::size_t>(share.count) * plan.members.size();
   }
@@ -391,9 +389,8 @@ class Planner {
   }
 
   void count_places(LeadersPlan& plan) const {
-    const std::uint32_t scratch = most_scratch();
     for (std::size_t node = 0; node < crews_.nodes(); ++node) {
-      const auto parts = Area(crews_, node, gathers_).parts(scratch);
+      const auto parts = Area(crews_, node, gathers_).parts(scratch_);
       const auto members = static_cast<std::size_t>(crews_.size(node));
       for (std::size_t p = 0; p < leaders_parts; ++p) {
         plan.most_places[p] = std::max(plan.most_places[p], (parts[p + 1] - parts[p] + members - 1) / members);
@@ -411,6 +408,7 @@ class Planner {
   const Crews crews_;
   const std::size_t node_;
   const Area area_;
+  const std::uint32_t scratch_;  // blocks of the exchange
 };
 
 // ---- The schedule of a plan, block by block ----

@@ -63,34 +63,11 @@ bool has_source(const Box& box, int rank) { return rank >= box.source && rank < 
 bool has_destination(const Box& box, int rank) {
   return rank >= box.destination && rank < box.destination + box.destinations;
 }
-bool is_empty(const Box& box) { return box.sources == 0 || box.destinations == 0; }
-
-// A message that has its spans only if there are any.
-class Spans {
- public:
-  Spans(Builder& builder, bool sends, int peer) : builder_(builder), sends_(sends), peer_(peer) {}
-  void add(Buffer buffer, int block) {
-    if (!begun_) sends_ ? builder_.send(peer_) : builder_.receive(peer_);
-    begun_ = true;
-    builder_.span(buffer, block);
-  }
-
- private:
-  Builder& builder_;
-  const bool sends_;
-  const int peer_;
-  bool begun_ = false;
-};
 
 class AllToAll {
  public:
-  AllToAll(const Problem& problem, bool uneven)
-      : me_(problem.me),
-        ranks_(problem.ranks),
-        uneven_(uneven),
-        all_(shares(problem.ranks)),
-        mine_(of(me_)),
-        builder_(me_) {}
+  explicit AllToAll(const Problem& problem)
+      : me_(problem.me), ranks_(problem.ranks), all_(shares(problem.ranks)), mine_(of(me_)), builder_(me_) {}
 
   Schedule build() {
     number_scratch();
@@ -101,7 +78,7 @@ class AllToAll {
     builder_.begin_round();
     for (int i = 1; i < ranks_; ++i) to_destination(cyclic(me_ + i, ranks_));
     for (int i = 1; i < ranks_; ++i) from_carrier(cyclic(me_ - i, ranks_));
-    return uneven_ ? with_sizes(builder_.take(), me_, ranks_) : builder_.take();
+    return builder_.take();
   }
 
  private:
@@ -120,12 +97,11 @@ class AllToAll {
       }
     }
     // Of blocks of one size all must agree how much room they need (run/bound_run.hpp).
-    for (int rank = 0; rank < ranks_ && !uneven_; ++rank) next = std::max(next, passed_on(of(rank), rank));
+    for (int rank = 0; rank < ranks_; ++rank) next = std::max(next, passed_on(of(rank), rank));
     builder_.scratch(static_cast<std::uint32_t>(next));
   }
   // Blocks of `box` that come to `rank` from others and are for others.
   static int passed_on(const Box& box, int rank) {
-    if (is_empty(box)) return 0;
     const bool from = has_source(box, rank), to = has_destination(box, rank);
     const int end = std::min(box.source + box.sources, box.destination + box.destinations);
     const int own = std::max(0, end - std::max(box.source, box.destination)) - (from && to ? 1 : 0);
@@ -134,40 +110,43 @@ class AllToAll {
 
   void to_carrier(int carrier) {
     const Box& box = of(carrier);
-    if (is_empty(box) || !has_source(box, me_)) return;
-    Spans spans(builder_, true, carrier);
+    if (!has_source(box, me_)) return;
+    builder_.send(carrier);
     for (int d = box.destination; d < box.destination + box.destinations; ++d) {
-      if (d != me_) spans.add(Buffer::send, d);
+      if (d != me_) builder_.span(Buffer::send, d);
     }
+    builder_.drop_empty_message();
   }
   void as_carrier(int source) {
-    if (is_empty(mine_) || !has_source(mine_, source)) return;
-    Spans spans(builder_, false, source);
+    if (!has_source(mine_, source)) return;
+    builder_.receive(source);
     for (int d = mine_.destination; d < mine_.destination + mine_.destinations; ++d) {
       if (d == source) continue;
-      d == me_ ? spans.add(Buffer::recv, source) : spans.add(Buffer::scratch, scratch(source, d));
+      d == me_ ? builder_.span(Buffer::recv, source) : builder_.span(Buffer::scratch, scratch(source, d));
     }
+    builder_.drop_empty_message();
   }
 
   void to_destination(int destination) {
-    if (is_empty(mine_) || !has_destination(mine_, destination)) return;
-    Spans spans(builder_, true, destination);
+    if (!has_destination(mine_, destination)) return;
+    builder_.send(destination);
     for (int s = mine_.source; s < mine_.source + mine_.sources; ++s) {
       if (s == destination) continue;
-      s == me_ ? spans.add(Buffer::send, destination) : spans.add(Buffer::scratch, scratch(s, destination));
+      s == me_ ? builder_.span(Buffer::send, destination) : builder_.span(Buffer::scratch, scratch(s, destination));
     }
+    builder_.drop_empty_message();
   }
   void from_carrier(int carrier) {
     const Box& box = of(carrier);
-    if (is_empty(box) || !has_destination(box, me_)) return;
-    Spans spans(builder_, false, carrier);
+    if (!has_destination(box, me_)) return;
+    builder_.receive(carrier);
     for (int s = box.source; s < box.source + box.sources; ++s) {
-      if (s != me_) spans.add(Buffer::recv, s);
+      if (s != me_) builder_.span(Buffer::recv, s);
     }
+    builder_.drop_empty_message();
   }
 
   const int me_, ranks_;
-  const bool uneven_;
   const std::vector<Box> all_;
   const Box mine_;
   std::vector<int> scratch_;  // [pair of mine_] -1: the block is never there
@@ -176,8 +155,8 @@ class AllToAll {
 
 }  // namespace
 
-Schedule mn_co(const Problem& problem) { return AllToAll(problem, false).build(); }
-Schedule uneven_mn_co(const Problem& problem) { return AllToAll(problem, true).build(); }
+Schedule mn_co(const Problem& problem) { return AllToAll(problem).build(); }
+Schedule uneven_mn_co(const Problem& problem) { return with_sizes(mn_co(problem), problem.me, problem.ranks); }
 
 Schedule allgather_mn_co(const Problem& problem) {
   const int me = problem.me, ranks = problem.ranks;
@@ -185,10 +164,7 @@ Schedule allgather_mn_co(const Problem& problem) {
   const auto of = [&](int rank) -> const Box& { return all[static_cast<std::size_t>(rank)]; };
   // What a rank carries it has; the block that it carries from itself, too.
   const auto has = [&](int rank, int source) {
-    return source == rank || (!is_empty(of(rank)) && has_source(of(rank), source));
-  };
-  const auto brings = [&](int carrier, int destination) {
-    return carrier != destination && !is_empty(of(carrier)) && has_destination(of(carrier), destination);
+    return source == rank || (of(rank).destinations > 0 && has_source(of(rank), source));
   };
   Builder builder(me);
   builder.begin_round();
@@ -202,16 +178,17 @@ Schedule allgather_mn_co(const Problem& problem) {
     if (has(me, from)) builder.receive(from, Buffer::recv, from);
   }
   builder.begin_round();
-  const auto add = [&](bool sends, int peer, int carrier, int destination) {
-    if (!brings(carrier, destination)) return;
-    Spans spans(builder, sends, peer);
+  const auto add = [&](int carrier, int destination) {
     const Box& box = of(carrier);
+    if (!has_destination(box, destination)) return;
+    carrier == me ? builder.send(destination) : builder.receive(carrier);
     for (int s = box.source; s < box.source + box.sources; ++s) {
-      if (!has(destination, s)) spans.add(Buffer::recv, s);
+      if (!has(destination, s)) builder.span(Buffer::recv, s);
     }
+    builder.drop_empty_message();
   };
-  for (int i = 1; i < ranks; ++i) add(true, cyclic(me + i, ranks), me, cyclic(me + i, ranks));
-  for (int i = 1; i < ranks; ++i) add(false, cyclic(me - i, ranks), cyclic(me - i, ranks), me);
+  for (int i = 1; i < ranks; ++i) add(me, cyclic(me + i, ranks));
+  for (int i = 1; i < ranks; ++i) add(cyclic(me - i, ranks), me);
   return builder.take();
 }
 

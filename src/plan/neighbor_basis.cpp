@@ -32,7 +32,7 @@
 namespace quadrille::plan {
 namespace {
 
-using neighbors::Paths;
+using neighbors::Hop, neighbors::Paths;
 
 Paths basis_paths(const NeighborProblem& problem) {
   Paths paths(travelled(*problem.grid, *problem.neighborhood));
@@ -40,8 +40,8 @@ Paths basis_paths(const NeighborProblem& problem) {
                                                             : additive_basis(*problem.grid, paths.offsets);
   paths.steps = basis.elements;
   for (const std::vector<int>& sum : basis.sums) {
-    for (const int e : sum) paths.hops.push_back({e});
-    paths.end_path();
+    std::vector<Hop>& hops = paths.hops.emplace_back();
+    for (const int e : sum) hops.push_back({e});
   }
   return paths;
 }
@@ -49,11 +49,11 @@ Paths basis_paths(const NeighborProblem& problem) {
 }  // namespace
 
 Schedule neighbor_basis(const NeighborProblem& problem) {
-  return neighbors::alltoall_along(basis_paths(problem), problem);
+  return neighbors::schedule_along(basis_paths(problem), problem, Pattern::alltoall);
 }
 
 Schedule neighbor_allgather_basis(const NeighborProblem& problem) {
-  return neighbors::allgather_along(basis_paths(problem), problem);
+  return neighbors::schedule_along(basis_paths(problem), problem, Pattern::allgather);
 }
 
 }  // namespace quadrille::plan

@@ -17,11 +17,9 @@
 #include "plan/neighborhood.hpp"
 
 namespace quadrille::plan {
-namespace {
 
-// `one`: there is one send block, for all.
-Schedule exchange(int me, std::span<const int> sources, std::span<const int> destinations, bool one) {
-  const auto block = [one](std::size_t k) { return one ? 0 : static_cast<int>(k); };
+Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const int> destinations, Pattern pattern) {
+  const auto block = [pattern](std::size_t k) { return pattern == Pattern::allgather ? 0 : static_cast<int>(k); };
   Builder builder(me);
   builder.begin_round();
   std::size_t own = 0;  // sources looked at for the edges to the rank itself
@@ -40,16 +38,6 @@ Schedule exchange(int me, std::span<const int> sources, std::span<const int> des
     builder.receive(sources[k], Buffer::recv, static_cast<int>(k));
   }
   return builder.take();
-}
-
-}  // namespace
-
-Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const int> destinations) {
-  return exchange(me, sources, destinations, false);
-}
-
-Schedule neighbor_allgather_direct(int me, std::span<const int> sources, std::span<const int> destinations) {
-  return exchange(me, sources, destinations, true);
 }
 
 }  // namespace quadrille::plan

@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <map>
 #include <numeric>
+#include <span>
 
 namespace quadrille::plan::neighbors {
+namespace {
 
-Paths axis_paths(const NeighborProblem& problem, std::span<const int> order, AxisSteps way) {
-  Paths paths(travelled(*problem.grid, *problem.neighborhood));
+// `order`: the dimensions as they are served.
+Paths axis_paths(const Neighborhood& offsets, std::span<const int> order, AxisSteps way) {
+  Paths paths(offsets);
   const bool whole = way == AxisSteps::whole;
   const auto d = static_cast<std::size_t>(paths.dimensions());
   std::vector<std::vector<int>> reached(d);  // [dimension] the coordinates that its steps lead to, in their order
@@ -29,9 +32,14 @@ Paths axis_paths(const NeighborProblem& problem, std::span<const int> order, Axi
     std::sort(coordinates.begin(), coordinates.end(), before);
     coordinates.erase(std::unique(coordinates.begin(), coordinates.end()), coordinates.end());
     first[j] = paths.steps.size();
-    for (const int c : coordinates) paths.add_step(dimension, whole ? c : c > 0 ? 1 : -1);
+    std::vector<int> step(d, 0);
+    for (const int c : coordinates) {
+      step[j] = whole ? c : c > 0 ? 1 : -1;
+      paths.steps.add(step);
+    }
   }
   for (int i = 0; i < paths.blocks(); ++i) {
+    std::vector<Hop>& hops = paths.hops.emplace_back();
     for (const int dimension : order) {
       const auto j = static_cast<std::size_t>(dimension);
       const int c = paths.offsets.offset(i)[j];
@@ -39,10 +47,9 @@ Paths axis_paths(const NeighborProblem& problem, std::span<const int> order, Axi
       const auto begin = reached[j].begin(), end = reached[j].end();
       const auto last = std::lower_bound(begin, end, c, before) - begin;
       for (auto hop = whole ? last : last + 1 - std::abs(c); hop <= last; ++hop) {
-        paths.hops.push_back({first[j] + static_cast<int>(hop), way == AxisSteps::own_hops ? c : 0});
+        hops.push_back({first[j] + static_cast<int>(hop), way == AxisSteps::own_hops ? c : 0});
       }
     }
-    paths.end_path();
   }
   return paths;
 }
@@ -51,6 +58,15 @@ std::vector<int> natural_order(int dimensions) {
   std::vector<int> order(static_cast<std::size_t>(dimensions));
   std::iota(order.begin(), order.end(), 0);
   return order;
+}
+
+}  // namespace
+
+Schedule schedule_along_axes(const NeighborProblem& problem, AxisSteps way, Pattern pattern) {
+  const Neighborhood offsets = travelled(*problem.grid, *problem.neighborhood);
+  const bool gathers = pattern == Pattern::allgather;
+  const std::vector<int> order = gathers ? trie_order(offsets) : natural_order(offsets.dimensions);
+  return schedule_along(axis_paths(offsets, order, way), problem, pattern);
 }
 
 std::vector<int> trie_order(const Neighborhood& neighborhood) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "plan/neighborhood.hpp"
@@ -26,34 +26,19 @@ struct Paths {
 
   Neighborhood offsets;  // travelled()
   Neighborhood steps;
-  std::vector<std::uint32_t> first = {0};  // [block] its first hop; one more at the end
-  std::vector<Hop> hops;
+  std::vector<std::vector<Hop>> hops;  // [block]
 
   int dimensions() const { return offsets.dimensions; }
   int blocks() const { return offsets.size(); }
-  std::span<const Hop> path(int block) const {
-    const auto b = static_cast<std::size_t>(block);
-    return std::span(hops).subspan(first[b], first[b + 1] - first[b]);
-  }
-
-  // A step by `length` in one dimension.
-  void add_step(int dimension, int length) {
-    steps.offsets.resize(steps.offsets.size() + static_cast<std::size_t>(dimensions()), 0);
-    steps.offsets[steps.offsets.size() - static_cast<std::size_t>(dimensions() - dimension)] = length;
-  }
-  // Paths are written block by block.
-  void end_path() { first.push_back(static_cast<std::uint32_t>(hops.size())); }
 };
 
-Schedule alltoall_along(const Paths& paths, const NeighborProblem& problem);
-Schedule allgather_along(const Paths& paths, const NeighborProblem& problem);
+Schedule schedule_along(const Paths& paths, const NeighborProblem& problem, Pattern pattern);
 
 // How a block moves in a dimension: hop by hop; so that others share no hop (neighbor_torus.cpp); at once.
 enum class AxisSteps : std::uint8_t { hops, own_hops, whole };
-// The ways along the axes. `order`: the dimensions as they are served.
-Paths axis_paths(const NeighborProblem& problem, std::span<const int> order, AxisSteps way);
+// By ways along the axes: all-to-alls in the order of the dimensions, allgathers in the one of the trie.
+Schedule schedule_along_axes(const NeighborProblem& problem, AxisSteps way, Pattern pattern);
 
-std::vector<int> natural_order(int dimensions);
 // Dimensions in decreasing number of neighbours that have the same coordinate.
 std::vector<int> trie_order(const Neighborhood& neighborhood);
 

@@ -70,20 +70,10 @@ void look_up(const PackedNeighborhood& around, const std::vector<std::int64_t>& 
   const std::size_t width = 2 * static_cast<std::size_t>(around.reach);
   const std::int64_t* zeros = tables.data() + around.reach;
   if (!around.wide.empty()) return look_up<0, torus>(around.wide, zeros, width, d, ranks);
-  switch (d) {
-    case 1:
-      return look_up<1, torus>(around.bytes, zeros, width, d, ranks);
-    case 2:
-      return look_up<2, torus>(around.bytes, zeros, width, d, ranks);
-    case 3:
-      return look_up<3, torus>(around.bytes, zeros, width, d, ranks);
-    case 4:
-      return look_up<4, torus>(around.bytes, zeros, width, d, ranks);
-    case 5:
-      return look_up<5, torus>(around.bytes, zeros, width, d, ranks);
-    default:
-      return look_up<0, torus>(around.bytes, zeros, width, d, ranks);
-  }
+  using LookUp = void (*)(const std::vector<std::int8_t>&, const std::int64_t*, std::size_t, std::size_t, RanksAround&);
+  static constexpr LookUp of_bytes[] = {look_up<0, torus>, look_up<1, torus>, look_up<2, torus>,
+                                        look_up<3, torus>, look_up<4, torus>, look_up<5, torus>};
+  of_bytes[d < std::size(of_bytes) ? d : 0](around.bytes, zeros, width, d, ranks);
 }
 
 std::vector<std::int64_t> tables_of(const Grid& grid, int me, std::uint32_t reach, std::int64_t absent) {
@@ -99,32 +89,19 @@ std::vector<std::int64_t> tables_of(const Grid& grid, int me, std::uint32_t reac
   return tables;
 }
 
-void divide(const Grid& grid, const Neighborhood& neighborhood, int me, RanksAround& ranks) {
-  for (int i = 0; i < neighborhood.size(); ++i) {
-    const std::span<const int> offset = neighborhood.offset(i);
-    ranks.sources[static_cast<std::size_t>(i)] = rank_at(grid, me, offset, -1);
-    ranks.destinations[static_cast<std::size_t>(i)] = rank_at(grid, me, offset, 1);
-  }
-}
-
 }  // namespace
 
 PackedNeighborhood pack(int dimensions, std::span<const int> offsets) {
   PackedNeighborhood packed;
   packed.dimensions = dimensions;
   packed.size = dimensions == 0 ? 0 : static_cast<int>(offsets.size()) / dimensions;
-  packed.bytes.resize(offsets.size());
-  std::int8_t* const bytes = packed.bytes.data();  // in a register: a byte might lie in `packed` itself
-  std::uint32_t bits = 0;                          // of the largest coordinate: -1 has none, as 0
-  for (std::size_t k = 0; k < offsets.size(); ++k) {
-    const int c = offsets[k];
-    bits |= static_cast<std::uint32_t>(c ^ (c >> 31));
-    bytes[k] = static_cast<std::int8_t>(c);
-  }
+  std::uint32_t bits = 0;  // of the largest coordinate: -1 has none, as 0
+  for (const int c : offsets) bits |= static_cast<std::uint32_t>(c ^ (c >> 31));
   packed.reach = std::bit_ceil(bits + 1);
   if (packed.reach > 128) {
     packed.wide.assign(offsets.begin(), offsets.end());
-    packed.bytes = {};
+  } else {
+    packed.bytes.assign(offsets.begin(), offsets.end());
   }
   return packed;
 }
@@ -142,7 +119,11 @@ RanksAround ranks_around(const Grid& grid, const PackedNeighborhood& around, int
     const std::vector<std::int64_t> tables = tables_of(grid, me, around.reach, -size);
     grid.is_torus() ? look_up<true>(around, tables, ranks) : look_up<false>(around, tables, ranks);
   } else {
-    divide(grid, unpack(around), me, ranks);
+    const Neighborhood offsets = unpack(around);
+    for (std::size_t i = 0; i < s; ++i) {
+      ranks.sources[i] = rank_at(grid, me, offsets.offset(static_cast<int>(i)), -1);
+      ranks.destinations[i] = rank_at(grid, me, offsets.offset(static_cast<int>(i)), 1);
+    }
   }
   return ranks;
 }

@@ -3,24 +3,21 @@
 // 1. Moves. A move is one hop of one block (allgather: of one block for all that need it there), as
 //    seen from its origin; all ranks have the same moves. In an all-to-all the moves of a block are
 //    a chain; in an allgather all moves together are the prefix trie of the paper.
-// 2. Rounds. Steps are put into rounds, at most `ports` in one, as soon as the moves before are
-//    done.
+// 2. Rounds. Each step goes into the first round that has room, at most `ports` steps, after those
+//    of the moves before its own.
 // 3. Spans. A rank serves a move for the block whose origin lies as many hops behind it as the
 //    block has done. On a mesh, origin and target may lie outside: then there is no such block, and
 //    both ends of the message find that out alike, because they look at the same origin.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <queue>
 #include <unordered_map>
 
 #include "plan/neighbor_paths.hpp"
+#include "text/hash.hpp"
 
 namespace quadrille::plan::neighbors {
 namespace {
-
-enum class Pattern : std::uint8_t { alltoall, allgather };
 
 struct Move {
   std::int32_t step;
@@ -32,6 +29,7 @@ struct Move {
 
 struct Moves {
   std::vector<Move> all;
+  std::vector<std::vector<int>> of_step;
   std::vector<int> last;  // [block] its last move; -1: it has none
 };
 
@@ -43,13 +41,7 @@ struct Branch {
 
 struct HashBranch {
   std::size_t operator()(const Branch& b) const {
-    std::uint64_t h = 0;
-    // Along a chain parent and step rise together, so the first must be spread before the next comes in.
-    for (const std::int32_t part : {b.parent, b.hop.step, b.hop.edge}) {
-      h = (h ^ static_cast<std::uint32_t>(part)) * 0x9e3779b97f4a7c15u;
-      h ^= h >> 29;
-    }
-    return static_cast<std::size_t>(h);
+    return static_cast<std::size_t>(text::Hash().add(b.parent).add(b.hop.step).add(b.hop.edge).value());
   }
 };
 
@@ -57,15 +49,20 @@ struct HashBranch {
 Moves moves_along(const Paths& paths, Pattern pattern) {
   const bool shared = pattern == Pattern::allgather;
   Moves moves;
+  moves.of_step.resize(static_cast<std::size_t>(paths.steps.size()));
   std::unordered_map<Branch, int, HashBranch> known;
   for (int i = 0; i < paths.blocks(); ++i) {
     int move = -1;
-    auto left = static_cast<int>(paths.path(i).size());
-    for (const Hop& hop : paths.path(i)) {
+    const std::vector<Hop>& hops = paths.hops[static_cast<std::size_t>(i)];
+    auto left = static_cast<int>(hops.size());
+    for (const Hop& hop : hops) {
       const auto next = static_cast<int>(moves.all.size());
       const int made = shared ? known.try_emplace(Branch{move, hop}, next).first->second : next;
       --left;
-      if (made == next) moves.all.push_back({hop.step, move, shared ? -1 : i, left});
+      if (made == next) {
+        moves.all.push_back({hop.step, move, shared ? -1 : i, left});
+        moves.of_step[static_cast<std::size_t>(hop.step)].push_back(next);
+      }
       move = made;
     }
     if (move >= 0) {
@@ -77,20 +74,6 @@ Moves moves_along(const Paths& paths, Pattern pattern) {
   return moves;
 }
 
-using MovesByStep = std::vector<std::vector<int>>;
-
-// [step] the moves whose key it is; a negative key is none.
-template <class Key>
-MovesByStep by_step(int steps, const std::vector<Move>& moves, Key key) {
-  MovesByStep lists(static_cast<std::size_t>(steps));
-  for (std::size_t m = 0; m < moves.size(); ++m) {
-    if (const int step = key(moves[m]); step >= 0) {
-      lists[static_cast<std::size_t>(step)].push_back(static_cast<int>(m));
-    }
-  }
-  return lists;
-}
-
 class Plan {
  public:
   Plan(const Paths& paths, const NeighborProblem& problem, Pattern pattern)
@@ -98,11 +81,8 @@ class Plan {
         problem_(problem),
         grid_(*problem.grid),
         pattern_(pattern),
-        mesh_(std::find(grid_.periodic.begin(), grid_.periodic.end(), false) != grid_.periodic.end()),
+        mesh_(!grid_.is_torus()),
         moves_(moves_along(paths, pattern)),
-        of_step_(by_step(paths.steps.size(), moves_.all, [](const Move& m) { return m.step; })),
-        after_step_(by_step(paths.steps.size(), moves_.all,
-                            [this](const Move& m) { return m.parent < 0 ? -1 : move(m.parent).step; })),
         done_{paths.dimensions(), {}},
         builder_(problem.me) {
     if (mesh_) measure();
@@ -112,20 +92,23 @@ class Plan {
   }
 
   Schedule schedule() {
+    builder_.begin_round();
     copy_own();
     for (const std::vector<int>& round : rounds_) {
-      if (has_messages_) is_open_ = has_messages_ = false;
       for (const int step : round) message(step, +1);
       for (const int step : round) message(step, -1);
+      if (builder_.round_has_messages()) builder_.begin_round();
     }
+    builder_.drop_empty_round();
     copy_duplicates();
     builder_.scratch(scratch_);
     return builder_.take();
   }
 
  private:
-  std::size_t steps() const { return static_cast<std::size_t>(paths_.steps.size()); }
   const Move& move(int number) const { return moves_.all[static_cast<std::size_t>(number)]; }
+  const std::vector<int>& moves_of(int step) const { return moves_.of_step[static_cast<std::size_t>(step)]; }
+  std::size_t& round_of(int step) { return round_of_[static_cast<std::size_t>(step)]; }
 
   // --- the same on all ranks ---------------------------------------------------------------------
 
@@ -149,45 +132,33 @@ class Plan {
     }
   }
 
-  // A step can be served when no move of it waits for another. Of those that can be, the first ones
-  // are: with one port the steps stay in order.
+  // The steps of a path rise, so the moves before those of a step have their rounds already; and with one port the
+  // steps stay in order.
   void find_rounds() {
     const std::int64_t ports = value_of(problem_.parameters, "ports", 1);
-    std::vector<int> waits(steps(), 0);
-    for (const Move& move : moves_.all) {
-      if (move.parent >= 0) ++waits[static_cast<std::size_t>(move.step)];
-    }
-    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-    for (std::size_t step = 0; step < steps(); ++step) {
-      if (waits[step] == 0) ready.push(static_cast<int>(step));
-    }
-    while (!ready.empty()) {
-      std::vector<int>& round = rounds_.emplace_back();
-      while (!ready.empty() && (ports <= 0 || static_cast<std::int64_t>(round.size()) < ports)) {
-        round.push_back(ready.top());
-        ready.pop();
+    const auto is_full = [&](std::size_t round) { return ports > 0 && std::ssize(rounds_[round]) >= ports; };
+    std::size_t open = 0;  // those before it are full
+    for (int step = 0; step < paths_.steps.size(); ++step) {
+      while (open < rounds_.size() && is_full(open)) ++open;
+      std::size_t round = open;
+      for (const int m : moves_of(step)) {
+        if (move(m).parent >= 0) round = std::max(round, round_of(move(move(m).parent).step) + 1);
       }
-      for (const int step : round) {
-        for (const int next : after_step_[static_cast<std::size_t>(step)]) {
-          const int waiting = move(next).step;
-          if (--waits[static_cast<std::size_t>(waiting)] == 0) ready.push(waiting);
-        }
-      }
+      while (round < rounds_.size() && is_full(round)) ++round;
+      if (round == rounds_.size()) rounds_.emplace_back();
+      rounds_[round].push_back(step);
+      round_of_.push_back(round);
     }
   }
 
   // Allgather: scratch blocks for what only passes through. One is free again in the round after
   // the last one that reads it.
   void give_slots() {
-    std::vector<std::size_t> round_of(steps());
-    for (std::size_t r = 0; r < rounds_.size(); ++r) {
-      for (const int step : rounds_[r]) round_of[static_cast<std::size_t>(step)] = r;
-    }
     std::vector<std::size_t> last_reader(moves_.all.size(), 0);  // [move] the last round that reads what it brought
     for (const Move& next : moves_.all) {
       if (next.parent < 0) continue;
       std::size_t& last = last_reader[static_cast<std::size_t>(next.parent)];
-      last = std::max(last, round_of[static_cast<std::size_t>(next.step)]);
+      last = std::max(last, round_of(next.step));
     }
     slots_.assign(moves_.all.size(), -1);
     std::vector<std::vector<int>> last_read(rounds_.size());  // [round] slots
@@ -196,7 +167,7 @@ class Plan {
     for (std::size_t r = 0; r < rounds_.size(); ++r) {
       if (r > 0) free.insert(free.end(), last_read[r - 1].begin(), last_read[r - 1].end());
       for (const int step : rounds_[r]) {
-        for (const int m : of_step_[static_cast<std::size_t>(step)]) {
+        for (const int m : moves_of(step)) {
           if (move(m).block >= 0) continue;
           int& slot = slots_[static_cast<std::size_t>(m)];
           slot = free.empty() ? slots++ : free.back();
@@ -249,27 +220,17 @@ class Plan {
 
   // --- the schedule ------------------------------------------------------------------------------
 
-  // Rounds are begun when there is something to do in them.
-  void open_round() {
-    if (!is_open_) builder_.begin_round();
-    is_open_ = true;
-  }
-
   // The message of a step: sent (+1), or received (-1).
   void message(int step, int sign) {
     const int peer = rank_at(grid_, problem_.me, paths_.steps.offset(step), sign);
     if (peer < 0) return;
-    bool begun = false;
-    for (const int m : of_step_[static_cast<std::size_t>(step)]) {
+    sign > 0 ? builder_.send(peer) : builder_.receive(peer);
+    for (const int m : moves_of(step)) {
       if (!exists(m, sign > 0 ? move(m).parent : m)) continue;
-      if (!begun) {
-        open_round();
-        has_messages_ = begun = true;
-        sign > 0 ? builder_.send(peer) : builder_.receive(peer);
-      }
       const Span span = sign > 0 ? place_before(m) : place(m);
       builder_.span(span.buffer, span.block);
     }
+    builder_.drop_empty_message();
   }
 
   // Blocks for the process itself. They share the first round.
@@ -278,7 +239,6 @@ class Plan {
       if (moves_.last[static_cast<std::size_t>(i)] >= 0) continue;
       // Not a block that leaves the mesh.
       if (rank_at(grid_, problem_.me, problem_.neighborhood->offset(i), 1) != problem_.me) continue;
-      open_round();
       builder_.copy(Buffer::send, pattern_ == Pattern::alltoall ? i : 0, Buffer::recv, i);
     }
   }
@@ -299,27 +259,20 @@ class Plan {
   const Pattern pattern_;
   const bool mesh_;  // some dimension is not periodic
   const Moves moves_;
-  const MovesByStep of_step_;              // its moves
-  const MovesByStep after_step_;           // the moves that follow its moves
   Neighborhood done_;                      // [move]
   std::vector<std::vector<int>> targets_;  // [move]
   std::vector<std::vector<int>> rounds_;   // [round] steps
+  std::vector<std::size_t> round_of_;      // [step]
   std::vector<int> slots_;                 // [move] its scratch block; -1: none
 
   Builder builder_;
   std::uint32_t scratch_ = 0;
-  bool is_open_ = false;  // the last round begun can take more
-  bool has_messages_ = false;
 };
 
 }  // namespace
 
-Schedule alltoall_along(const Paths& paths, const NeighborProblem& problem) {
-  return Plan(paths, problem, Pattern::alltoall).schedule();
-}
-
-Schedule allgather_along(const Paths& paths, const NeighborProblem& problem) {
-  return Plan(paths, problem, Pattern::allgather).schedule();
+Schedule schedule_along(const Paths& paths, const NeighborProblem& problem, Pattern pattern) {
+  return Plan(paths, problem, pattern).schedule();
 }
 
 }  // namespace quadrille::plan::neighbors

@@ -37,11 +37,10 @@ Paths straightforward_paths(const NeighborProblem& problem) {
   for (int i = 0; i < paths.blocks(); ++i) {
     const std::span<const int> offset = paths.offsets.offset(i);
     const bool zero = std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; });
-    if (!zero) {
-      paths.hops.push_back({paths.steps.size()});
-      paths.steps.add(offset);
-    }
-    paths.end_path();
+    std::vector<neighbors::Hop>& hops = paths.hops.emplace_back();
+    if (zero) continue;
+    hops.push_back({paths.steps.size()});
+    paths.steps.add(offset);
   }
   return paths;
 }
@@ -49,11 +48,11 @@ Paths straightforward_paths(const NeighborProblem& problem) {
 }  // namespace
 
 Schedule neighbor_straightforward(const NeighborProblem& problem) {
-  return neighbors::alltoall_along(straightforward_paths(problem), problem);
+  return neighbors::schedule_along(straightforward_paths(problem), problem, Pattern::alltoall);
 }
 
 Schedule neighbor_allgather_straightforward(const NeighborProblem& problem) {
-  return neighbors::allgather_along(straightforward_paths(problem), problem);
+  return neighbors::schedule_along(straightforward_paths(problem), problem, Pattern::allgather);
 }
 
 }  // namespace quadrille::plan

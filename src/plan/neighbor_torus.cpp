@@ -37,15 +37,13 @@
 namespace quadrille::plan {
 
 Schedule neighbor_torus(const NeighborProblem& problem) {
-  const std::vector<int> order = neighbors::natural_order(problem.neighborhood->dimensions);
-  return neighbors::alltoall_along(neighbors::axis_paths(problem, order, neighbors::AxisSteps::hops), problem);
+  return neighbors::schedule_along_axes(problem, neighbors::AxisSteps::hops, Pattern::alltoall);
 }
 
 Schedule neighbor_allgather_torus(const NeighborProblem& problem) {
-  const std::vector<int> order = neighbors::trie_order(travelled(*problem.grid, *problem.neighborhood));
   const bool shared = value_of(problem.parameters, "share", 1) != 0;
   const auto way = shared ? neighbors::AxisSteps::hops : neighbors::AxisSteps::own_hops;
-  return neighbors::allgather_along(neighbors::axis_paths(problem, order, way), problem);
+  return neighbors::schedule_along_axes(problem, way, Pattern::allgather);
 }
 
 }  // namespace quadrille::plan

@@ -31,13 +31,11 @@
 namespace quadrille::plan {
 
 Schedule neighbor_torus_direct(const NeighborProblem& problem) {
-  const std::vector<int> order = neighbors::natural_order(problem.neighborhood->dimensions);
-  return neighbors::alltoall_along(neighbors::axis_paths(problem, order, neighbors::AxisSteps::whole), problem);
+  return neighbors::schedule_along_axes(problem, neighbors::AxisSteps::whole, Pattern::alltoall);
 }
 
 Schedule neighbor_allgather_torus_direct(const NeighborProblem& problem) {
-  const std::vector<int> order = neighbors::trie_order(travelled(*problem.grid, *problem.neighborhood));
-  return neighbors::allgather_along(neighbors::axis_paths(problem, order, neighbors::AxisSteps::whole), problem);
+  return neighbors::schedule_along_axes(problem, neighbors::AxisSteps::whole, Pattern::allgather);
 }
 
 }  // namespace quadrille::plan

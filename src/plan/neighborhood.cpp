@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <numeric>
+#include <set>
 
 namespace quadrille::plan {
 
-int Grid::ranks() const {
-  int ranks = 1;
-  for (const int extent : extents) ranks *= extent;
-  return ranks;
-}
+int Grid::ranks() const { return std::accumulate(extents.begin(), extents.end(), 1, std::multiplies<>()); }
 
 bool Grid::is_torus() const { return std::find(periodic.begin(), periodic.end(), false) == periodic.end(); }
 
@@ -71,14 +70,12 @@ Neighborhood travelled(const Grid& grid, const Neighborhood& neighborhood) {
 NeighborCounts torus_direct_counts(const Neighborhood& neighborhood) {
   NeighborCounts counts;
   for (int j = 0; j < neighborhood.dimensions; ++j) {
-    std::vector<int> coordinates;
+    std::set<int> coordinates;
     for (int i = 0; i < neighborhood.size(); ++i) {
       const int c = neighborhood.offset(i)[static_cast<std::size_t>(j)];
-      if (c != 0) coordinates.push_back(c);
+      if (c != 0) coordinates.insert(c), ++counts.blocks;
     }
-    counts.blocks += static_cast<std::int64_t>(coordinates.size());
-    std::sort(coordinates.begin(), coordinates.end());
-    counts.rounds += std::unique(coordinates.begin(), coordinates.end()) - coordinates.begin();
+    counts.rounds += std::ssize(coordinates);
   }
   return counts;
 }

@@ -29,6 +29,7 @@
 // (standard 1, the one-ported system of the paper; 0: no limit).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -115,15 +116,15 @@ Schedule neighbor_allgather_basis(const NeighborProblem& problem);
 // Any directed graph, as MPI's distributed graphs give it: send block k goes to destinations[k],
 // recv block k comes from sources[k]; the k-th edge from one rank to another is the same on both
 // sides. A negative rank is no neighbour. One round, all messages at once.
-Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const int> destinations);
-Schedule neighbor_allgather_direct(int me, std::span<const int> sources, std::span<const int> destinations);
+Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const int> destinations,
+                         Pattern pattern = Pattern::alltoall);
 
 // What a schedule costs a process far from any border: rounds with one port (the paper's D), and
 // blocks sent (V). For the offsets as given: pass travelled(), if the grid is small.
 struct NeighborCounts {
   std::int64_t rounds = 0;
   std::int64_t blocks = 0;
-  friend bool operator==(const NeighborCounts&, const NeighborCounts&) = default;
+  friend auto operator<=>(const NeighborCounts&, const NeighborCounts&) = default;
 };
 
 // D: for each dimension the number of different coordinates but zero. V: coordinates but zero.

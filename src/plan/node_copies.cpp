@@ -56,7 +56,6 @@
 
 #include <vector>
 
-#include "plan/algorithms.hpp"
 #include "plan/between_nodes.hpp"
 
 namespace quadrille::plan {
@@ -84,21 +83,6 @@ Node node_of(const Problem& problem) {
 // Only the Hilbert orders have the parameter.
 Rows rows_of(const Problem& problem) { return static_cast<Rows>(value_of(problem.parameters, "rows", 0)); }
 
-Schedule copies(const Problem& problem, Order order, bool blocks) {
-  Builder builder(problem.me);
-  copy_inside_node(problem, order, rows_of(problem), blocks, builder);
-  exchange_between_nodes(problem, blocks, builder);
-  return builder.take();
-}
-
-Schedule alltoall(const Problem& problem, Order order) { return copies(problem, order, true); }
-Schedule allgather(const Problem& problem, Order order) { return copies(problem, order, false); }
-
-Schedule square(const Problem& problem, bool blocks) {
-  constexpr Order rests[] = {Order::square_and_row, Order::square_and_column, Order::square_and_morton};
-  return copies(problem, rests[static_cast<std::size_t>(value_of(problem.parameters, "rest", 0))], blocks);
-}
-
 }  // namespace
 
 void copy_inside_node(const Problem& problem, Order order, Rows rows, bool blocks, Builder& builder) {
@@ -118,20 +102,14 @@ void copy_inside_node(const Problem& problem, Order order, Rows rows, bool block
   builder.node_fence();
 }
 
-Schedule sh_naive(const Problem& problem) { return alltoall(problem, Order::row_numa); }
-Schedule sh_co(const Problem& problem) { return alltoall(problem, Order::morton); }
-Schedule sh_numa_co(const Problem& problem) { return alltoall(problem, Order::morton_numa); }
-Schedule hint_row(const Problem& problem) { return alltoall(problem, Order::row); }
-Schedule hint_column(const Problem& problem) { return alltoall(problem, Order::column); }
-Schedule hint_hilbert(const Problem& problem) { return alltoall(problem, Order::hilbert); }
-Schedule hint_hilbert_square(const Problem& problem) { return square(problem, true); }
-
-Schedule allgather_sh_naive(const Problem& problem) { return allgather(problem, Order::row_numa); }
-Schedule allgather_sh_co(const Problem& problem) { return allgather(problem, Order::morton); }
-Schedule allgather_sh_numa_co(const Problem& problem) { return allgather(problem, Order::morton_numa); }
-Schedule allgather_hint_row(const Problem& problem) { return allgather(problem, Order::row); }
-Schedule allgather_hint_column(const Problem& problem) { return allgather(problem, Order::column); }
-Schedule allgather_hint_hilbert(const Problem& problem) { return allgather(problem, Order::hilbert); }
-Schedule allgather_hint_hilbert_square(const Problem& problem) { return square(problem, false); }
+Schedule copies_in_order(const Problem& problem, Order order, Pattern pattern) {
+  constexpr Order squares[] = {Order::square_and_row, Order::square_and_column, Order::square_and_morton};
+  const bool is_square = order == squares[0], blocks = pattern == Pattern::alltoall;
+  if (is_square) order = squares[static_cast<std::size_t>(value_of(problem.parameters, "rest", 0))];
+  Builder builder(problem.me);
+  copy_inside_node(problem, order, rows_of(problem), blocks, builder);
+  exchange_between_nodes(problem, blocks, builder);
+  return builder.take();
+}
 
 }  // namespace quadrille::plan

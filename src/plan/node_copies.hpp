@@ -1,4 +1,5 @@
-// The copies between the buffers of a node's ranks, for the algorithms that begin with them.
+// The copies between the buffers of a node's ranks: algorithms that are these, and the part of those that begin with
+// them.
 #pragma once
 
 #include "plan/order.hpp"
@@ -9,5 +10,14 @@ namespace quadrille::plan {
 // The first two rounds of a schedule: a fence of the node; this rank's part of the order, and a fence. `blocks` as in
 // between_nodes.hpp.
 void copy_inside_node(const Problem& problem, Order order, Rows rows, bool blocks, Builder& builder);
+
+// The copies in this order, and messages between nodes beside them. Which of the orders square_... it is the parameter
+// `rest` says.
+Schedule copies_in_order(const Problem& problem, Order order, Pattern pattern);
+
+template <Order order, Pattern pattern>
+Schedule node_copies(const Problem& problem) {
+  return copies_in_order(problem, order, pattern);
+}
 
 }  // namespace quadrille::plan

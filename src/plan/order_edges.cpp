@@ -91,24 +91,25 @@ std::vector<EdgeCopy> join_edges(std::span<const EdgeEnds> destinations, std::sp
   const auto pair_key = [](std::size_t source, std::size_t destination) {
     return static_cast<std::uint64_t>(source) << 32 | destination;
   };
-  std::unordered_map<std::uint64_t, std::vector<int>> recv_blocks;  // of a pair, in the order of its edges
+  struct Ends {
+    std::vector<int> blocks;  // recv blocks, in the order of the pair's edges
+    std::size_t next = 0;
+  };
+  std::unordered_map<std::uint64_t, Ends> ends;  // of a pair
   for (std::size_t d = 0; d < sources.size(); ++d) {
     for (std::size_t k = 0; k < sources[d].peers.size(); ++k) {
       const int s = sources[d].peers[k];
-      if (s >= 0) recv_blocks[pair_key(static_cast<std::size_t>(s), d)].push_back(sources[d].blocks[k]);
+      if (s >= 0) ends[pair_key(static_cast<std::size_t>(s), d)].blocks.push_back(sources[d].blocks[k]);
     }
   }
-  std::unordered_map<std::uint64_t, std::size_t> taken;
   std::vector<EdgeCopy> edges;
   for (std::size_t s = 0; s < destinations.size(); ++s) {
     for (std::size_t k = 0; k < destinations[s].peers.size(); ++k) {
       const int d = destinations[s].peers[k];
       if (d < 0) continue;
-      const std::uint64_t key = pair_key(s, static_cast<std::size_t>(d));
-      const auto found = recv_blocks.find(key);
-      std::size_t& next = taken[key];
-      if (found == recv_blocks.end() || next == found->second.size()) continue;
-      edges.push_back({static_cast<int>(s), d, destinations[s].blocks[k], found->second[next++]});
+      Ends& pair = ends[pair_key(s, static_cast<std::size_t>(d))];
+      if (pair.next == pair.blocks.size()) continue;
+      edges.push_back({static_cast<int>(s), d, destinations[s].blocks[k], pair.blocks[pair.next++]});
     }
   }
   return edges;

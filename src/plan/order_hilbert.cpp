@@ -162,11 +162,8 @@ void append_hilbert_part(int ranks, int me, std::span<const int> domains, Rows r
   const Box square = {0, 0, ranks, ranks};
   const Place all = pairs_in(square);
   const bool has_boxes = std::has_single_bit(static_cast<unsigned>(ranks));
-  if (has_boxes) {
-    append_hilbert(ranks, {0, all}, hilbert_box(ranks, me), pairs);
-  } else {
-    append_hilbert(ranks, equal_piece(all, me, ranks), square, pairs);
-  }
+  append_hilbert(ranks, has_boxes ? Piece{0, all} : equal_piece(all, me, ranks),
+                 has_boxes ? hilbert_box(ranks, me) : square, pairs);
   if ((has_boxes ? rows_of_boxes(ranks, domains, rows) : rows) != Rows::destinations) return;
   for (Pair& pair : std::span(pairs).subspan(first)) std::swap(pair.source, pair.destination);
 }

@@ -13,62 +13,48 @@ constexpr double always_alone = 1e300;
 // Of `pairs` messages in flight together.
 double flight_of(double pairs) { return pairs > 1 ? pairs * doublings(pairs) : 0; }
 
-// Reads a schedule of rank `me`. blocks_of(message) tells how many blocks a message has.
+// What rank `me` does in a round of its schedule. blocks_of(message) tells how many blocks a message has.
 template <class BlocksOf>
-class Reader {
- public:
-  Reader(const Schedule& schedule, int me, const NodeMap& nodes, BlocksOf blocks_of)
-      : schedule_(schedule), me_(me), nodes_(nodes), blocks_of_(blocks_of) {}
-
-  RoundWork read(const Round& round, double scattered) const {
-    RoundWork work;
-    const std::uint32_t pairs = pairs_of(round), window = window_of(round);
-    for (std::uint32_t first = 0; first < pairs; first += window) {
-      const double sent = add(work, part_of(round.sends, first, first + window), true, scattered);
-      const double received = add(work, part_of(round.receives, first, first + window), false, scattered);
-      const double together = std::max(sent, received);
-      work.rounds += together > 0 ? 1 : 0;
-      work.flight += flight_of(together);
-    }
-    add_copies(work, round.before);
-    add_copies(work, round.after);
-    work.fences = round.node_fence ? 1 : 0;
-    return work;
-  }
-
- private:
+RoundWork work_in(const Round& round, const Schedule& schedule, int me, const NodeMap& nodes, double scattered,
+                  BlocksOf blocks_of) {
+  RoundWork work;
   // How many there are.
-  double add(RoundWork& work, Range messages, bool sends, double scattered) const {
+  const auto add = [&](Range messages, bool sends) {
     double count = 0;
-    for (const Message& message : schedule_.messages_of(messages)) {
+    for (const Message& message : schedule.messages_of(messages)) {
       if (is_none(message)) continue;
       count += 1;
-      const double blocks = blocks_of_(message);
-      const bool away = !nodes_.share_a_node(me_, message.peer);
+      const double blocks = blocks_of(message);
+      const bool away = !nodes.share_a_node(me, message.peer);
       (away ? (sends ? work.away_out : work.away_in) : (sends ? work.near_out : work.near_in)) += 1;
       (away ? (sends ? work.away_blocks_out : work.away_blocks_in)
             : (sends ? work.near_blocks_out : work.near_blocks_in)) += blocks;
       if (away) work.longest = std::max(work.longest, blocks);
-      if (!is_one_run(schedule_, message)) work.copied += scattered * blocks;
+      if (!is_one_run(schedule, message)) work.copied += scattered * blocks;
       if (!sends) continue;
       work.most_sent = std::max(work.most_sent, blocks);
-      if (schedule_.sizes != Sizes::known) (away ? work.away_sizes : work.near_sizes) += blocks;
+      if (schedule.sizes != Sizes::known) (away ? work.away_sizes : work.near_sizes) += blocks;
     }
     return count;
+  };
+  const std::uint32_t pairs = pairs_of(round), window = window_of(round);
+  for (std::uint32_t first = 0; first < pairs; first += window) {
+    const double sent = add(part_of(round.sends, first, first + window), true);
+    const double received = add(part_of(round.receives, first, first + window), false);
+    const double together = std::max(sent, received);
+    work.rounds += together > 0 ? 1 : 0;
+    work.flight += flight_of(together);
   }
-  void add_copies(RoundWork& work, Range range) const {
-    for (const Copy& copy : schedule_.copies_of(range)) {
-      const bool shared = copy.from.owner != me_ || copy.to.owner != me_;
+  for (const Range range : {round.before, round.after}) {
+    for (const Copy& copy : schedule.copies_of(range)) {
+      const bool shared = copy.from.owner != me || copy.to.owner != me;
       (shared ? work.shared : work.copied) += 1;
       work.shared_data += shared ? 1 : 0;
     }
   }
-
-  const Schedule& schedule_;
-  const int me_;
-  const NodeMap& nodes_;
-  const BlocksOf blocks_of_;
-};
+  work.fences = round.node_fence ? 1 : 0;
+  return work;
+}
 
 void join(RoundWork& work, const RoundWork& other, double weight, double& (*keep)(double&, double)) {
   constexpr double RoundWork::*all[] = {
@@ -167,11 +153,10 @@ std::vector<SampledNode> sample_ranks(const NodeMap& nodes, SampleLimits limits)
 }
 
 RankWork work_of(const Schedule& schedule, int me, const NodeMap& nodes, double scattered) {
-  const Reader reader(schedule, me, nodes,
-                      [](const Message& message) { return static_cast<double>(message.spans.count); });
+  const auto blocks_of = [](const Message& message) { return static_cast<double>(message.spans.count); };
   RankWork work(1);
   for (const Round& round : schedule.rounds) {
-    work.back().push_back(reader.read(round, scattered));
+    work.back().push_back(work_in(round, schedule, me, nodes, scattered, blocks_of));
     if (round.node_fence) work.emplace_back();
   }
   return work;
@@ -189,11 +174,10 @@ RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes) {
   unpack.shared_data = plan.ranks;
   work[2].push_back(unpack);
 
-  const Reader reader(plan.exchange, plan.me, nodes,
-                      [&](const Message& message) { return static_cast<double>(plan.blocks_of(message)); });
+  const auto blocks_of = [&](const Message& message) { return static_cast<double>(plan.blocks_of(message)); };
   std::vector<RoundWork>& rounds = work[1];
   for (const Round& round : plan.exchange.rounds) {  // none, unless this rank leads
-    RoundWork one = reader.read(round, 0);
+    RoundWork one = work_in(round, plan.exchange, plan.me, nodes, 0, blocks_of);
     if (uneven) one.away_sizes = one.away_blocks_out;
     // Copies of the exchange are of streams, within shared memory.
     one.copied = one.shared = one.shared_data = 0;

@@ -128,12 +128,9 @@ std::string parse_node_map(std::string_view text, int ranks, NodeMap& map) {
     if (!read_number(rest, number) || number < 1) {
       return complain(text, fmt::format("{} needs a number of at least 1, for example {}:2", kind, kind));
     }
-    if (kind == "blocked") {
-      labels = fill_nodes({number}, ranks);
-    } else if (kind == "even") {
-      for (std::int64_t rank = 0; rank < ranks; ++rank) labels.push_back(static_cast<int>(rank * number / ranks));
-    } else {
-      for (int rank = 0; rank < ranks; ++rank) labels.push_back(rank % number);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const std::int64_t share = std::int64_t{rank} * number / ranks;
+      labels.push_back(kind == "blocked" ? rank / number : kind == "even" ? static_cast<int>(share) : rank % number);
     }
   } else if (kind == "ragged") {
     std::vector<int> sizes;

@@ -11,6 +11,11 @@
 
 namespace quadrille::plan {
 
+// What the ranks want.
+//   alltoall   P blocks in send; recv block s of rank d must be block d of rank s
+//   allgather  1 block in send; recv block s must be the block of rank s, everywhere
+enum class Pattern : std::uint8_t { alltoall, allgather };
+
 // Which node each rank lives on. Nodes are numbered 0.. in order of their first rank.
 struct NodeMap {
   std::vector<int> node_of;  // [rank]

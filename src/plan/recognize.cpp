@@ -4,23 +4,18 @@
 #include <limits>
 #include <numeric>
 
+#include "text/hash.hpp"
+
 namespace quadrille::plan {
 namespace {
 
 // Appends all tori that begin with `extents` and have `dimensions` more.
-void extend(std::vector<int>& extents, int ranks, int dimensions, std::size_t most, std::vector<Grid>& found) {
+void extend(std::vector<int> extents, int ranks, int dimensions, std::size_t most, std::vector<Grid>& found) {
   if (found.size() >= most) return;
-  if (dimensions == 1) {
-    extents.push_back(ranks);
-    found.push_back({extents, std::vector<bool>(extents.size(), true)});
-    extents.pop_back();
-    return;
-  }
-  for (int extent = 2; extent <= ranks / 2; ++extent) {
-    if (ranks % extent != 0) continue;
-    extents.push_back(extent);
-    extend(extents, ranks / extent, dimensions - 1, most, found);
-    extents.pop_back();
+  int& last = extents.emplace_back(ranks);
+  if (dimensions == 1) return found.push_back({extents, std::vector<bool>(extents.size(), true)});
+  for (last = 2; last <= ranks / 2; ++last) {
+    if (ranks % last == 0) extend(extents, ranks / last, dimensions - 1, most, found);
   }
 }
 
@@ -69,8 +64,7 @@ bool match(const Grid& grid, int me, const Neighborhood& around, int sign, std::
 std::vector<Grid> tori(int ranks, int dimensions, std::size_t most) {
   std::vector<Grid> found;
   if (ranks < 2) return found;
-  std::vector<int> extents;
-  for (int d = 1; d <= dimensions; ++d) extend(extents, ranks, d, most, found);
+  for (int d = 1; d <= dimensions; ++d) extend({}, ranks, d, most, found);
   return found;
 }
 
@@ -106,14 +100,7 @@ bool view_in(const Grid& torus, int me, std::span<const int> sources, std::span<
 }
 
 std::uint64_t fingerprint(const Neighborhood& around) {
-  std::uint64_t value = 0xcbf29ce484222325ULL;
-  const auto mix = [&value](int number) {
-    value = (value ^ static_cast<unsigned>(number)) * 0x100000001b3ULL;
-    value ^= value >> 29;
-  };
-  mix(around.dimensions);
-  for (const int coordinate : around.offsets) mix(coordinate);
-  return value;
+  return text::Hash().add(around.dimensions).add_all(around.offsets).value();
 }
 
 Neighborhood offsets_in(const Grid& grid, int me, std::span<const int> destinations) {

@@ -70,6 +70,22 @@ void Builder::receive(int peer) {
   ++schedule_.rounds.back().receives.count;
 }
 
+void Builder::drop_empty_message() {
+  if (!is_none(schedule_.messages.back())) return;
+  schedule_.messages.pop_back();
+  Round& round = schedule_.rounds.back();
+  if (round.receives.count > 0) {
+    --round.receives.count;
+  } else {
+    --round.sends.count;
+    --round.receives.first;
+  }
+}
+
+void Builder::drop_empty_round() {
+  if (!round_has_messages() && schedule_.rounds.back().before.count == 0) schedule_.rounds.pop_back();
+}
+
 void Builder::node_fence() {
   assert(!schedule_.rounds.empty());
   schedule_.rounds.back().node_fence = true;

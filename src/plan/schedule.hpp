@@ -152,6 +152,11 @@ class Builder {
   void send(int peer);
   void receive(int peer);
   void span(Buffer buffer, int block);
+  // Takes the last message back if it has no spans.
+  void drop_empty_message();
+  // Takes the last round back if it has no messages and no copies.
+  void drop_empty_round();
+  bool round_has_messages() const { return pairs_of(schedule_.rounds.back()) > 0; }
   // Shorthands for a message of one span.
   void send(int peer, Buffer buffer, int block) { send(peer), span(buffer, block); }
   void receive(int peer, Buffer buffer, int block) { receive(peer), span(buffer, block); }
@@ -180,8 +185,7 @@ inline void Builder::copy(Span from, Span to) {
   assert(!schedule_.rounds.empty());
   Round& round = schedule_.rounds.back();
   schedule_.copies.push_back({from, to});
-  const bool messages_given = round.sends.count + round.receives.count > 0;
-  if (messages_given) {
+  if (round_has_messages()) {
     ++round.after.count;
   } else {
     ++round.before.count;

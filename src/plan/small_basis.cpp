@@ -7,7 +7,7 @@
 //         themselves; if there are four, z = (x+y+z) - (x+y) is a difference. Larger ones need not be found.
 // Cost    A fixed number of steps at most: well below a millisecond.
 //
-// Vectors are kept as bytes of a word, one for each dimension that is a ring, two (up and down) for each that is not:
+// Vectors are kept as lanes of a word, one for each dimension that is a ring, two (up and down) for each that is not:
 // a sum with elements of both signs equals no vector, as it must be, and elements are no longer negative there.
 #include "plan/small_basis.hpp"
 
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -27,17 +28,14 @@ using Word = std::uint64_t;
 using Set = std::uint32_t;  // of vectors, or of elements
 
 constexpr std::int64_t kSteps = 100'000;
-constexpr std::size_t kMostVectors = 16;
+constexpr int kMostVectors = 31;
 constexpr int kLargestBasis = 10;
-constexpr int kMostLanes = 8;
-constexpr int kMostInLane = 127;
-constexpr int kLongest = 10;  // on rings that are larger than a lane
-constexpr Word kHigh = 0x8080808080808080;
+constexpr std::size_t kMostLanes = 8;
 
 struct Lane {
   std::size_t dimension;
-  int direction;  // 0: a ring; else coordinates of this sign alone
-  int size;       // a ring: numbers are taken modulo this; else the largest
+  int direction;      // 0: a ring; else coordinates of this sign alone
+  std::int64_t size;  // a ring: numbers are taken modulo this; else the largest
 };
 
 // --- vectors as words --------------------------------------------------------------------------------------------
@@ -45,33 +43,39 @@ struct Lane {
 class Lanes {
  public:
   // Empty if the vectors do not fit.
-  static std::optional<Lanes> of(const Grid& grid, std::span<const std::vector<int>> vectors) {
-    Lanes lanes;
+  static std::optional<Lanes> of(const Grid& grid, const Neighborhood& vectors) {
+    std::vector<Lane> all;
     for (std::size_t j = 0; j < grid.extents.size(); ++j) {
       int up = 0, down = 0;
-      for (const std::vector<int>& v : vectors) up = std::max(up, v[j]), down = std::max(down, -v[j]);
+      for (int i = 0; i < vectors.size(); ++i) {
+        up = std::max(up, vectors.offset(i)[j]), down = std::max(down, -vectors.offset(i)[j]);
+      }
       const bool ring = grid.periodic[j];
-      if (std::max(up, down) > (ring && grid.extents[j] > kMostInLane ? kLongest : kMostInLane)) return {};
-      if (ring && (up > 0 || down > 0)) lanes.add({j, 0, std::min(grid.extents[j], kMostInLane)});
-      if (!ring && up > 0) lanes.add({j, +1, up});
-      if (!ring && down > 0) lanes.add({j, -1, down});
+      if (ring && (up > 0 || down > 0)) all.push_back({j, 0, grid.extents[j]});
+      if (!ring && up > 0) all.push_back({j, +1, up});
+      if (!ring && down > 0) all.push_back({j, -1, down});
     }
-    if (lanes.all_.size() > kMostLanes) return {};
+    if (all.empty() || all.size() > kMostLanes) return {};
+    Lanes lanes(std::move(all), grid.extents.size());
+    const std::int64_t largest = std::ranges::max_element(lanes.all_, {}, &Lane::size)->size;
+    if (largest > static_cast<std::int64_t>(lanes.mask_ >> 1)) return {};
+    lanes.fill();
     return lanes;
   }
 
-  Word word(const std::vector<int>& vector) const {
+  Word word(std::span<const int> vector) const {
     Word word = 0;
-    for (std::size_t l = 0; l < all_.size(); ++l) word |= Word(value(all_[l], vector)) << 8 * l;
+    for (std::size_t l = 0; l < all_.size(); ++l) word |= Word(value(all_[l], vector)) << bits_ * l;
     return word;
   }
 
-  std::vector<int> vector(Word word, std::size_t dimensions) const {
-    std::vector<int> vector(dimensions, 0);
+  std::vector<int> vector(Word word) const {
+    std::vector<int> vector(dimensions_, 0);
     for (std::size_t l = 0; l < all_.size(); ++l) {
       const Lane& lane = all_[l];
-      const int c = static_cast<int>(word >> 8 * l & 0xff);
-      vector[lane.dimension] += lane.direction != 0 ? lane.direction * c : 2 * c > lane.size ? c - lane.size : c;
+      const auto c = static_cast<std::int64_t>(word >> bits_ * l & mask_);
+      vector[lane.dimension] +=
+          static_cast<int>(lane.direction != 0 ? lane.direction * c : 2 * c > lane.size ? c - lane.size : c);
     }
     return vector;
   }
@@ -79,47 +83,55 @@ class Lanes {
   // False if the sum leads beyond all vectors in a dimension that is no ring.
   bool add(Word a, Word b, Word& sum) const {
     sum = a + b;
-    const Word beyond = (sum + to_high_) & kHigh;
-    sum -= (beyond >> 7) * 0xff & sizes_;
+    const Word beyond = (sum + to_high_) & high_;
+    sum -= whole(beyond) & sizes_;
     return (beyond & lines_) == 0;
   }
 
   // False if the difference leads the other way in a dimension that is no ring.
   bool subtract(Word a, Word b, Word& difference) const {
-    const Word lifted = a + kHigh - b;  // no byte borrows
-    const Word below = ~lifted & kHigh;
-    difference = (lifted & ~kHigh) - ((below >> 7) * 0xff & to_high_);
+    const Word lifted = a + high_ - b;  // no lane borrows
+    const Word below = ~lifted & high_;
+    difference = (lifted & ~high_) - (whole(below) & to_high_);
     return (below & lines_) == 0;
   }
 
  private:
-  static int value(const Lane& lane, const std::vector<int>& vector) {
-    const int c = vector[lane.dimension];
-    return lane.direction == 0 ? (c % lane.size + lane.size) % lane.size : std::max(lane.direction * c, 0);
+  Lanes(std::vector<Lane> all, std::size_t dimensions)
+      : all_(std::move(all)), dimensions_(dimensions), bits_(64 / all_.size()), mask_(~Word(0) >> (64 - bits_)) {}
+
+  static std::int64_t value(const Lane& lane, std::span<const int> vector) {
+    const std::int64_t c = vector[lane.dimension];
+    if (lane.direction == 0) return (c % lane.size + lane.size) % lane.size;
+    return std::max<std::int64_t>(lane.direction * c, 0);
   }
 
-  void add(const Lane& lane) {
-    const std::size_t at = 8 * all_.size();
-    all_.push_back(lane);
-    if (all_.size() > kMostLanes) return;
-    const bool ring = lane.direction == 0;
-    to_high_ |= Word(ring ? 128 - lane.size : 127 - lane.size) << at;
-    if (ring) sizes_ |= Word(lane.size) << at;
-    if (!ring) lines_ |= Word(0xff) << at;
+  void fill() {
+    for (std::size_t l = 0; l < all_.size(); ++l) {
+      const bool ring = all_[l].direction == 0;
+      const Word high = (mask_ >> 1) + 1, size = Word(all_[l].size);
+      high_ |= high << bits_ * l;
+      to_high_ |= (ring ? high - size : high - 1 - size) << bits_ * l;
+      (ring ? sizes_ : lines_) |= (ring ? size : mask_) << bits_ * l;
+    }
   }
+
+  // All bits of the lanes whose high bits these are.
+  Word whole(Word high_bits) const { return (high_bits >> (bits_ - 1)) * mask_; }
 
   std::vector<Lane> all_;
-  Word to_high_ = 0;  // what sets the high bit of a byte that is too large
-  Word sizes_ = 0;    // of the rings
-  Word lines_ = 0;    // bytes that are no rings
+  std::size_t dimensions_, bits_;  // of a lane
+  Word mask_;                      // of the first lane
+  Word high_ = 0;                  // bits
+  Word to_high_ = 0;               // what sets the high bit of a lane that is too large
+  Word sizes_ = 0;                 // of the rings
+  Word lines_ = 0;                 // lanes that are no rings
 };
 
 // --- search ------------------------------------------------------------------------------------------------------
 
 // What is given, and what elements are tried.
 struct Case {
-  const Grid& grid;
-  std::span<const std::vector<int>> vectors;
   std::span<const int> weights;
   Lanes lanes;
   std::vector<Word> words;       // of the vectors
@@ -127,25 +139,22 @@ struct Case {
 };
 
 // Upwards before downwards, so that what leads down can be a sum that goes round.
-std::vector<Word> by_length(const Lanes& lanes, std::size_t dimensions, const std::vector<Word>& words) {
-  std::vector<std::tuple<int, int, Word>> keys;
+std::vector<Word> by_length(const Lanes& lanes, const std::vector<Word>& words) {
+  std::set<std::tuple<int, int, Word>> keys;
   for (const Word word : words) {
     int hops = 0, down = 0;
-    for (const int c : lanes.vector(word, dimensions)) hops += std::abs(c), down += std::max(-c, 0);
-    keys.emplace_back(hops, down, word);
+    for (const int c : lanes.vector(word)) hops += std::abs(c), down += std::max(-c, 0);
+    keys.emplace(hops, down, word);
   }
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   std::vector<Word> sorted;
   sorted.reserve(keys.size());
   for (const auto& [hops, down, word] : keys) sorted.push_back(word);
   return sorted;
 }
 
-Case case_of(const Grid& grid, std::span<const std::vector<int>> vectors, std::span<const int> weights,
-             const Lanes& lanes) {
-  Case c{grid, vectors, weights, lanes, {}, {}};
-  for (const std::vector<int>& v : vectors) c.words.push_back(lanes.word(v));
+Case case_of(const Neighborhood& vectors, std::span<const int> weights, const Lanes& lanes) {
+  Case c{weights, lanes, {}, {}};
+  for (int i = 0; i < vectors.size(); ++i) c.words.push_back(lanes.word(vectors.offset(i)));
   std::vector<Word> differences;
   for (const Word a : c.words) {
     for (const Word b : c.words) {
@@ -155,27 +164,29 @@ Case case_of(const Grid& grid, std::span<const std::vector<int>> vectors, std::s
       if (!known) differences.push_back(difference);
     }
   }
-  c.candidates = by_length(lanes, grid.extents.size(), c.words);
-  differences = by_length(lanes, grid.extents.size(), differences);
+  c.candidates = by_length(lanes, c.words);
+  differences = by_length(lanes, differences);
   c.candidates.insert(c.candidates.end(), differences.begin(), differences.end());
   return c;
 }
 
 class VectorSearch {
  public:
-  VectorSearch(const Case& given, std::int64_t& steps) : given_(given), steps_(steps) {
+  // Replaces `best` by what has smaller counts than `than`, which are those of `best` then.
+  VectorSearch(const Case& given, std::int64_t& steps, AdditiveBasis& best, NeighborCounts& than)
+      : given_(given), steps_(steps), best_(best), than_(than) {
     for (const Word word : given.words) filter_ |= bit_of(word);
     all_ = (Set(1) << given.words.size()) - 1;
     sums_.push_back({0, 0});
   }
 
-  // Of at most `size` elements: the first basis, or the best of all, as far as there is time.
-  void run(int size, bool first_one, SmallBasis& best, std::int64_t& length) {
-    best_ = &best, length_ = &length;
+  // Of at most `size` elements: the first basis that is better, or the best of all, as far as there is time. False if
+  // none is.
+  bool run(std::int64_t size, bool first_one) {
     first_one_ = first_one;
-    extend(size, 0, 0);
+    extend(static_cast<int>(size), 0, 0);
+    return found_;
   }
-  bool found() const { return found_; }
 
  private:
   struct Sum {
@@ -264,11 +275,7 @@ class VectorSearch {
 
   // Takes the shortest sum of each vector.
   void consider() {
-    SmallBasis basis;
-    std::int64_t length = 0;
-    for (const Word element : chosen_) {
-      basis.elements.push_back(given_.lanes.vector(element, given_.grid.extents.size()));
-    }
+    AdditiveBasis basis;
     for (std::size_t i = 0; i < given_.words.size(); ++i) {
       Set shortest = ~Set(0);
       for (const Sum& sum : sums_) {
@@ -280,61 +287,43 @@ class VectorSearch {
       for (std::size_t e = 0; e < chosen_.size(); ++e) {
         if ((shortest >> e & 1) != 0) sum.push_back(static_cast<int>(e));
       }
-      length += std::int64_t{std::popcount(shortest)} * given_.weights[i];
     }
     steps_ -= static_cast<std::int64_t>(sums_.size() * given_.words.size());
-    const bool better = !found_ || basis.elements.size() < best_->elements.size() ||
-                        (basis.elements.size() == best_->elements.size() && length < *length_);
-    if (!better || !is_right(basis)) return;
-    *best_ = std::move(basis);
-    *length_ = length;
+    for (const Word element : chosen_) {
+      const std::vector<int> vector = given_.lanes.vector(element);
+      basis.elements.dimensions = static_cast<int>(vector.size());
+      basis.elements.add(vector);
+    }
+    const NeighborCounts counts = basis.counts(given_.weights);
+    if (counts >= than_) return;
+    best_ = std::move(basis), than_ = counts;
     found_ = true;
   }
 
-  // Rings that are larger than a lane are kept smaller than they are.
-  bool is_right(const SmallBasis& basis) const {
-    for (std::size_t i = 0; i < given_.vectors.size(); ++i) {
-      for (std::size_t j = 0; j < given_.grid.extents.size(); ++j) {
-        int rest = given_.vectors[i][j];
-        for (const int e : basis.sums[i]) rest -= basis.elements[static_cast<std::size_t>(e)][j];
-        if ((given_.grid.periodic[j] ? rest % given_.grid.extents[j] : rest) != 0) return false;
-      }
-    }
-    return true;
-  }
-
   const Case& given_;
-  std::int64_t& steps_;              // left to do
+  std::int64_t& steps_;  // left to do
+  AdditiveBasis& best_;
+  NeighborCounts& than_;
   Word filter_ = 0;                  // a bit of each vector
   Set all_ = 0;                      // vectors
   std::vector<Word> chosen_;         // elements
   std::vector<Sum> sums_;            // of the subsets of chosen_
   std::vector<std::size_t> starts_;  // [element] where its sums begin
   bool first_one_ = false, found_ = false;
-  SmallBasis* best_ = nullptr;
-  std::int64_t* length_ = nullptr;
 };
 
 }  // namespace
 
-SmallBasis small_basis(const Grid& grid, std::span<const std::vector<int>> vectors, std::span<const int> weights,
-                       int fewer_than) {
-  SmallBasis best;
+AdditiveBasis small_basis(const Grid& grid, const Neighborhood& vectors, std::span<const int> weights,
+                          NeighborCounts than) {
+  AdditiveBasis best;
   const std::optional<Lanes> lanes = Lanes::of(grid, vectors);
-  if (!lanes || vectors.size() > kMostVectors || fewer_than > kLargestBasis + 1) return best;
-  const Case given = case_of(grid, vectors, weights, *lanes);
-  std::int64_t length = 0, steps = kSteps;
-  int size = fewer_than;
-  while (size > 0) {
-    VectorSearch search(given, steps);
-    search.run(size - 1, true, best, length);
-    if (!search.found()) break;
-    size = static_cast<int>(best.elements.size());
-  }
-  if (!best.elements.empty()) {
-    steps = kSteps / 4;
-    VectorSearch(given, steps).run(size, false, best, length);
-  }
+  if (!lanes || vectors.size() > kMostVectors || than.rounds > kLargestBasis + 1) return best;
+  const Case given = case_of(vectors, weights, *lanes);
+  std::int64_t steps = kSteps;
+  while (VectorSearch(given, steps, best, than).run(than.rounds - 1, true)) continue;
+  steps = kSteps;
+  VectorSearch(given, steps, best, than).run(than.rounds, false);
   return best;
 }
 

@@ -3,21 +3,15 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
-#include "plan/neighborhood.hpp"
+#include "plan/additive_basis.hpp"
 
 namespace quadrille::plan {
 
-struct SmallBasis {
-  std::vector<std::vector<int>> elements;  // none: none was found
-  std::vector<std::vector<int>> sums;      // [vector] numbers of its elements, rising
-};
-
-// A basis of less than `fewer_than` elements of `vectors`, which are travelled(), differ, and are not zero. In a
-// dimension that is not periodic the elements of a sum never lead beyond it. Of bases of one size one with short sums,
-// vector i counting `weights[i]` times. Work is bounded, and the result is the same on all ranks.
-SmallBasis small_basis(const Grid& grid, std::span<const std::vector<int>> vectors, std::span<const int> weights,
-                       int fewer_than);
+// A basis of `vectors`, which are travelled(), differ, and are not zero, with smaller counts() than `than`, vector i
+// counting `weights[i]` times; without elements if none is found. In a dimension that is not periodic the elements of
+// a sum never lead beyond it. Work is bounded, and the result is the same on all ranks.
+AdditiveBasis small_basis(const Grid& grid, const Neighborhood& vectors, std::span<const int> weights,
+                          NeighborCounts than);
 
 }  // namespace quadrille::plan

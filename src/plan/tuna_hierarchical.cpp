@@ -30,10 +30,8 @@
 //   coalesced  send 13 03 to 3                              receive 31 21 from 3
 //   staggered  send 13 to 3; 03 to 3                        receive 31 from 3; 21 from 3
 #include <algorithm>
-#include <optional>
+#include <map>
 #include <set>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include "plan/algorithms.hpp"
@@ -44,23 +42,6 @@ namespace quadrille::plan {
 namespace {
 
 using bruck::Moved;
-
-// Runs of as many scratch blocks each, used again when they are given back.
-class Runs {
- public:
-  Runs(int first, int blocks) : next_(first), blocks_(blocks) {}
-  int take() {
-    if (free_.empty()) return std::exchange(next_, next_ + blocks_);
-    const int first = free_.back();
-    free_.pop_back();
-    return first;
-  }
-  void give_back(int first) { free_.push_back(first); }
-
- private:
-  std::vector<int> free_;
-  int next_, blocks_;
-};
 
 // The most bundles of Bruck's algorithm among `ranks` ranks that wait before a round or come to wait in it.
 int most_waiting(int ranks, std::int64_t radix) {
@@ -76,23 +57,24 @@ int most_waiting(int ranks, std::int64_t radix) {
 
 // A message between nodes. The k-th of its blocks is that of the k-th rank after the carrier on its node.
 struct Away {
-  std::int64_t step;
   int peer;
   int carried;  // which of the carrier's destinations it is for; of what comes: the distance of its node
   int first, blocks;
 };
+// Those of a round, in the order of their steps.
+struct Burst {
+  std::vector<Away> goes, comes;
+};
 
 class Hierarchical {
  public:
-  Hierarchical(const Problem& problem, bool uneven)
+  explicit Hierarchical(const Problem& problem)
       : me_(problem.me),
-        ranks_(problem.ranks),
         nodes_(problem.nodes->nodes),
         node_(problem.nodes->node_of[static_cast<std::size_t>(me_)]),
         radix_(value_of(problem.parameters, "radix", 2)),
         burst_(value_of(problem.parameters, "burst", standard_away_steps)),
         staggered_(value_of(problem.parameters, "exchange", 0) != 0),
-        uneven_(uneven),
         members_(problem.nodes->members()),
         builder_(me_) {
     place_ranks();
@@ -104,7 +86,7 @@ class Hierarchical {
     builder_.copy(Buffer::send, me_, Buffer::recv, me_);
     for (std::int64_t weight = 1; weight < size_; weight *= radix_) add_inside(weight);
     add_between();
-    return uneven_ ? with_sizes(builder_.take(), me_, ranks_) : builder_.take();
+    return builder_.take();
   }
 
  private:
@@ -147,7 +129,9 @@ class Hierarchical {
       most = std::max(most, carried_blocks(size) + most_waiting(size, radix_) * widest(size));
     }
     builder_.scratch(static_cast<std::uint32_t>(most));
-    runs_.emplace(carried_blocks(size_), widest(size_));
+    for (int run = most_waiting(size_, radix_); run-- > 0;) {
+      free_.push_back(carried_blocks(size_) + run * widest(size_));
+    }
     waiting_.assign(static_cast<std::size_t>(size_), -1);
   }
 
@@ -163,20 +147,13 @@ class Hierarchical {
 
   // ---- Inside the node ----
 
-  // Calls visit(digit, moved, lower), `lower` the ranks that the block has moved before.
-  template <class Visit>
-  void for_each(std::int64_t weight, int digit, Visit visit) const {
-    bruck::for_each_moved(size_, radix_, weight, digit,
-                          [&](const Moved& moved) { visit(moved, static_cast<int>(moved.block % weight)); });
-  }
-
   // What travels with one message: for each block of Bruck's its bundle. `at` is the local number of the sender;
-  // visit(moved, lower, bundle, k).
+  // visit(moved, bundle, k).
   template <class Visit>
   void add_spans(std::int64_t weight, int digit, int at, Visit visit) {
-    for_each(weight, digit, [&](const Moved& moved, int lower) {
+    bruck::for_each_moved(size_, radix_, weight, digit, [&](const Moved& moved) {
       const std::vector<int>& all = bundle(at - moved.high * static_cast<int>(weight));
-      for (std::size_t k = 0; k < all.size(); ++k) visit(moved, lower, all, k);
+      for (std::size_t k = 0; k < all.size(); ++k) visit(moved, all, k);
     });
   }
 
@@ -187,25 +164,26 @@ class Hierarchical {
     std::vector<int> sent;
     for (int digit = 1; digit <= digits; ++digit) {
       builder_.send(rank_here(local_ - digit * step));
-      for_each(weight, digit, [&](const Moved& moved, int) { sent.push_back(waiting(moved)); });
-      add_spans(weight, digit, local_, [&](const Moved& moved, int, const std::vector<int>& all, std::size_t k) {
+      add_spans(weight, digit, local_, [&](const Moved& moved, const std::vector<int>& all, std::size_t k) {
+        if (k == 0) sent.push_back(waiting(moved));
         add(moved.first ? own(all[k]) : Span{me_, waiting(moved) + static_cast<int>(k), Buffer::scratch});
       });
     }
     for (int digit = 1; digit <= digits; ++digit) {
       const int from = local_ + digit * step;
       builder_.receive(rank_here(from));
-      for_each(weight, digit, [&](const Moved& moved, int) {
-        if (moved.high >= radix_) waiting(moved) = runs_->take();
-      });
-      add_spans(weight, digit, from, [&](const Moved& moved, int lower, const std::vector<int>&, std::size_t k) {
-        const int carried = static_cast<int>(k);
-        if (moved.high >= radix_) return add({me_, waiting(moved) + carried, Buffer::scratch});
-        add(k == 0 ? arrived(rank_here(from + lower)) : to_carry(moved.block, carried));
+      add_spans(weight, digit, from, [&](const Moved& moved, const std::vector<int>&, std::size_t k) {
+        const int carried = static_cast<int>(k), lower = moved.block % step;  // ranks that it has moved before
+        if (moved.high < radix_) return add(k == 0 ? arrived(rank_here(from + lower)) : to_carry(moved.block, carried));
+        if (k == 0) {
+          waiting(moved) = free_.back();
+          free_.pop_back();
+        }
+        add({me_, waiting(moved) + carried, Buffer::scratch});
       });
     }
     for (const int run : sent) {
-      if (run >= 0) runs_->give_back(run);
+      if (run >= 0) free_.push_back(run);
     }
   }
 
@@ -215,32 +193,27 @@ class Hierarchical {
     const std::int64_t step = std::int64_t{distance - 1} * most_of_carrier_ + destination_of_carrier;
     return staggered_ ? step * most_ + block : step;
   }
-  void add_away(std::vector<Away>& list, int distance, int destination, int peer, int carried, int blocks) const {
+  void add_away(std::vector<Away> Burst::*list, int distance, int destination, int peer, int carried, int blocks) {
     const int each = staggered_ ? 1 : blocks;
     for (int first = 0; first < blocks; first += each) {
-      list.push_back({step_of(distance, destination, first), peer, carried, first, each});
+      (bursts_[step_of(distance, destination, first) / burst_].*list).push_back({peer, carried, first, each});
     }
   }
 
-  // Both lists are in the order of their steps.
-  std::vector<Away> what_goes() const {
-    std::vector<Away> list;
+  void add_what_goes() {
     int carried = 0;
     for (int distance = 1; distance < nodes_; ++distance) {
       const std::vector<int>& there = members(cyclic(node_ + distance, nodes_));
       for (int local = local_; local < static_cast<int>(there.size()); local += size_) {
-        add_away(list, distance, local / size_, there[static_cast<std::size_t>(local)], ++carried, size_);
+        add_away(&Burst::goes, distance, local / size_, there[static_cast<std::size_t>(local)], ++carried, size_);
       }
     }
-    return list;
   }
-  std::vector<Away> what_comes() const {
-    std::vector<Away> list;
+  void add_what_comes() {
     for (int distance = 1; distance < nodes_; ++distance) {
       const int node = cyclic(node_ - distance, nodes_), size = size_of(node);
-      add_away(list, distance, local_ / size, source(distance, 0), distance, size);
+      add_away(&Burst::comes, distance, local_ / size, source(distance, 0), distance, size);
     }
-    return list;
   }
   // The rank whose block is the k-th of those that come from the node at this distance.
   int source(int distance, int k) const {
@@ -249,32 +222,20 @@ class Hierarchical {
   }
 
   void add_between() {
-    const std::vector<Away> goes = what_goes(), comes = what_comes();
-    std::size_t sent = 0, received = 0;
-    while (sent < goes.size() || received < comes.size()) {
-      std::int64_t step = sent < goes.size() ? goes[sent].step : comes[received].step;
-      if (received < comes.size()) step = std::min(step, comes[received].step);
-      const std::int64_t end = (step / burst_ + 1) * burst_;
-      const auto end_of = [end](const std::vector<Away>& list, std::size_t at) {
-        while (at < list.size() && list[at].step < end) ++at;
-        return at;
-      };
-      const std::size_t sent_end = end_of(goes, sent), received_end = end_of(comes, received);
-      add_burst({goes.data() + sent, sent_end - sent}, {comes.data() + received, received_end - received});
-      sent = sent_end;
-      received = received_end;
-    }
+    add_what_goes();
+    add_what_comes();
+    for (const auto& [number, burst] : bursts_) add_burst(burst);
   }
 
-  void add_burst(std::span<const Away> goes, std::span<const Away> comes) {
+  void add_burst(const Burst& burst) {
     builder_.begin_round();
-    for (const Away& away : goes) {
+    for (const Away& away : burst.goes) {
       builder_.send(away.peer);
       for (int k = away.first; k < away.first + away.blocks; ++k) {
         add(k == 0 ? own(away.peer) : to_carry(k, away.carried));
       }
     }
-    for (const Away& away : comes) {
+    for (const Away& away : burst.comes) {
       builder_.receive(away.peer);
       for (int k = away.first; k < away.first + away.blocks; ++k) add(arrived(source(away.carried, k)));
     }
@@ -282,22 +243,25 @@ class Hierarchical {
 
   int& waiting(const Moved& moved) { return waiting_[static_cast<std::size_t>(moved.block)]; }
 
-  const int me_, ranks_, nodes_, node_;
+  const int me_, nodes_, node_;
   const std::int64_t radix_, burst_;
-  const bool staggered_, uneven_;
+  const bool staggered_;
   std::vector<std::vector<int>> members_;  // [node][local number]
   std::vector<std::vector<int>> bundles_;  // [local number]
   std::vector<int> waiting_;               // [block of Bruck's] where its bundle is; -1: in send
   int local_ = 0, size_ = 0;               // of this rank, of its node
   int most_ = 0;                           // ranks of a node
   int most_of_carrier_ = 1;                // destinations on one node
-  std::optional<Runs> runs_;
+  std::vector<int> free_;                  // where bundles may wait: the first blocks
+  std::map<std::int64_t, Burst> bursts_;
   Builder builder_;
 };
 
 }  // namespace
 
-Schedule tuna_hierarchical(const Problem& problem) { return Hierarchical(problem, false).build(); }
-Schedule uneven_tuna_hierarchical(const Problem& problem) { return Hierarchical(problem, true).build(); }
+Schedule tuna_hierarchical(const Problem& problem) { return Hierarchical(problem).build(); }
+Schedule uneven_tuna_hierarchical(const Problem& problem) {
+  return with_sizes(tuna_hierarchical(problem), problem.me, problem.ranks);
+}
 
 }  // namespace quadrille::plan

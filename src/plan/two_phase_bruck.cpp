@@ -29,15 +29,7 @@ Schedule two_phase_bruck(const Problem& problem) {
   plan.builder.sizes(Sizes::carried);
   plan.builder.begin_round();
   plan.builder.copy(Buffer::send, plan.me, Buffer::recv, plan.me);
-  const auto slot = [&](const bruck::Moved& moved) {
-    return Span{plan.me, bruck::waiting_slot(plan.radix, moved.block), Buffer::scratch};
-  };
-  const auto source = [&](const bruck::Moved& moved) { return moved.first ? plan.in_send(moved) : slot(moved); };
-  const auto target = [&](const bruck::Moved& moved) {
-    const bool arrived = moved.high < plan.radix;
-    return arrived ? plan.in_recv(moved) : slot(moved);
-  };
-  plan.add_rounds(bruck::Direction::down, source, target);
+  plan.add_rounds_with_slots();
   return plan.builder.take();
 }
 

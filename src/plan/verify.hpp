@@ -25,11 +25,6 @@
 
 namespace quadrille::plan {
 
-// What the ranks want.
-//   alltoall   P blocks in send; recv block s of rank d must be block d of rank s
-//   allgather  1 block in send; recv block s must be the block of rank s, everywhere
-enum class Pattern : std::uint8_t { alltoall, allgather };
-
 struct Goal {
   Pattern pattern;
   // Block sizes differ, and a rank knows the sizes of its own send and recv blocks alone (the v and

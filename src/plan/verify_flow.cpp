@@ -7,8 +7,11 @@
 //   deliver  a message moves into the spans of its receive
 // A rendezvous send completes when it is delivered; it can be delivered when its receive is posted.
 // When nothing is possible any more, every rank must have finished: or there is a deadlock.
+#include <optional>
 #include <random>
+#include <ranges>
 
+#include "plan/verify_order.hpp"
 #include "plan/verify_parts.hpp"
 
 namespace quadrille::plan::proof {
@@ -46,10 +49,12 @@ struct MessageState {
 
 class Flow {
  public:
-  Flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed)
+  // `order` is told of each step; it may be null.
+  Flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed, Order* order)
       : subject_(subject),
         partners_(partners),
         buffered_(buffered),
+        order_(order),
         random_(seed),
         tokens_(subject.places(), kUndefined),
         scratch_for_(subject.places(), kUndefined),
@@ -153,6 +158,7 @@ class Flow {
   }
 
   void do_copies(int me, Range range) {
+    if (order_ != nullptr) order_->copies(me, state(me).round, range);
     for (const Copy& copy : schedule(me).copies_of(range)) write(copy.to, read(copy.from, me, "copies"), me);
   }
 
@@ -222,7 +228,19 @@ class Flow {
     }
   }
 
+  // All pairs before `pair` are done, if it is the first of a batch.
+  void tell_order(int me, std::uint32_t pair) {
+    const Round& round = round_of(me);
+    const std::uint32_t pairs = pairs_of(round), size = batch_size(round);
+    if (order_ == nullptr || pairs == 0 || (pair % size != 0 && pair < pairs)) return;
+    if (pair > 0) order_->wait(me, part_of(round.receives, (pair - 1) / size * size, pair));
+    if (pair == pairs) return;
+    order_->post(me, state(me).round, part_of(round.sends, pair, pair + size),
+                 part_of(round.receives, pair, pair + size));
+  }
+
   void post_pair(int me, std::uint32_t pair) {
+    tell_order(me, pair);
     const Round& round = round_of(me);
     const bool sends = pair < round.sends.count && is_there(me, round.sends.first + pair);
     const bool receives = pair < round.receives.count && is_there(me, round.receives.first + pair);
@@ -293,6 +311,7 @@ class Flow {
   void leave_round(int me) {
     RankState& r = state(me);
     const Round& round = round_of(me);
+    tell_order(me, pairs_of(round));
     do_copies(me, round.after);
     if (round.node_fence) {
       r.stage = Stage::fence;
@@ -313,6 +332,7 @@ class Flow {
     const auto n = static_cast<std::size_t>(node);
     if (++at_fence_[n] < node_size_[n]) return;
     at_fence_[n] = 0;
+    if (order_ != nullptr) order_->fence(node);
     for (int rank = 0; rank < subject_.ranks; ++rank) {
       if (subject_.nodes.node_of[static_cast<std::size_t>(rank)] == node) next_round(rank);
     }
@@ -383,6 +403,7 @@ class Flow {
   const Subject& subject_;
   const Partners& partners_;
   const bool buffered_;
+  Order* const order_;
   int stride_ = 1;  // the most send blocks of a rank
   std::mt19937_64 random_;
   std::vector<Token> tokens_;
@@ -394,10 +415,20 @@ class Flow {
   Report report_;
 };
 
+// Without copies between ranks only the owner touches a span, and check_races has seen all there is to see.
+bool needs_order(const Subject& subject) {
+  return std::ranges::any_of(std::views::iota(0, subject.ranks), [&](int me) {
+    return reaches_out(subject.schedules[static_cast<std::size_t>(me)], me);
+  });
+}
+
 }  // namespace
 
-Report check_flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed) {
-  return Flow(subject, partners, buffered, seed).run();
+Report check_flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed, bool ordered) {
+  std::optional<Order> order;
+  if (ordered && needs_order(subject)) order.emplace(subject, partners);
+  const Report report = Flow(subject, partners, buffered, seed, order ? &*order : nullptr).run();
+  return report.ok && order ? order->check() : report;
 }
 
 }  // namespace quadrille::plan::proof

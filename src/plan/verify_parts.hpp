@@ -65,6 +65,12 @@ class Subject {
   std::vector<std::size_t> first_ = {0};  // [rank]; one more at the end
 };
 
+// Whether a rank copies from or to a buffer of another.
+inline bool reaches_out(const Schedule& schedule, int me) {
+  return std::ranges::any_of(schedule.copies,
+                             [me](const Copy& copy) { return copy.from.owner != me || copy.to.owner != me; });
+}
+
 // The pairs of a round that are posted together before anything is waited for. Which pairs are in
 // flight together under a window that refills itself depends on the order of events: all of them
 // may be, so they count as one batch.
@@ -80,8 +86,8 @@ Report check_form(const Subject& subject);
 Report check_races(const Subject& subject);
 Report check_beside(const Subject& subject);
 Report check_matching(const Subject& subject, Partners& partners);
-Report check_order(const Subject& subject, const Partners& partners);
-Report check_flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed);
+// `ordered`: also whether accesses of several ranks to one span are ordered, however they turn out.
+Report check_flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed, bool ordered);
 // All of these.
 Report check_all(const Subject& subject, int orders, std::uint64_t seed);
 

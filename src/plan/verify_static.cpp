@@ -106,69 +106,44 @@ class FormOfRank {
   std::uint32_t next_message_ = 0;
 };
 
-// Which message of a batch touched a place last.
+// Which message touched a place last, and in which batch.
 struct Touch {
   std::uint32_t batch = 0;
   std::int32_t peer = 0;
 };
 
-// Finds spans that two messages of one batch touch, one of them writing.
-class Races {
- public:
-  explicit Races(const Subject& subject) : subject_(subject) {}
-
-  Report check(int me) {
-    first_ = subject_.place({me, 0, Buffer::send});
-    const std::size_t places = subject_.blocks_in(me, Buffer::send) + subject_.blocks_in(me, Buffer::recv) +
-                               subject_.blocks_in(me, Buffer::scratch);
-    if (places > sent_.size()) sent_.resize(places), received_.resize(places);
-    const std::vector<Round>& rounds = schedule(me).rounds;
-    for (std::size_t r = 0; r < rounds.size(); ++r) {
-      const std::uint32_t size = batch_size(rounds[r]);
-      for (std::uint32_t first = 0; first < pairs_of(rounds[r]); first += size) {
-        ++batch_;
-        mark_sent(schedule(me), part_of(rounds[r].sends, first, first + size));
-        if (Report report = mark_received(me, r, part_of(rounds[r].receives, first, first + size)); !report.ok) {
-          return report;
-        }
+// Finds spans of a rank that two messages of one batch touch, one of them writing.
+Report races_of(const Subject& subject, int me) {
+  const Schedule& schedule = subject.schedules[static_cast<std::size_t>(me)];
+  const std::size_t first_place = subject.place({me, 0, Buffer::send});
+  const auto place = [&](const Span& span) { return subject.place(span) - first_place; };
+  std::vector<Touch> sent(subject.blocks_in(me, Buffer::send) + subject.blocks_in(me, Buffer::recv) +
+                          subject.blocks_in(me, Buffer::scratch));
+  std::vector<Touch> received(sent.size());
+  std::uint32_t batch = 0;
+  for (std::size_t r = 0; r < schedule.rounds.size(); ++r) {
+    const Round& round = schedule.rounds[r];
+    const std::uint32_t size = batch_size(round);
+    for (std::uint32_t first = 0; first < pairs_of(round); first += size) {
+      ++batch;
+      for (const Message& message : schedule.messages_of(part_of(round.sends, first, first + size))) {
+        for (const Span& span : schedule.spans_of(message)) sent[place(span)] = {batch, message.peer};
       }
-    }
-    return {};
-  }
-
- private:
-  const Schedule& schedule(int me) const { return subject_.schedules[static_cast<std::size_t>(me)]; }
-
-  void mark_sent(const Schedule& schedule, Range sends) {
-    for (const Message& message : schedule.messages_of(sends)) {
-      for (const Span& span : schedule.spans_of(message)) sent_[place(span)] = {batch_, message.peer};
-    }
-  }
-
-  Report mark_received(int me, std::size_t round, Range receives) {
-    for (const Message& message : schedule(me).messages_of(receives)) {
-      for (const Span& span : schedule(me).spans_of(message)) {
-        const Touch sent = sent_[place(span)];
-        Touch& received = received_[place(span)];
-        if (sent.batch == batch_ || received.batch == batch_) {
-          const std::string other = sent.batch == batch_ ? fmt::format("send to {} reads", sent.peer)
-                                                         : fmt::format("receive from {} writes", received.peer);
-          return wrong(fmt::format("race: rank {}, round {}: the receive from {} writes {} while the {} it", me, round,
+      for (const Message& message : schedule.messages_of(part_of(round.receives, first, first + size))) {
+        for (const Span& span : schedule.spans_of(message)) {
+          const Touch reader = sent[place(span)], writer = received[place(span)];
+          received[place(span)] = {batch, message.peer};
+          if (reader.batch != batch && writer.batch != batch) continue;
+          const std::string other = reader.batch == batch ? fmt::format("send to {} reads", reader.peer)
+                                                          : fmt::format("receive from {} writes", writer.peer);
+          return wrong(fmt::format("race: rank {}, round {}: the receive from {} writes {} while the {} it", me, r,
                                    message.peer, name_of(span, me), other));
         }
-        received = {batch_, message.peer};
       }
     }
-    return {};
   }
-
-  std::size_t place(const Span& span) const { return subject_.place(span) - first_; }
-
-  const Subject& subject_;
-  std::size_t first_ = 0;  // place of the rank that is looked at
-  std::uint32_t batch_ = 0;
-  std::vector<Touch> sent_, received_;  // [place of that rank]
-};
+  return {};
+}
 
 // What messages that may be in flight during the rounds before theirs do with a place.
 enum class Use : std::uint8_t { none, read, written };
@@ -221,9 +196,8 @@ Report check_form(const Subject& subject) {
 }
 
 Report check_races(const Subject& subject) {
-  Races races(subject);
   for (int me = 0; me < subject.ranks; ++me) {
-    if (Report r = races.check(me); !r.ok) return r;
+    if (Report r = races_of(subject, me); !r.ok) return r;
   }
   return {};
 }

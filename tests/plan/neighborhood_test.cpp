@@ -496,7 +496,7 @@ TEST(NeighborDirectTest, IsProvedOnRandomGraphs) {
       if (random() % 4 == 0) destinations[me].push_back(-2);
       const auto rank = static_cast<int>(me);
       schedules.push_back(neighbor_direct(rank, sources[me], destinations[me]));
-      gathers.push_back(neighbor_allgather_direct(rank, sources[me], destinations[me]));
+      gathers.push_back(neighbor_direct(rank, sources[me], destinations[me], Pattern::allgather));
     }
     const Report report = verify_graph(schedules, sources, destinations);
     ASSERT_TRUE(report.ok) << report.what;

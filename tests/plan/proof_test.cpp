@@ -231,8 +231,7 @@ std::vector<Schedule> pulled(int ranks, bool entry, bool exit) {
 TEST(NodeCopyProofTest, FencesMakeItRight) { EXPECT_EQ(check(pulled(4, true, true)).what, ""); }
 
 TEST(NodeCopyProofTest, NobodyReadsMySendBeforeIEnter) {
-  expect_wrong(check(pulled(4, false, true)),
-               "order: rank 0, round 0: touches send[0] of rank 1 before that rank has entered");
+  expect_wrong(check(pulled(4, false, true)), "before that rank has entered");
 }
 
 TEST(NodeCopyProofTest, NobodyReadsMySendAfterILeave) {

@@ -54,8 +54,8 @@ plan::Schedule neighbor_schedule(Collective collective, const choose::Choice& ch
     return algorithm.build_neighbors({&grid, &around, me, choice.parameters});
   }
   if (algorithm.build_edges != nullptr) return build_copies(algorithm.build_edges, gather, grid, around, domains, me);
-  const auto exchange = gather ? plan::neighbor_allgather_direct : plan::neighbor_direct;
-  return exchange(me, ends_of(grid, around, me, -1).peers, ends_of(grid, around, me, 1).peers);
+  return plan::neighbor_direct(me, ends_of(grid, around, me, -1).peers, ends_of(grid, around, me, 1).peers,
+                               gather ? plan::Pattern::allgather : plan::Pattern::alltoall);
 }
 
 std::string show_neighbors(Collective collective, const choose::Choice& choice, const ShowOptions& options) {

@@ -71,13 +71,12 @@ Graph random_graph(int ranks, std::uint32_t seed) {
 }
 
 plan::Report prove_messages(const Graph& graph, plan::Pattern pattern, int orders, std::uint32_t seed) {
-  const auto build = pattern == plan::Pattern::allgather ? plan::neighbor_allgather_direct : plan::neighbor_direct;
   std::vector<plan::Schedule> schedules;
   std::vector<std::vector<int>> sources, destinations;
   for (std::size_t me = 0; me < graph.sources.size(); ++me) {
     sources.push_back(graph.sources[me].peers);
     destinations.push_back(graph.destinations[me].peers);
-    schedules.push_back(build(static_cast<int>(me), sources.back(), destinations.back()));
+    schedules.push_back(plan::neighbor_direct(static_cast<int>(me), sources.back(), destinations.back(), pattern));
   }
   return plan::verify_graph(schedules, sources, destinations, pattern, orders, seed + 1);
 }
