@@ -267,7 +267,7 @@ def cases_of(place, options):
     first, _, last = options.seeds.partition('-')
     numbers = range(int(first), int(last or first) + 1)
   else:
-    start = int(time.time()) % 1_000_000 * 100 if options.start is None else options.start
+    start = int(time.time()) % 1_000_000 * 100
     numbers = range(start, start + 10**9)
     print(f'{place.name}: seeds from {start} on', flush=True)
   for seed in numbers:
@@ -308,7 +308,6 @@ def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('--seconds', type=float, default=60, help='for all MPIs together')
   parser.add_argument('--seeds', help='these alone: N or N-M')
-  parser.add_argument('--start', type=int, help='the first seed')
   parser.add_argument('--steps', type=int, default=400)
   parser.add_argument('--mpi', action='append', choices=sorted(NAMES))
   parser.add_argument('--abi', choices=['openmpi', 'mpich'], help='the MPIs of one build')

@@ -1,5 +1,6 @@
 // Devices, contexts, and each thread's stack of them.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "driver.hpp"
@@ -120,6 +121,92 @@ int set_current(Handle handle) {
   if (!own_stack.empty()) own_stack.pop_back();
   if (context != nullptr) own_stack.push_back(context);
   return success;
+}
+
+int push_current(Handle handle) {
+  Context* const context = context_of(handle);
+  if (context == nullptr || context->destroyed) return invalid_context;
+  own_stack.push_back(context);
+  return success;
+}
+
+int pop_current(Handle* handle) {
+  if (own_stack.empty()) return invalid_context;
+  if (handle != nullptr) *handle = own_stack.back();
+  own_stack.pop_back();
+  return success;
+}
+
+int get_current(Handle* handle) {
+  if (handle == nullptr) return invalid_value;
+  *handle = own_stack.empty() ? nullptr : own_stack.back();
+  return success;
+}
+
+int get_ordinal(const Context& context, int* device) {
+  if (device == nullptr) return invalid_value;
+  *device = context.device;
+  return success;
+}
+
+int synchronize(const Context& context) {
+  wait_for_all(context);
+  return context.error;
+}
+
+int count_devices(int* count) {
+  if (count == nullptr) return invalid_value;
+  *count = device_count();
+  return success;
+}
+
+int get_device(int* device, int ordinal) {
+  if (device == nullptr) return invalid_value;
+  if (!has_device(ordinal)) return invalid_device;
+  *device = ordinal;
+  return success;
+}
+
+int get_uuid(Uuid* uuid, int device) {
+  if (uuid == nullptr) return invalid_value;
+  if (!has_device(device)) return invalid_device;
+  *uuid = uuid_of(physical(device));
+  return success;
+}
+
+int get_name(char* name, int bytes, int device) {
+  if (name == nullptr || bytes <= 0) return invalid_value;
+  if (!has_device(device)) return invalid_device;
+  std::snprintf(name, static_cast<std::size_t>(bytes), "Stand-in %d", physical(device));
+  return success;
+}
+
+// CUDA writes capital digits, HIP small ones.
+int get_bus_id(char* name, int bytes, int device) {
+  if (name == nullptr || bytes < 13) return invalid_value;
+  if (!has_device(device)) return invalid_device;
+  const char* const format = starts_by_itself ? "0000:%02x:00.0" : "0000:%02X:00.0";
+  std::snprintf(name, static_cast<std::size_t>(bytes), format, static_cast<unsigned>(physical(device) + 1));
+  return success;
+}
+
+int can_access_peer(int* can, int device, int peer) {
+  if (can == nullptr) return invalid_value;
+  if (!has_device(device) || !has_device(peer)) return invalid_device;
+  *can = device != peer ? 1 : 0;
+  return success;
+}
+
+int start_driver(const Caller& caller, unsigned flags) {
+  return enter_uninitialized(caller, [&] { return flags != 0 ? static_cast<int>(invalid_value) : initialize(); });
+}
+
+int tell_version(const Caller& caller, int* version, int number) {
+  return enter_uninitialized(caller, [&] {
+    if (version == nullptr) return invalid_value;
+    *version = number;
+    return success;
+  });
 }
 
 }  // namespace quadrille::standin

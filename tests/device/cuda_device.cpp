@@ -1,8 +1,4 @@
 // CUDA's names: devices and contexts.
-#include <algorithm>
-#include <cstdio>
-#include <cstring>
-
 #include "cuda_calls.hpp"
 
 namespace quadrille::standin {
@@ -58,18 +54,8 @@ int attribute_of(int device, int attribute) {
 
 using namespace quadrille::standin;
 
-QUADRILLE_EXPORT int cuInit(unsigned flags) {
-  return enter_uninitialized(QUADRILLE_HERE,
-                             [&] { return flags != 0 ? static_cast<int>(invalid_value) : initialize(); });
-}
-
-QUADRILLE_EXPORT int cuDriverGetVersion(int* version) {
-  return enter_uninitialized(QUADRILLE_HERE, [&] {
-    if (version == nullptr) return invalid_value;
-    *version = 13000;
-    return success;
-  });
-}
+QUADRILLE_EXPORT int cuInit(unsigned flags) { return start_driver(QUADRILLE_HERE, flags); }
+QUADRILLE_EXPORT int cuDriverGetVersion(int* version) { return tell_version(QUADRILLE_HERE, version, 13000); }
 
 QUADRILLE_EXPORT int cuGetErrorName(int error, const char** name) {
   return enter_uninitialized(QUADRILLE_HERE, [&] {
@@ -81,52 +67,18 @@ QUADRILLE_EXPORT int cuGetErrorName(int error, const char** name) {
 }
 
 QUADRILLE_EXPORT int cuGetErrorString(int error, const char** text) { return cuGetErrorName(error, text); }
+QUADRILLE_EXPORT int cuDeviceGet(int* device, int ordinal) { return call(QUADRILLE_HERE, get_device, device, ordinal); }
+QUADRILLE_EXPORT int cuDeviceGetCount(int* count) { return call(QUADRILLE_HERE, count_devices, count); }
 
-QUADRILLE_EXPORT int cuDeviceGet(int* device, int ordinal) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (device == nullptr) return invalid_value;
-    if (!has_device(ordinal)) return invalid_device;
-    *device = ordinal;
-    return success;
-  });
-}
-
-QUADRILLE_EXPORT int cuDeviceGetCount(int* count) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (count == nullptr) return invalid_value;
-    *count = device_count();
-    return success;
-  });
-}
-
-static int get_uuid(const Caller& caller, Uuid* uuid, int device) {
-  return enter(caller, [&] {
-    if (uuid == nullptr) return invalid_value;
-    if (!has_device(device)) return invalid_device;
-    *uuid = uuid_of(physical(device));
-    return success;
-  });
-}
-
-QUADRILLE_EXPORT int cuDeviceGetUuid(Uuid* uuid, int device) { return get_uuid(QUADRILLE_HERE, uuid, device); }
-QUADRILLE_EXPORT int cuDeviceGetUuid_v2(Uuid* uuid, int device) { return get_uuid(QUADRILLE_HERE, uuid, device); }
+QUADRILLE_EXPORT int cuDeviceGetUuid(Uuid* uuid, int device) { return call(QUADRILLE_HERE, get_uuid, uuid, device); }
+QUADRILLE_EXPORT int cuDeviceGetUuid_v2(Uuid* uuid, int device) { return call(QUADRILLE_HERE, get_uuid, uuid, device); }
 
 QUADRILLE_EXPORT int cuDeviceGetName(char* name, int bytes, int device) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (name == nullptr || bytes <= 0) return invalid_value;
-    if (!has_device(device)) return invalid_device;
-    std::snprintf(name, static_cast<std::size_t>(bytes), "Stand-in %d", physical(device));
-    return success;
-  });
+  return call(QUADRILLE_HERE, get_name, name, bytes, device);
 }
 
 QUADRILLE_EXPORT int cuDeviceGetPCIBusId(char* name, int bytes, int device) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (name == nullptr || bytes < 13) return invalid_value;
-    if (!has_device(device)) return invalid_device;
-    std::snprintf(name, static_cast<std::size_t>(bytes), "0000:%02X:00.0", static_cast<unsigned>(physical(device) + 1));
-    return success;
-  });
+  return call(QUADRILLE_HERE, get_bus_id, name, bytes, device);
 }
 
 QUADRILLE_EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
@@ -148,25 +100,15 @@ QUADRILLE_EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int device) {
 }
 
 QUADRILLE_EXPORT int cuDeviceCanAccessPeer(int* can, int device, int peer) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (can == nullptr) return invalid_value;
-    if (!has_device(device) || !has_device(peer)) return invalid_device;
-    *can = device != peer ? 1 : 0;
-    return success;
-  });
+  return call(QUADRILLE_HERE, can_access_peer, can, device, peer);
 }
 
 QUADRILLE_EXPORT int cuDevicePrimaryCtxRetain(Handle* context, int device) {
-  return enter(QUADRILLE_HERE, [&] { return retain_primary(device, context); });
+  return call(QUADRILLE_HERE, retain_primary, device, context);
 }
 
-QUADRILLE_EXPORT int cuDevicePrimaryCtxRelease(int device) {
-  return enter(QUADRILLE_HERE, [&] { return release_primary(device); });
-}
-
-QUADRILLE_EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
-  return enter(QUADRILLE_HERE, [&] { return release_primary(device); });
-}
+QUADRILLE_EXPORT int cuDevicePrimaryCtxRelease(int device) { return call(QUADRILLE_HERE, release_primary, device); }
+QUADRILLE_EXPORT int cuDevicePrimaryCtxRelease_v2(int device) { return call(QUADRILLE_HERE, release_primary, device); }
 
 QUADRILLE_EXPORT int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
   return enter(QUADRILLE_HERE, [&] {
@@ -179,7 +121,7 @@ QUADRILLE_EXPORT int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int
 }
 
 QUADRILLE_EXPORT int cuCtxCreate_v2(Handle* context, unsigned flags, int device) {
-  return enter(QUADRILLE_HERE, [&] { return create_context(device, flags, context); });
+  return call(QUADRILLE_HERE, create_context, device, flags, context);
 }
 
 QUADRILLE_EXPORT int cuCtxCreate_v4(Handle* context, void* parameters, unsigned flags, int device) {
@@ -188,47 +130,12 @@ QUADRILLE_EXPORT int cuCtxCreate_v4(Handle* context, void* parameters, unsigned 
   });
 }
 
-QUADRILLE_EXPORT int cuCtxDestroy_v2(Handle context) {
-  return enter(QUADRILLE_HERE, [&] { return destroy_context(context); });
-}
-
-QUADRILLE_EXPORT int cuCtxPushCurrent_v2(Handle handle) {
-  return enter(QUADRILLE_HERE, [&] {
-    Context* const context = context_of(handle);
-    if (context == nullptr || context->destroyed) return invalid_context;
-    stack().push_back(context);
-    return success;
-  });
-}
-
-QUADRILLE_EXPORT int cuCtxPopCurrent_v2(Handle* handle) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (stack().empty()) return invalid_context;
-    if (handle != nullptr) *handle = stack().back();
-    stack().pop_back();
-    return success;
-  });
-}
-
-QUADRILLE_EXPORT int cuCtxGetCurrent(Handle* handle) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (handle == nullptr) return invalid_value;
-    *handle = stack().empty() ? nullptr : stack().back();
-    return success;
-  });
-}
-
-QUADRILLE_EXPORT int cuCtxSetCurrent(Handle handle) {
-  return enter(QUADRILLE_HERE, [&] { return set_current(handle); });
-}
-
-QUADRILLE_EXPORT int cuCtxGetDevice(int* device) {
-  return enter_in_context(QUADRILLE_HERE, [&](const Context& context) {
-    if (device == nullptr) return invalid_value;
-    *device = context.device;
-    return success;
-  });
-}
+QUADRILLE_EXPORT int cuCtxDestroy_v2(Handle context) { return call(QUADRILLE_HERE, destroy_context, context); }
+QUADRILLE_EXPORT int cuCtxPushCurrent_v2(Handle handle) { return call(QUADRILLE_HERE, push_current, handle); }
+QUADRILLE_EXPORT int cuCtxPopCurrent_v2(Handle* handle) { return call(QUADRILLE_HERE, pop_current, handle); }
+QUADRILLE_EXPORT int cuCtxGetCurrent(Handle* handle) { return call(QUADRILLE_HERE, get_current, handle); }
+QUADRILLE_EXPORT int cuCtxSetCurrent(Handle handle) { return call(QUADRILLE_HERE, set_current, handle); }
+QUADRILLE_EXPORT int cuCtxGetDevice(int* device) { return call_in_context(QUADRILLE_HERE, get_ordinal, device); }
 
 QUADRILLE_EXPORT int cuCtxGetApiVersion(Handle handle, unsigned* version) {
   return enter(QUADRILLE_HERE, [&] {
@@ -249,12 +156,7 @@ QUADRILLE_EXPORT int cuCtxGetId(Handle handle, unsigned long long* id) {
   });
 }
 
-QUADRILLE_EXPORT int cuCtxSynchronize() {
-  return enter_in_context(QUADRILLE_HERE, [](const Context& context) {
-    wait_for_all(context);
-    return context.error;
-  });
-}
+QUADRILLE_EXPORT int cuCtxSynchronize() { return call_in_context(QUADRILLE_HERE, synchronize); }
 
 QUADRILLE_EXPORT int cuCtxEnablePeerAccess(Handle handle, unsigned flags) {
   return enter_in_context(QUADRILLE_HERE, [&](const Context& context) {
@@ -267,9 +169,7 @@ QUADRILLE_EXPORT int cuCtxEnablePeerAccess(Handle handle, unsigned flags) {
 // -- Capture
 
 QUADRILLE_EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
-  return enter(QUADRILLE_HERE, [&] { return exchange_capture_mode(mode); });
+  return call(QUADRILLE_HERE, exchange_capture_mode, mode);
 }
 
-QUADRILLE_EXPORT int cuGraphDestroy(Handle graph) {
-  return enter(QUADRILLE_HERE, [&] { return destroy_graph(graph); });
-}
+QUADRILLE_EXPORT int cuGraphDestroy(Handle graph) { return call(QUADRILLE_HERE, destroy_graph, graph); }

@@ -12,7 +12,7 @@ QUADRILLE_EXPORT int cuMemAddressReserve(Address* at, std::size_t bytes, std::si
 }
 
 QUADRILLE_EXPORT int cuMemAddressFree(Address at, std::size_t bytes) {
-  return enter(QUADRILLE_HERE, [&] { return give_back(at, bytes); });
+  return call(QUADRILLE_HERE, give_back, at, bytes);
 }
 
 QUADRILLE_EXPORT int cuMemGetAllocationGranularity(std::size_t* bytes, const MemoryProperties* properties, int option) {
@@ -29,9 +29,7 @@ QUADRILLE_EXPORT int cuMemCreate(std::uint64_t* handle, std::size_t bytes, const
                [&] { return flags != 0 ? static_cast<int>(invalid_value) : make_memory(handle, bytes, properties); });
 }
 
-QUADRILLE_EXPORT int cuMemRelease(std::uint64_t handle) {
-  return enter(QUADRILLE_HERE, [&] { return let_go(handle); });
-}
+QUADRILLE_EXPORT int cuMemRelease(std::uint64_t handle) { return call(QUADRILLE_HERE, let_go, handle); }
 
 QUADRILLE_EXPORT int cuMemMap(Address at, std::size_t bytes, std::size_t offset, std::uint64_t handle,
                               unsigned long long flags) {
@@ -39,18 +37,16 @@ QUADRILLE_EXPORT int cuMemMap(Address at, std::size_t bytes, std::size_t offset,
                [&] { return flags != 0 ? static_cast<int>(invalid_value) : map_memory(at, bytes, offset, handle); });
 }
 
-QUADRILLE_EXPORT int cuMemUnmap(Address at, std::size_t bytes) {
-  return enter(QUADRILLE_HERE, [&] { return unmap(at, bytes); });
-}
+QUADRILLE_EXPORT int cuMemUnmap(Address at, std::size_t bytes) { return call(QUADRILLE_HERE, unmap, at, bytes); }
 
 QUADRILLE_EXPORT int cuMemSetAccess(Address at, std::size_t bytes, const Access* access, std::size_t count) {
-  return enter(QUADRILLE_HERE, [&] { return give_access(at, bytes, access, count); });
+  return call(QUADRILLE_HERE, give_access, at, bytes, access, count);
 }
 
 QUADRILLE_EXPORT int cuMemRetainAllocationHandle(std::uint64_t* handle, void* at) {
-  return enter(QUADRILLE_HERE, [&] { return hold_again(handle, reinterpret_cast<Address>(at)); });
+  return call(QUADRILLE_HERE, hold_again, handle, reinterpret_cast<Address>(at));
 }
 
 QUADRILLE_EXPORT int cuMemGetAllocationPropertiesFromHandle(MemoryProperties* properties, std::uint64_t handle) {
-  return enter(QUADRILLE_HERE, [&] { return properties_of(properties, handle); });
+  return call(QUADRILLE_HERE, properties_of, properties, handle);
 }

@@ -1,48 +1,33 @@
 // CUDA's names: memory, pointers, memory of other processes, modules, streams and events but for what is put into
 // streams.
-#include <cstring>
-
 #include "cuda_calls.hpp"
 
 using namespace quadrille::standin;
 
 QUADRILLE_EXPORT int cuMemAlloc_v2(Address* made, std::size_t bytes) {
-  return enter_in_context(QUADRILLE_HERE,
-                          [&](Context& context) { return allocate(context, Kind::device, bytes, made); });
+  return call_in_context(QUADRILLE_HERE, allocate, Kind::device, bytes, made);
 }
 
-QUADRILLE_EXPORT int cuMemFree_v2(Address address) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context& context) { return free_device(context, address); });
-}
-
-static int allocate_pinned(const Caller& caller, void** made, std::size_t bytes) {
-  return enter_in_context(caller, [&](Context& context) {
-    Address address = 0;
-    const int error =
-        made == nullptr ? static_cast<int>(invalid_value) : allocate(context, Kind::pinned, bytes, &address);
-    if (error == success) *made = reinterpret_cast<void*>(address);
-    return error;
-  });
-}
+QUADRILLE_EXPORT int cuMemFree_v2(Address address) { return call_in_context(QUADRILLE_HERE, free_device, address); }
 
 QUADRILLE_EXPORT int cuMemAllocHost_v2(void** made, std::size_t bytes) {
-  return allocate_pinned(QUADRILLE_HERE, made, bytes);
+  return call_in_context(QUADRILLE_HERE, allocate_pointer, Kind::pinned, made, bytes);
 }
 
 QUADRILLE_EXPORT int cuMemHostAlloc(void** made, std::size_t bytes, unsigned) {
-  return allocate_pinned(QUADRILLE_HERE, made, bytes);
+  return call_in_context(QUADRILLE_HERE, allocate_pointer, Kind::pinned, made, bytes);
 }
 
 QUADRILLE_EXPORT int cuMemFreeHost(void* address) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return free_host(address, Kind::pinned); });
+  return call_in_context(QUADRILLE_HERE, free_host, address, Kind::pinned);
 }
 
 QUADRILLE_EXPORT int cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context& context) { return register_host(context, address, bytes); });
+  return call_in_context(QUADRILLE_HERE, register_host, address, bytes);
 }
 
 QUADRILLE_EXPORT int cuMemHostUnregister(void* address) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return free_host(address, Kind::registered); });
+  return call_in_context(QUADRILLE_HERE, free_host, address, Kind::registered);
 }
 
 QUADRILLE_EXPORT int cuMemHostGetDevicePointer_v2(Address* made, void* address, unsigned flags) {
@@ -73,8 +58,7 @@ QUADRILLE_EXPORT int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, 
 }
 
 QUADRILLE_EXPORT int cuMemGetInfo_v2(std::size_t* available, std::size_t* total) {
-  return enter_in_context(QUADRILLE_HERE,
-                          [&](const Context& context) { return memory_left(context, available, total); });
+  return call_in_context(QUADRILLE_HERE, get_memory_left, available, total);
 }
 
 static int get_pool(const Caller& caller, Handle* pool, int device) {
@@ -93,19 +77,19 @@ QUADRILLE_EXPORT int cuDeviceGetDefaultMemPool(Handle* pool, int device) {
 QUADRILLE_EXPORT int cuDeviceGetMemPool(Handle* pool, int device) { return get_pool(QUADRILLE_HERE, pool, device); }
 
 QUADRILLE_EXPORT int cuPointerGetAttribute(void* data, int attribute, Address address) {
-  return enter(QUADRILLE_HERE, [&] { return pointer_attribute(data, attribute, address); });
+  return call(QUADRILLE_HERE, pointer_attribute, data, attribute, address);
 }
 
 QUADRILLE_EXPORT int cuPointerGetAttributes(unsigned count, int* attributes, void** data, Address address) {
-  return enter(QUADRILLE_HERE, [&] { return pointer_attributes(count, attributes, data, address); });
+  return call(QUADRILLE_HERE, pointer_attributes, count, attributes, data, address);
 }
 
 QUADRILLE_EXPORT int cuPointerSetAttribute(const void* value, int attribute, Address address) {
-  return enter(QUADRILLE_HERE, [&] { return set_pointer_attribute(value, attribute, address); });
+  return call(QUADRILLE_HERE, set_pointer_attribute, value, attribute, address);
 }
 
 QUADRILLE_EXPORT int cuIpcGetMemHandle(IpcHandle* handle, Address address) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return export_memory(handle, address); });
+  return call_in_context(QUADRILLE_HERE, export_memory, handle, address);
 }
 
 QUADRILLE_EXPORT int cuIpcOpenMemHandle_v2(Address* address, IpcHandle handle, unsigned flags) {
@@ -116,7 +100,7 @@ QUADRILLE_EXPORT int cuIpcOpenMemHandle_v2(Address* address, IpcHandle handle, u
 }
 
 QUADRILLE_EXPORT int cuIpcCloseMemHandle(Address address) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return close_memory(address); });
+  return call_in_context(QUADRILLE_HERE, close_memory, address);
 }
 
 QUADRILLE_EXPORT int cuIpcGetEventHandle(IpcHandle*, Handle) {
@@ -128,19 +112,17 @@ QUADRILLE_EXPORT int cuIpcOpenEventHandle(Handle*, IpcHandle) {
 }
 
 QUADRILLE_EXPORT int cuModuleLoadData(Handle* module, const void* image) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return load_module(module, image); });
+  return call_in_context(QUADRILLE_HERE, load_module, module, image);
 }
 
 QUADRILLE_EXPORT int cuModuleLoadDataEx(Handle* module, const void* image, unsigned, int*, void**) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return load_module(module, image); });
+  return call_in_context(QUADRILLE_HERE, load_module, module, image);
 }
 
-QUADRILLE_EXPORT int cuModuleUnload(Handle module) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return unload_module(module); });
-}
+QUADRILLE_EXPORT int cuModuleUnload(Handle module) { return call_in_context(QUADRILLE_HERE, unload_module, module); }
 
 QUADRILLE_EXPORT int cuModuleGetFunction(Handle* function, Handle module, const char* name) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return find_function(function, module, name); });
+  return call_in_context(QUADRILLE_HERE, find_function, function, module, name);
 }
 
 // What kernels keep between them is nowhere.
@@ -149,19 +131,11 @@ QUADRILLE_EXPORT int cuModuleGetGlobal_v2(Address*, std::size_t*, Handle, const 
 }
 
 QUADRILLE_EXPORT int cuStreamCreate(Handle* stream, unsigned flags) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context& context) {
-    if (stream == nullptr || flags > 1) return invalid_value;
-    *stream = make_stream(context, flags, 0);
-    return success;
-  });
+  return call_in_context(QUADRILLE_HERE, create_stream, stream, flags, 0);
 }
 
 QUADRILLE_EXPORT int cuStreamCreateWithPriority(Handle* stream, unsigned flags, int priority) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context& context) {
-    if (stream == nullptr || flags > 1) return invalid_value;
-    *stream = make_stream(context, flags, priority);
-    return success;
-  });
+  return call_in_context(QUADRILLE_HERE, create_stream, stream, flags, priority);
 }
 
 QUADRILLE_EXPORT int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
@@ -183,28 +157,21 @@ QUADRILLE_EXPORT int cuStreamDestroy_v2(Handle handle) {
 }
 
 QUADRILLE_EXPORT int cuEventCreate(Handle* event, unsigned flags) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context& context) { return create_event(context, flags, event); });
+  return call_in_context(QUADRILLE_HERE, create_event, flags, event);
 }
 
-QUADRILLE_EXPORT int cuEventQuery(Handle event) {
-  return enter(QUADRILLE_HERE, [&] { return query_event(event); });
-}
-
-QUADRILLE_EXPORT int cuEventSynchronize(Handle event) {
-  return enter(QUADRILLE_HERE, [&] { return wait_for_event(event); });
-}
+QUADRILLE_EXPORT int cuEventQuery(Handle event) { return call(QUADRILLE_HERE, query_event, event); }
+QUADRILLE_EXPORT int cuEventSynchronize(Handle event) { return call(QUADRILLE_HERE, wait_for_event, event); }
 
 QUADRILLE_EXPORT int cuEventElapsedTime(float* milliseconds, Handle from, Handle to) {
-  return enter(QUADRILLE_HERE, [&] { return elapsed_time(milliseconds, from, to); });
+  return call(QUADRILLE_HERE, elapsed_time, milliseconds, from, to);
 }
 
 QUADRILLE_EXPORT int cuEventElapsedTime_v2(float* milliseconds, Handle from, Handle to) {
-  return enter(QUADRILLE_HERE, [&] { return elapsed_time(milliseconds, from, to); });
+  return call(QUADRILLE_HERE, elapsed_time, milliseconds, from, to);
 }
 
-QUADRILLE_EXPORT int cuEventDestroy_v2(Handle event) {
-  return enter(QUADRILLE_HERE, [&] { return destroy_event(event); });
-}
+QUADRILLE_EXPORT int cuEventDestroy_v2(Handle event) { return call(QUADRILLE_HERE, destroy_event, event); }
 
 QUADRILLE_EXPORT int cuGraphCreate(Handle* graph, unsigned flags) {
   return enter(QUADRILLE_HERE, [&] { return flags != 0 ? static_cast<int>(invalid_value) : create_graph(graph); });
@@ -234,6 +201,4 @@ QUADRILLE_EXPORT int cuGraphInstantiateWithFlags(Handle* ready, Handle graph, un
   });
 }
 
-QUADRILLE_EXPORT int cuGraphExecDestroy(Handle ready) {
-  return enter(QUADRILLE_HERE, [&] { return destroy_ready(ready); });
-}
+QUADRILLE_EXPORT int cuGraphExecDestroy(Handle ready) { return call(QUADRILLE_HERE, destroy_ready, ready); }

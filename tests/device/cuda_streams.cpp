@@ -14,17 +14,29 @@ static constexpr bool per_thread = false;
 
 using namespace quadrille::standin;
 
+template <class... Of>
+static int in_stream(const Caller& caller, Handle handle, Of... of) {
+  return call_in_stream(caller, handle, per_thread, of...);
+}
+
+template <class Value, class Member>
+static int tell(const Caller& caller, Handle handle, Value* value, Member Stream::*member) {
+  return enter_in_stream(caller, handle, per_thread, [&](const Stream& stream) {
+    if (value == nullptr) return invalid_value;
+    *value = stream.*member;
+    return success;
+  });
+}
+
 // -- Copies that wait for the host where CUDA says so
 
 static int copy_now(const Caller& caller, Address to, Address from, std::size_t bytes, Direction direction) {
-  return enter_in_stream(caller, null_stream, per_thread,
-                         [&](Stream& stream) { return copy(stream, to, from, bytes, direction, true); });
+  return in_stream(caller, null_stream, copy, to, from, bytes, direction, true);
 }
 
 static int copy_later(const Caller& caller, Address to, Address from, std::size_t bytes, Direction direction,
                       Handle handle) {
-  return enter_in_stream(caller, handle, per_thread,
-                         [&](Stream& stream) { return copy(stream, to, from, bytes, direction, false); });
+  return in_stream(caller, handle, copy, to, from, bytes, direction, false);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_BLOCKING(cuMemcpy)(Address to, Address from, std::size_t bytes) {
@@ -54,13 +66,11 @@ QUADRILLE_EXPORT int QUADRILLE_BLOCKING(cuMemcpy2D_v2)(const Copy2D* copy) {
 }
 
 QUADRILLE_EXPORT int QUADRILLE_BLOCKING(cuMemsetD8_v2)(Address to, unsigned char value, std::size_t count) {
-  return enter_in_stream(QUADRILLE_HERE, null_stream, per_thread,
-                         [&](Stream& stream) { return fill(stream, to, value, 1, count, true); });
+  return in_stream(QUADRILLE_HERE, null_stream, fill, to, value, 1, count, true);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_BLOCKING(cuMemsetD32_v2)(Address to, unsigned value, std::size_t count) {
-  return enter_in_stream(QUADRILLE_HERE, null_stream, per_thread,
-                         [&](Stream& stream) { return fill(stream, to, value, 4, count, true); });
+  return in_stream(QUADRILLE_HERE, null_stream, fill, to, value, 4, count, true);
 }
 
 // -- Copies in the order of a stream
@@ -120,86 +130,57 @@ QUADRILLE_EXPORT int QUADRILLE_STREAM(cuMemcpyBatchAsync_v2)(Address* to, Addres
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuMemsetD8Async)(Address to, unsigned char value, std::size_t count,
                                                        Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](Stream& stream) { return fill(stream, to, value, 1, count, false); });
+  return in_stream(QUADRILLE_HERE, handle, fill, to, value, 1, count, false);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuMemsetD32Async)(Address to, unsigned value, std::size_t count, Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](Stream& stream) { return fill(stream, to, value, 4, count, false); });
+  return in_stream(QUADRILLE_HERE, handle, fill, to, value, 4, count, false);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuMemAllocAsync)(Address* made, std::size_t bytes, Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](Stream& stream) { return allocate_in_order(stream, bytes, made); });
+  return in_stream(QUADRILLE_HERE, handle, allocate_in_order, bytes, made);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuMemFreeAsync)(Address address, Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](Stream& stream) { return free_in_order(stream, address); });
+  return in_stream(QUADRILLE_HERE, handle, free_in_order, address);
 }
 
 // -- Streams themselves
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamSynchronize)(Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread, [](Stream& stream) {
-    const Context& context = *stream.context;
-    wait_for(stream.last);
-    return context.error;
-  });
+  return in_stream(QUADRILLE_HERE, handle, synchronize_stream);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamQuery)(Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread, [](Stream& stream) {
-    return ask_for(stream.last) ? stream.context->error : static_cast<int>(not_ready);
-  });
+  return in_stream(QUADRILLE_HERE, handle, query_stream);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamGetCtx)(Handle handle, Handle* context) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread, [&](const Stream& stream) {
-    if (context == nullptr) return invalid_value;
-    *context = stream.context;
-    return success;
-  });
+  return tell(QUADRILLE_HERE, handle, context, &Stream::context);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamGetFlags)(Handle handle, unsigned* flags) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread, [&](const Stream& stream) {
-    if (flags == nullptr) return invalid_value;
-    *flags = stream.flags;
-    return success;
-  });
+  return tell(QUADRILLE_HERE, handle, flags, &Stream::flags);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamGetPriority)(Handle handle, int* priority) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread, [&](const Stream& stream) {
-    if (priority == nullptr) return invalid_value;
-    *priority = stream.priority;
-    return success;
-  });
+  return tell(QUADRILLE_HERE, handle, priority, &Stream::priority);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamGetId)(Handle handle, unsigned long long* id) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread, [&](const Stream& stream) {
-    if (id == nullptr) return invalid_value;
-    *id = stream.id;
-    return success;
-  });
+  return tell(QUADRILLE_HERE, handle, id, &Stream::id);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamIsCapturing)(Handle handle, int* status) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](const Stream& stream) { return ask_capture(stream, status); });
+  return in_stream(QUADRILLE_HERE, handle, ask_capture, status);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamBeginCapture_v2)(Handle handle, int mode) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](Stream& stream) { return begin_capture(stream, mode); });
+  return in_stream(QUADRILLE_HERE, handle, begin_capture, mode);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamEndCapture)(Handle handle, Handle* graph) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](Stream& stream) { return end_capture(stream, graph); });
+  return in_stream(QUADRILLE_HERE, handle, end_capture, graph);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamWaitEvent)(Handle handle, Handle event, unsigned flags) {
@@ -210,14 +191,12 @@ QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamWaitEvent)(Handle handle, Handle e
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamWaitValue32_v2)(Handle handle, Address address, std::uint32_t value,
                                                               unsigned flags) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](Stream& stream) { return wait_for_value(stream, address, value, flags); });
+  return in_stream(QUADRILLE_HERE, handle, wait_for_value, address, value, flags);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamWriteValue32_v2)(Handle handle, Address address, std::uint32_t value,
                                                                unsigned flags) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](Stream& stream) { return write_value(stream, address, value, flags); });
+  return in_stream(QUADRILLE_HERE, handle, write_value, address, value, flags);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuLaunchHostFunc)(Handle handle, HostFunction function, void* data) {
@@ -248,8 +227,7 @@ QUADRILLE_EXPORT int QUADRILLE_STREAM(cuLaunchKernel)(Handle function, unsigned 
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuEventRecord)(Handle event, Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](Stream& stream) { return record_event(stream, event); });
+  return in_stream(QUADRILLE_HERE, handle, record_event, event);
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuEventRecordWithFlags)(Handle event, Handle handle, unsigned flags) {
@@ -259,6 +237,5 @@ QUADRILLE_EXPORT int QUADRILLE_STREAM(cuEventRecordWithFlags)(Handle event, Hand
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuGraphLaunch)(Handle ready, Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](Stream& stream) { return launch_graph(stream, ready); });
+  return in_stream(QUADRILLE_HERE, handle, launch_graph, ready);
 }

@@ -13,6 +13,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -92,13 +93,14 @@ struct Allocation {
   Footer* footer() const { return reinterpret_cast<Footer*>(data + mapped - 4096); }
 };
 int allocate(Context& context, Kind kind, std::size_t bytes, Address* made);
+int allocate_pointer(Context& context, Kind kind, void** made, std::size_t bytes);
 int free_device(Context& context, Address address);
 int free_host(void* address, Kind kind);
 int register_host(Context& context, void* address, std::size_t bytes);
 void release(Allocation& allocation);  // all but waiting
 void release_all(const Context& context);
 std::size_t memory_left(int device);
-int memory_left(const Context& context, std::size_t* available, std::size_t* total);  // of its device
+int get_memory_left(const Context& context, std::size_t* available, std::size_t* total);  // of its device
 // How far it goes on from here, over pieces that are mapped one behind the other.
 std::size_t bytes_from(const Allocation& allocation, Address address);
 Address find_reservable(std::size_t bytes);  // 0: there is nothing
@@ -197,6 +199,9 @@ void wait_for_all(const Context& context);
 void stir();
 Stream* stream_of(Handle handle, bool per_thread, Context& current);
 Stream* make_stream(Context& context, unsigned flags, int priority);
+int create_stream(Context& context, Handle* stream, unsigned flags, int priority);
+int synchronize_stream(Stream& stream);
+int query_stream(Stream& stream);
 void start_worker();
 std::size_t pending();
 
@@ -272,6 +277,17 @@ int destroy_context(Handle context);
 std::vector<Context*>& stack();  // of this thread; its last one is current
 int current(Context*& context);
 int set_current(Handle context);
+int push_current(Handle context);
+int pop_current(Handle* context);
+int get_current(Handle* context);
+int get_ordinal(const Context& context, int* device);
+int synchronize(const Context& context);
+int count_devices(int* count);
+int get_device(int* device, int ordinal);
+int get_uuid(Uuid* uuid, int device);
+int get_name(char* name, int bytes, int device);
+int get_bus_id(char* name, int bytes, int device);
+int can_access_peer(int* can, int device, int peer);
 
 struct Driver {
   std::mutex mutex;
@@ -335,6 +351,12 @@ int enter(const Caller& caller, Body&& body) {
   return returned(error != success ? error : static_cast<int>(body()));
 }
 
+// A call that does what one function of the inside does.
+template <class Work, class... Arguments>
+int call(const Caller& caller, Work work, Arguments... arguments) {
+  return enter(caller, [&] { return static_cast<int>(work(arguments...)); });
+}
+
 // With the thread's context, which has to be there and in order.
 template <class Body>
 int enter_in_context(const Caller& caller, Body&& body) {
@@ -342,6 +364,18 @@ int enter_in_context(const Caller& caller, Body&& body) {
     Context* context = nullptr;
     const int error = current(context);
     return error != success ? error : body(*context);
+  });
+}
+
+// A function of the inside gets the context before the arguments, if it takes one.
+template <class Work, class... Arguments>
+int call_in_context(const Caller& caller, Work work, Arguments... arguments) {
+  return enter_in_context(caller, [&]([[maybe_unused]] Context& context) {
+    if constexpr (std::is_invocable_v<Work, Context&, Arguments&...>) {
+      return static_cast<int>(work(context, arguments...));
+    } else {
+      return static_cast<int>(work(arguments...));
+    }
   });
 }
 
@@ -355,5 +389,15 @@ int enter_in_stream(const Caller& caller, Handle handle, bool per_thread, Body&&
     return refused != success ? refused : body(*stream);
   });
 }
+
+template <class Work, class... Arguments>
+int call_in_stream(const Caller& caller, Handle handle, bool per_thread, Work work, Arguments... arguments) {
+  return enter_in_stream(caller, handle, per_thread,
+                         [&](Stream& stream) { return static_cast<int>(work(stream, arguments...)); });
+}
+
+// Two calls of both drivers that need no driver before: what starts it, and what tells its version.
+int start_driver(const Caller& caller, unsigned flags);
+int tell_version(const Caller& caller, int* version, int number);
 
 }  // namespace quadrille::standin

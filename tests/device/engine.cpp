@@ -213,6 +213,22 @@ Stream* make_stream(Context& context, unsigned flags, int priority) {
   return &stream;
 }
 
+int create_stream(Context& context, Handle* stream, unsigned flags, int priority) {
+  if (stream == nullptr || flags > 1) return invalid_value;
+  *stream = make_stream(context, flags, priority);
+  return success;
+}
+
+int synchronize_stream(Stream& stream) {
+  const Context& context = *stream.context;
+  wait_for(stream.last);
+  return context.error;
+}
+
+int query_stream(Stream& stream) {
+  return ask_for(stream.last) ? stream.context->error : static_cast<int>(not_ready);
+}
+
 Stream* stream_of(Handle handle, bool per_thread, Context& context) {
   thread_local std::map<unsigned long long, Stream*> own;  // by context
   if (handle == legacy_stream || (handle == null_stream && !per_thread)) return context.legacy;

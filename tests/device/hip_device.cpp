@@ -1,6 +1,4 @@
 // HIP's names: devices, contexts, memory, modules. HIP starts by itself, with the first device.
-#include <cstdio>
-
 #include "driver.hpp"
 #include "hip_calls.hpp"
 
@@ -17,21 +15,10 @@ using namespace quadrille::standin;
 
 // -- Devices and contexts
 
-QUADRILLE_EXPORT int hipInit(unsigned flags) {
-  return enter_uninitialized(QUADRILLE_HERE,
-                             [&] { return flags != 0 ? static_cast<int>(invalid_value) : initialize(); });
-}
+QUADRILLE_EXPORT int hipInit(unsigned flags) { return start_driver(QUADRILLE_HERE, flags); }
 
-static int get_version(const Caller& caller, int* version) {
-  return enter_uninitialized(caller, [&] {
-    if (version == nullptr) return invalid_value;
-    *version = 60000000;
-    return success;
-  });
-}
-
-QUADRILLE_EXPORT int hipDriverGetVersion(int* version) { return get_version(QUADRILLE_HERE, version); }
-QUADRILLE_EXPORT int hipRuntimeGetVersion(int* version) { return get_version(QUADRILLE_HERE, version); }
+QUADRILLE_EXPORT int hipDriverGetVersion(int* version) { return tell_version(QUADRILLE_HERE, version, 60000000); }
+QUADRILLE_EXPORT int hipRuntimeGetVersion(int* version) { return tell_version(QUADRILLE_HERE, version, 60000000); }
 
 // They return what they found, and are no error themselves.
 QUADRILLE_EXPORT int hipGetLastError() {
@@ -45,13 +32,7 @@ QUADRILLE_EXPORT int hipPeekAtLastError() {
   return last_error();
 }
 
-QUADRILLE_EXPORT int hipGetDeviceCount(int* count) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (count == nullptr) return invalid_value;
-    *count = device_count();
-    return success;
-  });
-}
+QUADRILLE_EXPORT int hipGetDeviceCount(int* count) { return call(QUADRILLE_HERE, count_devices, count); }
 
 QUADRILLE_EXPORT int hipSetDevice(int device) {
   return enter(QUADRILLE_HERE, [&] {
@@ -61,133 +42,56 @@ QUADRILLE_EXPORT int hipSetDevice(int device) {
   });
 }
 
-QUADRILLE_EXPORT int hipGetDevice(int* device) {
-  return enter_in_context(QUADRILLE_HERE, [&](const Context& context) {
-    if (device == nullptr) return invalid_value;
-    *device = context.device;
-    return success;
-  });
-}
+QUADRILLE_EXPORT int hipGetDevice(int* device) { return call_in_context(QUADRILLE_HERE, get_ordinal, device); }
 
 QUADRILLE_EXPORT int hipDeviceGet(int* device, int ordinal) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (device == nullptr) return invalid_value;
-    if (!has_device(ordinal)) return invalid_device;
-    *device = ordinal;
-    return success;
-  });
+  return call(QUADRILLE_HERE, get_device, device, ordinal);
 }
 
-QUADRILLE_EXPORT int hipDeviceGetUuid(Uuid* uuid, int device) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (uuid == nullptr) return invalid_value;
-    if (!has_device(device)) return invalid_device;
-    *uuid = uuid_of(physical(device));
-    return success;
-  });
-}
+QUADRILLE_EXPORT int hipDeviceGetUuid(Uuid* uuid, int device) { return call(QUADRILLE_HERE, get_uuid, uuid, device); }
 
 QUADRILLE_EXPORT int hipDeviceGetName(char* name, int bytes, int device) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (name == nullptr || bytes <= 0) return invalid_value;
-    if (!has_device(device)) return invalid_device;
-    std::snprintf(name, static_cast<std::size_t>(bytes), "Stand-in %d", physical(device));
-    return success;
-  });
+  return call(QUADRILLE_HERE, get_name, name, bytes, device);
 }
 
 QUADRILLE_EXPORT int hipDeviceGetPCIBusId(char* name, int bytes, int device) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (name == nullptr || bytes < 13) return invalid_value;
-    if (!has_device(device)) return invalid_device;
-    std::snprintf(name, static_cast<std::size_t>(bytes), "0000:%02x:00.0", static_cast<unsigned>(physical(device) + 1));
-    return success;
-  });
+  return call(QUADRILLE_HERE, get_bus_id, name, bytes, device);
 }
 
 QUADRILLE_EXPORT int hipDeviceCanAccessPeer(int* can, int device, int peer) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (can == nullptr) return invalid_value;
-    if (!has_device(device) || !has_device(peer)) return invalid_device;
-    *can = device != peer ? 1 : 0;
-    return success;
-  });
+  return call(QUADRILLE_HERE, can_access_peer, can, device, peer);
 }
 
-QUADRILLE_EXPORT int hipDeviceSynchronize() {
-  return enter_in_context(QUADRILLE_HERE, [](const Context& context) {
-    wait_for_all(context);
-    return context.error;
-  });
-}
+QUADRILLE_EXPORT int hipDeviceSynchronize() { return call_in_context(QUADRILLE_HERE, synchronize); }
 
 QUADRILLE_EXPORT int hipDevicePrimaryCtxRetain(Handle* context, int device) {
-  return enter(QUADRILLE_HERE, [&] { return retain_primary(device, context); });
+  return call(QUADRILLE_HERE, retain_primary, device, context);
 }
 
-QUADRILLE_EXPORT int hipDevicePrimaryCtxRelease(int device) {
-  return enter(QUADRILLE_HERE, [&] { return release_primary(device); });
-}
+QUADRILLE_EXPORT int hipDevicePrimaryCtxRelease(int device) { return call(QUADRILLE_HERE, release_primary, device); }
 
 QUADRILLE_EXPORT int hipCtxCreate(Handle* context, unsigned flags, int device) {
-  return enter(QUADRILLE_HERE, [&] { return create_context(device, flags, context); });
+  return call(QUADRILLE_HERE, create_context, device, flags, context);
 }
 
-QUADRILLE_EXPORT int hipCtxDestroy(Handle context) {
-  return enter(QUADRILLE_HERE, [&] { return destroy_context(context); });
-}
-
-QUADRILLE_EXPORT int hipCtxPushCurrent(Handle handle) {
-  return enter(QUADRILLE_HERE, [&] {
-    Context* const context = context_of(handle);
-    if (context == nullptr || context->destroyed) return invalid_context;
-    stack().push_back(context);
-    return success;
-  });
-}
-
-QUADRILLE_EXPORT int hipCtxPopCurrent(Handle* handle) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (stack().empty()) return invalid_context;
-    if (handle != nullptr) *handle = stack().back();
-    stack().pop_back();
-    return success;
-  });
-}
-
-QUADRILLE_EXPORT int hipCtxGetCurrent(Handle* handle) {
-  return enter(QUADRILLE_HERE, [&] {
-    if (handle == nullptr) return invalid_value;
-    *handle = stack().empty() ? nullptr : stack().back();
-    return success;
-  });
-}
-
-QUADRILLE_EXPORT int hipCtxSetCurrent(Handle handle) {
-  return enter(QUADRILLE_HERE, [&] { return set_current(handle); });
-}
+QUADRILLE_EXPORT int hipCtxDestroy(Handle context) { return call(QUADRILLE_HERE, destroy_context, context); }
+QUADRILLE_EXPORT int hipCtxPushCurrent(Handle handle) { return call(QUADRILLE_HERE, push_current, handle); }
+QUADRILLE_EXPORT int hipCtxPopCurrent(Handle* handle) { return call(QUADRILLE_HERE, pop_current, handle); }
+QUADRILLE_EXPORT int hipCtxGetCurrent(Handle* handle) { return call(QUADRILLE_HERE, get_current, handle); }
+QUADRILLE_EXPORT int hipCtxSetCurrent(Handle handle) { return call(QUADRILLE_HERE, set_current, handle); }
 
 // -- Memory
 
-static int allocate_here(const Caller& caller, Kind kind, void** made, std::size_t bytes) {
-  return enter_in_context(caller, [&](Context& context) {
-    Address address = 0;
-    const int error = made == nullptr ? static_cast<int>(invalid_value) : allocate(context, kind, bytes, &address);
-    if (error == success) *made = reinterpret_cast<void*>(address);
-    return error;
-  });
-}
-
 QUADRILLE_EXPORT int hipMalloc(void** made, std::size_t bytes) {
-  return allocate_here(QUADRILLE_HERE, Kind::device, made, bytes);
+  return call_in_context(QUADRILLE_HERE, allocate_pointer, Kind::device, made, bytes);
 }
 
 QUADRILLE_EXPORT int hipHostMalloc(void** made, std::size_t bytes, unsigned) {
-  return allocate_here(QUADRILLE_HERE, Kind::pinned, made, bytes);
+  return call_in_context(QUADRILLE_HERE, allocate_pointer, Kind::pinned, made, bytes);
 }
 
 QUADRILLE_EXPORT int hipMallocManaged(void** made, std::size_t bytes, unsigned) {
-  return allocate_here(QUADRILLE_HERE, Kind::managed, made, bytes);
+  return call_in_context(QUADRILLE_HERE, allocate_pointer, Kind::managed, made, bytes);
 }
 
 QUADRILLE_EXPORT int hipFree(void* address) {
@@ -200,15 +104,15 @@ QUADRILLE_EXPORT int hipFree(void* address) {
 }
 
 QUADRILLE_EXPORT int hipHostFree(void* address) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return free_host(address, Kind::pinned); });
+  return call_in_context(QUADRILLE_HERE, free_host, address, Kind::pinned);
 }
 
 QUADRILLE_EXPORT int hipHostRegister(void* address, std::size_t bytes, unsigned) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context& context) { return register_host(context, address, bytes); });
+  return call_in_context(QUADRILLE_HERE, register_host, address, bytes);
 }
 
 QUADRILLE_EXPORT int hipHostUnregister(void* address) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return free_host(address, Kind::registered); });
+  return call_in_context(QUADRILLE_HERE, free_host, address, Kind::registered);
 }
 
 QUADRILLE_EXPORT int hipHostGetDevicePointer(void** made, void* address, unsigned flags) {
@@ -221,7 +125,7 @@ QUADRILLE_EXPORT int hipHostGetDevicePointer(void** made, void* address, unsigne
 }
 
 QUADRILLE_EXPORT int hipMemGetInfo(std::size_t* available, std::size_t* total) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context& context) { return memory_left(context, available, total); });
+  return call_in_context(QUADRILLE_HERE, get_memory_left, available, total);
 }
 
 QUADRILLE_EXPORT int hipMemGetAddressRange(void** base, std::size_t* bytes, void* address) {
@@ -235,7 +139,7 @@ QUADRILLE_EXPORT int hipMemGetAddressRange(void** base, std::size_t* bytes, void
 }
 
 QUADRILLE_EXPORT int hipPointerGetAttribute(void* data, int attribute, void* address) {
-  return enter(QUADRILLE_HERE, [&] { return hip_pointer_attribute(data, attribute, number(address)); });
+  return call(QUADRILLE_HERE, hip_pointer_attribute, data, attribute, number(address));
 }
 
 QUADRILLE_EXPORT int hipDrvPointerGetAttributes(unsigned count, int* attributes, void** data, void* address) {
@@ -248,7 +152,7 @@ QUADRILLE_EXPORT int hipDrvPointerGetAttributes(unsigned count, int* attributes,
 }
 
 QUADRILLE_EXPORT int hipPointerSetAttribute(const void* value, int attribute, void* address) {
-  return enter(QUADRILLE_HERE, [&] { return set_pointer_attribute(value, attribute, number(address)); });
+  return call(QUADRILLE_HERE, set_pointer_attribute, value, attribute, number(address));
 }
 
 QUADRILLE_EXPORT int hipPointerGetAttributes(HipPointer* of, const void* address) {
@@ -274,7 +178,7 @@ QUADRILLE_EXPORT int hipPointerGetAttributes(HipPointer* of, const void* address
 }
 
 QUADRILLE_EXPORT int hipIpcGetMemHandle(IpcHandle* handle, void* address) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return export_memory(handle, number(address)); });
+  return call_in_context(QUADRILLE_HERE, export_memory, handle, number(address));
 }
 
 QUADRILLE_EXPORT int hipIpcOpenMemHandle(void** made, IpcHandle handle, unsigned flags) {
@@ -288,17 +192,15 @@ QUADRILLE_EXPORT int hipIpcOpenMemHandle(void** made, IpcHandle handle, unsigned
 }
 
 QUADRILLE_EXPORT int hipIpcCloseMemHandle(void* address) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return close_memory(number(address)); });
+  return call_in_context(QUADRILLE_HERE, close_memory, number(address));
 }
 
 QUADRILLE_EXPORT int hipModuleLoadData(Handle* module, const void* image) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return load_module(module, image); });
+  return call_in_context(QUADRILLE_HERE, load_module, module, image);
 }
 
-QUADRILLE_EXPORT int hipModuleUnload(Handle module) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return unload_module(module); });
-}
+QUADRILLE_EXPORT int hipModuleUnload(Handle module) { return call_in_context(QUADRILLE_HERE, unload_module, module); }
 
 QUADRILLE_EXPORT int hipModuleGetFunction(Handle* function, Handle module, const char* name) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return find_function(function, module, name); });
+  return call_in_context(QUADRILLE_HERE, find_function, function, module, name);
 }

@@ -7,6 +7,12 @@ QUADRILLE_HIP_STREAM_CALLS(QUADRILLE_DECLARE)
 
 using namespace quadrille::standin;
 
+// HIP's NULL stream is that of all threads.
+template <class... Of>
+static int in_stream(const Caller& caller, Handle handle, Of... of) {
+  return call_in_stream(caller, handle, false, of...);
+}
+
 static int copy_in(const Caller& caller, void* to, const void* from, std::size_t bytes, int kind, Handle handle,
                    bool waits) {
   return enter_in_stream(caller, handle, false, [&](Stream& stream) {
@@ -76,15 +82,11 @@ QUADRILLE_EXPORT int hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void
 }
 
 QUADRILLE_EXPORT int hipMemset(void* to, int value, std::size_t bytes) {
-  return enter_in_stream(QUADRILLE_HERE, null_stream, false, [&](Stream& stream) {
-    return fill(stream, number(to), static_cast<unsigned char>(value), 1, bytes, true);
-  });
+  return in_stream(QUADRILLE_HERE, null_stream, fill, number(to), static_cast<unsigned char>(value), 1, bytes, true);
 }
 
 QUADRILLE_EXPORT int hipMemsetAsync(void* to, int value, std::size_t bytes, Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false, [&](Stream& stream) {
-    return fill(stream, number(to), static_cast<unsigned char>(value), 1, bytes, false);
-  });
+  return in_stream(QUADRILLE_HERE, handle, fill, number(to), static_cast<unsigned char>(value), 1, bytes, false);
 }
 
 QUADRILLE_EXPORT int hipMallocAsync(void** made, std::size_t bytes, Handle handle) {
@@ -97,26 +99,19 @@ QUADRILLE_EXPORT int hipMallocAsync(void** made, std::size_t bytes, Handle handl
 }
 
 QUADRILLE_EXPORT int hipFreeAsync(void* address, Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false,
-                         [&](Stream& stream) { return free_in_order(stream, number(address)); });
+  return in_stream(QUADRILLE_HERE, handle, free_in_order, number(address));
 }
 
-static int create_stream(const Caller& caller, Handle* stream, unsigned flags, int priority) {
-  return enter_in_context(caller, [&](Context& context) {
-    if (stream == nullptr || flags > 1) return invalid_value;
-    *stream = make_stream(context, flags, priority);
-    return success;
-  });
+QUADRILLE_EXPORT int hipStreamCreate(Handle* stream) {
+  return call_in_context(QUADRILLE_HERE, create_stream, stream, 0, 0);
 }
-
-QUADRILLE_EXPORT int hipStreamCreate(Handle* stream) { return create_stream(QUADRILLE_HERE, stream, 0, 0); }
 
 QUADRILLE_EXPORT int hipStreamCreateWithFlags(Handle* stream, unsigned flags) {
-  return create_stream(QUADRILLE_HERE, stream, flags, 0);
+  return call_in_context(QUADRILLE_HERE, create_stream, stream, flags, 0);
 }
 
 QUADRILLE_EXPORT int hipStreamCreateWithPriority(Handle* stream, unsigned flags, int priority) {
-  return create_stream(QUADRILLE_HERE, stream, flags, priority);
+  return call_in_context(QUADRILLE_HERE, create_stream, stream, flags, priority);
 }
 
 QUADRILLE_EXPORT int hipStreamDestroy(Handle handle) {
@@ -128,34 +123,25 @@ QUADRILLE_EXPORT int hipStreamDestroy(Handle handle) {
 }
 
 QUADRILLE_EXPORT int hipStreamSynchronize(Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false, [](Stream& stream) {
-    const Context& context = *stream.context;
-    wait_for(stream.last);
-    return context.error;
-  });
+  return in_stream(QUADRILLE_HERE, handle, synchronize_stream);
 }
 
-QUADRILLE_EXPORT int hipStreamQuery(Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false, [](Stream& stream) {
-    return ask_for(stream.last) ? stream.context->error : static_cast<int>(not_ready);
-  });
-}
+QUADRILLE_EXPORT int hipStreamQuery(Handle handle) { return in_stream(QUADRILLE_HERE, handle, query_stream); }
 
 QUADRILLE_EXPORT int hipStreamIsCapturing(Handle handle, int* status) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false,
-                         [&](const Stream& stream) { return ask_capture(stream, status); });
+  return in_stream(QUADRILLE_HERE, handle, ask_capture, status);
 }
 
 QUADRILLE_EXPORT int hipStreamBeginCapture(Handle handle, int mode) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false, [&](Stream& stream) { return begin_capture(stream, mode); });
+  return in_stream(QUADRILLE_HERE, handle, begin_capture, mode);
 }
 
 QUADRILLE_EXPORT int hipStreamEndCapture(Handle handle, Handle* graph) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false, [&](Stream& stream) { return end_capture(stream, graph); });
+  return in_stream(QUADRILLE_HERE, handle, end_capture, graph);
 }
 
 QUADRILLE_EXPORT int hipThreadExchangeStreamCaptureMode(int* mode) {
-  return enter(QUADRILLE_HERE, [&] { return exchange_capture_mode(mode); });
+  return call(QUADRILLE_HERE, exchange_capture_mode, mode);
 }
 
 QUADRILLE_EXPORT int hipStreamWaitEvent(Handle handle, Handle event, unsigned flags) {
@@ -172,8 +158,7 @@ QUADRILLE_EXPORT int hipStreamWaitValue32(Handle handle, void* address, std::uin
 }
 
 QUADRILLE_EXPORT int hipStreamWriteValue32(Handle handle, void* address, std::uint32_t value, unsigned flags) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false,
-                         [&](Stream& stream) { return write_value(stream, number(address), value, flags); });
+  return in_stream(QUADRILLE_HERE, handle, write_value, number(address), value, flags);
 }
 
 QUADRILLE_EXPORT int hipLaunchHostFunc(Handle handle, HostFunction function, void* data) {
@@ -182,33 +167,24 @@ QUADRILLE_EXPORT int hipLaunchHostFunc(Handle handle, HostFunction function, voi
   });
 }
 
-QUADRILLE_EXPORT int hipEventCreate(Handle* event) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context& context) { return create_event(context, 0, event); });
-}
+QUADRILLE_EXPORT int hipEventCreate(Handle* event) { return call_in_context(QUADRILLE_HERE, create_event, 0, event); }
 
 QUADRILLE_EXPORT int hipEventCreateWithFlags(Handle* event, unsigned flags) {
-  return enter_in_context(QUADRILLE_HERE, [&](Context& context) { return create_event(context, flags, event); });
+  return call_in_context(QUADRILLE_HERE, create_event, flags, event);
 }
 
 QUADRILLE_EXPORT int hipEventRecord(Handle event, Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false, [&](Stream& stream) { return record_event(stream, event); });
+  return in_stream(QUADRILLE_HERE, handle, record_event, event);
 }
 
-QUADRILLE_EXPORT int hipEventQuery(Handle event) {
-  return enter(QUADRILLE_HERE, [&] { return query_event(event); });
-}
-
-QUADRILLE_EXPORT int hipEventSynchronize(Handle event) {
-  return enter(QUADRILLE_HERE, [&] { return wait_for_event(event); });
-}
+QUADRILLE_EXPORT int hipEventQuery(Handle event) { return call(QUADRILLE_HERE, query_event, event); }
+QUADRILLE_EXPORT int hipEventSynchronize(Handle event) { return call(QUADRILLE_HERE, wait_for_event, event); }
 
 QUADRILLE_EXPORT int hipEventElapsedTime(float* milliseconds, Handle from, Handle to) {
-  return enter(QUADRILLE_HERE, [&] { return elapsed_time(milliseconds, from, to); });
+  return call(QUADRILLE_HERE, elapsed_time, milliseconds, from, to);
 }
 
-QUADRILLE_EXPORT int hipEventDestroy(Handle event) {
-  return enter(QUADRILLE_HERE, [&] { return destroy_event(event); });
-}
+QUADRILLE_EXPORT int hipEventDestroy(Handle event) { return call(QUADRILLE_HERE, destroy_event, event); }
 
 QUADRILLE_EXPORT int hipModuleLaunchKernel(Handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
@@ -239,13 +215,8 @@ QUADRILLE_EXPORT int hipGraphInstantiateWithFlags(Handle* ready, Handle graph, u
 }
 
 QUADRILLE_EXPORT int hipGraphLaunch(Handle ready, Handle handle) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false, [&](Stream& stream) { return launch_graph(stream, ready); });
+  return in_stream(QUADRILLE_HERE, handle, launch_graph, ready);
 }
 
-QUADRILLE_EXPORT int hipGraphExecDestroy(Handle ready) {
-  return enter(QUADRILLE_HERE, [&] { return destroy_ready(ready); });
-}
-
-QUADRILLE_EXPORT int hipGraphDestroy(Handle graph) {
-  return enter(QUADRILLE_HERE, [&] { return destroy_graph(graph); });
-}
+QUADRILLE_EXPORT int hipGraphExecDestroy(Handle ready) { return call(QUADRILLE_HERE, destroy_ready, ready); }
+QUADRILLE_EXPORT int hipGraphDestroy(Handle graph) { return call(QUADRILLE_HERE, destroy_graph, graph); }

@@ -113,7 +113,7 @@ std::size_t memory_left(int device) {
   return driver().settings.memory - std::min(driver().settings.memory, taken);
 }
 
-int memory_left(const Context& context, std::size_t* available, std::size_t* total) {
+int get_memory_left(const Context& context, std::size_t* available, std::size_t* total) {
   if (available == nullptr || total == nullptr) return invalid_value;
   *available = memory_left(context.device);
   *total = driver().settings.memory;
@@ -141,6 +141,13 @@ int allocate(Context& context, Kind kind, std::size_t bytes, Address* made) {
   overwrite(*allocation, fresh);
   *made = allocation->base;
   return success;
+}
+
+int allocate_pointer(Context& context, Kind kind, void** made, std::size_t bytes) {
+  Address address = 0;
+  const int error = made == nullptr ? static_cast<int>(invalid_value) : allocate(context, kind, bytes, &address);
+  if (error == success) *made = reinterpret_cast<void*>(address);
+  return error;
 }
 
 Allocation* find(Address address) {

@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -119,9 +118,7 @@ TEST(Heap, APeerSeesTheBlocks) {
   // A child of the peer does not have the mapping.
   const pid_t child = fork();
   if (child == 0) _exit(test::mapping_of(peer).empty() ? 0 : 2);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::end_of(child), 0);
   heap_unmap_peer(peer, segment.bytes);
   EXPECT_TRUE(test::mapping_of(peer).empty());
   free(block);
@@ -138,9 +135,7 @@ TEST(Heap, ChildOfAForkIsNotActive) {
     if (heap_allocate(bytes, 64) != nullptr) _exit(5);
     _exit(heap_free(block) ? 0 : 6);
   }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::end_of(child), 0);
   free(block);
 }
 
@@ -152,9 +147,7 @@ TEST(Heap, ChildMayStartItsOwn) {
     void* block = malloc(bytes);
     _exit(heap_contains(block, bytes) ? 0 : 3);
   }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::end_of(child), 0);
   EXPECT_FALSE(heap_active());
 }
 
@@ -185,9 +178,7 @@ TEST(Heap, ThreadsStartItTogether) {
   for (int i = 0; i < 60; ++i) {
     const pid_t child = fork();
     if (child == 0) _exit(start_together() == 0 ? 0 : 2);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0) << "child " << i;
+    ASSERT_EQ(test::end_of(child), 0) << "child " << i;
   }
 }
 
@@ -211,9 +202,7 @@ TEST(Heap, HandlersOfTheProgramSeeAPrivateHeap) {
   fill(handled, bytes, 1);
   const pid_t child = fork();
   if (child == 0) _exit(holds(handled, bytes, 2) ? 0 : 2);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::end_of(child), 0);
   EXPECT_TRUE(holds(handled, bytes, 1));
 }
 
@@ -245,9 +234,7 @@ TEST(Heap, ClosedDescriptor) {
     std::memset(block, 2, bytes);
     _exit(0);
   }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::end_of(child), 0);
   EXPECT_TRUE(holds(block, bytes, 1));
   free(block);
 }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,10 @@ namespace {
 
 using test::fill;
 using test::holds;
+
+bool map_over(void* at, std::size_t bytes = 4096, int protection = PROT_READ) {
+  return mmap(at, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at;
+}
 
 class Mapped : public testing::Test {
  protected:
@@ -45,19 +48,28 @@ class Mapped : public testing::Test {
     }
     return true;
   }
+  // Of threes, but for a page of the program's that begins with a nine at each step: more than can be noted.
+  static constexpr std::size_t pieces = 900, step = 8192;
+  static std::byte* block_in_pieces() {
+    auto* const block = static_cast<std::byte*>(heap_allocate(pieces * step, 4096));
+    std::memset(block, 3, pieces * step);
+    for (std::size_t i = 0; i < pieces; ++i) {
+      EXPECT_TRUE(map_over(block + i * step, 4096, PROT_READ | PROT_WRITE)) << i;
+      block[i * step] = std::byte{9};
+    }
+    return block;
+  }
   std::byte* block_ = nullptr;
 };
 
 TEST_F(Mapped, OverIsNotShareable) {
-  ASSERT_NE(mmap(block_ + 65536, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-            MAP_FAILED);
+  ASSERT_TRUE(map_over(block_ + 65536, 65536, PROT_READ | PROT_WRITE));
   expect_hole();
 }
 
 // The system maps whole pages.
 TEST_F(Mapped, PartOfAPageTakesThePage) {
-  ASSERT_NE(mmap(block_ + 65536, 65536 - 100, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-            MAP_FAILED);
+  ASSERT_TRUE(map_over(block_ + 65536, 65536 - 100, PROT_READ | PROT_WRITE));
   expect_hole();
   ASSERT_EQ(munmap(block_ + 200'704, 100), 0);
   EXPECT_FALSE(heap_shareable(block_ + 200'704, 1));
@@ -92,18 +104,13 @@ TEST_F(Mapped, OverBySystemVMemoryIsNotShareable) {
 
 TEST_F(Mapped, ElsewhereChangesNothing) {
   void* other = mmap(nullptr, 65536, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(mmap(other, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
+  ASSERT_TRUE(map_over(other));
   ASSERT_EQ(munmap(other, 65536), 0);
   EXPECT_TRUE(heap_shareable(block_, 1 << 20));
 }
 
-bool map_over(std::byte* page) {
-  return mmap(page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page;
-}
-
 // More such ranges than can be noted: what lies between them may be lost, and nothing else.
 TEST_F(Mapped, TooManyRanges) {
-  constexpr std::size_t pieces = 900, step = 8192;
   auto* block = static_cast<std::byte*>(heap_allocate(std::size_t{8} << 20, 4096));
   for (std::size_t i = 0; i < pieces; ++i) ASSERT_TRUE(map_over(block + i * step));
   for (std::size_t i = 0; i < pieces; ++i) EXPECT_FALSE(heap_shareable(block + i * step + 4095, 1)) << i;
@@ -183,7 +190,7 @@ TEST_F(MappedAndFreed, AHoleIsNotUsedAgain) {
 
 TEST_F(MappedAndFreed, AnUntouchedBlockIsUsedAgain) {
   auto* other = static_cast<std::byte*>(heap_allocate(1 << 20, 4096));
-  ASSERT_NE(mmap(other, 65536, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
+  ASSERT_TRUE(map_over(other, 65536));
   ASSERT_TRUE(heap_free(block_));
   EXPECT_TRUE(comes_again());
 }
@@ -205,14 +212,7 @@ TEST_F(MappedAndFreed, ManyBlocksLeaveTheHeapInUse) {
 
 // After too many ranges a child still gets what is left of the heap, and what the program put into it, each as it was.
 TEST_F(Mapped, TooManyRangesAndAFork) {
-  constexpr std::size_t pieces = 900, step = 8192;
-  auto* block = static_cast<std::byte*>(heap_allocate(pieces * step, 4096));
-  std::memset(block, 3, pieces * step);
-  for (std::size_t i = 0; i < pieces; ++i) {
-    ASSERT_NE(mmap(block + i * step, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-              MAP_FAILED);
-    block[i * step] = std::byte{9};
-  }
+  std::byte* const block = block_in_pieces();
   for (int with_handlers = 0; with_handlers < 2; ++with_handlers) {
     const pid_t child = with_handlers != 0 ? fork() : _Fork();
     if (child == 0) {
@@ -227,9 +227,7 @@ TEST_F(Mapped, TooManyRangesAndAFork) {
       _exit(good ? 0 : 1);
     }
     ASSERT_GT(child, 0);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(test::end_of(child), 0);
     EXPECT_TRUE(holds_ones());
     for (std::size_t i = 0; i < pieces; ++i) {
       ASSERT_EQ(block[i * step], std::byte{9}) << i;
@@ -249,9 +247,7 @@ TEST_F(Mapped, WhatWasNotedButNotDoneIsPrivateInAChild) {
       std::memset(block_, 2, 1 << 20);
       _exit(good ? 0 : 1);
     }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(test::end_of(child), 0);
     EXPECT_TRUE(holds_ones());
   }
 }
@@ -263,8 +259,7 @@ bool are_zeros(const std::byte* begin, std::size_t bytes) {
 }
 
 TEST_F(Mapped, DroppedPagesAreZerosBesideWhatIsMappedOver) {
-  ASSERT_NE(mmap(block_ + 65536, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-            MAP_FAILED);
+  ASSERT_TRUE(map_over(block_ + 65536, 65536, PROT_READ | PROT_WRITE));
   std::memset(block_ + 65536, 5, 65536);
   ASSERT_EQ(madvise(block_, 1 << 19, MADV_DONTNEED), 0);
   EXPECT_TRUE(are_zeros(block_, 1 << 19));
@@ -282,14 +277,7 @@ TEST_F(Mapped, DroppedPagesAreZerosAroundAHole) {
 }
 
 TEST_F(Mapped, DroppedPagesAreZerosAfterTooManyRanges) {
-  constexpr std::size_t pieces = 900, step = 8192;
-  auto* block = static_cast<std::byte*>(heap_allocate(pieces * step, 4096));
-  std::memset(block, 3, pieces * step);
-  for (std::size_t i = 0; i < pieces; ++i) {
-    ASSERT_NE(mmap(block + i * step, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-              MAP_FAILED);
-    block[i * step] = std::byte{9};
-  }
+  std::byte* const block = block_in_pieces();
   ASSERT_EQ(madvise(block_ + 4096, 8192, MADV_DONTNEED), 0);
   EXPECT_TRUE(are_zeros(block_ + 4096, 8192));
   EXPECT_EQ(block_[4095], std::byte{1});
@@ -308,8 +296,7 @@ TEST_F(Mapped, DroppedPagesAreZerosThoughNotedAndSharedAfterwards) {
   EXPECT_EQ(block_[65535], std::byte{1});
   EXPECT_TRUE(heap_shareable(block_, 1 << 20));
   // What the program has put there stays noted.
-  ASSERT_NE(mmap(block_ + 65536, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-            MAP_FAILED);
+  ASSERT_TRUE(map_over(block_ + 65536, 65536, PROT_READ | PROT_WRITE));
   ASSERT_EQ(madvise(block_ + 65536, 65536, MADV_DONTNEED), 0);
   expect_hole();
 }
@@ -348,9 +335,7 @@ TEST_F(Mapped, AChildKeepsNoIdleAddresses) {
     free(block_);
     _exit(good ? 0 : 1);
   }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::end_of(child), 0);
 }
 
 }  // namespace

@@ -5,12 +5,10 @@
 // After each call the user looks at what came and uses its buffers anew.
 #pragma once
 
-#include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "machine.hpp"
+#include "rank_model.hpp"
 
 namespace quadrille::models {
 
@@ -43,13 +41,13 @@ struct RingSize {
   bool in_turn = false;  // more ranks than cores: see NodeNeighbors::needs_no_answer
 };
 
-class NeighborModel {
+class NeighborModel : public RankModel {
  public:
   // [from][to]: blocks in their order; ranks without blocks between them are no neighbours
   using Blocks = std::vector<std::vector<std::vector<Travel>>>;
 
   NeighborModel(const RingSize& size, RingWrong wrong, const std::vector<Blocks>& calls)
-      : size_(size), ranks_(size.ranks), wrong_(wrong), calls_(calls), machine_(size.ranks, size.depth) {
+      : RankModel(size.ranks, size.depth), size_(size), ranks_(size.ranks), wrong_(wrong), calls_(calls) {
     for (call_ = 0; call_ < static_cast<int>(calls.size()); ++call_) {
       for (int me = 0; me < ranks_; ++me) add(me);
     }
@@ -59,12 +57,8 @@ class NeighborModel {
       }
     });
   }
-  NeighborModel(const NeighborModel&) = delete;  // the actions know where it is
-  NeighborModel& operator=(const NeighborModel&) = delete;
-  const Machine& machine() const { return machine_; }
 
  private:
-  static constexpr int poison = 255;
   static constexpr int most_blocks = 2;  // from one rank to another
   // Heads. BlockHead::follows, an offer of a block, BlockHead::was_read, asked_for(block), run(blocks).
   static constexpr int follows = 200, offer = 201, was_read = 202, asked_for = 210, run = 220;
@@ -84,21 +78,6 @@ class NeighborModel {
     std::vector<std::vector<int>> send, peer_send, recv;
   };
 
-  using Key = std::tuple<std::string, int, int, int>;
-  int cell(const std::string& name, int a, int b, int c = 0, int initial = 0) {
-    const auto [at, is_new] = cells_.try_emplace(Key{name, a, b, c}, 0);
-    if (is_new) {
-      at->second =
-          machine_.cell(name + "[" + std::to_string(a) + "][" + std::to_string(b) + "][" + std::to_string(c) + "]",
-                        static_cast<Byte>(initial));
-    }
-    return at->second;
-  }
-  int own(const std::string& name, int rank, int peer) {
-    const auto [at, is_new] = own_.try_emplace(Key{name, rank, peer, 0}, 0);
-    if (is_new) at->second = machine_.own();
-    return at->second;
-  }
   int token(int call, int from, int to, int block, int unit) const {
     return 1 + (((call * ranks_ + from) * ranks_ + to) * most_blocks + block) * size_.units + unit;
   }
@@ -169,8 +148,6 @@ class NeighborModel {
   const int ranks_;
   const RingWrong wrong_;
   const std::vector<Blocks> calls_;
-  Machine machine_;
-  std::map<Key, int> cells_, own_;
   int call_ = 0;
 };
 

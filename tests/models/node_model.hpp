@@ -10,12 +10,10 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "machine.hpp"
+#include "rank_model.hpp"
 
 namespace quadrille::models {
 
@@ -72,10 +70,10 @@ struct NodeSize {
   int radix = 0;   // of the meetings for copies; 0: no tree. Three ranks on several caches have trees of radix 1 or 2
 };
 
-class NodeModel {
+class NodeModel : public RankModel {
  public:
   NodeModel(const NodeSize& size, NodeWrong wrong)
-      : size_(size), ranks_(size.ranks), wrong_(wrong), machine_(size.ranks, size.depth) {
+      : RankModel(size.ranks, size.depth), size_(size), ranks_(size.ranks), wrong_(wrong) {
     for (int a = 0; a < ranks_; ++a) {
       for (int b = 0; b < ranks_; ++b) {
         for (int u = 0; u < size_.units && a != b; ++u) send(a, b, u), recv(a, b, u);
@@ -85,9 +83,6 @@ class NodeModel {
       for (const int cell : received_) s.check(s.load(cell) == poison, "written to after the call");
     });
   }
-  NodeModel(const NodeModel&) = delete;  // the actions know where it is
-  NodeModel& operator=(const NodeModel&) = delete;
-  const Machine& machine() const { return machine_; }
 
   struct CopiesCall {
     bool streamed = true;
@@ -100,25 +95,9 @@ class NodeModel {
   void exchange(const std::vector<std::vector<Way>>& ways);
 
  private:
-  static constexpr int poison = 255;
   static constexpr int sequence_bits = 2;
 
   // ---- Memory ----
-  using Key = std::tuple<std::string, int, int, int>;
-  int cell(const std::string& name, int a, int b = 0, int c = 0, int initial = 0) {
-    const auto [at, is_new] = cells_.try_emplace(Key{name, a, b, c}, 0);
-    if (is_new) {
-      at->second =
-          machine_.cell(name + "[" + std::to_string(a) + "][" + std::to_string(b) + "][" + std::to_string(c) + "]",
-                        static_cast<Byte>(initial));
-    }
-    return at->second;
-  }
-  int own(const std::string& name, int rank, int peer = 0) {
-    const auto [at, is_new] = own_.try_emplace(Key{name, rank, peer, 0}, 0);
-    if (is_new) at->second = machine_.own();
-    return at->second;
-  }
   int token(int call, int from, int to, int unit) const {
     return 1 + ((call * ranks_ + from) * ranks_ + to) * size_.units + unit;
   }
@@ -182,8 +161,6 @@ class NodeModel {
   const NodeSize size_;
   const int ranks_;
   const NodeWrong wrong_;
-  Machine machine_;
-  std::map<Key, int> cells_, own_;
   std::vector<int> received_;
   int calls_ = 0, meetings_ = 0, pairs_ = 0,
       inboxes_ = 0;  // but the first: sequence numbers before they are cut to their bits

@@ -27,7 +27,7 @@ struct Counts {
 
 // Rank s has s + d + 1 elements for rank d, or s + 1 for all; blocks lie in reverse, with a gap between them.
 template <class Form>
-class Again : public MpiTest {
+class Again : public DuplicateTest {
  protected:
   using Count = typename Form::Count;
   struct Side {
@@ -37,15 +37,6 @@ class Again : public MpiTest {
   };
 
   static constexpr int untouched = -1;
-
-  void SetUp() override {
-    MpiTest::SetUp();
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
-  }
-  void TearDown() override {
-    MPI_Comm_free(&comm_);
-    MpiTest::TearDown();
-  }
 
   template <class CountOf>
   Side side(CountOf count_of) const {
@@ -72,8 +63,6 @@ class Again : public MpiTest {
             value_of(static_cast<int>(r), e);
     }
   }
-
-  MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
 using Forms = testing::Types<Counts<int, int>, Counts<MpiCount, MpiAint>>;
@@ -242,16 +231,8 @@ TEST_F(MpiTest, AgainATooLongBlockLeavesTheBufferOfAnEarlierCallAlone) {
   release(where);
 }
 
-class AgainLarge : public MpiTest {
+class AgainLarge : public DuplicateTest {
  protected:
-  void SetUp() override {
-    MpiTest::SetUp();
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
-  }
-  void TearDown() override {
-    MPI_Comm_free(&comm_);
-    MpiTest::TearDown();
-  }
   static int value(int from, int to, std::size_t element) {
     return from * 1000000 + to * 100000 + static_cast<int>(element % 99991);
   }
@@ -316,8 +297,6 @@ class AgainLarge : public MpiTest {
     const team::CachedSelection& selected = team::selection_of(team, Collective::alltoall, sizeof(int), 0);
     return team.nodes.nodes == 1 && selected.selection.choice.algorithm->engine == choose::Engine::inbox;
   }
-
-  MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
 TEST_F(AgainLarge, Alltoall) {

@@ -14,6 +14,7 @@
 
 #include "abi/native.hpp"
 #include "choose/tuning.hpp"
+#include "program.hpp"
 #include "quadrille.h"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
@@ -24,6 +25,7 @@ namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
+using namespace quadrille::test;
 
 constexpr int ranks_of_test = 3;
 
@@ -89,16 +91,9 @@ int main(int argc, char** argv) {
   const std::string file = "/tmp/quadrille_algorithms_check_" + std::to_string(getpid()) + ".json";
   const std::string problem = write_table(file, name, number("OMPI_COMM_WORLD_RANK", "PMI_RANK"));
   setenv("QUADRILLE_TUNING", file.c_str(), 1);
-  MPI_Init(&argc, &argv);
-  int rank = 0, ranks = 1, failures = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const auto expect = [&](bool good, const std::string& what) {
-    if (good) return;
-    ++failures;
-    std::fprintf(stderr, "rank %d, %s: %s\n", rank, name.c_str(), what.c_str());
-  };
-  expect(problem.empty() && ranks == ranks_of_test, "the table cannot be written");
+  begin(&argc, &argv);
+  doing = name;
+  check(problem.empty() && size == ranks_of_test, "the table cannot be written");
   MPI_Datatype pair;
   MPI_Type_contiguous(2, MPI_CHAR, &pair);
   MPI_Type_commit(&pair);
@@ -106,22 +101,22 @@ int main(int argc, char** argv) {
   // another type.
   for (const int bytes : {50, 50, 1000, 1000, 50, 4000}) {
     const bool differs = rank == 1 && bytes == 1000;
-    expect(exchanges(ranks, rank, bytes, differs ? pair : MPI_CHAR, differs ? bytes / 2 : bytes), "wrong data");
+    check(exchanges(size, rank, bytes, differs ? pair : MPI_CHAR, differs ? bytes / 2 : bytes), "wrong data");
   }
   const team::Team* team = team::team_of(abi::comm(MPI_COMM_WORLD));
   const bool one_node = team->nodes.nodes == 1;
   const std::string measured = one_node ? "hint-hilbert:rows=auto" : "spread-out";
   for (const Collective c : {Collective::alltoall, Collective::allgather, Collective::allgatherv}) {
-    expect((chosen(c, 1000) == measured) == (name != "none"), "1000 bytes go by " + chosen(c, 1000));
-    expect((chosen(c, 150) == measured) == (name == "differ" || (name == "inbox" && !one_node)),
-           "150 bytes go by " + chosen(c, 150));
-    expect(chosen(c, 100) != measured && chosen(c, 4000) != measured, "the default way is not kept");
+    check((chosen(c, 1000) == measured) == (name != "none"), "1000 bytes go by " + chosen(c, 1000));
+    check((chosen(c, 150) == measured) == (name == "differ" || (name == "inbox" && !one_node)),
+          "150 bytes go by " + chosen(c, 150));
+    check(chosen(c, 100) != measured && chosen(c, 4000) != measured, "the default way is not kept");
   }
-  expect(chosen(Collective::alltoallv, 0) != measured, "alltoallv goes by the entry of alltoall");
+  check(chosen(Collective::alltoallv, 0) != measured, "alltoallv goes by the entry of alltoall");
   std::remove(file.c_str());
   MPI_Type_free(&pair);
   MPI_Finalize();
-  return failures == 0 ? 0 : 1;
+  return say_verdict();
 }
 
 }  // namespace algorithms_check

@@ -9,6 +9,7 @@
 #include "collective/signatures.hpp"
 #include "mpi/mpi.hpp"
 #include "neighbors.hpp"
+#include "ring.hpp"
 #include "world.hpp"
 
 namespace quadrille::test {
@@ -96,9 +97,8 @@ void expect_gathered(const Matrices& got, int below, int above) {
 }
 
 TEST_F(Allgatherw, EachBlockHasCountPlaceAndTypeOfItsOwn) {
-  const int me = world().rank, size = world().size, periodic = 1;
-  MPI_Comm cart;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &cart);
+  const int me = world().rank, size = world().size;
+  MPI_Comm cart = ring_of_world();
   MPI_Comm iso = two_neighbours(cart);
   MPI_Datatype column = every(Matrices::edge), backwards = every(-1);
   Matrices got;
@@ -202,10 +202,8 @@ struct Arguments {
 };
 
 TEST_F(Allgatherw, Errors) {
-  const int size = world().size, periodic = 1;
   Communicator plain = duplicate("plain");
-  MPI_Comm ring;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  MPI_Comm ring = ring_of_world();
   MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(plain.comm, MPI_ERRORS_RETURN);
   const auto expect_as_alltoallw = [](const Arguments& a, MPI_Comm comm, const char* what) {
@@ -213,51 +211,35 @@ TEST_F(Allgatherw, Errors) {
     EXPECT_NE(theirs, MPI_SUCCESS) << what << ": the MPI reports no error, the test is blind";
     EXPECT_EQ(a.blocking(comm), theirs) << what;
   };
-  const auto expect_arg = [&](const Arguments& a, const char* what) {
-    EXPECT_EQ(a.blocking(ring), MPI_ERR_ARG) << what;
-    EXPECT_EQ(a.persistent(ring), MPI_ERR_ARG) << what;
-  };
   expect_as_alltoallw({}, plain.comm, "no topology");
   EXPECT_EQ(Arguments().persistent(plain.comm), MPI_ERR_TOPOLOGY);
   expect_as_alltoallw({}, MPI_COMM_NULL, "null communicator");
   EXPECT_EQ(Arguments().persistent(MPI_COMM_NULL), MPI_ERR_COMM);
-  {
+  constexpr struct {
+    const char* what;
+    void (*spoil)(Arguments& a);
+    bool as_alltoallw;
+  } mistakes[] = {
+      {"negative send count", [](Arguments& a) { a.sendcount = -1; }, true},
+      {"negative receive count", [](Arguments& a) { a.recvcounts[1] = -1; }, true},
+      {"null send type", [](Arguments& a) { a.sendtype = MPI_DATATYPE_NULL; }, true},
+      {"null receive type", [](Arguments& a) { a.recvtypes[1] = MPI_DATATYPE_NULL; }, true},
+      {"no counts", [](Arguments& a) { a.counts = nullptr; }, false},
+      {"no displacements", [](Arguments& a) { a.displacements = nullptr; }, false},
+      {"no types", [](Arguments& a) { a.types = nullptr; }, false},
+      {"MPI_IN_PLACE", [](Arguments& a) { a.sendbuf = MPI_IN_PLACE; }, false},
+      {"MPI_IN_PLACE to receive", [](Arguments& a) { a.recvbuf = MPI_IN_PLACE; }, false},
+  };
+  for (const auto& [what, spoil, as_alltoallw] : mistakes) {
     Arguments a;
-    a.sendcount = -1;
-    expect_as_alltoallw(a, ring, "negative send count");
-    EXPECT_EQ(a.persistent(ring), MPI_ERR_ARG);
+    spoil(a);
+    if (as_alltoallw) {
+      expect_as_alltoallw(a, ring, what);
+    } else {
+      EXPECT_EQ(a.blocking(ring), MPI_ERR_ARG) << what;
+    }
+    EXPECT_EQ(a.persistent(ring), MPI_ERR_ARG) << what;
   }
-  {
-    Arguments a;
-    a.recvcounts[1] = -1;
-    expect_as_alltoallw(a, ring, "negative receive count");
-    EXPECT_EQ(a.persistent(ring), MPI_ERR_ARG);
-  }
-  {
-    Arguments a;
-    a.sendtype = MPI_DATATYPE_NULL;
-    expect_as_alltoallw(a, ring, "null send type");
-    EXPECT_EQ(a.persistent(ring), MPI_ERR_ARG);
-  }
-  {
-    Arguments a;
-    a.recvtypes[1] = MPI_DATATYPE_NULL;
-    expect_as_alltoallw(a, ring, "null receive type");
-    EXPECT_EQ(a.persistent(ring), MPI_ERR_ARG);
-  }
-  for (int missing = 0; missing < 3; ++missing) {
-    Arguments a;
-    if (missing == 0) a.counts = nullptr;
-    if (missing == 1) a.displacements = nullptr;
-    if (missing == 2) a.types = nullptr;
-    expect_arg(a, "null array");
-  }
-  Arguments in_place;
-  in_place.sendbuf = MPI_IN_PLACE;
-  expect_arg(in_place, "MPI_IN_PLACE");
-  Arguments into_place;
-  into_place.recvbuf = MPI_IN_PLACE;
-  expect_arg(into_place, "MPI_IN_PLACE to receive");
   EXPECT_EQ(Arguments().blocking(ring), MPI_SUCCESS);  // nothing is left of all that
   MPI_Comm_free(&ring);
   release(plain);

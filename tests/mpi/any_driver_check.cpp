@@ -3,7 +3,6 @@
 // copies to pinned memory, in the stream; then both buffers are overwritten there. All is looked at when the streams
 // are done.
 //   any_driver LIBRARY    of the driver
-#include <dlfcn.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -15,41 +14,31 @@
 #include <thread>
 #include <vector>
 
-#include "../device/standin.hpp"
+#include "../device/table.hpp"
+#include "program.hpp"
 #include "quadrille.h"
 
 namespace any_driver_check {
 
+using namespace quadrille::test;
+
 using quadrille::standin::Address;
 using quadrille::standin::Handle;
 
-struct Driver {
-#define QUADRILLE_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
-  QUADRILLE_CUDA_CALLS(QUADRILLE_MEMBER)
-#undef QUADRILLE_MEMBER
-};
-Driver driver;
-int rank = 0, size = 1;
-long wrong = 0, looked = 0;
+quadrille::standin::Table driver;
+long looked = 0;
 
 void must(int error, const char* what) {
   if (error == 0) return;
   std::fprintf(stderr, "rank %d: %s: error %d\n", rank, what, error);
   MPI_Abort(MPI_COMM_WORLD, 2);
 }
-void check(bool good, const char* what) {
-  if (!good && ++wrong < 6) std::fprintf(stderr, "rank %d: %s\n", rank, what);
-}
 
 void load_driver(const char* path) {
-  void* const library = dlopen(path, RTLD_NOW);
-  if (library == nullptr) {
+  if (!driver.load(path)) {
     std::fprintf(stderr, "%s\n", dlerror());
     std::exit(2);
   }
-#define QUADRILLE_LOAD(name, ...) driver.name = reinterpret_cast<int (*)(__VA_ARGS__)>(dlsym(library, #name));
-  QUADRILLE_CUDA_CALLS(QUADRILLE_LOAD)
-#undef QUADRILLE_LOAD
   must(driver.cuInit(0), "cuInit");
   Handle context = nullptr;
   must(driver.cuDevicePrimaryCtxRetain(&context, 0), "primary context");
@@ -295,11 +284,8 @@ void check_freed_memory(MPI_Comm comm) {
 }
 
 int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc != 2 || provided != MPI_THREAD_MULTIPLE) must(1, "usage: any_driver_check LIBRARY, with an MPI of threads");
+  const bool has_threads = begin_with_threads(&argc, &argv, MPI_THREAD_MULTIPLE) == MPI_THREAD_MULTIPLE;
+  if (argc != 2 || !has_threads) must(1, "usage: any_driver_check LIBRARY, with an MPI of threads");
   load_driver(argv[1]);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -311,9 +297,8 @@ int main(int argc, char** argv) {
   check(Quadrille_Enqueue_status(comm) == MPI_SUCCESS, "status");
   MPI_Comm_free(&comm);
   check(looked > 0, "nothing was looked at");
-  std::printf("rank %d: %s, %ld ints\n", rank, wrong == 0 ? "good" : "WRONG", looked);
   MPI_Finalize();
-  return wrong == 0 ? 0 : 1;
+  return say_verdict();
 }
 
 }  // namespace any_driver_check

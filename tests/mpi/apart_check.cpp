@@ -1,11 +1,10 @@
 // Nonblocking calls on communicators on which the program calls nothing else: what they need comes in a broadcast that
 // nobody waits for. All ranks share a node.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "named_functions.hpp"
 #include "taken_door.hpp"
 #include "world.hpp"
 
@@ -77,12 +76,6 @@ struct Swap {
 using Swaps = std::vector<std::unique_ptr<Swap>>;
 
 constexpr int small = 2, large = 40'000;
-
-using InitOfAllgather = int(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
-InitOfAllgather* init_of_allgather() {
-  void* const symbol = dlsym(RTLD_DEFAULT, "MPI_Allgather_init");
-  return reinterpret_cast<InitOfAllgather*>(symbol != nullptr ? symbol : dlsym(RTLD_DEFAULT, "MPIX_Allgather_init"));
-}
 
 class Apart : public MpiTest {
  protected:
@@ -188,9 +181,9 @@ TEST_F(Apart, OtherThingsFollowAtOnce) {
         for (int r = 0; r < ranks; ++r) EXPECT_EQ(all[static_cast<std::size_t>(r)], r);
       } else if (what == 1) {
         MPI_Comm_free(&comm);
-      } else if (what == 3 && init_of_allgather() != nullptr) {
+      } else if (what == 3 && allgather_init() != nullptr) {
         MPI_Request persistent;
-        init_of_allgather()(&world().rank, 1, MPI_INT, all.data(), 1, MPI_INT, comm, MPI_INFO_NULL, &persistent);
+        allgather_init()(&world().rank, 1, MPI_INT, all.data(), 1, MPI_INT, comm, MPI_INFO_NULL, &persistent);
         for (int start = 0; start < 2; ++start) {
           std::fill(all.begin(), all.end(), -1);
           MPI_Start(&persistent);

@@ -310,96 +310,64 @@ MPI_Datatype uncommitted() {
   return type;
 }
 
-// One wrong call through a door; all ranks make it.
-using WrongCall = int (*)(const Door& door, MPI_Comm comm, int* buffer, const int* fine, const int* wrong,
-                          const int* zeros);
-
-struct NamedCall {
+// A wrong call, which all ranks make: a good one whose sides are changed.
+struct WrongCall {
   const char* name;
-  WrongCall call;
+  Collective collective;
+  void (*spoil)(CallSide& send, CallSide& recv);
 };
 
-const NamedCall wrong_calls[] = {
-    {"alltoall, negative send count", [](const Door& d, MPI_Comm c, int* b, const int*, const int*,
-                                         const int*) { return d.alltoall(b, -1, MPI_INT, b + 64, 1, MPI_INT, c); }},
-    {"alltoall, negative receive count", [](const Door& d, MPI_Comm c, int* b, const int*, const int*,
-                                            const int*) { return d.alltoall(b, 1, MPI_INT, b + 64, -1, MPI_INT, c); }},
-    {"alltoall, null send type", [](const Door& d, MPI_Comm c, int* b, const int*, const int*,
-                                    const int*) { return d.alltoall(b, 1, MPI_DATATYPE_NULL, b + 64, 1, MPI_INT, c); }},
-    {"alltoall, null receive type",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.alltoall(b, 1, MPI_INT, b + 64, 1, MPI_DATATYPE_NULL, c);
-     }},
-    {"alltoall, in place on the wrong side",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.alltoall(b, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, c);
-     }},
-    {"allgather, negative receive count",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.allgather(b, 1, MPI_INT, b + 64, -1, MPI_INT, c);
-     }},
-    {"allgather, null receive type",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.allgather(b, 1, MPI_INT, b + 64, 1, MPI_DATATYPE_NULL, c);
-     }},
-    {"alltoallv, a negative count",
-     [](const Door& d, MPI_Comm c, int* b, const int* fine, const int* wrong, const int* zeros) {
-       return d.alltoallv(b, wrong, zeros, MPI_INT, b + 64, fine, fine, MPI_INT, c);
-     }},
-    {"alltoallv, null receive type",
-     [](const Door& d, MPI_Comm c, int* b, const int* fine, const int*, const int* zeros) {
-       return d.alltoallv(b, fine, zeros, MPI_INT, b + 64, fine, zeros, MPI_DATATYPE_NULL, c);
-     }},
+const std::vector<int> negative(64, -1);
+
+const WrongCall wrong_calls[] = {
+    {"alltoall, negative send count", Collective::alltoall, [](CallSide& s, CallSide&) { s.count = -1; }},
+    {"alltoall, negative receive count", Collective::alltoall, [](CallSide&, CallSide& r) { r.count = -1; }},
+    {"alltoall, null send type", Collective::alltoall, [](CallSide& s, CallSide&) { s.type = MPI_DATATYPE_NULL; }},
+    {"alltoall, null receive type", Collective::alltoall, [](CallSide&, CallSide& r) { r.type = MPI_DATATYPE_NULL; }},
+    {"alltoall, in place on the wrong side", Collective::alltoall,
+     [](CallSide&, CallSide& r) { r.buffer = MPI_IN_PLACE; }},
+    {"allgather, negative receive count", Collective::allgather, [](CallSide&, CallSide& r) { r.count = -1; }},
+    {"allgather, null receive type", Collective::allgather, [](CallSide&, CallSide& r) { r.type = MPI_DATATYPE_NULL; }},
+    {"alltoallv, a negative count", Collective::alltoallv,
+     [](CallSide& s, CallSide& r) { s.counts = negative.data(), r.displacements = r.counts; }},
+    {"alltoallv, null receive type", Collective::alltoallv, [](CallSide&, CallSide& r) { r.type = MPI_DATATYPE_NULL; }},
     // All MPIs say it even if nothing moves.
-    {"alltoall, nothing of a null send type",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.alltoall(b, 0, MPI_DATATYPE_NULL, b + 64, 0, MPI_INT, c);
-     }},
-    {"alltoall, nothing of a null receive type",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.alltoall(b, 0, MPI_INT, b + 64, 0, MPI_DATATYPE_NULL, c);
-     }},
-    {"alltoall, nothing of a type that is not committed",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.alltoall(b, 0, uncommitted(), b + 64, 0, MPI_INT, c);
-     }},
-    {"alltoall, a type that is not committed",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.alltoall(b, 1, uncommitted(), b + 64, 2, MPI_INT, c);
-     }},
-    {"alltoallv, nothing of a type that is not committed",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int* zeros) {
-       return d.alltoallv(b, zeros, zeros, uncommitted(), b + 64, zeros, zeros, MPI_INT, c);
-     }},
-    {"allgather, nothing of a null send type",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
-       return d.allgather(b, 0, MPI_DATATYPE_NULL, b + 64, 0, MPI_INT, c);
-     }},
-    {"allgatherv, nothing of a null receive type",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int* zeros) {
-       return d.allgatherv(b, 0, MPI_INT, b + 64, zeros, zeros, MPI_DATATYPE_NULL, c);
-     }},
+    {"alltoall, nothing of a null send type", Collective::alltoall,
+     [](CallSide& s, CallSide& r) { s.count = r.count = 0, s.type = MPI_DATATYPE_NULL; }},
+    {"alltoall, nothing of a null receive type", Collective::alltoall,
+     [](CallSide& s, CallSide& r) { s.count = r.count = 0, r.type = MPI_DATATYPE_NULL; }},
+    {"alltoall, nothing of a type that is not committed", Collective::alltoall,
+     [](CallSide& s, CallSide& r) { s.count = r.count = 0, s.type = uncommitted(); }},
+    {"alltoall, a type that is not committed", Collective::alltoall,
+     [](CallSide& s, CallSide& r) { s.type = uncommitted(), r.count = 2; }},
+    {"alltoallv, nothing of a type that is not committed", Collective::alltoallv,
+     [](CallSide& s, CallSide& r) { s.counts = r.counts = s.displacements, s.type = uncommitted(); }},
+    {"allgather, nothing of a null send type", Collective::allgather,
+     [](CallSide& s, CallSide& r) { s.count = r.count = 0, s.type = MPI_DATATYPE_NULL; }},
+    {"allgatherv, nothing of a null receive type", Collective::allgatherv,
+     [](CallSide& s, CallSide& r) { s.count = 0, r.counts = r.displacements, r.type = MPI_DATATYPE_NULL; }},
 #if defined(OPEN_MPI)
-    {"alltoallw, no array of send types",  // MPICH crashes
-     [](const Door& d, MPI_Comm c, int* b, const int* fine, const int*, const int* zeros) {
-       static const std::vector<MPI_Datatype> ints(64, MPI_INT);
-       return d.alltoallw(b, fine, zeros, nullptr, b + 64, fine, zeros, ints.data(), c);
-     }},
+    {"alltoallw, no array of send types", Collective::alltoallw,  // MPICH crashes
+     [](CallSide& s, CallSide&) { s.types = nullptr; }},
 #endif
-    {"allgatherv, null receive type",
-     [](const Door& d, MPI_Comm c, int* b, const int* fine, const int*, const int* zeros) {
-       return d.allgatherv(b, 1, MPI_INT, b + 64, fine, zeros, MPI_DATATYPE_NULL, c);
-     }},
+    {"allgatherv, null receive type", Collective::allgatherv,
+     [](CallSide&, CallSide& r) { r.type = MPI_DATATYPE_NULL; }},
 };
 
 class Errors : public MpiTest {
  protected:
   // The error class of a wrong call, and how often the communicator's handler was called.
-  static std::pair<int, int> outcome(const Door& door, MPI_Comm comm, const NamedCall& wrong) {
-    std::vector<int> buffer(4096, 0), fine(64, 1), bad(64, -1), zeros(64, 0);
+  static std::pair<int, int> outcome(const Door& door, MPI_Comm comm, const WrongCall& wrong) {
+    std::vector<int> buffer(4096, 0);
+    const std::vector<int> fine(64, 1), zeros(64, 0);
+    const std::vector<MPI_Datatype> ints(64, MPI_INT);
+    CallSide send{buffer.data(), 1, MPI_INT, fine.data(), zeros.data(), zeros.data(), nullptr, ints.data()};
+    CallSide recv = send;
+    recv.buffer = buffer.data() + 64;
+    wrong.spoil(send, recv);
     handler_calls = 0;
     handler_class = 0;
-    const int code = wrong.call(door, comm, buffer.data(), fine.data(), bad.data(), zeros.data());
+    const int code = test::call(door, wrong.collective, send, recv, comm);
     return {error_class(code) + 1000 * handler_class, handler_calls};
   }
 };
@@ -412,12 +380,10 @@ TEST_F(Errors, ReachTheUserAsFromTheMpi) {
   for (bool served : {false, true}) {
     for (bool own_handler : {false, true}) {
       Communicator where = duplicate("errors");
-      Shape shape;
-      shape.kinds = same("int");
-      shape.bytes = 8;
+      const Shape shape = {.kinds = same("int"), .bytes = 8};
       for (int i = 0; served && i < 6; ++i) expect_good(check(shape, where));
       MPI_Comm_set_errhandler(where.comm, own_handler ? handler : MPI_ERRORS_RETURN);
-      for (const NamedCall& wrong : wrong_calls) {
+      for (const WrongCall& wrong : wrong_calls) {
         const auto theirs = outcome(native(), where.comm, wrong);
         const auto ours = outcome(tested, where.comm, wrong);
         // Open MPI reports some mistakes on MPI_COMM_WORLD, and Quadrille's requests on the communicator of the call.

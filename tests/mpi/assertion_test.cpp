@@ -4,6 +4,7 @@
 
 #include "neighbors.hpp"
 #include "plan/neighborhood.hpp"
+#include "ring.hpp"
 #include "served_by.hpp"
 #include "team/neighbors.hpp"
 #include "world.hpp"
@@ -167,9 +168,8 @@ class Ring {
 
 // A ring in which it is asserted that all sizes are the same.
 MPI_Comm asserted_ring(bool checked) {
-  const int size = world().size, periodic = 1, offset = 1;
-  MPI_Comm cart, iso;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &cart);
+  const int offset = 1;
+  MPI_Comm cart = ring_of_world(), iso;
   MPI_Info info = asserting();
   if (checked) MPI_Info_set(info, "quadrille_check", "yes");
   EXPECT_EQ(MPI_SUCCESS, Quadrille_Iso_neighborhood_create(cart, 1, &offset, info, &iso));

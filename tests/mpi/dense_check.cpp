@@ -6,11 +6,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "quadrille.h"
+#include "forms.hpp"
 
 namespace dense_check {
+
+using quadrille::Collective;
+using quadrille::test::begin_call;
+using quadrille::test::CallForm;
+using quadrille::test::CallSide;
 
 int wrong = 0;
 
@@ -81,46 +87,26 @@ void compare(const On& on, const Side& received, bool gathers, int call, const c
   if (received.data.back() != -7) ++wrong;
 }
 
-void all_to_all(const On& on, int form, int block, int call, bool in_place, const char* name) {
-  const bool uneven = form > 0;
+void exchange(const On& on, Collective collective, int block, int call, bool in_place, const char* name) {
+  const bool gathers = is_allgather(collective);
   // In place a rank gets as much as it sends.
   const auto count = [&](int from, int to) {
-    return in_place && from > to ? count_between(to, from, block, uneven) : count_between(from, to, block, uneven);
+    if (gathers) to = 1;
+    if (!gathers && in_place && from > to) std::swap(from, to);
+    return count_between(from, to, block, !is_regular(collective));
   };
-  Side sent = side(on.size, [&](int to) { return count(on.rank, to); });
+  Side sent = side(gathers ? 1 : on.size, [&](int to) { return count(on.rank, to); });
   Side came = side(on.size, [&](int from) { return count(from, on.rank); });
   for (int to = 0; to < on.size; ++to) {
-    fill(in_place ? came : sent, to, [&](int i) { return value(on, on.rank, to, call, i); });
+    if (gathers && to != (in_place ? on.rank : 0)) continue;
+    fill(in_place ? came : sent, to, [&](int i) { return value(on, on.rank, gathers ? -1 : to, call, i); });
   }
-  const void* from = in_place ? MPI_IN_PLACE : sent.data.data();
-  if (form == 0) {
-    Quadrille_Alltoall(from, block, MPI_INT, came.data.data(), block, MPI_INT, on.comm);
-  } else if (form == 1) {
-    Quadrille_Alltoallv(from, sent.counts.data(), sent.places.data(), MPI_INT, came.data.data(), came.counts.data(),
-                        came.places.data(), MPI_INT, on.comm);
-  } else {
-    Quadrille_Alltoallw(from, sent.counts.data(), sent.bytes.data(), sent.types.data(), came.data.data(),
-                        came.counts.data(), came.bytes.data(), came.types.data(), on.comm);
-  }
-  constexpr const char* names[] = {"alltoall", "alltoallv", "alltoallw"};
-  compare(on, came, false, call, names[form], name);
-}
-
-void gather(const On& on, bool uneven, int block, int call, bool in_place, const char* name) {
-  const auto count = [&](int from) { return count_between(from, 1, block, uneven); };
-  Side came = side(on.size, count);
-  std::vector<int> mine;
-  for (int i = 0; i < count(on.rank); ++i) mine.push_back(value(on, on.rank, -1, call, i));
-  mine.push_back(0);
-  if (in_place) fill(came, on.rank, [&](int i) { return mine[static_cast<std::size_t>(i)]; });
-  const void* from = in_place ? MPI_IN_PLACE : mine.data();
-  if (uneven) {
-    Quadrille_Allgatherv(from, count(on.rank), MPI_INT, came.data.data(), came.counts.data(), came.places.data(),
-                         MPI_INT, on.comm);
-  } else {
-    Quadrille_Allgather(from, block, MPI_INT, came.data.data(), block, MPI_INT, on.comm);
-  }
-  compare(on, came, true, call, uneven ? "allgatherv" : "allgather", name);
+  const auto side_of = [&](Side& s, void* buffer) -> CallSide {
+    return {buffer, s.counts[0], MPI_INT, s.counts.data(), s.places.data(), s.bytes.data(), nullptr, s.types.data()};
+  };
+  begin_call(CallForm::blocking, collective, side_of(sent, in_place ? MPI_IN_PLACE : sent.data.data()),
+             side_of(came, came.data.data()), on.comm);
+  compare(on, came, gathers, call, name_of(collective).data(), name);
 }
 
 void call_all(const On& on, const std::string& name) {
@@ -133,9 +119,8 @@ void call_all(const On& on, const std::string& name) {
   int call = 0;
   for (const int block : {2, 300, 3000}) {
     for (const bool in_place : {false, true}) {
-      for (int form = 0; form < 3; ++form) all_to_all(on, form, block, ++call, in_place, name.c_str());
-      gather(on, false, block, ++call, in_place, name.c_str());
-      gather(on, true, block, ++call, in_place, name.c_str());
+      for (const Collective collective : quadrille::those(quadrille::is_dense))
+        exchange(on, collective, block, ++call, in_place, name.c_str());
     }
   }
 }

@@ -2,64 +2,31 @@
 // (tests/device), CUDA's or HIP's. The globals belong to the one check that a process runs.
 #pragma once
 
-#include <dlfcn.h>
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "../device/standin.hpp"
+#include "../device/table.hpp"
+#include "program.hpp"
 
 namespace quadrille::test {
 
-inline int rank = 0, size = 1, wrong = 0;
 inline std::string name;
-
-inline std::string calls;  // of which kind they are
-
-inline void check(bool good, const char* what) {
-  if (!good && ++wrong < 8) std::printf("rank %d, %s: %s\n", rank, calls.c_str(), what);
-}
-
-inline void must(bool good, const char* what) {
-  if (good) return;
-  std::fprintf(stderr, "rank %d: %s\n", rank, what);
-  std::abort();
-}
 
 // ---- The driver, CUDA's or HIP's ----
 
 using quadrille::standin::Address;
 using quadrille::standin::Handle;
 
-struct Driver {
-#define QUADRILLE_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
-  QUADRILLE_CUDA_CALLS(QUADRILLE_MEMBER)
-  QUADRILLE_MEMBER(hipSetDevice, int)
-  QUADRILLE_MEMBER(hipMalloc, void**, std::size_t)
-  QUADRILLE_MEMBER(hipFree, void*)
-  QUADRILLE_MEMBER(hipMallocAsync, void**, std::size_t, Handle)
-  QUADRILLE_MEMBER(hipFreeAsync, void*, Handle)
-  QUADRILLE_MEMBER(hipStreamSynchronize, Handle)
-  QUADRILLE_MEMBER(hipMemsetAsync, void*, int, std::size_t, Handle)
-#undef QUADRILLE_MEMBER
-  quadrille_standin_count_t* count = nullptr;
-  quadrille_standin_set_t* set = nullptr;
-  quadrille_standin_host_t* host = nullptr;
+struct Driver : quadrille::standin::Table {
   Handle context = nullptr;
 };
 inline Driver driver;
 inline bool is_cuda = false;
-
-template <class Function>
-inline void load(void* library, const char* function_name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, function_name));
-  must(function != nullptr, function_name);
-}
 
 inline void load_driver(const char* path) {
   const int device = name == "devices" ? rank % 2 : 0;
@@ -67,26 +34,9 @@ inline void load_driver(const char* path) {
   if (name == "hidden")
     setenv(std::strstr(path, "cuda") != nullptr ? "CUDA_VISIBLE_DEVICES" : "HIP_VISIBLE_DEVICES",
            rank % 2 == 0 ? "0" : "1", 1);
-  void* const library = dlopen(path, RTLD_NOW);
-  must(library != nullptr, "no library");
-  load(library, "quadrille_standin_count", driver.count);
-  load(library, "quadrille_standin_set", driver.set);
-  load(library, "quadrille_standin_host", driver.host);
-  is_cuda = dlsym(library, "cuInit") != nullptr;
-  if (!is_cuda) {
-    load(library, "hipSetDevice", driver.hipSetDevice);
-    load(library, "hipMalloc", driver.hipMalloc);
-    load(library, "hipFree", driver.hipFree);
-    load(library, "hipMallocAsync", driver.hipMallocAsync);
-    load(library, "hipFreeAsync", driver.hipFreeAsync);
-    load(library, "hipMemsetAsync", driver.hipMemsetAsync);
-    load(library, "hipStreamSynchronize", driver.hipStreamSynchronize);
-    must(driver.hipSetDevice(device) == 0, "device");
-    return;
-  }
-#define QUADRILLE_LOAD(name, ...) load(library, #name, driver.name);
-  QUADRILLE_CUDA_CALLS(QUADRILLE_LOAD)
-#undef QUADRILLE_LOAD
+  must(driver.load(path), "no library");
+  is_cuda = driver.is_cuda();
+  if (!is_cuda) return must(driver.hipSetDevice(device) == 0, "device");
   must(driver.cuInit(0) == 0, "cuInit");
   must(driver.cuDevicePrimaryCtxRetain(&driver.context, device) == 0, "context");
   must(driver.cuCtxSetCurrent(driver.context) == 0, "current context");
@@ -175,6 +125,11 @@ struct On {
     MPI_Comm_size(of, &ranks);
   }
 };
+
+// On the rank that fails: one that copies.
+inline void fail(const On& on, const char* what) {
+  if (on.me == (is_led ? 0 : on.ranks - 1)) must(driver.set("FAIL", what), "FAIL");
+}
 
 inline int value(int from, int to, int i, int turn) { return from * 100003 + to * 1009 + i + turn * 7919 + 1; }
 
@@ -274,7 +229,7 @@ struct Buffers {
 
   void tell() const {
     static const char* const names[] = {"alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"};
-    calls = std::string(names[static_cast<int>(shape.form)]) + " of " + std::to_string(2 * shape.n) +
+    doing = std::string(names[static_cast<int>(shape.form)]) + " of " + std::to_string(2 * shape.n) +
             (shape.in_place ? " in place" : "") + (shape.uneven ? ", uneven" : "") + (shape.typed ? ", typed" : "");
   }
   // A call with new data. What a rank has sent it overwrites at once.
@@ -347,8 +302,7 @@ inline void make_type_with_gaps() {
 
 // Of the arguments of a program: LIBRARY CASE.
 inline void begin_pulling(const char* library, const char* of) {
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  find_rank();
   name = of;
   const char* const forced = std::getenv("QUADRILLE_ALGORITHM");
   is_led = forced != nullptr && std::strstr(forced, "leader=1") != nullptr;
@@ -361,11 +315,6 @@ inline void end_pulling() {
   MPI_Type_free(&with_gaps);
   check(driver.count("stale", nullptr) == 0, "freed memory was used");
   MPI_Finalize();
-}
-// The exit status.
-inline int say_verdict() {
-  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
-  return wrong == 0 ? 0 : 1;
 }
 
 inline void wait_for_null_stream() {

@@ -2,66 +2,34 @@
 // gaps, nonblocking and persistent, after calls that were made before the driver was loaded. A processor that touches
 // such memory is a crash.
 //   device LIBRARY    the stand-in of the driver
-#include <dlfcn.h>
 #include <mpi.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "../device/standin.hpp"
+#include "../device/table.hpp"
+#include "named_functions.hpp"
+#include "program.hpp"
+#include "ring.hpp"
 
 namespace device_check {
 
-int rank = 0, size = 1, wrong = 0;
+using namespace quadrille::test;
 
-// What is called of the driver. With CUDA, the memory belongs to one context and the program's own is another one.
-struct Driver {
-#define QUADRILLE_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
-  QUADRILLE_CUDA_DEVICE_CALLS(QUADRILLE_MEMBER)
-  QUADRILLE_MEMBER(cuMemAlloc_v2, std::uintptr_t*, std::size_t)
-  QUADRILLE_MEMBER(cuMemcpy, std::uintptr_t, std::uintptr_t, std::size_t)
-  QUADRILLE_MEMBER(hipMalloc, void**, std::size_t)
-  QUADRILLE_MEMBER(hipMemcpy, void*, const void*, std::size_t, int)
-#undef QUADRILLE_MEMBER
-  quadrille_standin_count_t* count = nullptr;
+// With CUDA, the memory belongs to one context and the program's own is another one.
+struct Driver : quadrille::standin::Table {
   quadrille::standin::Handle context = nullptr, own = nullptr;
-  bool is_cuda() const { return cuInit != nullptr; }
 };
 Driver driver;
 
-template <class Function>
-void load(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, name));
-  if (function == nullptr) std::abort();
-}
-
-void must(int error) {
-  if (error == 0) return;
-  std::fprintf(stderr, "rank %d: the driver says %d\n", rank, error);
-  std::abort();
-}
+void must(int error) { quadrille::test::must(error == 0, ("the driver says " + std::to_string(error)).c_str()); }
 
 void load_driver(const char* path) {
-  void* const library = dlopen(path, RTLD_NOW);
-  if (library == nullptr) {
-    std::fprintf(stderr, "%s\n", dlerror());
-    std::abort();
-  }
-  load(library, "quadrille_standin_count", driver.count);
-  if (dlsym(library, "cuInit") == nullptr) {
-    load(library, "hipMalloc", driver.hipMalloc);
-    load(library, "hipMemcpy", driver.hipMemcpy);
-    return;
-  }
-#define QUADRILLE_LOAD(name, ...) load(library, #name, driver.name);
-  QUADRILLE_CUDA_DEVICE_CALLS(QUADRILLE_LOAD)
-#undef QUADRILLE_LOAD
-  load(library, "cuMemAlloc_v2", driver.cuMemAlloc_v2);
-  load(library, "cuMemcpy", driver.cuMemcpy);
+  if (!driver.load(path)) quadrille::test::must(false, dlerror());
+  if (!driver.is_cuda()) return;
   must(driver.cuInit(0));
   must(driver.cuDevicePrimaryCtxRetain(&driver.context, 0));
   // An MPI that takes such memory may want its context to be the current one.
@@ -194,10 +162,7 @@ void check_uniform(MPI_Comm comm, bool device, int count, bool in_place, bool ga
 
 // A nonblocking call, and a persistent one whose data are others in each start.
 void check_requests(MPI_Comm comm, bool device, int count) {
-  using Init = int(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
-  void* symbol = dlsym(RTLD_DEFAULT, "MPI_Alltoall_init");
-  if (symbol == nullptr) symbol = dlsym(RTLD_DEFAULT, "MPIX_Alltoall_init");
-  auto* const init = reinterpret_cast<Init*>(symbol);
+  UniformInit* const init = alltoall_init();
   const auto n = static_cast<std::size_t>(size) * static_cast<std::size_t>(count);
   Buffer send(device, n), recv(device, n);
   MPI_Request persistent = MPI_REQUEST_NULL, request;
@@ -252,13 +217,9 @@ void check_neighbors(MPI_Comm ring, bool device, int count) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  begin(&argc, &argv);
   if (argc < 2) return 2;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  MPI_Comm ring;
-  const int periodic = 1;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  MPI_Comm ring = ring_of_world();
   // So often that the short way of a repeated call is taken.
   for (int turn = 0; turn < 8; ++turn) check_uniform(MPI_COMM_WORLD, false, 4, false, turn % 2 == 1);
   // Nobody else has it: whether there is a driver is a fact of one rank, too.
@@ -286,10 +247,9 @@ int main(int argc, char** argv) {
   } else {
     check_uniform(MPI_COMM_WORLD, false, 4, false, false);
   }
-  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
   MPI_Comm_free(&ring);
   MPI_Finalize();
-  return wrong == 0 ? 0 : 1;
+  return say_verdict();
 }
 
 }  // namespace device_check

@@ -23,8 +23,9 @@
 #include "abi/native.hpp"
 #include "choose/tuning.hpp"
 #include "device_memory.hpp"
+#include "forms.hpp"
 #include "mpi/mpi.hpp"
-#include "quadrille.h"
+#include "ring.hpp"
 #include "team/neighbors.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
@@ -39,6 +40,9 @@ using quadrille::Collective;
 using quadrille::Mpi;
 using quadrille::mpi;
 using quadrille::test::allocate;
+using quadrille::test::begin_call;
+using quadrille::test::CallForm;
+using quadrille::test::complete_call;
 using quadrille::test::MemoryKind;
 
 constexpr int enough = 400, block = 600;
@@ -135,67 +139,25 @@ void take_devices() {
 
 // ---- Calls ----
 
-enum class How { blocking, nonblocking, persistent };
-How how = How::blocking;
-
-// By one of a collective's three functions.
-template <class Blocking, class Nonblocking, class Init, class... Arguments>
-void call_by(Blocking blocking, Nonblocking nonblocking, Init init, MPI_Comm comm, Arguments... arguments) {
-  if (how == How::blocking) {
-    blocking(arguments..., comm);
-    return;
-  }
-  Quadrille_Request request;
-  if (how == How::nonblocking) {
-    nonblocking(arguments..., comm, &request);
-  } else {
-    init(arguments..., comm, MPI_INFO_NULL, &request);
-    Quadrille_Start(&request);
-  }
-  Quadrille_Wait(&request);
-  if (how == How::persistent) Quadrille_Request_free(&request);
-}
-#define QUADRILLE_TEST_CALL(Name, name, ...) \
-  call_by(Quadrille_##Name, Quadrille_I##name, Quadrille_##Name##_init, comm, __VA_ARGS__)
+CallForm how = CallForm::blocking;
 
 // Neighbours stand in a ring; the first of both blocks is that of the rank before.
 int blocks_of(Collective collective) { return is_neighbor(collective) ? 2 : ranks; }
 
 void call_it(Collective collective, void* send, void* recv, MPI_Comm comm) {
   const auto n = static_cast<std::size_t>(blocks_of(collective));
-  std::vector<int> counts(n, block), places;
-  std::vector<MPI_Aint> far;
-  std::vector<MPI_Datatype> types(n, MPI_CHAR);
+  const std::vector<int> counts(n, block);
+  std::vector<int> places;
   for (std::size_t b = 0; b < n; ++b) places.push_back(static_cast<int>(b) * block);
-  far.assign(places.begin(), places.end());
-  const int* const c = counts.data();
-  const int* const p = places.data();
-  const MPI_Datatype* const t = types.data();
-  switch (collective) {
-    case Collective::alltoall:
-      return QUADRILLE_TEST_CALL(Alltoall, alltoall, send, block, MPI_CHAR, recv, block, MPI_CHAR);
-    case Collective::alltoallv:
-      return QUADRILLE_TEST_CALL(Alltoallv, alltoallv, send, c, p, MPI_CHAR, recv, c, p, MPI_CHAR);
-    case Collective::alltoallw:
-      return QUADRILLE_TEST_CALL(Alltoallw, alltoallw, send, c, p, t, recv, c, p, t);
-    case Collective::allgather:
-      return QUADRILLE_TEST_CALL(Allgather, allgather, send, block, MPI_CHAR, recv, block, MPI_CHAR);
-    case Collective::allgatherv:
-      return QUADRILLE_TEST_CALL(Allgatherv, allgatherv, send, block, MPI_CHAR, recv, c, p, MPI_CHAR);
-    case Collective::neighbor_alltoall:
-      return QUADRILLE_TEST_CALL(Neighbor_alltoall, neighbor_alltoall, send, block, MPI_CHAR, recv, block, MPI_CHAR);
-    case Collective::neighbor_alltoallv:
-      return QUADRILLE_TEST_CALL(Neighbor_alltoallv, neighbor_alltoallv, send, c, p, MPI_CHAR, recv, c, p, MPI_CHAR);
-    case Collective::neighbor_alltoallw:
-      return QUADRILLE_TEST_CALL(Neighbor_alltoallw, neighbor_alltoallw, send, c, far.data(), t, recv, c, far.data(),
-                                 t);
-    case Collective::neighbor_allgather:
-      return QUADRILLE_TEST_CALL(Neighbor_allgather, neighbor_allgather, send, block, MPI_CHAR, recv, block, MPI_CHAR);
-    default:
-      return QUADRILLE_TEST_CALL(Neighbor_allgatherv, neighbor_allgatherv, send, block, MPI_CHAR, recv, c, p, MPI_CHAR);
-  }
+  const std::vector<MPI_Aint> far(places.begin(), places.end());
+  const std::vector<MPI_Datatype> types(n, MPI_CHAR);
+  const auto side = [&](void* buffer) -> quadrille::test::CallSide {
+    return {buffer, block, MPI_CHAR, counts.data(), places.data(), places.data(), far.data(), types.data()};
+  };
+  Quadrille_Request request = QUADRILLE_REQUEST_NULL;
+  const int begun = begin_call(how, collective, side(send), side(recv), comm, &request);
+  complete_call(how, begun, &request);
 }
-#undef QUADRILLE_TEST_CALL
 
 bool is_gather(Collective collective) {
   return is_allgather(collective) || collective == Collective::neighbor_allgather ||
@@ -309,9 +271,9 @@ std::string carrier_of(Collective collective, const choose::Choice& choice) {
   if (choice.algorithm->from_device == choose::FromDevice::straight) return "messages";
   // Between nodes by what exchanges the rounds; nothing persistent is the MPI's.
   const bool by_the_mpi = name == "rounds" && is_of_the_mpi(*choose::inner_of(collective, choice).algorithm);
-  if (name == "rounds") return by_the_mpi && how == How::nonblocking ? "mpi" : "messages";
+  if (name == "rounds") return by_the_mpi && how == CallForm::nonblocking ? "mpi" : "messages";
   if (!choose::is_of_the_mpi(*choice.algorithm)) return "";
-  if (how == How::nonblocking) return "mpi";
+  if (how == CallForm::nonblocking) return "mpi";
   return is_neighbor(collective) ? "messages" : "";  // nothing persistent is the MPI's
 }
 
@@ -326,25 +288,18 @@ void expect_request(Collective collective, MPI_Comm comm, const std::string& car
 // nonblocking one goes by what they have.
 void check_requests(Collective collective, const choose::Choice& best, MPI_Comm comm) {
   const bool in_node = team::team_of(abi::comm(comm))->nodes.nodes == 1;
-  for (const How one : {How::nonblocking, How::persistent}) {
+  for (const CallForm one : {CallForm::nonblocking, CallForm::persistent}) {
     how = one;
     exchange(collective, true, 3, comm);
     expect_request(collective, comm, carrier_of(collective, best));
-    if (how == How::nonblocking) continue;
+    if (how == CallForm::nonblocking) continue;
     exchange(collective, false, 3, comm);
     if (in_node) expect_request(collective, comm, "");
   }
-  how = How::blocking;
+  how = CallForm::blocking;
 }
 
 // ---- Neighbours ----
-
-MPI_Comm grid_of_ranks() {
-  MPI_Comm ring;
-  const int periodic = 1;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring);
-  return ring;
-}
 
 MPI_Comm graph_of_ranks() {
   MPI_Comm ring;
@@ -441,7 +396,7 @@ int main(int argc, char** argv) {
   }
   MPI_Comm_free(&other);
   if (std::getenv("QUADRILLE_TEST_LEARNED") == nullptr) {
-    for (MPI_Comm ring : {grid_of_ranks(), graph_of_ranks()}) {
+    for (MPI_Comm ring : {quadrille::test::ring_of_world(), graph_of_ranks()}) {
       check_neighbors(ring);
       MPI_Comm_free(&ring);
     }

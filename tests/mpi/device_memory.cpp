@@ -1,25 +1,17 @@
 #include "device_memory.hpp"
 
-#include <dlfcn.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "../device/standin.hpp"
+#include "../device/table.hpp"
 
 namespace quadrille::test {
 namespace {
 
-// Of what QUADRILLE_TEST_DRIVER names, loaded before main(), as by a program that is linked to the driver.
-struct Driver {
-#define QUADRILLE_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
-  QUADRILLE_CUDA_CALLS(QUADRILLE_MEMBER)
-#undef QUADRILLE_MEMBER
-  quadrille_standin_count_t* count = nullptr;
-  quadrille_standin_host_t* host = nullptr;
-  quadrille_standin_set_t* set = nullptr;
-  quadrille_standin_kernel_t* kernel = nullptr;
+// Of what QUADRILLE_TEST_DRIVER names, loaded before main(), as by a program that is linked to the driver. A real
+// driver (tests/device/over_driver.cpp) lacks some of a stand-in.
+struct Driver : standin::Table {
   bool is_standin = true;
   Driver();
 };
@@ -30,24 +22,11 @@ void require(bool good, const char* what) {
   std::abort();
 }
 
-// A real driver (tests/device/over_driver.cpp) need not have all that a stand-in has.
-template <class Function>
-void load(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, name));
-}
-
 Driver::Driver() {
   const char* const path = std::getenv("QUADRILLE_TEST_DRIVER");
   require(path != nullptr, "QUADRILLE_TEST_DRIVER does not say where it is");
-  void* const library = dlopen(path, RTLD_NOW);
-  require(library != nullptr, dlerror());
-#define QUADRILLE_LOAD(name, ...) load(library, #name, name);
-  QUADRILLE_CUDA_CALLS(QUADRILLE_LOAD)
-  load(library, "quadrille_standin_count", count);
-  load(library, "quadrille_standin_host", host);
-  load(library, "quadrille_standin_set", set);
-  load(library, "quadrille_standin_kernel", kernel);
-  is_standin = dlsym(library, "quadrille_over_driver") == nullptr;
+  if (!load(path)) require(false, dlerror());
+  is_standin = dlsym(dlopen(path, RTLD_NOW), "quadrille_over_driver") == nullptr;
   require(count != nullptr && host != nullptr, "this is none");
   standin::Handle context = nullptr;
   require(cuInit(0) == 0, "cuInit");

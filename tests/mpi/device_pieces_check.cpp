@@ -5,28 +5,19 @@
 #include <quadrille.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "../device/standin.hpp"
 #include "device_memory.hpp"
+#include "program.hpp"
 
 namespace {
 
-using quadrille::test::allocate;
-using quadrille::test::count_calls;
-using quadrille::test::Memory;
-using quadrille::test::MemoryKind;
+using namespace quadrille::test;
 
-int rank = 0, size = 1, wrong = 0;
 bool by_kernel = false;
-
-void check(bool good, const char* what) {
-  if (good) return;
-  if (++wrong < 6) std::printf("rank %d: %s\n", rank, what);
-}
 
 unsigned long count(const char* what) { return count_calls(what, "libquadrille"); }
 
@@ -161,12 +152,10 @@ void idle(const quadrille::standin::Launch*, void**) {}
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  begin(&argc, &argv);
   if (argc < 2) return 2;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
   by_kernel = std::strcmp(argv[1], "kernel") == 0;
-  if (std::strcmp(argv[1], "wrong") == 0) quadrille::test::replace_kernel("quadrille_copy_pieces", idle);
+  if (std::strcmp(argv[1], "wrong") == 0) replace_kernel("quadrille_copy_pieces", idle);
   for (const MemoryKind kind : {MemoryKind::device, MemoryKind::pool, MemoryKind::mapped}) {
     for (const int n : {20, 60}) {
       Exchange exchange(n, kind);
@@ -181,6 +170,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   check(count("cuMemAllocHost_v2") == count("cuMemFreeHost"), "freed at the end");
   check(count("cuModuleLoadData") == count("cuModuleUnload") || !by_kernel, "the kernel is unloaded at the end");
-  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
-  return wrong == 0 ? 0 : 1;
+  return say_verdict();
 }

@@ -182,32 +182,13 @@ void check_communicators() {
   }
 }
 
-// One rank's driver registers nothing, or has no streams: all go over the host as a whole, and do not try again.
 void check_refusals(const On& on) {
-  const char* const cuda[] = {"cuMemHostRegister_v2:1+", "cuStreamCreate:1+", "cuEventCreate:7+",
-                              "cuMemAllocHost_v2:1+"};
-  const char* const hip[] = {"hipHostRegister:1+", "hipStreamCreateWithFlags:1+", "hipEventCreateWithFlags:7+",
-                             "hipHostMalloc:1+"};
-  for (std::size_t c = 0; c < 4; ++c) {
-    MPI_Comm twin;
-    MPI_Comm_dup(on.comm, &twin);
-    {
-      const On there(twin);
-      Buffers one({Form::alltoallv, 4000, false, true}, there);
-      fail(on, is_cuda ? cuda[c] : hip[c]);
-      const Piped piped;
-      one.check_calls(1, "refused by one rank");
-      fail(on, "");
-      // What the others had made is not kept; there are those of the world.
-      check(alive("registrations") == 1 && alive("streams") == 2, "made for what was refused");
-      const unsigned long tried = registered(), made = streams();
-      one.check_calls(3, "refused before");
-      piped.expect(false, 4, "all go over the host as a whole");
-      check(tried == registered() && made == streams(), "it is tried again");
-    }
-    MPI_Comm_free(&twin);
-    check(alive("registrations") == 1 && alive("streams") == 2, "left of what was refused");
-  }
+  check_refused(on,
+                {{"cuMemHostRegister_v2:1+", "hipHostRegister:1+"},
+                 {"cuStreamCreate:1+", "hipStreamCreateWithFlags:1+"},
+                 {"cuEventCreate:7+", "hipEventCreateWithFlags:7+"},
+                 {"cuMemAllocHost_v2:1+", "hipHostMalloc:1+"}},
+                [] { return alive("registrations") == 1 && alive("streams") == 2; });  // those of the world
 }
 
 // A copy of one rank fails, when it is submitted or as it goes on: nobody hangs, and all ranks return the same: their

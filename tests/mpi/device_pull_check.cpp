@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "device_buffers.hpp"
+#include "named_functions.hpp"
 
 namespace device_pull_check {
 
@@ -179,10 +180,6 @@ void check_contexts(const On& on) {
 // One rank, the last, cannot do something: all ranks have their data, or an error.
 void check_failures(const On& on) {
   MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN);
-  const bool fails = is_led ? on.me == 0 : on.me == on.ranks - 1;
-  const auto fail = [&](const char* what) {
-    if (fails) must(driver.set("FAIL", what), "FAIL");
-  };
   struct Case {
     const char *cuda, *hip;
     bool all_fail = false;
@@ -206,9 +203,9 @@ void check_failures(const On& on) {
       for (const Case& one : cases) {
         Buffers buffers({form, 70, in_place}, on);
         MPI_Barrier(on.comm);
-        fail(is_cuda ? one.cuda : one.hip);
+        fail(on, is_cuda ? one.cuda : one.hip);
         const int error = buffers.make(1);
-        fail("");
+        fail(on, "");
         const bool may_fail = one.all_fail && !(in_place && gathers(form) && on.ranks == 1);
         check((error != MPI_SUCCESS) == may_fail, is_cuda ? one.cuda : one.hip);
         if (error == MPI_SUCCESS) buffers.look(1, "after what one rank could not do");
@@ -221,10 +218,7 @@ void check_failures(const On& on) {
 
 // A request: at the least right, and without taking anything again.
 void check_requests(const On& on) {
-  using Init = int(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
-  void* symbol = dlsym(RTLD_DEFAULT, "MPI_Alltoall_init");
-  if (symbol == nullptr) symbol = dlsym(RTLD_DEFAULT, "MPIX_Alltoall_init");
-  auto* const init = reinterpret_cast<Init*>(symbol);
+  UniformInit* const init = alltoall_init();
   Buffers one({Form::alltoall, 300}, on);
   MPI_Request persistent = MPI_REQUEST_NULL, request;
   const int ints = one.out.counts[0];

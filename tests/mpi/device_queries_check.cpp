@@ -1,81 +1,39 @@
 // What a program sees of our questions to the driver, by a stand-in of it (tests/device), through MPI's own names: no
 // error that HIP keeps, and an error of MPI where the driver does not answer.
 //   device_queries LIBRARY
-#include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <string>
 #include <vector>
 
-#include "../device/standin.hpp"
+#include "../device/table.hpp"
+#include "program.hpp"
 
 namespace device_queries_check {
 
-int rank = 0, size = 1, wrong = 0;
+using namespace quadrille::test;
+
 constexpr int block = 500;
 
 void check(bool good, const char* what, const char* kind) {
-  if (!good && ++wrong < 8) std::fprintf(stderr, "rank %d: %s, memory: %s\n", rank, what, kind);
-}
-
-void must(bool good, const char* what) {
   if (good) return;
-  std::fprintf(stderr, "rank %d: %s\n", rank, what);
-  std::abort();
+  doing = std::string("memory of kind ") + kind;
+  quadrille::test::check(false, what);
 }
 
-struct Driver {
-  int (*allocate_cuda)(std::uintptr_t*, std::size_t) = nullptr;
-  int (*allocate_hip)(void**, std::size_t) = nullptr;
-  int (*allocate_pool)(void**, std::size_t, void*) = nullptr;
-  int (*allocate_managed)(void**, std::size_t, unsigned) = nullptr;
-  int (*pin)(void**, std::size_t, unsigned) = nullptr;
-  int (*query)(void*, int, void*) = nullptr;
-  int (*last_error)() = nullptr;  // null: CUDA's driver keeps none
-  quadrille_standin_count_t* count = nullptr;
-  quadrille_standin_set_t* set = nullptr;
-  quadrille_standin_host_t* host = nullptr;
-  const char* queries = nullptr;  // the function that is asked whose memory it is
-};
-Driver driver;
-
-template <class Function>
-void load(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, name));
-  must(function != nullptr, name);
-}
+quadrille::standin::Table driver;
+bool keeps_errors() { return !driver.is_cuda(); }
 
 void load_driver(const char* path) {
-  void* const library = dlopen(path, RTLD_NOW);
-  must(library != nullptr, path);
-  load(library, "quadrille_standin_count", driver.count);
-  load(library, "quadrille_standin_set", driver.set);
-  load(library, "quadrille_standin_host", driver.host);
-  if (dlsym(library, "cuInit") == nullptr) {
-    load(library, "hipMalloc", driver.allocate_hip);
-    load(library, "hipMallocAsync", driver.allocate_pool);
-    load(library, "hipMallocManaged", driver.allocate_managed);
-    load(library, "hipHostMalloc", driver.pin);
-    load(library, "hipPointerGetAttribute", driver.query);
-    load(library, "hipGetLastError", driver.last_error);
-    driver.queries = "hipDrvPointerGetAttributes:1+:999";
-    return;
-  }
-  int (*init)(unsigned) = nullptr;
-  int (*retain)(void**, int) = nullptr;
-  int (*make_current)(void*) = nullptr;
-  load(library, "cuInit", init);
-  load(library, "cuDevicePrimaryCtxRetain", retain);
-  load(library, "cuCtxSetCurrent", make_current);
-  load(library, "cuMemAlloc_v2", driver.allocate_cuda);
-  driver.queries = "cuPointerGetAttributes:1+:999";
+  must(driver.load(path), path);
+  if (!driver.is_cuda()) return;
   void* context = nullptr;
-  must(init(0) == 0 && retain(&context, 0) == 0 && make_current(context) == 0, "the driver does not begin");
+  must(driver.cuInit(0) == 0 && driver.cuDevicePrimaryCtxRetain(&context, 0) == 0, "the driver does not begin");
+  must(driver.cuCtxSetCurrent(context) == 0, "current context");
 }
 
 enum class Kind { host, pinned, managed, device, pool };
@@ -94,17 +52,17 @@ struct Ints {
     if (kind == Kind::host) {
       memory = std::malloc(bytes);
     } else if (kind == Kind::pinned) {
-      error = driver.pin(&memory, bytes, 0);
+      error = driver.hipHostMalloc(&memory, bytes, 0);
     } else if (kind == Kind::managed) {
-      error = driver.allocate_managed(&memory, bytes, 1);
+      error = driver.hipMallocManaged(&memory, bytes, 1);
     } else if (kind == Kind::pool) {
-      error = driver.allocate_pool(&memory, bytes, nullptr);
-    } else if (driver.allocate_cuda != nullptr) {
+      error = driver.hipMallocAsync(&memory, bytes, nullptr);
+    } else if (driver.is_cuda()) {
       std::uintptr_t address = 0;
-      error = driver.allocate_cuda(&address, bytes);
+      error = driver.cuMemAlloc_v2(&address, bytes);
       memory = reinterpret_cast<void*>(address);
     } else {
-      error = driver.allocate_hip(&memory, bytes);
+      error = driver.hipMalloc(&memory, bytes);
     }
     must(error == 0 && memory != nullptr, "no memory");
     data = static_cast<int*>(memory);
@@ -178,7 +136,7 @@ void leaves_no_error(MPI_Comm comm) {
   constexpr int invalid_value = 1;
   for (const Kind kind : {Kind::host, Kind::pinned, Kind::managed, Kind::device, Kind::pool}) {
     Calls calls(kind);
-    const auto is_clean = [&](const char* what) { check(driver.last_error() == 0, what, name_of(kind)); };
+    const auto is_clean = [&](const char* what) { check(driver.hipGetLastError() == 0, what, name_of(kind)); };
     is_clean("before");
     const unsigned long copies = driver.count("copies", "libquadrille");
     for (int turn = 0; turn < 12; ++turn) {
@@ -195,9 +153,9 @@ void leaves_no_error(MPI_Comm comm) {
     check(driver.count("copies", "libquadrille") == copies, "the driver copies memory of the host", name_of(kind));
     // The program's own error stays for it to find.
     int type = 0;
-    check(driver.query(&type, 2, &type) == invalid_value, "an error of the program's", name_of(kind));
+    check(driver.hipPointerGetAttribute(&type, 2, &type) == invalid_value, "an error of the program's", name_of(kind));
     calls.alltoall(comm);
-    check(driver.last_error() == invalid_value, "an error of the program's is gone", name_of(kind));
+    check(driver.hipGetLastError() == invalid_value, "an error of the program's is gone", name_of(kind));
   }
 }
 
@@ -205,8 +163,10 @@ void leaves_no_error(MPI_Comm comm) {
 void fails_without_answers(MPI_Comm comm) {
   Calls on_device(Kind::device), on_host(Kind::host);
   const bool is_broken = rank == size - 1;
+  // Asks whose memory it is.
+  const char* const queries = driver.is_cuda() ? "cuPointerGetAttributes:1+:999" : "hipDrvPointerGetAttributes:1+:999";
   for (int turn = 0; turn < 3; ++turn) {
-    if (is_broken) must(driver.set("FAIL", driver.queries), "a setting");
+    if (is_broken) must(driver.set("FAIL", queries), "a setting");
     // A rank that is calls ahead may write over what it has said of this one, so no rank is.
     check(on_device.alltoall(comm) != MPI_SUCCESS, "alltoall returns no error", "device");
     MPI_Barrier(comm);
@@ -214,7 +174,7 @@ void fails_without_answers(MPI_Comm comm) {
     MPI_Barrier(comm);
     check(on_device.allgather(comm) != MPI_SUCCESS, "allgather returns no error", "device");
     MPI_Barrier(comm);
-    if (driver.last_error != nullptr) check(driver.last_error() == 0, "an error of HIP is left", "device");
+    if (keeps_errors()) check(driver.hipGetLastError() == 0, "an error of HIP is left", "device");
     // What the processor can read is the host's.
     check(on_host.alltoall(comm) == MPI_SUCCESS, "alltoall", "host");
     on_host.look("alltoall without answers");
@@ -225,25 +185,22 @@ void fails_without_answers(MPI_Comm comm) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  begin(&argc, &argv);
   if (argc < 2) return 2;
   alarm(60);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
   load_driver(argv[1]);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  if (driver.last_error != nullptr) leaves_no_error(comm);
-  const bool pulls = driver.last_error != nullptr && std::getenv("QUADRILLE_ALGORITHM") != nullptr;
+  if (keeps_errors()) leaves_no_error(comm);
+  const bool pulls = keeps_errors() && std::getenv("QUADRILLE_ALGORITHM") != nullptr;
   if (pulls) check(driver.count("opens", "libquadrille") > 0, "no memory was opened", "device");
   sends_data_of_deferred_calls();
   fails_without_answers(comm);
-  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
   MPI_Comm_free(&comm);
   MPI_Finalize();
-  return wrong == 0 ? 0 : 1;
+  return say_verdict();
 }
 
 }  // namespace device_queries_check

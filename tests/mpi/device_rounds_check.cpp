@@ -203,30 +203,13 @@ void check_communicators() {
   }
 }
 
-// One rank's driver has no streams, or no memory for them: all go over the host as a whole, and do not try again.
 void check_refusals(const On& on) {
-  const char* const cuda[] = {"cuStreamCreate:1+", "cuEventCreate:2+", "cuMemAllocHost_v2:1+"};
-  const char* const hip[] = {"hipStreamCreateWithFlags:1+", "hipEventCreateWithFlags:2+", "hipHostMalloc:1+"};
   const unsigned long before[] = {alive("streams"), alive("events")};
-  for (std::size_t c = 0; c < 3; ++c) {
-    MPI_Comm twin;
-    MPI_Comm_dup(on.comm, &twin);
-    {
-      const On there(twin);
-      Buffers one({Form::alltoallv, 4000, false, true}, there);
-      fail(on, is_cuda ? cuda[c] : hip[c]);
-      const Piped piped;
-      one.check_calls(1, "refused by one rank");
-      fail(on, "");
-      check(alive("streams") == before[0] && alive("events") == before[1], "made for what was refused");
-      const unsigned long made = streams();
-      one.check_calls(3, "refused before");
-      piped.expect(false, 4, "all go over the host as a whole");
-      check(made == streams(), "it is tried again");
-    }
-    MPI_Comm_free(&twin);
-    check(alive("streams") == before[0] && alive("events") == before[1], "left of what was refused");
-  }
+  check_refused(on,
+                {{"cuStreamCreate:1+", "hipStreamCreateWithFlags:1+"},
+                 {"cuEventCreate:2+", "hipEventCreateWithFlags:2+"},
+                 {"cuMemAllocHost_v2:1+", "hipHostMalloc:1+"}},
+                [&] { return alive("streams") == before[0] && alive("events") == before[1]; });
 }
 
 // A copy of one rank fails, when it is submitted or as it goes on: nobody hangs, and all ranks return the same: their

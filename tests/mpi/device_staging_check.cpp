@@ -2,7 +2,6 @@
 // of CUDA's driver (tests/device) shows what was touched, counts what was called, and refuses what it is told to
 // refuse.
 //   device_staging LIBRARY [huge]    huge: only a call of more than 2 GiB
-#include <dlfcn.h>
 #include <mpi.h>
 #include <sys/mman.h>
 
@@ -15,53 +14,26 @@
 #include <string>
 #include <vector>
 
-#include "../device/standin.hpp"
+#include "../device/table.hpp"
+#include "named_functions.hpp"
+#include "program.hpp"
+#include "ring.hpp"
 
 namespace device_staging_check {
 
-int rank = 0, size = 1, wrong = 0;
+using namespace quadrille::test;
 
-struct Driver {
-#define QUADRILLE_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
-  QUADRILLE_CUDA_CALLS(QUADRILLE_MEMBER)
-#undef QUADRILLE_MEMBER
-  quadrille_standin_count_t* count = nullptr;
-  quadrille_standin_set_t* set = nullptr;
-  quadrille_standin_host_t* host = nullptr;
+struct Driver : quadrille::standin::Table {
   quadrille::standin::Handle context = nullptr, own = nullptr;
 };
 Driver driver;
 bool on_device() { return rank > 0; }
 
-template <class Function>
-void load(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, name));
-  if (function == nullptr) std::abort();
-}
-
-void must(bool good, const char* what) {
-  if (good) return;
-  std::fprintf(stderr, "rank %d: %s\n", rank, what);
-  std::abort();
-}
-
 void load_driver(const char* path) {
-  void* const library = dlopen(path, RTLD_NOW);
-  must(library != nullptr, "no library");
-#define QUADRILLE_LOAD(name, ...) load(library, #name, driver.name);
-  QUADRILLE_CUDA_CALLS(QUADRILLE_LOAD)
-#undef QUADRILLE_LOAD
-  load(library, "quadrille_standin_count", driver.count);
-  load(library, "quadrille_standin_set", driver.set);
-  load(library, "quadrille_standin_host", driver.host);
+  must(driver.load(path), "no library");
   must(driver.cuInit(0) == 0, "cuInit");
   must(driver.cuDevicePrimaryCtxRetain(&driver.context, 0) == 0, "context");
   must(driver.cuCtxCreate_v2(&driver.own, 0, 0) == 0, "own context");
-}
-
-void check(bool good, const char* what) {
-  if (good) return;
-  if (++wrong < 6) std::printf("rank %d: %s\n", rank, what);
 }
 
 // Of the library that is tested; also what UCX has put itself before, to see memory that goes.
@@ -256,19 +228,11 @@ void check_few_calls(int n) {
   for (int i = 0; i < n * size; ++i) check(recv.view[i] == value(i / n, 0, i % n), "allgather in place");
 }
 
-// Null if the MPI has none.
-using Init = int(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
-Init* init_function() {
-  void* symbol = dlsym(RTLD_DEFAULT, "MPI_Alltoall_init");
-  if (symbol == nullptr) symbol = dlsym(RTLD_DEFAULT, "MPIX_Alltoall_init");
-  return reinterpret_cast<Init*>(symbol);
-}
-
 void check_persistent(int n) {
-  if (init_function() == nullptr) return;
+  if (alltoall_init() == nullptr) return;
   Ints send(static_cast<std::size_t>(n * size)), recv(static_cast<std::size_t>(n * size));
   MPI_Request request;
-  init_function()(send.data, n, MPI_INT, recv.data, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  alltoall_init()(send.data, n, MPI_INT, recv.data, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
   const unsigned long allocations = count("allocations");
   for (int turn = 0; turn < 4; ++turn) {
     fill_uniform(send, n);
@@ -366,8 +330,8 @@ class Call {
 
  private:
   static bool init(const int* send, int* recv, int n, MPI_Request* request) {
-    return init_function() != nullptr &&
-           init_function()(send, n, MPI_INT, recv, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, request) == MPI_SUCCESS;
+    return alltoall_init() != nullptr &&
+           alltoall_init()(send, n, MPI_INT, recv, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, request) == MPI_SUCCESS;
   }
   int make() {
     if (form_ == Form::waits || (form_ == Form::persistent && !made_)) return alltoall(send_, recv_, n_);
@@ -482,10 +446,8 @@ void check_huge() {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  begin(&argc, &argv);
   if (argc < 2) return 2;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (on_device()) load_driver(argv[1]);
   if (argc > 2) {
     constexpr std::size_t needed = std::size_t{7} << 30;
@@ -494,12 +456,9 @@ int main(int argc, char** argv) {
     if (available < needed && rank == 0) std::printf("skipped: less than 7 GiB of memory are available\n");
     if (available >= needed) check_huge();
     MPI_Finalize();
-    std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
-    return wrong == 0 ? 0 : 1;
+    return say_verdict();
   }
-  MPI_Comm line;
-  const int periodic = 0;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &line);
+  MPI_Comm line = ring_of_world(0);
   for (const int n : {1, 100, 20000}) {
     check_displacements(n);
     check_displacements(n, 5, true);
@@ -529,8 +488,7 @@ int main(int argc, char** argv) {
   // All of it came back, but for what the driver refused to give.
   if (on_device() && !is_failing())
     check(count("cuMemAllocHost_v2") == count("cuMemFreeHost") + gone, "freed at the end");
-  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
-  return wrong == 0 ? 0 : 1;
+  return say_verdict();
 }
 
 }  // namespace device_staging_check

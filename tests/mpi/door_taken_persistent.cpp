@@ -1,17 +1,10 @@
 // The drop-in door for persistent calls: MPI_X_init, or MPIX_X_init in Open MPI 4.1. What is made is started twice
 // where that gives the same again. libquadrille_mpi.so and libquadrille_mpi[x]_persistent.so are preloaded.
-#include <dlfcn.h>
-
+#include "named_functions.hpp"
 #include "taken_door.hpp"
 
 namespace quadrille::test {
 namespace {
-
-template <class Function>
-Function* init_function(const char* name, const char* older) {
-  void* symbol = dlsym(RTLD_DEFAULT, name);
-  return reinterpret_cast<Function*>(symbol != nullptr ? symbol : dlsym(RTLD_DEFAULT, older));
-}
 
 int start_and_complete(MPI_Request* request, int times) {
   int first = MPI_SUCCESS;
@@ -29,7 +22,7 @@ int start_and_complete(MPI_Request* request, int times) {
 #define QUADRILLE_MEMBER(collective, Name, FORM, Displacement)                                           \
   .collective = [](QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                                     \
     using Init = int(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info, MPI_Request*);            \
-    static Init* const init = init_function<Init>("MPI_" #Name "_init", "MPIX_" #Name "_init");          \
+    static Init* const init = function_named<Init>("MPI_" #Name "_init", "MPIX_" #Name "_init");         \
     MPI_Request request = MPI_REQUEST_NULL;                                                              \
     const int error = init(QUADRILLE_ARGUMENTS_##FORM, MPI_INFO_NULL, &request);                         \
     return error != MPI_SUCCESS ? error : start_and_complete(&request, sendbuf == MPI_IN_PLACE ? 1 : 2); \

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quadrille.h"
+#include "ring.hpp"
 
 #if defined(QUADRILLE_TEST_API)
 #define DOOR(name) Quadrille_##name
@@ -127,13 +128,10 @@ int main(int argc, char** argv) {
   MPI_Datatype pair;
   MPI_Type_vector(2, 1, 1, MPI_INT, &pair);
   MPI_Type_commit(&pair);
-  int size = 0, rank = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm copy, cart;
+  MPI_Comm copy, cart = quadrille::test::ring_of_world();
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
-  const int periodic = 1;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &cart);
   for (const MPI_Comm comm : {MPI_COMM_WORLD, copy}) {
     for (const int block : {4, 3000, 200'000}) use_dense(comm, block, pair);
   }

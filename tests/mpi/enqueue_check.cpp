@@ -236,18 +236,18 @@ void check_capture(MPI_Comm comm) {
     constexpr int global = 0, active = 1;
     for (const bool null : {false, true}) {
       const Handle captured = null ? new_stream(true) : stream;
-      must(device.begin_capture(captured, global), "begin");
+      must(device.begin_capture()(captured, global), "begin");
       kept->push_back(launch(captured, [] {}));
       check(exchange.enqueue(null ? standin::null_stream : captured) == MPI_ERR_ARG, "an error in a capture");
       int status = 0;
-      must(device.is_capturing(captured, &status), "status");
+      must(device.is_capturing()(captured, &status), "status");
       check(status == active, "the capture goes on");
       Handle graph = nullptr;
-      check(device.end_capture(captured, &graph) == 0 && graph != nullptr, "the capture is good");
+      check(device.end_capture()(captured, &graph) == 0 && graph != nullptr, "the capture is good");
       kept->push_back(graph);
     }
     // That of another stream is not disturbed.
-    must(device.begin_capture(stream, global), "begin");
+    must(device.begin_capture()(stream, global), "begin");
   }
   if (never_waits || !device.is_there()) {
     larger.turn(other, 4);
@@ -255,7 +255,7 @@ void check_capture(MPI_Comm comm) {
   }
   if (device.is_there()) {
     Handle graph = nullptr;
-    check(device.end_capture(stream, &graph) == 0 && graph != nullptr, "a capture beside it is good");
+    check(device.end_capture()(stream, &graph) == 0 && graph != nullptr, "a capture beside it is good");
     kept->push_back(graph);
   }
   synchronize(other);
@@ -406,7 +406,7 @@ void check_context_that_goes(MPI_Comm comm) {
     Handle context = nullptr;
     if (device.is_cuda()) must(device.cuCtxCreate_v2(&context, 0, 0), "create");
     {
-      const Handle stream = new_stream(), kernel = device.kernel;
+      const Handle stream = new_stream(), kernel = device.work;
       Exchange exchange(comm, 40, Form::vector, false);
       // Its kernels are of the other context.
       if (device.is_cuda()) {
@@ -420,7 +420,7 @@ void check_context_that_goes(MPI_Comm comm) {
         exchange.turn(stream, turn);
         synchronize(stream);
       }
-      device.kernel = kernel;
+      device.work = kernel;
     }
     if (device.is_cuda()) must(device.cuCtxDestroy_v2(context), "destroy");
     Exchange after(comm, 40, Form::vector, false);
@@ -506,8 +506,7 @@ int run(const std::string& library, bool has_driver, bool lazy) {
   opens.join();
   synchronize(stream);
   check(last.looked() == 3, "pending at the end");
-  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
-  return wrong == 0 ? 0 : 1;
+  return say_verdict();
 }
 
 }  // namespace quadrille::test::enqueued
@@ -517,7 +516,7 @@ int main(int argc, char** argv) {
   if (argc < 5) return 2;
   const std::string level = argv[2], who = argv[3];
   const int asked = level == "multiple" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
-  if (!begin_mpi(&argc, &argv, asked)) return 3;
+  if (begin_with_threads(&argc, &argv, asked) != asked) return 3;
   never_waits = std::string(argv[4]) == "never";
   const char* const streams = std::getenv("QUADRILLE_STANDIN_STREAMS");
   first_with_driver = who == "all" ? 0 : 1;

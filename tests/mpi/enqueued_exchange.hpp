@@ -9,28 +9,15 @@
 #include <vector>
 
 #include "enqueued_device.hpp"
+#include "program.hpp"
 #include "quadrille.h"
 
 namespace quadrille::test::enqueued {
 
-inline int rank = 0, size = 1;
+using test::begin_with_threads, test::check, test::rank, test::say_verdict, test::size;
+
 inline int first_with_driver = 0;  // of the ranks
 inline bool never_waits = false;   // those ranks
-inline std::atomic<int> wrong = 0;
-
-// False if the MPI does not provide that.
-inline bool begin_mpi(int* argc, char*** argv, int level) {
-  int provided = MPI_THREAD_SINGLE;
-  MPI_Init_thread(argc, argv, level, &provided);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return provided == level;
-}
-
-inline void check(bool good, const char* what) {
-  if (good) return;
-  if (++wrong < 6) std::fprintf(stderr, "rank %d: %s\n", rank, what);
-}
 
 inline unsigned long calls_of(const char* what) { return device.count(what, "libquadrille"); }
 // Of the host for the device, by Quadrille; nor may it let the driver call it.
@@ -80,7 +67,7 @@ inline void in_stream(Handle stream, Kernel work) {
 }
 inline Handle new_stream(bool blocking = false) { return device.is_there() ? make_stream(blocking) : nullptr; }
 inline void synchronize(Handle stream) {
-  if (device.is_there()) must(device.synchronize(stream), "synchronize");
+  if (device.is_there()) must(device.synchronize()(stream), "synchronize");
 }
 
 inline int value(int from, int to, int i, int turn) { return from * 100003 + to * 1009 + i + turn * 17 + 1; }

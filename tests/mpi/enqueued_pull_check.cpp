@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "enqueued_exchange.hpp"
+#include "forms.hpp"
 
 namespace enqueued_pull_check {
 
+namespace test = quadrille::test;
+using quadrille::Collective;
 using namespace quadrille::test::enqueued;
 
 bool is_led = false;
@@ -101,22 +104,13 @@ class Persistent {
       places[i] = static_cast<int>(i) * pitch_;
       bytes[i] = places[i] * static_cast<int>(sizeof(int));
     }
-    int *const from = send_.data, *const to = recv_.data;
-    switch (what_) {
-      case What::alltoall:
-        return Quadrille_Alltoall_init(from, n_, MPI_INT, to, n_, MPI_INT, comm, MPI_INFO_NULL, &request_);
-      case What::in_place:
-        return Quadrille_Alltoall_init(MPI_IN_PLACE, 0, MPI_INT, to, n_, MPI_INT, comm, MPI_INFO_NULL, &request_);
-      case What::allgather:
-        return Quadrille_Allgather_init(from, n_, MPI_INT, to, n_, MPI_INT, comm, MPI_INFO_NULL, &request_);
-      case What::alltoallv:
-        return Quadrille_Alltoallv_init(from, counts.data(), places.data(), MPI_INT, to, counts.data(), places.data(),
-                                        MPI_INT, comm, MPI_INFO_NULL, &request_);
-      case What::typed:
-        return Quadrille_Alltoallw_init(from, counts.data(), bytes.data(), types.data(), to, counts.data(),
-                                        bytes.data(), types.data(), comm, MPI_INFO_NULL, &request_);
-    }
-    return MPI_ERR_ARG;
+    constexpr Collective collectives[] = {Collective::alltoall, Collective::alltoallv, Collective::alltoall,
+                                          Collective::alltoallw, Collective::allgather};  // by What
+    const auto side = [&](void* buffer) -> test::CallSide {
+      return {buffer, n_, MPI_INT, counts.data(), places.data(), bytes.data(), nullptr, types.data()};
+    };
+    return begin_call(test::CallForm::persistent, collectives[static_cast<int>(what_)],
+                      side(what_ == What::in_place ? MPI_IN_PLACE : send_.data), side(recv_.data), comm, &request_);
   }
 
   const What what_;
@@ -339,13 +333,12 @@ int run(const char* library, const std::string& how) {
   check(Quadrille_Enqueue_status(comm) == MPI_SUCCESS, "status");
   MPI_Comm_free(&comm);
   MPI_Finalize();
-  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
-  return wrong == 0 ? 0 : 1;
+  return say_verdict();
 }
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
-  if (!begin_mpi(&argc, &argv, MPI_THREAD_MULTIPLE)) return 3;
+  if (begin_with_threads(&argc, &argv, MPI_THREAD_MULTIPLE) != MPI_THREAD_MULTIPLE) return 3;
   return run(argv[1], argv[2]);
 }
 

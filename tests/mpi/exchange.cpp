@@ -2,41 +2,22 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <numeric>
 #include <sstream>
 
 namespace quadrille::test {
 
 const char* name_of(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::even:
-      return "even";
-    case Pattern::random:
-      return "random";
-    case Pattern::zero_rows:
-      return "zero-rows";
-    case Pattern::zero_columns:
-      return "zero-columns";
-    case Pattern::zero:
-      return "zero";
-    case Pattern::giant:
-      return "giant";
-    case Pattern::sparse:
-      return "sparse";
-  }
-  return "?";
+  constexpr const char* names[] = {"even", "random", "zero-rows", "zero-columns", "zero", "giant", "sparse"};
+  static_assert(std::size(names) == std::size(all_patterns));
+  return names[static_cast<int>(pattern)];
 }
 
 const char* name_of(Layout layout) {
-  switch (layout) {
-    case Layout::packed:
-      return "packed";
-    case Layout::gaps:
-      return "gaps";
-    case Layout::shuffled:
-      return "shuffled";
-  }
-  return "?";
+  constexpr const char* names[] = {"packed", "gaps", "shuffled"};
+  static_assert(std::size(names) == std::size(all_layouts));
+  return names[static_cast<int>(layout)];
 }
 
 Kinds same(const std::string& type) { return {type, {&type_named(type)}, {&type_named(type)}}; }
@@ -61,15 +42,14 @@ std::string to_string(const Shape& shape) {
   return text.str();
 }
 
-namespace {
-
-// Elements of the base that any of the types can make up without a rest.
 int common_units(const Kinds& kinds) {
   int units = 1;
   for (const Type* type : kinds.send) units = std::lcm(units, type->units);
   for (const Type* type : kinds.receive) units = std::lcm(units, type->units);
   return units;
 }
+
+namespace {
 
 // How many times the common units rank s sends to rank d; `most` is the largest number.
 std::size_t pattern_units(const Shape& shape, int ranks, int s, int d, std::size_t most) {

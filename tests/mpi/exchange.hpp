@@ -59,6 +59,8 @@ Kinds same(const std::string& type);
 Kinds between(const std::string& send, const std::string& receive);
 // Every rank, and for alltoallw every pair of ranks, uses another type of the base.
 Kinds mixed(Base base);
+// Elements of the base that any of the types can make up without a rest.
+int common_units(const Kinds& kinds);
 
 struct Shape {
   Collective collective = Collective::alltoall;

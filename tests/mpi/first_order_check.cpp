@@ -5,11 +5,12 @@
 #include <cstdio>
 #include <vector>
 
+#include "program.hpp"
 #include "quadrille.h"
 
 namespace first_order_check {
 
-int wrong = 0;
+using quadrille::test::wrong;
 
 void check(MPI_Comm comm, const char* name) {
   int me = 0, ranks = 0;
@@ -26,19 +27,16 @@ void check(MPI_Comm comm, const char* name) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  quadrille::test::begin(&argc, &argv);
   MPI_Comm reversed;
-  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -quadrille::test::rank, &reversed);
   for (int turn = 0; turn < 3; ++turn) {
     check(reversed, "reversed");
     check(MPI_COMM_WORLD, "world");
   }
   MPI_Comm_free(&reversed);
-  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
   MPI_Finalize();
-  return wrong == 0 ? 0 : 1;
+  return quadrille::test::say_verdict();
 }
 
 }  // namespace first_order_check

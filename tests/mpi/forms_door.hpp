@@ -3,11 +3,10 @@
 
 #include <functional>
 
-#include "door.hpp"
+#include "forms.hpp"
 
 namespace quadrille::test {
 
-enum class CallForm { blocking, nonblocking, persistent };
 inline CallForm call_form = CallForm::blocking;
 constexpr const char* name_of(CallForm form) {
   constexpr const char* names[] = {"Blocking", "Nonblocking", "Persistent"};

@@ -2,15 +2,14 @@
 #include <mpi.h>
 #include <quadrille.h>
 
+#include "ring.hpp"
+
 namespace hints_check {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int ranks = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const int periods[] = {1}, offsets[] = {1};
-  MPI_Comm ring, iso;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, periods, 0, &ring);
+  const int offsets[] = {1};
+  MPI_Comm ring = quadrille::test::ring_of_world(), iso;
   MPI_Info info;
   MPI_Info_create(&info);
   MPI_Info_set(info, "quadrille_chek", "true");

@@ -10,7 +10,9 @@
 
 #include "abi/native.hpp"
 #include "choose/tuning.hpp"
+#include "program.hpp"
 #include "quadrille.h"
+#include "ring.hpp"
 #include "sys/launched.hpp"
 #include "team/neighbors.hpp"
 #include "team/switch_points.hpp"
@@ -22,16 +24,11 @@ namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
+using quadrille::test::check;
+using quadrille::test::rank;
 
 constexpr int ranks = 3;
 constexpr auto alltoall = Collective::neighbor_alltoall;
-int rank = 0, failures = 0;
-
-void expect(bool good, const std::string& what) {
-  if (good) return;
-  ++failures;
-  std::fprintf(stderr, "rank %d: %s\n", rank, what.c_str());
-}
 
 // One order up to 1000 bytes by rank 0's table, another up to 5000 by those of the others; for 2 neighbours, and for 1.
 std::string write_table(const std::string& file, int mine) {
@@ -77,7 +74,7 @@ std::string served(MPI_Comm comm, const Neighbours& n, int bytes, bool vector = 
     Quadrille_Neighbor_alltoall(send.data(), mine, MPI_CHAR, recv.data(), mine, MPI_CHAR, comm);
   }
   for (std::size_t i = 0; i < in * block; ++i) {
-    expect(recv[i] / 16 == n.sources[i / block], "a block of another rank");
+    check(recv[i] / 16 == n.sources[i / block], "a block of another rank");
     if (recv[i] / 16 != n.sources[i / block]) break;
   }
   const auto index = static_cast<std::size_t>(vector ? Collective::neighbor_alltoallv : alltoall);
@@ -89,9 +86,8 @@ int main(int argc, char** argv) {
   const std::string file = "/tmp/quadrille_inside_check_" + std::to_string(getpid()) + ".json";
   const std::string problem = write_table(file, std::atoi(quadrille::sys::launched_rank().c_str()));
   setenv("QUADRILLE_TUNING", file.c_str(), 1);
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  expect(problem.empty(), "the table cannot be written");
+  quadrille::test::begin(&argc, &argv);
+  check(problem.empty(), "the table cannot be written");
   const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
   const Neighbours around = {{left, right}, {left, right}};
   // One byte more than rank 0 knows, and less than the others would.
@@ -100,16 +96,11 @@ int main(int argc, char** argv) {
     for (const int bytes : {64, 1000, 1001}) {
       MPI_Comm comm = make();
       const std::string by = served(comm, n, bytes, vector);
-      expect(by == (bytes > 1000 ? "rings" : small), std::string(what) + " is served by " + by);
+      check(by == (bytes > 1000 ? "rings" : small), std::string(what) + " is served by " + by);
       MPI_Comm_free(&comm);
     }
   };
-  const auto cart = [] {
-    const int extent = ranks, periodic = 1;
-    MPI_Comm comm;
-    MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &comm);
-    return comm;
-  };
+  const auto cart = [] { return quadrille::test::ring_of_world(); };
   const auto asserted = [&] {
     MPI_Comm comm = cart();
     Quadrille_Set_iso_sizes(comm, 1);
@@ -164,7 +155,7 @@ int main(int argc, char** argv) {
       "a mesh in which one is alone", [&] { return graph_of(far); }, far, "rings", false);
   std::remove(file.c_str());
   MPI_Finalize();
-  return failures == 0 ? 0 : 1;
+  return quadrille::test::say_verdict();
 }
 
 }  // namespace inside_check

@@ -4,6 +4,7 @@
 #include "abi/native.hpp"
 #include "mpi/mpi.hpp"
 #include "neighbors.hpp"
+#include "ring.hpp"
 #include "served_by.hpp"
 #include "world.hpp"
 
@@ -381,9 +382,8 @@ TEST_F(Isomorphic, IsAnOrdinaryGraphForTheMpi) {
 }
 
 TEST_F(Isomorphic, WrongArguments) {
-  MPI_Comm cart, iso = MPI_COMM_WORLD;
-  const int extent = world().size, periodic = 1, offset = 1;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &cart);
+  MPI_Comm cart = ring_of_world(), iso = MPI_COMM_WORLD;
+  const int offset = 1;
   MPI_Comm_set_errhandler(cart, MPI_ERRORS_RETURN);
   const auto create_on = [&](MPI_Comm comm, int s, const int* offsets) {
     return error_class(Quadrille_Iso_neighborhood_create(comm, s, offsets, MPI_INFO_NULL, &iso));
@@ -400,9 +400,8 @@ TEST_F(Isomorphic, WrongArguments) {
 }
 
 TEST_F(Isomorphic, DifferentListsAreFoundIfChecked) {
-  const int extent = world().size, periodic = 1, me = world().rank;
-  MPI_Comm cart, iso;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &cart);
+  const int extent = world().size, me = world().rank;
+  MPI_Comm cart = ring_of_world(), iso;
   MPI_Comm_set_errhandler(cart, MPI_ERRORS_RETURN);
   MPI_Info info = info_with("quadrille_check");
   const int same_offset = 2, last = me == extent - 1 ? 3 : 2;
@@ -420,10 +419,9 @@ TEST_F(Isomorphic, DifferentListsAreFoundIfChecked) {
 }
 
 TEST_F(Isomorphic, HintsAreOnOrOff) {
-  const int extent = world().size, periodic = 1, last = world().rank == extent - 1 ? 3 : 2;
+  const int extent = world().size, last = world().rank == extent - 1 ? 3 : 2;
   if (extent == 1) return;
-  MPI_Comm cart, iso;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &cart);
+  MPI_Comm cart = ring_of_world(), iso;
   MPI_Comm_set_errhandler(cart, MPI_ERRORS_RETURN);
   for (const char* value : {"true", "1", "yes", "on"}) {
     MPI_Info info = info_with("quadrille_check", value);

@@ -17,8 +17,9 @@
 #include "abi/native.hpp"
 #include "api/call_cache.hpp"
 #include "choose/tuning.hpp"
+#include "forms.hpp"
 #include "mpi/mpi.hpp"
-#include "quadrille.h"
+#include "program.hpp"
 #include "same_on_all.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
@@ -32,17 +33,10 @@ using quadrille::Collective;
 using quadrille::MpiComm;
 using quadrille::MpiRequest;
 using quadrille::MpiType;
-using quadrille::test::is_same_on_all;
+using namespace quadrille::test;
 
 constexpr int small = 8, large = 20000, stride = large + 1;
 constexpr int enough_calls = 400, mixed_calls = 140;
-int rank = 0, ranks = 1, failures = 0;
-
-void expect(bool good, const char* what, int call) {
-  if (good) return;
-  ++failures;
-  std::fprintf(stderr, "rank %d, call %d: %s\n", rank, call, what);
-}
 
 std::string write_table() {
   const std::string file = "/tmp/quadrille_kept_answer_check_" + std::to_string(getpid()) + ".json";
@@ -76,7 +70,7 @@ void slow_messages_down() {
 class Calls {
  public:
   Calls(Collective collective, MPI_Comm comm) : collective_(collective), comm_(comm) {
-    for (int r = 0; r < ranks; ++r) places_.push_back(r * stride);
+    for (int r = 0; r < size; ++r) places_.push_back(r * stride);
   }
 
   // Returns what the function does. `sound`: its types are.
@@ -86,17 +80,16 @@ class Calls {
     const MPI_Datatype type = sound ? MPI_CHAR : MPI_DATATYPE_NULL;
     const std::vector<MPI_Datatype> types(places_.size(), type);
     std::vector<char> send(places_.size() * stride), recv(send.size(), 99);
-    for (int to = 0; to < ranks; ++to)
+    for (int to = 0; to < size; ++to)
       std::memset(&send[places_[to]], value(rank, to), static_cast<std::size_t>(block));
-    const int error = collective_ == Collective::alltoallv
-                          ? Quadrille_Alltoallv(send.data(), counts.data(), places_.data(), type, recv.data(),
-                                                counts.data(), places_.data(), type, comm_)
-                          : Quadrille_Alltoallw(send.data(), counts.data(), places_.data(), types.data(), recv.data(),
-                                                counts.data(), places_.data(), types.data(), comm_);
-    for (int from = 0; sound && from < ranks; ++from) {
+    const auto side = [&](std::vector<char>& buffer) -> CallSide {
+      return {buffer.data(), block, type, counts.data(), places_.data(), places_.data(), nullptr, types.data()};
+    };
+    const int error = begin_call(CallForm::blocking, collective_, side(send), side(recv), comm_);
+    for (int from = 0; sound && from < size; ++from) {
       const char* const got = &recv[places_[from]];
-      expect(got[0] == value(from, rank) && got[block - 1] == value(from, rank) && got[block] == 99, "wrong data",
-             calls_);
+      check(got[0] == value(from, rank) && got[block - 1] == value(from, rank) && got[block] == 99, "wrong data",
+            calls_);
     }
     return error;
   }
@@ -128,19 +121,19 @@ class Calls {
 void keep(Calls& calls) {
   for (int call = 0; call < enough_calls && calls.kept() < 20; ++call) {
     calls.make(large);
-    expect(is_same_on_all(calls.kept()), "the ranks count differently", calls.calls());
+    check(is_same_on_all(calls.kept()), "the ranks count differently", calls.calls());
   }
-  expect(calls.kept() >= 20, "no answer is kept", calls.calls());
-  expect(calls.choice() == "mpi", "it does not go to the MPI", calls.calls());
+  check(calls.kept() >= 20, "no answer is kept", calls.calls());
+  check(calls.choice() == "mpi", "it does not go to the MPI", calls.calls());
 }
 
 // The short way is there, and counts.
 void take_the_short_way(Calls& calls) {
   calls.make(large);
   const int before = calls.kept();
-  expect(quadrille::api::forwarded_by_cache(calls.collective(), abi::comm(calls.comm())),
-         "it does not take the short way", calls.calls());
-  expect(calls.kept() == before - 1, "the short way does not count", calls.calls());
+  check(quadrille::api::forwarded_by_cache(calls.collective(), abi::comm(calls.comm())),
+        "it does not take the short way", calls.calls());
+  check(calls.kept() == before - 1, "the short way does not count", calls.calls());
 }
 
 // Some ranks by this thread, the others by one that remembers nothing.
@@ -154,8 +147,8 @@ void mix(Calls& calls) {
     } else {
       std::thread(make).join();
     }
-    expect((error == MPI_SUCCESS) == sound, "another error", calls.calls());
-    expect(is_same_on_all(calls.kept()), "the ranks count differently", calls.calls());
+    check((error == MPI_SUCCESS) == sound, "another error", calls.calls());
+    check(is_same_on_all(calls.kept()), "the ranks count differently", calls.calls());
   }
 }
 
@@ -164,11 +157,11 @@ void ask_by_a_wrong_call(Calls& calls) {
   keep(calls);
   while (calls.kept() > 0) calls.make(large);
   for (int call = 0; call < 3; ++call) {
-    expect(calls.make(large, false) != MPI_SUCCESS, "a wrong call returns no error", calls.calls());
-    expect(is_same_on_all(calls.kept()) && calls.kept() == 0, "a wrong call asks", calls.calls());
+    check(calls.make(large, false) != MPI_SUCCESS, "a wrong call returns no error", calls.calls());
+    check(is_same_on_all(calls.kept()) && calls.kept() == 0, "a wrong call asks", calls.calls());
   }
   calls.make(large);
-  expect(is_same_on_all(calls.kept()) && calls.kept() > 0, "the next call does not ask", calls.calls());
+  check(is_same_on_all(calls.kept()) && calls.kept() > 0, "the next call does not ask", calls.calls());
 }
 
 // Two communicators in turn: this thread remembers the last one alone.
@@ -177,7 +170,7 @@ void alternate(Calls& calls, Calls& others) {
   keep(others);
   for (int call = 0; call < mixed_calls; ++call) {
     (call % 3 == 0 ? others : calls).make(large, call % 4 != 0);
-    expect(is_same_on_all(calls.kept()) && is_same_on_all(others.kept()), "the ranks count differently", calls.calls());
+    check(is_same_on_all(calls.kept()) && is_same_on_all(others.kept()), "the ranks count differently", calls.calls());
   }
 }
 
@@ -195,12 +188,12 @@ void change(Calls& calls, bool by_model) {
   const int before = calls.team().asked.load[c].now;
   for (int call = 0; call < mixed_calls; ++call) {
     calls.make(small);
-    expect(is_same_on_all(calls.kept()), "the ranks count differently", calls.calls());
+    check(is_same_on_all(calls.kept()), "the ranks count differently", calls.calls());
   }
   if (by_model) {
-    expect(calls.choice() != "mpi", "small blocks go to the MPI", calls.calls());
+    check(calls.choice() != "mpi", "small blocks go to the MPI", calls.calls());
   } else {
-    expect(calls.team().asked.load[c].now < before, "the ranks did not ask", calls.calls());
+    check(calls.team().asked.load[c].now < before, "the ranks did not ask", calls.calls());
   }
 }
 
@@ -211,8 +204,8 @@ void force(Calls& calls) {
   Quadrille_Set_algorithm(calls.comm(), calls.collective() == Collective::alltoallv ? "alltoallv" : "alltoallw",
                           "spread-out");
   calls.make(large);
-  expect(calls.kept() < 0, "the answer is still kept", calls.calls());
-  expect(calls.team().counted.counters.served == before + 1, "the call went to the MPI", calls.calls());
+  check(calls.kept() < 0, "the answer is still kept", calls.calls());
+  check(calls.team().counted.counters.served == before + 1, "the call went to the MPI", calls.calls());
   Quadrille_Set_algorithm(calls.comm(), calls.collective() == Collective::alltoallv ? "alltoallv" : "alltoallw",
                           nullptr);
   calls.make(large);
@@ -230,11 +223,8 @@ int main(int argc, char** argv) {
   const bool by_model = argc > 1 && std::string(argv[1]) == "model";
   const std::string file = by_model ? write_table() : "";
   if (by_model) setenv("QUADRILLE_TUNING", file.c_str(), 1);
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (provided < MPI_THREAD_SERIALIZED) MPI_Abort(MPI_COMM_WORLD, 2);
+  const int level = begin_with_threads(&argc, &argv, MPI_THREAD_SERIALIZED);
+  if (level < MPI_THREAD_SERIALIZED) MPI_Abort(MPI_COMM_WORLD, 2);
   if (!by_model) slow_messages_down();
   // Twice: an MPI may give the handle of a communicator that was freed to another.
   for (const Collective collective : {Collective::alltoallv, Collective::alltoallv, Collective::alltoallw}) {
@@ -254,7 +244,7 @@ int main(int argc, char** argv) {
   }
   if (by_model) std::remove(file.c_str());
   MPI_Finalize();
-  return failures == 0 ? 0 : 1;
+  return say_verdict();
 }
 
 }  // namespace kept_answer_check

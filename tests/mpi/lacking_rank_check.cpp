@@ -25,9 +25,12 @@
 #include <vector>
 
 #include "device_buffers.hpp"
+#include "forms.hpp"
+#include "ring.hpp"
 
 namespace lacking_rank_check {
 
+using Form = quadrille::test::CallForm;
 using LackFrom = long (*)(long at, long count, std::size_t bytes);
 
 int rank = 0, size = 1;
@@ -37,8 +40,6 @@ char now[200];  // what is being done, for who waits in vain
 
 // Buffers are in the memory of a device, which a stand-in of a driver has.
 bool on_devices = false;
-
-enum class Form { blocking, nonblocking, persistent };
 
 struct Case {
   std::string name;
@@ -108,13 +109,36 @@ class Data {
 
   int make_here() {
     Quadrille_Request request = QUADRILLE_REQUEST_NULL;
-    Quadrille_Request* const handle = what_.form == Form::blocking ? nullptr : &request;
-    int error = begin(handle);
-    if (handle == nullptr || error != MPI_SUCCESS) return error;
-    if (what_.form == Form::persistent) error = Quadrille_Start(&request);
-    if (error == MPI_SUCCESS) error = Quadrille_Wait(&request);
-    const int freed = Quadrille_Request_free(&request);
-    return error != MPI_SUCCESS ? error : freed;
+    const int begun = begin(&request);
+    return quadrille::test::complete_call(what_.form, begun, &request);
+  }
+
+  // The arrays must outlive a request: no longer than the call that makes it.
+  int begin(Quadrille_Request* request) {
+    const std::vector<int> sent_bytes = in_bytes(sent_at_, step_), received_bytes = in_bytes(received_at_, step_);
+    const std::vector<MPI_Aint> sent_far(sent_bytes.begin(), sent_bytes.end()),
+        received_far(received_bytes.begin(), received_bytes.end());
+    void* const from = on_devices ? sent_there_->data : send_.data();
+    void* const to = on_devices ? received_there_->data : recv_.data();
+    const int count = ints(rank, 0);  // where it is one for all
+    using quadrille::test::CallSide;
+    const CallSide send{what_.in_place ? MPI_IN_PLACE : from,
+                        count,
+                        type_,
+                        sent_.data(),
+                        sent_at_.data(),
+                        sent_bytes.data(),
+                        sent_far.data(),
+                        send_types_.data()};
+    const CallSide recv{to,
+                        what_.ints,
+                        type_,
+                        received_.data(),
+                        received_at_.data(),
+                        received_bytes.data(),
+                        received_far.data(),
+                        recv_types_.data()};
+    return quadrille::test::begin_call(what_.form, collective(), send, recv, comm_, request);
   }
 
   bool right() const {
@@ -132,7 +156,9 @@ class Data {
   bool is_neighbor() const { return what_.collective.starts_with("neighbor"); }
   bool is_gather() const { return what_.collective.find("gather") != std::string::npos; }
   bool is_even() const { return what_.collective.ends_with("alltoall") || what_.collective.ends_with("allgather"); }
-  bool is_typed() const { return what_.collective.ends_with("w"); }
+  quadrille::Collective collective() const {
+    return quadrille::those([&](quadrille::Collective one) { return name_of(one) == what_.collective; }).at(0);
+  }
   std::size_t step() const { return static_cast<std::size_t>(step_); }
 
   int ints(int from, int to) const {
@@ -176,52 +202,6 @@ class Data {
     return bytes;
   }
 
-#define BY_FORM(Name, ...)                                                                                \
-  (request == nullptr               ? Quadrille_##Name(__VA_ARGS__, comm_)                                \
-   : what_.form == Form::persistent ? Quadrille_##Name##_init(__VA_ARGS__, comm_, MPI_INFO_NULL, request) \
-                                    : nonblocking_##Name(__VA_ARGS__, comm_, request))
-#define NONBLOCKING(Name, Iname)                          \
-  template <class... Arguments>                           \
-  static int nonblocking_##Name(Arguments... arguments) { \
-    return Quadrille_##Iname(arguments...);               \
-  }
-  NONBLOCKING(Alltoall, Ialltoall)
-  NONBLOCKING(Alltoallv, Ialltoallv)
-  NONBLOCKING(Alltoallw, Ialltoallw)
-  NONBLOCKING(Allgather, Iallgather)
-  NONBLOCKING(Allgatherv, Iallgatherv)
-  NONBLOCKING(Neighbor_alltoall, Ineighbor_alltoall)
-  NONBLOCKING(Neighbor_alltoallv, Ineighbor_alltoallv)
-  NONBLOCKING(Neighbor_alltoallw, Ineighbor_alltoallw)
-  NONBLOCKING(Neighbor_allgather, Ineighbor_allgather)
-  NONBLOCKING(Neighbor_allgatherv, Ineighbor_allgatherv)
-#undef NONBLOCKING
-
-  // The arrays must outlive a request: no longer than the call that makes it.
-  int begin(Quadrille_Request* request) {
-    const void* const given = on_devices ? sent_there_->data : send_.data();
-    const void* send = what_.in_place ? MPI_IN_PLACE : given;
-    int* recv = on_devices ? received_there_->data : recv_.data();
-    const int n = what_.ints, mine = ints(rank, 0);
-    const std::string& c = what_.collective;
-    if (c == "alltoall") return BY_FORM(Alltoall, send, n, type_, recv, n, type_);
-    if (c == "allgather") return BY_FORM(Allgather, send, n, type_, recv, n, type_);
-    if (c == "neighbor_alltoall") return BY_FORM(Neighbor_alltoall, send, n, type_, recv, n, type_);
-    if (c == "neighbor_allgather") return BY_FORM(Neighbor_allgather, send, n, type_, recv, n, type_);
-    const int *sc = sent_.data(), *sd = sent_at_.data(), *rc = received_.data(), *rd = received_at_.data();
-    if (c == "alltoallv") return BY_FORM(Alltoallv, send, sc, sd, type_, recv, rc, rd, type_);
-    if (c == "neighbor_alltoallv") return BY_FORM(Neighbor_alltoallv, send, sc, sd, type_, recv, rc, rd, type_);
-    if (c == "allgatherv") return BY_FORM(Allgatherv, send, mine, type_, recv, rc, rd, type_);
-    if (c == "neighbor_allgatherv") return BY_FORM(Neighbor_allgatherv, send, mine, type_, recv, rc, rd, type_);
-    const std::vector<int> sb = in_bytes(sent_at_, step_), rb = in_bytes(received_at_, step_);
-    const MPI_Datatype *st = send_types_.data(), *rt = recv_types_.data();
-    if (c == "alltoallw") return BY_FORM(Alltoallw, send, sc, sb.data(), st, recv, rc, rb.data(), rt);
-    const std::vector<MPI_Aint> sa(sb.begin(), sb.end()), ra(rb.begin(), rb.end());
-    if (c == "neighbor_alltoallw") return BY_FORM(Neighbor_alltoallw, send, sc, sa.data(), st, recv, rc, ra.data(), rt);
-    return MPI_ERR_OTHER;
-  }
-#undef BY_FORM
-
   const Case& what_;
   MPI_Comm comm_;
   int call_ = 0, step_ = 1;
@@ -246,8 +226,7 @@ MPI_Comm new_comm(const Case& what) {
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, from.data(), MPI_UNWEIGHTED, degree, to.data(),
                                    MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made);
   } else {
-    const int extent = size, periodic = 1;
-    MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &made);
+    made = quadrille::test::ring_of_world();
   }
   MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
   if (!what.algorithm.empty()) Quadrille_Set_algorithm(made, what.collective.c_str(), what.algorithm.c_str());

@@ -52,13 +52,7 @@ struct Holdings {
   int kib = memory_kib();
 };
 
-Shape small(Collective collective) {
-  Shape shape;
-  shape.collective = collective;
-  shape.kinds = same("int");
-  shape.bytes = 24;
-  return shape;
-}
+Shape small(Collective collective) { return {.collective = collective, .kinds = same("int"), .bytes = 24}; }
 
 // Duplicates a communicator, uses the copy enough for Quadrille to take it up, frees it.
 void one_life(int turn) {

@@ -60,22 +60,13 @@ struct Started {
   }
 };
 
-class MadeAgain : public MpiTest {
+class MadeAgain : public DuplicateTest {
  protected:
-  void SetUp() override {
-    MpiTest::SetUp();
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
-  }
-  void TearDown() override {
-    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
-    MpiTest::TearDown();
-  }
   void complete(Started& one) const {
     one.start();
     Quadrille_Wait(&one.request);
     one.expect_all();
   }
-  MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
 TEST_F(MadeAgain, OfOneKind) {
@@ -97,27 +88,18 @@ TEST_F(MadeAgain, OfOneKind) {
   Quadrille_Wait(&first.request);
   first.expect_all();
 
-  run::Call other = first.call();
-  other.recv.count = other.send.count = 4;
-  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "another size";
-  other = first.call();
-  other.recv.count = 4;
-  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "sizes that differ";
-  other = first.call();
-  other.send.type = abi::type(MPI_FLOAT);
-  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "another type";
-  other = first.call();
-  other.in_place = true;
-  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "in place";
-  other = first.call();
-  other.recv.base = nullptr;
-  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "no buffer";
-  other = first.call();
-  other.collective = Collective::allgather;
-  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "another collective";
-  other = first.call();
-  other.comm = abi::comm(MPI_COMM_WORLD);
-  EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << "another communicator";
+  const auto expect_none = [&](const char* what, auto change) {
+    run::Call other = first.call();
+    change(other);
+    EXPECT_EQ(api::request_by_cache(other, api::Door::explicit_api), nullptr) << what;
+  };
+  expect_none("another size", [](run::Call& other) { other.recv.count = other.send.count = 4; });
+  expect_none("sizes that differ", [](run::Call& other) { other.recv.count = 4; });
+  expect_none("another type", [](run::Call& other) { other.send.type = abi::type(MPI_FLOAT); });
+  expect_none("in place", [](run::Call& other) { other.in_place = true; });
+  expect_none("no buffer", [](run::Call& other) { other.recv.base = nullptr; });
+  expect_none("another collective", [](run::Call& other) { other.collective = Collective::allgather; });
+  expect_none("another communicator", [](run::Call& other) { other.comm = abi::comm(MPI_COMM_WORLD); });
   if (!team.taken.ready()) {
     EXPECT_EQ(api::request_by_cache(first.call(), api::Door::drop_in), nullptr) << "not ready for calls of MPI's names";
   }

@@ -13,13 +13,6 @@ namespace {
 
 // ---- The blocks of a call ----
 
-int common_units(const Kinds& kinds) {
-  int units = 1;
-  for (const Type* type : kinds.send) units = std::lcm(units, type->units);
-  for (const Type* type : kinds.receive) units = std::lcm(units, type->units);
-  return units;
-}
-
 // How many common units the edge from s to d carries.
 std::size_t units_of(const NeighborShape& shape, int s, int d, int id, std::size_t most) {
   if (is_regular(shape.collective)) return most;

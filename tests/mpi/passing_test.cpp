@@ -15,7 +15,7 @@
 namespace quadrille::test {
 namespace {
 
-class Passing : public MpiTest {};
+class Passing : public DuplicateTest {};
 
 TEST_F(Passing, OfADevicesMemoryAsTheMpiSays) {
   Mpi& table = const_cast<Mpi&>(mpi());
@@ -62,49 +62,41 @@ TEST_F(Passing, OnACommunicatorOfOneRank) {
 
 TEST_F(Passing, WhereTheMpiWasChosen) {
   if (world().size == 1) return;
-  MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  EXPECT_EQ(Quadrille_Set_algorithm(comm, "alltoall", "mpi"), MPI_SUCCESS);
-  EXPECT_EQ(call(comm, 2), MPI_SUCCESS);
-  EXPECT_TRUE(forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 2));
-  EXPECT_FALSE(forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 3)) << "another size";
-  EXPECT_EQ(team::team_of(abi::comm(comm))->counted.counters.all_passed(), 2U);
-  EXPECT_EQ(Quadrille_Set_algorithm(comm, "alltoall", ""), MPI_SUCCESS);
-  EXPECT_FALSE(forwarded_by_cache(Collective::alltoall, comm, MPI_INT, 2)) << "it is not forced any more";
-  EXPECT_EQ(call(comm, 2), MPI_SUCCESS);
-  EXPECT_EQ(team::team_of(abi::comm(comm))->counted.counters.served, 1U);
-  MPI_Comm_free(&comm);
+  EXPECT_EQ(Quadrille_Set_algorithm(comm_, "alltoall", "mpi"), MPI_SUCCESS);
+  EXPECT_EQ(call(comm_, 2), MPI_SUCCESS);
+  EXPECT_TRUE(forwarded_by_cache(Collective::alltoall, comm_, MPI_INT, 2));
+  EXPECT_FALSE(forwarded_by_cache(Collective::alltoall, comm_, MPI_INT, 3)) << "another size";
+  EXPECT_EQ(team::team_of(abi::comm(comm_))->counted.counters.all_passed(), 2U);
+  EXPECT_EQ(Quadrille_Set_algorithm(comm_, "alltoall", ""), MPI_SUCCESS);
+  EXPECT_FALSE(forwarded_by_cache(Collective::alltoall, comm_, MPI_INT, 2)) << "it is not forced any more";
+  EXPECT_EQ(call(comm_, 2), MPI_SUCCESS);
+  EXPECT_EQ(team::team_of(abi::comm(comm_))->counted.counters.served, 1U);
 }
 
 TEST_F(Passing, CountsANonblockingCallOnce) {
   if (world().size == 1) return;
-  MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   const auto start_and_wait = [&] {
     const std::vector<int> sent(static_cast<std::size_t>(world().size), world().rank);
     std::vector<int> got(sent.size());
     Quadrille_Request request = QUADRILLE_REQUEST_NULL;
-    EXPECT_EQ(Quadrille_Ialltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm, &request), MPI_SUCCESS);
+    EXPECT_EQ(Quadrille_Ialltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm_, &request), MPI_SUCCESS);
     EXPECT_EQ(Quadrille_Wait(&request), MPI_SUCCESS);
     for (int from = 0; from < world().size; ++from) EXPECT_EQ(got[static_cast<std::size_t>(from)], from);
   };
-  EXPECT_EQ(Quadrille_Set_algorithm(comm, "alltoall", "mpi"), MPI_SUCCESS);
-  const team::Counters& counters = team::team_of(abi::comm(comm))->counted.counters;
+  EXPECT_EQ(Quadrille_Set_algorithm(comm_, "alltoall", "mpi"), MPI_SUCCESS);
+  const team::Counters& counters = team::team_of(abi::comm(comm_))->counted.counters;
   start_and_wait();
   EXPECT_EQ(counters.all_passed(), 1U);
   EXPECT_EQ(counters.served, 0U);
-  EXPECT_EQ(Quadrille_Set_algorithm(comm, "alltoall", ""), MPI_SUCCESS);
+  EXPECT_EQ(Quadrille_Set_algorithm(comm_, "alltoall", ""), MPI_SUCCESS);
   start_and_wait();
   EXPECT_EQ(counters.all_passed(), 1U);
   EXPECT_EQ(counters.served, 1U);
-  MPI_Comm_free(&comm);
 }
 
 // Through the drop-in door so many calls of a new communicator are the MPI's, and the next one is not.
 TEST_F(Passing, BeforeACommunicatorIsReady) {
   if (world().size == 1) return;
-  MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   int passed = 0;
   const auto native = [&](auto... arguments) { return ++passed, mpi().Alltoall(arguments...); };
   const std::vector<int> sent(static_cast<std::size_t>(world().size), world().rank);
@@ -113,12 +105,11 @@ TEST_F(Passing, BeforeACommunicatorIsReady) {
   ASSERT_GT(setup_after, 0);
   for (int number = 1; number <= setup_after + 4; ++number) {
     EXPECT_EQ(api::serve_or_pass<Collective::alltoall>(api::Door::drop_in, native, sent.data(), 1, abi::type(MPI_INT),
-                                                       got.data(), 1, abi::type(MPI_INT), abi::comm(comm)),
+                                                       got.data(), 1, abi::type(MPI_INT), abi::comm(comm_)),
               MPI_SUCCESS);
     EXPECT_EQ(passed, std::min(number, setup_after));
   }
-  EXPECT_EQ(team::team_of(abi::comm(comm))->counted.counters.served, 4U);
-  MPI_Comm_free(&comm);
+  EXPECT_EQ(team::team_of(abi::comm(comm_))->counted.counters.served, 4U);
 }
 
 }  // namespace

@@ -6,15 +6,13 @@
 #include <cstdlib>
 #include <vector>
 
+#include "ring.hpp"
+
 namespace persistent_explain_check {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int ranks = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const int periods[] = {1};
-  MPI_Comm ring;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, periods, 0, &ring);
+  MPI_Comm ring = quadrille::test::ring_of_world();
   if (Quadrille_Set_algorithm(ring, "neighbor_alltoall", argv[1]) != MPI_SUCCESS) return 1;
   constexpr int count = 50'000;
   std::vector<int> send(2 * count), recv(2 * count);

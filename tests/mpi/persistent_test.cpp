@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "neighbors.hpp"
+#include "ring.hpp"
 #include "world.hpp"
 
 namespace quadrille::test {
@@ -111,10 +112,9 @@ void expect_many_under_way(const char* algorithm) {
 
 // MPI lets a program free a datatype as soon as the request is made; its handle may come back as another type.
 TEST_F(Persistent, TypesMayBeFreedFirst) {
-  const int me = world().rank, ranks = world().size, extents[] = {ranks}, periods[] = {1};
+  const int me = world().rank, ranks = world().size;
   for (const char* algorithm : {"rings", "direct", "torus", "torus:pack=0"}) {
-    MPI_Comm ring;
-    MPI_Cart_create(MPI_COMM_WORLD, 1, extents, periods, 0, &ring);
+    MPI_Comm ring = ring_of_world();
     force(ring, Collective::neighbor_alltoall, algorithm);
     MPI_Datatype column, other;
     MPI_Type_vector(4, 1, 3, MPI_INT, &column);  // every third int of 10
@@ -150,9 +150,8 @@ TEST_F(Persistent, ManyUnderWayInsideANode) { expect_many_under_way("rings"); }
 // Blocks that do not fit a ring, small ones after them, and a dense collective that uses the same rings, all before
 // the first is waited for.
 TEST_F(Persistent, LargeBlocksBeforeOtherCalls) {
-  const int me = world().rank, ranks = world().size, extents[] = {ranks}, periods[] = {1};
-  MPI_Comm ring;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, extents, periods, 0, &ring);
+  const int me = world().rank, ranks = world().size;
+  MPI_Comm ring = ring_of_world();
   constexpr std::size_t large = 300'000;
   std::vector<int> sent(2 * large), got(2 * large);
   std::vector<int> all_sent(static_cast<std::size_t>(ranks) * 20'000), all_got(all_sent.size());
@@ -187,9 +186,7 @@ TEST_F(Persistent, LargeBlocksBeforeOtherCalls) {
 // Two requests on a ring of all ranks, as often as wanted.
 class TwoRequests {
  public:
-  TwoRequests(const char* algorithm, std::size_t count) : count_(count) {
-    const int extents[] = {world().size}, periods[] = {1};
-    MPI_Cart_create(MPI_COMM_WORLD, 1, extents, periods, 0, &ring);
+  TwoRequests(const char* algorithm, std::size_t count) : ring(ring_of_world()), count_(count) {
     for (const Collective c : neighbor_collectives) EXPECT_EQ(MPI_SUCCESS, force(ring, c, algorithm));
     for (const int r : {0, 1}) make(r, &request[r]);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "device_buffers.hpp"
@@ -47,11 +48,6 @@ inline bool all_return(int error, const On& on) {
   return error == MPI_SUCCESS;
 }
 
-// On the rank that fails: one that copies.
-inline void fail(const On& on, const char* what) {
-  if (on.me == (is_led ? 0 : on.ranks - 1)) must(driver.set("FAIL", what), "FAIL");
-}
-
 // The cases of failures that a row of `make test` (QUADRILLE_TEST_PART, scripts/rows.py) runs at one turn: a third.
 // Eager, lazy and random streams start with different thirds, so rows that differ in their streams alone run all cases
 // at each turn. The third changes with the turn: a row whose siblings are in no row meets each case at some turns.
@@ -82,6 +78,32 @@ inline Failed make_failing(Buffers& buffers, const On& on, const std::string& wh
 }
 
 // ---- Cases ----
+
+// One rank's driver refuses one of these functions: all ranks stage through the host as a whole, and do not try again.
+// What the other ranks had made is given back: is_as_before() looks whether the driver has only what was there before.
+template <class IsAsBefore>
+void check_refused(const On& on, const std::vector<std::pair<const char*, const char*>>& functions,
+                   IsAsBefore is_as_before) {
+  for (const auto& [cuda, hip] : functions) {
+    MPI_Comm twin;
+    MPI_Comm_dup(on.comm, &twin);
+    {
+      const On there(twin);
+      Buffers one({Form::alltoallv, 4000, false, true}, there);
+      fail(on, is_cuda ? cuda : hip);
+      const Piped piped;
+      one.check_calls(1, "refused by one rank");
+      fail(on, "");
+      check(is_as_before(), "made for what was refused");
+      const unsigned long tried = registered(), made = streams();
+      one.check_calls(3, "refused before");
+      piped.expect(false, 4, "all go over the host as a whole");
+      check(tried == registered() && made == streams(), "it is tried again");
+    }
+    MPI_Comm_free(&twin);
+    check(is_as_before(), "left of what was refused");
+  }
+}
 
 // Blocks that ranks send to themselves are there when the call returns, also if nothing comes after them. Rank 0 sends
 // to rank 1.

@@ -16,11 +16,7 @@ Collective one_of(Number number) {
 }
 
 Shape small(Collective collective, std::size_t bytes) {
-  Shape shape;
-  shape.collective = collective;
-  shape.kinds = same("byte");
-  shape.bytes = bytes;
-  return shape;
+  return {.collective = collective, .kinds = same("byte"), .bytes = bytes};
 }
 
 void nap(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
@@ -161,74 +157,65 @@ TEST_F(Progress, UserTrafficOnTheSameCommunicator) {
   }
 }
 
-// Two threads, each with its own communicator.
-TEST_F(Progress, ThreadsOnTwoCommunicators) {
+// work(thread, communicator) in two threads, each with its own communicator.
+template <class Work>
+void in_two_threads(Work work) {
   if (world().thread_level < MPI_THREAD_MULTIPLE) {
     GTEST_SKIP() << "the MPI does not provide MPI_THREAD_MULTIPLE";
   }
-  Communicator first = duplicate("of thread 1");
-  Communicator second = duplicate("of thread 2");
+  Communicator own[] = {duplicate("of thread 1"), duplicate("of thread 2")};
+  std::thread other([&] { work(1, own[1]); });
+  work(0, own[0]);
+  other.join();
+  for (Communicator& one : own) release(one);
+}
+
+TEST_F(Progress, ThreadsOnTwoCommunicators) {
   std::string problems[2];
   // check() counts calls for each communicator, so the threads share nothing.
-  const auto work = [&problems](int thread, const Communicator* where) {
+  in_two_threads([&problems](int thread, const Communicator& where) {
     Random random(static_cast<std::uint64_t>(thread) + 100);
     for (int turn = 0; turn < repeats(600, 30); ++turn) {
       Shape shape = small(one_of(random.below(5)), static_cast<std::size_t>(random.below(3000)));
       shape.pattern = Pattern::random;
       shape.seed = static_cast<std::uint64_t>(turn);
-      const std::string problem = check(shape, *where, false);
+      const std::string problem = check(shape, where, false);
       if (problems[thread].empty()) problems[thread] = problem;
     }
-  };
-  std::thread other(work, 1, &second);
-  work(0, &first);
-  other.join();
+  });
   expect_good(problems[0]);
   expect_good(problems[1]);
-  release(first);
-  release(second);
 }
 
 // Two threads make, use and free communicators at the same time.
 TEST_F(Progress, ThreadsMakeCommunicators) {
-  if (world().thread_level < MPI_THREAD_MULTIPLE) {
-    GTEST_SKIP() << "the MPI does not provide MPI_THREAD_MULTIPLE";
-  }
-  Communicator bases[] = {duplicate("of thread 1"), duplicate("of thread 2")};
   std::atomic<int> wrong = 0;
-  const auto work = [&wrong](const Communicator* base) {
+  in_two_threads([&wrong](int, const Communicator& base) {
     for (int turn = 0; turn < repeats(40, 4); ++turn) {
       MPI_Comm comm;
-      MPI_Comm_dup(base->comm, &comm);
-      std::vector<int> send(static_cast<std::size_t>(base->size), base->rank);
+      MPI_Comm_dup(base.comm, &comm);
+      std::vector<int> send(static_cast<std::size_t>(base.size), base.rank);
       std::vector<int> receive(send.size(), -1);
       for (int i = 0; i < 6; ++i) {
         wrong += tested.alltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, comm) != MPI_SUCCESS;
-        for (int peer = 0; peer < base->size; ++peer) {
-          wrong += receive[static_cast<std::size_t>(peer)] != peer;
-        }
+        for (int peer = 0; peer < base.size; ++peer) wrong += receive[static_cast<std::size_t>(peer)] != peer;
       }
       MPI_Comm_free(&comm);
     }
-  };
-  std::thread other(work, &bases[1]);
-  work(&bases[0]);
-  other.join();
+  });
   EXPECT_EQ(wrong, 0);
-  for (Communicator& base : bases) release(base);
 }
 
 // Threads that go on with each other's calls. With one more that does nothing but take the time of a processor each of
 // them is often stopped at any point, also where it has just let another know that its call is done.
 TEST_F(Progress, ThreadsEndEachOthersCalls) {
-  if (world().thread_level < MPI_THREAD_MULTIPLE) {
-    GTEST_SKIP() << "the MPI does not provide MPI_THREAD_MULTIPLE";
-  }
-  Communicator bases[] = {duplicate("of thread 1"), duplicate("of thread 2")};
   std::atomic<int> wrong = 0;
   std::atomic<bool> over = false;
-  const auto work = [&](int thread) {
-    const Communicator& base = bases[thread];
+  std::thread busy([&] {
+    while (!over) {
+    }
+  });
+  in_two_threads([&](int, const Communicator& base) {
     std::vector<int> send(static_cast<std::size_t>(base.size), base.rank), receive(send.size(), -1);
     const int turns = base.size <= 2 ? 1000 : repeats(400, 40);
     for (int turn = 0; turn < turns; ++turn) {
@@ -236,19 +223,10 @@ TEST_F(Progress, ThreadsEndEachOthersCalls) {
       wrong += tested.alltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, base.comm) != MPI_SUCCESS;
       for (int peer = 0; peer < base.size; ++peer) wrong += receive[static_cast<std::size_t>(peer)] != peer;
     }
-  };
-  const auto take_time = [&] {
-    while (!over) {
-    }
-  };
-  std::thread busy(take_time);
-  std::thread other(work, 1);
-  work(0);
-  other.join();
+  });
   over = true;
   busy.join();
   EXPECT_EQ(wrong, 0);
-  for (Communicator& base : bases) release(base);
 }
 
 // A long run with changing sizes, past the wrap of any 16-bit counter where ranks have cores.

@@ -5,7 +5,6 @@
 //   first   the first 25 calls on a communicator; `first 4`: with each collective every fourth of them
 //   trials  Alltoallv and Alltoallw between nodes, long after the communicator is ready; also by error handlers that
 //           throw, or free the communicator
-#include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -14,18 +13,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
-#include "collective/arguments.hpp"
-#include "collective/collective.hpp"
-#include "native_signatures.hpp"
+#include "door.hpp"
+#include "named_functions.hpp"
+#include "ring.hpp"
 #if defined(QUADRILLE_TEST_API)
 #include "quadrille.h"
 #endif
 
 namespace refused_check {
 
+using quadrille::call_with;
 using quadrille::Collective;
 using quadrille::is_allgather;
 using quadrille::is_neighbor;
@@ -67,63 +66,35 @@ const Request no_request = MPI_REQUEST_NULL;
 int wait(Request* request) { return MPI_Wait(request, MPI_STATUS_IGNORE); }
 int start(Request* request) { return MPI_Start(request); }
 int release(Request* request) { return MPI_Request_free(request); }
-template <class Function>
-Function* init_function(const char* name, const char* older) {
-  void* const symbol = dlsym(RTLD_DEFAULT, name);
-  return reinterpret_cast<Function*>(symbol != nullptr ? symbol : dlsym(RTLD_DEFAULT, older));
-}
-bool has_persistent() {
-  return dlsym(RTLD_DEFAULT, "MPI_Alltoall_init") != nullptr || dlsym(RTLD_DEFAULT, "MPIX_Alltoall_init") != nullptr;
-}
+bool has_persistent() { return quadrille::test::alltoall_init() != nullptr; }
 #define QUADRILLE_NAMED(Name) MPI_##Name
-#define QUADRILLE_NAMED_INIT(Name) (init_function<Init>("MPI_" #Name "_init", "MPIX_" #Name "_init"))
+#define QUADRILLE_NAMED_INIT(Name) (quadrille::test::function_named<Init>("MPI_" #Name "_init", "MPIX_" #Name "_init"))
 #define QUADRILLE_NAMED_I(collective) MPI_I##collective
 #endif
 
 // ---- A call ----
 
-struct Side {
-  const void* buffer;
-  int count;
-  MPI_Datatype type;
-  const int* counts;
-  const int* places;
-  const int* byte_places;
-  const MPI_Aint* far_places;
-  const MPI_Datatype* types;
-};
-
-#define QUADRILLE_BOTH_UNIFORM(s, r) s.buffer, s.count, s.type, const_cast<void*>(r.buffer), r.count, r.type
-#define QUADRILLE_BOTH_VECTOR(s, r) \
-  s.buffer, s.counts, s.places, s.type, const_cast<void*>(r.buffer), r.counts, r.places, r.type
-#define QUADRILLE_BOTH_GATHERV(s, r) s.buffer, s.count, s.type, const_cast<void*>(r.buffer), r.counts, r.places, r.type
-#define QUADRILLE_BOTH_TYPED(s, r) \
-  s.buffer, s.counts, bytes_of<Place>(s), s.types, const_cast<void*>(r.buffer), r.counts, bytes_of<Place>(r), r.types
-
-template <class Place>
-const Place* bytes_of(const Side& side) {
-  if constexpr (std::is_same_v<Place, int>) {
-    return side.byte_places;
-  } else {
-    return side.far_places;
-  }
-}
+using Side = quadrille::test::CallSide;
 
 // Of a nonblocking call or a persistent one that is started at once.
+#define QUADRILLE_BEGIN(lower, Name, FORM, Displacement)                                                   \
+  int begin_one(quadrille::Of<Collective::lower>, Form form, const Side& s, const Side& r, MPI_Comm comm,  \
+                Request* request) {                                                                        \
+    using Init [[maybe_unused]] = int(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info, Request*); \
+    constexpr Collective of = Collective::lower;                                                           \
+    if (form == Form::blocking) return call_with<of>(&QUADRILLE_NAMED(Name), s, r, comm);                  \
+    if (form == Form::nonblocking) return call_with<of>(&QUADRILLE_NAMED_I(lower), s, r, comm, request);   \
+    return call_with<of>(QUADRILLE_NAMED_INIT(Name), s, r, comm, MPI_INFO_NULL, request);                  \
+  }
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_BEGIN)
+#undef QUADRILLE_BEGIN
+int begin_one(quadrille::Of<Collective::neighbor_allgatherw>, Form, const Side&, const Side&, MPI_Comm, Request*) {
+  return MPI_ERR_OTHER;
+}
+
 int begin(Collective collective, Form form, const Side& s, const Side& r, MPI_Comm comm, Request* request) {
-  switch (collective) {
-#define QUADRILLE_CASE(lower, Name, FORM, Displacement)                                                         \
-  case Collective::lower: {                                                                                     \
-    [[maybe_unused]] typedef Displacement Place;                                                                \
-    using Init [[maybe_unused]] = int(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info, Request*);      \
-    if (form == Form::blocking) return QUADRILLE_NAMED(Name)(QUADRILLE_BOTH_##FORM(s, r), comm);                \
-    if (form == Form::nonblocking) return QUADRILLE_NAMED_I(lower)(QUADRILLE_BOTH_##FORM(s, r), comm, request); \
-    return QUADRILLE_NAMED_INIT(Name)(QUADRILLE_BOTH_##FORM(s, r), comm, MPI_INFO_NULL, request);               \
-  }
-    QUADRILLE_MPI_COLLECTIVES(QUADRILLE_CASE)
-    default:
-      return MPI_ERR_OTHER;
-  }
+  const auto begin_it = [&](auto one) { return begin_one(one, form, s, r, comm, request); };
+  return quadrille::do_as(collective, begin_it, MPI_ERR_OTHER);
 }
 
 // ---- Mistakes ----
@@ -256,7 +227,7 @@ struct Call {
         r.counts = nullptr;
         break;
       case Mistake::no_places:
-        s.places = s.byte_places = nullptr, s.far_places = nullptr;
+        s.displacements = s.bytes = nullptr, s.addresses = nullptr;
         break;
       case Mistake::uneven:
         wrong_count(s, 0);
@@ -312,9 +283,7 @@ void make(Collective collective, Form form, MPI_Comm comm, int turn) {
 }
 
 MPI_Comm a_ring() {
-  const int periodic = 1;
-  MPI_Comm comm;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &comm);
+  MPI_Comm comm = quadrille::test::ring_of_world();
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   return comm;
 }

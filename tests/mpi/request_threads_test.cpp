@@ -57,8 +57,7 @@ TEST_F(RequestThreads, DataComeWithoutACall) {
         }
         EXPECT_TRUE(came_by_itself(one)) << count << " ints, turn " << turn;
         MPI_Barrier(MPI_COMM_WORLD);  // no rank's wait goes on for another's
-        EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
-        one.expect_right();
+        one.complete();
       }
       if (persistent) {
         EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one.request));
@@ -89,16 +88,9 @@ TEST_F(RequestThreads, EachItsCommunicator) {
         }
         One blocking(comm, 300, turn % 2 == 0);
         blocking.fill(turn);
-        EXPECT_EQ(MPI_SUCCESS, blocking.gather ? Quadrille_Allgather(blocking.sent.data(), 300, MPI_INT,
-                                                                     blocking.got.data(), 300, MPI_INT, comm)
-                                               : Quadrille_Alltoall(blocking.sent.data(), 300, MPI_INT,
-                                                                    blocking.got.data(), 300, MPI_INT, comm));
-        blocking.expect_right();
+        blocking.call();
         for (std::vector<One>* list : {&all, &kept}) {
-          for (One& one : *list) {
-            EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
-            one.expect_right();
-          }
+          for (One& one : *list) one.complete();
         }
       }
       for (One& one : kept) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one.request));

@@ -56,9 +56,7 @@ TEST_F(Requests, ManyUnderWayCompletedInAnyOrder) {
     // Blocking calls on the same communicators, of Quadrille and of the MPI, and a message, beside them.
     One blocking(MPI_COMM_WORLD, 100, false);
     blocking.fill(turn + 2);
-    EXPECT_EQ(MPI_SUCCESS, Quadrille_Alltoall(blocking.sent.data(), 100, MPI_INT, blocking.got.data(), 100, MPI_INT,
-                                              MPI_COMM_WORLD));
-    blocking.expect_right();
+    blocking.call();
     std::vector<One*> left;
     for (One& one : all) left.push_back(&one);
     for (One& one : more) left.push_back(&one);
@@ -131,10 +129,7 @@ TEST_F(Requests, OutliveTheirCommunicator) {
     std::vector<One> all = several(short_lived.comm, 9);
     for (One& one : all) one.fill(turn), one.start();
     MPI_Comm_free(&short_lived.comm);
-    for (auto one = all.rbegin(); one != all.rend(); ++one) {
-      EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one->request));
-      one->expect_right();
-    }
+    for (auto one = all.rbegin(); one != all.rend(); ++one) one->complete();
   }
 }
 
@@ -205,8 +200,7 @@ TEST_F(Requests, AFirstOneLetsOthersRun) {
   if (fresh.rank == 0) {
     EXPECT_EQ(MPI_SUCCESS, Quadrille_Start(&one.request));
   }
-  EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
-  one.expect_right();
+  one.complete();
   EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one.request));
   release(fresh);
 }
@@ -241,9 +235,7 @@ TEST_F(Requests, GoOnWhileARankWaitsInAnotherCall) {
         return;
       }
       on_other.fill(5);
-      EXPECT_EQ(MPI_SUCCESS,
-                Quadrille_Alltoall(on_other.sent.data(), 3, MPI_INT, on_other.got.data(), 3, MPI_INT, other.comm));
-      on_other.expect_right();
+      on_other.call();
     };
     if (next == Next::exchange) call_next();  // ready
     if (world().rank == 0) {
@@ -276,10 +268,7 @@ TEST_F(Requests, ManyLikeThoseBeforeGoOnWhileRanksWaitInTheMpi) {
     }
     for (One& one : all) one.fill(turn), one.start();
     if (world().rank != 0) MPI_Recv(nullptr, 0, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    for (One& one : all) {
-      EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
-      one.expect_right();
-    }
+    for (One& one : all) one.complete();
     for (int peer = 1; world().rank == 0 && peer < world().size; ++peer) {
       MPI_Send(nullptr, 0, MPI_INT, peer, 8, MPI_COMM_WORLD);
     }
@@ -328,8 +317,7 @@ TEST_F(Requests, WrongUse) {
   one.start();
   EXPECT_EQ(error_class(Quadrille_Start(&one.request)), MPI_ERR_REQUEST);  // of a nonblocking call
   EXPECT_EQ(error_class(Quadrille_Request_free(&one.request)), MPI_ERR_REQUEST);
-  EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
-  one.expect_right();
+  one.complete();
   EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));  // null by now
   EXPECT_EQ(error_class(Quadrille_Testall(-1, &one.request, &flag)), MPI_ERR_ARG);
   EXPECT_EQ(error_class(Quadrille_Waitall(1, nullptr)), MPI_ERR_ARG);

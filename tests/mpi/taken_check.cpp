@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "ints_of_a_turn.hpp"
+#include "named_functions.hpp"
 #include "taken_door.hpp"
 #include "world.hpp"
 
@@ -16,27 +18,13 @@ namespace quadrille::test {
 
 namespace {
 
-using Init = int(QUADRILLE_PARAMETERS_UNIFORM(int, int), MPI_Info, MPI_Request*);
-Init* alltoall_init() {
-  void* symbol = dlsym(RTLD_DEFAULT, "MPI_Alltoall_init");
-  return reinterpret_cast<Init*>(symbol != nullptr ? symbol : dlsym(RTLD_DEFAULT, "MPIX_Alltoall_init"));
-}
-
 enum class Form { nonblocking, persistent };
 
-// An all-to-all of `count` ints a block, whose content tells who sent what in which turn.
-struct Exchange {
-  MPI_Comm comm;
-  int me = 0, ranks = 1, count, turn = -1;
+struct Exchange : IntsOfATurn {
   Form form;
-  std::vector<int> sent, got;
   MPI_Request request = MPI_REQUEST_NULL;
 
-  Exchange(MPI_Comm on, int elements, Form how) : comm(on), count(elements), form(how) {
-    MPI_Comm_rank(comm, &me);
-    MPI_Comm_size(comm, &ranks);
-    sent.resize(static_cast<std::size_t>(ranks * count));
-    got.resize(sent.size());
+  Exchange(MPI_Comm on, int elements, Form how) : IntsOfATurn(on, elements, false), form(how) {
     if (form == Form::persistent) {
       EXPECT_EQ(MPI_SUCCESS, alltoall_init()(sent.data(), count, MPI_INT, got.data(), count, MPI_INT, comm,
                                              MPI_INFO_NULL, &request));
@@ -47,25 +35,13 @@ struct Exchange {
   ~Exchange() {
     if (form == Form::persistent) MPI_Request_free(&request);
   }
-  int value(int from, int to, int i) const { return ((from * 37 + to) * 1009 + turn) * 7 + i; }
   void start(int now) {
-    turn = now;
-    for (int to = 0; to < ranks; ++to) {
-      for (int i = 0; i < count; ++i) sent[static_cast<std::size_t>(to * count + i)] = value(me, to, i);
-    }
-    std::fill(got.begin(), got.end(), -1);
+    fill(now);
     if (form == Form::persistent) {
       EXPECT_EQ(MPI_SUCCESS, MPI_Start(&request));
     } else {
       EXPECT_EQ(MPI_SUCCESS, MPI_Ialltoall(sent.data(), count, MPI_INT, got.data(), count, MPI_INT, comm, &request));
     }
-  }
-  void expect_right() const {
-    int wrong = 0;
-    for (int from = 0; from < ranks; ++from) {
-      for (int i = 0; i < count; ++i) wrong += got[static_cast<std::size_t>(from * count + i)] != value(from, me, i);
-    }
-    EXPECT_EQ(wrong, 0) << "of " << got.size() << " in turn " << turn;
   }
 };
 

@@ -33,10 +33,8 @@
 #include <vector>
 
 #include "abi/native.hpp"
-#include "collective/arguments.hpp"
-#include "collective/signatures.hpp"
+#include "forms.hpp"
 #include "mpi/mpi.hpp"
-#include "quadrille.h"
 #include "sys/sys.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
@@ -126,18 +124,13 @@ class Buffer {
   char* base_;
 };
 
-#define QUADRILLE_FUNCTION(collective, Name, ...) \
-  auto function_of(Of<Collective::collective>) { return &Quadrille_##Name; }
-QUADRILLE_COLLECTIVES(QUADRILLE_FUNCTION)
-
 void call_it(const Case& c, void* s, char* r, const std::vector<int>& counts, const std::vector<int>& places,
              MPI_Comm comm) {
   const std::vector<MPI_Datatype> types(counts.size(), MPI_CHAR);
-  const auto side = [&](void* buffer) -> quadrille::SideArguments<MPI_Datatype, const MPI_Datatype*, MPI_Aint> {
+  const auto side = [&](void* buffer) -> quadrille::test::CallSide {
     return {buffer, c.block, MPI_CHAR, counts.data(), places.data(), places.data(), nullptr, types.data()};
   };
-  quadrille::do_as(
-      c.collective, [&](auto one) { return quadrille::call_with<one>(function_of(one), side(s), side(r), comm); }, 0);
+  begin_call(quadrille::test::CallForm::blocking, c.collective, side(s), side(r), comm);
 }
 
 void exchange(const World& w, const Case& c, int call, MPI_Comm comm) {

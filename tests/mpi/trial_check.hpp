@@ -28,7 +28,6 @@ using quadrille::MpiRequest;
 using quadrille::MpiRequests;
 using quadrille::MpiStatus;
 using quadrille::MpiType;
-using quadrille::Of;
 
 constexpr int calls = 150, most_block = 3000;  // all is tried in fewer
 

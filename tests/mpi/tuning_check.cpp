@@ -19,6 +19,7 @@
 
 #include "abi/native.hpp"
 #include "choose/tuning.hpp"
+#include "program.hpp"
 #include "quadrille.h"
 #include "sys/launched.hpp"
 #include "team/switch_points.hpp"
@@ -30,6 +31,7 @@ namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
+using namespace quadrille::test;
 
 choose::SwitchPoints points_of(int rank) {
   choose::SwitchPoints points;
@@ -96,35 +98,28 @@ int main(int argc, char** argv) {
   const std::string file = "/tmp/quadrille_tuning_check_" + std::to_string(getpid()) + ".json";
   const std::string problem = write_table(file, name, rank_before_init());
   setenv("QUADRILLE_TUNING", file.c_str(), 1);
-  MPI_Init(&argc, &argv);
-  int rank = 0, ranks = 1, failures = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const auto expect = [&](bool good, const char* what) {
-    if (good) return;
-    ++failures;
-    std::fprintf(stderr, "rank %d, %s: %s\n", rank, name.c_str(), what);
-  };
-  expect(problem.empty(), "the table cannot be written");
-  expect(rank == rank_before_init(), "the launcher counts otherwise");
+  begin(&argc, &argv);
+  doing = name;
+  check(problem.empty(), "the table cannot be written");
+  check(rank == rank_before_init(), "the launcher counts otherwise");
   for (const int block : {8, 999, 1000, 1001, 2001, 50000}) {
-    expect(exchanges(ranks, rank, block), "wrong data");
+    check(exchanges(size, rank, block), "wrong data");
   }
   team::Team* team = team::team_of(abi::comm(MPI_COMM_WORLD));
   const choose::SwitchPoints& points = team->group.reach().points;
-  expect(team->ready() && is_on_all_ranks(points), "the ranks have different switch points");
-  if (name == "differ") expect(points == points_of(0), "other switch points");
+  check(team->ready() && is_on_all_ranks(points), "the ranks have different switch points");
+  if (name == "differ") check(points == points_of(0), "other switch points");
   // Without a table the points are guessed or measured.
-  for (int r = 0; name != "differ" && r < ranks; ++r) expect(points != points_of(r), "points of a table");
-  const bool holds = name == "differ" && team->nodes.nodes == ranks;
-  expect(team->agreed().measured == (holds ? neighbors_of(0, team->crowded) : std::vector<choose::NeighborEntry>()),
-         "other neighbourhoods");
+  for (int r = 0; name != "differ" && r < size; ++r) check(points != points_of(r), "points of a table");
+  const bool holds = name == "differ" && team->nodes.nodes == size;
+  check(team->agreed().measured == (holds ? neighbors_of(0, team->crowded) : std::vector<choose::NeighborEntry>()),
+        "other neighbourhoods");
   // It was written with six digits.
   const double alpha = holds ? 1e-6 : 0;
-  expect(std::abs(team->agreed().model.quadrille.alpha - alpha) < 1e-12, "another model");
+  check(std::abs(team->agreed().model.quadrille.alpha - alpha) < 1e-12, "another model");
   std::remove(file.c_str());
   MPI_Finalize();
-  return failures == 0 ? 0 : 1;
+  return say_verdict();
 }
 
 }  // namespace tuning_check

@@ -4,13 +4,13 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "abi/native.hpp"
 #include "mpi/mpi.hpp"
+#include "program.hpp"
 #include "quadrille.h"
 #include "same_on_all.hpp"
 #include "team/team.hpp"
@@ -22,18 +22,11 @@ namespace abi = quadrille::abi;
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
-using quadrille::test::is_same_on_all;
+using namespace quadrille::test;
 
 constexpr int calls_of_a_trial = 400, mixed_calls = 300;
 constexpr int little = 100, large = 8000, larger = 30000;  // bytes of the largest block: each has a load of its own
 constexpr char gap = 99;
-int rank = 0, ranks = 1, failures = 0;
-
-void expect(bool good, const char* what, int call) {
-  if (good) return;
-  ++failures;
-  std::fprintf(stderr, "rank %d, call %d: %s\n", rank, call, what);
-}
 
 // ---- The clock: each look at it takes long, but little while the favourite runs ----
 
@@ -77,19 +70,19 @@ class Calls {
   // `too_little`: rank 1 expects less than it gets.
   void make(bool too_little = false) {
     ++calls_;
-    const auto n = static_cast<std::size_t>(ranks), stride = 2 * static_cast<std::size_t>(most_) + 8;
+    const auto n = static_cast<std::size_t>(size), stride = 2 * static_cast<std::size_t>(most_) + 8;
     std::vector<int> sent(n), received(n), places(n);
     std::vector<MPI_Datatype> chars(n, MPI_CHAR), types = chars;
     char* const send = memory(2 * n * stride);
     char* const recv = send + n * stride;
     std::fill(send, send + 2 * n * stride, gap);
-    for (int r = 0; r < ranks; ++r) {
+    for (int r = 0; r < size; ++r) {
       const auto i = static_cast<std::size_t>(r);
       places[i] = static_cast<int>(i * stride);
       sent[i] = count_of(rank, r, most_), received[i] = count_of(r, rank, most_);
       std::fill(send + places[i], send + places[i] + sent[i], byte_of(rank, r, calls_));
     }
-    types[static_cast<std::size_t>((rank + 1) % ranks)] = every_second;
+    types[static_cast<std::size_t>((rank + 1) % size)] = every_second;
     const bool is_wrong = too_little && rank == 1;
     if (is_wrong) --received[0];
     int error = MPI_SUCCESS, kind = MPI_SUCCESS;
@@ -107,10 +100,10 @@ class Calls {
                                   types.data(), MPI_COMM_WORLD);
     }
     MPI_Error_class(error, &kind);
-    expect(kind == (is_wrong ? MPI_ERR_TRUNCATE : MPI_SUCCESS), "another error", calls_);
+    check(kind == (is_wrong ? MPI_ERR_TRUNCATE : MPI_SUCCESS), "another error", calls_);
     if (is_wrong) return;
-    for (int from = 0; from < ranks; ++from) {
-      const bool has_gaps = collective_ == Collective::alltoallw && from == (rank + 1) % ranks;
+    for (int from = 0; from < size; ++from) {
+      const bool has_gaps = collective_ == Collective::alltoallw && from == (rank + 1) % size;
       check_block(recv + places[static_cast<std::size_t>(from)], stride, from, has_gaps ? 2 : 1);
     }
   }
@@ -137,7 +130,7 @@ class Calls {
     std::vector<char> expected(stride, gap);
     const auto count = static_cast<std::size_t>(count_of(from, rank, most_));
     for (std::size_t b = 0; b < count; ++b) expected[b * apart] = byte_of(from, rank, calls_);
-    expect(std::equal(expected.begin(), expected.end(), got), "wrong data", calls_);
+    check(std::equal(expected.begin(), expected.end(), got), "wrong data", calls_);
   }
 
   Collective collective_;
@@ -149,9 +142,9 @@ class Calls {
 };
 
 void expect_alike(const Calls& calls) {
-  expect(is_same_on_all(calls.unasked()), "the ranks count differently", calls.calls());
+  check(is_same_on_all(calls.unasked()), "the ranks count differently", calls.calls());
   const auto name = quadrille::text::Hash().add(calls.choice()).value();
-  expect(is_same_on_all(static_cast<int>(name % 1000003)), "the ranks choose differently", calls.calls());
+  check(is_same_on_all(static_cast<int>(name % 1000003)), "the ranks choose differently", calls.calls());
 }
 
 // ---- The cases ----
@@ -162,8 +155,8 @@ void race(Collective collective, int most, bool in_heap, const std::string& fast
   Calls calls(collective, most, in_heap);
   for (int call = 0; call < calls_of_a_trial; ++call) calls.make();
   expect_alike(calls);
-  expect(!calls.is_tried(), "the trial does not end", calls.calls());
-  expect(calls.choice() == fastest, ("chosen: " + calls.choice() + ", not " + fastest).c_str(), calls.calls());
+  check(!calls.is_tried(), "the trial does not end", calls.calls());
+  check(calls.choice() == fastest, ("chosen: " + calls.choice() + ", not " + fastest).c_str(), calls.calls());
 }
 
 // Small blocks are not raced, and most of their calls are served from the cache of a thread. Rank 1 caches nothing, as
@@ -180,9 +173,9 @@ void make_small(Collective collective) {
     }
     if (call % 10 == 0) expect_alike(calls);
     if (!is_seen || fails) continue;
-    expect(calls.choice() == "single-copy", "small blocks do not go by pairs", call);
-    expect(!calls.is_tried(), "small blocks are raced", call);
-    expect(calls.is_kept(), "each call looks", call);
+    check(calls.choice() == "single-copy", "small blocks do not go by pairs", call);
+    check(!calls.is_tried(), "small blocks are raced", call);
+    check(calls.is_kept(), "each call looks", call);
   }
 }
 
@@ -196,7 +189,7 @@ void change_the_load(Collective collective, const std::string& order) {
       calls.make();
       if (call % 10 == 0) expect_alike(calls);
     }
-    expect(calls.choice() == order, "what was found for large blocks is lost", mixed_calls);
+    check(calls.choice() == order, "what was found for large blocks is lost", mixed_calls);
   }
   of_the_world->counted.explains = false;
 }
@@ -221,11 +214,11 @@ void make_with_large_counts() {
     calls.make();
     if (call % 10 == 0) expect_alike(calls);
   }
-  expect(calls.choice() == "single-copy", "small blocks do not go by pairs", calls.calls());
-  expect(calls.is_kept(), "each call looks", calls.calls());
+  check(calls.choice() == "single-copy", "small blocks do not go by pairs", calls.calls());
+  check(calls.is_kept(), "each call looks", calls.calls());
 }
 
-void check(Collective collective, const std::string& order) {
+void check_orders(Collective collective, const std::string& order) {
   collective_now = collective;
   race(collective, larger, true, "mpi");
   race(collective, large, true, order);
@@ -234,23 +227,20 @@ void check(Collective collective, const std::string& order) {
 }
 
 int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (provided < MPI_THREAD_SERIALIZED) MPI_Abort(MPI_COMM_WORLD, 2);
+  const int level = begin_with_threads(&argc, &argv, MPI_THREAD_SERIALIZED);
+  if (level < MPI_THREAD_SERIALIZED) MPI_Abort(MPI_COMM_WORLD, 2);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Type_create_resized(MPI_CHAR, 0, 2, &every_second);
   MPI_Type_commit(&every_second);
   Calls(Collective::alltoallv, little, false).make();  // makes the communicator ready
   of_the_world = team::team_of(abi::comm(MPI_COMM_WORLD));
   const_cast<quadrille::Mpi&>(quadrille::mpi()).Wtime = show;
-  check(Collective::alltoallv, "sh-co");
+  check_orders(Collective::alltoallv, "sh-co");
   make_with_large_counts();
-  check(Collective::alltoallw, "hint-column");
+  check_orders(Collective::alltoallw, "hint-column");
   MPI_Type_free(&every_second);
   MPI_Finalize();
-  return failures == 0 ? 0 : 1;
+  return say_verdict();
 }
 
 }  // namespace uneven_orders_check

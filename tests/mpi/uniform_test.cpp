@@ -31,13 +31,8 @@ std::vector<Shape> uniform_shapes(Collective collective) {
   for (const Kinds& kinds : all_kinds()) {
     for (std::size_t bytes : uniform_sizes) {
       for (bool in_place : {false, true}) {
-        Shape shape;
-        shape.collective = collective;
-        shape.kinds = kinds;
-        shape.bytes = bytes;
-        shape.in_place = in_place;
-        shape.seed = all.size();
-        all.push_back(shape);
+        all.push_back(
+            {.collective = collective, .kinds = kinds, .bytes = bytes, .in_place = in_place, .seed = all.size()});
       }
     }
   }
@@ -62,9 +57,7 @@ class UniformDefault : public MpiTest {};
 TEST_F(UniformDefault, NeighbouringSizes) {
   const Communicator& where = communicator_named("world");
   for (Collective collective : uniform_collectives) {
-    Shape shape;
-    shape.collective = collective;
-    shape.kinds = same("byte");
+    Shape shape = {.collective = collective, .kinds = same("byte")};
     const int step = 40 / repeats(40);
     for (std::size_t bytes = 0; bytes < 600; bytes += static_cast<std::size_t>(step)) {
       shape.bytes = bytes;
@@ -78,11 +71,10 @@ TEST_F(UniformDefault, NeighbouringSizes) {
 TEST_F(UniformDefault, RanksWithDifferentTypes) {
   for (Collective collective : uniform_collectives) {
     for (int i = 0; i < repeats(40, 6); ++i) {
-      Shape shape;
-      shape.collective = collective;
-      shape.kinds = mixed(i % 4 == 3 ? Base::real : Base::integer);
-      shape.bytes = uniform_sizes[static_cast<std::size_t>(i) % std::size(uniform_sizes)];
-      shape.seed = static_cast<std::uint64_t>(i);
+      const Shape shape = {.collective = collective,
+                           .kinds = mixed(i % 4 == 3 ? Base::real : Base::integer),
+                           .bytes = uniform_sizes[static_cast<std::size_t>(i) % std::size(uniform_sizes)],
+                           .seed = static_cast<std::uint64_t>(i)};
       if (!mpi_can(shape, world().size)) continue;
       expect_good(check(shape, communicator_named("world")));
       expect_good(check(shape, communicator_named("reversed")));

@@ -33,15 +33,8 @@ std::vector<Shape> vector_shapes(Collective collective) {
     for (Pattern pattern : all_patterns) {
       for (Layout layout : all_layouts) {
         for (bool in_place : {false, true}) {
-          Shape shape;
-          shape.collective = collective;
-          shape.kinds = kinds;
-          shape.in_place = in_place;
-          shape.pattern = pattern;
-          shape.layout = layout;
-          shape.seed = all.size();
-          shape.bytes = vector_sizes[mix(shape.seed) % std::size(vector_sizes)];
-          all.push_back(shape);
+          const std::size_t bytes = vector_sizes[mix(all.size()) % std::size(vector_sizes)];
+          all.push_back({collective, kinds, bytes, in_place, pattern, layout, all.size()});
         }
       }
     }

@@ -139,6 +139,16 @@ void MpiTest::TearDown() {
   if (problems > problems_printed) ADD_FAILURE() << problems << " problems in all";
 }
 
+void DuplicateTest::SetUp() {
+  MpiTest::SetUp();
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+}
+
+void DuplicateTest::TearDown() {
+  if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  MpiTest::TearDown();
+}
+
 void expect_good(const std::string& problem) {
   if (problem.empty()) return;
   if (++problems <= problems_printed) ADD_FAILURE() << problem;

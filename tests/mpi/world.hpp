@@ -55,6 +55,14 @@ class MpiTest : public testing::Test {
   void TearDown() override;
 };
 
+// With a duplicate of MPI_COMM_WORLD, which a test may free itself.
+class DuplicateTest : public MpiTest {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
 // Reports a problem, if there is one; after a few in one test, only counts them.
 void expect_good(const std::string& problem);
 

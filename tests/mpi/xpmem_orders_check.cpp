@@ -7,25 +7,23 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "../run/xpmem_standin.hpp"
+#include "program.hpp"
 
 namespace xpmem_orders_check {
 
+using namespace quadrille::test;
+
 constexpr std::size_t room = std::size_t{3} << 20;
-int rank, ranks, failures, calls;
+int calls;
 XpmemStandin* standin;
 
-void expect(bool good, const char* what) {
-  if (good) return;
-  ++failures;
-  std::fprintf(stderr, "rank %d, call %d: %s\n", rank, calls, what);
-}
+void check(bool good, const char* what) { quadrille::test::check(good, what, calls); }
 
 // New shared memory, which the stand-in can attach; over what is at `at`, if that is not null.
 char* attachable(void* at = nullptr) {
@@ -49,23 +47,23 @@ bool holds(const char* got, char wanted, int bytes) {
 void all_to_all(char* send, char* recv, int block) {
   ++calls;
   char* blocks = send != nullptr ? send : recv;
-  for (int to = 0; to < ranks; ++to) std::memset(blocks + to * block, value(rank, to), static_cast<std::size_t>(block));
+  for (int to = 0; to < size; ++to) std::memset(blocks + to * block, value(rank, to), static_cast<std::size_t>(block));
   MPI_Alltoall(send != nullptr ? send : MPI_IN_PLACE, block, MPI_CHAR, recv, block, MPI_CHAR, MPI_COMM_WORLD);
-  for (int from = 0; from < ranks; ++from) {
-    expect(holds(recv + from * block, value(from, rank), block), "wrong data of alltoall");
+  for (int from = 0; from < size; ++from) {
+    check(holds(recv + from * block, value(from, rank), block), "wrong data of alltoall");
   }
 }
 
 // Blocks of different sizes, some of them empty; with gaps on the receiving side.
 void uneven(char* send, char* recv) {
   ++calls;
-  const auto size = [](int from, int to) { return (from * 3 + to) % 5 * 1000; };
-  const auto r = static_cast<std::size_t>(ranks);
+  const auto bytes = [](int from, int to) { return (from * 3 + to) % 5 * 1000; };
+  const auto r = static_cast<std::size_t>(size);
   std::vector<int> sent(r), sent_at(r), received(r), received_at(r);
-  for (int p = 0; p < ranks; ++p) {
+  for (int p = 0; p < size; ++p) {
     const auto i = static_cast<std::size_t>(p);
-    sent[i] = size(rank, p), sent_at[i] = p * 5000;
-    received[i] = size(p, rank) / 1000, received_at[i] = p * 4;
+    sent[i] = bytes(rank, p), sent_at[i] = p * 5000;
+    received[i] = bytes(p, rank) / 1000, received_at[i] = p * 4;
     std::memset(send + sent_at[i], value(rank, p), static_cast<std::size_t>(sent[i]));
   }
   MPI_Datatype half, type;  // every other 500 bytes
@@ -75,12 +73,12 @@ void uneven(char* send, char* recv) {
   std::memset(recv, 'x', room);
   MPI_Alltoallv(send, sent.data(), sent_at.data(), MPI_CHAR, recv, received.data(), received_at.data(), type,
                 MPI_COMM_WORLD);
-  for (int p = 0; p < ranks; ++p) {
+  for (int p = 0; p < size; ++p) {
     const auto i = static_cast<std::size_t>(p);
     for (int e = 0; e < 2 * received[i]; ++e) {
       const char* got = recv + received_at[i] * 2000 + e * 1000;
-      expect(holds(got, value(p, rank), 500), "wrong data of alltoallv");
-      expect(holds(got + 500, 'x', 500), "alltoallv wrote into a gap");
+      check(holds(got, value(p, rank), 500), "wrong data of alltoallv");
+      check(holds(got + 500, 'x', 500), "alltoallv wrote into a gap");
     }
   }
   MPI_Type_free(&type);
@@ -97,14 +95,14 @@ void everything(char* send, char* recv) {
 
 void find_standin() {
   void* library = dlopen("libxpmem.so.0", RTLD_LAZY | RTLD_NOLOAD);
-  expect(library != nullptr, "the stand-in is not loaded");
+  check(library != nullptr, "the stand-in is not loaded");
   if (library == nullptr) MPI_Abort(MPI_COMM_WORLD, 1);
   standin = static_cast<XpmemStandin*>(dlsym(library, "xpmem_standin"));
 }
 
 // Calls while some ranks, one of them, or all cannot attach; at last all can again.
 void check_failures(char* send, char* recv) {
-  for (int first = 0; first < ranks; ++first) {
+  for (int first = 0; first < size; ++first) {
     attachable(send), attachable(recv);  // so that all is attached anew
     standin->fail_attach = rank >= first;
     everything(send, recv);
@@ -115,17 +113,17 @@ void check_failures(char* send, char* recv) {
   attachable(send), attachable(recv);
   const int before = standin->attaches;
   everything(send, recv);
-  expect(standin->attaches > before, "after a failure nothing is attached any more");
+  check(standin->attaches > before, "after a failure nothing is attached any more");
 }
 
 void check_orders() {
   char *send = attachable(), *recv = attachable();
   const int before = standin->attaches;
   all_to_all(send, recv, 50000);
-  expect(standin->attaches > before, "blocks did not go through XPMEM");
+  check(standin->attaches > before, "blocks did not go through XPMEM");
   const int first = standin->attaches;
   for (int call = 0; call < 10; ++call) all_to_all(send, recv, 50000);
-  expect(standin->attaches == first, "what was attached was attached again");
+  check(standin->attaches == first, "what was attached was attached again");
   everything(send, recv);
   check_failures(send, recv);
 
@@ -137,7 +135,7 @@ void check_orders() {
   // Some ranks have memory that cannot be attached.
   char* bare = not_attachable();
   everything(rank == 0 ? bare : heap, recv);
-  everything(send, rank == ranks - 1 ? bare : recv);
+  everything(send, rank == size - 1 ? bare : recv);
   everything(send, bare);
   std::free(heap);
 }
@@ -149,7 +147,7 @@ void check_column() {
     attachable(recv);
     const int before = standin->attaches;
     all_to_all(send, recv, block);
-    expect(standin->attaches >= before + ranks - 1, "the senders did not attach all receive buffers");
+    check(standin->attaches >= before + size - 1, "the senders did not attach all receive buffers");
   }
 }
 
@@ -163,14 +161,12 @@ bool is_rank_0() {
 int main(int argc, char** argv) {
   const std::string mode = argv[1];
   if (mode == "unlike" && is_rank_0()) setenv("QUADRILLE_HEAP", "off", 1);
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  begin(&argc, &argv);
   find_standin();
   mode == "column" ? check_column() : check_orders();
   MPI_Finalize();
-  expect(standin->detaches == standin->attaches, "something stayed attached");
-  return failures == 0 ? 0 : 1;
+  check(standin->detaches == standin->attaches, "something stayed attached");
+  return say_verdict();
 }
 
 }  // namespace xpmem_orders_check

@@ -88,21 +88,14 @@ TEST(BetweenNodes, BringEveryByteInBatches) {
     const NodeSettings settings = settings_for(seed, where);
     ThreadsOfANode ranks(settings);
     const bool may_copy = ranks.all_attach();
-    std::atomic<std::uint64_t> wrong{0};
-    std::atomic<std::uint32_t> first{calls};
-    ranks.run([&](int me, run::Group& group) {
+    const auto rank_of = [&](int me, run::Group& group) {
       std::mt19937 random(seed * 7919 + 1);  // the same on all ranks
-      for (std::uint32_t number = 0; number < calls; ++number) {
-        const std::size_t bytes = call(random, number, where, may_copy, me, group);
-        if (bytes == 0) continue;
-        wrong += bytes;
-        std::uint32_t known = first.load();
-        while (number < known && !first.compare_exchange_weak(known, number)) {
-        }
-      }
-    });
-    ASSERT_EQ(wrong.load(), 0U) << "seed " << seed << ", " << settings.ranks << " ranks, " << where.steps
-                                << " steps, from call " << first.load() << " on";
+      return [&where, &group, may_copy, me, random](std::uint32_t number) mutable {
+        return call(random, number, where, may_copy, me, group);
+      };
+    };
+    ASSERT_EQ(wrong_in_calls(ranks, calls, rank_of), "")
+        << "seed " << seed << ", " << settings.ranks << " ranks, " << where.steps << " steps";
   }
 }
 

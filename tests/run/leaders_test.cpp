@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <memory>
 
@@ -88,7 +87,7 @@ class RankByLeaders {
         alone_(seed * 64 + static_cast<unsigned>(me)) {}
 
   // The number of wrong bytes.
-  std::size_t call(std::uint32_t number) { return random_() % 2 == 0 ? blocking(number) : started(number); }
+  std::size_t operator()(std::uint32_t number) { return random_() % 2 == 0 ? blocking(number) : started(number); }
 
  private:
   plan::LeadersPlan plan_of(const DrawnLeaders& drawn) const {
@@ -178,21 +177,10 @@ TEST(Leaders, BringEveryByteInAnyOrderOfSteps) {
     plan::NodeMap nodes;
     const NodeSettings settings = settings_by_leaders(seed, nodes);
     ThreadsOfANode threads(settings);
-    std::atomic<std::uint64_t> wrong{0};
-    std::atomic<std::uint32_t> first{calls};
-    threads.run([&](int me, run::Group& group) {
-      RankByLeaders rank(threads, nodes, me, group, seed * 7919 + 1);
-      for (std::uint32_t number = 0; number < calls; ++number) {
-        const std::size_t bytes = rank.call(number);
-        if (bytes == 0) continue;
-        wrong += bytes;
-        std::uint32_t known = first.load();
-        while (number < known && !first.compare_exchange_weak(known, number)) {
-        }
-      }
-    });
-    ASSERT_EQ(wrong.load(), 0U) << "seed " << seed << ", " << settings.ranks << " ranks, from call " << first.load()
-                                << " on";
+    const auto rank_of = [&](int me, run::Group& group) {
+      return RankByLeaders(threads, nodes, me, group, seed * 7919 + 1);
+    };
+    ASSERT_EQ(wrong_in_calls(threads, calls, rank_of), "") << "seed " << seed << ", " << settings.ranks << " ranks";
   }
 }
 

@@ -69,7 +69,7 @@ class OneRank {
       : node_(node), me_(me), group_(group), random_(seed), may_copy_(node.all_attach()) {}
 
   // The number of wrong bytes.
-  std::size_t call(std::uint32_t number) {
+  std::size_t operator()(std::uint32_t number) {
     const Collective collective = draw_collective(random_);
     switch (random_() % 5) {
       case 0:
@@ -168,20 +168,8 @@ TEST_P(NodeEngines, BringEveryByteInAnyOrderOfSteps) {
   for (unsigned seed = 0; seed < seeds; ++seed) {
     const int ranks = 2 + static_cast<int>(seed % 5);
     ThreadsOfANode node(settings_for(GetParam().reaches, ranks, seed));
-    std::atomic<std::uint64_t> wrong{0};
-    std::atomic<std::uint32_t> first{calls};
-    node.run([&](int me, run::Group& group) {
-      OneRank rank(node, me, group, seed * 7919 + 1);
-      for (std::uint32_t number = 0; number < calls; ++number) {
-        const std::size_t bytes = rank.call(number);
-        if (bytes == 0) continue;
-        wrong += bytes;
-        std::uint32_t known = first.load();
-        while (number < known && !first.compare_exchange_weak(known, number)) {
-        }
-      }
-    });
-    ASSERT_EQ(wrong.load(), 0U) << "seed " << seed << ", " << ranks << " ranks, from call " << first.load() << " on";
+    const auto rank_of = [&](int me, run::Group& group) { return OneRank(node, me, group, seed * 7919 + 1); };
+    ASSERT_EQ(wrong_in_calls(node, calls, rank_of), "") << "seed " << seed << ", " << ranks << " ranks";
   }
 }
 

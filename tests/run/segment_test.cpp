@@ -77,28 +77,32 @@ int in_child(const std::function<int()>& work) {
   _exit(0);
 }
 
+// Between this process, others that are forked, and whoever else knows the listener.
+void expect_exchange(int listener, const Address& address, int processes, std::vector<pid_t> others = {}) {
+  for (int p = 1; p < processes; ++p) {
+    others.push_back(fork());
+    if (others.back() == 0) exchange(address, p, processes);
+  }
+  std::vector<int> all(static_cast<std::size_t>(processes), -1);
+  all[0] = create_segment(bytes);
+  map_segment(all[0], bytes)[0] = std::byte{0};
+  EXPECT_TRUE(collect_and_share(listener, all));
+  close_descriptor(listener);  // whoever was not served, waits no longer
+  for (const pid_t child : others) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  for (const int d : all) close_descriptor(d);
+}
+
 // More than fit one message of descriptors.
 TEST(Segment, EveryProcessGetsEverybodysDescriptor) {
   constexpr int processes = 140;
   Address address;
   const int listener = listen_local(processes, address);
   ASSERT_GE(listener, 0);
-  std::vector<pid_t> children;
-  for (int p = 1; p < processes; ++p) {
-    children.push_back(fork());
-    if (children.back() == 0) exchange(address, p, processes);
-  }
-  std::vector<int> all(processes, -1);
-  all[0] = create_segment(bytes);
-  map_segment(all[0], bytes)[0] = std::byte{0};
-  EXPECT_TRUE(collect_and_share(listener, all));
-  for (const pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
-  for (const int d : all) close_descriptor(d);
-  close_descriptor(listener);
+  expect_exchange(listener, address, processes);
 }
 
 TEST(Segment, AProcessThatDiesFailsTheExchangeAndLeavesNothingOpen) {
@@ -263,8 +267,8 @@ TEST(Segment, AnotherUserHasNoPartInAnExchange) {
   Address address;
   const int listener = listen_local(processes, address);
   ASSERT_GE(listener, 0);
-  std::vector<pid_t> children = {fork()};
-  if (children[0] == 0) {
+  const pid_t stranger = fork();
+  if (stranger == 0) {
     if (setresuid(nobody, nobody, nobody) != 0) _exit(1);
     const int connection = socket(AF_UNIX, SOCK_STREAM, 0);
     sockaddr_un name{};
@@ -277,21 +281,7 @@ TEST(Segment, AnotherUserHasNoPartInAnExchange) {
   }
   char there = 0;
   ASSERT_EQ(read(ends[0], &there, 1), 1);  // he stands first in line
-  for (int p = 1; p < processes; ++p) {
-    children.push_back(fork());
-    if (children.back() == 0) exchange(address, p, processes);
-  }
-  std::vector<int> all(processes, -1);
-  all[0] = create_segment(bytes);
-  map_segment(all[0], bytes)[0] = std::byte{0};
-  EXPECT_TRUE(collect_and_share(listener, all));
-  close_descriptor(listener);  // whoever was not served, waits no longer
-  for (const pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
-  for (const int d : all) close_descriptor(d);
+  expect_exchange(listener, address, processes, {stranger});
   for (const int d : ends) close_descriptor(d);
 }
 

@@ -7,12 +7,14 @@
 //   free    all at once, with random pauses. ThreadSanitizer then sees what is not ordered.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "memory/leaders.hpp"
@@ -115,5 +117,26 @@ class ThreadsOfANode {
   std::vector<std::unique_ptr<CommonMemory>> requests_;  // [request]
   std::vector<std::size_t> made_;                        // [rank]: requests
 };
+
+// Each rank makes so many calls. Returns what is wrong, or an empty string. rank_of(me, group) returns a function that
+// makes the call of a given number and returns how many of its bytes are wrong.
+template <class RankOf>
+std::string wrong_in_calls(ThreadsOfANode& threads, std::uint32_t calls, RankOf rank_of) {
+  std::atomic<std::uint64_t> wrong{0};
+  std::atomic<std::uint32_t> first{calls};
+  threads.run([&](int me, run::Group& group) {
+    auto rank = rank_of(me, group);
+    for (std::uint32_t number = 0; number < calls; ++number) {
+      const std::size_t bytes = rank(number);
+      if (bytes == 0) continue;
+      wrong += bytes;
+      std::uint32_t known = first.load();
+      while (number < known && !first.compare_exchange_weak(known, number)) {
+      }
+    }
+  });
+  if (wrong == 0) return "";
+  return std::to_string(wrong.load()) + " bytes are wrong, from call " + std::to_string(first.load()) + " on";
+}
 
 }  // namespace quadrille::test

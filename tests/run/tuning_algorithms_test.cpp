@@ -12,6 +12,7 @@
 #include "choose/trial.hpp"
 #include "choose/tuning.hpp"
 #include "plan/problem.hpp"
+#include "table_text.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -100,16 +101,7 @@ TEST(TuningAlgorithms, BadOnesAreRefusedWithTheLine) {
       {"\"crowded\": true", "\"crowded\": true, \"cores\": 3", "line 9", "cores"},
       {"\"entries\": [", "\"entries\": [3,", "line 5", "not known"},
   };
-  for (const auto& c : cases) {
-    std::string text = table_with(algorithm_entries);
-    const std::size_t at = text.find(c.from);
-    ASSERT_NE(at, std::string::npos) << c.from;
-    TuningTable table;
-    const std::string why = parse_tuning(text.replace(at, std::string(c.from).size(), c.to), table);
-    EXPECT_TRUE(why.starts_with(std::string(c.line) + ":")) << why << " for " << c.to;
-    EXPECT_NE(why.find(c.word), std::string::npos) << why << " for " << c.to;
-    EXPECT_TRUE(table.algorithms.empty());
-  }
+  for (const auto& c : cases) expect_refused(replaced_in(table_with(algorithm_entries), c.from, c.to), c.line, c.word);
 }
 
 TEST(TuningAlgorithms, OfOneCaseThereIsOneEntry) {
@@ -350,9 +342,7 @@ TEST(TuningAlgorithms, TellDevicesFromTheHost) {
   };
   EXPECT_EQ(best(false), "sh-co");
   EXPECT_EQ(best(true), "pairwise");
-  std::string text = tuning_text(table);
-  const std::string device = "\"memory\": \"device\"";
-  text.replace(text.find(device), device.size(), "\"memory\": \"tape\"");
+  const std::string text = replaced_in(tuning_text(table), "\"memory\": \"device\"", "\"memory\": \"tape\"");
   EXPECT_NE(parse_tuning(text, again).find("\"memory\" must be host or device"), std::string::npos)
       << parse_tuning(text, again);
 }

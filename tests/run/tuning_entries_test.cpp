@@ -5,6 +5,7 @@
 #include <string>
 
 #include "choose/tuning.hpp"
+#include "table_text.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -63,9 +64,7 @@ TEST(TuningEntries, KeepHowQuietTheMachineWas) {
   put_all(table, found);
   ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
   EXPECT_EQ(again.quietness, found.quietness);
-  std::string text = tuning_text(table);
-  text.replace(text.find("1.75"), 4, "\"no\"");
-  EXPECT_NE(parse_tuning(text, again), "");
+  EXPECT_NE(parse_tuning(replaced_in(tuning_text(table), "1.75", "\"no\""), again), "");
 }
 
 // Apart from that of the host's memory.
@@ -156,16 +155,7 @@ TEST(TuningEntries, BadOnesAreRefusedWithTheLine) {
       {": 2,\n", ": 3,\n", "line 2", "version 3 is not known"},
       {": 2,\n", ": 1,\n", "line 2", "version 1 is not known"},
   };
-  for (const auto& c : cases) {
-    std::string text = sample;
-    const std::size_t at = text.find(c.from);
-    ASSERT_NE(at, std::string::npos) << c.from;
-    TuningTable table;
-    const std::string why = parse_tuning(text.replace(at, std::string(c.from).size(), c.to), table);
-    EXPECT_TRUE(why.starts_with(std::string(c.line) + ":")) << why << " for " << c.to;
-    EXPECT_NE(why.find(c.word), std::string::npos) << why << " for " << c.to;
-    EXPECT_TRUE(table.entries.empty());
-  }
+  for (const auto& c : cases) expect_refused(replaced_in(sample, c.from, c.to), c.line, c.word);
 }
 
 TEST(TuningEntries, OfOneCaseThereIsOne) {
@@ -182,11 +172,8 @@ TEST(TuningEntries, OfOneCaseThereIsOne) {
 
 // What says nothing of a choice is none: the first way is never taken.
 TEST(TuningEntries, OfSwitchPointsThereMayBeNone) {
-  std::string text = sample;
-  const std::string one = R"({"up_to": 131071, "take": "ring"})";
-  text.replace(text.find(one), one.size(), "");
   TuningTable table, again;
-  ASSERT_EQ(parse_tuning(text, table), "");
+  ASSERT_EQ(parse_tuning(replaced_in(sample, R"({"up_to": 131071, "take": "ring"})", ""), table), "");
   EXPECT_EQ(table.entries[0].points.cma_from, 0U);
   ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
   EXPECT_EQ(again.entries, table.entries);
@@ -198,7 +185,7 @@ TEST(TuningEntries, ABadTableIsRefusedAtOnce) {
   const std::string one =
       R"({"of": "kernel-copy", "ranks": %, "crowded": true, "choices": [{"up_to": 131071, "take": "ring"}]},)";
   for (int ranks = 2; text.size() + one.size() < 256 << 10; ++ranks) {
-    text += std::string(one).replace(one.find('%'), 1, std::to_string(ranks)) + "\n";
+    text += replaced_in(one, "%", std::to_string(ranks)) + "\n";
   }
   text += "{}]}";
   TuningTable table;

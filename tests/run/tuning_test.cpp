@@ -6,6 +6,7 @@
 #include <array>
 #include <random>
 
+#include "table_text.hpp"
 #include "tool/tune/inside_ranges.hpp"
 
 namespace quadrille::choose {
@@ -36,12 +37,7 @@ const std::string good = R"({
 }
 )";
 
-std::string replaced(const std::string& from, const std::string& to) {
-  std::string text = good;
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
+std::string replaced(const std::string& from, const std::string& to) { return replaced_in(good, from, to); }
 
 TuningEntry entry(int ranks, bool crowded, std::size_t cma_from = 0) {
   TuningEntry e{ranks, crowded, {}};
@@ -113,11 +109,8 @@ TEST(Tuning, ReadsAndWritesModels) {
 
 TEST(Tuning, BadModelsAreRefused) {
   const auto problem = [](const std::string& from, const std::string& to) {
-    std::string text = model_text;
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
     TuningTable table;
-    return parse_tuning(with_entries(text.replace(at, from.size(), to)), table);
+    return parse_tuning(with_entries(replaced_in(model_text, from, to)), table);
   };
   const std::string range = "must be a number from 0 to 1e+12";
   EXPECT_NE(problem("1500", "-1").find("line 10: \"message\" " + range), std::string::npos);
@@ -182,18 +175,9 @@ TEST(Tuning, TheNearestNeighborhoodsCount) {
 }
 
 TEST(Tuning, BadNeighborhoodsAreRefused) {
-  const auto problem = [](const std::string& from, const std::string& to) {
-    std::string text = neighbors_text;
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    TuningTable table;
-    const std::string why = parse_tuning(with_entries(text.replace(at, from.size(), to)), table);
-    EXPECT_TRUE(table.entries.empty()) << "nothing of it is used";
-    return why;
-  };
-  const auto expect_line = [&](const std::string& line, const std::string& from, const std::string& to) {
-    const std::string why = problem(from, to);
-    EXPECT_TRUE(why.starts_with(line + ":")) << why << " for " << to;
+  const auto expect_line = [](const std::string& line, const std::string& from, const std::string& to,
+                              const std::string& word = "") {
+    expect_refused(with_entries(replaced_in(neighbors_text, from, to)), line, word);
   };
   for (const char* name : {"alltoall", "neighbor_alltoallv", "exchange", "x", ""}) {
     expect_line("line 10", "\"neighbor_alltoall\"", "\"" + std::string(name) + "\"");
@@ -213,8 +197,8 @@ TEST(Tuning, BadNeighborhoodsAreRefused) {
   expect_line("line 11", "1000", "1e99");
   expect_line("line 11", "\"up_to\"", "\"largest\"");
   expect_line("line 11", "\"combined\"}]}", "\"combined\"}]}, 3");
-  EXPECT_NE(problem(R"("choices": [{)", R"("choices": {"a": {)"), "");
-  EXPECT_NE(problem("\"combined\"}]}", "\"combined\"}]}, " + neighbors_text).find("twice"), std::string::npos);
+  expect_line("line 11", R"("choices": [{)", R"("choices": {"a": {)");
+  expect_line("line 11", "\"combined\"}]}", "\"combined\"}]}, " + neighbors_text, "twice");
 }
 
 const std::string inside_text =
@@ -273,16 +257,9 @@ TEST(Tuning, TheNearestOrdersInsideANodeCount) {
 }
 
 TEST(Tuning, BadOrdersInsideANodeAreRefused) {
-  const auto expect_line = [&](const std::string& line, const std::string& word, const std::string& from,
-                               const std::string& to) {
-    std::string text = inside_text;
-    const std::size_t at = text.find(from);
-    ASSERT_NE(at, std::string::npos) << from;
-    TuningTable table;
-    const std::string why = parse_tuning(with_entries(text.replace(at, from.size(), to)), table);
-    EXPECT_TRUE(why.starts_with(line + ":")) << why << " for " << to;
-    EXPECT_NE(why.find(word), std::string::npos) << why;
-    EXPECT_TRUE(table.entries.empty() && table.inside.empty()) << "nothing of it is used";
+  const auto expect_line = [](const std::string& line, const std::string& word, const std::string& from,
+                              const std::string& to) {
+    expect_refused(with_entries(replaced_in(inside_text, from, to)), line, word);
   };
   for (const char* name : {"rings", "direct", "torus", "mpi"}) {
     expect_line("line 12", "default, sh-naive, sh-co, sh-numa-co", "\"sh-co\"", "\"" + std::string(name) + "\"");
@@ -370,16 +347,7 @@ TEST(Tuning, EveryBadTableIsRefusedWithTheLine) {
       {replaced("\"entries\": [", "\"entries\": [\n7,"), "line 5", "not known"},
       {"{\"quadrille_tuning\": 2, \"a\": [[[[[[[[[[[[1]]]]]]]]]]]]}", "line 1", "deep"},
   };
-  for (const auto& c : cases) {
-    TuningTable table;
-    table.machine.cores = 77;
-    const std::string why = parse_tuning(c.text, table);
-    EXPECT_TRUE(why.starts_with(c.line + ":")) << why << "\n" << c.text;
-    EXPECT_NE(why.find(c.word), std::string::npos) << why << "\n" << c.text;
-    EXPECT_EQ(why.find('\n'), std::string::npos) << why;
-    EXPECT_EQ(table.machine.cores, 77) << "left as it was";
-    EXPECT_TRUE(table.entries.empty());
-  }
+  for (const auto& c : cases) expect_refused(c.text, c.line, c.word);
 }
 
 const std::string algorithms_text =
