@@ -78,7 +78,7 @@ std::string find_source(const std::string& asked, Source& source) {
 const choose::Model& model_for(const Source& source, int ranks) {
   if (!source.nearest) return source.model;
   const choose::ModelEntry& kind = source.table.models.front();
-  return choose::nearest_model(source.table, ranks, kind.ranks_on_node, kind.crowded)->model;
+  return choose::nearest(source.table.models, {ranks, kind.ranks_on_node, kind.crowded, {}})->model;
 }
 
 // Empty, or what to keep in mind: a model is only measured at its own numbers of ranks.

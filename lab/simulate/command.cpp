@@ -201,11 +201,12 @@ void add_all(Collective collective, const plan::NodeMap& map, std::vector<Line>&
     std::vector<std::string> texts = {name};
     for (const choose::ParameterRange& range : algorithm.parameters) {
       for (const std::int64_t value : range.tried.values) {
-        if (value == range.standard || range.tried.cuts_blocks || value >= map.ranks()) continue;
+        const bool cuts_blocks = range.tried.up_to == choose::TriedUpTo::block;
+        if (value == range.standard || cuts_blocks || value >= map.ranks()) continue;
         texts.push_back(fmt::format("{}:{}={}", name, range.name, choose::value_text(range, value)));
       }
       const int fullest = map.ranks_on_fullest_node();
-      if (range.tried.up_to == choose::UpToRanks::all_of_a_node && !range.tried.values.empty() && fullest > 1) {
+      if (range.tried.up_to == choose::TriedUpTo::ranks_of_a_node && !range.tried.values.empty() && fullest > 1) {
         texts.push_back(fmt::format("{}:{}={}", name, range.name, fullest));
       }
     }

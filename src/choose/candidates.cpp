@@ -6,39 +6,31 @@
 namespace quadrille::choose {
 namespace {
 
-bool is_measured(Measured where, int nodes) {
-  return where == Measured::everywhere || (where == Measured::on_several_nodes && nodes > 1);
+// Where there is time, messages are measured between any ranks of several nodes; between those of one node they are
+// what the rest is there to spare.
+bool is_measured(Tried tried, int nodes) {
+  return tried == Tried::on_one_node || tried == Tried::everywhere || (tried != Tried::nowhere && nodes > 1);
 }
 
-bool is_tried(const EngineRow& engine, const GlobalKey& key) {
-  const bool alone = key.ranks == key.nodes;
-  switch (engine.tried) {
-    case Tried::on_one_node:
-      return key.nodes == 1 && key.ranks >= engine.fewest_ranks;
-    case Tried::on_shared_nodes:
-      return key.nodes > 1 && !alone;
-    case Tried::with_one_rank_a_node:
-      return key.nodes > 1 && alone;
-    case Tried::everywhere:
-      return true;
-    case Tried::nowhere:
-      break;
-  }
-  return false;
+bool is_tried(Tried tried, const GlobalKey& key) {
+  if (tried == Tried::everywhere) return true;
+  if (key.nodes == 1) return tried == Tried::on_one_node && orders_race(key.ranks);
+  return tried == (key.ranks == key.nodes ? Tried::with_one_rank_a_node : Tried::on_shared_nodes);
 }
 
 // The values of a parameter, the standard one first.
 std::vector<std::int64_t> values_of(const ParameterRange& range, int ranks, int ranks_on_node, bool has_time) {
   std::vector<std::int64_t> values = {range.standard};
-  if (range.tried.cuts_blocks && !has_time) return values;
+  const TriedUpTo up_to = range.tried.up_to;
+  if (up_to == TriedUpTo::block && !has_time) return values;
   const auto add = [&](std::int64_t value) {
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   };
   for (const std::int64_t value : range.tried.values) {
-    const bool fits = range.tried.up_to == UpToRanks::below_all ? value < ranks : value <= ranks_on_node;
-    if (fits || range.tried.cuts_blocks) add(value);
+    const bool fits = up_to == TriedUpTo::ranks ? value < ranks : value <= ranks_on_node;
+    if (fits || up_to == TriedUpTo::block) add(value);
   }
-  if (range.tried.up_to == UpToRanks::all_of_a_node) add(ranks_on_node);
+  if (up_to == TriedUpTo::ranks_of_a_node) add(ranks_on_node);
   return values;
 }
 
@@ -86,7 +78,7 @@ std::vector<Choice> variants_on_devices(const Algorithm& algorithm, bool in_one_
 }
 
 std::vector<Choice> measured_candidates(Collective collective, int ranks, int nodes, int ranks_on_node) {
-  const auto is_wanted = [&](const Algorithm& one) { return is_measured(row_of(one.engine).measured, nodes); };
+  const auto is_wanted = [&](const Algorithm& one) { return is_measured(row_of(one.engine).tried, nodes); };
   return candidates(collective, ranks, nodes, ranks_on_node, true, is_wanted);
 }
 
@@ -94,7 +86,8 @@ bool makes_a_difference(const Choice& choice, std::size_t bytes) {
   for (std::size_t p = 0; p < choice.parameters.size(); ++p) {
     const ParameterRange& range = choice.algorithm->parameters[p];
     const std::int64_t value = choice.parameters[p].value;
-    if (range.tried.cuts_blocks && value != range.standard && bytes <= static_cast<std::size_t>(value)) return false;
+    const bool cuts_blocks = range.tried.up_to == TriedUpTo::block && value != range.standard;
+    if (cuts_blocks && bytes <= static_cast<std::size_t>(value)) return false;
   }
   return true;
 }
@@ -102,7 +95,7 @@ bool makes_a_difference(const Choice& choice, std::size_t bytes) {
 std::vector<Choice> tried_candidates(const GlobalKey& key) {
   const auto is_wanted = [&](const Algorithm& one) {
     const bool is_worth_it = one.trial.is_tried && (!is_sized(key.collective) || key.bytes <= one.trial.up_to);
-    return is_worth_it && is_tried(row_of(one.engine), key) && why_not(one, key) == Reason::none;
+    return is_worth_it && is_tried(row_of(one.engine).tried, key) && why_not(one, key) == Reason::none;
   };
   return candidates(key.collective, key.ranks, key.nodes, key.ranks_on_node, false, is_wanted);
 }

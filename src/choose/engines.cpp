@@ -23,17 +23,12 @@ Reason why_no_leaders(const GlobalKey& key) {
 Reason why_no_pipeline(const GlobalKey& key) { return key.nodes == 1 ? why_not_direct(key) : Reason::none; }
 
 constexpr auto table = std::to_array<EngineRow>({
-    {Engine::schedule, "schedule", Plans::messages, nullptr, Measured::on_several_nodes, Tried::with_one_rank_a_node,
-     Answer::ours},
-    {Engine::node, "node", Plans::node_copies, nullptr, Measured::everywhere, Tried::on_one_node, Answer::ours_for_once,
-     8},
+    {Engine::schedule, "schedule", Plans::messages, nullptr, Tried::with_one_rank_a_node, Answer::ours},
+    {Engine::node, "node", Plans::node_copies, nullptr, Tried::on_one_node},
     {Engine::inbox, "inbox", Plans::none, why_no_slot},
-    {Engine::exchange, "exchange", Plans::between_nodes, why_not_direct, Measured::on_several_nodes,
-     Tried::on_shared_nodes},
-    {Engine::leaders, "leaders", Plans::leaders, why_no_leaders, Measured::on_several_nodes, Tried::on_shared_nodes,
-     Answer::ours},
-    {Engine::padded, "padded", Plans::messages, nullptr, Measured::nowhere, Tried::nowhere, Answer::ours_for_once, 2,
-     "spread-out"},
+    {Engine::exchange, "exchange", Plans::between_nodes, why_not_direct, Tried::on_shared_nodes},
+    {Engine::leaders, "leaders", Plans::leaders, why_no_leaders, Tried::on_shared_nodes, Answer::ours},
+    {Engine::padded, "padded", Plans::messages, nullptr, Tried::nowhere, Answer::ours_for_once, "spread-out"},
     {Engine::sparse, "sparse"},
     {Engine::neighbors, "neighbors", Plans::neighbor_messages},
     {Engine::node_neighbors, "node-neighbors"},
@@ -41,7 +36,7 @@ constexpr auto table = std::to_array<EngineRow>({
     {Engine::pull, "device-pull", Plans::none, why_not_direct},
     {Engine::pipeline, "device-pipeline", Plans::none, why_no_pipeline},
     {Engine::staged, "copy-to-cpu"},
-    {Engine::mpi, "mpi", Plans::none, nullptr, Measured::everywhere, Tried::everywhere, Answer::mpi},
+    {Engine::mpi, "mpi", Plans::none, nullptr, Tried::everywhere, Answer::mpi},
 });
 
 constexpr bool rows_are_in_order() {

@@ -55,10 +55,8 @@ constexpr bool are_for_neighbors(Plans plans) {
   return plans == Plans::neighbor_messages || plans == Plans::neighbor_copies;
 }
 
-// Where an algorithm may be the fastest for blocks whose size all ranks know. Messages between ranks of one node are
-// what the rest is there to spare.
-enum class Measured : std::uint8_t { nowhere, on_several_nodes, everywhere };
-// The same where the first calls of a program find it out, which have less time.
+// Where an algorithm may be the fastest for blocks whose size all ranks know: there the first calls of a program try
+// it. `quadrille tune --algorithms`, which has more time, measures it in more cases (choose/candidates.cpp).
 enum class Tried : std::uint8_t {
   nowhere,
   on_one_node,           // where another order of copies may be faster
@@ -73,11 +71,8 @@ struct EngineRow {
   Plans plans = Plans::none;
   // None if it can serve the call, else why not, beyond what its algorithms need (Needs). Null: always.
   Reason (*why_not)(const GlobalKey&) = nullptr;
-  Measured measured = Measured::nowhere;  // by `quadrille tune --algorithms`
-  Tried tried = Tried::nowhere;           // by the first calls (choose/candidates.hpp)
+  Tried tried = Tried::nowhere;
   Answer answer = Answer::ours_for_once;  // what it is if the model chose it (choose/asking.hpp)
-  // It is tried with so many ranks and more: with fewer the order of copies does not count.
-  int fewest_ranks = 2;
   // It pads blocks, and its plans are for blocks of one size. The algorithm that runs where that would be too much.
   std::string_view unpadded = {};
 };
@@ -86,8 +81,8 @@ struct EngineRow {
 extern const std::array<EngineRow, engine_count> engines;
 inline const EngineRow& row_of(Engine engine) { return engines[static_cast<std::size_t>(engine)]; }
 
-// May orders of copies be tried among so many ranks of a node?
-inline bool orders_race(int ranks) { return ranks >= row_of(Engine::node).fewest_ranks; }
+// May orders of copies be tried among so many ranks of a node? With fewer the order does not count.
+constexpr bool orders_race(int ranks) { return ranks >= 8; }
 
 // ---- Of leaders ----
 

@@ -1,22 +1,18 @@
 #include "choose/model.hpp"
 
-#include <algorithm>
-
 #include "plan/bruck_index.hpp"
 
 namespace quadrille::choose {
 
-std::vector<std::int64_t> radices(int ranks) {
-  std::vector<std::int64_t> list = {2, 3, 4, 8};
+std::set<std::int64_t> radices(int ranks) {
+  std::set<std::int64_t> all = {2, 3, 4, 8};
   for (int rounds = 2; rounds <= 4; ++rounds) {
     std::int64_t radix = 2;
     while (plan::bruck::positions(ranks, radix) > rounds) ++radix;
-    list.push_back(radix);
+    all.insert(radix);
   }
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-  std::erase_if(list, [&](std::int64_t radix) { return radix >= ranks && radix > 2; });
-  return list;
+  std::erase_if(all, [&](std::int64_t radix) { return radix >= ranks && radix > 2; });
+  return all;
 }
 
 double agreement(int ranks, const Model& model) {

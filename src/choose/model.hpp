@@ -5,9 +5,10 @@
 // `quadrille tune --model`; the MPI's own all-to-all has constants of its own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
+#include <set>
 
 #include "choose/registry.hpp"
 #include "plan/cost.hpp"
@@ -45,6 +46,8 @@ struct Load {
   double largest = 0;  // of all
   double node = -1;    // the mean of the node that sends most; negative: as `mean`
 };
+// All of one size.
+inline Load even_load(std::size_t bytes) { return {static_cast<double>(bytes), static_cast<double>(bytes)}; }
 
 // Seconds of agreeing on the load, whatever the nodes.
 double agreement(int ranks, const Model& model);
@@ -53,6 +56,6 @@ double agreement(int ranks, const Model& model);
 inline constexpr double model_margin = 0.9;
 
 // Base of digits that are worth trying: small ones, and those that make 2, 3 or 4 rounds.
-std::vector<std::int64_t> radices(int ranks);
+std::set<std::int64_t> radices(int ranks);
 
 }  // namespace quadrille::choose

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -19,21 +21,6 @@ constexpr int most_passes = 3;
 constexpr int most_values = 1000;
 // Of an uneven block its size lies in its place, too.
 constexpr double size_beside = 4;
-
-// For which of ours the MPI's own may be taken.
-std::vector<Choice> stand_ins(Collective collective) {
-  std::vector<std::string_view> names = {"spread-out"};
-  if (is_allgather(collective)) {
-    names = {"ring", "bruck", "recursive-doubling"};
-  } else if (is_sized(collective)) {
-    names.push_back("zero-rotation-bruck");
-  }
-  std::vector<Choice> list;
-  list.reserve(names.size());
-  for (const std::string_view name : names) list.push_back(plain(collective, name));
-  std::erase_if(list, [](const Choice& choice) { return choice.algorithm == nullptr; });
-  return list;
-}
 
 plan::BlockBytes bytes_of(const Load& load) { return {load.mean, load.node < 0 ? load.mean : load.node, load.largest}; }
 // All blocks as large as the largest.
@@ -78,10 +65,19 @@ plan::Amounts through_leaders(const Choice& choice, const Load& load, const Mode
   return sum;
 }
 
+// For which of ours the MPI's own may be taken.
+std::span<const std::string_view> stand_ins(Collective collective) {
+  static constexpr std::string_view exchanges[] = {"spread-out", "zero-rotation-bruck"};
+  static constexpr std::string_view gathers[] = {"ring", "bruck", "recursive-doubling"};
+  if (is_allgather(collective)) return gathers;
+  return std::span(exchanges).first(is_sized(collective) ? 2 : 1);  // what forwards blocks knows their size
+}
+
 // By the one of its stand-ins that is fastest.
 Priced price_mpi(const plan::BlockBytes& bytes, const Model& model, Costs& costs) {
   Priced best;
-  for (const Choice& choice : stand_ins(costs.collective())) {
+  for (const std::string_view name : stand_ins(costs.collective())) {
+    const Choice choice = plain(costs.collective(), name);
     const plan::Amounts amounts = plan::amounts(costs.of(choice), bytes, sent_at_once(model));
     const double seconds = plan::time(amounts, model.mpi);
     if (seconds < best.seconds) best = {{}, seconds, {}, amounts, to_string(choice)};
@@ -90,25 +86,14 @@ Priced price_mpi(const plan::BlockBytes& bytes, const Model& model, Costs& costs
 }
 
 plan::Amounts amounts_of(const Choice& choice, const Load& load, const Model& model, Costs& costs) {
-  const double at_once = sent_at_once(model);
-  switch (choice.algorithm->engine) {
-    case Engine::leaders:
-      return through_leaders(choice, load, model, costs);
-    case Engine::inbox:
-      return pairs_in_node(load, costs);
-    case Engine::exchange: {
-      plan::Amounts sum = plan::amounts(costs.of(choice), bytes_of(load), at_once);
-      plan::add(sum, pairs_in_node(load, costs));
-      return sum;
-    }
-    case Engine::padded: {
-      plan::Amounts sum = padding_amounts(load, costs);
-      if (choice.algorithm->build != nullptr) plan::add(sum, plan::amounts(costs.of(choice), padded(load), at_once));
-      return sum;
-    }
-    default:
-      return plan::amounts(costs.of(choice), bytes_of(load), at_once);
-  }
+  const Engine engine = choice.algorithm->engine;
+  if (engine == Engine::leaders) return through_leaders(choice, load, model, costs);
+  const bool pads = engine == Engine::padded;
+  plan::Amounts sum = pads ? padding_amounts(load, costs) : plan::Amounts{};
+  if (choice.algorithm->build != nullptr)
+    plan::add(sum, plan::amounts(costs.of(choice), pads ? padded(load) : bytes_of(load), sent_at_once(model)));
+  if (engine == Engine::inbox || engine == Engine::exchange) plan::add(sum, pairs_in_node(load, costs));
+  return sum;
 }
 
 // The values of a parameter that are worth trying on a map of so many ranks, nodes, and ranks a node.
@@ -121,17 +106,14 @@ std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const Parame
     for (std::int64_t value = from; value < most; value *= 2) values.push_back(value);
     values.push_back(std::max<std::int64_t>(most, 1));
   };
-  if (range.name == "order" || range.name == "rows") {  // counts do not see them
-    values.push_back(range.standard);
-  } else if (!range.names.empty()) {
+  const bool is_seen = range.name != "order" && range.name != "rows";  // by counts
+  if (is_seen && !range.names.empty()) {
     for (std::int64_t value = range.least; value <= range.most; ++value) values.push_back(value);
   } else if (range.name == "radix") {
-    values = radices(group);
+    std::set<std::int64_t> all = radices(group);
     // Some go by digits inside the node alone.
-    const std::vector<std::int64_t> inside = radices(per_node);
-    if (per_node > 2 && group != per_node) values.insert(values.end(), inside.begin(), inside.end());
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
+    if (per_node > 2 && group != per_node) all.merge(radices(per_node));
+    values.assign(all.begin(), all.end());
   } else if (range.name == "stride" || range.name == "burst") {
     doubling(2, std::min(group, 64));
   } else if (range.name == "leaders") {

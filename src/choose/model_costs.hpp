@@ -40,7 +40,6 @@ class Costs {
 
   Collective collective() const { return collective_; }
   const plan::NodeMap& map() const { return map_; }
-  double processors() const { return setting_.processors; }
   std::size_t ranks_looked_at() const;
 
  private:

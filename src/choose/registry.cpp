@@ -14,28 +14,12 @@ namespace {
 
 using enum Collective;
 
-std::vector<Collective> all_to_alls() { return those(is_all_to_all); }
-
-std::vector<Collective> uneven_all_to_alls() {
-  return those([](Collective c) { return is_all_to_all(c) && !is_sized(c); });
-}
-
-std::vector<Collective> gathers() {
-  return those([](Collective c) { return is_dense(c) && is_allgather(c); });
-}
-
-std::vector<Collective> neighbor_all_to_alls() {
-  return those([](Collective c) { return is_neighbor(c) && !is_allgather(c); });
-}
-
-std::vector<Collective> neighbor_gathers() {
-  return those([](Collective c) { return is_neighbor(c) && is_allgather(c); });
-}
-
+bool is_uneven(Collective c) { return is_all_to_all(c) && !is_sized(c); }
+bool is_gather(Collective c) { return is_dense(c) && is_allgather(c); }
+bool is_neighbor_exchange(Collective c) { return is_neighbor(c) && !is_allgather(c); }
+bool is_neighbor_gather(Collective c) { return is_neighbor(c) && is_allgather(c); }
 // The MPI serves collectives that it lacks by those that it has.
-std::vector<Collective> of_the_mpi() {
-  return those([](Collective c) { return is_dense(c) || is_neighbor(c); });
-}
+bool is_served_by_the_mpi(Collective c) { return is_dense(c) || is_neighbor(c); }
 
 // Blocks that are small enough to be sent on by other ranks.
 constexpr std::size_t most_passed_on = 1024;
@@ -58,12 +42,12 @@ Algorithm untried_on_devices(Algorithm row) {
   return row;
 }
 Algorithm from_device(Algorithm row) {
-  row.from_device = FromDevice::straight;
+  row.from_device = true;
   return row;
 }
 
-// The columns that each row of messages among all ranks, or of an order of copies, fills.
-Algorithm entry(std::string name, std::string line, std::string_view source, plan::Build build,
+// The columns that each row of messages, or of an order of copies, fills.
+Algorithm entry(std::string name, std::string line, std::string_view source, plan::Build build = nullptr,
                 std::vector<ParameterRange> parameters = {}) {
   return {.name = std::move(name),
           .parameters = std::move(parameters),
@@ -74,7 +58,7 @@ Algorithm entry(std::string name, std::string line, std::string_view source, pla
 
 // Each block goes in one message straight to its destination: of any size and datatype, also from device memory.
 Algorithm direct(Algorithm row) {
-  row.collectives = all_to_alls();
+  row.collectives = those(is_all_to_all);
   return from_device(untried(std::move(row)));
 }
 
@@ -92,25 +76,14 @@ Algorithm bruck(std::string name, std::string line, plan::Build build, const Nee
 
 // Blocks of different sizes that other ranks forward: sizes travel along, as packed bytes do.
 Algorithm uneven(Algorithm row) {
-  row.collectives = uneven_all_to_alls();
+  row.collectives = those(is_uneven);
   row.needs = kPacked;
   return row;
 }
 
 Algorithm gather(Algorithm row) {
-  row.collectives = gathers();
+  row.collectives = those(is_gather);
   return row;
-}
-
-// Copies of a node in an order, for all-to-alls and for allgathers.
-void add_order(std::vector<Algorithm>& table, Algorithm row, plan::Build gather) {
-  row.engine = Engine::node;
-  row.needs = kReached;
-  row.collectives = all_to_alls();
-  table.push_back(row);
-  row.collectives = gathers();
-  row.build = gather;
-  table.push_back(std::move(row));
 }
 
 Algorithm single_copy(const std::vector<Collective>& collectives, plan::Build build) {
@@ -123,57 +96,67 @@ Algorithm single_copy(const std::vector<Collective>& collectives, plan::Build bu
 }
 
 // Messages between neighbours, for all-to-alls and for allgathers, which may have parameters of their own.
-void add_neighbors(std::vector<Algorithm>& table, Algorithm row, plan::BuildNeighbors all_to_all,
+void add_neighbors(std::vector<Algorithm>& table, Algorithm row, const Needs& needs, plan::BuildNeighbors all_to_all,
                    plan::BuildNeighbors gather, const std::vector<ParameterRange>& of_gather = {}) {
   row.engine = Engine::neighbors;
+  row.needs = needs;
   row.parameters = {kPorts};
-  if (row.needs.contiguous) row.parameters.push_back(kPack);
-  row.collectives = neighbor_all_to_alls();
+  if (needs.contiguous) row.parameters.push_back(kPack);
+  row.collectives = those(is_neighbor_exchange);
   row.build_neighbors = all_to_all;
   table.push_back(row);
-  row.collectives = neighbor_gathers();
+  row.collectives = those(is_neighbor_gather);
   row.build_neighbors = gather;
   row.parameters.insert(row.parameters.end(), of_gather.begin(), of_gather.end());
   table.push_back(std::move(row));
 }
 
-Algorithm edge_copies(Algorithm row) {
-  row.collectives = those(is_neighbor);
-  row.engine = Engine::neighbor_copies;
-  row.needs = {.one_node = true, .load_store = true};
-  row.source = "Li, Zhang and Hoefler, Cache-oblivious MPI, section 3";
-  return row;
+Algorithm edge_copies(std::string name, std::string line, plan::BuildEdges build) {
+  return {.name = std::move(name),
+          .collectives = those(is_neighbor),
+          .engine = Engine::neighbor_copies,
+          .needs = {.one_node = true, .load_store = true},
+          .line = std::move(line),
+          .source = "Li, Zhang and Hoefler, Cache-oblivious MPI, section 3",
+          .build_edges = build};
 }
 
+// Copies of a node in an order, for all-to-alls and for allgathers.
 void add_orders(std::vector<Algorithm>& table) {
-  add_order(table,
-            entry("sh-naive", "a rank fills its own receive buffer, sources of its NUMA domain first", kLiNaive,
-                  plan::sh_naive),
-            plan::allgather_sh_naive);
-  add_order(table, entry("sh-co", "copies of a node in Morton order", kLi, plan::sh_co), plan::allgather_sh_co);
-  add_order(table,
-            entry("sh-numa-co", "copies of a node in Morton order, one NUMA domain after the other", kLiNuma,
-                  plan::sh_numa_co),
-            plan::allgather_sh_numa_co);
-  add_order(table,
-            entry("hint-row", "a rank fills its own receive buffer, sources in their order", kHint, plan::hint_row),
-            plan::allgather_hint_row);
-  add_order(
-      table,
-      entry("hint-column", "a rank empties its own send buffer, destinations in their order", kHint, plan::hint_column),
-      plan::allgather_hint_column);
-  add_order(
-      table,
-      entry("hint-hilbert", "copies of a node in the order of a Hilbert curve", kHint, plan::hint_hilbert, {kRows}),
-      plan::allgather_hint_hilbert);
-  add_order(
-      table,
-      entry("hint-hilbert-square", "a Hilbert curve through a square of a power of two, the rest in another order",
-            kHintOther, plan::hint_hilbert_square, {kRest, kRows}),
-      plan::allgather_hint_hilbert_square);
+  const struct {
+    Algorithm row;
+    plan::Build gather;
+  } orders[] = {
+      {entry("sh-naive", "a rank fills its own receive buffer, sources of its NUMA domain first", kLiNaive,
+             plan::sh_naive),
+       plan::allgather_sh_naive},
+      {entry("sh-co", "copies of a node in Morton order", kLi, plan::sh_co), plan::allgather_sh_co},
+      {entry("sh-numa-co", "copies of a node in Morton order, one NUMA domain after the other", kLiNuma,
+             plan::sh_numa_co),
+       plan::allgather_sh_numa_co},
+      {entry("hint-row", "a rank fills its own receive buffer, sources in their order", kHint, plan::hint_row),
+       plan::allgather_hint_row},
+      {entry("hint-column", "a rank empties its own send buffer, destinations in their order", kHint,
+             plan::hint_column),
+       plan::allgather_hint_column},
+      {entry("hint-hilbert", "copies of a node in the order of a Hilbert curve", kHint, plan::hint_hilbert, {kRows}),
+       plan::allgather_hint_hilbert},
+      {entry("hint-hilbert-square", "a Hilbert curve through a square of a power of two, the rest in another order",
+             kHintOther, plan::hint_hilbert_square, {kRest, kRows}),
+       plan::allgather_hint_hilbert_square}};
+  for (const auto& order : orders) {
+    Algorithm row = order.row;
+    row.engine = Engine::node;
+    row.needs = kReached;
+    row.collectives = those(is_all_to_all);
+    table.push_back(row);
+    row.collectives = those(is_gather);
+    row.build = order.gather;
+    table.push_back(std::move(row));
+  }
   table.push_back(node_then_network({alltoall}, plan::hint_network));
-  table.push_back(node_then_network(uneven_all_to_alls(), plan::hint_network));
-  table.push_back(node_then_network(gathers(), plan::allgather_hint_network));
+  table.push_back(node_then_network(those(is_uneven), plan::hint_network));
+  table.push_back(node_then_network(those(is_gather), plan::allgather_hint_network));
 }
 
 // Shared memory inside a node, and leaders.
@@ -184,16 +167,16 @@ void add_of_nodes(std::vector<Algorithm>& table) {
                    .needs = {.one_node = true},
                    .line = "small blocks through shared memory inside one node",
                    .source = "Quadrille: one slot an ordered pair of ranks, data and sequence number together"});
-  table.push_back(single_copy(all_to_alls(), plan::alltoall_between_nodes));
-  table.push_back(single_copy(gathers(), plan::allgather_between_nodes));
+  table.push_back(single_copy(those(is_all_to_all), plan::alltoall_between_nodes));
+  table.push_back(single_copy(those(is_gather), plan::allgather_between_nodes));
   const Algorithm all_leaders[] = {
       {.collectives = {alltoall},
        .line = "ranks pack and unpack in shared memory; leaders of the nodes send few large messages",
        .build = plan::leaders},
-      {.collectives = uneven_all_to_alls(),
+      {.collectives = those(is_uneven),
        .line = "as leaders for alltoall, for blocks of different sizes, which travel with them",
        .build = plan::uneven_leaders},
-      {.collectives = gathers(),
+      {.collectives = those(is_gather),
        .line = "the blocks of a node come together in shared memory; leaders exchange them",
        .build = plan::allgather_leaders}};
   for (const Algorithm& row : all_leaders) table.push_back(up_to(most_for_leaders, through_leaders(row)));
@@ -227,43 +210,32 @@ void add_of_neighbors(std::vector<Algorithm>& table) {
                    .needs = {.one_node = true},
                    .line = "inside a node all blocks for a neighbour as one stream, large ones straight from its heap",
                    .source = "Quadrille; the single copy of SH-Naive (Cache-oblivious, section 3)"});
-  table.push_back(edge_copies({.name = "sh-naive",
-                               .line = "a rank fills its own receive buffer, sources of its NUMA domain first",
-                               .build_edges = plan::neighbor_sh_naive}));
-  table.push_back(edge_copies({.name = "sh-co",
-                               .line = "copies between neighbours of a node in Morton order",
-                               .build_edges = plan::neighbor_sh_co}));
+  table.push_back(edge_copies("sh-naive", "a rank fills its own receive buffer, sources of its NUMA domain first",
+                              plan::neighbor_sh_naive));
   table.push_back(
-      edge_copies({.name = "sh-numa-co",
-                   .line = "copies between neighbours of a node in Morton order, one NUMA domain after the other",
-                   .build_edges = plan::neighbor_sh_numa_co}));
-  add_neighbors(
-      table,
-      untried_on_devices(from_device({.name = "straightforward",
-                                      .needs = {.isomorphic = true},
-                                      .line = "one message out and one in for each neighbour, one after the other",
-                                      .source = "Träff et al., isomorphic collectives, section 3, listing 4"})),
-      plan::neighbor_straightforward, plan::neighbor_allgather_straightforward);
+      edge_copies("sh-co", "copies between neighbours of a node in Morton order", plan::neighbor_sh_co));
+  table.push_back(edge_copies("sh-numa-co",
+                              "copies between neighbours of a node in Morton order, one NUMA domain after the other",
+                              plan::neighbor_sh_numa_co));
   add_neighbors(table,
-                {.name = "torus",
-                 .needs = kCombining,
-                 .line = "blocks travel hop by hop along the dimensions, all of a hop in one message",
-                 .source = "Träff et al., isomorphic collectives, sections 3.1 and 3.3, algorithm 1"},
-                plan::neighbor_torus, plan::neighbor_allgather_torus, {kShare});
+                untried_on_devices(from_device(
+                    entry("straightforward", "one message out and one in for each neighbour, one after the other",
+                          "Träff et al., isomorphic collectives, section 3, listing 4"))),
+                {.isomorphic = true}, plan::neighbor_straightforward, plan::neighbor_allgather_straightforward);
+  add_neighbors(table,
+                entry("torus", "blocks travel hop by hop along the dimensions, all of a hop in one message",
+                      "Träff et al., isomorphic collectives, sections 3.1 and 3.3, algorithm 1"),
+                kCombining, plan::neighbor_torus, plan::neighbor_allgather_torus, {kShare});
   table.back().line = "a block travels hop by hop, once for all neighbours that lie on its way";
   table.back().source = "Träff et al., isomorphic collectives, section 3.2";
-  add_neighbors(table,
-                {.name = "torus-direct",
-                 .needs = kCombining,
-                 .line = "as torus, but a block goes its whole way in a dimension in one message",
-                 .source = kTraffBetter},
-                plan::neighbor_torus_direct, plan::neighbor_allgather_torus_direct);
-  add_neighbors(table,
-                {.name = "basis",
-                 .needs = kCombining,
-                 .line = "blocks travel along the vectors of a small additive basis of the offsets",
-                 .source = kTraffBetter},
-                plan::neighbor_basis, plan::neighbor_allgather_basis);
+  add_neighbors(
+      table,
+      entry("torus-direct", "as torus, but a block goes its whole way in a dimension in one message", kTraffBetter),
+      kCombining, plan::neighbor_torus_direct, plan::neighbor_allgather_torus_direct);
+  add_neighbors(
+      table,
+      entry("basis", "blocks travel along the vectors of a small additive basis of the offsets", kTraffBetter),
+      kCombining, plan::neighbor_basis, plan::neighbor_allgather_basis);
 }
 
 void add_of_devices(std::vector<Algorithm>& table) {
@@ -273,24 +245,22 @@ void add_of_devices(std::vector<Algorithm>& table) {
                    .needs = {.one_node = true},
                    .parameters = {kLeader},
                    .line = "inside one node each rank copies from the other ranks' device memory",
-                   .source = "Quadrille; the inside of CUDA-aware MPIs (Namugwanya et al., section 3.1)",
-                   .from_device = FromDevice::shared});
+                   .source = "Quadrille; the inside of CUDA-aware MPIs (Namugwanya et al., section 3.1)"});
   table.push_back({.name = "pipelined-copy-to-cpu",
                    .collectives = those(is_dense),
                    .engine = Engine::pipeline,
                    .parameters = {kChunk, kDepth, kLeader, kInnerOfRounds},
                    .line = "in chunks through pinned host memory, both directions of the bus at once; between nodes in "
                            "rounds, each exchanged by another algorithm",
-                   .source = "Quadrille; copy-to-CPU (Namugwanya et al., section 3.2), pipelined",
-                   .from_device = FromDevice::pipelined});
+                   .source = "Quadrille; copy-to-CPU (Namugwanya et al., section 3.2), pipelined"});
   table.push_back({.name = "cuda-aware-mpi",
-                   .collectives = of_the_mpi(),
+                   .collectives = those(is_served_by_the_mpi),
                    .engine = Engine::mpi,
                    .needs = {.device_mpi = true},
                    .line = "the MPI's own collective, which moves device data itself",
                    .source = kNamugwanya});
   table.push_back({.name = "copy-to-cpu",
-                   .collectives = of_the_mpi(),
+                   .collectives = those(is_served_by_the_mpi),
                    .engine = Engine::staged,
                    .parameters = {kHostBuffers, kInner},
                    .line = "another algorithm; device data are staged through host memory",
@@ -299,7 +269,7 @@ void add_of_devices(std::vector<Algorithm>& table) {
 
 std::vector<Algorithm> make_table() {
   std::vector<Algorithm> table = message_schedules();
-  const std::vector<Algorithm> padded = all_padded(uneven_all_to_alls());
+  const std::vector<Algorithm> padded = all_padded(those(is_uneven));
   const auto gathers_from = [](const Algorithm& row) { return serves(row, allgather); };
   table.insert(std::find_if(table.begin(), table.end(), gathers_from), padded.begin(), padded.end());
   add_orders(table);
@@ -308,7 +278,7 @@ std::vector<Algorithm> make_table() {
   add_of_neighbors(table);
   add_of_devices(table);
   table.push_back({.name = "mpi",
-                   .collectives = of_the_mpi(),
+                   .collectives = those(is_served_by_the_mpi),
                    .engine = Engine::mpi,
                    .line = "the MPI's own collective",
                    .source = "the MPI in use"});

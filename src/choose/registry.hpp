@@ -43,15 +43,14 @@ struct Needs {
 };
 
 // Which values of a parameter are worth measuring beside the standard one, as far as they make a difference.
-enum class UpToRanks : std::uint8_t {
-  below_all,      // with fewer ranks than that they do not
-  all_of_a_node,  // at most as many as ranks on the fullest node; and that number
+enum class TriedUpTo : std::uint8_t {
+  ranks,            // with fewer ranks than that they do not
+  ranks_of_a_node,  // at most as many as ranks on the fullest node; and that number
+  block,            // bytes in which blocks are cut: for larger blocks alone. The first calls do not try them
 };
 struct TriedValues {
   std::span<const std::int64_t> values = {};
-  UpToRanks up_to = UpToRanks::below_all;
-  // Bytes in which blocks are cut: they make a difference for larger blocks alone. The first calls do not try them.
-  bool cuts_blocks = false;
+  TriedUpTo up_to = TriedUpTo::ranks;
 };
 
 struct ParameterRange {
@@ -80,14 +79,6 @@ struct TrialFacts {
   bool is_tried_on_devices = true;  // likewise where messages go straight from and to a device's memory
 };
 
-// How data that are in a device's memory are moved.
-enum class FromDevice : std::uint8_t {
-  over_host,  // they are brought to the host before, and back
-  shared,     // ranks of a node open each other's memory; where they cannot, over the host
-  pipelined,  // over the host in chunks or rounds, by the algorithm itself
-  straight,   // its messages go from and to that memory, if the MPI takes it: Namugwanya et al., section 3, CUDA-aware
-};
-
 struct Algorithm {
   std::string name = {};  // "zero-rotation-bruck"
   std::vector<Collective> collectives = {};
@@ -101,12 +92,14 @@ struct Algorithm {
   plan::BuildNeighbors build_neighbors = nullptr;
   plan::BuildEdges build_edges = nullptr;
   TrialFacts trial = {};
-  FromDevice from_device = FromDevice::over_host;
+  // Its messages go straight from and to a device's memory, if the MPI takes that: Namugwanya et al., section 3,
+  // CUDA-aware. Else such data are brought to the host before, and back, unless the engine sees to them.
+  bool from_device = false;
 };
 
 // It is given the buffers as they are, and is a way of its own for them whatever the MPI takes.
 inline bool sees_to_devices(const Algorithm& algorithm) {
-  return algorithm.from_device == FromDevice::shared || algorithm.from_device == FromDevice::pipelined;
+  return algorithm.engine == Engine::pull || algorithm.engine == Engine::pipeline;
 }
 
 // May another algorithm have it exchange what is on the host?

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "choose/registry_parts.hpp"
 #include "plan/exchanges.hpp"
@@ -28,9 +29,12 @@ Algorithm padded(const Algorithm& inner, std::string name, const std::vector<Col
           .build = inner.build};
 }
 
-struct Exchange {
-  std::string_view name;
-  plan::Build build;
+// What builds them, by name; the first is the standard one.
+struct Exchanges {
+  std::vector<std::string_view> names;
+  std::vector<plan::Build> builds;
+
+  void add(std::string_view name, plan::Build build) { names.push_back(name), builds.push_back(build); }
 };
 
 // Not if both would read a parameter called `exchange`.
@@ -39,30 +43,30 @@ bool can_be_inside(const Algorithm& row) {
   return !row.needs.derived_types && std::none_of(row.parameters.begin(), row.parameters.end(), is_exchange);
 }
 
-std::vector<Exchange> among_leaders(Collective collective) {
-  std::vector<Exchange> all;
+Exchanges among_leaders(Collective collective) {
+  Exchanges all;
   for (const Algorithm& row : message_schedules()) {
     const bool fits = serves(row, collective) && can_be_inside(row) &&
                       plan::fits_among_leaders(row.build, leaders_kind_of(collective));
-    if (fits) all.push_back({row.name, row.build});
+    if (fits) all.add(row.name, row.build);
   }
   return all;
 }
 
-// In an allgather, too, direct exchanges are those of all-to-alls: their windows count, not their blocks.
-std::vector<Exchange> between_nodes(Collective collective) {
-  std::vector<Exchange> all;
+// In an allgather, too, direct exchanges are those of all-to-alls: their windows count, not their blocks. The standard
+// one is that of algorithm 5.
+Exchanges between_nodes(Collective collective) {
+  Exchanges all;
+  all.add("pairwise", plan::pairwise);
+  const auto is_there = [&](const Algorithm& row) { return std::ranges::find(all.names, row.name) != all.names.end(); };
   for (const Algorithm& row : message_schedules()) {
-    if (can_be_inside(row) && plan::direct_window(row.build)) all.push_back({row.name, row.build});
+    if (!is_there(row) && can_be_inside(row) && plan::direct_window(row.build)) all.add(row.name, row.build);
   }
-  // The standard one is that of algorithm 5.
-  std::stable_partition(all.begin(), all.end(), [](const Exchange& one) { return one.build == plan::pairwise; });
   for (const Algorithm& row : message_schedules()) {
-    const auto is_there = [&](const Exchange& one) { return one.name == row.name; };
-    if (!serves(row, collective) || !can_be_inside(row) || std::any_of(all.begin(), all.end(), is_there)) continue;
-    if (is_allgather(collective) && plan::gathers_in_place(row.build)) all.push_back({row.name, row.build});
+    if (!serves(row, collective) || !can_be_inside(row) || is_there(row)) continue;
+    if (is_allgather(collective) && plan::gathers_in_place(row.build)) all.add(row.name, row.build);
     for (const plan::RoundsBetweenNodes& rounds : plan::rounds_between_nodes) {
-      if (rounds.among_all == row.build) all.push_back({rounds.name, row.build});
+      if (rounds.among_all == row.build) all.add(rounds.name, row.build);
     }
   }
   return all;
@@ -73,35 +77,27 @@ ParameterRange by_name(std::string_view name, std::string_view meaning, std::spa
   return {name, 0, static_cast<std::int64_t>(names.size()) - 1, 0, meaning, names};
 }
 
-ParameterRange exchange_by(const std::vector<Exchange>& exchanges, std::string_view meaning) {
-  struct Columns {
-    std::vector<std::string_view> names;
-    std::vector<plan::Build> builds;
-  };
-  static std::deque<Columns> kept;  // for as long as the registry
-  Columns& columns = kept.emplace_back();
-  for (const Exchange& one : exchanges) columns.names.push_back(one.name), columns.builds.push_back(one.build);
-  ParameterRange range = by_name("exchange", meaning, columns.names);
-  range.builds = columns.builds;
+ParameterRange exchange_by(Exchanges exchanges, std::string_view meaning) {
+  static std::deque<Exchanges> kept;  // for as long as the registry
+  const Exchanges& all = kept.emplace_back(std::move(exchanges));
+  ParameterRange range = by_name("exchange", meaning, all.names);
+  range.builds = all.builds;
   return range;
 }
 
 }  // namespace
 
-// Two of them have names of the paper.
+// Two of them have names of the paper, and come first.
 std::vector<Algorithm> all_padded(const std::vector<Collective>& collectives) {
-  std::vector<Algorithm> named, others;
+  std::vector<Algorithm> all;
   for (const Algorithm& row : message_schedules()) {
     if (!serves(row, Collective::alltoall)) continue;
-    if (row.name == "zero-rotation-bruck") {
-      named.push_back(padded(row, "padded-bruck", collectives));
-      named.push_back(padded({.engine = Engine::mpi}, "padded-alltoall", collectives));
-    } else {
-      others.push_back(padded(row, "padded-" + row.name, collectives));
-    }
+    const bool is_named = row.name == "zero-rotation-bruck";
+    all.insert(is_named ? all.begin() : all.end(),
+               padded(row, is_named ? "padded-bruck" : "padded-" + row.name, collectives));
   }
-  named.insert(named.end(), others.begin(), others.end());
-  return named;
+  all.insert(all.begin() + 1, padded({.engine = Engine::mpi}, "padded-alltoall", collectives));
+  return all;
 }
 
 Algorithm through_leaders(Algorithm row) {
@@ -109,17 +105,9 @@ Algorithm through_leaders(Algorithm row) {
   const plan::LeadersKind kind = leaders_kind_of(collective);
   const bool uneven = kind == plan::LeadersKind::uneven;
   row.parameters = {
-      {"leaders", 1, kMost, 1, "of a node; at most all of its ranks", {}, {kTriedLeaders, UpToRanks::all_of_a_node}},
+      {"leaders", 1, kMost, 1, "of a node; at most all of its ranks", {}, {kTriedLeaders, TriedUpTo::ranks_of_a_node}},
       exchange_by(among_leaders(collective), "among the leaders"),
-      uneven ? ParameterRange{"piece", 64, kMost, 16384,
-                              "larger blocks, and those without room, go straight to their ranks"}
-             : ParameterRange{"piece",
-                              64,
-                              kMost,
-                              65536,
-                              "bytes of a block that move at a time, as far as memory allows",
-                              {},
-                              {kTriedPieces, UpToRanks::below_all, true}}};
+      uneven ? kPlace : kPiece};
   row.parameters.push_back({"group", 1, kMost, kMost, "ranks, at most, that act as a node"});
   if (kind == plan::LeadersKind::uniform) {
     row.parameters.push_back(by_name("order", "in which a rank packs", plan::leaders_order_names));

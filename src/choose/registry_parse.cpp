@@ -29,11 +29,9 @@ std::string join(const std::vector<std::string_view>& names) { return fmt::forma
 
 // "; did you mean "x"?", or nothing if no name is near. Very long words are not compared.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& names) {
-  if (names.empty() || word.size() >= 64) return {};
-  const auto away = [&](std::string_view name) { return text::edits(word, name); };
-  const std::string_view nearest = *std::ranges::min_element(names, {}, away);
-  const bool is_near = away(nearest) <= std::max<std::size_t>(2, word.size() / 3);
-  return is_near ? fmt::format("; did you mean \"{}\"?", nearest) : std::string();
+  if (word.size() >= 64) return {};
+  const std::string_view nearest = text::nearest(word, names, std::max<std::size_t>(2, word.size() / 3));
+  return nearest.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", nearest);
 }
 
 // An unknown word may come from anywhere: it is shown short, and without control characters.
@@ -67,19 +65,15 @@ std::string unknown_parameter(const Algorithm& algorithm, std::string_view name)
   return unknown("parameter", name, fmt::format(" of {}", algorithm.name), names);
 }
 
-std::string parse_name(const Algorithm& algorithm, const ParameterRange& range, std::string_view text,
-                       plan::Parameter& parameter) {
-  const auto found = std::find(range.names.begin(), range.names.end(), text);
-  if (found != range.names.end()) {
+std::string parse_value(const Algorithm& algorithm, const ParameterRange& range, std::string_view text,
+                        plan::Parameter& parameter) {
+  if (!range.names.empty()) {
+    const auto found = std::ranges::find(range.names, text);
+    if (found == range.names.end())
+      return unknown(range.name, text, fmt::format(" of {}", algorithm.name), {range.names.begin(), range.names.end()});
     parameter = parameter_of(range, found - range.names.begin());
     return {};
   }
-  return unknown(range.name, text, fmt::format(" of {}", algorithm.name), {range.names.begin(), range.names.end()});
-}
-
-std::string parse_value(const Algorithm& algorithm, const ParameterRange& range, std::string_view text,
-                        plan::Parameter& parameter) {
-  if (!range.names.empty()) return parse_name(algorithm, range, text, parameter);
   std::int64_t& value = parameter.value;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
@@ -92,9 +86,7 @@ std::string parse_value(const Algorithm& algorithm, const ParameterRange& range,
   return {};
 }
 
-// Those of "copy-to-cpu", in its order.
-constexpr HostBuffers buffers_named[] = {HostBuffers::kept, HostBuffers::fresh, HostBuffers::pageable};
-
+// As the values of "copy-to-cpu" have them.
 std::string_view name_of(HostBuffers buffers) {
   return find(Collective::alltoall, "copy-to-cpu")->parameters[0].names[static_cast<std::size_t>(buffers) - 1];
 }
@@ -154,7 +146,7 @@ std::string set_inner(Choice& choice, Collective collective, std::string_view te
   Choice inner;
   if (std::string error = parse_choice(collective, text, inner); !error.empty()) return error;
   if (choice.algorithm->engine == Engine::staged) {
-    inner.buffers = buffers_named[static_cast<std::size_t>(choice.parameters[0].value)];
+    inner.buffers = static_cast<HostBuffers>(choice.parameters[0].value + 1);
     choice = std::move(inner);
   } else if (!is_of_the_mpi(*inner.algorithm)) {
     choice.inner = std::make_shared<const Choice>(std::move(inner));

@@ -15,6 +15,11 @@ inline constexpr std::int64_t kMost = 1 << 20;
 inline constexpr std::int64_t kTriedRadices[] = {2, 4, 8}, kTriedLeaders[] = {1, 2}, kTriedPieces[] = {4096, 16384};
 inline constexpr ParameterRange kRadix = {
     "radix", 2, kMost, 2, "base of the digits: more messages a round, fewer rounds", {}, {kTriedRadices}};
+inline constexpr TriedValues kTriedCuts = {kTriedPieces, TriedUpTo::block};
+inline constexpr ParameterRange kPiece = {
+    "piece", 64, kMost, 65536, "bytes of a block that move at a time, as far as memory allows", {}, kTriedCuts};
+inline constexpr ParameterRange kPlace = {"piece", 64, kMost, 16384,
+                                          "larger blocks, and those without room, go straight to their ranks"};
 // The strides of Namugwanya et al.
 inline constexpr std::int64_t kStrides[] = {5, 1, 10, 15};
 inline constexpr ParameterRange kStride = {"stride", 1, kMost, 5, "pairs of messages in flight", {}, {}, kStrides};

@@ -67,8 +67,7 @@ Selection select_by_model(const GlobalKey& key) {
     if (!worth_agreeing(*key.model, *key.costs, can_serve)) return {};
     return {plain(key.collective, "mpi"), {Reason::modelled_by_load}, true};
   }
-  const auto bytes = static_cast<double>(key.bytes);
-  const Priced best = fastest(key, {bytes, bytes});
+  const Priced best = fastest(key, even_load(key.bytes));
   if (is_of_the_mpi(*best.choice.algorithm)) return {best.choice, {Reason::nothing_modelled_faster}};
   return {best.choice, {.reason = Reason::modelled, .number = best.seconds * 1e6}};
 }

@@ -14,21 +14,16 @@ namespace {
 // Also for a NeighborKey.
 template <class Key>
 bool may_serve_devices(const Algorithm& one, const Key& key) {
-  const bool may_move = sees_to_devices(one) || (one.from_device == FromDevice::straight && key.mpi_sends_devices &&
-                                                 one.trial.is_tried_on_devices);
-  return may_move && serves(one, key.collective) && why_not(one, key) == Reason::none;
+  const bool sends = one.from_device && key.mpi_sends_devices && one.trial.is_tried_on_devices;
+  return (sees_to_devices(one) || sends) && serves(one, key.collective) && why_not(one, key) == Reason::none;
 }
-
-bool is_between_nodes(const GlobalKey& key) { return key.nodes > 1; }
-bool is_between_nodes(const NeighborKey&) { return false; }
 
 // With the standard values of its parameters; by leaders, too, where it knows them, as several ranks may share a
 // device. What has another algorithm exchange its data between nodes has the MPI's own do it, or what serves the host.
-template <class Key>
-std::vector<Choice> values_of(const Algorithm& one, const Key& key, const Choice& host) {
-  if (!sees_to_devices(one)) return {plain(key.collective, one.name)};
-  std::vector<Choice> all = variants_on_devices(one, !is_between_nodes(key));
-  const bool has_inner = one.from_device == FromDevice::pipelined && is_between_nodes(key);
+std::vector<Choice> values_of(const Algorithm& one, Collective collective, const Choice& host, bool between_nodes) {
+  if (!sees_to_devices(one)) return {plain(collective, one.name)};
+  std::vector<Choice> all = variants_on_devices(one, !between_nodes);
+  const bool has_inner = one.engine == Engine::pipeline && between_nodes;
   if (has_inner && !is_of_the_mpi(*host.algorithm) && is_of_the_host(*host.algorithm)) {
     all.push_back(all.front());
     all.back().inner = std::make_shared<const Choice>(Choice{host.algorithm, host.parameters});
@@ -38,7 +33,7 @@ std::vector<Choice> values_of(const Algorithm& one, const Key& key, const Choice
 
 // What stands at first, and what is to be tried against it.
 template <class Key>
-Selection untried(const Key& key, const Choice& host, bool by_the_mpi, bool may_try) {
+Selection untried(const Key& key, const Choice& host, bool by_the_mpi, bool may_try, bool between_nodes) {
   Selection selection;
   if (by_the_mpi) {
     selection.choice = plain(key.collective, "cuda-aware-mpi");
@@ -51,7 +46,7 @@ Selection untried(const Key& key, const Choice& host, bool by_the_mpi, bool may_
   if (!may_try) return selection;
   for (const Algorithm& one : algorithms()) {
     if (!may_serve_devices(one, key)) continue;
-    for (const Choice& choice : values_of(one, key, host)) {
+    for (const Choice& choice : values_of(one, key.collective, host, between_nodes)) {
       if (to_string(choice) != to_string(host)) selection.rivals.push_back(choice);
     }
   }
@@ -60,18 +55,9 @@ Selection untried(const Key& key, const Choice& host, bool by_the_mpi, bool may_
 
 // ---- Between nodes, by the model ----
 
-void keep_better(Priced& best, Priced other) {
-  if (other.choice.algorithm != nullptr && other.seconds < best.seconds) best = std::move(other);
-}
-
 bool has_model(const GlobalKey& key) {
   return key.nodes > 1 && is_sized(key.collective) && key.model != nullptr && key.costs != nullptr &&
          key.device_model != nullptr;
-}
-
-Load load_of(const GlobalKey& key) {
-  const auto bytes = static_cast<double>(key.bytes);
-  return {bytes, bytes};
 }
 
 // What serves the host: messages go straight, if the MPI takes them. Else what a rank sends goes to the host, and what
@@ -79,12 +65,12 @@ Load load_of(const GlobalKey& key) {
 Priced as_on_the_host(const GlobalKey& key, const Choice& host) {
   if (why_no_cost(*host.algorithm) != Reason::none) return {};
   const Model& straight = key.device_model->straight;
-  if (host.algorithm->from_device == FromDevice::straight && key.mpi_sends_devices) {
-    return straight.quadrille == plan::Machine{} ? Priced() : price(host, load_of(key), straight, *key.costs);
+  if (host.algorithm->from_device && key.mpi_sends_devices) {
+    return straight.quadrille == plan::Machine{} ? Priced() : price(host, even_load(key.bytes), straight, *key.costs);
   }
   const double sent = is_allgather(key.collective) ? 1 : key.ranks, received = key.ranks;
   const Bus& bus = key.device_model->bus;
-  Priced priced = price(host, load_of(key), *key.model, *key.costs);
+  Priced priced = price(host, even_load(key.bytes), *key.model, *key.costs);
   priced.seconds += bus.call + bus.byte * (sent + received) * static_cast<double>(key.bytes);
   return priced;
 }
@@ -92,7 +78,7 @@ Priced as_on_the_host(const GlobalKey& key, const Choice& host) {
 Priced by_the_mpi(const GlobalKey& key) {
   const Model& straight = key.device_model->straight;
   if (!key.mpi_collects_devices || straight.mpi == plan::Machine{}) return {};
-  Priced own = price(plain(key.collective, "mpi"), load_of(key), straight, *key.costs);
+  Priced own = price(plain(key.collective, "mpi"), even_load(key.bytes), straight, *key.costs);
   own.choice = plain(key.collective, "cuda-aware-mpi");
   return own;
 }
@@ -100,9 +86,8 @@ Priced by_the_mpi(const GlobalKey& key) {
 Priced fastest_straight(const GlobalKey& key) {
   const Model& straight = key.device_model->straight;
   if (straight.quadrille == plan::Machine{}) return {};
-  return fastest(load_of(key), straight, *key.costs, [&](const Algorithm& one) {
-    return one.from_device == FromDevice::straight && may_serve_devices(one, key);
-  });
+  return fastest(even_load(key.bytes), straight, *key.costs,
+                 [&](const Algorithm& one) { return one.from_device && may_serve_devices(one, key); });
 }
 
 // What stands at first stays unless another takes less than model_margin of its time.
@@ -112,7 +97,8 @@ void look_at_model(const GlobalKey& key, const Choice& host, bool may_try, Selec
   if (usual.choice.algorithm == nullptr) return;
   Priced best = fastest_straight(key);
   // The MPI's own on the host's memory is no other way: it would get the device's pointers.
-  if (key.mpi_collects_devices && !is_of_the_mpi(*host.algorithm)) keep_better(best, as_host);
+  const bool is_another = key.mpi_collects_devices && !is_of_the_mpi(*host.algorithm);
+  if (is_another && as_host.seconds < best.seconds) best = as_host;
   if (best.seconds >= model_margin * usual.seconds) {
     selection.why.then.push_back({Reason::nothing_modelled_faster});
   } else if (may_try) {
@@ -137,14 +123,14 @@ const SizedChoice* measured_for(const GlobalKey& key, const SizedChoices* measur
 Selection select_for_devices(const GlobalKey& key, const Choice& host, const SizedChoices* measured) {
   if (const SizedChoice* found = measured_for(key, measured)) return {found->choice, {Reason::measured_on_devices}};
   const bool may_try = key.nodes == 1 ? key.tries : key.tries_between;
-  Selection selection = untried(key, host, key.mpi_collects_devices, may_try);
+  Selection selection = untried(key, host, key.mpi_collects_devices, may_try, key.nodes > 1);
   if (has_model(key)) look_at_model(key, host, may_try, selection);
   return selection;
 }
 
 Selection select_for_devices(const NeighborKey& key, const Choice& host) {
   const bool by_the_mpi = key.mpi_collects_devices && !key.by_ourselves;
-  return untried(key, host, by_the_mpi, key.tries);
+  return untried(key, host, by_the_mpi, key.tries, false);  // nothing that sees to devices serves neighbours
 }
 
 }  // namespace quadrille::choose

@@ -42,31 +42,25 @@ const NeighborEntry* measured_for(const NeighborKey& key) {
   return kind_of(*key.costs, kind) ? nearest_kind(key.measured, key.collective, kind) : nullptr;
 }
 
-struct Best {
-  const CombiningCost* algorithm = nullptr;
-  double below = 0;  // for blocks of fewer bytes
-};
-
-Best best_combining(const NeighborKey& key, const NeighborEntry* measured) {
-  Best best;
+// By the best algorithm that combines blocks of this size. Without algorithm if there is none.
+Selection select_combining(const NeighborKey& key, const NeighborEntry* measured) {
+  const CombiningCost* best = nullptr;
+  double best_below = 0;  // for blocks of fewer bytes
   for (const CombiningCost& one : key.costs->algorithms) {
     if (one.rounds >= key.costs->neighbors) continue;
     const double below =
         measured != nullptr ? static_cast<double>(measured->largest_combined) + 1 : combined_below(key, one);
     if (static_cast<double>(key.bytes) >= below) continue;
-    if (best.algorithm == nullptr || cost_of(key, one) < cost_of(key, *best.algorithm)) best = {&one, below};
+    if (best == nullptr || cost_of(key, one) < cost_of(key, *best)) best = &one, best_below = below;
   }
-  return best;
-}
-
-Selection combined(const NeighborKey& key, const Best& best, const NeighborEntry* measured) {
+  if (best == nullptr) return {};
   const Reason below = is_fitted(key) ? Reason::combining_modelled : Reason::combining_small;
   Why when = measured != nullptr
                  ? Why{.reason = Reason::combining_measured, .number = static_cast<double>(measured->largest_combined)}
-                 : Why{.reason = below, .number = best.below};
-  return {plain(key.collective, best.algorithm->algorithm->name),
+                 : Why{.reason = below, .number = best_below};
+  return {plain(key.collective, best->algorithm->name),
           {.reason = Reason::fewer_messages,
-           .number = static_cast<double>(best.algorithm->rounds),
+           .number = static_cast<double>(best->rounds),
            .limit = static_cast<double>(key.costs->neighbors),
            .then = {std::move(when)}}};
 }
@@ -74,7 +68,7 @@ Selection combined(const NeighborKey& key, const Best& best, const NeighborEntry
 // What was measured to be faster than the default exchange inside a node; null if nothing was.
 const Algorithm* measured_order(const NeighborKey& key) {
   NeighborhoodKind kind;
-  if (key.costs == nullptr || !key.sizes_known || key.bytes == 0 || !kind_inside(*key.costs, kind)) return nullptr;
+  if (key.costs == nullptr || !key.sizes_known || key.bytes == 0 || !kind_of(*key.costs, kind, 0)) return nullptr;
   const InsideEntry* entry = nearest_kind(key.inside, key.collective, kind);
   const SizedChoice* found = entry == nullptr ? nullptr : choice_for(entry->choices, key.bytes);
   const Algorithm* order = found == nullptr ? nullptr : found->choice.algorithm;
@@ -94,27 +88,11 @@ Selection select_by_cost(const NeighborKey& key) {
     const NeighborEntry* measured = measured_for(key);
     // Else nothing is known of waiting: for ranks that share processors it costs more than the messages that are saved.
     const bool may_pay = key.rounds_are_cheap || is_fitted(key) || measured != nullptr;
-    const Best best = may_pay ? best_combining(key, measured) : Best();
-    if (best.algorithm != nullptr) return combined(key, best, measured);
+    Selection combining = may_pay ? select_combining(key, measured) : Selection();
+    if (combining.choice.algorithm != nullptr) return combining;
   }
-  if (key.by_ourselves) {
-    return {plain(key.collective, "direct"), {Reason::mpis_mix_edges}};
-  }
+  if (key.by_ourselves) return {plain(key.collective, "direct"), {Reason::mpis_mix_edges}};
   return {plain(key.collective, "mpi"), {Reason::no_gain_by_combining}};
-}
-
-// `saved`: how many messages fewer than neighbours there must be.
-bool fewest_messages(const CombiningCosts& costs, std::int64_t saved, NeighborhoodKind& kind) {
-  const CombiningCost* fewest = nullptr;
-  for (const CombiningCost& one : costs.algorithms) {
-    if (one.rounds + saved > costs.neighbors) continue;
-    const bool better =
-        fewest == nullptr || std::tie(one.rounds, one.volume) < std::tie(fewest->rounds, fewest->volume);
-    if (better) fewest = &one;
-  }
-  if (fewest == nullptr || fewest->rounds == 0) return false;
-  kind = {costs.neighbors, fewest->rounds, fewest->volume};
-  return true;
 }
 
 }  // namespace
@@ -127,9 +105,18 @@ Reason why_not(const Algorithm& algorithm, const NeighborKey& key) {
   return algorithm.needs.equal_sizes && !key.sizes_known ? Reason::sizes_unknown : Reason::none;
 }
 
-bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind) { return fewest_messages(costs, 1, kind); }
-
-bool kind_inside(const CombiningCosts& costs, NeighborhoodKind& kind) { return fewest_messages(costs, 0, kind); }
+bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind, std::int64_t saved) {
+  const CombiningCost* fewest = nullptr;
+  for (const CombiningCost& one : costs.algorithms) {
+    if (one.rounds + saved > costs.neighbors) continue;
+    const bool better =
+        fewest == nullptr || std::tie(one.rounds, one.volume) < std::tie(fewest->rounds, fewest->volume);
+    if (better) fewest = &one;
+  }
+  if (fewest == nullptr || fewest->rounds == 0) return false;
+  kind = {costs.neighbors, fewest->rounds, fewest->volume};
+  return true;
+}
 
 bool is_obeyed(const NeighborKey& key, const Choice& forced) {
   return forced.algorithm != nullptr && why_not(*forced.algorithm, key) == Reason::none;

@@ -45,11 +45,9 @@ struct NeighborKey {
   bool tries = false;                            // what nothing is known of may be tried, with a device's memory
 };
 
-// By the algorithm with the fewest messages, and of those the fewest blocks. False if none has fewer messages than
-// there are neighbours.
-bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind);
-// The same where nothing is combined: false only if no algorithm manages with a message a neighbour.
-bool kind_inside(const CombiningCosts& costs, NeighborhoodKind& kind);
+// By the algorithm with the fewest messages, and of those the fewest blocks. False if none has `saved` messages fewer
+// than there are neighbours: between nodes one; inside a node, where nothing is combined, none.
+bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind, std::int64_t saved = 1);
 
 // Of the entries for this collective (for v and w forms: the uniform one) the one whose kind is the nearest, by the
 // ratios of its three numbers. Null if there is none.

@@ -3,49 +3,37 @@
 #include <fmt/core.h>
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "choose/tuning_parts.hpp"
 
 namespace quadrille::choose {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::uint64_t schema_version = 2;
 constexpr double most_quietness = 1e9;
 
-Quietness read_quietness(Table& table) {
-  const std::string path = "/quiet";
-  Quietness read;
-  if (!table.enter(path, '{')) return read;
-  read.quiet = table.truth(path, "quiet");
-  read.p99_over_median = table.real(path, "p99_over_median", most_quietness);
-  read.load = table.real(path, "load", most_quietness);
-  read.ranks_per_processor = table.real(path, "ranks_per_processor", most_quietness);
-  return read;
+void describe(Fields& fields, Machine& machine) {
+  fields.words("processor", machine.processor);
+  fields.number("cores", machine.cores);
 }
 
-std::string quietness_text(const Quietness& of) {
-  return fmt::format(
-      "  \"quiet\": {{\"quiet\": {}, \"p99_over_median\": {:.4g}, \"load\": {:.4g}, "
-      "\"ranks_per_processor\": {:.4g}}},\n",
-      of.quiet, of.p99_over_median, of.load, of.ranks_per_processor);
+void describe(Fields& fields, Quietness& quietness) {
+  fields.truth("quiet", quietness.quiet);
+  fields.real("p99_over_median", quietness.p99_over_median, most_quietness);
+  fields.real("load", quietness.load, most_quietness);
+  fields.real("ranks_per_processor", quietness.ranks_per_processor, most_quietness);
+}
+
+template <class Object>
+std::string object_text(const char* name, Object object) {
+  Fields fields(2);
+  describe(fields, object);
+  return fmt::format("  \"{}\": {},\n", name, fields.text());
 }
 
 }  // namespace
-
-bool alike(const TuningEntry& a, const TuningEntry& b) { return a.crowded == b.crowded; }
-bool alike(const ModelEntry& a, const ModelEntry& b) {
-  return a.crowded == b.crowded && a.ranks_on_node == b.ranks_on_node && a.on_devices == b.on_devices;
-}
-bool alike(const NeighborEntry& a, const NeighborEntry& b) {
-  return a.collective == b.collective && a.crowded == b.crowded && a.ranks_on_node == b.ranks_on_node &&
-         a.kind == b.kind;
-}
-bool alike(const InsideEntry& a, const InsideEntry& b) {
-  return a.collective == b.collective && a.crowded == b.crowded && a.kind == b.kind;
-}
 
 void set_inbox_limits(SwitchPoints& points, std::size_t alltoall, std::size_t allgather) {
   for (std::size_t c = 0; c < points.inbox_limit.size(); ++c) {
@@ -63,42 +51,28 @@ SwitchPoints default_switch_points(bool crowded) {
 }
 
 std::string parse_tuning(const std::string& text, TuningTable& result) {
-  Leaves leaves;
-  if (std::string problem = read_leaves(text, leaves); !problem.empty()) return problem;
-
-  Table table(leaves);
+  Reading reading = read_json(text);
+  if (!reading.problem.empty()) return reading.problem;
+  Fields root(reading, "");
   TuningTable read;
-  if (!table.enter("", '{')) return "line 1: it must be an object";
-  const std::uint64_t version = table.number("", "quadrille_tuning", 0, UINT64_MAX);
-  if (version != schema_version && table.problem.empty()) {
-    return fmt::format("line {}: version {} is not known (expected {}): remove the file and tune again",
-                       leaves.at("/quadrille_tuning").line, version, schema_version);
+  std::uint64_t version = 0;
+  root.number("quadrille_tuning", version, 0, UINT64_MAX);
+  if (version != schema_version) {
+    root.fail("quadrille_tuning", fmt::format("version {} is not known (expected {}): remove the file and tune again",
+                                              version, schema_version));
   }
-  if (table.enter("/machine", '{')) {
-    read.machine.processor = table.words("/machine", "processor");
-    read.machine.cores = static_cast<int>(table.number("/machine", "cores", 1, most_ranks_in_table));
-  }
-  if (table.has("/quiet{")) read.quietness = read_quietness(table);
-  read_entries(table, "/entries", read);
-  table.refuse_the_rest();
-  if (table.problem.empty()) result = std::move(read);
-  return table.problem;
+  root.object("machine", [&](Fields& fields) { describe(fields, read.machine); });
+  if (root.has("quiet{")) root.object("quiet", [&](Fields& fields) { describe(fields, read.quietness.emplace()); });
+  read_entries(root, read);
+  refuse_the_rest(reading);
+  if (reading.problem.empty()) result = std::move(read);
+  return reading.problem;
 }
 
 std::string tuning_text(const TuningTable& table) {
-  return fmt::format(
-      "{{\n  \"quadrille_tuning\": {},\n  \"machine\": {{\"processor\": {}, \"cores\": {}}},\n{}  \"entries\": [{}\n  "
-      "]\n}}\n",
-      schema_version, json(table.machine.processor).dump(-1, ' ', true, json::error_handler_t::replace),
-      table.machine.cores, table.quietness ? quietness_text(*table.quietness) : "", entries_text(table));
-}
-
-const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded) {
-  return nearest(table.entries, {ranks, crowded, {}});
-}
-
-const ModelEntry* nearest_model(const TuningTable& table, int ranks, int ranks_on_node, bool crowded, bool on_devices) {
-  return nearest(table.models, {ranks, ranks_on_node, crowded, {}, on_devices});
+  return fmt::format("{{\n  \"quadrille_tuning\": {},\n{}{}  \"entries\": [{}\n  ]\n}}\n", schema_version,
+                     object_text("machine", table.machine),
+                     table.quietness ? object_text("quiet", *table.quietness) : "", entries_text(table));
 }
 
 std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks, int ranks_on_node, bool crowded) {

@@ -24,13 +24,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "choose/model.hpp"
 #include "choose/quietness.hpp"
 #include "choose/registry.hpp"
 #include "choose/tuning_algorithms.hpp"
-#include "choose/tuning_neighbors.hpp"
 #include "choose/verdicts.hpp"
 
 namespace quadrille::choose {
@@ -54,10 +54,13 @@ void set_inbox_limits(SwitchPoints& points, std::size_t alltoall, std::size_t al
 // copying some KiB; and a ring keeps both sides busy, while the kernel's copy has one core at a time.
 SwitchPoints default_switch_points(bool crowded = false);
 
+// Of each kind of entry, beside_ranks() is the case for which it holds, but for the number of ranks.
 struct TuningEntry {
   int ranks = 0;
   bool crowded = false;
   SwitchPoints points;
+
+  auto beside_ranks() const { return crowded; }
   bool operator==(const TuningEntry&) const = default;
 };
 
@@ -68,6 +71,8 @@ struct ModelEntry {
   Model model;              // with `on_devices` of messages from and to such memory
   bool on_devices = false;  // of calls whose data are in a device's memory
   Bus bus = {};             // of these
+
+  auto beside_ranks() const { return std::tuple(ranks_on_node, crowded, on_devices); }
   bool operator==(const ModelEntry&) const = default;
 };
 
@@ -91,12 +96,24 @@ struct TuningTable {
 std::string parse_tuning(const std::string& text, TuningTable& table);
 std::string tuning_text(const TuningTable& table);
 
-// The entry of the same crowdedness whose number of ranks is nearest by ratio, of two the one with fewer;
-// null if there is none.
-const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded);
-// Likewise, among the models of as many ranks on a node.
-const ModelEntry* nearest_model(const TuningTable& table, int ranks, int ranks_on_node, bool crowded,
-                                bool on_devices = false);
+// Of the entries that are for the case of `wanted`, but for the number of ranks, the one whose number is nearest by
+// ratio, of two the one with fewer; null if there is none.
+template <class Entry>
+const Entry* nearest(const std::vector<Entry>& entries, const Entry& wanted) {
+  const int ranks = wanted.ranks;
+  const Entry* found = nullptr;
+  double least = 0;
+  for (const Entry& e : entries) {
+    if (e.beside_ranks() != wanted.beside_ranks()) continue;
+    const double distance = static_cast<double>(std::max(e.ranks, ranks)) / std::min(e.ranks, ranks);
+    if (found == nullptr || distance < least || (distance == least && e.ranks < found->ranks)) {
+      found = &e;
+      least = distance;
+    }
+  }
+  return found;
+}
+
 // What was measured of neighbour collectives with as many ranks on a node: of each collective and kind of neighbourhood
 // the entry of the nearest number of ranks.
 std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks, int ranks_on_node, bool crowded);
@@ -104,24 +121,19 @@ std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks
 // several, with as many ranks on the fullest; of those with half to twice as many ranks the nearest by ratio.
 const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective collective, const plan::NodeMap& nodes,
                                          bool crowded, bool on_devices = false);
-// Likewise, of communicators on one node.
+// What was measured of neighbours on one node, likewise.
 std::vector<InsideEntry> nearest_inside(const TuningTable& table, int ranks, bool crowded);
 // Adds what trials found: to the entry of the same case, or as one of its own.
 void put_verdicts(TuningTable& table, const Verdicts& verdicts);
 // Adds all that is in `found`.
 void put_all(TuningTable& table, const TuningTable& found);
 
-// Are two entries for the same case, but for the number of ranks?
-bool alike(const TuningEntry& a, const TuningEntry& b);
-bool alike(const ModelEntry& a, const ModelEntry& b);
-bool alike(const NeighborEntry& a, const NeighborEntry& b);
-bool alike(const InsideEntry& a, const InsideEntry& b);
-bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b);
-
 // The one of the same case; null if there is none.
 template <class Entry>
 Entry* same_case(std::vector<Entry>& entries, const Entry& entry) {
-  const auto is_same = [&](const Entry& e) { return e.ranks == entry.ranks && alike(e, entry); };
+  const auto is_same = [&](const Entry& e) {
+    return e.ranks == entry.ranks && e.beside_ranks() == entry.beside_ranks();
+  };
   const auto known = std::find_if(entries.begin(), entries.end(), is_same);
   return known != entries.end() ? &*known : nullptr;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "choose/trial.hpp"
@@ -19,23 +20,6 @@ namespace {
 constexpr std::string_view default_word = "default";
 
 constexpr std::string_view unknown_word = "unknown";
-
-std::string read_word(Collective collective, std::string_view word, SizedChoice& one) {
-  one.choice = {};
-  one.measured = word != unknown_word;
-  return word == default_word || word == unknown_word ? "" : parse_choice(collective, word, one.choice);
-}
-
-// Why no communicator can be such; empty if one can.
-std::string why_impossible(const AlgorithmEntry& entry) {
-  if (entry.ranks_on_node > entry.ranks) return "\"ranks_on_node\" must not be more than \"ranks\"";
-  const int elsewhere = entry.ranks - entry.ranks_on_node;
-  if (elsewhere < entry.nodes - 1 || elsewhere > (entry.nodes - 1) * std::int64_t{entry.ranks_on_node}) {
-    return fmt::format("{} ranks with {} on the fullest node are not on {} node{}", entry.ranks, entry.ranks_on_node,
-                       entry.nodes, entry.nodes == 1 ? "" : "s");
-  }
-  return {};
-}
 
 // Before the collective in the text, if the data are in a device's memory.
 constexpr std::string_view device_mark = "device:";
@@ -76,64 +60,12 @@ void read_line(std::string_view line, MeasuredChoices& measured) {
 
 }  // namespace
 
-// Where all ranks share a node their number says everything.
-bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b) {
-  return a.collective == b.collective && a.crowded == b.crowded && (a.nodes == 1) == (b.nodes == 1) &&
-         (a.nodes == 1 || a.ranks_on_node == b.ranks_on_node) && a.on_devices == b.on_devices;
-}
-
 std::vector<const Algorithm*> inside_orders(Collective collective) {
   std::vector<const Algorithm*> orders;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.build_edges != nullptr && serves(algorithm, collective)) orders.push_back(&algorithm);
   }
   return orders;
-}
-
-SizedChoices read_choices(Table& table, const std::string& path, Collective collective,
-                          const std::function<std::string(const Algorithm&)>& why_not) {
-  SizedChoices choices;
-  const std::string list = path + "/choices";
-  for_each_object(table, list, [&](const std::string& at) {
-    SizedChoice one;
-    one.up_to = table.number(at, "up_to", 1, most_bytes_in_table);
-    if (!choices.empty() && one.up_to <= choices.back().up_to) {
-      table.fail(table.line_of(at, "up_to"), "\"up_to\" must be more than in the choice before");
-    }
-    std::string problem = read_word(collective, table.words(at, "take"), one);
-    if (one.choice.algorithm != nullptr) problem = why_not(*one.choice.algorithm);
-    if (!problem.empty()) table.fail(table.line_of(at, "take"), problem);
-    choices.push_back(std::move(one));
-  });
-  if (choices.empty() || choices.size() > most_sized_choices) {
-    table.fail(table.line_of(list), fmt::format("\"choices\" must be 1 to {} objects", most_sized_choices));
-  }
-  return choices;
-}
-
-std::string choices_text(const SizedChoices& choices) {
-  std::string text;
-  for (const SizedChoice& one : choices) {
-    text += fmt::format("{}{{\"up_to\": {}, \"take\": \"{}\"}}", text.empty() ? "" : ",\n                 ", one.up_to,
-                        word_of(one));
-  }
-  return "\"choices\": [" + text + "]";
-}
-
-AlgorithmEntry read_algorithms(Table& table, const std::string& path) {
-  AlgorithmEntry entry;
-  entry.collective = read_collective(table, path, is_dense);
-  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
-  entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
-  entry.nodes = static_cast<int>(table.number(path, "nodes", 1, most_ranks_in_table));
-  entry.crowded = table.truth(path, "crowded");
-  entry.on_devices = read_on_devices(table, path);
-  if (const std::string why = why_impossible(entry); !why.empty()) table.fail(table.line_of(path), why);
-  entry.choices = read_choices(table, path, entry.collective, [&](const Algorithm& one) {
-    const bool is_there = !one.needs.one_node || entry.nodes == 1;
-    return is_there ? "" : fmt::format("{} is for one node, not {}", one.name, entry.nodes);
-  });
-  return entry;
 }
 
 const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective collective, const plan::NodeMap& nodes,
@@ -201,6 +133,12 @@ std::string word_of(const SizedChoice& one) {
   return one.choice.algorithm == nullptr ? std::string(default_word) : to_string(one.choice);
 }
 
+std::string read_word(Collective collective, std::string_view word, SizedChoice& one) {
+  one.choice = {};
+  one.measured = word != unknown_word;
+  return word == default_word || word == unknown_word ? "" : parse_choice(collective, word, one.choice);
+}
+
 std::string text_of(const MeasuredChoices& choices) {
   std::string text;
   const auto add = [&](Collective collective, const SizedChoices& of, std::string_view mark, const std::string& kind) {
@@ -218,6 +156,7 @@ std::string text_of(const MeasuredChoices& choices) {
   return text;
 }
 
+// A stream would read numbers by the program's locale, and lose lines silently on a rank that has no memory left.
 MeasuredChoices choices_from(std::string_view text) {
   MeasuredChoices choices;
   while (!text.empty()) {

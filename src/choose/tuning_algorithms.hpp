@@ -4,12 +4,13 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "choose/registry.hpp"
-#include "choose/tuning_neighbors.hpp"
 
 namespace quadrille::choose {
 
@@ -31,6 +32,33 @@ struct AlgorithmEntry {
   bool crowded = false;
   SizedChoices choices;
   bool on_devices = false;  // of calls in which some ranks' data are in a device's memory
+
+  // Where all ranks share a node their number says everything.
+  auto beside_ranks() const {
+    return std::tuple(collective, crowded, nodes == 1, nodes == 1 ? 0 : ranks_on_node, on_devices);
+  }
+};
+
+// What decides whether combining pays, as the paper's cut-off has it: neighbours that are other processes (s), and of
+// the algorithm with the fewest messages these (D) and the blocks it sends (V).
+struct NeighborhoodKind {
+  std::int64_t neighbors = 0;
+  std::int64_t rounds = 0;
+  std::int64_t blocks = 0;
+  bool operator==(const NeighborhoodKind&) const = default;
+};
+
+// Of neighbours between nodes. Plain: it is broadcast as it is.
+struct NeighborEntry {
+  Collective collective{};
+  int ranks = 0;
+  int ranks_on_node = 1;  // of the fullest node
+  bool crowded = false;
+  NeighborhoodKind kind;
+  std::size_t largest_combined = 0;  // bytes of a block
+
+  auto beside_ranks() const { return std::tuple(collective, crowded, ranks_on_node, kind); }
+  bool operator==(const NeighborEntry&) const = default;
 };
 
 // Of neighbours inside a node: orders of copies by load and store, or the default exchange.
@@ -40,6 +68,8 @@ struct InsideEntry {
   bool crowded = false;
   NeighborhoodKind kind;
   SizedChoices choices;
+
+  auto beside_ranks() const { return std::tuple(collective, crowded, kind); }
 };
 // The orders that may replace the default exchange for this collective, in the order of the registry.
 std::vector<const Algorithm*> inside_orders(Collective collective);
@@ -62,6 +92,8 @@ bool put_choice(SizedChoices& choices, std::size_t from, std::size_t to, const C
 
 // "default" or "zero-rotation-bruck:radix=4"; "unknown" of what was not measured.
 std::string word_of(const SizedChoice& one);
+// The inverse: fills all but `up_to`. Returns an empty string, or what is wrong.
+std::string read_word(Collective collective, std::string_view word, SizedChoice& one);
 
 // By dense collective. If nothing was measured of allgatherv it goes by allgather, with its largest block.
 using ChoicesByCollective = std::array<SizedChoices, dense_collective_count>;

@@ -3,12 +3,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "choose/tuning.hpp"
@@ -26,86 +28,97 @@ struct Leaf {
   std::size_t line = 1;
   bool used = false;
 };
-using Leaves = std::map<std::string, Leaf>;
+// A text that is read.
+struct Reading {
+  std::map<std::string, Leaf> leaves;
+  std::string problem;  // the first mistake, "line 7: <what is wrong>"; empty: none
 
-// Reads a text into leaves. Returns an empty string, or "line 7: <what is wrong>".
-std::string read_leaves(const std::string& text, Leaves& leaves);
-
-// Takes values out of the leaves; the first mistake stays.
-class Table {
- public:
-  explicit Table(Leaves& leaves) : leaves_(leaves) {}
-
-  bool has(const std::string& path) const { return leaves_.contains(path); }
-  // Of an object, '{', or a list, '['.
-  bool enter(const std::string& path, char kind);
-  std::uint64_t number(const std::string& parent, const std::string& name, std::uint64_t least, std::uint64_t most);
-  double real(const std::string& parent, const std::string& name, double most);
-  bool truth(const std::string& parent, const std::string& name);
-  std::string words(const std::string& parent, const std::string& name);
-  void fail(std::size_t line, const std::string& why);
-  // Of an object or list.
-  std::size_t line_of(const std::string& path) const;
-  // Of a value; else of the object in which it ought to be.
-  std::size_t line_of(const std::string& parent, const std::string& name) const;
-  void refuse_the_rest();
-
-  std::string problem;
-
- private:
-  // The value, if `must_be` returns an empty text for it; else null, and the text is part of the mistake.
-  template <class MustBe>
-  const nlohmann::json* take(const std::string& parent, const std::string& name, const MustBe& must_be);
-
-  Leaves& leaves_;
+  void fail(std::size_t line, const std::string& why) {
+    if (problem.empty()) problem = fmt::format("line {}: {}", line, why);
+  }
 };
 
-// By tuning_algorithms.cpp.
-AlgorithmEntry read_algorithms(Table& table, const std::string& path);
-// The choices of an entry by size, at least one. `why_not`: what is wrong with an algorithm; empty: nothing.
-SizedChoices read_choices(Table& table, const std::string& path, Collective collective,
-                          const std::function<std::string(const Algorithm&)>& why_not);
-std::string choices_text(const SizedChoices& choices);
+// Its root is an object if there is no mistake.
+Reading read_json(const std::string& text);
+// What no field has asked for is a mistake.
+void refuse_the_rest(Reading& reading);
 
-// By tuning_entries.cpp.
-void read_entries(Table& table, const std::string& list, TuningTable& read);
-std::string entries_text(const TuningTable& table);
-Collective read_collective(Table& table, const std::string& path, bool (*wanted)(Collective));
-bool read_on_devices(Table& table, const std::string& path);  // "memory", if it is there
+// An object of a table. What names its fields, each once, describes how it is read and how it is written.
+class Fields {
+ public:
+  Fields(Reading& reading, std::string path) : reading_(&reading), path_(std::move(path)) {}  // it is read
+  explicit Fields(std::size_t indent) : indent_(indent) {}                                    // it is written
 
-// No two entries may be for the same case.
-template <class Entry>
-void add_new(Table& table, const std::string& path, const Entry& entry, std::vector<Entry>& entries) {
-  if (same_case(entries, entry) != nullptr) table.fail(table.line_of(path), "these ranks are there twice");
-  entries.push_back(entry);
-}
-
-// Calls `read` with the path of each object of a list, up to the first mistake.
-template <class Read>
-void for_each_object(Table& table, const std::string& list, const Read& read) {
-  if (!table.enter(list, '[')) return;
-  for (int i = 0; table.problem.empty() && table.has(fmt::format("{}/{}{{", list, i)); ++i) {
-    const std::string path = fmt::format("{}/{}", list, i);
-    table.enter(path, '{');
-    read(path);
-  }
-}
-
-// Of the entries that are alike but for the number of ranks the one that is nearest by ratio.
-template <class Entry>
-const Entry* nearest(const std::vector<Entry>& entries, const Entry& wanted) {
-  const int ranks = wanted.ranks;
-  const Entry* found = nullptr;
-  double least = 0;
-  for (const Entry& e : entries) {
-    if (!alike(e, wanted)) continue;
-    const double distance = static_cast<double>(std::max(e.ranks, ranks)) / std::min(e.ranks, ranks);
-    if (found == nullptr || distance < least || (distance == least && e.ranks < found->ranks)) {
-      found = &e;
-      least = distance;
+  // Of a field that may be left out: whether it is there or, where it is written, is to be.
+  bool has(const std::string& name, bool is_set = true) const;
+  template <class Number>
+  void number(const std::string& name, Number& value, std::uint64_t least = 1,
+              std::uint64_t most = most_ranks_in_table) {
+    if (reading_ != nullptr) {
+      value = static_cast<Number>(read_number(name, least, most));
+    } else {
+      put(name, fmt::format("{:.0f}", std::min(static_cast<double>(value), static_cast<double>(most))));
     }
   }
-  return found;
-}
+  // The text has it in so many of the unit of `value`.
+  void real(const std::string& name, double& value, double most, double unit = 1);
+  void truth(const std::string& name, bool& value);
+  void words(const std::string& name, std::string& value);
+  template <class Describe>
+  void object(const std::string& name, const Describe& describe) {
+    if (reading_ != nullptr) {
+      Fields inner(*reading_, at(name));
+      if (enter(inner.path_, '{')) describe(inner);
+      return;
+    }
+    Fields inner(indent_ + 2);
+    describe(inner);
+    begin_line();
+    put(name, inner.text());
+  }
+  template <class Item, class Describe>
+  void list(const std::string& name, std::vector<Item>& items, const Describe& describe) {
+    if (reading_ != nullptr) {
+      items.clear();
+      return read_each(name, [&](Fields& inner) { describe(inner, items.emplace_back()); });
+    }
+    std::string all;
+    for (Item& item : items) {
+      Fields inner(indent_ + 2);
+      describe(inner, item);
+      all += (all.empty() ? "" : ",\n" + std::string(indent_ + name.size() + 5, ' ')) + inner.text();
+    }
+    begin_line();
+    put(name, "[" + all + "]");
+  }
+  // Each object of a list, up to the first mistake.
+  void read_each(const std::string& name, const std::function<void(Fields&)>& read);
+  // The next field begins a line.
+  void begin_line() { begins_line_ = true; }
+  // What was read of a field, or with no name of all, is wrong.
+  void fail(const std::string& name, const std::string& why);
+  // What was written.
+  std::string text() const { return "{" + text_ + "}"; }
+
+ private:
+  std::string at(const std::string& name) const { return name.empty() ? path_ : path_ + "/" + name; }
+  // Of an object, '{', or a list, '['.
+  bool enter(const std::string& path, char kind);
+  // The value, if `must_be` returns an empty text for it; else null, and the text is part of the mistake.
+  template <class MustBe>
+  const nlohmann::json* take(const std::string& name, const MustBe& must_be);
+  std::uint64_t read_number(const std::string& name, std::uint64_t least, std::uint64_t most);
+  void put(const std::string& name, const std::string& value);
+
+  Reading* reading_ = nullptr;  // null: it is written
+  std::string path_;
+  std::size_t indent_ = 0;
+  bool begins_line_ = false;
+  std::string text_;
+};
+
+// By tuning_entries.cpp.
+void read_entries(Fields& root, TuningTable& read);
+std::string entries_text(const TuningTable& table);
 
 }  // namespace quadrille::choose

@@ -8,21 +8,24 @@
 namespace quadrille {
 namespace {
 
+// The MPI gives handles of our own of all types but basic ones. Types of bytes are ours, too, and never basic.
+void free_own(MpiType type) {
+  Envelope of;
+  read_envelope(type, of);
+  if (!is_basic(of.combiner)) mpi().Type_free(&type);
+}
+
 // How a type was made: the arguments of its constructor, as MPI_Type_get_contents orders them.
 struct Construction {
   int combiner = mpi().combiner_named;
   std::vector<int> integers;
   std::vector<MpiAint> addresses;
-  std::vector<MpiType> types;
+  MpiArray<MpiType> types;
+  std::size_t parts = 0;  // how many types
 
   Construction& operator=(Construction&&) = delete;
-  // The MPI gives handles of our own of all types but basic ones.
   ~Construction() {
-    for (MpiType& type : types) {
-      Envelope of;
-      read_envelope(type, of);
-      if (!is_basic(of.combiner)) mpi().Type_free(&type);
-    }
+    for (std::size_t p = 0; p < parts; ++p) free_own(types[p]);
   }
 
   int read(MpiType type) {
@@ -33,19 +36,16 @@ struct Construction {
     if (made.is_large) return mpi().err_type;
     integers.resize(static_cast<std::size_t>(made.integers) + 1);  // never without memory
     addresses.resize(static_cast<std::size_t>(made.addresses) + 1);
-    MpiArray<MpiType> found(static_cast<std::size_t>(made.types) + 1, {});
+    types.resize(static_cast<std::size_t>(made.types) + 1, {});
     const int unread = mpi().Type_get_contents(type, made.integers, made.addresses, made.types, integers.data(),
-                                               addresses.data(), found.all());
-    if (unread != mpi_success) return unread;
-    for (int i = 0; i < made.types; ++i) types.push_back(found[static_cast<std::size_t>(i)]);
-    return mpi_success;
+                                               addresses.data(), types.all());
+    if (unread == mpi_success) parts = static_cast<std::size_t>(made.types);
+    return unread;
   }
-};
-
-struct OwnTypes : MpiArray<MpiType> {
-  OwnTypes& operator=(OwnTypes&&) = delete;
-  ~OwnTypes() {
-    for (std::size_t i = 0; i < size(); ++i) mpi().Type_free(at(i));
+  // In the place of a part.
+  void put(std::size_t part, MpiType type) {
+    free_own(types[part]);
+    types.set(part, type);
   }
 };
 
@@ -70,7 +70,8 @@ int blocks_of_one_length(int count, int length, const MpiAint* places, MpiType e
 }
 
 // The same construction out of other types. Bounds may differ: they follow from the alignment of basic types.
-int construct(const Construction& as, const MpiArray<MpiType>& of, MpiType& made) {
+int construct(const Construction& as, MpiType& made) {
+  const MpiArray<MpiType>& of = as.types;
   const int* const i = as.integers.data();
   const MpiAint* const a = as.addresses.data();
   const int count = i[0];
@@ -127,13 +128,12 @@ int bytes_of(MpiType type, MpiType& made) {
   if (is_basic(construction.combiner)) {
     error = bytes_of_basic(type, made);
   } else {
-    OwnTypes parts;
-    for (const MpiType part : construction.types) {
+    for (std::size_t p = 0; p < construction.parts; ++p) {
       MpiType bytes;
-      if (error = bytes_of(part, bytes); error != mpi_success) return error;
-      parts.push_back(bytes);
+      if (error = bytes_of(construction.types[p], bytes); error != mpi_success) return error;
+      construction.put(p, bytes);
     }
-    error = construct(construction, parts, made);
+    error = construct(construction, made);
   }
   return error == mpi_success ? take_bounds(type, made) : error;
 }

@@ -2,6 +2,8 @@
 // functions of their own, which Open MPI began. MPICH and Cray MPICH name AMD's kind HIP.
 #include "mpi/device_support.hpp"
 
+#include <string>
+
 #include "mpi/mpi.hpp"
 
 namespace quadrille {
@@ -10,13 +12,9 @@ namespace {
 constexpr const char* kinds_key = "mpi_memory_alloc_kinds";
 
 // "system,mpi,cuda:device,..." has `kind`.
-bool has_kind(std::string_view kinds, std::string_view kind) {
-  while (!kinds.empty()) {
-    const std::string_view one = kinds.substr(0, kinds.find(','));
-    if (one.substr(0, one.find(':')) == kind) return true;
-    kinds = one.size() == kinds.size() ? std::string_view() : kinds.substr(one.size() + 1);
-  }
-  return false;
+bool has_kind(std::string_view kinds, const std::string& kind) {
+  const std::string all = "," + std::string(kinds) + ",";
+  return all.find("," + kind + ",") != std::string::npos || all.find("," + kind + ":") != std::string::npos;
 }
 
 bool kinds_have_devices() {

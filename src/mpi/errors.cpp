@@ -5,7 +5,6 @@
 #include <mutex>
 
 namespace quadrille {
-namespace {
 
 // The handler of a communicator, while errors are returned. The lock is held for these alone, never in the MPI, which
 // may call us under a lock of its own.
@@ -16,6 +15,9 @@ struct Lent {
   bool met = false;  // by a guard, since the handler began to go back
   enum class State : std::uint8_t { of_the_program, kept, lent, going_back } state = State::of_the_program;
 };
+
+namespace {
+
 // What a program leaves by longjmp() stays for ever: more than these are not counted.
 std::array<Lent, 64> all_lent;
 std::mutex lent_mutex;
@@ -87,22 +89,20 @@ void give_back(Lent& lent, MpiComm comm, MpiErrhandler handler) {
 }  // namespace
 
 ErrorsReturned::ErrorsReturned(MpiComm comm) {
-  Lent* lent = nullptr;
   {
     const std::lock_guard lock(lent_mutex);
-    lent = place_of(comm);
-    if (lent == nullptr) return;
-    place_ = static_cast<int>(lent - all_lent.data());
-    lent->comm = comm;
-    lent->met = true;
-    if (lent->guards++ > 0 && lent->state == Lent::State::lent) return;
+    lent_ = place_of(comm);
+    if (lent_ == nullptr) return;
+    lent_->comm = comm;
+    lent_->met = true;
+    if (lent_->guards++ > 0 && lent_->state == Lent::State::lent) return;
   }
-  lend(*lent, comm);
+  lend(*lent_, comm);
 }
 
 ErrorsReturned::~ErrorsReturned() {
-  if (place_ < 0) return;
-  Lent& lent = all_lent[static_cast<std::size_t>(place_)];
+  if (lent_ == nullptr) return;
+  Lent& lent = *lent_;
   MpiComm comm;
   MpiErrhandler handler;
   {

@@ -5,6 +5,8 @@
 
 namespace quadrille {
 
+struct Lent;
+
 // While it lives, errors on `comm` are returned: the user's error handler, which may end the program, is not for what
 // Quadrille tries and can do without. Several threads may hold one of the same communicator: the last one gives the
 // handler back, unless the program has set another one meanwhile.
@@ -15,7 +17,7 @@ class ErrorsReturned {
   ~ErrorsReturned();
 
  private:
-  int place_ = -1;  // among those whose handlers are kept
+  Lent* lent_ = nullptr;  // its handler; null: it is not counted
 };
 
 // Whether an error handler of the program, not one of the MPI's own, is set on `comm`.

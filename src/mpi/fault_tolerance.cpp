@@ -39,24 +39,21 @@ bool is_revoked(MpiComm comm) {
   return mpi().Comm_is_revoked(comm, &flag) == mpi_success && flag != 0;
 }
 
-bool has_failed_rank(MpiComm comm) {
-  MpiGroup group;
-  if (mpi().Comm_get_failed(comm, &group) != mpi_success) return false;
-  int failed = 0;
-  mpi().Group_size(group, &failed);
-  mpi().Group_free(&group);
-  return failed > 0;
-}
-
 bool has_failed_rank(MpiComm comm, const std::vector<int>& among) {
-  MpiGroup all, failed;
-  if (among.empty() || mpi().Comm_get_failed(comm, &failed) != mpi_success) return false;
-  mpi().Comm_group(comm, &all);
-  std::vector<int> there(among.size());
-  mpi().Group_translate_ranks(all, static_cast<int>(among.size()), among.data(), failed, there.data());
-  mpi().Group_free(&all);
+  MpiGroup failed;
+  if (mpi().Comm_get_failed(comm, &failed) != mpi_success) return false;
+  int count = 0;
+  mpi().Group_size(failed, &count);
+  if (count > 0 && !among.empty()) {
+    MpiGroup all;
+    mpi().Comm_group(comm, &all);
+    std::vector<int> there(among.size());
+    mpi().Group_translate_ranks(all, static_cast<int>(among.size()), among.data(), failed, there.data());
+    mpi().Group_free(&all);
+    count = static_cast<int>(there.size() - static_cast<std::size_t>(std::ranges::count(there, mpi().undefined)));
+  }
   mpi().Group_free(&failed);
-  return std::any_of(there.begin(), there.end(), [](int rank) { return rank != mpi().undefined; });
+  return count > 0;
 }
 
 }  // namespace quadrille

@@ -8,7 +8,7 @@
 // In a list that clang-format would spoil.
 // clang-format off
 #define QUADRILLE_MPI_REQUIRED(X) \
-  X(Abort, int, (MpiComm, int)) X(Alloc_mem, int, (MpiAint, MpiInfo, void*))                                         \
+  X(Alloc_mem, int, (MpiAint, MpiInfo, void*))                                                                       \
   X(Allreduce, int, (const void*, void*, int, MpiType, MpiOp, MpiComm)) X(Barrier, int, (MpiComm))                   \
   X(Bcast, int, (void*, int, MpiType, int, MpiComm)) X(Cancel, int, (MpiRequest*))                                   \
   X(Cart_create, int, (MpiComm, int, const int*, const int*, int, MpiComm*))                                         \
@@ -74,4 +74,22 @@
   X(Unpack, int, (const void*, int, int*, void*, int, MpiType, MpiComm)) X(Wait, int, (MpiRequest*, MpiStatus*))     \
   X(Waitall, int, (int, MpiRequests, MpiStatus*)) X(Waitany, int, (int, MpiRequests, int*, MpiStatus*))              \
   X(Waitsome, int, (int, MpiRequests, int*, int*, MpiStatus*)) X(Wtime, double, ())
+
+// Those that an MPI may lack, and that are null then: X(Name, result, (parameters), name in the library).
+//   Async_start, opal_progress_...   by which an MPI calls others while it makes progress (mpi/progress_hook.hpp)
+//   Comm_get_failed, ..._is_revoked  what an MPI says of a communicator where its fault tolerance is enabled
+//   GPU_query_support, Query_...     extensions: may its functions be given a device's memory?
+//   Request_is_complete              of MPICH: looks at a request, and at nothing else
+//   Type_get_envelope_c              of MPI 4; the older function fails for types made with large counts
+#define QUADRILLE_MPI_OPTIONAL(X) \
+  X(Async_start, int, (int (*)(void*), void*, int), PMPIX_Async_start)                                               \
+  X(Comm_get_failed, int, (MpiComm, MpiGroup*), PMPIX_Comm_get_failed)                                               \
+  X(Comm_is_revoked, int, (MpiComm, int*), PMPIX_Comm_is_revoked)                                                    \
+  X(GPU_query_support, int, (int, int*), MPIX_GPU_query_support)                                                     \
+  X(Query_cuda_support, int, (), MPIX_Query_cuda_support) X(Query_hip_support, int, (), MPIX_Query_hip_support)      \
+  X(Query_rocm_support, int, (), MPIX_Query_rocm_support)                                                            \
+  X(Request_is_complete, int, (MpiRequest), MPIX_Request_is_complete)                                                \
+  X(Type_get_envelope_c, int, (MpiType, MpiCount*, MpiCount*, MpiCount*, MpiCount*, int*), PMPI_Type_get_envelope_c) \
+  X(opal_progress_register, int, (int (*)()), opal_progress_register)                                                \
+  X(opal_progress_unregister, int, (int (*)()), opal_progress_unregister)
 // clang-format on

@@ -76,20 +76,12 @@ void load_functions(void* library, Mpi& table) {
   load_later(library, table.I##collective##_c, "PMPI_I" #collective "_c");
   QUADRILLE_MPI_REQUIRED(QUADRILLE_LOAD)
   QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LOAD_ALL_FORMS)
+#define QUADRILLE_LOAD_OPTIONAL(name, result, parameters, symbol) load_later(library, table.name, #symbol);
+  QUADRILLE_MPI_OPTIONAL(QUADRILLE_LOAD_OPTIONAL)
+#undef QUADRILLE_LOAD_OPTIONAL
 #undef QUADRILLE_LOAD_ALL_FORMS
 #undef QUADRILLE_LOAD
-  load_later(library, table.opal_progress_register, "opal_progress_register");
-  load_later(library, table.opal_progress_unregister, "opal_progress_unregister");
   load_later(library, table.ftmpi_enabled, "ompi_ftmpi_enabled");
-  load_later(library, table.Comm_is_revoked, "PMPIX_Comm_is_revoked");
-  load_later(library, table.Comm_get_failed, "PMPIX_Comm_get_failed");
-  load_later(library, table.Async_start, "PMPIX_Async_start");
-  load_later(library, table.Type_get_envelope_c, "PMPI_Type_get_envelope_c");
-  load_later(library, table.Request_is_complete, "MPIX_Request_is_complete");
-  load_later(library, table.Query_cuda_support, "MPIX_Query_cuda_support");
-  load_later(library, table.Query_rocm_support, "MPIX_Query_rocm_support");
-  load_later(library, table.Query_hip_support, "MPIX_Query_hip_support");
-  load_later(library, table.GPU_query_support, "MPIX_GPU_query_support");
   if (missing != nullptr) {
     table.problem = table.library + " has no " + missing + "; MPI 3.1 or newer is needed";
   }
@@ -157,23 +149,5 @@ const Mpi& find_mpi() {
 }
 
 }  // namespace detail
-
-std::string load_mpi(const std::string& name) {
-  std::vector<std::string> names;
-  if (!name.empty()) {
-    names = {name};
-  } else if (const char* given = std::getenv("QUADRILLE_LIBMPI"); given != nullptr && *given) {
-    names = {given};
-  } else {
-    names = abi::usual_names();
-  }
-  std::string errors;
-  for (const std::string& candidate : names) {
-    if (dlopen(candidate.c_str(), RTLD_LAZY | RTLD_GLOBAL) != nullptr) return {};
-    const char* error = dlerror();
-    errors += (errors.empty() ? "" : "; ") + std::string(error != nullptr ? error : "unknown error");
-  }
-  return "no MPI library could be loaded (" + errors + "); name one in QUADRILLE_LIBMPI";
-}
 
 }  // namespace quadrille

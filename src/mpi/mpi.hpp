@@ -46,8 +46,9 @@ inline constexpr std::size_t most_mpi_text = 8192;
 enum class Abi { openmpi, mpich, standard };
 
 struct Mpi {
-#define QUADRILLE_MEMBER(Name, result, parameters) result(*Name) parameters = nullptr;
+#define QUADRILLE_MEMBER(Name, result, parameters, ...) result(*Name) parameters = nullptr;
   QUADRILLE_MPI_REQUIRED(QUADRILLE_MEMBER)
+  QUADRILLE_MPI_OPTIONAL(QUADRILLE_MEMBER)
 #undef QUADRILLE_MEMBER
   // Of each collective the blocking and the nonblocking function; and the forms of MPI 4, null if the library that is
   // loaded has none. Those of Open MPI 4.1 have a name of their own, MPIX_.
@@ -61,21 +62,8 @@ struct Mpi {
   QUADRILLE_MPI_COLLECTIVES(QUADRILLE_MEMBERS)
 #undef QUADRILLE_MEMBERS
 
-  // By which an MPI calls others while it makes progress, wherever that is (mpi/progress_hook.hpp). Null where it has
-  // none.
-  int (*opal_progress_register)(int (*)()) = nullptr, (*opal_progress_unregister)(int (*)()) = nullptr;
   // Open MPI: its fault tolerance (ULFM) is enabled. Null where it has none.
   const bool* ftmpi_enabled = nullptr;
-  // What it says of a communicator then. Null where the MPI has no such function.
-  int (*Comm_is_revoked)(MpiComm, int* flag) = nullptr, (*Comm_get_failed)(MpiComm, MpiGroup*) = nullptr;
-  int (*Async_start)(int (*)(void*), void*, int) = nullptr;
-  // Extensions: may its functions be given a device's memory?
-  int (*Query_cuda_support)() = nullptr, (*Query_rocm_support)() = nullptr, (*Query_hip_support)() = nullptr;
-  int (*GPU_query_support)(int kind, int* is_supported) = nullptr;
-  // Of MPI 4. The older function fails for types made with large counts.
-  int (*Type_get_envelope_c)(MpiType, MpiCount*, MpiCount*, MpiCount*, MpiCount*, int*) = nullptr;
-  // Of MPICH: looks at a request, and at nothing else.
-  int (*Request_is_complete)(MpiRequest) = nullptr;
 
   MpiComm comm_world, comm_self, comm_null;
   MpiGroup group_null;
@@ -169,16 +157,13 @@ class FirstAnswer {
   // As it is kept, or as `ask` says.
   template <class Ask>
   Value get(const Ask& ask) {
-    const Value known = kept_.load(std::memory_order_acquire);
-    return known != none_ ? known : keep_first(ask());
+    Value known = kept_.load(std::memory_order_acquire);
+    if (known != none_) return known;
+    const Value mine = ask();
+    return kept_.compare_exchange_strong(known, mine, std::memory_order_acq_rel) ? mine : known;
   }
 
  private:
-  Value keep_first(Value mine) {
-    Value first = none_;
-    return kept_.compare_exchange_strong(first, mine, std::memory_order_acq_rel) ? mine : first;
-  }
-
   const Value none_;
   std::atomic<Value> kept_;
 };
@@ -223,10 +208,5 @@ inline MpiStatus status_at(const MpiStatus* first, std::size_t index) {
 inline void set_status_at(MpiStatus* first, std::size_t index, const MpiStatus& status) {
   std::memcpy(reinterpret_cast<std::byte*>(first) + index * mpi().status.bytes, status.native, mpi().status.bytes);
 }
-
-// For programs that are not linked to an MPI (the command line tool): loads an MPI's library.
-// `name` is a file, or empty for QUADRILLE_LIBMPI in the environment, else the usual names. Returns an empty string, or
-// one line that says what was tried.
-std::string load_mpi(const std::string& name = {});
 
 }  // namespace quadrille

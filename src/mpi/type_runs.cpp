@@ -10,8 +10,6 @@
 namespace quadrille {
 namespace {
 
-// Larger elements are left to the MPI: reading them would cost too much, and packing costs little there.
-constexpr std::size_t most_size = std::size_t{64} * 1024;
 constexpr std::size_t most_runs = 4096;
 constexpr std::ptrdiff_t most_extent = 1 << 20;  // below 2^24: positions are told by three bytes
 
@@ -26,7 +24,7 @@ bool pack_pattern(MpiType type, std::ptrdiff_t true_lower, std::vector<unsigned 
   int position = 0;
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data()) - static_cast<std::uintptr_t>(true_lower);
   return mpi().Pack(reinterpret_cast<void*>(address), 1, type, packed.data(), static_cast<int>(packed.size()),
-                    &position, mpi().comm_self) == mpi_success &&
+                    &position, own_comm()) == mpi_success &&
          static_cast<std::size_t>(position) == packed.size();
 }
 
@@ -35,7 +33,7 @@ bool pack_pattern(MpiType type, std::ptrdiff_t true_lower, std::vector<unsigned 
 bool find_runs(MpiType type, std::size_t size, std::ptrdiff_t true_lower, std::ptrdiff_t true_extent,
                std::vector<TypeRun>& runs) {
   runs.clear();
-  if (size == 0 || size > most_size || true_extent <= 0 || true_extent > most_extent) return false;
+  if (size == 0 || true_extent <= 0 || true_extent > most_extent) return false;
   std::vector<unsigned char> memory(static_cast<std::size_t>(true_extent)), packed(size);
   std::vector<std::uint32_t> source(size, 0);
   for (int shift = 0; shift < 24; shift += 8) {
@@ -83,16 +81,15 @@ bool find_bytes(MpiType type, std::size_t size, std::ptrdiff_t true_lower, std::
                    mpi().comm_self) != mpi_success) {
     return false;
   }
-  for (std::size_t at = 0; at < extent;) {
-    const void* const first = std::memchr(memory.data() + at, one, extent - at);
-    if (first == nullptr) break;
-    const auto begin = static_cast<std::size_t>(static_cast<const unsigned char*>(first) - memory.data());
-    const void* const behind = std::memchr(memory.data() + begin, 0, extent - begin);
-    const std::size_t end = behind == nullptr
-                                ? extent
-                                : static_cast<std::size_t>(static_cast<const unsigned char*>(behind) - memory.data());
+  const auto next = [&](std::size_t from, int byte) {
+    const void* const found = std::memchr(memory.data() + from, byte, extent - from);
+    if (found == nullptr) return extent;
+    return static_cast<std::size_t>(static_cast<const unsigned char*>(found) - memory.data());
+  };
+  for (std::size_t begin = next(0, one); begin < extent;) {
+    const std::size_t end = next(begin, 0);
     runs.push_back({true_lower + static_cast<std::ptrdiff_t>(begin), end - begin});
-    at = end;
+    begin = next(end, one);
   }
   return !runs.empty();
 }

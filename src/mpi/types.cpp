@@ -17,8 +17,8 @@
 namespace quadrille {
 namespace {
 
-// Larger elements are left to the MPI: asking whether they are dense would cost more than it gains.
-constexpr std::size_t most_bytes_to_test = std::size_t{256} * 1024;
+// Larger elements are left to the MPI: reading them costs more than it gains, and packing costs little there.
+constexpr std::size_t most_bytes_with_gaps = std::size_t{64} * 1024, most_bytes_to_read = std::size_t{256} * 1024;
 
 // MPI has no function that tells. But to pack nothing is an error as well if the type is not committed.
 bool can_be_packed(MpiType type) {
@@ -27,23 +27,6 @@ bool can_be_packed(MpiType type) {
   char in = 0, out = 0;
   int position = 0;
   return mpi().Pack(&in, 0, type, &out, 1, &position, own_comm()) == mpi_success;
-}
-
-// The MPI itself says whether a type is dense: packed bytes come out as they were, in order.
-// Pass k fills each byte with digit k (base 251) of its position, plus 1; two positions differ in some pass, and an
-// unwritten byte stays zero.
-bool packs_to_itself(MpiType type, std::size_t size) {
-  constexpr std::size_t digits = 251;
-  std::vector<unsigned char> in(size), out(size);
-  for (std::size_t unit = 1; unit <= size; unit *= digits) {
-    for (std::size_t i = 0; i < size; ++i) in[i] = static_cast<unsigned char>(i / unit % digits + 1);
-    int position = 0;
-    if (mpi().Pack(in.data(), 1, type, out.data(), static_cast<int>(size), &position, own_comm()) != mpi_success ||
-        static_cast<std::size_t>(position) != size || in != out) {
-      return false;
-    }
-  }
-  return true;
 }
 
 // A predefined type, or so many of one in a row, is as it looks: that saves the MPI the packing.
@@ -82,9 +65,12 @@ TypeInfo examine(MpiType type, std::vector<TypeRun>& runs) {
   info.size = static_cast<std::size_t>(size);
   info.committed = can_be_packed(type);
   if (!info.committed) return info;
-  info.dense = lower == 0 && true_lower == 0 && extent == size && true_extent == size &&
-               info.size <= most_bytes_to_test && (size == 0 || is_plain(type) || packs_to_itself(type, info.size));
-  if (!info.dense && find_runs(type, info.size, true_lower, true_extent, runs)) info.runs = &runs;
+  const bool has_gaps = lower != 0 || true_lower != 0 || extent != size || true_extent != size;
+  const bool is_small = info.size <= (has_gaps ? most_bytes_with_gaps : most_bytes_to_read);
+  info.dense = !has_gaps && is_small && (size == 0 || is_plain(type));
+  if (info.dense || !is_small || !find_runs(type, info.size, true_lower, true_extent, runs)) return info;
+  info.dense = !has_gaps && runs.size() == 1;  // the MPI itself says so: packed bytes come out as they were
+  if (!info.dense) info.runs = &runs;
   return info;
 }
 
@@ -110,24 +96,20 @@ int info_keyval() {
 
 using PackCall = int (*)(const void*, std::size_t, MpiType, std::byte*, std::size_t, MpiComm);
 
-// A typed buffer as MPI_Pack takes it. Types of absolute addresses come with MPI_BOTTOM, and MPICH refuses
-// a null address in MPI_Pack: then the address is moved one way and the type the other.
-struct Packable {
-  void* address;
-  int count;
-  MpiType type;
-  bool made = false;
-};
-
-int make_packable(const void* user, std::size_t count, MpiType type, Packable& packable) {
-  packable = {const_cast<void*>(user), static_cast<int>(count), type};
-  if (user != nullptr) return mpi_success;
-  constexpr MpiAint shift = 64;
-  const int length = packable.count;
-  const MpiAint back = -shift;
-  packable = {reinterpret_cast<void*>(shift), 1, type, true};
-  const int error = mpi().Type_create_struct(1, &length, &back, one(type), &packable.type);
-  return error != mpi_success ? error : mpi().Type_commit(&packable.type);
+// Calls `work` with a typed buffer as MPI_Pack takes it. Types of absolute addresses come with MPI_BOTTOM, and MPICH
+// refuses a null address in MPI_Pack: then the address is moved one way and the type the other.
+template <class Work>
+int with_address(const void* user, std::size_t count, MpiType type, const Work& work) {
+  const int elements = static_cast<int>(count);
+  if (user != nullptr) return work(const_cast<void*>(user), elements, type);
+  constexpr MpiAint shift = 64, back = -shift;
+  MpiType moved;
+  int error = mpi().Type_create_struct(1, &elements, &back, one(type), &moved);
+  if (error != mpi_success) return error;
+  error = mpi().Type_commit(&moved);
+  if (error == mpi_success) error = work(reinterpret_cast<void*>(shift), 1, moved);
+  mpi().Type_free(&moved);
+  return error;
 }
 
 // Elements of more than 2 GiB do not fit MPI_Pack: one message to ourselves, typed on one side and
@@ -230,24 +212,18 @@ int read_envelope(MpiType type, Envelope& envelope) {
 }
 
 int pack_at_once(const void* user, std::size_t count, MpiType type, std::byte* bytes, std::size_t room, MpiComm comm) {
-  Packable from;
-  int position = 0;
-  int error = make_packable(user, count, type, from);
-  if (error != mpi_success) return error;
-  error = mpi().Pack(from.address, from.count, from.type, bytes, static_cast<int>(room), &position, comm);
-  if (from.made) mpi().Type_free(&from.type);
-  return error;
+  return with_address(user, count, type, [&](const void* from, int elements, MpiType of) {
+    int position = 0;
+    return mpi().Pack(from, elements, of, bytes, static_cast<int>(room), &position, comm);
+  });
 }
 
 int unpack_at_once(const void* user, std::size_t count, MpiType type, std::byte* bytes, std::size_t room,
                    MpiComm comm) {
-  Packable to;
-  int position = 0;
-  int error = make_packable(user, count, type, to);
-  if (error != mpi_success) return error;
-  error = mpi().Unpack(bytes, static_cast<int>(room), &position, to.address, to.count, to.type, comm);
-  if (to.made) mpi().Type_free(&to.type);
-  return error;
+  return with_address(user, count, type, [&](void* to, int elements, MpiType of) {
+    int position = 0;
+    return mpi().Unpack(bytes, static_cast<int>(room), &position, to, elements, of, comm);
+  });
 }
 
 namespace detail {

@@ -33,7 +33,7 @@ run::Moving moving_by(const Team& team, const choose::Choice& choice) {
 bool may_stay_on_device(const Team& team, const choose::Choice& choice) {
   const bool as_bytes = choice.algorithm->engine == choose::Engine::schedule;
   return team.agreed().mpi_device != DeviceUse::none && choice.buffers == choose::HostBuffers::as_suits &&
-         choice.algorithm->from_device == choose::FromDevice::straight && (as_bytes || !mpi().device_lacks_gaps);
+         choice.algorithm->from_device && (as_bytes || !mpi().device_lacks_gaps);
 }
 
 Prepared prepare(Team& team, Collective collective, const choose::Choice& choice) {

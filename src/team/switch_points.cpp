@@ -70,9 +70,9 @@ choose::Machine this_machine() {
 // What was measured by this process counts for communicators of half to twice as many ranks.
 choose::SwitchPoints look_up_switch_points(int ranks, bool crowded, bool& known) {
   known = true;
-  if (const auto* entry = choose::nearest_entry(table_of_this_process(), ranks, crowded)) return entry->points;
+  if (const auto* entry = choose::nearest(table_of_this_process().entries, {ranks, crowded, {}})) return entry->points;
   const std::lock_guard lock(measured_mutex);
-  const auto* entry = choose::nearest_entry(measured(), ranks, crowded);
+  const auto* entry = choose::nearest(measured().entries, {ranks, crowded, {}});
   if (entry != nullptr && entry->ranks <= 2 * ranks && ranks <= 2 * entry->ranks) return entry->points;
   known = !may_measure();
   return choose::default_switch_points(crowded);
@@ -86,8 +86,8 @@ void keep_switch_points(const choose::TuningEntry& entry) {
 }
 
 choose::DeviceModel look_up_model(const plan::NodeMap& nodes, bool crowded, bool on_devices) {
-  const auto* entry =
-      choose::nearest_model(table_of_this_process(), nodes.ranks(), nodes.ranks_on_fullest_node(), crowded, on_devices);
+  const auto* entry = choose::nearest(table_of_this_process().models,
+                                      {nodes.ranks(), nodes.ranks_on_fullest_node(), crowded, {}, on_devices});
   return entry != nullptr ? choose::DeviceModel{entry->model, entry->bus} : choose::DeviceModel{};
 }
 

@@ -210,7 +210,7 @@ bool is_best(Collective collective, const choose::Choice& choice, MPI_Comm comm)
   if (name == "pull") return chosen == "ipc-pull:leader=0";
   if (is_piped()) return choice.algorithm->name == "pipelined-copy-to-cpu";
   const bool by_the_mpi = name == "fast" && may_be_the_mpis(collective, comm);
-  return by_the_mpi ? chosen == "cuda-aware-mpi" : choice.algorithm->from_device == choose::FromDevice::straight;
+  return by_the_mpi ? chosen == "cuda-aware-mpi" : choice.algorithm->from_device;
 }
 
 void expect_choice(Collective collective, bool on_devices, MPI_Comm comm) {
@@ -268,7 +268,7 @@ void check(Collective collective, MPI_Comm comm) {
 
 // What carries out a request by a choice for devices.
 std::string carrier_of(Collective collective, const choose::Choice& choice) {
-  if (choice.algorithm->from_device == choose::FromDevice::straight) return "messages";
+  if (choice.algorithm->from_device) return "messages";
   // Between nodes by what exchanges the rounds; nothing persistent is the MPI's.
   const bool by_the_mpi = name == "rounds" && is_of_the_mpi(*choose::inner_of(collective, choice).algorithm);
   if (name == "rounds") return by_the_mpi && how == CallForm::nonblocking ? "mpi" : "messages";
@@ -351,7 +351,7 @@ void check_models() {
     from_device = false;
     exchange(collective, true, 3, MPI_COMM_WORLD);
     const choose::Selection& chosen = selection(collective, MPI_COMM_WORLD).selection;
-    const bool straight = chosen.choice.algorithm->from_device == choose::FromDevice::straight;
+    const bool straight = chosen.choice.algorithm->from_device;
     const bool is_on_device = rank % 2 == 0;
     if (!straight || chosen.why.reason != quadrille::Reason::modelled_on_devices || from_device != is_on_device) {
       fail("rank %d: %s, as %s\n", rank, choose::to_string(chosen.choice).c_str(),

@@ -123,8 +123,9 @@ TEST(Select, CandidatesComeFromTheRegistry) {
       }
       for (const Algorithm& algorithm : algorithms()) {
         const auto is_it = [&](const Choice& one) { return one.algorithm == &algorithm; };
-        const Measured where = row_of(algorithm.engine).measured;
-        const bool worth = where == Measured::everywhere || (where == Measured::on_several_nodes && nodes > 1);
+        const Tried where = row_of(algorithm.engine).tried;
+        const bool inside = where == Tried::on_one_node || where == Tried::everywhere;
+        const bool worth = inside || (where != Tried::nowhere && nodes > 1);
         const bool other = nodes == 1 && is_another_on_one_node(algorithm, ranks);
         const bool of_the_host = !algorithm.needs.device_mpi;
         EXPECT_EQ(std::any_of(measured.begin(), measured.end(), is_it),
@@ -524,9 +525,9 @@ TEST(Select, TheNearestKindOfNeighbourhoodCounts) {
   EXPECT_FALSE(kind_of({4, {{nullptr, 4, 4}, {nullptr, 5, 4}}}, kind));
   EXPECT_TRUE(kind_of({8, {{nullptr, 8, 8}, {nullptr, 4, 14}, {nullptr, 4, 12}, {nullptr, 5, 8}}}, kind));
   EXPECT_EQ(kind, (NeighborhoodKind{8, 4, 12}));
-  EXPECT_TRUE(kind_inside({4, {{nullptr, 4, 4}, {nullptr, 5, 4}}}, kind)) << "nothing to combine";
+  EXPECT_TRUE(kind_of({4, {{nullptr, 4, 4}, {nullptr, 5, 4}}}, kind, 0)) << "nothing to combine";
   EXPECT_EQ(kind, (NeighborhoodKind{4, 4, 4}));
-  EXPECT_FALSE(kind_inside({0, {{nullptr, 0, 0}}}, kind)) << "nobody to send to";
+  EXPECT_FALSE(kind_of({0, {{nullptr, 0, 0}}}, kind, 0)) << "nobody to send to";
 }
 
 // Of a near kind of neighbourhood, where all ranks know the sizes and reach each other; what is forced comes first.

@@ -83,10 +83,10 @@ TEST(TuningEntries, AModelMayBeOfADevicesMemory) {
   ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
   for (const TuningTable* one : {&table, &again}) {
     ASSERT_EQ(one->models.size(), 2U);
-    const ModelEntry* const found = nearest_model(*one, 60, 1, false, true);
+    const ModelEntry* const found = nearest(one->models, {60, 1, false, {}, true});
     ASSERT_NE(found, nullptr);
     EXPECT_EQ(found->bus, (Bus{0.25e-9, 9e-6}));
-    EXPECT_EQ(nearest_model(*one, 60, 1, false)->bus, Bus{});
+    EXPECT_EQ(nearest(one->models, {60, 1, false, {}})->bus, Bus{});
   }
   EXPECT_NE(parse_tuning(text(""), table), "") << "twice";
   EXPECT_NE(parse_tuning(text(R"("memory": "device", )"), table), "") << "no bus";

@@ -149,11 +149,11 @@ void mutate(Random& random, std::string& text) {
 void ask(const TuningTable& table) {
   for (const int ranks : {2, 3, 7, 64, 1 << 20}) {
     for (const bool crowded : {false, true}) {
-      const TuningEntry* points = nearest_entry(table, ranks, crowded);
+      const TuningEntry* points = nearest(table.entries, {ranks, crowded, {}});
       EXPECT_TRUE(points == nullptr || points->ranks >= 2);
       for (const InsideEntry& entry : nearest_inside(table, ranks, crowded)) choice_for(entry.choices, 4096);
       nearest_neighbors(table, ranks, 1, crowded);
-      if (const ModelEntry* entry = nearest_model(table, ranks, 1, crowded)) {
+      if (const ModelEntry* entry = nearest(table.models, {ranks, 1, crowded, {}})) {
         for (const double bytes : {0.0, 1.0, 1e9}) {
           const lab::Prediction found =
               lab::fastest(Collective::alltoallv, std::min(ranks, 64), {bytes, bytes}, entry->model);

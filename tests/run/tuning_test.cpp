@@ -92,16 +92,16 @@ TEST(Tuning, ReadsAndWritesModels) {
   EXPECT_EQ(again.models, table.models);
   EXPECT_EQ(again.entries, table.entries);
   EXPECT_EQ(table.models[0].ranks_on_node, 1);
-  EXPECT_EQ(nearest_model(table, 1000, 1, false), nullptr);
-  EXPECT_EQ(nearest_model(table, 1000, 1, true), table.models.data());
-  EXPECT_EQ(nearest_model(table, 16, 4, true), nullptr);
+  EXPECT_EQ(nearest(table.models, {1000, 1, false, {}}), nullptr);
+  EXPECT_EQ(nearest(table.models, {1000, 1, true, {}}), table.models.data());
+  EXPECT_EQ(nearest(table.models, {16, 4, true, {}}), nullptr);
   put(table.models, {16, 1, true, {}});
   put(table.models, {16, 1, false, {}});
   ASSERT_EQ(table.models.size(), 2U);
   put(table.models, {64, 4, true, {}});
   ASSERT_EQ(table.models.size(), 3U);
-  EXPECT_EQ(nearest_model(table, 16, 4, true), &table.models[2]);
-  EXPECT_EQ(nearest_model(table, 64, 1, true), &table.models[0]);
+  EXPECT_EQ(nearest(table.models, {16, 4, true, {}}), &table.models[2]);
+  EXPECT_EQ(nearest(table.models, {64, 1, true, {}}), &table.models[0]);
   ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
   EXPECT_EQ(again.models, table.models);
   EXPECT_EQ(table.models[0].model, Model{});
@@ -440,7 +440,9 @@ TEST(Tuning, WhateverHappensToATableItIsRefusedOrRight) {
 
 TEST(Tuning, TheNearestEntryOfTheSameCrowdednessCounts) {
   const TuningTable table{{}, {entry(16, false), entry(2, false), entry(4, true), entry(64, true)}};
-  const auto nearest = [&](int ranks, bool crowded) { return nearest_entry(table, ranks, crowded)->ranks; };
+  const auto nearest = [&](int ranks, bool crowded) {
+    return choose::nearest(table.entries, entry(ranks, crowded))->ranks;
+  };
   EXPECT_EQ(nearest(2, false), 2);
   EXPECT_EQ(nearest(5, false), 2);
   EXPECT_EQ(nearest(6, false), 16);
@@ -448,8 +450,8 @@ TEST(Tuning, TheNearestEntryOfTheSameCrowdednessCounts) {
   EXPECT_EQ(nearest(2, true), 4);
   EXPECT_EQ(nearest(16, true), 4) << "as near as 64: the smaller one";
   EXPECT_EQ(nearest(17, true), 64);
-  EXPECT_EQ(nearest_entry({{}, {entry(4, true)}}, 4, false), nullptr);
-  EXPECT_EQ(nearest_entry({}, 4, false), nullptr);
+  EXPECT_EQ(choose::nearest({entry(4, true)}, entry(4, false)), nullptr);
+  EXPECT_EQ(choose::nearest({}, entry(4, false)), nullptr);
 }
 
 TEST(Tuning, AnEntryIsAddedOrReplaced) {

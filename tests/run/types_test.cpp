@@ -114,7 +114,7 @@ TEST_F(Types, NoRunsOfBytesThatPackingDoesNotWrite) {
       3, 3, [](const unsigned char* from, unsigned char* to) { to[0] = from[0], to[1] = from[1]; }, runs));
 }
 
-// Two parts change places. Each pattern by which that is found out repeats itself somewhere.
+// Two parts change places. Each pattern by which that is found out repeats itself after 256 or 65,536 bytes.
 template <int part>
 void exchange_parts(const unsigned char* from, unsigned char* to) {
   std::memcpy(to, from + part, part);
@@ -125,11 +125,17 @@ TEST_F(Types, PartsThatChangePlacesAreNotDense) {
   const std::pair<int, decltype(TypeOfTheTest::order)> all[] = {{1, exchange_parts<1>},
                                                                 {241, exchange_parts<241>},
                                                                 {251, exchange_parts<251>},
-                                                                {251 * 241, exchange_parts<251 * 241>}};
+                                                                {256, exchange_parts<256>},
+                                                                {251 * 241, exchange_parts<251 * 241>},
+                                                                {256 * 256, exchange_parts<256 * 256>}};
   for (const auto& [part, order] : all) {
     type_here.size = 2 * part;
     type_here.order = order;
-    EXPECT_FALSE(type_info(type).dense) << "parts of " << part;
+    const TypeInfo info = type_info(type);
+    EXPECT_FALSE(info.dense) << "parts of " << part;
+    ASSERT_NE(info.runs, nullptr) << "parts of " << part;
+    EXPECT_EQ(info.runs->front().at, part);
+    EXPECT_EQ(info.runs->size(), 2U);
     free_type();
   }
   type_here.size = 500;

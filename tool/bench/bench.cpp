@@ -437,10 +437,10 @@ class Bench {
     if (is_of_the_mpi(*choice.algorithm)) {
       return use == DeviceUse::all && choice.buffers == choose::HostBuffers::as_suits ? straight : over_host;
     }
-    const choose::FromDevice from = choice.algorithm->from_device;
-    if (from == choose::FromDevice::shared)
+    const choose::Engine engine = choice.algorithm->engine;
+    if (engine == choose::Engine::pull)
       return team.counted.device_way == team::DeviceWay::pulled ? straight : over_host;
-    if (from == choose::FromDevice::pipelined)
+    if (engine == choose::Engine::pipeline)
       return team.counted.device_way == team::DeviceWay::pipelined ? in_chunks : over_host;
     // Blocks with gaps and calls in place go over the host (docs/gpu.md).
     const bool plain = plan_.element != ElementKind::strided && !options_.in_place;
@@ -560,8 +560,7 @@ int bench_command(const BenchOptions& options) {
 }
 
 std::string start_mpi(const std::string& program, Abi abi) {
-  std::string problem = load_mpi(program.empty() ? library_of_launcher() : library_in_place_of(program, abi));
-  if (problem.empty() && !mpi().usable) problem = mpi().problem;
+  const std::string problem = load_mpi(program.empty() ? library_of_launcher() : library_in_place_of(program, abi));
   if (problem.empty()) mpi().Init(nullptr, nullptr);
   return problem;
 }

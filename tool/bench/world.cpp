@@ -1,12 +1,35 @@
 #include "tool/bench/world.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "abi/abi.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::tools {
+
+std::string load_mpi(const std::string& name) {
+  std::vector<std::string> names;
+  if (!name.empty()) {
+    names = {name};
+  } else if (const char* given = std::getenv("QUADRILLE_LIBMPI"); given != nullptr && *given) {
+    names = {given};
+  } else {
+    names = abi::usual_names();
+  }
+  std::string errors;
+  for (const std::string& candidate : names) {
+    if (dlopen(candidate.c_str(), RTLD_LAZY | RTLD_GLOBAL) != nullptr) return mpi().usable ? "" : mpi().problem;
+    const char* error = dlerror();
+    errors += (errors.empty() ? "" : "; ") + std::string(error != nullptr ? error : "unknown error");
+  }
+  return "no MPI library could be loaded (" + errors + "); name one in QUADRILLE_LIBMPI";
+}
 
 std::uint64_t sum_over_ranks(std::uint64_t value, const World& world) {
   std::uint64_t sum = value;

@@ -10,6 +10,10 @@
 
 namespace quadrille::tools {
 
+// The tool is not linked to an MPI: loads one's library. `name` is a file, or empty for QUADRILLE_LIBMPI in the
+// environment, else the usual names. Returns an empty string, or one line that says why there is no MPI to be used.
+std::string load_mpi(const std::string& name);
+
 struct World {
   MpiComm comm{};
   int rank = 0, ranks = 1;

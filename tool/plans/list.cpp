@@ -42,7 +42,7 @@ nlohmann::ordered_json describe(const choose::Algorithm& algorithm) {
             {"isomorphic", algorithm.needs.isomorphic},
             {"equal_sizes", algorithm.needs.equal_sizes},
             {"device_mpi", algorithm.needs.device_mpi}}},
-          {"from_device", algorithm.from_device == choose::FromDevice::straight ? "straight" : "over_host"},
+          {"from_device", algorithm.from_device ? "straight" : "over_host"},
           {"parameters", parameters},
           {"line", algorithm.line},
           {"source", algorithm.source}};

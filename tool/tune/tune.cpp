@@ -337,7 +337,6 @@ int tune_command(const TuneOptions& options) {
   std::optional<DeviceStart> device;
   std::string problem = start_wanted_device(options, device);
   if (problem.empty()) problem = load_mpi(library_of_launcher());
-  if (problem.empty() && !mpi().usable) problem = mpi().problem;
   if (!problem.empty()) {
     complain_once(problem);
     return bad_options;

@@ -28,7 +28,7 @@ class InsideTuner {
   bool run(Collective collective, choose::InsideEntry& entry) {
     entry.collective = collective;
     const bool gathers = is_allgather(collective);
-    if (!choose::kind_inside(around_.isomorphic().costs(gathers), entry.kind)) return false;
+    if (!choose::kind_of(around_.isomorphic().costs(gathers), entry.kind, 0)) return false;
     const std::vector<const choose::Algorithm*> orders = different_orders(collective);
     head(entry, orders);
     std::vector<std::size_t> sizes;
