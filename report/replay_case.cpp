@@ -8,7 +8,6 @@
 #include "mpi/errors.hpp"
 #include "report/graph.hpp"
 #include "team/neighbors.hpp"
-#include "team/same_plans.hpp"
 #include "team/team.hpp"
 #include "tool/bench/neighbors.hpp"
 #include "tool/machine/machine.hpp"
@@ -222,7 +221,7 @@ void ReplayCase::choose_as_dropped_in() {
   if (used == nullptr) return;
   const std::size_t bytes = used->bytes;
   team::Team& team = *team::team_of(ours().comm);
-  const choose::Choice choice = team::neighbor_selection(team, collective_, bytes, true).selection.choice;
+  const choose::Choice choice = team::selection_of(team, collective_, bytes, 0, true).selection.choice;
   if (!choose::is_of_the_mpi(*choice.algorithm)) return;
   Quadrille_Set_algorithm(ours().comm, std::string(name_of(collective_)).c_str(), "mpi");
   call(1, 1);

@@ -82,6 +82,20 @@ static_assert(MPI_MAX_OBJECT_NAME <= most_mpi_text && MPI_MAX_INFO_KEY <= most_m
 
 // ---- Handles ----
 
+// X(member, Open MPI's symbol, what follows "MPI_"). In a list that clang-format would spoil.
+// clang-format off
+#define QUADRILLE_HANDLES(X) \
+  X(comm_world, ompi_mpi_comm_world, COMM_WORLD) X(comm_self, ompi_mpi_comm_self, COMM_SELF)                          \
+  X(comm_null, ompi_mpi_comm_null, COMM_NULL) X(group_null, ompi_mpi_group_null, GROUP_NULL)                          \
+  X(info_null, ompi_mpi_info_null, INFO_NULL) X(request_null, ompi_request_null, REQUEST_NULL)                        \
+  X(errors_return, ompi_mpi_errors_return, ERRORS_RETURN)                                                             \
+  X(errors_are_fatal, ompi_mpi_errors_are_fatal, ERRORS_ARE_FATAL)                                                    \
+  X(datatype_null, ompi_mpi_datatype_null, DATATYPE_NULL) X(byte, ompi_mpi_byte, BYTE)                                \
+  X(packed, ompi_mpi_packed, PACKED) X(char_type, ompi_mpi_char, CHAR) X(int_type, ompi_mpi_int, INT)                 \
+  X(uint64, ompi_mpi_uint64_t, UINT64_T) X(double_type, ompi_mpi_double, DOUBLE) X(op_max, ompi_mpi_op_max, MAX)      \
+  X(op_min, ompi_mpi_op_min, MIN) X(op_sum, ompi_mpi_op_sum, SUM) X(op_bor, ompi_mpi_op_bor, BOR)
+// clang-format on
+
 #if defined(QUADRILLE_ABI_OPENMPI)
 // The global scope comes first: a program may hold its own copy of the library's variable (a copy
 // relocation), and then the library uses that copy too.
@@ -95,38 +109,11 @@ void load_handle(void* library, const char* symbol, Handle& handle, Mpi& table) 
   }
 }
 
-void load_handles(void* library, Mpi& t) {
-  load_handle(library, "ompi_mpi_comm_world", t.comm_world, t);
-  load_handle(library, "ompi_mpi_comm_self", t.comm_self, t);
-  load_handle(library, "ompi_mpi_comm_null", t.comm_null, t);
-  load_handle(library, "ompi_mpi_group_null", t.group_null, t);
-  load_handle(library, "ompi_mpi_info_null", t.info_null, t);
-  load_handle(library, "ompi_request_null", t.request_null, t);
-  load_handle(library, "ompi_mpi_errors_return", t.errors_return, t);
-  load_handle(library, "ompi_mpi_errors_are_fatal", t.errors_are_fatal, t);
-  load_handle(library, "ompi_mpi_datatype_null", t.datatype_null, t);
-  load_handle(library, "ompi_mpi_byte", t.byte, t);
-  load_handle(library, "ompi_mpi_packed", t.packed, t);
-  load_handle(library, "ompi_mpi_char", t.char_type, t);
-  load_handle(library, "ompi_mpi_int", t.int_type, t);
-  load_handle(library, "ompi_mpi_uint64_t", t.uint64, t);
-  load_handle(library, "ompi_mpi_double", t.double_type, t);
-  load_handle(library, "ompi_mpi_op_max", t.op_max, t);
-  load_handle(library, "ompi_mpi_op_min", t.op_min, t);
-  load_handle(library, "ompi_mpi_op_sum", t.op_sum, t);
-  load_handle(library, "ompi_mpi_op_bor", t.op_bor, t);
-}
+#define QUADRILLE_LOAD_HANDLE(name, symbol, NAME) load_handle(library, #symbol, t.name, t);
 #else
-void load_handles(void*, Mpi& t) {
-  const auto set = [](auto& word, auto native) { word = word_of<std::remove_reference_t<decltype(word)>>(native); };
-  set(t.comm_world, MPI_COMM_WORLD), set(t.comm_self, MPI_COMM_SELF), set(t.comm_null, MPI_COMM_NULL);
-  set(t.group_null, MPI_GROUP_NULL), set(t.info_null, MPI_INFO_NULL), set(t.request_null, MPI_REQUEST_NULL);
-  set(t.errors_return, MPI_ERRORS_RETURN), set(t.errors_are_fatal, MPI_ERRORS_ARE_FATAL);
-  set(t.datatype_null, MPI_DATATYPE_NULL), set(t.byte, MPI_BYTE), set(t.packed, MPI_PACKED);
-  set(t.char_type, MPI_CHAR), set(t.int_type, MPI_INT), set(t.uint64, MPI_UINT64_T), set(t.double_type, MPI_DOUBLE);
-  set(t.op_max, MPI_MAX), set(t.op_min, MPI_MIN), set(t.op_sum, MPI_SUM), set(t.op_bor, MPI_BOR);
-}
+#define QUADRILLE_LOAD_HANDLE(name, symbol, NAME) t.name = word_of<decltype(t.name)>(MPI_##NAME);
 #endif
+void load_handles([[maybe_unused]] void* library, Mpi& t) { QUADRILLE_HANDLES(QUADRILLE_LOAD_HANDLE) }
 
 // MPI_UNWEIGHTED is a constant in some MPIs and a variable of the library in others.
 void load_unweighted(void* library, Mpi& table) {

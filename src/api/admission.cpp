@@ -129,13 +129,7 @@ bool moves_nothing(const Call& call, std::size_t bytes) {
 
 team::CachedSelection& select(const Call& call, std::size_t bytes, Team& team, Entry entry, CountedAhead* ahead) {
   const bool on_devices = is_on_devices(call, team, entry, ahead);
-  if (is_neighbor(call.collective)) {
-    const auto selection = on_devices ? team::device_neighbor_selection : team::neighbor_selection;
-    return selection(team, call.collective, bytes, entry.is_drop_in());
-  }
-  const int load = load_of(call, team);
-  return on_devices ? team::device_selection_of(team, call.collective, bytes, load)
-                    : team::selection_of(team, call.collective, bytes, load);
+  return team::selection_of(team, call.collective, bytes, load_of(call, team), entry.is_drop_in(), on_devices);
 }
 
 // ---- What is admitted ----
@@ -230,8 +224,7 @@ bool is_worth_it(Team& team, const Call& call, Entry entry) {
   if (team::config().any_forced) return true;
   if (learn(team) != mpi_success) return false;
   if (team.neighbors->checks_sizes()) return true;  // before anything is chosen by sizes that may be wrong
-  const team::CachedSelection& selected =
-      team::neighbor_selection(team, call.collective, global_bytes(call, team), true);
+  const team::CachedSelection& selected = team::selection_of(team, call.collective, global_bytes(call, team), 0, true);
   return !is_of_the_mpi(*selected.selection.choice.algorithm);
 }
 

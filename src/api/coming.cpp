@@ -82,7 +82,7 @@ bool Coming::go_on(With with) {
 void Coming::arrive(int error) {
   self_ = std::move(team_.taken.coming);
   if (team_.taken.now() == Stage::awaiting && error == mpi_success) {
-    error = thrown_by([&] { team::learn_apart(team_, told); });
+    error = thrown_by([&] { team::prepare_apart(team_, {told, false}); });
   }
   if (error != mpi_success) team::mark_lost(team_);
   // In the order in which they were made, as on all ranks.
@@ -104,7 +104,7 @@ void begin_to_tell(Team& team) {
     under_way.make_room();
   }
   const bool tells = team.group.me == 0;
-  if (tells) team::decide_apart(team, coming->told);
+  if (tells) team::prepare_apart(team, {coming->told, true});
   {
     const ErrorsReturned guard(team.user);
     const int error = mpi().Ibcast(coming->told.data(), static_cast<int>(coming->told.size()), mpi().byte, 0, team.user,

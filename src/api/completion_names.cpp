@@ -221,7 +221,7 @@ int start_one(MpiRequest* handle, const void* site) {
   std::optional<record::Recorded> recorded;
   if (record::on && handle != nullptr) {
     static_cast<void>(
-        thrown_by([&] { record::begin_start(recorded.emplace(), handle_in(handle), record::Form::started, site); }));
+        thrown_by([&] { recorded.emplace().begin_start(handle_in(handle), record::Form::started, site); }));
   }
   State* const request = handle != nullptr ? api::taken_behind(handle_in(handle)) : nullptr;
   if (request == nullptr || !request->persistent) return Behind::Start(handle);

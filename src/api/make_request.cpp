@@ -13,7 +13,7 @@
 #include "api/taken.hpp"
 #include "api/trials.hpp"
 #include "team/faults.hpp"
-#include "team/record_starts.hpp"
+#include "team/record.hpp"
 
 namespace quadrille::api {
 namespace {

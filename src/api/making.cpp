@@ -330,7 +330,7 @@ int make_apart(Making& m) {
                              team.group.me,
                              team.group.ranks,
                              team::tag_apart(team, m.tag),
-                             team.taken.numbers.data()};
+                             team.world_ranks.data()};
   m.explain(m.team.counted.explains ? choose::to_string(choice).c_str() : "",
             [] { return Why{Reason::no_memory_for_rings}; });
   return carry_by_messages(m, [&](const run::RunMemory& memory) {

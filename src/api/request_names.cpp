@@ -16,7 +16,7 @@
 #include "api/taken.hpp"
 #include "collective/signatures.hpp"
 #include "mpi/mpi.hpp"
-#include "team/record_starts.hpp"
+#include "team/record.hpp"
 #include "team/tally.hpp"
 #include "team/team.hpp"
 

@@ -394,7 +394,7 @@ template <class Work>
 void api::record_start(record::Recorded& recorded, const Quadrille_Request* handle, record::Form form,
                        const void* site) {
   if (handle == nullptr || *handle == nullptr || (*handle)->is_active()) return;
-  record::begin_start(recorded, record::handle_of(*handle), form, site);
+  recorded.begin_start(record::handle_of(*handle), form, site);
 }
 
 void api::go_on_with_all() { run::UnderWay::here().advance(); }

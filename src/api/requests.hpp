@@ -19,7 +19,7 @@
 #include "run/op.hpp"
 #include "run/under_way.hpp"
 #include "team/own_rings.hpp"
-#include "team/record_starts.hpp"
+#include "team/record.hpp"
 #include "team/team.hpp"
 
 struct Quadrille_Request_state final : quadrille::run::Pending {

@@ -12,8 +12,7 @@
 #include "mpi/generation.hpp"
 #include "run/native_run.hpp"
 #include "team/ask.hpp"
-#include "team/same_plans.hpp"
-#include "team/verdicts.hpp"
+#include "team/switch_points.hpp"
 
 namespace quadrille::api {
 namespace {

@@ -50,30 +50,19 @@ int call_with(Function function, const Side& send, const Side& recv, Others... o
                                              arguments_of<row.recv, row.places>(recv), std::tuple(others...)));
 }
 
-namespace detail {
-
-template <Collective collective, class Work>
-int do_as(Work& work, int otherwise) {
-  if constexpr (row_of(collective).send == Form::other) {
-    return otherwise;
-  } else {
-    return work(Of<collective>());
-  }
-}
-
-template <class Work, std::size_t... index>
-int do_as_one_of(Collective collective, Work& work, int otherwise, std::index_sequence<index...>) {
-  using Do = int (*)(Work&, int);
-  static constexpr Do each[] = {&do_as<static_cast<Collective>(index), Work>...};
-  return each[static_cast<std::size_t>(collective)](work, otherwise);
-}
-
-}  // namespace detail
-
 // work(Of<collective>()); `otherwise` if MPI has no such argument list.
 template <class Work>
 int do_as(Collective collective, Work work, int otherwise) {
-  return detail::do_as_one_of(collective, work, otherwise, std::make_index_sequence<collectives.size()>());
+  int result = otherwise;
+  const auto do_if = [&]<Collective one>(Of<one>) {
+    if constexpr (row_of(one).send != Form::other) {
+      if (one == collective) result = work(Of<one>());
+    }
+  };
+  [&]<std::size_t... index>(std::index_sequence<index...>) {
+    (do_if(Of<static_cast<Collective>(index)>()), ...);
+  }(std::make_index_sequence<collectives.size()>());
+  return result;
 }
 
 }  // namespace quadrille

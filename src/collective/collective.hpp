@@ -3,6 +3,7 @@
 // To add a collective: an enumerator, a row, and its argument list in signatures.hpp; docs/design.md says what else.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -121,11 +122,8 @@ std::vector<Collective> those(Property has) {
   return list;
 }
 
-inline constexpr int dense_collective_count = [] {
-  int count = 0;
-  for (const CollectiveRow& row : collectives) count += row.partners == Partners::all ? 1 : 0;
-  return count;
-}();
+inline constexpr int dense_collective_count =
+    static_cast<int>(std::ranges::count(collectives, Partners::all, &CollectiveRow::partners));
 
 // The collective that moves blocks between the same ranks in the same way, with one count for all of them: what is
 // measured of it holds for `c`, too. `c` itself if there is none.

@@ -9,8 +9,7 @@
 #include "team/communicator.hpp"
 #include "team/config.hpp"
 #include "team/own_rings.hpp"
-#include "team/telling.hpp"
-#include "team/world.hpp"
+#include "team/processes.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -18,18 +17,13 @@ namespace {
 // Tags for messages of communicators: each process of MPI_COMM_WORLD gives away some of its own.
 constexpr std::int64_t tags_below = tags::count;  // those of MPI_COMM_WORLD's own messages
 
-std::int64_t count_tags() {
+// Communicators that each process can give tags to.
+std::int64_t tags_of_process() {
   int found = 0;
   const int* largest = nullptr;
   if (mpi().Comm_get_attr(mpi().comm_world, mpi().tag_ub, &largest, &found) != mpi_success || !found) return 0;
   const std::int64_t count = (std::int64_t{*largest} - tags_below) / tags_apart / size_of(mpi().comm_world);
   return std::max<std::int64_t>(count, 0);
-}
-
-// Communicators that each process can give tags to.
-std::int64_t tags_of_process() {
-  static constinit FirstAnswer<std::int64_t> tags(-1);
-  return tags.get(count_tags);
 }
 
 // In turn; that one is still in use after all others is not to be expected.
@@ -40,24 +34,6 @@ int next_first_tag() {
   return static_cast<int>(first + given++ % count * tags_apart);
 }
 constexpr std::int64_t enough_tags = 1024;
-
-void go_through(Team& team, Telling telling) {
-  if (!team.ready()) setup_by(team, telling);
-  int first_tag = team.group.me == 0 ? next_first_tag() : 0;
-  telling.tell(&first_tag, sizeof first_tag);
-  LanesMemory lanes{};
-  if (team.lanes == nullptr && team.area.is_there() && team.group.reach().rings) {
-    if (team.group.me == 0) lanes = take_lanes(team);
-    telling.tell(lanes.data(), sizeof lanes);
-    make_lanes(team, lanes);
-  }
-  // The resources of blocking calls may still become available where ranks may wait.
-  if (team.ready() && !team.area.is_there()) team.change_standing(Standing::eligible);
-  if (team.lanes == nullptr || team.lanes->lanes.empty()) {
-    team.taken.numbers = ranks_in_world(team.user);
-    team.taken.first_tag = first_tag;
-  }
-}
 
 }  // namespace
 
@@ -72,9 +48,20 @@ bool may_be_told(Team& team) {
   return shares_a_node(ranks_in_world(team.user));
 }
 
-void decide_apart(Team& team, std::span<std::byte> told) { go_through(team, {told, true}); }
-
-void learn_apart(Team& team, std::span<std::byte> told) { go_through(team, {told, false}); }
+void prepare_apart(Team& team, Telling telling) {
+  if (!team.ready()) setup_by(team, telling);
+  int first_tag = team.group.me == 0 ? next_first_tag() : 0;
+  telling.tell(&first_tag, sizeof first_tag);
+  LanesMemory lanes{};
+  if (team.lanes == nullptr && team.area.is_there() && team.group.reach().rings) {
+    if (team.group.me == 0) lanes = take_lanes(team);
+    telling.tell(lanes.data(), sizeof lanes);
+    make_lanes(team, lanes);
+  }
+  // The resources of blocking calls may still become available where ranks may wait.
+  if (team.ready() && !team.area.is_there()) team.change_standing(Standing::eligible);
+  if (team.lanes == nullptr || team.lanes->lanes.empty()) team.taken.first_tag = first_tag;
+}
 
 void await_told(Team& team) {
   constexpr int turns_before_yield = 100;

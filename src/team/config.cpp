@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "sys/sys.hpp"
-#include "team/settings.hpp"
 #include "text/edits.hpp"
 #include "text/hash.hpp"
 

@@ -1,4 +1,4 @@
-// What the user set in the environment (the variables: team/settings.cpp), and messages to the user.
+// What the user set in the environment (the variables: settings.cpp), and messages to the user.
 //
 // A malformed value never breaks a program: rank 0 warns once and the value is ignored.
 #pragma once
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,32 @@ struct Config {
   bool some_recorded = false;         // whether some rank has a folder: agreed upon in MPI_Init
   std::vector<std::string> warnings;  // one line each, not printed yet
 };
+
+// ---- The settings: one table, with a row for each variable of the environment ----
+//
+// A new setting is one row in settings.cpp, a member of Config, and its use. Without `agreed` the row does not compile;
+// tests/run/config_test.cpp asks for values of it. Reading, the comparison of the ranks' settings, the guess at a
+// misspelt name, `quadrille list --settings`, the manual pages and the rows of docs/tuning.md (`make docs`) follow the
+// table.
+
+struct Setting {
+  const char* name = nullptr;
+  const char* values = nullptr;  // what may be written, for people
+  const char* unset = nullptr;   // what holds without the variable, for people
+  const char* help = nullptr;    // one line; 'quoted' words are code
+  const char* module = nullptr;  // who reads a variable that has no `read`
+  // Reads a value that is not empty. Returns an empty string, or what is wrong.
+  std::string (*read)(const std::string& text, Config& config) = nullptr;
+  // The value that holds, for settings that all ranks must agree on, since they steer the choice of all: equal texts
+  // mean equal settings. `may_differ` for the others.
+  std::string (&agreed)(const Config& config);
+};
+
+std::string may_differ(const Config& config);
+
+std::span<const Setting> settings();
+
+// ---- Their use ----
 
 // Of variables and info keys: 1, on, yes, true, or their opposites; nothing for any other word.
 std::optional<bool> switch_of(std::string_view text);

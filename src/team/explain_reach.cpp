@@ -1,14 +1,14 @@
-#include "team/explain_reach.hpp"
-
+// What QUADRILLE_EXPLAIN=1 says of the ways that large blocks have between the ranks of a node.
 #include <fmt/ranges.h>
 
-#include <cerrno>
-#include <cstring>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "memory/heap.hpp"
 #include "memory/xpmem.hpp"
-#include "sys/process_memory.hpp"
+#include "team/processes.hpp"
+#include "team/team.hpp"
 #include "text/reason.hpp"
 
 namespace quadrille::team {
@@ -50,33 +50,26 @@ Why why_no_xpmem(const memory::Ways& ways, bool rings) {
   return why.reason == Reason::none ? Why{Reason::memory_not_attached} : why;
 }
 
-// Tried once more, with a word that says nothing new.
-Why why_no_cma(const Card& card, bool reads) {
-  std::uint64_t word = card.word;
-  auto* bytes = reinterpret_cast<std::byte*>(&word);
-  const auto process = static_cast<pid_t>(card.process);
-  errno = 0;
-  // Before a process writes, it must have read the right word.
-  if (!sys::read_process(process, card.word_at, bytes, sizeof word)) return {Reason::read_failed, std::strerror(errno)};
-  if (word != card.word) return {Reason::another_process};
-  if (!reads && card.watched != 0) return {Reason::peer_is_checked};
-  if (!reads && !sys::write_process(process, card.word_at, bytes, sizeof word)) {
-    return {Reason::write_failed, std::strerror(errno)};
-  }
-  return {Reason::failed_at_setup};
+// Tried once more.
+Why why_no_cma_now(const Card& card, Ability ability) {
+  Why why = why_no_cma(card, ability);
+  return why.reason == Reason::none ? Why{Reason::failed_at_setup} : why;
 }
 
 }  // namespace
 
-std::vector<ReachLine> reach_lines(const Team& team, const Processes& processes, std::span<const int> members,
-                                   const memory::Ways& ways) {
+void explain_reach(const Team& team, const Processes& processes, std::span<const int> members,
+                   const memory::Ways& ways) {
   const std::string where =
       fmt::format("{} ranks, {} node{}: ", team.group.ranks, team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s");
-  const std::string head = "large blocks inside a node go by ";
+  const auto say_ways = [&where](const std::string& ways_there) {
+    const std::string what = "large blocks inside a node go by " + ways_there;
+    say_once(where + what, what);
+  };
   if (team.inbox_obstacle != Reason::none) {
-    return {{where, head + "messages only: " + text::words_of({team.inbox_obstacle})}};
+    return say_ways("messages only: " + text::words_of({team.inbox_obstacle}));
   }
-  if (members.size() == 1) return {};
+  if (members.size() == 1) return;
   const run::Reach& reach = team.group.reach();
   std::optional<std::size_t> cma_from;  // unless the switch points are still to be measured
   if (reach.rings && team.agreed().points != Points::guessed) cma_from = reach.points.cma_from;
@@ -93,22 +86,21 @@ std::vector<ReachLine> reach_lines(const Team& team, const Processes& processes,
     const Card& card = processes.ranks[static_cast<std::size_t>(members[m])].card;
     heap.count(peer.maps_my_heap && peer.heap != nullptr, [] { return why_no_heap(); });
     xpmem.count(peer.attaches_me, [&] { return why_no_xpmem(ways, reach.rings); });
-    cma_read.count(peer.reads_me, [&] { return why_no_cma(card, true); });
-    cma_write.count(peer.i_write, [&] { return why_no_cma(card, false); });
+    cma_read.count(peer.reads_me, [&] { return why_no_cma_now(card, reads); });
+    cma_write.count(peer.i_write, [&] { return why_no_cma_now(card, writes); });
     ring.count(reach.rings, [] { return Why{Reason::too_many_for_rings}; });
   }
   const int peers = static_cast<int>(members.size()) - 1;
   const bool forced = !(ways.heap && ways.xpmem && ways.cma_read && ways.cma_write && ways.ring);
   std::vector<std::string> had;
-  std::vector<ReachLine> lines(1);
   for (const Way& way : all) {
     if (way.peers > 0) had.push_back(way.words(peers));
-    if (!way.allowed || way.peers == peers) continue;
-    lines.push_back(
-        {"", (forced ? "QUADRILLE_REACH: " : "") + text::words_of({.reason = way.missing, .then = {way.why_not}})});
   }
-  lines[0] = {where, head + (had.empty() ? "messages only" : fmt::format("{}", fmt::join(had, ", ")))};
-  return lines;
+  say_ways(had.empty() ? "messages only" : fmt::format("{}", fmt::join(had, ", ")));
+  for (const Way& way : all) {
+    if (!way.allowed || way.peers == peers) continue;
+    say_once((forced ? "QUADRILLE_REACH: " : "") + text::words_of({.reason = way.missing, .then = {way.why_not}}));
+  }
 }
 
 }  // namespace quadrille::team

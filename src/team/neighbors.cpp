@@ -11,7 +11,6 @@
 #include "team/communicator.hpp"
 #include "team/faults.hpp"
 #include "team/processes.hpp"
-#include "team/world.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -62,21 +61,18 @@ Neighbors of_cart(MpiComm comm, int me) {
   Neighbors n;
   plan::Grid grid;
   if (!grid_of(comm, grid)) return n;
-  const int dimensions = static_cast<int>(grid.extents.size());
-  plan::Neighborhood around{dimensions, {}};
-  for (int d = 0; d < dimensions; ++d) {
-    n.doubtful =
-        n.doubtful || (grid.periodic[static_cast<std::size_t>(d)] && grid.extents[static_cast<std::size_t>(d)] <= 2);
-    for (const int step : {-1, 1}) {
-      std::vector<int> offset(grid.extents.size(), 0);
-      offset[static_cast<std::size_t>(d)] = step;
-      around.offsets.insert(around.offsets.end(), offset.begin(), offset.end());
-      const int send = 2 * d + (step < 0 ? 0 : 1), recv = 2 * d + (step < 0 ? 1 : 0);
-      add_edge(n, plan::rank_at(grid, me, offset, -1), recv, plan::rank_at(grid, me, offset, 1), send);
-    }
+  const std::size_t dimensions = grid.extents.size();
+  n.send_blocks = n.recv_blocks = static_cast<int>(2 * dimensions);
+  std::vector<int> offsets(2 * dimensions * dimensions, 0);
+  for (std::size_t i = 0; i < 2 * dimensions; ++i) offsets[i * dimensions + i / 2] = i % 2 == 0 ? -1 : 1;
+  for (std::size_t d = 0; d < dimensions; ++d) n.doubtful = n.doubtful || (grid.periodic[d] && grid.extents[d] <= 2);
+  const plan::PackedNeighborhood around = plan::pack(static_cast<int>(dimensions), offsets);
+  const plan::RanksAround ranks = plan::ranks_around(grid, around, me);
+  for (int i = 0; i < n.send_blocks; ++i) {
+    const auto offset = static_cast<std::size_t>(i);
+    add_edge(n, ranks.sources[offset], i ^ 1, ranks.destinations[offset], i);
   }
-  n.send_blocks = n.recv_blocks = 2 * dimensions;
-  n.isomorphic = isomorphic_around(std::move(grid), plan::pack(dimensions, around.offsets));
+  n.isomorphic = isomorphic_around(std::move(grid), around);
   return n;
 }
 
@@ -353,9 +349,7 @@ run::NeighborSlots slots_of(const Team& team, const choose::Choice& choice) {
   return {n.iso_send, n.iso_recv};
 }
 
-namespace {
-
-choose::NeighborKey neighbor_key(Team& team, Collective collective, std::size_t bytes, bool drop_in) {
+choose::NeighborKey neighbor_key_of(Team& team, Collective collective, std::size_t bytes, bool drop_in) {
   const Isomorphic* around = team.neighbors->isomorphic.get();
   const bool uniform = is_regular(collective);
   const bool in_node = is_in_node(team);
@@ -379,13 +373,9 @@ choose::NeighborKey neighbor_key(Team& team, Collective collective, std::size_t 
   return key;
 }
 
-}  // namespace
-
-CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in) {
-  const auto index = static_cast<std::size_t>(collective);
-  if (CachedSelection* cached = team.chosen.selections[index].find(bytes, drop_in)) return *cached;
-  choose::NeighborKey key = neighbor_key(team, collective, bytes, drop_in);
-  const choose::Choice& forced = team.agreed().forced.by_collective[index];
+choose::Selection select_among_neighbors(Team& team, Collective collective, std::size_t bytes, bool drop_in) {
+  choose::NeighborKey key = neighbor_key_of(team, collective, bytes, drop_in);
+  const choose::Choice& forced = team.agreed().forced.by_collective[static_cast<std::size_t>(collective)];
   // Counting what combining costs takes longer than all the rest of a first call, so only if it may decide.
   if (key.sizes_known && may_combine(team) && !choose::is_obeyed(key, forced)) {
     const Team& known = *who_knows(team);
@@ -394,21 +384,7 @@ CachedSelection& neighbor_selection(Team& team, Collective collective, std::size
     key.machine = plan::flat(known.agreed().model.quadrille, known.nodes.ranks_on_fullest_node());
     key.measured = known.agreed().measured;
   }
-  return team.chosen.selections[index].keep(
-      {.bytes = bytes, .drop_in = drop_in, .selection = choose::select_neighbors(key, forced)});
-}
-
-CachedSelection& device_neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in) {
-  Selections& selections = team.chosen.selections[static_cast<std::size_t>(collective)];
-  if (CachedSelection* cached = selections.find(bytes, drop_in, on_devices)) return *cached;
-  const choose::Choice host = neighbor_selection(team, collective, bytes, drop_in).selection.choice;
-  CachedSelection selected{
-      .bytes = bytes,
-      .drop_in = drop_in,
-      .load = on_devices,
-      .selection = choose::select_for_devices(neighbor_key(team, collective, bytes, drop_in), host)};
-  selected.follows_load = bytes == 0 && !selected.selection.rivals.empty();
-  return selections.keep(std::move(selected));
+  return choose::select_neighbors(key, forced);
 }
 
 }  // namespace quadrille::team

@@ -149,4 +149,9 @@ const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice)
 // Between which blocks of the user's arrays that schedule moves. Valid until more is known of the neighbours.
 run::NeighborSlots slots_of(const Team& team, const choose::Choice& choice);
 
+// What is known to all ranks about calls of a neighbour collective whose largest block has `bytes`.
+choose::NeighborKey neighbor_key_of(Team& team, Collective collective, std::size_t bytes, bool drop_in);
+// What serves such a call; see selection_of().
+choose::Selection select_among_neighbors(Team& team, Collective collective, std::size_t bytes, bool drop_in);
+
 }  // namespace quadrille::team

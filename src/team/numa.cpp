@@ -5,9 +5,9 @@
 #include <hwloc.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace quadrille::team {
@@ -22,7 +22,15 @@ struct Symbol {
   }
 };
 
-// The functions of hwloc that are needed, as the library has them. Types and constants come from
+// What follows "hwloc_" in the names of the functions that are needed. In a list that clang-format would spoil.
+// clang-format off
+#define QUADRILLE_HWLOC_FUNCTIONS(X) \
+  X(topology_init) X(topology_set_synthetic) X(topology_load) X(topology_destroy) X(get_type_depth)                   \
+  X(get_nbobjs_by_depth) X(get_obj_by_depth) X(get_cpubind) X(bitmap_alloc) X(bitmap_free) X(bitmap_and)              \
+  X(bitmap_list_sscanf) X(bitmap_iszero) X(bitmap_isincluded)
+// clang-format on
+
+// These functions, as the library has them. Types and constants come from
 // its header; nothing of it is linked.
 struct Hwloc {
   void* library = dlopen("libhwloc.so.15", RTLD_LAZY | RTLD_LOCAL);
@@ -32,20 +40,9 @@ struct Hwloc {
     usable = address != nullptr;
     return {address};
   }
-  decltype(&hwloc_topology_init) topology_init = look_up("hwloc_topology_init");
-  decltype(&hwloc_topology_set_synthetic) topology_set_synthetic = look_up("hwloc_topology_set_synthetic");
-  decltype(&hwloc_topology_load) topology_load = look_up("hwloc_topology_load");
-  decltype(&hwloc_topology_destroy) topology_destroy = look_up("hwloc_topology_destroy");
-  decltype(&hwloc_get_type_depth) get_type_depth = look_up("hwloc_get_type_depth");
-  decltype(&hwloc_get_nbobjs_by_depth) get_nbobjs_by_depth = look_up("hwloc_get_nbobjs_by_depth");
-  decltype(&hwloc_get_obj_by_depth) get_obj_by_depth = look_up("hwloc_get_obj_by_depth");
-  decltype(&hwloc_get_cpubind) get_cpubind = look_up("hwloc_get_cpubind");
-  decltype(&hwloc_bitmap_alloc) bitmap_alloc = look_up("hwloc_bitmap_alloc");
-  decltype(&hwloc_bitmap_free) bitmap_free = look_up("hwloc_bitmap_free");
-  decltype(&hwloc_bitmap_and) bitmap_and = look_up("hwloc_bitmap_and");
-  decltype(&hwloc_bitmap_list_sscanf) bitmap_list_sscanf = look_up("hwloc_bitmap_list_sscanf");
-  decltype(&hwloc_bitmap_iszero) bitmap_iszero = look_up("hwloc_bitmap_iszero");
-  decltype(&hwloc_bitmap_isincluded) bitmap_isincluded = look_up("hwloc_bitmap_isincluded");
+#define QUADRILLE_FUNCTION(name) decltype(&hwloc_##name) name = look_up("hwloc_" #name);
+  QUADRILLE_HWLOC_FUNCTIONS(QUADRILLE_FUNCTION)
+#undef QUADRILLE_FUNCTION
 };
 
 // The library stays loaded: the program or its MPI may use it too, and to unload it gains nothing.
@@ -136,30 +133,23 @@ class Machine {
   bool usable_;
 };
 
-// What ranks of a machine that is described are bound to.
-enum class Bound : std::uint8_t { unit, numa, package, none, unknown };
-
-// Splits the last word off, if it says to what ranks are bound.
-Bound take_binding(std::string& synthetic) {
+// What ranks of a machine that is described are bound to: nothing if the last word is no such thing. Splits that off.
+std::optional<hwloc_obj_type_t> take_binding(std::string& synthetic) {
   const std::size_t at = synthetic.rfind("bind:");
-  if (at == std::string::npos) return Bound::unit;
+  if (at == std::string::npos) return HWLOC_OBJ_PU;
   const std::string word = synthetic.substr(at + 5);
   synthetic.resize(at);
   while (synthetic.ends_with(' ')) synthetic.pop_back();
-  return word == "numa"      ? Bound::numa
-         : word == "package" ? Bound::package
-         : word == "none"    ? Bound::none
-                             : Bound::unknown;
+  if (word == "numa") return HWLOC_OBJ_NUMANODE;
+  if (word == "package") return HWLOC_OBJ_PACKAGE;
+  if (word == "none") return HWLOC_OBJ_MACHINE;
+  return std::nullopt;
 }
 
-int label_when_bound(const Machine& machine, hwloc_const_bitmap_t unit, Bound bound) {
-  if (bound == Bound::unit) return machine.label_of(unit);
-  const auto type = bound == Bound::numa      ? HWLOC_OBJ_NUMANODE
-                    : bound == Bound::package ? HWLOC_OBJ_PACKAGE
-                                              : HWLOC_OBJ_MACHINE;
-  const int object = machine.first_with(type, unit);
+int label_when_bound(const Machine& machine, hwloc_const_bitmap_t unit, hwloc_obj_type_t to) {
+  const int object = machine.first_with(to, unit);
   return machine.label_of(object < 0 ? machine.processors(HWLOC_OBJ_MACHINE, 0)
-                                     : machine.processors(type, static_cast<unsigned>(object)));
+                                     : machine.processors(to, static_cast<unsigned>(object)));
 }
 
 std::string name_of_label(int label) {
@@ -185,12 +175,12 @@ std::string ranges(const std::vector<int>& numbers) {
 
 std::vector<int> domains_of_units(const std::string& synthetic) {
   std::string described = synthetic;
-  const Bound bound = take_binding(described);
+  const std::optional<hwloc_obj_type_t> bound = take_binding(described);
   const Machine machine(described.empty() ? " " : described);  // none at hand stands in for one that is described
   std::vector<int> labels;
-  if (!machine.usable() || bound == Bound::unknown) return labels;
+  if (!machine.usable() || !bound) return labels;
   for (unsigned i = 0; i < machine.count(HWLOC_OBJ_PU); ++i) {
-    labels.push_back(label_when_bound(machine, machine.processors(HWLOC_OBJ_PU, i), bound));
+    labels.push_back(label_when_bound(machine, machine.processors(HWLOC_OBJ_PU, i), *bound));
   }
   return labels;
 }
@@ -217,8 +207,7 @@ std::string check_topology(const std::string& synthetic) {
   const Hwloc& h = hwloc();
   if (!h.usable) return "libhwloc.so.15 not found";
   std::string described = synthetic;
-  if (take_binding(described) == Bound::unknown)
-    return "expected bind:numa, bind:package or bind:none as the last word";
+  if (!take_binding(described)) return "expected bind:numa, bind:package or bind:none as the last word";
   const Topology topology = make_topology();
   const bool understood = topology == nullptr || h.topology_set_synthetic(topology.get(), described.c_str()) == 0;
   return understood ? "" : "expected a synthetic topology of hwloc, such as \"package:2 numa:1 core:4 pu:1\"";

@@ -7,12 +7,14 @@
 #include "team/own_rings.hpp"
 
 #include <algorithm>
-#include <new>
 #include <numeric>
+#include <utility>
 #include <vector>
 
+#include "mpi/thrown.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
+#include "team/ask.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -24,12 +26,6 @@ struct Told {
   std::uint64_t all;    // bytes of all rings that it writes to, heads included
   std::uint64_t at;     // where among them that to the other begins
   std::uint64_t bytes;  // of data; 0: it has none to the other
-};
-
-// Whether all is well on a rank and, on rank 0, the memory that it took; -1: there is none.
-struct Verdict {
-  std::int64_t chunk;
-  std::uint64_t fits;
 };
 
 constexpr std::size_t least_ring_bytes = 1024;
@@ -68,27 +64,18 @@ std::vector<Told> exchange(const std::vector<Told>& mine, run::Group& group) {
   return heard;
 }
 
-std::vector<Verdict> gather(const Verdict& mine, run::Group& group) {
-  std::vector<Verdict> all(static_cast<std::size_t>(group.ranks));
-  run::run_inbox_allgather(reinterpret_cast<const std::byte*>(&mine),
-                           run::EqualSide{reinterpret_cast<std::byte*>(all.data()), sizeof(Verdict)}, group);
-  return all;
-}
-
 memory::Ring ring_at(std::byte* place, std::size_t bytes) { return {reinterpret_cast<RingHead*>(place), bytes}; }
 
 // An area of so many bytes for all ranks, if all is well on each. Collective.
 std::optional<memory::ControlArea> own_area(Team& team, std::size_t bytes, bool is_well = true) {
-  run::Group& group = team.group;
-  Verdict verdict{-1, is_well ? std::uint64_t{1} : std::uint64_t{0}};
-  if (group.me == 0) {
-    const std::optional<std::size_t> taken = team.area.pool()->take(bytes, group.ranks);
-    if (taken.has_value()) verdict.chunk = static_cast<std::int64_t>(*taken);
-  }
-  const std::vector<Verdict> verdicts = gather(verdict, group);
-  if (verdicts[0].chunk < 0) return std::nullopt;
-  memory::ControlArea area(team.area.pool(), static_cast<std::size_t>(verdicts[0].chunk), bytes);
-  if (!std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.fits != 0; })) return std::nullopt;
+  const run::Group& group = team.group;
+  const auto taken = group.me == 0 ? team.area.pool()->take(bytes, group.ranks) : std::nullopt;
+  const std::uint64_t mine[] = {taken.has_value() ? *taken + 1 : 0, is_well ? 0U : 1U};
+  std::uint64_t all[] = {0, 0};
+  largest_of_all(team, mine, all);
+  if (all[0] == 0) return std::nullopt;
+  memory::ControlArea area(team.area.pool(), all[0] - 1, bytes);
+  if (all[1] != 0) return std::nullopt;
   return area;
 }
 
@@ -177,8 +164,10 @@ std::uint64_t largest_sent(const run::Call& call, int ranks) {
 }  // namespace
 
 OwnLane own_node_area(Team& team, const run::Call& call) {
-  const std::vector<Verdict> largest = gather({0, largest_sent(call, team.group.ranks)}, team.group);
-  const NodeLayout layout = NodeLayout::of_call(team.group, std::ranges::max(largest, {}, &Verdict::fits).fits);
+  const std::uint64_t mine = largest_sent(call, team.group.ranks);
+  std::uint64_t largest = 0;
+  largest_of_all(team, {&mine, 1}, {&largest, 1});
+  const NodeLayout layout = NodeLayout::of_call(team.group, largest);
   std::optional<memory::ControlArea> area = own_area(team, layout.bytes());
   if (!area) return nullptr;
   auto own = std::make_unique<Lane>();
@@ -202,11 +191,9 @@ namespace {
 
 // Null if this rank has no memory.
 std::shared_ptr<OwnChunks> make_chunks(const Team& team) {
-  try {
-    return std::make_shared<OwnChunks>(team.group.ranks);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  std::shared_ptr<OwnChunks> made;
+  static_cast<void>(thrown_by([&] { made = std::make_shared<OwnChunks>(team.group.ranks); }));
+  return made;
 }
 
 }  // namespace
@@ -249,10 +236,10 @@ void refuse_chunks(Team& team) {
 
 namespace {
 
-Lane make_lane(const Team& team, std::int64_t chunk, const NodeLayout& layout) {
+Lane make_lane(const Team& team, std::uint64_t chunk, const NodeLayout& layout) {
   const run::Group& group = team.group;
   Lane lane;
-  lane.node = make_node_area(team, {team.area.pool(), static_cast<std::size_t>(chunk), layout.bytes()}, layout);
+  lane.node = make_node_area(team, {team.area.pool(), chunk, layout.bytes()}, layout);
   for (int distance = 1; distance < group.ranks; ++distance) {
     const int peer = (group.me + distance) % group.ranks;
     lane.rings.push_back({lane.node.pairs.ring(peer, group.me), lane.node.pairs.ring(group.me, peer)});
@@ -265,27 +252,24 @@ Lane make_lane(const Team& team, std::int64_t chunk, const NodeLayout& layout) {
 LanesMemory take_lanes(const Team& team) {
   const std::size_t bytes = NodeLayout::of_lane(team.group).bytes();
   LanesMemory memory;
-  for (std::int64_t& lane : memory) {
-    const std::optional<std::size_t> taken = team.area.pool()->take(bytes, team.group.ranks);
-    lane = taken ? static_cast<std::int64_t>(*taken) : -1;
-  }
+  for (std::uint64_t& lane : memory) lane = team.area.pool()->take(bytes, team.group.ranks).value_or(no_lane);
   return memory;
 }
 
 void make_lanes(Team& team, const LanesMemory& memory) {
   const NodeLayout layout = NodeLayout::of_lane(team.group);
   auto made = std::make_shared<Lanes>();
-  for (const std::int64_t chunk : memory) {
-    if (chunk >= 0) made->lanes.push_back(make_lane(team, chunk, layout));
+  for (const std::uint64_t chunk : memory) {
+    if (chunk != no_lane) made->lanes.push_back(make_lane(team, chunk, layout));
   }
   team.lanes = std::move(made);
 }
 
 Lanes& lanes_of(Team& team) {
   if (team.lanes != nullptr) return *team.lanes;
-  LanesMemory memory{};
-  if (team.group.me == 0) memory = take_lanes(team);
-  for (std::int64_t& lane : memory) lane = gather({lane, 1}, team.group)[0].chunk;
+  LanesMemory mine{}, memory;
+  if (team.group.me == 0) mine = take_lanes(team);
+  largest_of_all(team, mine, memory);
   make_lanes(team, memory);
   return *team.lanes;
 }
@@ -294,13 +278,11 @@ bool can_pull(const Lanes& lanes) { return !lanes.lanes.empty() && lanes.lanes.f
 
 bool prepare_pull_lanes(Team& team) {
   Lanes& lanes = lanes_of(team);
-  if (can_pull(lanes) || lanes.cannot_pull) return can_pull(lanes);
-  for (Lane& lane : lanes.lanes) {
-    lane.pull = own_pull(team);
-    if (lane.pull) continue;
-    for (Lane& made : lanes.lanes) made.pull.reset();
-    lanes.cannot_pull = true;
-    return false;
+  if (!std::exchange(lanes.asked_to_pull, true)) {
+    bool all = true;
+    for (Lane& lane : lanes.lanes) all = all && (lane.pull = own_pull(team)).has_value();
+    if (all) return can_pull(lanes);
+    for (Lane& lane : lanes.lanes) lane.pull.reset();
   }
   return can_pull(lanes);
 }

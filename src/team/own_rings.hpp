@@ -79,9 +79,9 @@ OwnChunks* streams_for_rounds(Team& team);
 void refuse_chunks(Team& team);
 
 struct Lanes {
-  std::vector<Lane> lanes;   // none: there is no memory for them
-  unsigned calls = 0;        // the same on all ranks
-  bool cannot_pull = false;  // likewise: there is no memory for that
+  std::vector<Lane> lanes;     // none: there is no memory for them
+  unsigned calls = 0;          // the same on all ranks
+  bool asked_to_pull = false;  // likewise: there is memory for that, or there is not
 };
 // Collective when it is first called on a team whose ranks share a node and have rings.
 Lanes& lanes_of(Team& team);
@@ -89,10 +89,10 @@ Lanes& lanes_of(Team& team);
 bool prepare_pull_lanes(Team& team);
 bool can_pull(const Lanes& lanes);
 
-// Where their memory lies, -1: there is none. One rank takes it and tells the others, who need nothing else of each
-// other.
+// Where their memory lies. One rank takes it and tells the others, who need nothing else of each other.
 inline constexpr std::size_t most_lanes = 4;
-using LanesMemory = std::array<std::int64_t, most_lanes>;
+inline constexpr std::uint64_t no_lane = UINT64_MAX;
+using LanesMemory = std::array<std::uint64_t, most_lanes>;
 LanesMemory take_lanes(const Team& team);
 void make_lanes(Team& team, const LanesMemory& memory);
 

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "memory/device.hpp"
@@ -144,29 +147,14 @@ std::uint64_t* make_word() {
   return &word;
 }
 
-bool can_read(const Card& card) {
-  std::uint64_t word = 0;
-  return sys::read_process(static_cast<pid_t>(card.process), card.word_at, reinterpret_cast<std::byte*>(&word),
-                           sizeof word) &&
-         word == card.word;
-}
-
-// Writes what is there already.
-bool can_write(const Card& card) {
-  return sys::write_process(static_cast<pid_t>(card.process), card.word_at,
-                            reinterpret_cast<const std::byte*>(&card.word), sizeof card.word);
-}
-
 bool can_attach(const Card& card) {
   return memory::XpmemPeer(memory::xpmem_here().calls, card.segment).reads_word(card.word_at, card.word);
 }
 
 // The heaps of other processes that are mapped here. They stay mapped until the end: a process has one.
 struct MappedHeap {
-  std::int64_t process;
-  std::uint64_t word;
+  Card owner;
   std::byte* base;
-  std::size_t bytes;
 };
 std::vector<MappedHeap>& mapped_heaps() { return sys::immortal<std::vector<MappedHeap>>(); }
 constinit std::mutex mapped_heaps_mutex;  // has nothing to destroy
@@ -174,7 +162,7 @@ constinit std::mutex mapped_heaps_mutex;  // has nothing to destroy
 std::byte* mapped(const Card& card) {
   const std::lock_guard lock(mapped_heaps_mutex);
   for (const MappedHeap& heap : mapped_heaps()) {
-    if (heap.process == card.process && heap.word == card.word) return heap.base;
+    if (heap.owner.process == card.process && heap.owner.word == card.word) return heap.base;
   }
   return nullptr;
 }
@@ -182,27 +170,26 @@ std::byte* mapped(const Card& card) {
 // Whether the library of XPMEM was looked for.
 std::atomic<bool> xpmem_used{false};
 
-// A tool that watches this process would keep notes of the whole heap of each peer.
-bool may_map(const Card& mine, const Card& peer) { return mine.watched == 0 && peer.heap_bytes > 0; }
-
 // Maps the heaps of peers that are not mapped yet. What fails is left out: it is reached in other ways.
 void map_heaps(const NodeView& node, const std::vector<Card>& cards) {
   const auto me = static_cast<std::size_t>(node.me);
-  bool missing = false;
-  for (std::size_t p = 0; p < cards.size(); ++p) {
-    missing |= p != me && may_map(cards[me], cards[p]) && mapped(cards[p]) == nullptr;
-  }
-  if (!any_true(node.comm, missing)) return;
+  // A tool that watches this process would keep notes of the whole heap of each peer.
+  const auto is_missing = [&](std::size_t p) {
+    return p != me && cards[me].watched == 0 && cards[p].heap_bytes > 0 && mapped(cards[p]) == nullptr;
+  };
+  bool some = false;
+  for (std::size_t p = 0; p < cards.size(); ++p) some = some || is_missing(p);
+  if (!any_true(node.comm, some)) return;
   const std::vector<int> all = share_descriptors(node, memory::heap_segment().descriptor);
   for (std::size_t p = 0; p < cards.size(); ++p) {
     if (p == me || all[p] < 0) continue;
-    if (may_map(cards[me], cards[p]) && mapped(cards[p]) == nullptr) {
+    if (is_missing(p)) {
       // Two threads that set up two communicators may both map it: then it is mapped twice. No lock is
       // held over a collective, or two threads could wait for each other's peers.
       std::byte* base = memory::heap_map_peer(all[p], cards[p].heap_bytes);
       if (base != nullptr) {
         const std::lock_guard lock(mapped_heaps_mutex);
-        mapped_heaps().push_back({cards[p].process, cards[p].word, base, cards[p].heap_bytes});
+        mapped_heaps().push_back({cards[p], base});
       }
     }
     sys::close_descriptor(all[p]);
@@ -228,21 +215,15 @@ Card make_card(const memory::Ways& ways) {
 
 unsigned char abilities(const Card& mine, const Card& card, const memory::Ways& ways) {
   unsigned char can = 0;
-  if ((ways.cma_read || ways.cma_write) && can_read(card)) {
-    if (ways.cma_read) can |= reads;
-    if (ways.cma_write && card.watched == 0 && can_write(card)) can |= writes;
-  }
+  if (ways.cma_read && why_no_cma(card, reads).reason == Reason::none) can |= reads;
+  if (ways.cma_write && why_no_cma(card, writes).reason == Reason::none) can |= writes;
   if (mine.segment != -1 && card.segment != -1 && can_attach(card)) can |= attaches;
   if (card.heap_bytes > 0 && mapped(card) != nullptr) can |= maps;
   return can;
 }
 
-// Whether all processes but `self` have this ability.
-bool all_can(const std::vector<unsigned char>& can, std::size_t self, Ability ability) {
-  for (std::size_t p = 0; p < can.size(); ++p) {
-    if (p != self && (can[p] & ability) == 0) return false;
-  }
-  return true;
+bool all_can(const std::vector<unsigned char>& can, Ability ability) {
+  return std::ranges::all_of(can, [ability](unsigned char one) { return (one & ability) != 0; });
 }
 
 // `known.nodes` is there; fills `known.ranks` for this node's.
@@ -254,13 +235,13 @@ void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Process
   mpi().Allgather(&mine, sizeof mine, mpi().byte, cards.data(), sizeof mine, mpi().byte, node.comm);
   map_heaps(node, cards);
 
-  std::vector<unsigned char> i_can(count, 0), can_to_me(count, 0);
+  std::vector<unsigned char> i_can(count, reads | writes | maps | attaches), can_to_me(count);
   for (std::size_t p = 0; p < count; ++p) {
     if (p != self) i_can[p] = abilities(mine, cards[p], ways);
   }
   mpi().Alltoall(i_can.data(), 1, mpi().byte, can_to_me.data(), 1, mpi().byte, node.comm);
-  known.heaps_mapped = all_true(node.comm, mine.heap_bytes > 0 && all_can(i_can, self, maps));
-  known.reached = all_true(node.comm, all_can(can_to_me, self, maps) || all_can(can_to_me, self, attaches));
+  known.heaps_mapped = all_true(node.comm, mine.heap_bytes > 0 && all_can(i_can, maps));
+  known.reached = all_true(node.comm, all_can(can_to_me, maps) || all_can(can_to_me, attaches));
 
   known.ranks.resize(known.nodes.node_of.size());
   const std::vector<int> members = members_of(known.nodes, me);
@@ -335,15 +316,9 @@ std::size_t control_bytes(int ranks) {
          memory::FailedCalls::bytes + memory::DeviceSharing::bytes(ranks);
 }
 
-Processes meet(MpiComm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet, bool same) {
-  const ErrorsReturned guard(user);
+Processes meet(MpiComm comm, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet) {
+  const ErrorsReturned guard(comm);
   Processes known;
-  if (quiet == nullptr) {
-    quiet = make_quiet(user);
-    same = true;
-  }
-  if (quiet == nullptr) return known;
-  const MpiComm comm = same ? quiet->comm : user;
   const int me = rank_in(comm), ranks = size_of(comm);
   NodeView node{mpi().comm_null, 0, 1};
   if (mpi().Comm_split_type(comm, mpi().comm_type_shared, me, mpi().info_null, &node.comm) != mpi_success) {
@@ -376,6 +351,20 @@ Processes pick(const Processes& all, std::span<const int> ranks) {
   some.pool = all.pool;
   some.quiet = all.quiet;
   return some;
+}
+
+Why why_no_cma(const Card& card, Ability ability) {
+  std::uint64_t word = 0;
+  auto* const bytes = reinterpret_cast<std::byte*>(&word);
+  const auto process = static_cast<pid_t>(card.process);
+  errno = 0;
+  // Before a process writes, it must have read the right word.
+  if (!sys::read_process(process, card.word_at, bytes, sizeof word)) return {Reason::read_failed, std::strerror(errno)};
+  if (word != card.word) return {Reason::another_process};
+  if (ability != writes) return {};
+  if (card.watched != 0) return {Reason::peer_is_checked};
+  if (sys::write_process(process, card.word_at, bytes, sizeof word)) return {};
+  return {Reason::write_failed, std::strerror(errno)};
 }
 
 std::vector<int> members_of(const plan::NodeMap& nodes, int rank) {
@@ -416,16 +405,93 @@ void set_reach(run::Group& group, const Processes& processes, std::span<const in
   }
 }
 
-void forget_processes() {
-  if (xpmem_used.exchange(false)) memory::stop_xpmem(memory::xpmem_here());
-  const std::lock_guard lock(mapped_heaps_mutex);
-  for (const MappedHeap& heap : mapped_heaps()) memory::heap_unmap_peer(heap.base, heap.bytes);
-  mapped_heaps().clear();
-}
-
 bool crowded_by_launcher() {
   const int processors = sys::count(sys::allowed_processors());
   return processors > 1 && sys::launched_here() > processors;
+}
+
+// ---- All processes of MPI_COMM_WORLD ----
+
+namespace {
+
+// Communicators that the control memory of a world has room for; others make their own.
+constexpr std::size_t areas_of_world = 64;
+
+struct World {
+  std::mutex mutex;
+  std::shared_ptr<const Processes> processes;
+  std::atomic<bool> met{false};
+};
+World& the_world() { return sys::immortal<World>(); }
+
+void keep(Processes processes) {
+  const std::lock_guard lock(the_world().mutex);
+  if (the_world().processes == nullptr) {
+    the_world().processes = std::make_shared<const Processes>(std::move(processes));
+  }
+}
+
+}  // namespace
+
+bool meet_world(const memory::Ways& ways) {
+  const std::shared_ptr<QuietComm> quiet = make_quiet(mpi().comm_world, true);
+  if (quiet == nullptr) return false;
+  Processes processes = meet(quiet->comm, ways, areas_of_world, quiet);
+  if (processes.quiet == nullptr) return false;
+  keep(std::move(processes));
+  the_world().met = true;
+  return true;
+}
+
+Processes meet_here(MpiComm comm, const memory::Ways& ways, const std::vector<int>& world_ranks) {
+  const std::shared_ptr<QuietComm> quiet = make_quiet(comm);
+  if (quiet == nullptr) return {};
+  const bool are_all = world_ranks.size() == static_cast<std::size_t>(size_of(mpi().comm_world));
+  Processes processes = meet(quiet->comm, ways, are_all ? areas_of_world : areas_of_one, quiet);
+  if (!are_all || processes.quiet == nullptr) return processes;
+  std::vector<int> here(world_ranks.size());
+  for (std::size_t r = 0; r < here.size(); ++r) {
+    here[static_cast<std::size_t>(world_ranks[r])] = static_cast<int>(r);
+  }
+  keep(pick(processes, here));
+  return processes;
+}
+
+std::shared_ptr<const Processes> world() {
+  const std::lock_guard lock(the_world().mutex);
+  return the_world().processes;
+}
+
+bool world_has_met() { return the_world().met; }
+
+void forget_processes() {
+  the_world().met = false;
+  {
+    const std::lock_guard lock(the_world().mutex);
+    the_world().processes.reset();
+  }
+  if (xpmem_used.exchange(false)) memory::stop_xpmem(memory::xpmem_here());
+  const std::lock_guard lock(mapped_heaps_mutex);
+  for (const MappedHeap& heap : mapped_heaps()) memory::heap_unmap_peer(heap.base, heap.owner.heap_bytes);
+  mapped_heaps().clear();
+}
+
+bool shares_a_node(const std::vector<int>& world_ranks) {
+  const std::shared_ptr<const Processes> all = world();
+  return all != nullptr && plan::nodes_of(all->nodes, world_ranks).nodes == 1;
+}
+
+std::vector<int> ranks_in_world(MpiComm comm) {
+  const int ranks = size_of(comm);
+  MpiGroup group, all;
+  mpi().Comm_group(comm, &group);
+  mpi().Comm_group(mpi().comm_world, &all);
+  std::vector<int> here(static_cast<std::size_t>(ranks)), there(here.size());
+  std::iota(here.begin(), here.end(), 0);
+  mpi().Group_translate_ranks(group, ranks, here.data(), all, there.data());
+  mpi().Group_free(&group);
+  mpi().Group_free(&all);
+  return there;
 }
 
 }  // namespace quadrille::team

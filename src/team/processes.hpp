@@ -17,8 +17,11 @@
 #include "plan/problem.hpp"
 #include "run/group.hpp"
 #include "sys/sys.hpp"
+#include "text/reason.hpp"
 
 namespace quadrille::team {
+
+struct Team;
 
 // What a rank tells the others of its node about itself.
 struct Card {
@@ -78,13 +81,16 @@ struct Processes {
   std::shared_ptr<QuietComm> quiet;  // of all that met; null if the MPI could not make it, and nothing is known then
 };
 
-// Collective: finds it all out. `areas` is for how many communicators there shall be control memory; there
-// may be less. `quiet` is one that there is already, or null. If it is of these ranks in this order (`same`), it is
-// used to find out the rest.
-Processes meet(MpiComm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet, bool same);
+// Collective over `comm`: finds it all out. `areas` is for how many communicators there shall be control memory; there
+// may be less. `quiet` is one that there is already, of these ranks in whatever order.
+Processes meet(MpiComm comm, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet);
 
 // What is known of `ranks` (their numbers in `all`), in this order.
 Processes pick(const Processes& all, std::span<const int> ranks);
+
+// Why this process cannot read, or write to, the memory of the one with this card by CMA; none if it can. What is
+// written is what is there already.
+Why why_no_cma(const Card& card, Ability ability);
 
 // The ranks of a rank's node, in order.
 std::vector<int> members_of(const plan::NodeMap& nodes, int rank);
@@ -93,14 +99,45 @@ std::vector<int> members_of(const plan::NodeMap& nodes, int rank);
 // node in `processes`, in order.
 void set_reach(run::Group& group, const Processes& processes, std::span<const int> members, const memory::Ways& ways);
 
-// Unmaps the heaps of the peers, and takes this process out of XPMEM, when no group needs them any more.
-void forget_processes();
-
 // Bytes of the control memory of the ranks of a node's communicator.
 std::size_t control_bytes(int ranks);
 
 // Without asking the others: has the launcher started more ranks on this node than processors are left to this one?
 // False where it may have bound each rank to some of them.
 bool crowded_by_launcher();
+
+// For QUADRILLE_EXPLAIN, of a team that is set up: says of this rank and its peers on the node, whose numbers in
+// `processes` are `members` with its own, what no other communicator of this process has said. `ways` are those that
+// the user allows. Not collective.
+void explain_reach(const Team& team, const Processes& processes, std::span<const int> members,
+                   const memory::Ways& ways);
+
+// ---- All processes of MPI_COMM_WORLD ----
+
+// For how many communicators a meeting makes control memory, if it is known to have only one to serve.
+inline constexpr std::size_t areas_of_one = 2;
+
+// Collective over MPI_COMM_WORLD, in MPI_Init, whose ranks have the same settings: the ranks meet. From then on no
+// communicator has to ask whether it happened. False on all ranks if the MPI has no communicator for that.
+bool meet_world(const memory::Ways& ways);
+
+// Collective over `comm`: its ranks, whose numbers in MPI_COMM_WORLD are `world_ranks`, meet. If these are
+// all that there are, what they learned is kept for other communicators.
+Processes meet_here(MpiComm comm, const memory::Ways& ways, const std::vector<int>& world_ranks);
+
+// What is known; null if the world has not met.
+std::shared_ptr<const Processes> world();
+// The world met in meet_world(): all ranks know it, and agree on their settings.
+bool world_has_met();
+
+// Are these ranks of MPI_COMM_WORLD on one node? False if nothing is known.
+bool shares_a_node(const std::vector<int>& world_ranks);
+
+// Forgets what is known, unmaps the heaps of the peers, and takes this process out of XPMEM, when no group needs them
+// any more.
+void forget_processes();
+
+// The numbers of the ranks of `comm` in MPI_COMM_WORLD; MPI_UNDEFINED for ranks of another world.
+std::vector<int> ranks_in_world(MpiComm comm);
 
 }  // namespace quadrille::team

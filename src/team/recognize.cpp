@@ -11,7 +11,7 @@
 namespace quadrille::team {
 namespace {
 
-// Tori that are tried: an allreduce of two numbers each.
+// Tori that are tried: a broadcast and an allreduce of a number each.
 constexpr int most_dimensions = 4;
 constexpr std::size_t most_tori = 256;
 // Meshes: an allreduce of two numbers a dimension, then one of the offsets within reach.
@@ -20,19 +20,10 @@ constexpr std::size_t most_meshes = 512;
 constexpr std::int64_t most_cells = 1024, most_cells_of_all = 16384;
 constexpr std::size_t most_mesh_neighbors = 1024;
 
-// For each torus: do all ranks see the same neighbourhood in it? Numbers of tori in which this rank's sources and
-// destinations do not go together are 0 and, for the other end of the comparison, 0 as well: never equal.
-int agree(MpiComm comm, const std::vector<std::uint64_t>& numbers, std::vector<bool>& agreed) {
-  std::vector<std::uint64_t> mine, least(2 * numbers.size());
-  for (const std::uint64_t number : numbers) {
-    mine.push_back(number);
-    mine.push_back(number == 0 ? 0 : ~number);
-  }
-  const int error =
-      mpi().Allreduce(mine.data(), least.data(), static_cast<int>(mine.size()), mpi().uint64, mpi().op_min, comm);
-  agreed.resize(numbers.size());
-  for (std::size_t t = 0; t < numbers.size(); ++t) agreed[t] = least[2 * t] == ~least[2 * t + 1];
-  return error;
+// Of all ranks the largest, or the smallest.
+int reduce(MpiComm comm, std::vector<int>& numbers, MpiOp op) {
+  const std::vector<int> mine = numbers;
+  return mpi().Allreduce(mine.data(), numbers.data(), static_cast<int>(mine.size()), mpi().int_type, op, comm);
 }
 
 // In user blocks, whose numbers the edges have; -1 where there is no edge.
@@ -70,24 +61,24 @@ struct Fit {
 int seek_torus(MpiComm comm, const Neighbors& n, const Place& place, Fit& fit) {
   const std::vector<plan::Grid> tori = plan::tori(place.ranks, most_dimensions, most_tori);
   std::vector<plan::GridView> views(tori.size());
-  std::vector<std::uint64_t> numbers(tori.size(), 0);
+  std::vector<std::uint64_t> numbers(tori.size(), 0);  // 0: its sources and destinations do not go together
   for (std::size_t t = 0; t < tori.size(); ++t) {
     if (plan::view_in(tori[t], place.me, n.sources, n.destinations, views[t])) {
       numbers[t] = std::max<std::uint64_t>(plan::fingerprint(views[t].around), 1);
     }
   }
-  std::vector<bool> agreed;
-  if (const int error = agree(comm, numbers, agreed); error != mpi_success) return error;
+  // Do all ranks see the same neighbourhood in it?
+  std::vector<std::uint64_t> of_rank_0 = numbers;
+  int error = mpi().Bcast(of_rank_0.data(), static_cast<int>(numbers.size()), mpi().uint64, 0, comm);
+  if (error != mpi_success) return error;
+  std::vector<int> fits(tori.size());
+  for (std::size_t t = 0; t < tori.size(); ++t) fits[t] = numbers[t] != 0 && numbers[t] == of_rank_0[t] ? 1 : 0;
+  error = reduce(comm, fits, mpi().op_min);
+  if (error != mpi_success) return error;
   for (std::size_t t = 0; t < tori.size(); ++t) {
-    if (agreed[t]) fit.offer(tori[t], views[t]);
+    if (fits[t] == 1) fit.offer(tori[t], views[t]);
   }
   return mpi_success;
-}
-
-// Of all ranks the largest, or the smallest.
-int reduce(MpiComm comm, std::vector<int>& numbers, MpiOp op) {
-  const std::vector<int> mine = numbers;
-  return mpi().Allreduce(mine.data(), numbers.data(), static_cast<int>(mine.size()), mpi().int_type, op, comm);
 }
 
 // A mesh that may fit, and how far the offsets of all ranks reach in it.

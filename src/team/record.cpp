@@ -1,10 +1,13 @@
 #include "team/record.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -16,12 +19,20 @@
 #include "sys/sys.hpp"
 #include "team/communicator.hpp"
 #include "team/config.hpp"
-#include "team/record_parts.hpp"
 #include "team/record_site.hpp"
 #include "team/record_tables.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::record {
+
+// Bytes of the blocks that a call sends, one to each rank or to each neighbour.
+struct SentBlocks {
+  std::size_t count = 0;
+  std::uint64_t each = 0;            // where they have one size
+  std::vector<std::uint64_t> bytes;  // where they may differ
+  std::uint64_t to(std::size_t destination) const { return bytes.empty() ? each : bytes[destination]; }
+};
+
 namespace {
 
 // Calls shorter than this are timed now and then: two looks at the clock would be a part of them that counts.
@@ -77,6 +88,15 @@ std::uint64_t clock_takes = 0;  // nanoseconds
 // Has nothing to destroy, and nothing to make: a call may come when there is no memory left, or late.
 constinit std::mutex mutex;
 
+// The side that says what this rank sends.
+const run::Side& sent_side(const run::Call& call) { return call.in_place ? call.recv : call.send; }
+
+// Zero where each block has a type of its own.
+std::size_t type_size_of(const run::Call& call) {
+  const run::Side& side = sent_side(call);
+  return side.types ? 0 : type_info(side.type).size;
+}
+
 // Without the lock: the MPI is asked for what is new. The neighbours of a neighbour call are known from here on.
 Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   const run::Side& side = sent_side(call);
@@ -87,11 +107,11 @@ Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   Known& last = on_thread.known[(place + count + static_cast<std::size_t>(key.collective)) % known_places];
   const std::uint64_t generation = cache_generation();
   if (last.entry != nullptr && last.key == key && last.generation == generation) return last;
-  own.note_new();
+  own.begin(Timed::as_each);
   Tables& tables = Tables::here();
   CommunicatorHere* const communicator = tables.communicator_of(call.comm);
   if (communicator != nullptr && is_neighbor(call.collective)) tables.neighbors_of(*communicator);
-  const std::size_t size = !side.types ? type_info(side.type).size : 0;
+  const std::size_t size = type_size_of(call);
   const auto size_class = static_cast<std::uint8_t>(sized ? std::bit_width(count * size) : 0);
   const int from = tables.site_of(site);
   const auto lock = held();
@@ -100,124 +120,97 @@ Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   return last;
 }
 
-// Blocks of one call, as they are added up. To make a persistent request moves nothing.
-struct Blocks {
-  bool moves = true;
-  std::uint64_t bytes = 0, least = UINT64_MAX, most = 0;
-  void add(std::uint64_t block, std::uint64_t times = 1) {
-    bytes += block * times;
-    least = std::min(least, block);
-    most = std::max(most, block);
+// ---- The blocks of a call ----
+
+bool has_one_block(Collective collective) { return !has_arrays(row_of(collective).send); }
+
+std::size_t destinations_of(Collective collective, const CommunicatorHere& communicator) {
+  return is_neighbor(collective) ? communicator.neighbors->destinations.size()
+                                 : static_cast<std::size_t>(communicator.ranks);
+}
+
+std::uint64_t bytes_of_block(const run::Side& side, int block, std::size_t type_size) {
+  const std::ptrdiff_t count = side.count_of(block);
+  if (count <= 0) return 0;  // its type may be none
+  if (side.types) {
+    const MpiType type = side.types[static_cast<std::size_t>(block)];
+    type_size = type == mpi().datatype_null ? 0 : size_if_committed(type).value_or(0);
   }
-};
+  return static_cast<std::uint64_t>(count) * type_size;
+}
 
-bool arrays_are_there(const run::Side& side) { return side.counts != nullptr || side.counts_large != nullptr; }
-
-// Of the types of what is sent.
-struct TypeSizes {
-  std::size_t all = 0;
-  std::vector<std::size_t> each;  // by block; empty: all blocks have one type
-  std::size_t of(int block) const { return each.empty() ? all : each[static_cast<std::size_t>(block)]; }
-};
-
-// Without the lock: where each block has a type of its own the MPI is asked.
-TypeSizes type_sizes(const run::Call& call, const Known& at) {
-  TypeSizes sizes{at.type_size, {}};
+// Without the lock: where each block has a type of its own the MPI is asked. No blocks without the arrays; those of the
+// sparse exchange are told later.
+SentBlocks sent_by(const run::Call& call, const CommunicatorHere& communicator, std::size_t type_size) {
   const run::Side& side = sent_side(call);
-  if (!side.types || !arrays_are_there(side) || at.communicator == nullptr) return sizes;
-  const auto size_of = [&](int block) {
-    if (side.count_of(block) <= 0) return std::size_t{0};  // its type may be none
-    const MpiType type = side.types[block];
-    return type == mpi().datatype_null ? 0 : size_if_committed(type).value_or(0);
-  };
-  if (has_one_block(call.collective)) {
-    sizes.all = size_of(0);
-  } else if (is_dense(call.collective)) {
-    sizes.each.resize(static_cast<std::size_t>(at.communicator->ranks));
-    for (int b = 0; b < at.communicator->ranks; ++b) sizes.each[static_cast<std::size_t>(b)] = size_of(b);
-  } else if (const std::vector<int>& numbers = at.communicator->neighbors->numbers; !numbers.empty()) {
-    sizes.each.resize(static_cast<std::size_t>(*std::ranges::max_element(numbers)) + 1);
-    for (const int number : numbers) sizes.each[static_cast<std::size_t>(number)] = size_of(number);
+  const bool dense = is_dense(call.collective), one = has_one_block(call.collective);
+  const bool is_told = one || side.counts != nullptr || side.counts_large != nullptr;
+  SentBlocks sent;
+  if ((!dense && !is_neighbor(call.collective)) || !is_told) return sent;
+  sent.count = destinations_of(call.collective, communicator);
+  if (one) {
+    // In an Allgatherv in place it is the own one of the array.
+    sent.each = bytes_of_block(side, dense && call.in_place ? communicator.rank : 0, type_size);
+    return sent;
   }
-  return sizes;
+  sent.bytes.reserve(sent.count);
+  for (std::size_t d = 0; d < sent.count; ++d) {
+    const int block = dense ? static_cast<int>(d) : communicator.neighbors->send_block[d];
+    sent.bytes.push_back(bytes_of_block(side, block, type_size));
+  }
+  return sent;
 }
 
-std::uint64_t bytes_of_block(const run::Side& side, int block, const TypeSizes& sizes) {
-  return static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(side.count_of(block), 0)) * sizes.of(block);
-}
-
-// Of a dense call in which this rank has one block.
-std::uint64_t bytes_of_own_block(const run::Call& call, const Known& at) {
-  const std::ptrdiff_t count = std::max<std::ptrdiff_t>(count_of(call, at.communicator->rank), 0);
-  return static_cast<std::uint64_t>(count) * at.type_size;
-}
-
-// visit(destination, bytes) for each block that this rank sends. None without the arrays.
-template <class Visit>
-void for_each_sent(const run::Call& call, const Known& at, const TypeSizes& sizes, const Visit& visit) {
-  const CommunicatorHere& communicator = *at.communicator;
-  const run::Side& side = sent_side(call);
-  const bool one = has_one_block(call.collective);
-  if (!one && !arrays_are_there(side)) return;
-  if (is_dense(call.collective)) {
-    const std::uint64_t own = one ? bytes_of_own_block(call, at) : 0;
-    for (int b = 0; b < communicator.ranks; ++b) visit(b, one ? own : bytes_of_block(side, b, sizes));
-    return;
-  }
-  const CommunicatorHere::Neighbors& around = *communicator.neighbors;
-  for (std::size_t k = 0; k < around.destinations.size(); ++k) {
-    visit(around.destinations[k], bytes_of_block(side, one ? 0 : around.numbers[k], sizes));
-  }
+// So many blocks of one size. To make a persistent request moves nothing.
+void add_blocks(Entry& entry, bool moves, std::uint64_t bytes, std::size_t count = 1) {
+  if (moves) entry.bytes += bytes * count;
+  entry.least_block = std::min(entry.least_block, bytes);
+  entry.most_block = std::max(entry.most_block, bytes);
 }
 
 // One block, of a call whose blocks may differ.
-void add_block(CommunicatorHere& communicator, int to, std::uint64_t bytes, Blocks& blocks) {
-  blocks.add(bytes);
-  const bool is_placed = communicator.sent != nullptr && to >= 0 && to < communicator.ranks;
-  if (is_placed && blocks.moves) communicator.sent[to] += bytes;
-}
-
-// Where nobody knows what went to each rank.
-void add_unplaced(const CommunicatorHere& communicator, const Blocks& blocks) {
-  if (communicator.sent == nullptr && blocks.moves) Tables::here().file().header.unplaced += blocks.bytes;
-}
-
-Blocks blocks_of(const run::Call& call, const Known& at, const TypeSizes& sizes) {
-  Blocks blocks;
-  blocks.moves = at.key.form != Form::persistent;
-  // The blocks of the sparse exchange are told later.
-  if (at.communicator == nullptr || call.collective == Collective::exchange) return blocks;
-  CommunicatorHere& communicator = *at.communicator;
-  if (is_dense(call.collective) && has_one_block(call.collective)) {
-    blocks.add(bytes_of_own_block(call, at), static_cast<std::uint64_t>(communicator.ranks));
-    return blocks;
+void add_block(Entry& entry, CommunicatorHere& communicator, bool moves, int to, std::uint64_t bytes) {
+  add_blocks(entry, moves, bytes);
+  if (!moves) return;
+  if (communicator.sent == nullptr) {
+    Tables::here().file().header.unplaced += bytes;  // nobody knows what went to each rank
+  } else if (to >= 0 && to < communicator.ranks) {
+    communicator.sent[to] += bytes;
   }
-  for_each_sent(call, at, sizes, [&](int to, std::uint64_t bytes) { add_block(communicator, to, bytes, blocks); });
-  add_unplaced(communicator, blocks);
-  return blocks;
+}
+
+void add_sent(const Known& at, const SentBlocks& sent) {
+  const bool moves = at.key.form != Form::persistent, dense = is_dense(at.key.collective);
+  if (dense && has_one_block(at.key.collective)) {
+    if (sent.count > 0) add_blocks(*at.entry, moves, sent.each, sent.count);
+    return;
+  }
+  CommunicatorHere& communicator = *at.communicator;
+  for (std::size_t d = 0; d < sent.count; ++d) {
+    const int to = dense ? static_cast<int>(d) : communicator.neighbors->destinations[d];
+    add_block(*at.entry, communicator, moves, to, sent.to(d));
+  }
 }
 
 // Of calls whose ranks do not know all sizes: those number 1, 2, 4, 8 and so on; the last few of these are kept. All
 // ranks keep the same ones, as they make the same calls. The others are calls on several communicators, and an array
 // has as many numbers as the one that it was made for has ranks.
-void keep_sample(const run::Call& call, const Known& at, const TypeSizes& sizes, Entry& entry) {
-  if (entry.communicator < 0 || entry.form == Form::persistent) return;
-  const bool dense = is_dense(call.collective);
-  if ((!dense && !is_neighbor(call.collective)) || is_regular(call.collective)) return;
-  if (at.communicator == nullptr || at.communicator->sent == nullptr || !std::has_single_bit(entry.calls)) return;
-  int count = at.communicator->ranks;
-  if (!dense) {
-    const CommunicatorHere::Neighbors& around = *at.communicator->neighbors;
-    if (!around.are_told) return;
-    count = static_cast<int>(around.destinations.size());
-  }
-  if (!has_one_block(call.collective) && count > 0 && !arrays_are_there(sent_side(call))) return;
+void keep_sample(const Known& at, const SentBlocks& sent) {
+  Entry& entry = *at.entry;
+  const Collective collective = at.key.collective;
+  if (entry.communicator < 0 || entry.form == Form::persistent || is_regular(collective)) return;
+  const CommunicatorHere& communicator = *at.communicator;
+  if (communicator.sent == nullptr || !std::has_single_bit(entry.calls)) return;
+  if (is_neighbor(collective) && !communicator.neighbors_are_told) return;
+  if (sent.count != destinations_of(collective, communicator)) return;
   Sample& sample = entry.samples[std::countr_zero(entry.calls) % most_samples];
-  std::uint64_t* next = Tables::here().array(sample.bytes, count);
-  if (next == nullptr) return;
-  for_each_sent(call, at, sizes, [&](int /*to*/, std::uint64_t bytes) { *next++ = bytes; });
+  std::uint64_t* const bytes = Tables::here().array(sample.bytes, static_cast<int>(sent.count));
+  if (bytes == nullptr) return;
+  for (std::size_t d = 0; d < sent.count; ++d) bytes[d] = sent.to(d);
   sample.call = entry.calls;
 }
+
+// ---- Times ----
 
 Timed timed_as(const Entry& entry) {
   const Times& times = entry.times;
@@ -225,19 +218,6 @@ Timed timed_as(const Entry& entry) {
   if (all < timed_first || times.nanoseconds + times.sampled_nanoseconds >= all * short_call) return Timed::as_each;
   // The first of the rest, and then one of so many.
   return (entry.calls - times.timed) % timed_one_of == 1 ? Timed::as_sample : Timed::no;
-}
-
-void add_blocks(Entry& entry, const Blocks& blocks) {
-  if (blocks.moves) entry.bytes += blocks.bytes;
-  if (blocks.least == UINT64_MAX) return;
-  entry.least_block = std::min(entry.least_block, blocks.least);
-  entry.most_block = std::max(entry.most_block, blocks.most);
-}
-
-// One call more.
-void add(Entry& entry, const Blocks& blocks) {
-  ++entry.calls;
-  add_blocks(entry, blocks);
 }
 
 void add(Times& times, Timed how, std::uint64_t took) {
@@ -314,15 +294,9 @@ void by(std::string_view name) { by_name(name); }
 
 void by_the_short_way(choose::Engine engine) { on_thread.here.name = by_short_way, on_thread.here.engine = engine; }
 
-void OwnTime::begin(bool is_sample) {
-  if (!is_sample) return;
-  how_ = Timed::as_sample;
-  begin_ = sys::nanoseconds();
-}
-
-void OwnTime::note_new() {
+void OwnTime::begin(Timed how) {
   if (how_ == Timed::no) begin_ = sys::nanoseconds();
-  how_ = Timed::as_each;
+  how_ = how;
 }
 
 void OwnTime::pause() {
@@ -340,30 +314,30 @@ void OwnTime::end(Times& all, std::uint64_t call_ended) {
 Recorded::Recorded() : outermost_(!on_thread.here.inside) {
   if (!outermost_) return;
   on_thread.here = {true, Tables::name_of_mpi};
-  own_.begin(on_thread.own_turn++ % own_one_of == 0);
+  if (on_thread.own_turn++ % own_one_of == 0) own_.begin(Timed::as_sample);
 }
 
-void Recorded::start_clock() {
-  timed_ = timed_as(*entry_);
-  own_.pause();
-  if (timed_ != Timed::no) begin_ = sys::nanoseconds();
-}
-
-void Recorded::begin(const run::Call& call, Form form, const void* site) {
+void Recorded::begin(const run::Call& call, Form form, const void* site, const SentBlocks* known) {
   if (!outermost_) return;
   // Before the lock: it may wait for that of Python.
   const void* const from = site_in_program(on_thread.sites, site, this);
   // What cannot be written down is not.
   static_cast<void>(thrown_by([&] {
     const Known& at = find(call, form, from, own_);
-    const TypeSizes sizes = type_sizes(call, at);
+    SentBlocks found;
+    if (known == nullptr && at.communicator != nullptr) found = sent_by(call, *at.communicator, at.type_size);
+    const SentBlocks& sent = known != nullptr ? *known : found;
     const auto lock = held();
-    Entry& entry = *at.entry;
-    add(entry, blocks_of(call, at, sizes));
-    keep_sample(call, at, sizes, entry);
-    entry_ = &entry;
+    ++at.entry->calls;
+    if (at.communicator != nullptr) {
+      add_sent(at, sent);
+      keep_sample(at, sent);
+    }
+    entry_ = at.entry;
     on_thread.here.communicator = at.communicator;
-    start_clock();
+    timed_ = timed_as(*entry_);
+    own_.pause();
+    if (timed_ != Timed::no) begin_ = sys::nanoseconds();
   }));
 }
 
@@ -381,12 +355,9 @@ void sparse_blocks(std::span<const int> destinations, const MpiCount* counts, st
   const Here& here = on_thread.here;
   if (here.sparse == nullptr || here.communicator == nullptr) return;
   const auto lock = held();
-  Blocks blocks;
   for (std::size_t i = 0; i < destinations.size(); ++i) {
-    add_block(*here.communicator, destinations[i], static_cast<std::uint64_t>(counts[i]) * size, blocks);
+    add_block(*here.sparse, *here.communicator, true, destinations[i], static_cast<std::uint64_t>(counts[i]) * size);
   }
-  add_unplaced(*here.communicator, blocks);
-  add_blocks(*here.sparse, blocks);
 }
 
 Recorded::~Recorded() {
@@ -413,6 +384,80 @@ Recorded::~Recorded() {
     if (way != nullptr) add(way->times, timed_, took);
   }
   own_.end(tables.file().header.own, end);
+}
+
+// ---- Persistent requests ----
+
+namespace {
+
+// What a start of a request sends: in bytes, with numbers of its own, since the program may free its datatypes and
+// change its arrays.
+struct Start {
+  run::Call call;  // as far as its entry depends on it; without arrays
+  SentBlocks sent;
+  std::shared_ptr<const MpiComm> comm;  // MPI_COMM_NULL once the program has freed it
+  const char* by;                       // what carries it out
+};
+
+// Outliving all destructors: a program may free a request late. How many there are can be seen without the lock, so
+// that a program without any pays for one look when it starts or frees others.
+struct Made {
+  std::mutex mutex;
+  std::unordered_map<MpiRequest, std::shared_ptr<const Start>> all;
+  std::atomic<std::size_t> count = 0;
+
+  static Made& here() { return sys::immortal<Made>(); }
+};
+
+// Null if the MPI cannot tell.
+std::shared_ptr<const Start> start_of(const run::Call& call, const char* by) {
+  CommunicatorHere* const communicator = Tables::here().communicator_of(call.comm);
+  if (communicator == nullptr) return nullptr;
+  if (is_neighbor(call.collective)) Tables::here().neighbors_of(*communicator);
+  auto start = std::make_shared<Start>();
+  start->sent = sent_by(call, *communicator, type_size_of(call));
+  start->comm = communicator->comm;
+  start->by = by;
+  start->call.collective = call.collective;
+  start->call.send.type = mpi().byte;
+  start->call.send.count = start->sent.each;
+  return start;
+}
+
+}  // namespace
+
+void keep_made(MpiRequest request, const run::Call& call, const char* by) {
+  static_cast<void>(thrown_by([&] {
+    std::shared_ptr<const Start> start = start_of(call, by);
+    Made& made = Made::here();
+    const std::scoped_lock lock(made.mutex);
+    made.all[request] = std::move(start);
+    made.count = made.all.size();
+  }));
+}
+
+void forget_made(MpiRequest request) {
+  Made& made = Made::here();
+  if (made.count == 0) return;
+  const std::scoped_lock lock(made.mutex);
+  made.all.erase(request);
+  made.count = made.all.size();
+}
+
+void Recorded::begin_start(MpiRequest request, Form form, const void* site) {
+  Made& made = Made::here();
+  if (made.count == 0) return;
+  // Finding the site may wait for Python's lock: not under ours.
+  std::shared_ptr<const Start> start;
+  {
+    const std::scoped_lock lock(made.mutex);
+    if (const auto found = made.all.find(request); found != made.all.end()) start = found->second;
+  }
+  if (start == nullptr) return;
+  run::Call call = start->call;
+  call.comm = *start->comm;
+  begin(call, form, site, &start->sent);
+  by(start->by);
 }
 
 }  // namespace quadrille::record

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "choose/registry.hpp"
+#include "mpi/mpi.hpp"
 #include "run/call.hpp"
 #include "team/record_file.hpp"
 
@@ -29,15 +30,24 @@ void by_the_short_way(choose::Engine engine);
 // `counts` elements of `size` bytes.
 void sparse_blocks(std::span<const int> destinations, const MpiCount* counts, std::size_t size);
 
+// A persistent request is known by its handle: one of the MPI's, or the address of one of ours (handle_of()).
+inline MpiRequest handle_of(const void* request) { return {reinterpret_cast<std::uintptr_t>(request)}; }
+// The program has made one, by a call without a mistake; `by` carries it out. Without memory for that its starts are
+// not written down.
+void keep_made(MpiRequest request, const run::Call& call, const char* by);
+// It frees one, of whatever kind.
+void forget_made(MpiRequest request);
+
+struct SentBlocks;
+
 enum class Timed : std::uint8_t { no, as_each, as_sample };
 
 // What recording itself takes of a call, if that is timed: of every call where something new is looked up, else of a
 // few.
 class OwnTime {
  public:
-  void begin(bool is_sample);
-  void note_new();  // it is of a call with something new
-  void pause();     // the call itself begins
+  void begin(Timed how);  // once more: it is of a call with something new
+  void pause();           // the call itself begins
   bool is_timed() const { return how_ != Timed::no; }
   void end(Times& all, std::uint64_t call_ended);
 
@@ -50,14 +60,17 @@ class OwnTime {
 class Recorded {
  public:
   Recorded();
-  void begin(const run::Call& call, Form form, const void* site);
+  void begin(const run::Call& call, Form form, const void* site) { begin(call, form, site, nullptr); }
   // The sparse exchange. Its blocks are told by sparse_blocks().
   void begin_sparse(MpiComm comm, const void* site);
+  // The start of a persistent request, as a call with what the request sends; of one that is not known nothing is
+  // written down.
+  void begin_start(MpiRequest request, Form form, const void* site);
   Recorded& operator=(Recorded&&) = delete;
   ~Recorded();
 
  private:
-  void start_clock();
+  void begin(const run::Call& call, Form form, const void* site, const SentBlocks* known);
 
   bool outermost_;
   OwnTime own_;

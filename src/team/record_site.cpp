@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "mpi/thrown.hpp"
 #include "sys/code.hpp"
@@ -53,42 +55,34 @@ Layer* layer_at(KnownSites& known, const void* returns_to, const std::byte* here
   return &layer;
 }
 
-const void* site_behind(Layer& layer, const void* returns_to, const std::byte* here) {
+// `layer` becomes null if it has too many sites, or frames of several sizes.
+const void* site_behind(Layer*& layer, const void* returns_to, const std::byte* here) {
   const void* site = nullptr;
-  std::memcpy(&site, here + layer.distance, sizeof site);
-  const void** const seen = site != nullptr ? place_for(layer.sites, site) : nullptr;
+  std::memcpy(&site, here + layer->distance, sizeof site);
+  const void** const seen = site != nullptr ? place_for(layer->sites, site) : nullptr;
   if (seen != nullptr && *seen == site) return site;
-  if (seen == nullptr ||
-      program_behind(returns_to).returns_to != site) {  // too many, or its frames are of several sizes
-    layer.is_irregular = true;
-    return returns_to;
+  if (seen != nullptr && program_behind(returns_to).returns_to == site) return *seen = site;
+  layer = nullptr;
+  return returns_to;
+}
+
+const void* seek_site(KnownSites& known, const void* returns_to, const std::byte* here) {
+  Return* const at = place_for(known.returns, returns_to);
+  if (at == nullptr) return returns_to;
+  if (std::exchange(at->address, returns_to) == nullptr) {
+    at->is_python = sys::is_called_by_python(returns_to);
+    at->layer = layer_at(known, returns_to, here);
   }
-  return *seen = site;
+  if (!at->is_python) return at->layer != nullptr ? site_behind(at->layer, returns_to, here) : returns_to;
+  const sys::PythonPlace* const place = sys::python_place();
+  return place != nullptr ? place : returns_to;
 }
 
 }  // namespace
 
 const void* site_in_program(KnownSites& known, const void* returns_to, const void* here) {
-  Return* const at = place_for(known.returns, returns_to);
-  if (at == nullptr) return returns_to;
-  const auto* const stack = static_cast<const std::byte*>(here);
   const void* site = returns_to;
-  if (at->address == nullptr) {
-    static_cast<void>(thrown_by([&] {
-      at->is_python = sys::is_called_by_python(returns_to);
-      at->layer = layer_at(known, returns_to, stack);
-    }));
-    at->address = returns_to;
-  }
-  if (at->is_python) {
-    static_cast<void>(thrown_by([&] {
-      if (const sys::PythonPlace* const place = sys::python_place()) site = place;
-    }));
-    return site;
-  }
-  Layer* const layer = at->layer;
-  if (layer == nullptr || layer->is_irregular) return returns_to;
-  static_cast<void>(thrown_by([&] { site = site_behind(*layer, returns_to, stack); }));
+  static_cast<void>(thrown_by([&] { site = seek_site(known, returns_to, static_cast<const std::byte*>(here)); }));
   return site;
 }
 

@@ -10,7 +10,6 @@ namespace quadrille::record {
 // the frames of such a function are of one size, so what called it is found at the same distance again. What is read
 // there is believed if a look through the stack has found it before.
 struct Layer {
-  bool is_irregular = false;
   std::ptrdiff_t distance = 0;  // from `here` to where it keeps the program's address
   std::array<const void*, 64> sites{};
 };
@@ -18,7 +17,7 @@ struct Layer {
 // What is known of an address to which doors return.
 struct Return {
   const void* address = nullptr;
-  Layer* layer = nullptr;
+  Layer* layer = nullptr;  // null: none, or one in which no site can be found quickly
   bool is_python = false;
 };
 

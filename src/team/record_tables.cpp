@@ -12,9 +12,7 @@
 #include "sys/python.hpp"
 #include "sys/sys.hpp"
 #include "team/communicator.hpp"
-#include "team/neighbors.hpp"
-#include "team/record_parts.hpp"
-#include "team/world.hpp"
+#include "team/processes.hpp"
 #include "text/cut.hpp"
 #include "text/hash.hpp"
 
@@ -37,6 +35,16 @@ std::string_view last_of(std::string_view text, std::size_t most) {
   // Not from within a letter on.
   while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0) == 0x80) text.remove_prefix(1);
   return text;
+}
+
+// The first of the `used` rows that is_it(), or one more; null if there is no room, and one more is `lost`.
+template <class Row, std::size_t size, class IsIt>
+Row* row_for(Row (&rows)[size], std::uint32_t& used, std::uint32_t& lost, const IsIt& is_it) {
+  Row* const end = rows + used;
+  if (Row* const found = std::find_if(rows, end, is_it); found != end) return found;
+  if (used == size) return ++lost, nullptr;
+  ++used;
+  return end;
 }
 
 }  // namespace
@@ -100,8 +108,7 @@ int Tables::forget(MpiComm, int, void* value, void*) {
   const std::unique_ptr<CommunicatorHere> communicator(static_cast<CommunicatorHere*>(value));
   const auto lock = held();
   if (communicator->number >= 0) here().is_there_[communicator->number] = false;
-  here().known_.erase(communicator->comm);
-  *communicator->there = mpi().comm_null;
+  *communicator->comm = mpi().comm_null;
   return mpi_success;
 }
 
@@ -115,18 +122,14 @@ CommunicatorHere* Tables::communicator_of(MpiComm comm) {
 // Programs make a communicator, use it and free it, and make the next of the same ranks: these are one in the file. All
 // ranks make and free them in the same order, so the number of one is the same on all.
 int Tables::number_of_group(std::uint64_t group) {
-  const auto used = static_cast<int>(file_->header.communicators);
-  int turn = 0;
-  for (int c = 0; c < used; ++c) {
-    if (file_->communicators[c].group != group) continue;
-    if (!is_there_[c]) return c;
-    ++turn;
-  }
-  if (used == most_communicators) return -1;
-  ++file_->header.communicators;
-  file_->communicators[used].group = group;
-  file_->communicators[used].turn = turn;
-  return used;
+  Header& header = file_->header;
+  Communicator* const first = file_->communicators;
+  const auto is_free = [&](const Communicator& one) { return one.group == group && !is_there_[&one - first]; };
+  Communicator* const row = row_for(file_->communicators, header.communicators, header.communicators_lost, is_free);
+  if (row == nullptr) return -1;
+  row->group = group;
+  row->turn = static_cast<int>(std::count_if(first, row, [&](const Communicator& one) { return one.group == group; }));
+  return static_cast<int>(row - first);
 }
 
 void Tables::describe(CommunicatorHere& communicator, bool inter, const char* name,
@@ -166,60 +169,32 @@ CommunicatorHere* Tables::add_communicator(MpiComm comm) {
   const bool inter = is_inter(comm);
   inter ? mpi().Comm_remote_size(comm, &communicator->ranks) : mpi().Comm_size(comm, &communicator->ranks);
   communicator->rank = team::rank_in(comm);
-  communicator->comm = comm;
-  communicator->there = std::make_shared<MpiComm>(comm);
+  communicator->comm = std::make_shared<MpiComm>(comm);
   const std::vector<int> world_ranks = team::ranks_in_world(comm);
   const std::uint64_t group = group_of(comm, inter, world_ranks);
   char name[most_mpi_text + 1] = {};
   int length = 0;
   if (mpi().Comm_get_name(comm, name, &length) != mpi_success || length == 0) *name = 0;
-  CommunicatorHere* const made = communicator.get();
-  {
-    const auto lock = held();
-    const auto [known, is_new] = known_.try_emplace(comm, made);
-    if (!is_new) return known->second;  // another thread has come first
-    static_cast<void>(communicator.release());
-    made->number = number_of_group(group);
-    if (made->number < 0) {
-      ++file_->header.communicators_lost;
-    } else {
-      describe(*made, inter, name, world_ranks);
-    }
-  }
-  // Also if an error handler of the program throws. `made` stays: another thread may use it.
-  struct Unless {
-    MpiComm comm;
-    bool is_set = false;
-    ~Unless() {
-      if (is_set) return;
-      const auto lock = held();
-      here().known_.erase(comm);
-    }
-  } unless{comm};
-  unless.is_set = mpi().Comm_set_attr(comm, keyval(), made) == mpi_success;
-  return unless.is_set ? made : nullptr;
+  if (mpi().Comm_set_attr(comm, keyval(), communicator.get()) != mpi_success) return nullptr;
+  CommunicatorHere* const made = communicator.release();
+  const auto lock = held();
+  made->number = number_of_group(group);
+  if (made->number >= 0) describe(*made, inter, name, world_ranks);
+  return made;
 }
 
-const CommunicatorHere::Neighbors& Tables::neighbors_of(CommunicatorHere& communicator) {
-  {
-    const auto lock = held();
-    if (communicator.neighbors != nullptr) return *communicator.neighbors;
-  }
-  auto asked = std::make_unique<CommunicatorHere::Neighbors>();
-  if (const auto all = team::read_neighbors(communicator.comm)) {
-    *asked = {all->sources, all->destinations, all->send_block};
-  }
+const team::Neighbors& Tables::neighbors_of(CommunicatorHere& communicator) {
+  if (communicator.neighbors != nullptr) return *communicator.neighbors;
+  std::shared_ptr<team::Neighbors> asked = team::read_neighbors(*communicator.comm);
+  if (asked == nullptr) asked = std::make_shared<team::Neighbors>();  // there is no topology
   const auto lock = held();
-  // Unless another thread has come first: these stay as they are, and are read without the lock.
-  if (communicator.neighbors == nullptr) {
-    if (communicator.number >= 0) asked->are_told = tell(file_->communicators[communicator.number], *asked);
-    communicator.neighbors = std::move(asked);
-  }
+  communicator.neighbors_are_told = communicator.number >= 0 && tell(file_->communicators[communicator.number], *asked);
+  communicator.neighbors = std::move(asked);
   return *communicator.neighbors;
 }
 
 // False if there is no room, or if the file has those of an earlier communicator of the same ranks, which had others.
-bool Tables::tell(Communicator& told, const CommunicatorHere::Neighbors& neighbors) {
+bool Tables::tell(Communicator& told, const team::Neighbors& neighbors) {
   if (told.world_ranks == 0) return false;
   std::vector<int> both = neighbors.sources;
   both.insert(both.end(), neighbors.destinations.begin(), neighbors.destinations.end());
@@ -264,62 +239,50 @@ Site described(const void* address) {
 }  // namespace
 
 int Tables::site_of(const void* address) {
-  const auto number = [&] {
-    const auto found = std::find(sites_.begin(), sites_.end(), address);
-    return found == sites_.end() ? -1 : static_cast<int>(found - sites_.begin());
-  };
+  Header& header = file_->header;
   {
     const auto lock = held();
-    if (const int known = number(); known >= 0) return known;
+    const void** const end = sites_ + header.sites;
+    if (const void** const known = std::find(sites_, end, address); known != end)
+      return static_cast<int>(known - sites_);
   }
   const Site site = described(address);
   const auto lock = held();
-  if (const int known = number(); known >= 0) return known;  // another thread has come first
-  if (sites_.size() == most_sites) {
-    ++file_->header.sites_lost;
-    return -1;
-  }
-  file_->sites[sites_.size()] = site;
-  sites_.push_back(address);
-  file_->header.sites = static_cast<std::uint32_t>(sites_.size());
-  return static_cast<int>(sites_.size()) - 1;
+  // Another thread may have come first.
+  const void** const place =
+      row_for(sites_, header.sites, header.sites_lost, [&](const void* known) { return known == address; });
+  if (place == nullptr) return -1;
+  *place = address;
+  file_->sites[place - sites_] = site;
+  return static_cast<int>(place - sites_);
 }
 
 Entry* Tables::entry_of(Collective collective, Form form, const CommunicatorHere* communicator, int site,
                         std::uint8_t size_class) {
   const auto c = static_cast<std::uint8_t>(collective);
   const auto number = static_cast<std::int16_t>(communicator != nullptr ? communicator->number : -1);
-  const auto used = static_cast<int>(file_->header.entries);
-  for (int e = collective_count; e < used; ++e) {
-    Entry& entry = file_->entries[e];
-    if (entry.collective == c && entry.form == form && entry.communicator == number && entry.site == site &&
-        entry.size_class == size_class) {
-      return &entry;
-    }
-  }
-  if (number < 0 || used == most_entries) {
-    ++file_->header.entries_lost;
-    return &file_->entries[c];
-  }
-  ++file_->header.entries;
-  Entry& entry = file_->entries[used];
-  entry.collective = c;
-  entry.form = form;
-  entry.communicator = number;
-  entry.site = static_cast<std::int16_t>(site);
-  entry.size_class = size_class;
-  return &entry;
+  Header& header = file_->header;
+  if (number < 0) return ++header.entries_lost, &file_->entries[c];
+  Entry* const entry = row_for(file_->entries, header.entries, header.entries_lost, [&](const Entry& one) {
+    return one.collective == c && one.form == form && one.communicator == number && one.site == site &&
+           one.size_class == size_class;
+  });
+  if (entry == nullptr) return &file_->entries[c];
+  entry->collective = c;
+  entry->form = form;
+  entry->communicator = number;
+  entry->site = static_cast<std::int16_t>(site);
+  entry->size_class = size_class;
+  return entry;
 }
 
 int Tables::name_of(const choose::Choice& choice) {
-  for (std::size_t i = 0; i < named_.size(); ++i) {
-    const Named& one = named_[i];
-    if (one.algorithm == choice.algorithm && one.parameters == choice.parameters) return static_cast<int>(i);
-  }
-  const std::size_t before = named_.size();
+  const auto known = std::ranges::find_if(named_, [&](const Named& one) {
+    return one.algorithm == choice.algorithm && one.parameters == choice.parameters;
+  });
+  if (known != std::end(named_)) return static_cast<int>(known - named_);
   const int name = name_of(choose::to_string(choice));
-  // Unless it was there as a text, or did not fit.
-  if (named_.size() > before) named_.back() = {choice.algorithm, choice.parameters};
+  if (name >= 0 && named_[name].algorithm == nullptr) named_[name] = {choice.algorithm, choice.parameters};
   return name;
 }
 
@@ -333,28 +296,21 @@ int Tables::name_of(choose::Engine engine) {
 }
 
 int Tables::name_of(std::string_view text) {
-  for (std::size_t i = 0; i < named_.size(); ++i) {
-    if (file_->names[i].text == text::beginning_of(text, sizeof(Name) - 1)) return static_cast<int>(i);
-  }
-  if (named_.size() == most_names) {
-    ++file_->header.names_lost;
-    return -1;
-  }
-  write_text(file_->names[named_.size()].text, text);
-  named_.push_back({nullptr, {}});
-  file_->header.names = static_cast<std::uint32_t>(named_.size());
-  return static_cast<int>(named_.size()) - 1;
+  Header& header = file_->header;
+  const std::string_view fits = text::beginning_of(text, sizeof(Name) - 1);
+  Name* const name =
+      row_for(file_->names, header.names, header.names_lost, [&](const Name& one) { return one.text == fits; });
+  if (name == nullptr) return -1;
+  write_text(name->text, fits);
+  return static_cast<int>(name - file_->names);
 }
 
 Way* Tables::way_of(Entry& entry, int name) {
   if (name < 0) return ++entry.ways_lost, nullptr;
-  for (std::uint32_t w = 0; w < entry.ways_used; ++w) {
-    if (entry.ways[w].name == name) return &entry.ways[w];
-  }
-  if (entry.ways_used == most_ways) return ++entry.ways_lost, nullptr;
-  Way& way = entry.ways[entry.ways_used++];
-  way.name = name;
-  return &way;
+  Way* const way =
+      row_for(entry.ways, entry.ways_used, entry.ways_lost, [&](const Way& one) { return one.name == name; });
+  if (way != nullptr) way->name = name;
+  return way;
 }
 
 }  // namespace quadrille::record

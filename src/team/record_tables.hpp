@@ -4,29 +4,29 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "choose/registry.hpp"
 #include "mpi/mpi.hpp"
+#include "team/neighbors.hpp"
 #include "team/record_file.hpp"
 
 namespace quadrille::record {
 
+// Of the tables and all that belongs to them, where several threads may call. Never held in the MPI.
+std::unique_lock<std::mutex> held();
+
 // A communicator that is there.
 struct CommunicatorHere {
-  struct Neighbors {
-    std::vector<int> sources, destinations, numbers;  // and the number of the block that goes to each destination
-    bool are_told = false;                            // those that the file has are these
-  };
   int number = -1;          // in the file
   int ranks = 0, rank = 0;  // of an intercommunicator: those of the other side
   std::uint64_t* sent = nullptr;
-  MpiComm comm{};
-  std::shared_ptr<MpiComm> there;  // the same, and MPI_COMM_NULL when the program has freed it; for who may outlive it
-  std::unique_ptr<const Neighbors> neighbors;  // null: not asked for yet
+  std::shared_ptr<MpiComm> comm;  // MPI_COMM_NULL when the program has freed it; for who may outlive it
+  std::shared_ptr<const team::Neighbors> neighbors;  // null: not asked for yet
+  bool neighbors_are_told = false;                   // those that the file has are these
 };
 
 // Under the lock of who records, but for what asks the MPI: that takes the lock itself, and never holds it in the MPI,
@@ -44,7 +44,7 @@ class Tables {
   // Without the lock. Null if the MPI cannot tell.
   CommunicatorHere* communicator_of(MpiComm comm);
   // Without the lock. Asked of the MPI, and written down, once.
-  const CommunicatorHere::Neighbors& neighbors_of(CommunicatorHere& communicator);
+  const team::Neighbors& neighbors_of(CommunicatorHere& communicator);
   // Without the lock. -1 if there is no room.
   int site_of(const void* address);
   // Where there is no room, that of the others.
@@ -67,20 +67,18 @@ class Tables {
   static std::uint64_t group_of(MpiComm comm, bool inter, const std::vector<int>& world_ranks);
   int number_of_group(std::uint64_t group);
   void describe(CommunicatorHere& communicator, bool inter, const char* name, const std::vector<int>& world_ranks);
-  bool tell(Communicator& told, const CommunicatorHere::Neighbors& neighbors);
+  bool tell(Communicator& told, const team::Neighbors& neighbors);
   static int forget(MpiComm, int, void* value, void*);
   static int keyval();
 
   File* file_ = nullptr;
-  // Of communicators that have the attribute, or are about to get it.
-  std::unordered_map<MpiComm, CommunicatorHere*> known_;
   bool is_there_[most_communicators] = {};
-  std::vector<const void*> sites_;
+  const void* sites_[most_sites] = {};
   struct Named {
-    const choose::Algorithm* algorithm;
-    plan::Parameters parameters;
+    const choose::Algorithm* algorithm = nullptr;
+    plan::Parameters parameters = {};
   };
-  std::vector<Named> named_;                              // by name; without algorithm: not a choice
+  Named named_[most_names];                               // by name; without algorithm: not a choice
   std::array<int, choose::engine_count> engine_names_{};  // plus one; 0: not looked up yet, or there was no room
 };
 

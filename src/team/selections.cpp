@@ -1,10 +1,12 @@
 #include "team/selections.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "mpi/generation.hpp"
+#include "team/ask.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 #include "team/team.hpp"
@@ -48,6 +50,47 @@ Prepared prepare(Team& team, Collective collective, const choose::Choice& choice
   if (choice.algorithm->build != nullptr) prepared.schedule = &plan_of(team, choice);
   if (!engine.unpadded.empty()) prepared.direct = &plan_of(team, choose::plain(collective, engine.unpadded));
   return prepared;
+}
+
+namespace {
+
+// Could a rank find that two choices do the same? Known without building a plan.
+bool may_do_the_same(const choose::Choice& a, const choose::Choice& b) {
+  const choose::Plans plans = row_of(a.algorithm->engine).plans;
+  return a.algorithm->engine == b.algorithm->engine && a.algorithm->needs == b.algorithm->needs &&
+         a.algorithm->build != nullptr && b.algorithm->build != nullptr &&
+         (plans == choose::Plans::messages || plans == choose::Plans::node_copies);
+}
+
+// On this rank. Other ranks may do different things.
+bool do_the_same(Team& team, Collective collective, const choose::Choice& a, const choose::Choice& b) {
+  const Prepared one = prepare(team, collective, a), other = prepare(team, collective, b);
+  return one.moving == other.moving && (one.schedule == other.schedule || *one.schedule == *other.schedule);
+}
+
+}  // namespace
+
+std::vector<choose::Choice> without_twins(Team& team, Collective collective,
+                                          const std::vector<choose::Choice>& candidates) {
+  std::vector<std::size_t> later;   // of two that may do the same,
+  std::vector<double> differ_here;  // and whether they do not
+  for (std::size_t second = 1; second < candidates.size(); ++second) {
+    for (std::size_t first = 0; first < second; ++first) {
+      if (!may_do_the_same(candidates[first], candidates[second])) continue;
+      later.push_back(second);
+      differ_here.push_back(do_the_same(team, collective, candidates[first], candidates[second]) ? 0 : 1);
+    }
+  }
+  if (later.empty()) return candidates;
+  std::vector<double> differ(later.size());
+  largest_of_all(team, differ_here, differ);
+  std::vector<choose::Choice> different;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    bool is_twin = false;
+    for (std::size_t p = 0; p < later.size(); ++p) is_twin = is_twin || (later[p] == c && differ[p] == 0);
+    if (!is_twin) different.push_back(candidates[c]);
+  }
+  return different;
 }
 
 CachedSelection* Selections::find(std::size_t bytes, bool drop_in, int load) {
@@ -102,27 +145,32 @@ choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {
           team.agreed().device_model == choose::DeviceModel{} ? nullptr : &team.agreed().device_model};
 }
 
-CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load) {
+CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load, bool drop_in,
+                              bool with_devices) {
   const auto index = static_cast<std::size_t>(collective);
-  if (CachedSelection* cached = team.chosen.selections[index].find(bytes, false, load)) return *cached;
-  const choose::GlobalKey key = key_of(team, collective, bytes);
-  CachedSelection selected{
-      .bytes = bytes, .load = load, .selection = choose::select(key, team.agreed().forced.by_collective[index])};
-  selected.follows_load = is_dense(collective) && !is_sized(collective) && !selected.selection.rivals.empty();
-  if (selected.selection.why.reason == Reason::no_inboxes) selected.selection.why.reason = team.inbox_obstacle;
-  return team.chosen.selections[index].keep(std::move(selected));
-}
-
-CachedSelection& device_selection_of(Team& team, Collective collective, std::size_t bytes, int load) {
-  Selections& selections = team.chosen.selections[static_cast<std::size_t>(collective)];
-  if (CachedSelection* cached = selections.find(bytes, false, on_devices)) return *cached;
-  const choose::Choice host = selection_of(team, collective, bytes, load).selection.choice;
-  const choose::SizedChoices& measured = team.agreed().by_size.on_devices[static_cast<std::size_t>(collective)];
-  CachedSelection selected{.bytes = bytes,
-                           .load = on_devices,
-                           .selection = choose::select_for_devices(key_of(team, collective, bytes), host, &measured)};
-  selected.follows_load = !is_sized(collective) && !selected.selection.rivals.empty();
-  return selections.keep(std::move(selected));
+  const bool neighbors = is_neighbor(collective);
+  const bool leaves_more = neighbors && drop_in;
+  const int kept_load = with_devices ? on_devices : load;
+  Selections& selections = team.chosen.selections[index];
+  if (CachedSelection* cached = selections.find(bytes, leaves_more, kept_load)) return *cached;
+  choose::Selection selection;
+  if (!with_devices) {
+    selection = neighbors ? select_among_neighbors(team, collective, bytes, drop_in)
+                          : choose::select(key_of(team, collective, bytes), team.agreed().forced.by_collective[index]);
+    if (selection.why.reason == Reason::no_inboxes) selection.why.reason = team.inbox_obstacle;
+  } else {
+    const choose::Choice host = selection_of(team, collective, bytes, load, drop_in).selection.choice;
+    selection = neighbors ? choose::select_for_devices(neighbor_key_of(team, collective, bytes, drop_in), host)
+                          : choose::select_for_devices(key_of(team, collective, bytes), host,
+                                                       &team.agreed().by_size.on_devices[index]);
+  }
+  const bool differs = neighbors ? with_devices && bytes == 0 : is_dense(collective) && !is_sized(collective);
+  const bool follows_load = differs && !selection.rivals.empty();
+  return selections.keep({.bytes = bytes,
+                          .drop_in = leaves_more,
+                          .load = kept_load,
+                          .selection = std::move(selection),
+                          .follows_load = follows_load});
 }
 
 bool is_decided(const CachedSelection& cached) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <list>
 #include <optional>
+#include <vector>
 
 #include "choose/select.hpp"
 #include "choose/verdicts.hpp"
@@ -77,17 +78,17 @@ class Selections {
 
 // What is known to all ranks about calls of a dense collective with blocks of `bytes`.
 choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes);
-// What serves a call of a dense collective with blocks of `bytes` (see choose::GlobalKey).
-CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load = 0);
-// That of calls like these with a device's memory, where the MPI takes it; `load` is that of others.
-CachedSelection& device_selection_of(Team& team, Collective collective, std::size_t bytes, int load);
-// Of neighbour_selection(), below, likewise. The team is ready.
-CachedSelection& device_neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in);
-// The same of a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not. The
-// drop-in door leaves more to the MPI.
-CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in);
+// What serves a call whose largest block has `bytes`, as all ranks know it; 0 if they do not (see choose::GlobalKey).
+// Among neighbours the drop-in door leaves more to the MPI, and there is no load. Where the calls are with a device's
+// memory the team is ready, and `load` is that of others like these.
+CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load = 0,
+                              bool drop_in = false, bool with_devices = false);
 // Nothing was to be tried, or a trial has decided.
 bool is_decided(const CachedSelection& cached);
+// Collective: the candidates without those whose plan is, on all ranks, that of one before which the same engine runs:
+// a NUMA-aware order is the plain one where there is one NUMA domain.
+std::vector<choose::Choice> without_twins(Team& team, Collective collective,
+                                          const std::vector<choose::Choice>& candidates);
 // What the selected choice runs on.
 const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached);
 

@@ -1,13 +1,14 @@
-#include "team/settings.hpp"
+#include "team/config.hpp"
 
 #include <fmt/core.h>
 
 #include <charconv>
+#include <utility>
+#include <vector>
 
 #include "memory/heap.hpp"
 #include "memory/meeting.hpp"
 #include "plan/problem.hpp"
-#include "team/config.hpp"
 #include "team/numa.hpp"
 
 namespace quadrille::team {
@@ -24,23 +25,23 @@ Text read_number(const Text& text, std::size_t least, std::size_t most, Number& 
   return "";
 }
 
-Text read_switch(const Text& text, bool& on) {
-  const std::optional<bool> read = switch_of(text);
-  if (!read) return "expected on or off";
-  on = *read;
-  return "";
-}
-
-// For a setting of two words, the first of which holds without it.
-Text read_word(const Text& text, const char* standard, const char* other, bool& is_other) {
-  if (text != standard && text != other) return fmt::format("expected {} or {}", standard, other);
-  is_other = text == other;
-  return "";
+// One of some words, each with what it means. All words of a switch mean "on" or "off".
+template <class Value>
+Text read_word(const Text& text, const std::vector<std::pair<Text, Value>>& words, Value& value) {
+  const std::optional<bool> on = switch_of(text);
+  const Text word = !on ? text : *on ? "on" : "off";
+  Text expected = "expected ";
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    const auto& [known, meant] = words[w];
+    if (known == word) return value = meant, "";
+    expected += (w == 0 ? "" : w + 1 == words.size() ? " or " : ", ") + known;
+  }
+  return expected;
 }
 
 template <auto member>
 Text read_on(const Text& text, Config& c) {
-  return read_switch(text, c.*member);
+  return read_word(text, {{"on", true}, {"off", false}}, c.*member);
 }
 
 template <auto member, std::size_t least>
@@ -58,13 +59,6 @@ Text check_heap(const Text& text, Config& /*config*/) {
 template <auto member>
 Text text_of(const Config& c) {
   return fmt::format("{}", c.*member);
-}
-
-Text read_off(const Text& text, Config& c) {
-  bool on = true;
-  Text expected = read_switch(text, on);
-  c.off = !on;
-  return expected;
 }
 
 Text read_forced(const Text& text, Config& c) {
@@ -106,18 +100,13 @@ Text read_node_tree(const Text& text, Config& c) {
 }
 
 Text read_trials(const Text& text, Config& c) {
-  if (text == "auto") return "";
-  const std::optional<bool> on = switch_of(text);
-  if (!on && text != "learn") return "expected auto, on, learn or off";
-  c.trials = !on ? Trials::learn : *on ? Trials::on : Trials::off;
-  return "";
+  using enum Trials;
+  return read_word(text, {{"auto", automatic}, {"on", on}, {"learn", learn}, {"off", off}}, c.trials);
 }
 
 Text read_mpi_device(const Text& text, Config& c) {
-  const std::optional<bool> on = switch_of(text);
-  if (!on && text != "messages") return "expected on, off or messages";
-  c.mpi_device = !on ? DeviceUse::messages : *on ? DeviceUse::all : DeviceUse::none;
-  return "";
+  using enum DeviceUse;
+  return read_word(text, {{"on", all}, {"off", none}, {"messages", messages}}, c.mpi_device);
 }
 
 Text text_of_ways(const Config& c) { return to_string(c.ways); }
@@ -132,7 +121,7 @@ const Setting table[] = {
      .values = "on, off",
      .unset = "on",
      .help = "off: calls are forwarded to the MPI; messages replace large counts that the MPI lacks",
-     .read = read_off,
+     .read = [](const Text& text, Config& c) { return read_word(text, {{"on", false}, {"off", true}}, c.off); },
      .agreed = text_of<&Config::off>},
     {.name = "QUADRILLE_ALGORITHM",
      .values = "COLLECTIVE=ALGORITHM;...",
@@ -214,14 +203,16 @@ const Setting table[] = {
      .values = "yield, keep",
      .unset = "yield",
      .help = "yield: where ranks share processors, make MPICH's waiting ranks sleep",
-     .read = [](const Text& text, Config& c) { return read_word(text, "yield", "keep", c.keep_mpi_waits); },
+     .read = [](const Text& text,
+                Config& c) { return read_word(text, {{"yield", false}, {"keep", true}}, c.keep_mpi_waits); },
      .agreed = may_differ},
     {.name = "QUADRILLE_PROGRESS",
      .values = "calls, thread",
      .unset = "calls",
      .help = "thread: a thread progresses nonblocking and persistent calls while the program computes; calls: only "
              "calls of Quadrille do",
-     .read = [](const Text& text, Config& c) { return read_word(text, "calls", "thread", c.progress_thread); },
+     .read = [](const Text& text,
+                Config& c) { return read_word(text, {{"calls", false}, {"thread", true}}, c.progress_thread); },
      .agreed = may_differ},
     {.name = "QUADRILLE_DEVICE_KERNELS",
      .values = "on, off",

@@ -20,13 +20,10 @@
 #include "team/ask.hpp"
 #include "team/communicator.hpp"
 #include "team/config.hpp"
-#include "team/explain_reach.hpp"
 #include "team/faults.hpp"
 #include "team/processes.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
-#include "team/telling.hpp"
-#include "team/world.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -45,13 +42,6 @@ void drive_others(void* data) {
   if (watches) throw_if_faulty(team);
 }
 
-void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
-  team.quiet = std::move(quiet);
-  run::Messages& messages = team.group.change_messages();
-  messages.quiet = team.quiet->comm;
-  messages.quiet_me = team.quiet->me;
-}
-
 void set_waiting(Team& team) {
   run::Group& group = team.group;
   if (team.crowded) {
@@ -67,14 +57,13 @@ void set_waiting(Team& team) {
 // What all ranks of a communicator go by.
 struct Found {
   Config settings;
-  std::vector<int> world_ranks;
   Processes processes;
 };
 
 // The settings of this process if all ranks have the same, else none; and what is known of the ranks.
 Found agree(Team& team) {
   Found found;
-  found.world_ranks = ranks_in_world(team.user);
+  team.world_ranks = ranks_in_world(team.user);
   const std::shared_ptr<const Processes> all = world();
   bool all_know = all != nullptr;
   if (world_has_met() || all_agree(team.user, fingerprint(config()), {&all_know})) {
@@ -83,7 +72,7 @@ Found agree(Team& team) {
     say("QUADRILLE_* variables differ among the ranks and are ignored");
   }
   found.processes =
-      all_know ? pick(*all, found.world_ranks) : meet_here(team.user, found.settings.ways, found.world_ranks);
+      all_know ? pick(*all, team.world_ranks) : meet_here(team.user, found.settings.ways, team.world_ranks);
   return found;
 }
 
@@ -97,15 +86,15 @@ std::string node_map_line(const plan::NodeMap& nodes, std::span<const int> world
 }
 
 // The user's map is of MPI_COMM_WORLD; a communicator has that of its members.
-void apply_node_map(Team& team, const Config& settings, plan::NodeMap real, std::span<const int> world_ranks) {
+void apply_node_map(Team& team, const Config& settings, plan::NodeMap real) {
   team.nodes = std::move(real);
   if (settings.nodes.empty()) return;
   plan::NodeMap asked;
   const std::string why = plan::parse_node_map(settings.nodes, size_of(mpi().comm_world), asked);
   if (why.empty()) {
-    team.nodes = plan::nodes_of(asked, world_ranks);
+    team.nodes = plan::nodes_of(asked, team.world_ranks);
     if (team.counted.explains && team.group.me == 0) {
-      say_once(fmt::format("QUADRILLE_NODES=\"{}\": {}", settings.nodes, node_map_line(team.nodes, world_ranks)));
+      say_once(fmt::format("QUADRILLE_NODES=\"{}\": {}", settings.nodes, node_map_line(team.nodes, team.world_ranks)));
     }
   } else if (team.group.me == 0) {
     say_once(fmt::format("QUADRILLE_NODES={}: {}; ignored", settings.nodes, why));
@@ -223,7 +212,7 @@ Reason share_nodes(Team& team, const Config& settings, Processes& processes, Tel
   std::int64_t chunk = no_room;
   take_areas(team, processes, members, chunk, settings, telling);
   if (chunk == no_room && telling.may_meet()) {  // too many communicators for the pool: this one gets its own
-    Processes own = meet(team.user, settings.ways, areas_of_one, processes.quiet, false);
+    Processes own = meet(team.user, settings.ways, areas_of_one, processes.quiet);
     if (own.quiet == nullptr) return Reason::no_communicator_to_meet;
     processes = std::move(own);
     take_areas(team, processes, members, chunk, settings, telling);
@@ -312,14 +301,15 @@ int setup_by(Team& team, Telling& telling) {
   run::Group& group = team.group;
   const ErrorsReturned guard(team.user);
   print_warnings(config(), group.me);
-  auto [settings, world_ranks, processes] = agree(team);
+  auto [settings, processes] = agree(team);
   if (processes.quiet == nullptr) {
     team.change_standing(Standing::ineligible);
     team.why_not = Reason::no_communicator;
     return mpi().err_other;
   }
-  set_quiet(team, processes.quiet);
-  if (watches_faults()) team.world_ranks = world_ranks;
+  team.quiet = processes.quiet;
+  group.change_messages().quiet = team.quiet->comm;
+  group.change_messages().quiet_me = team.quiet->me;
   team.crowded = std::ranges::any_of(processes.facts, &Facts::crowded);
   const DeviceUse use = std::ranges::min(processes.facts, {}, &Facts::device_use).device_use;
   const bool expects = std::ranges::any_of(processes.facts, &Facts::expects_devices);
@@ -328,7 +318,7 @@ int setup_by(Team& team, Telling& telling) {
   if (processes.facts[static_cast<std::size_t>(group.me)].crowded) {
     share_processors(settings, settings.explain && group.me == 0);
   }
-  apply_node_map(team, settings, processes.nodes, world_ranks);
+  apply_node_map(team, settings, processes.nodes);
 
   if (settings.inbox_limit == 0) {
     team.inbox_obstacle = Reason::inboxes_off;
@@ -355,10 +345,7 @@ int setup_by(Team& team, Telling& telling) {
       choose::keep_default(choices, group.reach().slot_limit);
   }
   if (team.counted.explains && group.me == 0) {
-    const std::vector<int> members = members_of(team.nodes, group.me);
-    for (const ReachLine& line : reach_lines(team, processes, members, settings.ways)) {
-      say_once(line.where + line.what, line.what);
-    }
+    explain_reach(team, processes, members_of(team.nodes, group.me), settings.ways);
   }
   if (team.nodes.nodes > 1) agree_on_messages(team, telling);
   team.change_agreed().away_steps = settings.away_steps;

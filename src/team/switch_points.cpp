@@ -4,12 +4,12 @@
 
 #include <fstream>
 #include <mutex>
+#include <utility>
 
 #include "sys/sys.hpp"
 #include "team/communicator.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
-#include "team/verdicts.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -30,19 +30,21 @@ choose::TuningTable load_table(bool speaks) {
     say(fmt::format("tuning table '{}': file not found", path));
   }
   if (state != choose::FileState::good) return {};
-  const choose::Machine here = this_machine();
-  if (table.machine != here) {
-    if (config().explain && speaks) {
-      say(fmt::format("tuning table '{}': made on another machine ({}, {} cores); ignored", path,
-                      table.machine.processor, table.machine.cores));
-    }
-    return {};
+  if (table.machine == this_machine()) return table;
+  if (config().explain && speaks) {
+    say(fmt::format("tuning table '{}': made on another machine ({}, {} cores); ignored", path,
+                    table.machine.processor, table.machine.cores));
   }
-  return table;
+  return {};
 }
 
-constinit std::mutex measured_mutex;  // has nothing to destroy
-choose::TuningTable& measured() { return sys::immortal<choose::TuningTable>(); }
+// What this process measured.
+struct Measured {
+  std::mutex mutex;
+  choose::TuningTable table;
+  choose::Verdicts verdicts;
+};
+Measured& measured() { return sys::immortal<Measured>(); }
 
 }  // namespace
 
@@ -71,8 +73,8 @@ choose::Machine this_machine() {
 choose::SwitchPoints look_up_switch_points(int ranks, bool crowded, bool& known) {
   known = true;
   if (const auto* entry = choose::nearest(table_of_this_process().entries, {ranks, crowded, {}})) return entry->points;
-  const std::lock_guard lock(measured_mutex);
-  const auto* entry = choose::nearest(measured().entries, {ranks, crowded, {}});
+  const std::lock_guard lock(measured().mutex);
+  const auto* entry = choose::nearest(measured().table.entries, {ranks, crowded, {}});
   if (entry != nullptr && entry->ranks <= 2 * ranks && ranks <= 2 * entry->ranks) return entry->points;
   known = !may_measure();
   return choose::default_switch_points(crowded);
@@ -81,8 +83,24 @@ choose::SwitchPoints look_up_switch_points(int ranks, bool crowded, bool& known)
 bool may_measure() { return !choose::tuning_path(sys::environment).empty(); }
 
 void keep_switch_points(const choose::TuningEntry& entry) {
-  const std::lock_guard lock(measured_mutex);
-  choose::put(measured().entries, entry);
+  const std::lock_guard lock(measured().mutex);
+  choose::put(measured().table.entries, entry);
+}
+
+std::optional<choose::Verdict> verdict_of(const choose::Case& of) {
+  const std::lock_guard lock(measured().mutex);
+  const auto found = measured().verdicts.find(of);
+  return found == measured().verdicts.end() ? std::nullopt : std::optional(found->second);
+}
+
+void keep_verdict(const choose::Case& of, choose::Verdict verdict) {
+  const std::lock_guard lock(measured().mutex);
+  choose::keep_verdict(measured().verdicts, of, std::move(verdict));
+}
+
+choose::Verdicts all_verdicts() {
+  const std::lock_guard lock(measured().mutex);
+  return measured().verdicts;
 }
 
 choose::DeviceModel look_up_model(const plan::NodeMap& nodes, bool crowded, bool on_devices) {

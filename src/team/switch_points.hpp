@@ -1,9 +1,11 @@
 // What a team goes by when it chooses: from the tuning table of this machine, or the defaults.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "choose/tuning.hpp"
+#include "choose/verdicts.hpp"
 #include "mpi/mpi.hpp"
 
 namespace quadrille::team {
@@ -18,6 +20,11 @@ bool may_measure();
 
 // Keeps what this process measured, for communicators of about as many ranks.
 void keep_switch_points(const choose::TuningEntry& entry);
+// The verdicts of its trials (choose/verdicts.hpp), of this rank alone: others may have none, or another one. Threads
+// may have trials on communicators of their own.
+std::optional<choose::Verdict> verdict_of(const choose::Case& of);
+void keep_verdict(const choose::Case& of, choose::Verdict verdict);
+choose::Verdicts all_verdicts();
 
 // The tuning table, read once; empty if there is none, or if it is refused.
 const choose::TuningTable& table_of_this_process();

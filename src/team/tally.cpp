@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "team/communicator.hpp"
+#include "team/processes.hpp"
 #include "team/team.hpp"
-#include "team/world.hpp"
 #include "text/hash.hpp"
 
 namespace quadrille::team {
@@ -94,11 +95,7 @@ std::vector<Tally> merge(const std::vector<Part>& parts) {
 
 void Counters::add(const Counters& other) {
   served += other.served;
-  for (std::size_t r = 0; r < counted_reasons; ++r) {
-    passed[r] += other.passed[r];
-    nonblocking[r] += other.nonblocking[r];
-    persistent[r] += other.persistent[r];
-  }
+  std::ranges::transform(passed, other.passed, passed.begin(), std::plus());
 }
 
 Tally begin_tally(const Team& team) {
@@ -139,14 +136,19 @@ Part make_part(const Counters& all, std::vector<Tally> tallies) {
 }
 
 std::vector<std::string> summary_lines(const std::vector<Part>& parts, bool alone) {
-  Counters all;
-  for (const Part& part : parts) all.add(part.all);
+  Counters all, nonblocking, persistent;
+  for (const Part& part : parts) {
+    all.add(part.all);
+    nonblocking.add(part.nonblocking);
+    persistent.add(part.persistent);
+  }
+  const std::uint64_t forwarded = all.all_passed() + nonblocking.all_passed() + persistent.all_passed();
   std::vector<std::string> lines = {
-      fmt::format("summary: {} calls served, {} forwarded to the MPI, {}", all.served, all.all_passed(),
+      fmt::format("summary: {} calls served, {} forwarded to the MPI, {}", all.served, forwarded,
                   alone ? "counted on this rank only" : fmt::format("counted on {} ranks", parts.size()))};
   add_lines(all.passed, "", lines);
-  add_lines(all.nonblocking, "nonblocking, ", lines);
-  add_lines(all.persistent, "for persistent requests, ", lines);
+  add_lines(nonblocking.passed, "nonblocking, ", lines);
+  add_lines(persistent.passed, "for persistent requests, ", lines);
   for (const Tally& tally : merge(parts)) {
     if (tally.calls() > 0) lines.push_back(line_of(tally));
   }

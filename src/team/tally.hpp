@@ -22,15 +22,8 @@ using PassedCounts = std::array<std::uint64_t, counted_reasons>;
 struct Counters {
   std::uint64_t served = 0;
   PassedCounts passed{};
-  PassedCounts nonblocking{}, persistent{};  // under the MPI's own names; of all communicators
 
-  std::uint64_t all_passed() const {
-    std::uint64_t sum = 0;
-    for (const PassedCounts* counts : {&passed, &nonblocking, &persistent}) {
-      sum = std::accumulate(counts->begin(), counts->end(), sum);
-    }
-    return sum;
-  }
+  std::uint64_t all_passed() const { return std::accumulate(passed.begin(), passed.end(), std::uint64_t{0}); }
   void add(const Counters& other);
 };
 
@@ -64,7 +57,7 @@ Tally end_tally(const Team& team);
 
 // The part of one rank: all its calls, and the communicators with most of them. The last tally is of the others.
 struct Part {
-  Counters all;
+  Counters all, nonblocking, persistent;  // the latter under the MPI's own names, and only forwarded ones
   Tally tallies[most_lines + 1];
 };
 Part make_part(const Counters& all, std::vector<Tally> tallies);

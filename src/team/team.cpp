@@ -30,7 +30,6 @@
 #include "team/numa.hpp"
 #include "team/processes.hpp"
 #include "team/switch_points.hpp"
-#include "team/world.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -48,16 +47,14 @@ Teams& teams() { return sys::immortal<Teams>(); }
 
 // Frees what a team holds outside its own memory.
 void release(Team& team) {
-  if (team.ready() || team.quiet != nullptr) {
-    team.change_standing(Standing::ineligible);
-    team.group.inbox = {};
-    team.lanes.reset();
-    team.chunks.reset();
-    team.leaders.clear();
-    team.area = {};
-    team.quiet.reset();
-    team.group.attached.clear();
-  }
+  team.change_standing(Standing::ineligible);
+  team.group.inbox = {};
+  team.lanes.reset();
+  team.chunks.reset();
+  team.leaders.clear();
+  team.area = {};
+  team.quiet.reset();
+  team.group.attached.clear();
   free_private(team.group.change_messages().comm);
 }
 
@@ -65,11 +62,8 @@ void release(Team& team) {
 void keep_tally(const Tally& tally) {
   constexpr std::size_t most = 256;
   std::vector<Tally>& kept = teams().tallies;
-  if (kept.size() < most) {
-    kept.push_back(tally);
-    return;
-  }
-  if (kept.size() == most) kept.emplace_back();
+  if (kept.size() < most) return kept.push_back(tally);
+  kept.resize(most + 1);
   kept.back().add(tally);
 }
 
@@ -122,11 +116,10 @@ Part own_part() {
     if (team->counted.explains && team->user != mpi().comm_null) tallies.push_back(end_tally(*team));
   }
   all.passed[counted_as(Reason::other)] += list.passed_without_team.load();
-  for (std::size_t r = 0; r < counted_reasons; ++r) {
-    all.nonblocking[r] = untaken.nonblocking[r].load();
-    all.persistent[r] = untaken.persistent[r].load();
-  }
-  return make_part(all, std::move(tallies));
+  Part part = make_part(all, std::move(tallies));
+  std::copy(untaken.nonblocking.begin(), untaken.nonblocking.end(), part.nonblocking.passed.begin());
+  std::copy(untaken.persistent.begin(), untaken.persistent.end(), part.persistent.passed.begin());
+  return part;
 }
 
 // Collective over MPI_COMM_WORLD if all ranks want it. Uses a communicator of our own, on which no call of the program
@@ -153,8 +146,7 @@ int at_finalize(MpiComm, int, void*, void*) {
   for (auto& slot : works_before_end) {
     if (void (*const work)() = slot.exchange(nullptr)) work();
   }
-  int rank = -1;
-  mpi().Comm_rank(mpi().comm_world, &rank);
+  const int rank = rank_in(mpi().comm_world);
   if (config().trials == Trials::learn && rank == 0) static_cast<void>(thrown_by(learn_verdicts));
   // What cannot be said is not said.
   static_cast<void>(thrown_by([&] {
@@ -163,7 +155,6 @@ int at_finalize(MpiComm, int, void*, void*) {
   drop_cached_calls();
   return thrown_by([] {
     for (Team* team : teams().all) release(*team);
-    forget_world();
     forget_processes();
   });
 }
@@ -246,15 +237,14 @@ thread_local LastTeam last_team;
 // Which rank of its node this process is, of all that there are if the world is known: another number of it in another
 // communicator does not move it to another processor.
 int rank_on_node(const Team& team) {
-  const std::vector<int> world_ranks = ranks_in_world(team.user);
-  const int mine = world_ranks[static_cast<std::size_t>(team.group.me)];
+  const int mine = team.world_ranks[static_cast<std::size_t>(team.group.me)];
   if (const std::shared_ptr<const Processes> all = world(); all != nullptr) {
     const std::vector<int>& nodes = all->nodes.node_of;
     const auto me = nodes.begin() + mine;
     return static_cast<int>(std::count(nodes.begin(), me, *me));
   }
   return static_cast<int>(std::ranges::count_if(members_of(team.nodes, team.group.me), [&](int member) {
-    return world_ranks[static_cast<std::size_t>(member)] < mine;
+    return team.world_ranks[static_cast<std::size_t>(member)] < mine;
   }));
 }
 

@@ -162,7 +162,7 @@ struct Team {
   std::atomic<int> enqueue_error = 0;  // the first of calls that streams of a device ordered: an MPI error code
   std::atomic<int> fault = 0;          // an MPI error code; this and the next: team/faults.cpp
   std::atomic<double> next_look = 0;   // by the MPI's clock
-  std::vector<int> world_ranks;        // its ranks in MPI_COMM_WORLD, with fault tolerance
+  std::vector<int> world_ranks;        // its ranks in MPI_COMM_WORLD; from setup() on
   std::atomic<bool> lost = false;      // this rank does not know what the others go by, ready or not: team/ask.hpp
   // What MPI's nonblocking calls need, which may not wait (api/taken.hpp).
   struct Taken {
@@ -192,7 +192,6 @@ struct Team {
     // Nonblocking calls are messages on the private communicator of MPI_COMM_WORLD, with tags from this one on. -1:
     // not.
     int first_tag = -1;
-    std::vector<int> numbers;  // of the ranks there
   } taken;
   run::Carrier request_by = run::Carrier::nothing;  // of the last created request
 

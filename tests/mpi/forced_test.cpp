@@ -18,7 +18,7 @@
 #include "exchange.hpp"
 #include "mpi/mpi.hpp"
 #include "plan/leaders.hpp"
-#include "team/world.hpp"
+#include "team/processes.hpp"
 #include "world.hpp"
 
 namespace quadrille::test {

@@ -13,7 +13,6 @@
 #include "mpi/errors.hpp"
 #include "quadrille.h"
 #include "team/apart.hpp"
-#include "team/same_plans.hpp"
 #include "world.hpp"
 
 namespace quadrille::test {
@@ -64,7 +63,7 @@ TEST_F(TeamTest, RanksGiveDifferentTags) {
     team::Team& team = ready_team(comm);
     if (world().rank == first) {
       std::vector<std::byte> told(team::told_bytes);
-      team::decide_apart(team, told);
+      team::prepare_apart(team, {told, true});
       std::memcpy(&mine, told.data(), sizeof mine);
     }
     MPI_Comm_free(&comm);

@@ -38,7 +38,6 @@
 #include "sys/sys.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
-#include "team/verdicts.hpp"
 
 namespace trial_check {
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "team/settings.hpp"
 #include "text/reason.hpp"
 
 namespace quadrille::team {

@@ -17,7 +17,6 @@
 
 #include "fake_mpi.hpp"
 #include "mpi/generation.hpp"
-#include "team/record_starts.hpp"
 #include "team/record_tables.hpp"
 
 namespace quadrille::record {
@@ -266,7 +265,7 @@ TEST_F(RecordTest, TheTypeOfABlockWithoutElementsIsNotAskedFor) {
   EXPECT_EQ(asked_of_gapped, 0);
   {
     Recorded start;
-    begin_start(start, request, Form::blocking, site(0));
+    start.begin_start(request, Form::blocking, site(0));
   }
   forget_made(request);
   EXPECT_EQ(first_entry().calls, 2U);

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "team/settings.hpp"
+#include "team/config.hpp"
 #include "tool/plans/list.hpp"
 
 namespace quadrille::tools {

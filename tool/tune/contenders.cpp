@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "choose/candidates.hpp"
-#include "team/same_plans.hpp"
 
 namespace quadrille::tools {
 namespace {
