@@ -30,7 +30,7 @@ bool beside_inboxes(Collective collective, const Group& group) { return group.ma
 // ---- Blocking calls ----
 
 int by_schedule(const Call& call, const Service& by, Team& team) {
-  return run::run_schedule(call, *by.on.schedule, by.on.moving, team.group);
+  return run::run_messages(team.group, call, *by.on.schedule, by.on.moving);
 }
 
 int by_copies(const Call& call, const Service& by, Team& team) {
@@ -61,11 +61,11 @@ int by_pull(const Call& call, const Service& by, Team& team) {
 int by_pipeline(const Call& call, const Service& by, Team& team) { return pipeline(call, by.choice, team); }
 
 int by_padding(const Call& call, const Service& by, Team& team) {
-  return run::run_padded(call, by.on.schedule, *by.on.direct, team.group);
+  return run::run_messages(team.group, call, by.on.schedule, *by.on.direct);
 }
 
 int by_neighbor_schedule(const Call& call, const Service& by, Team& team) {
-  return run::run_neighbor_schedule(call, *by.on.schedule, team::slots_of(team, by.choice), by.on.moving, team.group);
+  return run::run_messages(team.group, call, *by.on.schedule, team::slots_of(team, by.choice), by.on.moving);
 }
 
 int by_rings(const Call& call, const Service&, Team& team) {

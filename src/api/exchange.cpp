@@ -40,7 +40,7 @@ int check_type(MpiType type, MpiComm comm) {
   return error != mpi_success ? error : mpi().Waitall(1, one(request), mpi().statuses_ignore);
 }
 
-int check_blocks(const run::SparseSend& send, const run::SparseGroup& group) {
+int check_blocks(const run::SparseSend& send, const run::Group& group) {
   bool any = false;
   for (std::size_t i = 0; i < send.destinations.size(); ++i) {
     const int to = send.destinations[i];
@@ -49,13 +49,13 @@ int check_blocks(const run::SparseSend& send, const run::SparseGroup& group) {
     any = any || send.counts[i] > 0;
   }
   if (!any) return mpi_success;
-  if (const int error = check_type(send.type, group.comm); error != mpi_success) return error;
+  if (const int error = check_type(send.type, group.messages().comm); error != mpi_success) return error;
   // Types of absolute addresses come with MPI_BOTTOM, which is null.
   const bool nowhere = send.base == nullptr && type_info(send.type).dense;
   return nowhere && type_info(send.type).size > 0 ? mpi().err_buffer : mpi_success;
 }
 
-int check(Arguments& call, const run::SparseGroup& group) {
+int check(Arguments& call, const run::Group& group) {
   run::SparseSend& send = call.send;
   if (call.received == nullptr) return mpi().err_arg;
   if (call.destinations < 0) return mpi().err_count;
@@ -66,7 +66,7 @@ int check(Arguments& call, const run::SparseGroup& group) {
     }
     send.destinations = {first, static_cast<std::size_t>(call.destinations)};
   }
-  const int error = check_type(call.recvtype, group.comm);
+  const int error = check_type(call.recvtype, group.messages().comm);
   return error != mpi_success ? error : check_blocks(send, group);
 }
 
@@ -152,20 +152,22 @@ int hand_over(run::Mail& mail, MpiType type, MpiComm comm, Quadrille_Received& r
 
 // ---- The exchange ----
 
-int carry(const choose::Choice& choice, const run::SparseGroup& group, std::vector<run::Parcel>& parcels, int reported,
+int carry(const choose::Choice& choice, run::Group& group, std::vector<run::Parcel>& parcels, int reported,
           run::Mail& mail) {
   // What a rank sends to itself needs no message.
   const auto own =
       std::stable_partition(parcels.begin(), parcels.end(), [&](const auto& p) { return p.destination != group.me; });
   const std::span<const run::Parcel> out(parcels.begin(), own);
   const auto radix = static_cast<int>(plan::value_of(choice.parameters, "radix", 2));
-  const int error = choice.algorithm->name == "consensus" ? run::sparse_consensus(group, out, reported, mail)
-                                                          : run::sparse_bruck(group, out, radix, reported, mail);
+  const int error = choice.algorithm->name == "consensus"
+                        ? run::sparse_consensus(group, group.turns.exchanges++, out, reported, mail)
+                        : run::sparse_bruck(group, out, radix, reported, mail);
   mail.parcels.insert(mail.parcels.end(), own, parcels.end());
   return error;
 }
 
-int exchange(Arguments call, team::Team& team, const run::SparseGroup& group, const choose::Choice& choice) {
+int exchange(Arguments call, team::Team& team, const choose::Choice& choice) {
+  run::Group& group = team.group;
   const MpiComm packing = team.group.messages().quiet;
   int mine = check(call, group);
   std::unique_ptr<std::byte[]> packed;
@@ -179,8 +181,7 @@ int exchange(Arguments call, team::Team& team, const run::SparseGroup& group, co
                                      [](MpiCount n) { return n > 0; });
         record::sparse_blocks(call.send.destinations, call.send.counts, any ? type_info(call.send.type).size : 0);
       }
-      packed = std::make_unique_for_overwrite<std::byte[]>(run::bytes_to_pack(call.send));
-      mine = run::make_parcels(call.send, group.me, packed.get(), packing, parcels);
+      mine = run::make_parcels(call.send, group.me, packing, packed, parcels);
     }
   } catch (const std::bad_alloc&) {
     mine = mpi().err_no_mem;
@@ -194,7 +195,7 @@ int exchange(Arguments call, team::Team& team, const run::SparseGroup& group, co
 }
 
 // The same on all ranks, as the call was not begun on any if it fails.
-int prepare(team::Team& team, run::SparseGroup& group) {
+int prepare(team::Team& team) {
   if (team::watches_faults()) {
     if (const int fault = team::leave_if_faulty(team); fault != mpi_success) return fault;
   }
@@ -202,13 +203,7 @@ int prepare(team::Team& team, run::SparseGroup& group) {
   if (team.eligible() && !team.ready()) {
     if (const int error = team::setup(team); error != mpi_success) return error;
   }
-  if (const int error = team::prepare_messages(team); error != mpi_success) return error;
-  group.comm = team.group.messages().comm;
-  group.me = team.group.me;
-  group.ranks = team.group.ranks;
-  group.spins = team.group.waiter.spins;
-  group.turn = &team.group.turns.exchanges;
-  return mpi_success;
+  return team::prepare_messages(team);
 }
 
 const choose::Choice& choose_for(team::Team& team) {
@@ -221,11 +216,10 @@ const choose::Choice& choose_for(team::Team& team) {
 int exchange(const Arguments& call, MpiComm comm) {
   team::Team* team = team::team_of(comm);
   if (team == nullptr || is_inter(comm)) return api::raise(comm, mpi().err_comm);
-  run::SparseGroup group;
   int error = mpi_success;
   const int thrown = thrown_by([&] {
-    error = prepare(*team, group);
-    if (error == mpi_success) error = exchange(call, *team, group, choose_for(*team));
+    error = prepare(*team);
+    if (error == mpi_success) error = exchange(call, *team, choose_for(*team));
   });
   if (thrown != mpi_success) error = team::error_of_thrown(team->user, thrown);
   ++team->counted.counters.served;

@@ -12,7 +12,6 @@
 #include "run/native_run.hpp"
 #include "run/node_copies_run.hpp"
 #include "run/node_run.hpp"
-#include "run/padded_run.hpp"
 #include "team/apart.hpp"
 #include "team/faults.hpp"
 #include "team/leaders.hpp"
@@ -35,14 +34,11 @@ bool has_messages(Making& m, int& error) {
   return false;
 }
 
-using run::OwnMemory;
-
 // `make(memory)` returns the run.
 template <class Make>
 int carry_by_messages(Making& m, const Make& make) {
-  using Run = decltype(make(std::declval<const run::RunMemory&>()));
-  m.made.op =
-      std::make_unique<run::OpOf<Carrier::messages, Run, OwnMemory>>([&](OwnMemory& own) { return make(own.all()); });
+  using Op = run::OpOf<Carrier::messages, run::BoundRun, run::OwnMemory>;
+  m.made.op = std::make_unique<Op>([&](run::OwnMemory& own) { return make(own.all()); });
   return mpi_success;
 }
 
@@ -54,7 +50,7 @@ int make_by(Making& m, const team::Prepared& on) {
     });
   }
   return carry_by_messages(m, [&](const run::RunMemory& memory) {
-    return run::PaddedRun(m.call, on.schedule, *on.direct, m.traffic(), memory);
+    return run::BoundRun(m.call, on.schedule, *on.direct, m.traffic(), memory);
   });
 }
 

@@ -23,7 +23,7 @@
 namespace quadrille::api {
 namespace {
 
-using Outcome = run::DevicePipeline::Outcome;
+using Outcome = run::Pipelined::Outcome;
 
 std::size_t number_in(const choose::Choice& choice, const char* name) {
   return static_cast<std::size_t>(plan::value_of(choice.parameters, name, 1));
@@ -42,10 +42,8 @@ void tell(Collective collective, const choose::Choice& choice, team::Team& team,
 
 // How a call has gone.
 struct InChunks {
-  Outcome outcome = Outcome::never;
-  int error = mpi_success;
+  run::Pipelined piped = {};
   std::size_t chunk = 0;
-  bool by_leaders = false;
 };
 
 InChunks run_in_chunks(const run::Call& call, const choose::Choice& choice, team::Team& team) {
@@ -59,14 +57,12 @@ InChunks run_in_chunks(const run::Call& call, const choose::Choice& choice, team
   ways.chunk = std::min(ways.chunk, chunks->rings->ring_bytes() / ways.depth);
   const run::PipelineMeans means{team.group.pairs, *team.group.sharing, *chunks->rings,
                                  chunks->out,      chunks->in,          *chunks->room};
-  run::DevicePipeline in_chunks(call, team.group, means, ways);
-  const Outcome outcome = in_chunks.run();
-  return {outcome, in_chunks.error(), ways.chunk, in_chunks.by_leaders()};
+  return {run::run_pipeline(call, team.group, means, ways), ways.chunk};
 }
 
 Why how_in_chunks(const InChunks& gone) {
   Why how{.reason = Reason::in_chunks, .number = static_cast<double>(gone.chunk)};
-  if (gone.by_leaders) how.then.push_back({Reason::by_leaders});
+  if (gone.piped.by_leaders) how.then.push_back({Reason::by_leaders});
   return how;
 }
 
@@ -172,10 +168,11 @@ int pipeline_between_nodes(const run::Call& call, const choose::Choice& choice, 
 int pipeline(const run::Call& call, const choose::Choice& choice, team::Team& team) {
   if (team.nodes.nodes > 1) return pipeline_between_nodes(call, choice, team);
   const InChunks gone = run_in_chunks(call, choice, team);
-  if (gone.outcome == Outcome::never) team::refuse_chunks(team);
-  tell(call.collective, choice, team, gone.outcome == Outcome::done, [&] { return how_in_chunks(gone); });
-  if (gone.outcome == Outcome::done) return gone.error;
-  return gone.outcome == Outcome::lost ? mpi().err_other : exchange_over_host(call, team);
+  const Outcome outcome = gone.piped.outcome;
+  if (outcome == Outcome::never) team::refuse_chunks(team);
+  tell(call.collective, choice, team, outcome == Outcome::done, [&] { return how_in_chunks(gone); });
+  if (outcome == Outcome::done) return gone.piped.error;
+  return outcome == Outcome::lost ? mpi().err_other : exchange_over_host(call, team);
 }
 
 bool prepare_pipeline(team::Team& team, Collective collective, const choose::Choice& choice) {

@@ -59,6 +59,8 @@ class Pairs {
   // Given before the inbox of the same call is published, read after it was awaited.
   void give_room(int peer, Place room) { *place(me_, peer) = room; }
   Place room_at(int peer) const { return *place(peer, me_); }
+  // What this rank has given in this call.
+  Place room_for(int peer) const { return *place(me_, peer); }
 
   // ---- When a way fails that both took for possible: the one that finds out tells the other. ----
 

@@ -36,10 +36,9 @@ int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& ro
   const Block from = first_part(whole, to.bytes());
   const std::size_t bytes = from.bytes();
   if (bytes == 0) return mpi_success;
-  if (from.info.dense && bytes < to.bytes()) return unpack_block(from.address, bytes, to, group.messages().quiet);
+  if (from.info.dense && to.info.dense && from.address == to.address) return mpi_success;
+  if (from.info.dense) return unpack_block(from.address, bytes, to, group.messages().quiet);
   if (bytes == to.bytes()) {
-    if (from.info.dense && from.address == to.address && to.info.dense) return mpi_success;
-    if (from.info.dense) return unpack_block(from.address, bytes, to, group.messages().quiet);
     if (to.info.dense) {
       return pack(from.address, from.count, from.type, from.info, to.address, group.messages().quiet);
     }

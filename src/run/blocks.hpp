@@ -1,6 +1,8 @@
 // The blocks of a call, and moving one block in and out of consecutive bytes.
 #pragma once
 
+#include <algorithm>
+
 #include "memory/inbox.hpp"
 #include "mpi/thrown.hpp"
 #include "run/call.hpp"
@@ -110,6 +112,12 @@ class CallBlocks {
   Block block_for(int to) const {
     if (!gather_) return send_[to];
     return call_.in_place ? recv_[group_.me] : send_[0];
+  }
+  // As many of so many bytes as a block has room for. A peer that sent more made a mistake that the MPI reports as
+  // well.
+  std::size_t fitting(std::size_t sent, std::size_t room) {
+    keep(error_, error_if_long(sent, room, call_.collective));
+    return std::min(sent, room);
   }
   // Packs a block into a room that has as much left.
   std::byte* packed(const Block& block, Room& room);

@@ -9,6 +9,11 @@
 // An in-place all-to-all needs its blocks twice. An in-place allgather does not: its only send block is a receive block
 // that nobody writes to. What is sent packed is received packed: MPICH cuts a large packed message anywhere, and then
 // refuses to unpack the part of an element of several basic types.
+//
+// Padded blocks (Fan et al., HPDC 2022, section 3.1: padded Bruck, padded all-to-all) cost the agreement on the largest
+// block, the rounds of a schedule with blocks of that size, and two copies of all data; P * N bytes twice. Example, 3
+// ranks with blocks of 1 to 4 bytes: all learn "4", lay their blocks out every 4 bytes, exchange these, and each takes
+// as many bytes of each as it was told to receive.
 #include "run/bound_run.hpp"
 
 #include <algorithm>
@@ -21,27 +26,30 @@
 namespace quadrille::run {
 namespace {
 
+// More than this for each of the two padded buffers is not worth it. Also keeps counts within MPI's int.
+constexpr std::uint64_t most_padded_bytes = std::uint64_t{256} << 20;
+
 // Those of the own node are empty.
-std::vector<Block> dense_blocks(const Side& side, const Traffic& traffic, const BetweenNodes& part) {
-  std::vector<Block> blocks = blocks_of(side, traffic.ranks);
+void list_dense(const Side& side, const Traffic& traffic, const BetweenNodes& part, std::vector<Block>& blocks) {
+  list_blocks(side, traffic.ranks, blocks);
   for (std::size_t rank = 0; rank < part.local.size(); ++rank) {
     if (part.local[rank] >= 0) blocks[rank].count = 0;
   }
-  return blocks;
 }
 
-std::vector<Block> dense_send_blocks(const Call& call, const Traffic& traffic, const BetweenNodes& part) {
-  if (!is_allgather(call.collective)) return dense_blocks(call.in_place ? call.recv : call.send, traffic, part);
-  return {call.in_place ? Blocks(call.recv)[traffic.me] : Blocks(call.send)[0]};
+void list_dense(const Call& call, const Traffic& traffic, const BetweenNodes& part, RunLists& lists) {
+  const bool gathers = is_allgather(call.collective);
+  list_dense(call.recv, traffic, gathers ? BetweenNodes{} : part, lists.recv);
+  if (!gathers) return list_dense(call.in_place ? call.recv : call.send, traffic, part, lists.send);
+  lists.send.assign(1, call.in_place ? Blocks(call.recv)[traffic.me] : Blocks(call.send)[0]);
 }
 
 // The most blocks that a round sends, or brings.
 std::size_t blocks_of_a_round(const plan::Schedule& schedule, bool sent) {
   std::size_t most = 0;
   for (const plan::Round& round : schedule.rounds) {
-    const plan::Range range = sent ? round.sends : round.receives;
     std::size_t blocks = 0;
-    for (std::uint32_t m = 0; m < range.count; ++m) blocks += schedule.messages[range.first + m].spans.count;
+    for (const plan::Message& m : schedule.messages_of(sent ? round.sends : round.receives)) blocks += m.spans.count;
     most = std::max(most, blocks);
   }
   return most;
@@ -51,67 +59,67 @@ std::size_t blocks_of_a_round(const plan::Schedule& schedule, bool sent) {
 
 BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Moving& moving, const Traffic& traffic,
                    const RunMemory& memory, const BetweenNodes& part)
-    : schedule_(schedule),
-      moving_(moving),
-      traffic_(traffic),
-      first_round_(part.first_round),
-      memory_(memory),
-      send_(dense_send_blocks(call, traffic, part)),
-      recv_(dense_blocks(call.recv, traffic, part)) {
+    : schedule_(&schedule), moving_(moving), traffic_(traffic), first_round_(part.first_round), memory_(memory) {
+  list_dense(call, traffic, part, memory_.lists);
   binding_.block_bytes = recv_.empty() ? 0 : part.local.empty() ? recv_.front().bytes() : largest_of(recv_);
+  // Else all would ask each other for room: with ranks of other communicators, or where no block is forwarded.
+  sized_ = is_sized(call.collective) && traffic.numbers == nullptr && (moving.as_bytes || part.local.empty());
+  whole_in_place_ = call.in_place && !is_allgather(call.collective);
   use_device(call);
-  bind_dense(call);
+  bind_dense();
 }
 
 BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots, const Moving& moving,
                    const Traffic& traffic, const RunMemory& memory)
-    : schedule_(schedule),
-      moving_(moving),
-      traffic_(traffic),
-      memory_(memory),
-      send_(neighbor_send_blocks(call, slots, moving.as_bytes)),
-      recv_(neighbor_blocks(call.recv, slots.recv)) {
+    : schedule_(&schedule), moving_(moving), traffic_(traffic), memory_(memory) {
+  send_ = neighbor_send_blocks(call, slots, moving.as_bytes);
+  recv_ = neighbor_blocks(call.recv, slots.recv);
   binding_.block_bytes = moving.as_bytes ? largest_block(call, slots) : 0;
   uniform_scratch_ = !has_arrays(row_of(call.collective).send);
   use_device(call);
   bind_neighbors();
 }
 
-// The places have as many bytes on all ranks.
-BoundRun::BoundRun(const Binding& places, const plan::Schedule& schedule, const Traffic& traffic,
-                   const RunMemory& memory)
-    : schedule_(schedule), traffic_(traffic), memory_(memory), binding_(places) {
-  sized_ = all_have_room_ = true;  // who made the places has asked
-  has_room_ = take_room();
+BoundRun::BoundRun(const Call& call, const plan::Schedule* uniform, const plan::Schedule& direct,
+                   const Traffic& traffic, const RunMemory& memory)
+    : schedule_(uniform != nullptr ? uniform : &direct),
+      moving_{.as_bytes = true},
+      traffic_(traffic),
+      memory_(memory),
+      pack_send_(true),
+      pack_recv_(true),
+      sized_(true),
+      by_mpi_(uniform == nullptr),
+      padding_(Padding::unknown),
+      unpadded_(&direct) {
+  whole_in_place_ = call.in_place;
+  list_dense(call, traffic, {}, memory_.lists);
+  send_places_.reserve(send_.size());  // which may not fail once the others wait
+  recv_places_.reserve(recv_.size());
 }
 
 // A round must not send a forwarded block before the block has arrived.
 void BoundRun::use_device(const Call& call) {
   if (!call.on_device) return;
-  const auto& spans = schedule_.spans;
-  const bool passes_on = schedule_.scratch_blocks > 0 ||
-                         std::any_of(schedule_.rounds.begin(), schedule_.rounds.end(), [&](const plan::Round& round) {
-                           for (std::uint32_t m = 0; m < round.sends.count; ++m) {
-                             const plan::Range& sent = schedule_.messages[round.sends.first + m].spans;
-                             for (std::uint32_t i = 0; i < sent.count; ++i) {
-                               if (spans[sent.first + i].buffer != plan::Buffer::send) return true;
-                             }
-                           }
-                           return false;
-                         });
+  bool passes_on = schedule_->scratch_blocks > 0;
+  for (const plan::Round& round : schedule_->rounds) {
+    for (const plan::Message& message : schedule_->messages_of(round.sends)) {
+      for (const plan::Span& sent : schedule_->spans_of(message)) {
+        passes_on = passes_on || sent.buffer != plan::Buffer::send;
+      }
+    }
+  }
   transport_.use_device(call.device_place, !passes_on);
 }
 
-void BoundRun::bind_dense(const Call& call) {
-  const bool whole_in_place = call.in_place && !is_allgather(call.collective);
-  const bool as_bytes = moving_.as_bytes || whole_in_place;
+void BoundRun::bind_dense() {
+  const bool as_bytes = moving_.as_bytes || whole_in_place_;
   if (moving_.as_bytes) transport_.pack_up_to(moving_.pack_up_to);
   pack_recv_ = as_bytes && !all_dense(recv_);
-  pack_send_ = whole_in_place || (moving_.as_bytes && !all_dense(send_));
-  if (!pack_recv_) recv_places_ = own_places(recv_, as_bytes);
-  if (!pack_send_) send_places_ = own_places(send_, moving_.as_bytes);
-  sized_ = is_sized(call.collective) && traffic_.numbers == nullptr;  // else all would ask each other for room
-  if (sized_ && as_bytes) wanted_ = std::max(recv_.size(), std::size_t{schedule_.scratch_blocks}) * largest_of(recv_);
+  pack_send_ = whole_in_place_ || (moving_.as_bytes && !all_dense(send_));
+  if (!pack_recv_) list_places(recv_, as_bytes, recv_places_);
+  if (!pack_send_) list_places(send_, moving_.as_bytes, send_places_);
+  if (sized_ && as_bytes) wanted_ = std::max(recv_.size(), std::size_t{schedule_->scratch_blocks}) * largest_of(recv_);
   has_room_ = take_room();
 }
 
@@ -125,15 +133,15 @@ void BoundRun::bind_neighbors() {
     sized_ = true;
     wanted_ = 2 * std::max(recv_.size(), send_.size()) * binding_.block_bytes;
   } else {
-    send_places_ = own_places(send_, false);
-    recv_places_ = own_places(recv_, false);
+    list_places(send_, false, send_places_);
+    list_places(recv_, false, recv_places_);
   }
   has_room_ = take_room();
 }
 
 // The blocks where they are, as bytes with gaps. False if the layout of one of them cannot be found.
 bool BoundRun::find_layouts(const std::vector<Block>& blocks, std::vector<Place>& places) {
-  places = own_places(blocks, true);
+  list_places(blocks, true, places);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Block& block = blocks[i];
     if (block.bytes() == 0 || block.info.dense) continue;
@@ -148,7 +156,7 @@ bool BoundRun::find_layouts(const std::vector<Block>& blocks, std::vector<Place>
 void BoundRun::bind_neighbor_scratch() {
   if (uniform_scratch_) return;
   std::byte* next = binding_.scratch;
-  scratch_places_.resize(schedule_.scratch_blocks);
+  scratch_places_.resize(schedule_->scratch_blocks);
   for (std::size_t i = 0; i < scratch_places_.size(); ++i) {
     const std::size_t bytes_of_block = recv_places_[i % recv_places_.size()].bytes;
     scratch_places_[i] = plain_place(next, bytes_of_block);
@@ -163,13 +171,11 @@ void BoundRun::bind_neighbor_scratch() {
 bool BoundRun::take_own_room(memory::Pool& pool, const std::vector<Block>& blocks, std::vector<Place>& places) {
   std::byte* room = nullptr;
   const bool found = thrown_by([&] {
-                       const std::size_t bytes = total_bytes(blocks);
+                       const std::size_t bytes = padded_ > 0 ? padded_ * blocks.size() : total_bytes(blocks);
                        room = pool.take(must_ask() ? std::max(bytes, memory_.sure.each(bytes, wanted_)) : bytes);
                      }) == mpi_success;
-  places = packed_places(blocks, room);
-  if (found) return true;
-  for (Place& place : places) place.address = nullptr;
-  return false;
+  list_packed(blocks, room, padded_, places);
+  return found;
 }
 
 bool BoundRun::take_room() {
@@ -177,8 +183,8 @@ bool BoundRun::take_room() {
   if (pack_recv_) good = take_own_room(sized_ ? memory_.sure.recv : memory_.packing.recv, recv_, recv_places_);
   if (pack_send_) good = take_own_room(sized_ ? memory_.sure.send : memory_.packing.send, send_, send_places_) && good;
   if (sized_) good = take_sure_room() && good;
-  binding_.send = send_places_.empty() ? binding_.send : send_places_;
-  binding_.recv = recv_places_.empty() ? binding_.recv : recv_places_;
+  binding_.send = send_places_;
+  binding_.recv = recv_places_;
   if (good) bind_neighbor_scratch();
   return good;
 }
@@ -188,7 +194,7 @@ bool BoundRun::take_room() {
 bool BoundRun::take_sure_room() {
   SureRoom& sure = memory_.sure;
   const std::size_t scratch =
-      schedule_.sizes == plan::Sizes::known ? schedule_.scratch_blocks * binding_.block_bytes : 0;
+      schedule_->sizes == plan::Sizes::known ? schedule_->scratch_blocks * binding_.block_bytes : 0;
   return thrown_by([&] {
            if (must_ask() && wanted_ <= memory::Pool::most_kept) sure.send.take(wanted_), sure.recv.take(wanted_);
            binding_.scratch = sure.scratch.take(must_ask() ? sure.each(scratch, wanted_) : scratch);
@@ -197,18 +203,18 @@ bool BoundRun::take_sure_room() {
 
 // The working buffer, what a round sends, and what it brings: the largest of the three.
 std::size_t BoundRun::monolithic_bytes() const {
-  const std::size_t blocks = std::max({std::size_t{plan::waiting_slots(schedule_)}, blocks_of_a_round(schedule_, true),
-                                       blocks_of_a_round(schedule_, false)});
-  return blocks * binding_.block_bytes;
+  const std::size_t waiting = plan::waiting_slots(*schedule_);
+  const std::size_t moved = std::max(blocks_of_a_round(*schedule_, true), blocks_of_a_round(*schedule_, false));
+  return std::max(waiting, moved) * binding_.block_bytes;
 }
 
 bool BoundRun::take_monolithic_room() {
   SureRoom& sure = memory_.carried.monolithic;
   const std::size_t most = monolithic_bytes(), block = binding_.block_bytes;
   return thrown_by([&] {
-           binding_.scratch = sure.scratch.take(sure.each(plan::waiting_slots(schedule_) * block, most));
-           sure.send.take(sure.each(blocks_of_a_round(schedule_, true) * block, most));
-           sure.recv.take(sure.each(blocks_of_a_round(schedule_, false) * block, most));
+           binding_.scratch = sure.scratch.take(sure.each(plan::waiting_slots(*schedule_) * block, most));
+           sure.send.take(sure.each(blocks_of_a_round(*schedule_, true) * block, most));
+           sure.recv.take(sure.each(blocks_of_a_round(*schedule_, false) * block, most));
          }) == mpi_success;
 }
 
@@ -224,7 +230,7 @@ void BoundRun::ask(Question question, std::uint64_t mine) {
 int BoundRun::answered() {
   if (question_ == Question::largest) return largest_known();
   const bool all = agreement_->largest() == 0;
-  if (schedule_.sizes == plan::Sizes::known) {
+  if (schedule_->sizes == plan::Sizes::known) {
     all_have_room_ = all;
     memory_.sure.note(all ? wanted_ : 0);
   } else {
@@ -235,6 +241,7 @@ int BoundRun::answered() {
 
 int BoundRun::largest_known() {
   const std::uint64_t largest = agreement_->largest();
+  if (padding_ != Padding::none) return pad_to(largest);
   // Known to all alike: then nobody begins.
   if (largest > SIZE_MAX / 2 / binding_.recv.size()) return mpi().err_no_mem;
   binding_.block_bytes = largest;
@@ -245,14 +252,32 @@ int BoundRun::largest_known() {
   return mpi_success;
 }
 
+int BoundRun::pad_to(std::size_t bytes) {
+  if (bytes > most_padded_bytes / recv_.size()) {
+    padding_ = Padding::none;
+    schedule_ = unpadded_;
+    moving_ = {};
+    sized_ = false;
+    bind_dense();
+    return begin_moving();
+  }
+  padding_ = Padding::known;
+  padded_ = binding_.block_bytes = bytes;
+  wanted_ = bytes * std::max(recv_.size(), std::size_t{schedule_->scratch_blocks});
+  has_room_ = take_room();
+  if (!must_ask()) return begin_moving();
+  ask(Question::room, has_room_ ? 0 : 1);
+  return mpi_success;
+}
+
 // ---- A start ----
 
 int BoundRun::start(bool block) {
   if (!has_room_) has_room_ = take_room();  // there may be some now
-  if (schedule_.sizes == plan::Sizes::known && has_room_) transport_.repeat();
-  if (schedule_.sizes != plan::Sizes::known && moving_.monolithic) {
+  if (schedule_->sizes == plan::Sizes::known && has_room_) transport_.repeat();
+  if (padding_ == Padding::unknown || (schedule_->sizes != plan::Sizes::known && moving_.monolithic)) {
     ask(Question::largest, largest_of(send_));
-  } else if (schedule_.sizes == plan::Sizes::known && must_ask()) {
+  } else if (schedule_->sizes == plan::Sizes::known && must_ask()) {
     ask(Question::room, has_room_ ? 0 : 1);
   } else if (const int error = begin_moving(); error != mpi_success) {
     phase_ = Phase::idle;
@@ -264,7 +289,8 @@ int BoundRun::start(bool block) {
 // Sends its blocks from where they lie, and receives none: so what is sent in place is not received over.
 void BoundRun::take_part_without_room() {
   transport_.drop_received(true);
-  send_places_ = recv_places_ = own_places(recv_, all_dense(recv_));
+  list_places(recv_, all_dense(recv_), recv_places_);
+  send_places_ = recv_places_;
   binding_.send = send_places_;
   binding_.recv = recv_places_;
 }
@@ -272,7 +298,7 @@ void BoundRun::take_part_without_room() {
 int BoundRun::begin_moving() {
   phase_ = Phase::moving;
   transport_.drop_received(false);  // as a start may have left it that ended in an error
-  const bool known = schedule_.sizes == plan::Sizes::known;
+  const bool known = schedule_->sizes == plan::Sizes::known;
   if (!has_room_ && known) {
     if (moving_.as_bytes || send_.empty()) return mpi().err_no_mem;  // even the reserve is used up
     take_part_without_room();
@@ -280,10 +306,17 @@ int BoundRun::begin_moving() {
   if (pack_send_ && (has_room_ || (!known && send_places_.front().address != nullptr))) {
     if (const int error = pack_all(send_, send_places_, traffic_.quiet); error != mpi_success) return error;
   }
-  if (!run_ && known) run_.emplace(schedule_, binding_, transport_);
-  if (!run_) run_.emplace(schedule_, binding_, transport_, memory_.carried, CarriedLimits{.eager = moving_.eager});
+  if (!run_ && known) run_.emplace(*schedule_, binding_, transport_);
+  if (!run_) run_.emplace(*schedule_, binding_, transport_, memory_.carried, CarriedLimits{.eager = moving_.eager});
   run_->begin(first_round_);
   return mpi_success;
+}
+
+int BoundRun::exchange_by_mpi() {
+  run_->begin(schedule_->rounds.size());  // nothing is left to do for it
+  const int bytes = static_cast<int>(padded_);
+  return mpi().Alltoall(send_places_[0].address, bytes, mpi().byte, recv_places_[0].address, bytes, mpi().byte,
+                        traffic_.comm);
 }
 
 int BoundRun::advance(bool block) {
@@ -294,7 +327,7 @@ int BoundRun::advance(bool block) {
     if (error == mpi_success) error = answered();
   }
   if (phase_ == Phase::moving && error == mpi_success) {
-    error = run_->advance(block);
+    error = by_mpi_ && block && padded_ > 0 ? exchange_by_mpi() : run_->advance(block);
     if (error == mpi_success && !run_->done()) return error;
     if (error == mpi_success) error = finish();
   }

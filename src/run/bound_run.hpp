@@ -16,6 +16,7 @@
 #include "run/carried.hpp"
 #include "run/executor.hpp"
 #include "run/mpi_transport.hpp"
+#include "run/places.hpp"
 
 namespace quadrille::run {
 
@@ -52,8 +53,8 @@ struct Traffic {
   const int* numbers = nullptr;
 };
 
-// Of a dense collective what is between nodes: blocks of ranks of the own node are not looked at, nor is the schedule
-// before `first_round`.
+// Of a dense collective what is between nodes: blocks of ranks of the own node count for an allgather alone, which may
+// forward them, and the schedule before `first_round` is not looked at.
 struct BetweenNodes {
   std::span<const int> local = {};  // [rank] negative: it lives on another node; empty: all blocks are meant
   std::size_t first_round = 0;
@@ -64,7 +65,15 @@ struct RunMemory {
   SureRoom& sure;
   memory::Packing& packing;  // of calls whose sizes a rank alone knows
   CarriedMemory& carried;
+  RunLists& lists;
   void trim() { sure.trim(), packing.send.trim(), packing.recv.trim(), carried.trim(); }
+};
+
+// That of a blocking call, which gives large memory back when the call is over.
+struct BlockingMemory : RunMemory {
+  explicit BlockingMemory(const RunMemory& memory) : RunMemory(memory) {}
+  BlockingMemory& operator=(BlockingMemory&&) = delete;
+  ~BlockingMemory() { trim(); }
 };
 
 // That of one request.
@@ -72,7 +81,8 @@ struct OwnMemory {
   SureRoom sure;
   memory::Packing packing;
   CarriedMemory carried;
-  RunMemory all() { return {sure, packing, carried}; }
+  RunLists lists;
+  RunMemory all() { return {sure, packing, carried, lists}; }
 };
 
 // A rank that finds no memory does not leave the others alone. Where all ranks know how much is needed, they ask each
@@ -86,8 +96,11 @@ class BoundRun {
            const RunMemory& memory, const BetweenNodes& part = {});
   BoundRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots, const Moving& moving,
            const Traffic& traffic, const RunMemory& memory);
-  // Between places that are there already; nothing is packed.
-  BoundRun(const Binding& places, const plan::Schedule& schedule, const Traffic& traffic, const RunMemory& memory);
+  // Of an all-to-all, with each block padded to the size of the largest of all ranks, which the first start asks for.
+  // `uniform` null: the MPI's own all-to-all, if the run may `block`, else the direct schedule. If padded blocks take
+  // more than 256 MiB on a side, they go unpadded by the direct schedule.
+  BoundRun(const Call& call, const plan::Schedule* uniform, const plan::Schedule& direct, const Traffic& traffic,
+           const RunMemory& memory);
   BoundRun& operator=(BoundRun&&) = delete;
 
   // Both return an MPI error code; after an error the run is over. A start of a run whose sizes are known takes no
@@ -98,8 +111,9 @@ class BoundRun {
 
  private:
   enum class Phase { idle, agreeing, moving };
+  enum class Padding { none, unknown, known };
   enum class Question { largest, room };
-  void bind_dense(const Call& call);
+  void bind_dense();
   void use_device(const Call& call);
   void bind_neighbors();
   bool find_layouts(const std::vector<Block>& blocks, std::vector<Place>& places);
@@ -114,21 +128,31 @@ class BoundRun {
   void ask(Question question, std::uint64_t mine);
   int answered();
   int largest_known();
+  int pad_to(std::size_t bytes);
   int begin_moving();
   void take_part_without_room();
+  int exchange_by_mpi();
   int finish();
 
-  const plan::Schedule& schedule_;
-  const Moving moving_;
+  const plan::Schedule* schedule_;
+  Moving moving_;
   const Traffic traffic_;
   const std::size_t first_round_ = 0;
   RunMemory memory_;
   ByteTypes byte_types_;
-  std::vector<Block> send_, recv_;  // [block of the schedule]
-  std::vector<Place> send_places_, recv_places_, scratch_places_;
+  std::vector<Block>& send_ = memory_.lists.send;
+  std::vector<Block>& recv_ = memory_.lists.recv;
+  std::vector<Place>& send_places_ = memory_.lists.send_places;
+  std::vector<Place>& recv_places_ = memory_.lists.recv_places;
+  std::vector<Place> scratch_places_;
   bool pack_send_ = false, pack_recv_ = false;
   bool sized_ = false;  // all ranks know the sizes of all blocks
   bool uniform_scratch_ = true;
+  bool whole_in_place_ = false;  // blocks are received over those that are sent
+  const bool by_mpi_ = false;
+  Padding padding_ = Padding::none;
+  const plan::Schedule* const unpadded_ = nullptr;
+  std::size_t padded_ = 0;  // bytes of a packed block; 0: as many as it has
   std::size_t wanted_ = 0;  // of a sized call: bytes that no room of any rank exceeds
   bool has_room_ = true, all_have_room_ = false;
   Binding binding_;

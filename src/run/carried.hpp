@@ -1,11 +1,12 @@
 // Blocks whose sizes travel, for the executor: two-phase Bruck, SLOAV, mn-co of uneven blocks.
 //
-// The messages of a round go in steps. With `carried`, sizes go first, one number of 4 bytes for each block; then the
-// data. If the data of a message are at most `eager` bytes, they go behind the sizes in one message: the receiver sees
-// by the sizes that they are there. A number too large for 4 bytes is replaced by a mark, and all sizes of that message
-// follow once more in 8 bytes, in a step between. With `coupled`, the length of each message goes first; then the
-// message, with the sizes at its head. A receiver takes all sizes from its sender, also those of its own blocks: where
-// a program expects other sizes than are sent, only its own block is cut, when it is copied out.
+// The messages of a round go in steps. First the sizes, at the head of a message, one number of 4 bytes for each block;
+// then the data. If the data of a message are at most `eager` bytes, they go behind the sizes in one message: the
+// receiver sees by the sizes that they are there. A number too large for 4 bytes is replaced by a mark, and all sizes
+// of that message follow once more in 8 bytes, in a step between. With `coupled`, the length of the first message goes
+// ahead in one more step, so data of any length go behind its sizes, but those of a message with a mark. A receiver
+// takes all sizes from its sender, also those of its own blocks: where a program expects other sizes than are sent,
+// only its own block is cut, when it is copied out.
 //
 // A block of scratch is nothing but an address and a size. What arrives stays where it arrived until it is
 // sent on or copied out.
@@ -18,17 +19,18 @@
 // By need is the standard: it never takes more than the data that pass through the rank.
 //
 // A rank that finds no memory for what a round brings drops that, and goes on: the others wait for it. A message that
-// was to hold a block that was dropped comes empty (with `coupled`: it is announced so), and then its blocks count as
-// dropped there, too. Who misses a block of its own returns MPI_ERR_NO_MEM, and so does who dropped one. It is the same
-// with a message that could not be started, or that failed on its way. Of one that could not be started the sizes are
-// sent once more, without data. If sizes failed on their way nobody knows how long the blocks were: what moves on of
-// them comes empty from the first step on.
+// was to hold a block that was dropped comes with its sizes alone, and then its blocks count as dropped there, too. Who
+// misses a block of its own returns MPI_ERR_NO_MEM, and so does who dropped one. It is the same with a message that
+// could not be started, or that failed on its way. Of one that could not be started the sizes are sent once more,
+// without data. If sizes failed on their way, or with `coupled` their length, nobody knows how long the blocks were:
+// what moves on of them comes empty from the first step on.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -66,10 +68,10 @@ struct CarriedMemory {
   };
   std::vector<Held> held;                        // [scratch block]
   std::vector<std::byte*> heads_out, heads_in;   // [message of the round] its sizes, and data behind them
-  std::vector<std::size_t> head_came;            // [message of the round] bytes of these that came
-  std::vector<std::uint8_t> cut_out, cut_in;     // [message of the round] its sizes are not known: nothing follows
   std::vector<std::uint64_t> wide_out, wide_in;  // sizes of a round, one message after the other
-  std::vector<std::uint64_t> lengths_out, lengths_in;  // of combined messages
+  // [message of the round] Bytes for its sizes and the data behind them; of what came, as many as came. 0: its sizes
+  // are not known, and nothing follows.
+  std::vector<std::uint64_t> lengths_out, lengths_in;
   std::vector<Place> coming;  // [message of the round] where the data that do not come with sizes go
   std::vector<Place> going;   // the places of a message that is started
   memory::Pool staging;       // what a round sends
@@ -93,53 +95,58 @@ class CarriedBlocks {
  public:
   using Message = plan::Message;
 
-  // As the schedule says. All must outlive it, but for the limits.
-  static std::unique_ptr<CarriedBlocks> of(const plan::Schedule& schedule, const Binding& binding, Transport& transport,
-                                           CarriedMemory& memory, const CarriedLimits& limits);
+  // All must outlive it, but for the limits.
   CarriedBlocks(const plan::Schedule& schedule, const Binding& binding, Transport& transport, CarriedMemory& memory,
                 const CarriedLimits& limits)
-      : schedule_(schedule), binding_(binding), transport_(transport), memory_(memory), limits_(limits) {}
+      : schedule_(schedule),
+        coupled_(schedule.sizes == plan::Sizes::coupled),
+        binding_(binding),
+        transport_(transport),
+        memory_(memory),
+        limits_(limits) {}
   CarriedBlocks& operator=(CarriedBlocks&&) = delete;
-  virtual ~CarriedBlocks() = default;
 
   void begin();  // a start: no block is held
   // `after` the messages of a round. Before them, scratch blocks are brought together for these alone.
   int copy(const plan::Copy& copy, bool after);
 
-  virtual int steps() const = 0;
+  int steps() const { return coupled_ ? 4 : 3; }
   // Both this and copy() return an MPI error code; the call goes on.
   int begin_step(std::size_t round, int step);
   // The places of a message. Nothing: there is no such message in this step, on either side.
-  virtual std::span<const Place> received(std::size_t message) = 0;
-  virtual std::span<const Place> sent(std::size_t message) = 0;
+  std::span<const Place> received(std::size_t message);
+  std::span<const Place> sent(std::size_t message);
   // A received message is complete. Fewer bytes than were expected came if a block was dropped on its way.
   void came(std::size_t message, std::size_t bytes) {
     if (!drops_) look_at(message, bytes);
   }
   // It could not be started: returns what is to go instead, for the receiver waits for something.
-  virtual Place not_sent(std::size_t message) = 0;
+  Place not_sent(std::size_t message);
   void end_step();
 
- protected:
+ private:
   using Held = CarriedMemory::Held;
-
-  virtual void prepare() = 0;  // a step
-  virtual void look_at(std::size_t message, std::size_t bytes) = 0;
-  virtual void conclude() {}  // a step
-  // Has a block that came and stays a slot in scratch, into which it is moved?
-  virtual bool has_slots() const = 0;
+  enum class Step : std::uint8_t { lengths, heads, wide, data };
 
   const plan::Round& round() const { return schedule_.rounds[round_]; }
-  std::span<const Message> sends() const { return messages(round().sends); }
-  std::span<const Message> receives() const { return messages(round().receives); }
-  std::span<const Message> messages(plan::Range range) const {
-    return {schedule_.messages.data() + range.first, range.count};
-  }
-  Held& held(const Message& message, std::uint32_t span) {
-    const plan::Span& s = schedule_.spans[message.spans.first + span];
-    return memory_.held[static_cast<std::size_t>(s.block)];
+  std::span<const Message> sends() const { return schedule_.messages_of(round().sends); }
+  std::span<const Message> receives() const { return schedule_.messages_of(round().receives); }
+  Held& held(const plan::Span& span) { return memory_.held[static_cast<std::size_t>(span.block)]; }
+  // The blocks of a message.
+  auto held(const Message& message) {
+    return schedule_.spans_of(message) |
+           std::views::transform([this](const plan::Span& span) -> Held& { return held(span); });
   }
 
+  // ---- Blocks (run/carried.cpp) ----
+
+  int copy_out(const plan::Copy& copy);
+  void keep(const plan::Copy& copy);
+  void move_to_slot(const plan::Span& span);
+  // Has a block that came and stays a slot in scratch, into which it is moved?
+  bool has_slots() const { return binding_.scratch != nullptr; }
+  void move(std::byte* from, std::byte* to, std::size_t bytes);
+  void append_blocks(std::byte*& at, const Message& message);
   // Nowhere: it was dropped, could not be packed, or did not come.
   static bool is_lost(const Held& block) { return block.at == nullptr && block.bytes > 0; }
   static constexpr std::size_t unknown_bytes = SIZE_MAX;
@@ -148,45 +155,41 @@ class CarriedBlocks {
   void lose(const Message& message);
   std::size_t bytes_of(const Message& message);  // none of them unknown
 
-  void move(std::byte* from, std::byte* to, std::size_t bytes);
-  void append_blocks(std::byte*& at, const Message& message);
-  std::uint32_t narrow(std::size_t bytes) const {
-    return bytes < limits_.wide_from ? static_cast<std::uint32_t>(bytes) : wide_mark;
-  }
-  // Room for what comes now. Without memory all that comes in this step is dropped.
+  // ---- Messages (run/carried_messages.cpp) ----
+
+  void prepare_lengths();
+  void prepare_heads();
+  bool lay_out(std::span<const Message> all, const std::vector<std::uint64_t>& lengths, std::vector<std::byte*>& heads,
+               memory::Pool& pool);
+  void prepare_wide();
+  void prepare_receives();
+  void prepare_sends();
+  void look_at(std::size_t message, std::size_t bytes);
+  std::span<const Place> length_message(std::size_t i);
+  std::span<const Place> head_message(std::size_t i);
+  std::span<const Place> wide_message(std::size_t i);
+  std::span<const Place> data_message(std::size_t i);
+  std::size_t bytes_in_head(const Message& message);
+  bool comes_with_sizes(const Message& message, const std::byte* head);
+  void take_sizes(std::size_t i, const std::uint64_t* wide_sizes);
   std::byte* take_landing(memory::Pool& pool, std::size_t bytes);
   std::span<const Place> one(void* at, std::size_t bytes);
   void also_send_blocks(const Message& message);
 
-  // Stands for a size that does not fit 4 bytes.
-  static constexpr std::uint32_t wide_mark = UINT32_MAX;
-
   const plan::Schedule& schedule_;
+  const bool coupled_;
   const Binding& binding_;
   Transport& transport_;
   CarriedMemory& memory_;
   const CarriedLimits limits_;
   std::size_t round_ = 0;
-  int step_ = 0;
-  bool drops_ = false;             // what comes in this step
-  std::byte* next_out_ = nullptr;  // where the next message that is brought together begins
-
- private:
-  int copy_out(const plan::Copy& copy);
-  void keep(const plan::Copy& copy);
-  void move_to_slot(std::int32_t block);
-  int error_ = 0;  // of this step
+  Step step_ = Step::lengths;
+  int error_ = 0;                           // of this step
+  bool drops_ = false;                      // what comes in this step
+  bool packs_ = false;                      // there is memory to bring the blocks of a message together
+  std::byte* next_out_ = nullptr;           // where the next message that is brought together begins
+  std::uint64_t* next_wide_in_ = nullptr;   // sizes of the next message
+  std::uint64_t* next_wide_out_ = nullptr;  // likewise
 };
-
-inline void append(std::byte*& at, const void* from, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(at, from, bytes);
-  at += bytes;
-}
-
-// Sizes::carried (run/carried_ahead.cpp) and Sizes::coupled (run/carried_coupled.cpp).
-std::unique_ptr<CarriedBlocks> sizes_ahead(const plan::Schedule& schedule, const Binding& binding, Transport& transport,
-                                           CarriedMemory& memory, const CarriedLimits& limits);
-std::unique_ptr<CarriedBlocks> sizes_at_head(const plan::Schedule& schedule, const Binding& binding,
-                                             Transport& transport, CarriedMemory& memory, const CarriedLimits& limits);
 
 }  // namespace quadrille::run

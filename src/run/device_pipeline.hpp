@@ -71,53 +71,21 @@ struct PipelineWays {
   bool by_leaders = false;           // of the ranks that share a device, one makes the copies; on all ranks or none
 };
 
-class DevicePipeline : CallBlocks {
- public:
+// How a call has gone.
+struct Pipelined {
   // The same on all ranks.
   enum class Outcome : std::uint8_t {
-    done,         // error() says how
+    done,         // `error` says how
     another_way,  // it is to be made so, with the buffers as they were, as far as they are read
     never,        // likewise, and so are all later ones on the communicator
     lost,         // what was to be sent is not there any more
   };
-  // All of these must outlive it.
-  DevicePipeline(const Call& call, Group& group, const PipelineMeans& means, const PipelineWays& ways);
-  // Waits for all ranks.
-  Outcome run();
-  // An MPI error code.
-  int error() const { return error_; }
-  // Has a rank made the copies of others? The same on all ranks.
-  bool by_leaders() const { return by_leaders_; }
-
- private:
-  bool all_say_so();
-  std::uint64_t said_by_any() const;
-  bool finish(bool yes);
-
-  bool offer();
-  bool take_lanes();
-  void let_be_led();
-  void write_down();
-  void write_down(memory::Owned side, int block, const Block& what, std::uintptr_t base);
-
-  void look_what_comes();
-  bool opened_by_all();
-  bool open(bool& later);
-  std::size_t led_by_me() const;
-  void take_all_seats(bool by_leaders);
-  void take_seat(int rank, plan::ChunkExchange& exchange, const SeatMemory& memory);
-  void take_seats_of_others();
-  void move();
-
-  const PipelineMeans means_;
-  memory::Meeting& meeting_;
-  const PipelineWays ways_;
-  LaneCopies copies_;
-  plan::ChunkExchange& exchange_;
-  DeviceEnd sent_, received_;
-  SeatMemory memory_;       // of this rank
-  std::uint64_t said_ = 0;  // of this rank, when it comes
-  bool by_leaders_ = false;
+  Outcome outcome = Outcome::never;
+  int error = mpi_success;  // an MPI error code
+  bool by_leaders = false;  // a rank has made the copies of others; the same on all ranks
 };
+
+// Waits for all ranks.
+Pipelined run_pipeline(const Call& call, Group& group, const PipelineMeans& means, const PipelineWays& ways);
 
 }  // namespace quadrille::run

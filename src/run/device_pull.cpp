@@ -162,7 +162,7 @@ void DevicePull::agreed(bool may) {
   const bool listed = is_prepared_ || unless_out_of_memory([&] { return list(); });
   if (prepares_ || !copies_here()) return finish(listed);
   // Some copies may be in flight when others are refused.
-  submitted_ = submit() && listed;
+  submitted_ = submit(pulling_, stream()) && listed;
   phase_ = Phase::copying;
 }
 
@@ -219,26 +219,32 @@ DevicePull::Placed DevicePull::received(int from, int to) const {
 // All that it copies; false if something cannot be reached.
 bool DevicePull::list() {
   look_what_comes();
-  batch_ = &sharing_.copies().fresh();
-  gapped_.clear();
+  pulling_.batch = &sharing_.copies().fresh();
+  pulling_.gapped.clear();
   if (!copies_here()) return true;
   bool reached = list_for(group_.me);
   for (int to = group_.me + 1; to < group_.ranks && ways_.by_leaders; ++to) {
     if (sharing_.copies_for(to)) reached = list_for(to) && reached;
   }
   // Memory of the host, where it may be received as well, a kernel writes to only if it is pinned.
+  if (!received_.on_device) return reached;
   const AtDevice at(place_);
-  if (received_.on_device && prepares_ && !gapped_.empty()) list_gapped();
-  const bool in_one_device = received_.on_device && sharing_.is_all_on(place_);
+  const bool in_one_device = sharing_.is_all_on(place_);
   if (in_one_device && !prepares_) repeat();
-  if (received_.on_device && !batch_->is_one_launch()) take_launch(*batch_, 0, in_one_device);
+  take_launches(pulling_, in_one_device);
   return reached;
+}
+
+// While AtDevice lives.
+void DevicePull::take_launches(Listed& listed, bool in_one_device) {
+  if (prepares_ && !listed.gapped.empty()) add_gapped(listed, in_one_device);
+  if (!listed.batch->is_one_launch()) take_launch(*listed.batch, 0, in_one_device);
 }
 
 // What launched the same copies in a call before does so again.
 void DevicePull::repeat() {
-  batch_ = &sharing_.copies().take(place_, sharing_.all_listed());
-  if (waits() && sharing_.copies().is_for_graph() && receives_in_one()) batch_->put_graph_in_place(place_);
+  pulling_.batch = &sharing_.copies().take(place_, sharing_.all_listed());
+  if (waits() && sharing_.copies().is_for_graph() && receives_in_one()) pulling_.batch->put_graph_in_place(place_);
 }
 
 // A graph is of memory, not of addresses. What all ranks list tells whether that of the first block is the same as
@@ -253,22 +259,26 @@ bool DevicePull::receives_in_one() const {
 }
 
 // Of a persistent request also blocks with gaps, if one launch can make all.
-void DevicePull::list_gapped() {
-  memory::DeviceBatch& batch = *batch_;
+void DevicePull::add_gapped(Listed& listed, bool in_one_device) {
+  memory::DeviceBatch& batch = *listed.batch;
   const std::size_t plain = batch.size();
   std::size_t pieces = plain;
-  for (const Gapped& one : gapped_) pieces += pieces_of(recv_[one.block], one.elements);
+  for (const Gapped& one : listed.gapped) pieces += pieces_of(block_of(listed, one.block), one.elements);
   if (pieces > most_pieces) return;
-  for (const Gapped& one : gapped_) add_elements(recv_[one.block], one.elements, one.from, false, batch);
-  if (take_launch(batch, batch.size() - plain, sharing_.is_all_on(place_))) return gapped_.clear();
+  for (const Gapped& one : listed.gapped) {
+    add_elements(block_of(listed, one.block), one.elements, one.packed, listed.packs, batch);
+  }
+  if (take_launch(batch, batch.size() - plain, in_one_device)) return listed.gapped.clear();
   batch.keep(plain);
 }
 
-bool DevicePull::submit() {
+bool DevicePull::submit(const Listed& listed, void* stream) {
   const AtDevice at(place_);
-  DeviceCopies copies(stream());
-  for (const Gapped& one : gapped_) copy_elements(recv_[one.block], one.elements, one.from, false, copies);
-  const bool submitted = batch_->submit(stream());
+  DeviceCopies copies(stream);
+  for (const Gapped& one : listed.gapped) {
+    copy_elements(block_of(listed, one.block), one.elements, one.packed, listed.packs, copies);
+  }
+  const bool submitted = listed.batch->submit(stream);
   return copies.leave() && submitted;
 }
 
@@ -294,9 +304,9 @@ bool DevicePull::list_for(int to) {
     if (source.at == 0 || (destination.at == 0 && !has_gaps)) {
       reached = false;
     } else if (has_gaps) {
-      gapped_.push_back({from, source.at, bytes / recv_[from].info.size});
+      pulling_.gapped.push_back({from, source.at, bytes / recv_[from].info.size});
     } else if (source.at != destination.at) {
-      batch_->add(destination.at, source.at, bytes);
+      pulling_.batch->add(destination.at, source.at, bytes);
     }
   }
   return reached;
@@ -307,7 +317,7 @@ void DevicePull::put_back() {
   if (!overwritten_ || !is_bounced_) return;
   const AtDevice at(place_);
   DeviceCopies copies(waits() ? nullptr : own_->stream());
-  for_each_packed([&](const Block& block, std::uintptr_t from) {
+  for_each_packed([&](int, const Block& block, std::uintptr_t from) {
     if (block.info.dense) {
       copies.copy(block.address, pointer(from), block.bytes());
     } else {

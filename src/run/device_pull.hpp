@@ -125,11 +125,17 @@ class DevicePull : CallBlocks {
     finishing,
     putting_back
   };
-  // A block with gaps, where its bytes are, and how many elements come.
+  // A block with gaps, where its packed bytes are, and how many elements move.
   struct Gapped {
     int block;
-    std::uintptr_t from;
+    std::uintptr_t packed;
     std::size_t elements;
+  };
+  // What this rank copies at once: a batch, and blocks with gaps beside it.
+  struct Listed {
+    const bool packs;                      // send blocks, into memory of ours; else into receive blocks
+    memory::DeviceBatch* batch = nullptr;  // of `sharing_`
+    std::vector<Gapped> gapped = {};
   };
   void look_at_ends();
   bool waits() const { return own_ == nullptr; }
@@ -157,31 +163,32 @@ class DevicePull : CallBlocks {
   bool offer_where_it_is();
   bool offer_copies();
   bool let_be_led();
-  // Calls work(block, where it is packed) for each send block that has bytes.
+  // Calls work(its number, block, where it is packed) for each send block that has bytes.
   template <class Work>
   void for_each_packed(const Work& work) const {
     std::uintptr_t next = base_;
     for (int to = 0; to < sends(); ++to) {
       const Block block = block_for(to);
-      if (block.bytes() > 0) work(block, next);
+      if (block.bytes() > 0) work(to, block, next);
       next += block.bytes();
     }
   }
   void list_packing();
   bool pack();
+  Block block_of(const Listed& listed, int block) const { return listed.packs ? block_for(block) : recv_[block]; }
   bool take_launch(memory::DeviceBatch& batch, std::size_t gapped, bool in_one_device);
-  void list_gapped_packing();
+  void take_launches(Listed& listed, bool in_one_device);
+  bool submit(const Listed& listed, void* stream);
   bool settle(const memory::DevicePlace& place);
   void write_down(memory::Owned side, int block, std::uintptr_t at, std::size_t bytes);
   bool copies_here() const { return received_.has_bytes && !sharing_.is_led(); }
   bool open();
   void opened_by_all();
   bool list();
-  void list_gapped();
+  void add_gapped(Listed& listed, bool in_one_device);
   void repeat();
   bool receives_in_one() const;
   bool list_for(int to);
-  bool submit();
   void look_what_comes();
   struct Placed {
     std::uintptr_t at = 0;  // 0 if it cannot be reached
@@ -201,9 +208,7 @@ class DevicePull : CallBlocks {
   std::optional<memory::DevicePlace> settled_;  // whose NULL stream this call has waited for
   std::uintptr_t base_ = 0;                     // of the allocation from which the others copy
   std::uintptr_t recv_base_ = 0;                // and of that which another rank may write to
-  memory::DeviceBatch* batch_ = nullptr;        // what is to be copied; of `sharing_`
-  std::vector<Gapped> gapped_;                  // and beside it
-  bool packs_gapped_ = false;                   // blocks with gaps are packed beside the batch
+  Listed packing_{true}, pulling_{false};
   Phase phase_ = Phase::over;
   bool prepares_ = false, is_prepared_ = false;
   bool offered_ = false;    // this rank can take part

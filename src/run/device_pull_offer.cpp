@@ -7,7 +7,6 @@
 namespace quadrille::run {
 
 using memory::AtDevice;
-using memory::DeviceCopies;
 using memory::Owned;
 
 void DevicePull::look_at_ends() {
@@ -84,50 +83,32 @@ bool DevicePull::offer_copies() {
   return prepares_ || pack();
 }
 
-// Those blocks that have no gaps.
 void DevicePull::list_packing() {
-  memory::DeviceBatch& packing = sharing_.packing();
-  packing.clear();
-  for_each_packed([&](const Block& block, std::uintptr_t to) {
-    if (block.info.dense) packing.add(to, number(block.address), block.bytes());
+  packing_.batch = &sharing_.packing();
+  packing_.batch->clear();
+  packing_.gapped.clear();
+  for_each_packed([&](int to, const Block& block, std::uintptr_t packed) {
+    if (block.info.dense) {
+      packing_.batch->add(packed, number(block.address), block.bytes());
+    } else {
+      packing_.gapped.push_back({to, packed, block.count});
+    }
   });
   // Of memory of the host, which may be sent as well, a kernel reads only what is pinned.
-  const AtDevice at(place_);
-  packs_gapped_ = true;
   if (!sent_.on_device || !(sent_.place == place_)) return;
-  if (prepares_) list_gapped_packing();
-  if (!packing.is_one_launch()) take_launch(packing, 0, true);
-}
-
-// Of a persistent request also those with gaps, if one launch can make all.
-void DevicePull::list_gapped_packing() {
-  memory::DeviceBatch& packing = sharing_.packing();
-  const std::size_t dense = packing.size();
-  std::size_t pieces = 0;
-  for_each_packed([&](const Block& block, std::uintptr_t) { pieces += pieces_of(block, block.count); });
-  if (pieces > most_pieces) return;
-  for_each_packed([&](const Block& block, std::uintptr_t to) {
-    if (!block.info.dense) add_elements(block, block.count, to, true, packing);
-  });
-  packs_gapped_ = packing.size() > dense && !take_launch(packing, packing.size() - dense, true);
-  if (packs_gapped_) packing.keep(dense);
+  const AtDevice at(place_);
+  take_launches(packing_, true);
 }
 
 // Into memory of ours. A call that waits goes along with the NULL stream, of one place alone.
 bool DevicePull::pack() {
   if (waits() && sent_.on_device && sent_.place != place_ && !settle(sent_.place)) return false;
   const AtDevice at(place_);
-  packs_ = true;
+  packs_ = !waits();
   void* const stream = waits() ? nullptr : own_->stream();
-  DeviceCopies copies(stream);
-  for_each_packed([&](const Block& block, std::uintptr_t to) {
-    if (packs_gapped_ && !block.info.dense) copy_elements(block, block.count, to, true, copies);
-  });
-  const bool submitted = sharing_.packing().submit(stream);
-  if (!waits()) return copies.leave() && submitted;
-  packs_ = false;
-  const bool waited = memory::wait_for_stream(stream);
-  return copies.leave() && waited && submitted;
+  const bool submitted = submit(packing_, stream);
+  const bool waited = packs_ || memory::wait_for_stream(stream);
+  return submitted && waited;
 }
 
 void DevicePull::write_down(Owned side, int block, std::uintptr_t at, std::size_t bytes) {

@@ -17,21 +17,22 @@ void DevicePull::begin_in_stream(const PullTurn& turn) {
 // What is put into the stream may not wait for it: so it has to be one launch, and memory of devices.
 bool DevicePull::can_be_in_stream() const {
   if (!is_prepared_) return false;
-  const bool is_packed_at_once = !is_bounced_ || (!packs_gapped_ && sharing_.packing().is_one_launch());
+  const bool is_packed_at_once =
+      !is_bounced_ || (sent_.place == place_ && packing_.gapped.empty() && packing_.batch->is_one_launch());
   if (sent_.has_bytes && !(sent_.on_device && is_packed_at_once)) return false;
   if (!received_.has_bytes || !copies_here()) return received_.on_device || !received_.has_bytes;
-  return received_.on_device && gapped_.empty() && batch_->is_one_launch();
+  return received_.on_device && pulling_.gapped.empty() && pulling_.batch->is_one_launch();
 }
 
 bool DevicePull::pack_in(void* stream) {
   if (!is_bounced_) return true;
   const AtDevice at(place_);
-  return sharing_.packing().launch(stream);
+  return packing_.batch->launch(stream);
 }
 
 bool DevicePull::copy_in(void* stream) {
   const AtDevice at(place_);
-  return batch_->launch(stream);
+  return pulling_.batch->launch(stream);
 }
 
 // The stream copies in any case, as what is in it cannot be taken out: also if that is for nothing.

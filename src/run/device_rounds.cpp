@@ -204,8 +204,7 @@ void DeviceRounds::copy_by_processor(const Half& half, std::uint64_t round, bool
 void DeviceRounds::copy_own() {
   if (call_.in_place || own_goes_along_) return;
   const Block from = block(sent_, gather_ ? 0 : group_.me), to = recv_[group_.me];
-  const std::size_t bytes = std::min(from.bytes(), to.bytes());
-  keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
+  const std::size_t bytes = fitting(from.bytes(), to.bytes());
   if (bytes > 0 && from.address != to.address) copies_.copy(received_.lane, to.address, from.address, bytes);
 }
 

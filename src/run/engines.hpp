@@ -8,16 +8,14 @@
 
 namespace quadrille::run {
 
-// Runs a schedule of a dense collective. Returns an MPI error code.
-int run_schedule(const Call& call, const plan::Schedule& schedule, const Moving& moving, Group& group);
-// The same of a neighbour collective.
-int run_neighbor_schedule(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots,
-                          const Moving& moving, Group& group);
-
-// Pads all blocks to the size of the largest of all ranks and runs a schedule for blocks of one size, or the
-// MPI's own all-to-all if `uniform` is null (Fan et al., HPDC 2022, section 3.1). Takes P * N bytes twice for
-// the blocks; if that is more than 256 MiB each, the schedule `direct` runs instead. Returns an MPI error code.
-int run_padded(const Call& call, const plan::Schedule* uniform, const plan::Schedule& direct, Group& group);
+// Carries a blocking call out by messages: a BoundRun of these arguments, the group's traffic and memory. Returns an
+// MPI error code.
+template <class... Arguments>
+int run_messages(Group& group, const Arguments&... arguments) {
+  const BlockingMemory memory({group.scratch.sure, group.scratch.packing, group.scratch.carried, group.scratch.lists});
+  const Traffic traffic{group.messages().comm, group.messages().quiet, group.me, group.ranks};
+  return BoundRun(arguments..., traffic, memory).start(true);
+}
 
 // Runs a call through the inboxes of a node. Blocks above the capacity of a slot travel as messages,
 // pair by pair: the slot says so. Returns an MPI error code.

@@ -8,7 +8,6 @@ namespace quadrille::run {
 namespace {
 
 using plan::Buffer;
-using plan::Round;
 using plan::Window;
 
 // In place: there is nothing to copy. Types with gaps may lead from one address to different bytes.
@@ -32,7 +31,7 @@ Execution::Execution(const plan::Schedule& schedule, const Binding& binding, Tra
     : schedule_(schedule),
       binding_(binding),
       transport_(transport),
-      carried_(CarriedBlocks::of(schedule, binding, transport, memory, limits)) {
+      carried_(std::make_unique<CarriedBlocks>(schedule, binding, transport, memory, limits)) {
   carried_->begin();
 }
 
@@ -47,16 +46,15 @@ void Execution::begin(std::size_t round) {
 
 int Execution::advance(bool block) {
   while (!done()) {
-    const Round& round = schedule_.rounds[round_];
     if (phase_ == Phase::enter) {
-      run_copies(round.before);
+      run_copies(round().before);
       begin_step(0);
       phase_ = Phase::messages;
     } else if (phase_ == Phase::messages) {
       if (!advance_messages(block)) return 0;
       end_step();
     } else {
-      run_copies(round.after);
+      run_copies(round().after);
       phase_ = Phase::enter;
       ++round_;
     }
@@ -67,7 +65,7 @@ int Execution::advance(bool block) {
 void Execution::begin_step(int step) {
   step_ = step;
   next_pair_ = open_requests_ = slots_ = 0;
-  flights_.assign(window(), {});
+  flights_.assign(plan::window_of(round()), {});
   if (carried_ != nullptr) keep(error_, carried_->begin_step(round_, step));
 }
 
@@ -83,7 +81,7 @@ void Execution::end_step() {
 
 std::size_t Execution::reserve() {
   std::size_t most_pairs = 0, most_places = 0;
-  for (const Round& round : schedule_.rounds) most_pairs = std::max(most_pairs, window(round));
+  for (const plan::Round& one : schedule_.rounds) most_pairs = std::max<std::size_t>(most_pairs, plan::window_of(one));
   for (const plan::Message& message : schedule_.messages) {
     most_places = std::max<std::size_t>(most_places, message.spans.count);
   }
@@ -92,20 +90,13 @@ std::size_t Execution::reserve() {
   return 2 * most_pairs;
 }
 
-std::size_t Execution::pairs(const Round& round) { return std::max(round.sends.count, round.receives.count); }
-
-std::size_t Execution::window(const Round& round) {
-  const std::size_t asked = round.window.pairs;
-  return asked == 0 ? pairs(round) : std::min<std::size_t>(asked, pairs(round));
-}
-
 bool Execution::advance_messages(bool block) {
-  const bool batch = schedule_.rounds[round_].window.wait == Window::Wait::all;
-  return batch ? advance_batch(block) : advance_window(block);
+  return round().window.wait == Window::Wait::all ? advance_batch(block) : advance_window(block);
 }
 
 // Waitall: a batch of pairs is started and waited for as a whole, then the next.
 bool Execution::advance_batch(bool block) {
+  const std::size_t pairs = plan::pairs_of(round());
   while (true) {
     if (slots_ > 0) {
       bool complete = false;
@@ -115,8 +106,8 @@ bool Execution::advance_batch(bool block) {
       for (std::size_t place = 0; carried_ != nullptr && place < slots_ / 2; ++place) tell_what_came(place);
       slots_ = 0;
     }
-    if (next_pair_ == pairs()) return true;
-    const std::size_t batch = std::min(window(), pairs() - next_pair_);
+    if (next_pair_ == pairs) return true;
+    const std::size_t batch = std::min(flights_.size(), pairs - next_pair_);
     for (std::size_t place = 0; place < batch; ++place) start_pair(next_pair_++, place);
     if (open_requests_ > 0) slots_ = 2 * batch;
     open_requests_ = 0;
@@ -125,9 +116,9 @@ bool Execution::advance_batch(bool block) {
 
 // Waitany and testany: whenever a pair is complete, the next takes its place.
 bool Execution::advance_window(bool block) {
-  const bool poll = schedule_.rounds[round_].window.wait == Window::Wait::test;
-  slots_ = 2 * window();
-  for (std::size_t place = 0; place < window(); ++place) fill(place);
+  const bool poll = round().window.wait == Window::Wait::test;
+  slots_ = 2 * flights_.size();
+  for (std::size_t place = 0; place < flights_.size(); ++place) fill(place);
   while (open_requests_ > 0) {
     std::size_t slot = slots_;
     const int error = transport_.any_done(slots_, block, poll, slot);
@@ -148,15 +139,16 @@ bool Execution::advance_window(bool block) {
 
 // A pair without data is complete at once, so a place may be filled several times.
 void Execution::fill(std::size_t place) {
-  while (flights_[place].open == 0 && next_pair_ < pairs()) start_pair(next_pair_++, place);
+  while (flights_[place].open == 0 && next_pair_ < plan::pairs_of(round())) start_pair(next_pair_++, place);
 }
 
 void Execution::start_pair(std::size_t pair, std::size_t place) {
-  const Round& round = schedule_.rounds[round_];
+  const std::span<const plan::Message> receives = schedule_.messages_of(round().receives);
+  const std::span<const plan::Message> sends = schedule_.messages_of(round().sends);
   flights_[place] = {static_cast<std::uint32_t>(pair), 0, false};
   // Receives first: a message that finds its receive posted needs no buffer.
-  if (pair < round.receives.count) start(pair, schedule_.messages[round.receives.first + pair], false, place);
-  if (pair < round.sends.count) start(pair, schedule_.messages[round.sends.first + pair], true, place);
+  if (pair < receives.size()) start(pair, receives[pair], false, place);
+  if (pair < sends.size()) start(pair, sends[pair], true, place);
 }
 
 void Execution::start(std::size_t index, const plan::Message& message, bool is_send, std::size_t place) {
@@ -198,8 +190,8 @@ void Execution::tell_what_came(std::size_t place) {
 
 std::span<const Place> Execution::places_of(const plan::Message& message) {
   places_.clear();
-  for (std::uint32_t i = 0; i < message.spans.count; ++i) {
-    const Place next = place_of(schedule_.spans[message.spans.first + i]);
+  for (const plan::Span& span : schedule_.spans_of(message)) {
+    const Place next = place_of(span);
     if (!places_.empty() && continues(places_.back(), next)) {
       places_.back().bytes += next.bytes;
       places_.back().count += next.count;
@@ -225,8 +217,7 @@ Place Execution::place_of(const plan::Span& span) const {
 }
 
 void Execution::run_copies(plan::Range copies) {
-  for (std::uint32_t i = 0; i < copies.count; ++i) {
-    const plan::Copy& one = schedule_.copies[copies.first + i];
+  for (const plan::Copy& one : schedule_.copies_of(copies)) {
     keep(error_, carried_ != nullptr ? carried_->copy(one, phase_ == Phase::leave) : copy(one));
   }
   if (copies.count > 0) keep(error_, transport_.copied());

@@ -66,10 +66,7 @@ class Execution {
   int copy(const plan::Copy& copy);
   Place place_of(const plan::Span& span) const;
   std::span<const Place> places_of(const plan::Message& message);
-  std::size_t pairs() const { return pairs(schedule_.rounds[round_]); }
-  std::size_t window() const { return window(schedule_.rounds[round_]); }
-  static std::size_t pairs(const plan::Round& round);
-  static std::size_t window(const plan::Round& round);
+  const plan::Round& round() const { return schedule_.rounds[round_]; }
 
   const plan::Schedule& schedule_;
   const Binding& binding_;

@@ -18,6 +18,7 @@
 #include "mpi/mpi.hpp"
 #include "run/carried.hpp"
 #include "run/node_neighbors.hpp"
+#include "run/places.hpp"
 #include "sys/wait.hpp"
 
 namespace quadrille::run {
@@ -32,7 +33,6 @@ struct NodeWork {
   };
   std::vector<Part> out, in, to_write;
   std::vector<Part> packed;   // to be unpacked when all has arrived
-  std::vector<Part> given;    // packed rooms that peers may write to
   std::vector<Part> offered;  // at an address; goes through the ring if the receiver asks for that
   std::vector<Part> written;  // by peers; comes through the ring if the peer reports that it cannot write
   std::vector<int> users;     // peers that touch this rank's memory in this call
@@ -47,7 +47,7 @@ struct NodeWork {
   }
 
  private:
-  std::array<std::vector<Part>*, 7> lists() { return {&out, &in, &to_write, &packed, &given, &offered, &written}; }
+  std::array<std::vector<Part>*, 6> lists() { return {&out, &in, &to_write, &packed, &offered, &written}; }
 };
 
 // What a rank reaches of the ranks of its node, and how; no MPI. Written by team/ alone, when it makes the communicator
@@ -87,14 +87,14 @@ struct Turns {
 struct Scratch {
   NodeWork node_work;
   std::vector<NeighborProgress> neighbor_progress;  // [pair] of the call in flight
-  std::vector<std::uint64_t> popped_seen;           // [rank]: see Ring::Writer
+  std::vector<PairRings> rings;                     // of neighbours: those of `pairs`, from the first such call on
   memory::Pool neighbor_places[2];                  // see neighbor_copies.cpp
   unsigned neighbor_calls = 0;
   std::vector<std::size_t> came;  // see copies.hpp
   memory::Packing packing, away;  // the second for what goes between nodes meanwhile
-  std::vector<Place> away_send_places, away_recv_places;
   SureRoom sure;  // of schedules
   CarriedMemory carried;
+  RunLists lists;
 };
 
 struct Group {

@@ -92,237 +92,261 @@ memory::Leaders::Parts parts_for(const plan::LeadersPlan& plan, std::size_t larg
 
 // ---- Blocks of sizes that all ranks know ----
 
-EvenLeaders::EvenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
-                         Group& group, memory::Packing& packing)
-    : LeadersCall(call, plan, area, work, group, packing), uniform_(recv_.equal()), recv_room_(packing.recv) {
-  for (int r = 0; r < (uniform_ ? 1 : plan.ranks); ++r) largest_ = std::max(largest_, recv_.bytes_of(r));
-  piece_ = std::max<std::size_t>(1, std::min({largest_, plan.piece, most_a_place(plan, area.parts())}));
-  turns_ = (largest_ + piece_ - 1) / piece_;
-  packs_whole_ = turns_ > 1 && !send_.all_dense();
-  unpacks_whole_ = turns_ > 1 && !recv_.all_dense();
-  take_room();
-}
+namespace {
 
-int EvenLeaders::start() {
-  error_ = mpi_success;
-  turn_ = 0;
-  if (turns_ == 0) return error_;
-  if (has_no_room_) take_room();  // of the start before
-  pack_whole();
-  if (turns_ > 1 && plan_.nodes > 1 && !all_have_room_) {
-    // Ranks of other nodes would not know that a block is missing. So before large blocks all ranks ask each other.
-    agreement_.emplace(work_.messages, group_.me, plan_.ranks);
-    agreement_->begin(has_no_room_ ? 1 : 0);
-    phase_ = Phase::agreeing;
-  } else {
-    begin_turn();
+// Blocks whose sizes all ranks know. Those that are larger than a place of the area go in several turns, piece by
+// piece.
+class EvenLeaders final : public LeadersCall {
+ public:
+  EvenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
+              memory::Packing& packing)
+      : LeadersCall(call, plan, area, work, group, packing), uniform_(recv_.equal()), recv_room_(packing.recv) {
+    for (int r = 0; r < (uniform_ ? 1 : plan.ranks); ++r) largest_ = std::max(largest_, recv_.bytes_of(r));
+    piece_ = std::max<std::size_t>(1, std::min({largest_, plan.piece, most_a_place(plan, area.parts())}));
+    turns_ = (largest_ + piece_ - 1) / piece_;
+    packs_whole_ = turns_ > 1 && !send_.all_dense();
+    unpacks_whole_ = turns_ > 1 && !recv_.all_dense();
+    take_room();
   }
-  return advance();
-}
 
-int EvenLeaders::advance() {
-  while (phase_ != Phase::idle) {
-    if (phase_ == Phase::agreeing) {
-      if (!answered()) return mpi_success;
-      if (!all_have_room_) return keep(error_, mpi().err_no_mem), end_call();
+  int start() override {
+    error_ = mpi_success;
+    turn_ = 0;
+    if (turns_ == 0) return error_;
+    if (has_no_room_) take_room();  // of the start before
+    pack_whole();
+    if (turns_ > 1 && plan_.nodes > 1 && !all_have_room_) {
+      // Ranks of other nodes would not know that a block is missing. So before large blocks all ranks ask each other.
+      agreement_.emplace(work_.messages, group_.me, plan_.ranks);
+      agreement_->begin(has_no_room_ ? 1 : 0);
+      phase_ = Phase::agreeing;
     } else {
-      const bool all_came = advance_exchange();
-      // While leaders wait for messages, what stays in the node is read.
-      if (!own_is_read_ && (all_came || area_.all_have_packed())) {
-        unpack_pieces(Of::own_node);
-        own_is_read_ = true;
-      }
-      if (!all_came) return mpi_success;
-      keep(error_, leaders_error_);
-      unpack_pieces(Of::others);
-      if (++turn_ == turns_) {
-        unpack_whole();
-        return end_call();
-      }
+      begin_turn();
     }
-    begin_turn();
+    return advance();
   }
-  return error_;
-}
 
-void EvenLeaders::begin_turn() {
-  area_.begin();
-  find_places();
-  pack_pieces();
-  begin_exchange(has_no_room_);
-  own_is_read_ = false;
-}
-
-int EvenLeaders::end_call() {
-  phase_ = Phase::idle;
-  return error_;
-}
-
-// The bytes of a block's piece in this turn, of `bytes` in all.
-std::size_t EvenLeaders::in_turn(std::size_t bytes) const {
-  const std::size_t before = turn_ * piece_;
-  return bytes <= before ? 0 : std::min(piece_, bytes - before);
-}
-
-// The bytes of the places [first, end).
-std::size_t EvenLeaders::between(std::size_t first, std::size_t end) const {
-  return uniform_ ? (end - first) * in_turn(largest_) : work_.offsets[end] - work_.offsets[first];
-}
-
-std::byte* EvenLeaders::at(std::size_t place) const {
-  const std::size_t part = part_of(place);
-  return area_.part(part) + between(plan_.parts[part], place);
-}
-
-// An own place, of the set of this turn.
-std::size_t EvenLeaders::of_set(std::size_t place) const {
-  return place < plan_.own_places() && area_.set() == 1 ? place + plan_.own_places() : place;
-}
-
-// Where all places begin, if not all blocks have one size.
-void EvenLeaders::find_places() {
-  if (uniform_) return;
-  for (std::size_t place = 0; place < plan_.places(); ++place) {
-    work_.offsets[place + 1] = work_.offsets[place] + in_turn(recv_.bytes_of(plan_.source_of[place]));
+  int advance() override {
+    while (phase_ != Phase::idle) {
+      if (phase_ == Phase::agreeing) {
+        if (!answered()) return mpi_success;
+        if (!all_have_room_) return keep(error_, mpi().err_no_mem), end_call();
+      } else {
+        const bool all_came = advance_exchange();
+        // While leaders wait for messages, what stays in the node is read.
+        if (!own_is_read_ && (all_came || area_.all_have_packed())) {
+          unpack_pieces(Of::own_node);
+          own_is_read_ = true;
+        }
+        if (!all_came) return mpi_success;
+        keep(error_, leaders_error_);
+        unpack_pieces(Of::others);
+        if (++turn_ == turns_) {
+          unpack_whole();
+          return end_call();
+        }
+      }
+      begin_turn();
+    }
+    return error_;
   }
-}
 
-// ---- The rank's own ----
+ private:
+  enum class Of : std::uint8_t { own_node, others };
 
-void EvenLeaders::pack_pieces() {
-  if (gather_) return pack_piece(group_.me);
-  for (const int r : plan_.packs) pack_piece(r);
-}
-
-void EvenLeaders::pack_piece(int to) {
-  const Block block = block_for(to);
-  std::byte* place = at(of_set(plan_.send_at[static_cast<std::size_t>(to)]));
-  const std::size_t full = uniform_ ? largest_ : recv_.bytes_of(group_.me), room = in_turn(full);
-  const std::size_t bytes = std::min(room, in_turn(block.bytes()));
-  // The receivers gave no more room than that: a mistake that the MPI reports as well.
-  if (turn_ == 0) keep(error_, error_if_long(block.bytes(), full, call_.collective));
-  if (bytes == 0) return;
-  if (packs_whole_) {
-    if (has_no_room_) return;
-    const std::size_t block_at = static_cast<std::size_t>(gather_ ? 0 : to) * largest_;
-    memory::copy_bytes(place, whole_send_ + block_at + turn_ * piece_, bytes);
-  } else if (block.info.dense) {
-    memory::copy_bytes(place, block.address + turn_ * piece_, bytes);
-  } else {
-    const Block part = first_part(block, room);
-    keep(error_, pack(part.address, part.count, part.type, part.info, place, group_.messages().quiet));
+  void begin_turn() {
+    area_.begin();
+    find_places();
+    pack_pieces();
+    begin_exchange(has_no_room_);
+    own_is_read_ = false;
   }
-}
 
-void EvenLeaders::unpack_pieces(Of whose) {
-  for (const plan::LeadersRun& run : plan_.received) {
-    if ((run.at < plan_.own_places()) != (whose == Of::own_node) || unpacks_run(run)) continue;
-    for (int i = 0; i < run.count; ++i) {
-      unpack_piece(run.first + i, at(of_set(run.at + static_cast<std::size_t>(i))));
+  int end_call() {
+    phase_ = Phase::idle;
+    return error_;
+  }
+
+  // The bytes of a block's piece in this turn, of `bytes` in all.
+  std::size_t in_turn(std::size_t bytes) const {
+    const std::size_t before = turn_ * piece_;
+    return bytes <= before ? 0 : std::min(piece_, bytes - before);
+  }
+
+  // The bytes of the places [first, end).
+  std::size_t between(std::size_t first, std::size_t end) const {
+    return uniform_ ? (end - first) * in_turn(largest_) : work_.offsets[end] - work_.offsets[first];
+  }
+
+  std::byte* at(std::size_t place) const {
+    const std::size_t part = part_of(place);
+    return area_.part(part) + between(plan_.parts[part], place);
+  }
+
+  // An own place, of the set of this turn.
+  std::size_t of_set(std::size_t place) const {
+    return place < plan_.own_places() && area_.set() == 1 ? place + plan_.own_places() : place;
+  }
+
+  // Where all places begin, if not all blocks have one size.
+  void find_places() {
+    if (uniform_) return;
+    for (std::size_t place = 0; place < plan_.places(); ++place) {
+      work_.offsets[place + 1] = work_.offsets[place] + in_turn(recv_.bytes_of(plan_.source_of[place]));
     }
   }
-}
 
-// Blocks that lie one behind the other on both sides are copied together.
-bool EvenLeaders::unpacks_run(const plan::LeadersRun& run) {
-  if (turns_ > 1 || !recv_.equal() || !recv_.all_dense()) return false;
-  const Block first = recv_[run.first];
-  if (run.count > 1 && recv_[run.first + 1].address != first.address + largest_) return false;
-  memory::copy_bytes(first.address, at(of_set(run.at)), largest_ * static_cast<std::size_t>(run.count));
-  return true;
-}
+  // ---- The rank's own ----
 
-void EvenLeaders::unpack_piece(int from, const std::byte* place) {
-  const Block block = recv_[from];
-  const std::size_t bytes = in_turn(block.bytes());
-  if (bytes == 0) return;
-  if (unpacks_whole_) {
+  void pack_pieces() {
+    if (gather_) return pack_piece(group_.me);
+    for (const int r : plan_.packs) pack_piece(r);
+  }
+
+  void pack_piece(int to) {
+    const Block block = block_for(to);
+    std::byte* place = at(of_set(plan_.send_at[static_cast<std::size_t>(to)]));
+    const std::size_t full = uniform_ ? largest_ : recv_.bytes_of(group_.me), room = in_turn(full);
+    const std::size_t bytes = std::min(room, in_turn(block.bytes()));
+    // The receivers gave no more room than that: a mistake that the MPI reports as well.
+    if (turn_ == 0) keep(error_, error_if_long(block.bytes(), full, call_.collective));
+    if (bytes == 0) return;
+    if (packs_whole_) {
+      if (has_no_room_) return;
+      const std::size_t block_at = static_cast<std::size_t>(gather_ ? 0 : to) * largest_;
+      memory::copy_bytes(place, whole_send_ + block_at + turn_ * piece_, bytes);
+    } else if (block.info.dense) {
+      memory::copy_bytes(place, block.address + turn_ * piece_, bytes);
+    } else {
+      const Block part = first_part(block, room);
+      keep(error_, pack(part.address, part.count, part.type, part.info, place, group_.messages().quiet));
+    }
+  }
+
+  void unpack_pieces(Of whose) {
+    for (const plan::LeadersRun& run : plan_.received) {
+      if ((run.at < plan_.own_places()) != (whose == Of::own_node) || unpacks_run(run)) continue;
+      for (int i = 0; i < run.count; ++i) {
+        unpack_piece(run.first + i, at(of_set(run.at + static_cast<std::size_t>(i))));
+      }
+    }
+  }
+
+  // Blocks that lie one behind the other on both sides are copied together.
+  bool unpacks_run(const plan::LeadersRun& run) {
+    if (turns_ > 1 || !recv_.equal() || !recv_.all_dense()) return false;
+    const Block first = recv_[run.first];
+    if (run.count > 1 && recv_[run.first + 1].address != first.address + largest_) return false;
+    memory::copy_bytes(first.address, at(of_set(run.at)), largest_ * static_cast<std::size_t>(run.count));
+    return true;
+  }
+
+  void unpack_piece(int from, const std::byte* place) {
+    const Block block = recv_[from];
+    const std::size_t bytes = in_turn(block.bytes());
+    if (bytes == 0) return;
+    if (unpacks_whole_) {
+      if (has_no_room_) return;
+      memory::copy_bytes(whole_recv_ + static_cast<std::size_t>(from) * largest_ + turn_ * piece_, place, bytes);
+    } else if (block.info.dense) {
+      // In place of an allgather the own block is there already.
+      memory::copy_bytes(block.address + turn_ * piece_, place, bytes);
+    } else {
+      keep(error_, unpack_block(place, bytes, block, group_.messages().quiet));
+    }
+  }
+
+  // ---- Blocks with gaps in several turns ----
+
+  void take_room() {
+    const std::size_t sent = packs_whole_ ? static_cast<std::size_t>(gather_ ? 1 : plan_.ranks) * largest_ : 0;
+    const std::size_t received = unpacks_whole_ ? static_cast<std::size_t>(plan_.ranks) * largest_ : 0;
+    has_no_room_ = !send_room_.reserve(sent) || !recv_room_.reserve(received);
     if (has_no_room_) return;
-    memory::copy_bytes(whole_recv_ + static_cast<std::size_t>(from) * largest_ + turn_ * piece_, place, bytes);
-  } else if (block.info.dense) {
-    // In place of an allgather the own block is there already.
-    memory::copy_bytes(block.address + turn_ * piece_, place, bytes);
-  } else {
-    keep(error_, unpack_block(place, bytes, block, group_.messages().quiet));
+    if (packs_whole_) whole_send_ = send_room_.take(sent);
+    if (unpacks_whole_) whole_recv_ = recv_room_.take(received);
   }
-}
 
-// ---- Blocks with gaps in several turns ----
-
-void EvenLeaders::take_room() {
-  const std::size_t sent = packs_whole_ ? static_cast<std::size_t>(gather_ ? 1 : plan_.ranks) * largest_ : 0;
-  const std::size_t received = unpacks_whole_ ? static_cast<std::size_t>(plan_.ranks) * largest_ : 0;
-  has_no_room_ = !send_room_.reserve(sent) || !recv_room_.reserve(received);
-  if (has_no_room_) return;
-  if (packs_whole_) whole_send_ = send_room_.take(sent);
-  if (unpacks_whole_) whole_recv_ = recv_room_.take(received);
-}
-
-bool EvenLeaders::answered() {
-  const int error = agreement_->advance(false);
-  keep(error_, error);
-  if (error == mpi_success && !agreement_->done()) return false;
-  all_have_room_ = agreement_->largest() == 0;
-  return true;
-}
-
-void EvenLeaders::pack_whole() {
-  if (has_no_room_) keep(error_, mpi().err_no_mem);
-  if (!packs_whole_ || has_no_room_) return;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(gather_ ? 1 : plan_.ranks); ++i) {
-    const Block block = first_part(block_for(static_cast<int>(i)), largest_);
-    keep(error_,
-         pack(block.address, block.count, block.type, block.info, whole_send_ + i * largest_, group_.messages().quiet));
+  bool answered() {
+    const int error = agreement_->advance(false);
+    keep(error_, error);
+    if (error == mpi_success && !agreement_->done()) return false;
+    all_have_room_ = agreement_->largest() == 0;
+    return true;
   }
-}
 
-void EvenLeaders::unpack_whole() {
-  if (!unpacks_whole_ || has_no_room_) return;
-  for (int r = 0; r < plan_.ranks; ++r) {
-    const Block block = recv_[r];
-    keep(error_, unpack_block(whole_recv_ + static_cast<std::size_t>(r) * largest_, block.bytes(), block,
-                              group_.messages().quiet));
+  void pack_whole() {
+    if (has_no_room_) keep(error_, mpi().err_no_mem);
+    if (!packs_whole_ || has_no_room_) return;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(gather_ ? 1 : plan_.ranks); ++i) {
+      const Block block = first_part(block_for(static_cast<int>(i)), largest_);
+      std::byte* const whole = whole_send_ + i * largest_;
+      keep(error_, pack(block.address, block.count, block.type, block.info, whole, group_.messages().quiet));
+    }
   }
-}
 
-// ---- A leader's ----
-
-Place EvenLeaders::place(std::size_t first, std::size_t count) const {
-  return plain_place(at(first), between(first, first + count));
-}
-
-void EvenLeaders::bind() {
-  for (std::size_t s = 0; s < plan_.streams.size(); ++s) {
-    const plan::LeadersStream& stream = plan_.streams[s];
-    work_.sent[s] = place(of_set(stream.send_at), stream.send_count);
-    work_.received[s] = place(of_set(stream.recv_at), stream.recv_count);
-    if (gather_ && stream.peer == group_.me) work_.own = work_.sent[s];
+  void unpack_whole() {
+    if (!unpacks_whole_ || has_no_room_) return;
+    for (int r = 0; r < plan_.ranks; ++r) {
+      const Block block = recv_[r];
+      keep(error_, unpack_block(whole_recv_ + static_cast<std::size_t>(r) * largest_, block.bytes(), block,
+                                group_.messages().quiet));
+    }
   }
-  work_.binding.send = gather_ ? std::span<const Place>(&work_.own, 1) : std::span<const Place>(work_.sent);
-  work_.binding.recv = work_.received;
-  if (plan_.slot == 0) return;
-  work_.binding.scratch = at(plan_.scratch_at);
-  work_.binding.block_bytes = plan_.slot * in_turn(largest_);
-}
+
+  // ---- A leader's ----
+
+  Place place(std::size_t first, std::size_t count) const {
+    return plain_place(at(first), between(first, first + count));
+  }
+
+  void bind() override {
+    for (std::size_t s = 0; s < plan_.streams.size(); ++s) {
+      const plan::LeadersStream& stream = plan_.streams[s];
+      work_.sent[s] = place(of_set(stream.send_at), stream.send_count);
+      work_.received[s] = place(of_set(stream.recv_at), stream.recv_count);
+      if (gather_ && stream.peer == group_.me) work_.own = work_.sent[s];
+    }
+    work_.binding.send = gather_ ? std::span<const Place>(&work_.own, 1) : std::span<const Place>(work_.sent);
+    work_.binding.recv = work_.received;
+    if (plan_.slot == 0) return;
+    work_.binding.scratch = at(plan_.scratch_at);
+    work_.binding.block_bytes = plan_.slot * in_turn(largest_);
+  }
+
+  const bool uniform_;
+  Room recv_room_;
+  std::size_t largest_ = 0, piece_ = 1, turns_ = 0;
+  // Blocks with gaps that move in several turns are packed before, and unpacked after all turns.
+  bool packs_whole_ = false, unpacks_whole_ = false, has_no_room_ = false, all_have_room_ = false;
+  std::byte* whole_send_ = nullptr;
+  std::byte* whole_recv_ = nullptr;
+  std::optional<Agreement> agreement_;
+  bool own_is_read_ = false;  // in this turn, what stays in the node
+};
+
+}  // namespace
 
 // ---- All forms ----
+
+std::unique_ptr<LeadersCall> LeadersCall::of(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
+                                             LeadersWork& work, Group& group, memory::Packing& packing) {
+  if (plan.kind == plan::LeadersKind::uneven) return uneven_leaders(call, plan, area, work, group, packing);
+  return std::make_unique<EvenLeaders>(call, plan, area, work, group, packing);
+}
 
 LeadersRequest::LeadersRequest(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
                                LeadersWork& work, int tag, int beside, Group& group)
     : call_(call, plan.gathers() ? std::min(plan.ranks, 1) : plan.ranks, plan.ranks),
       work_(work),
       tag_(tag),
-      beside_(beside) {
-  if (plan.kind == plan::LeadersKind::uneven) {
-    run_ = std::make_unique<UnevenLeaders>(call_.call(), plan, area, work, group, packing_);
-  } else {
-    run_ = std::make_unique<EvenLeaders>(call_.call(), plan, area, work, group, packing_);
-  }
-}
+      beside_(beside),
+      run_(LeadersCall::of(call_.call(), plan, area, work, group, packing_)) {}
 
-namespace {
-
-int start_and_wait(LeadersCall& run, const Group& group) {
+int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
+                Group& group) {
+  const std::unique_ptr<LeadersCall> made = LeadersCall::of(call, plan, area, work, group, group.scratch.packing);
+  LeadersCall& run = *made;
   int error = run.start();
   // Before it gives its processor away for something else than before, it looks a few times: a leader that has just
   // begun to send would let its messages wait.
@@ -336,18 +360,6 @@ int start_and_wait(LeadersCall& run, const Group& group) {
     group.waiter.until(goes_on, [&] { return most > 0 && run.sleep(most); });
   }
   return error;
-}
-
-}  // namespace
-
-int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
-                Group& group) {
-  if (plan.kind == plan::LeadersKind::uneven) {
-    UnevenLeaders run(call, plan, area, work, group, group.scratch.packing);
-    return start_and_wait(run, group);
-  }
-  EvenLeaders run(call, plan, area, work, group, group.scratch.packing);
-  return start_and_wait(run, group);
 }
 
 }  // namespace quadrille::run

@@ -41,6 +41,9 @@ class LeadersWork {
 // A call of either kind. Call, plan, area and work must outlive it.
 class LeadersCall : protected CallBlocks {
  public:
+  // As the plan says.
+  static std::unique_ptr<LeadersCall> of(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
+                                         LeadersWork& work, Group& group, memory::Packing& packing);
   virtual ~LeadersCall() = default;
   // Neither waits. Both return an MPI error code. May be started again when it is done.
   virtual int start() = 0;
@@ -87,84 +90,9 @@ class LeadersCall : protected CallBlocks {
   int next_ = 0;  // leader that has not been heard
 };
 
-// Blocks whose sizes all ranks know. Those that are larger than a place of the area go in several turns, piece by
-// piece.
-class EvenLeaders final : public LeadersCall {
- public:
-  EvenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
-              memory::Packing& packing);
-  int start() override;
-  int advance() override;
-
- private:
-  std::size_t in_turn(std::size_t bytes) const;
-  std::size_t between(std::size_t first, std::size_t end) const;
-  std::byte* at(std::size_t place) const;
-  std::size_t of_set(std::size_t place) const;
-  void find_places();
-  void begin_turn();
-  int end_call();
-  void pack_pieces();
-  void pack_piece(int to);
-  enum class Of : std::uint8_t { own_node, others };
-  void unpack_pieces(Of whose);
-  bool unpacks_run(const plan::LeadersRun& run);
-  void unpack_piece(int from, const std::byte* place);
-  void take_room();
-  bool answered();
-  void pack_whole();
-  void unpack_whole();
-  Place place(std::size_t first, std::size_t count) const;
-  void bind() override;
-
-  const bool uniform_;
-  Room recv_room_;
-  std::size_t largest_ = 0, piece_ = 1, turns_ = 0;
-  // Blocks with gaps that move in several turns are packed before, and unpacked after all turns.
-  bool packs_whole_ = false, unpacks_whole_ = false, has_no_room_ = false, all_have_room_ = false;
-  std::byte* whole_send_ = nullptr;
-  std::byte* whole_recv_ = nullptr;
-  std::optional<Agreement> agreement_;
-  bool own_is_read_ = false;  // in this turn, what stays in the node
-};
-
-// Blocks of an Alltoallv or Alltoallw (uneven_leaders.cpp). Large ones go as messages of their own.
-class UnevenLeaders final : public LeadersCall {
- public:
-  UnevenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
-                memory::Packing& packing);
-  ~UnevenLeaders() override;
-  int start() override;
-  int advance() override;
-
- private:
-  using Size = std::uint32_t;
-  struct Stream;
-  bool is_beside(std::size_t bytes) const { return bytes > most_; }
-  std::size_t place_bytes() const { return sizeof(Size) + most_; }
-  std::byte* at(std::size_t place) const;
-  Stream stream_at(std::size_t place, std::size_t destinations, std::size_t sources) const;
-  std::byte* region(const Stream& stream, std::size_t source) const;
-  std::uint8_t* expected(int member) const;
-  bool expects_from(const plan::LeadersIn& in) const;
-  void say_what_is_expected();
-  Size put(int to, std::byte* where);
-  std::size_t own_place(std::size_t destination, std::size_t source) const;
-  void pack_own();
-  void unpack_own();
-  void pack_stream(const plan::LeadersOut& out);
-  void unpack_all();
-  void unpack_stream(const plan::LeadersIn& in);
-  void take(int from, Size size, const std::byte* bytes);
-  void send_beside(int to, const Block& block);
-  void receive_beside(int from, std::size_t sent);
-  bool messages_are_done();
-  void bind() override;
-  void bind_stream(std::size_t number);
-
-  const std::size_t most_;  // bytes of a block that goes through the area
-  bool has_room_ = true;
-};
+// Of an Alltoallv or Alltoallw (uneven_leaders.cpp). Large blocks go as messages of their own.
+std::unique_ptr<LeadersCall> uneven_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
+                                            LeadersWork& work, Group& group, memory::Packing& packing);
 
 // A call that was started, and may be started again: of nonblocking and persistent calls.
 class LeadersRequest {
@@ -185,7 +113,7 @@ class LeadersRequest {
   LeadersWork& work_;
   const int tag_, beside_;
   memory::Packing packing_;
-  std::unique_ptr<LeadersCall> run_;
+  const std::unique_ptr<LeadersCall> run_;
 };
 
 // Carries a blocking call out. Returns an MPI error code.

@@ -125,15 +125,12 @@ MpiRequest* MpiTransport::request(std::size_t slot) {
   return requests_.at(slot);
 }
 
-bool MpiTransport::is_packed(std::span<const Place> places) const {
-  const auto is_plain = [](const Place& place) { return place.dense && place.type == 0; };
-  return most_packed_ > 0 && places.size() > 1 && std::ranges::all_of(places, is_plain) &&
-         bytes_of(places) <= most_packed_;
-}
-
 Place MpiTransport::piece_of(std::size_t slot, std::span<const Place> places) {
-  if (slot >= pieces_.size()) pieces_.resize(slot + 1);
+  const auto is_plain = [](const Place& place) { return place.dense && place.type == 0; };
+  if (most_packed_ == 0 || places.size() < 2 || !std::ranges::all_of(places, is_plain)) return {};
   const std::size_t bytes = bytes_of(places);
+  if (bytes > most_packed_) return {};
+  if (slot >= pieces_.size()) pieces_.resize(slot + 1);
   std::vector<std::byte>& memory = pieces_[slot].memory;
   const bool has_room = memory.size() >= bytes || thrown_by([&] { memory.resize(bytes); }) == mpi_success;
   return plain_place(has_room ? memory.data() : nullptr, bytes);
@@ -157,26 +154,29 @@ void MpiTransport::unpack(std::size_t slot) {
 }
 
 int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> places) {
-  const Place piece = is_packed(places) ? piece_of(slot, places) : Place{};
-  if (piece.address != nullptr) {
-    std::byte* at = piece.address;
-    for (const Place& place : places) {
-      if (place.bytes > 0) std::memcpy(at, place.address, place.bytes);
-      at += place.bytes;
-    }
-    return start_send(slot, peer, {&piece, 1});
+  const Place piece = piece_of(slot, places);
+  std::byte* at = piece.address;
+  if (at == nullptr) return start(true, slot, peer, places);
+  for (const Place& place : places) {
+    if (place.bytes > 0) std::memcpy(at, place.address, place.bytes);
+    at += place.bytes;
   }
-  Argument argument;
-  int error = argument_of(places, argument);
+  return start(true, slot, peer, {&piece, 1});
+}
+
+int MpiTransport::start(bool sends, std::size_t slot, int peer, std::span<const Place> places) {
+  Argument all;
+  int error = argument_of(places, all);
   if (error != mpi_success) return error;
-  error = mpi().Isend(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_, request(slot));
-  if (!keeps_) release(argument);
+  MpiRequest* const in_flight = request(slot);
+  error = sends ? mpi().Isend(all.address, all.count, all.type, rank_of(peer), tag_, comm_, in_flight)
+                : mpi().Irecv(all.address, all.count, all.type, rank_of(peer), tag_, comm_, in_flight);
+  if (!keeps_) release(all);
   return started(slot, error);
 }
 
 // A message that was not has no request, whatever the MPI left there.
 int MpiTransport::started(std::size_t slot, int error) {
-  request(slot);
   if (error != mpi_success) requests_.set(slot, mpi().request_null);
   return error;
 }
@@ -187,17 +187,10 @@ int MpiTransport::start_dropping(std::size_t slot, int peer, std::size_t bytes) 
 
 int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Place> places) {
   if (drops_) return start_dropping(slot, peer, bytes_of(places));
-  const Place piece = is_packed(places) ? piece_of(slot, places) : Place{};
-  if (piece.address != nullptr) {
-    pieces_[slot].places.assign(places.begin(), places.end());
-    return start_receive(slot, peer, {&piece, 1});
-  }
-  Argument argument;
-  int error = argument_of(places, argument);
-  if (error != mpi_success) return error;
-  error = mpi().Irecv(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_, request(slot));
-  if (!keeps_) release(argument);
-  return started(slot, error);
+  const Place piece = piece_of(slot, places);
+  if (piece.address == nullptr) return start(false, slot, peer, places);
+  pieces_[slot].places.assign(places.begin(), places.end());
+  return start(false, slot, peer, {&piece, 1});
 }
 
 int MpiTransport::all_done(std::size_t slots, bool block, bool& done) {
@@ -312,16 +305,14 @@ int MpiTransport::copy(const Place& from, const Place& to) {
   }
   Argument send, receive;
   int error = make_argument(from, send);
+  if (error != mpi_success) return error;
+  error = make_argument(to, receive);
   if (error == mpi_success) {
-    error = make_argument(to, receive);
-    if (error == mpi_success) {
-      const bool repacked =
-          from.bytes == to.bytes && !may_ask_for_progress() && repack(from.bytes, send, receive, error);
-      if (!repacked) error = send_to_self(send, receive);
-      release(receive);
-    }
-    release(send);
+    const bool repacked = from.bytes == to.bytes && !may_ask_for_progress() && repack(from.bytes, send, receive, error);
+    if (!repacked) error = send_to_self(send, receive);
+    release(receive);
   }
+  release(send);
   return error;
 }
 

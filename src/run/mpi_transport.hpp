@@ -80,9 +80,9 @@ class MpiTransport final : public Transport {
   int argument_of(std::span<const Place> places, Argument& argument);
 
   MpiRequest* request(std::size_t slot);
+  int start(bool sends, std::size_t slot, int peer, std::span<const Place> places);
   int started(std::size_t slot, int error);
-  bool is_packed(std::span<const Place> places) const;
-  // Without address if there is no memory.
+  // Without address if these places are not packed, or there is no memory.
   Place piece_of(std::size_t slot, std::span<const Place> places);
   void unpack(std::size_t slot);
   int error_of(int error) const;

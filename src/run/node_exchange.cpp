@@ -205,6 +205,15 @@ class NodeExchange : CallBlocks {
            !overwritten_ && is_in_heap(to, block.address, block.bytes());
   }
 
+  // Of all ranks of the node but this one.
+  template <class Bytes>
+  std::size_t sum_of_peers(const Bytes& bytes) const {
+    std::size_t total = 0;
+    for (int rank = 0; rank < group_.ranks; ++rank) {
+      if (rank != group_.me && !is_away(rank)) total += bytes(rank);
+    }
+    return total;
+  }
   // Bytes of the blocks that must be sent from a copy.
   std::size_t bytes_to_stage() const {
     if (!overwritten_ && send_.all_dense()) return 0;
@@ -212,24 +221,15 @@ class NodeExchange : CallBlocks {
       const Block mine = block_for(0);
       return is_large(mine) && !mine.info.dense ? mine.bytes() : 0;
     }
-    std::size_t total = 0;
-    for (int to = 0; to < group_.ranks; ++to) {
-      if (to == group_.me || is_away(to)) continue;
+    return sum_of_peers([this](int to) {
       const Block block = send_[to];
-      if (is_large(block) && (overwritten_ || !block.info.dense)) total += block.bytes();
-    }
-    return total;
+      return is_large(block) && (overwritten_ || !block.info.dense) ? block.bytes() : 0;
+    });
   }
   // Bytes of the blocks that may have to be received packed.
   std::size_t bytes_to_unpack() const {
     if (recv_.all_dense() || all_in_slots()) return 0;
-    std::size_t total = 0;
-    for (int from = 0; from < group_.ranks; ++from) {
-      if (from == group_.me || is_away(from)) continue;
-      const Block block = recv_[from];
-      if (!block.info.dense) total += block.bytes();
-    }
-    return total;
+    return sum_of_peers([this](int from) { return recv_.is_dense(from) ? 0 : recv_.bytes_of(from); });
   }
 
   // An estimate of what this rank receives. Only large blocks are worth the sum.
@@ -239,9 +239,7 @@ class NodeExchange : CallBlocks {
     if (call_.recv.counts == nullptr && call_.recv.counts_large == nullptr) {
       return recv_[0].bytes() * ranks;
     }
-    std::size_t total = 0;
-    for (int from = 0; from < group_.ranks; ++from) total += is_away(from) ? 0 : recv_[from].bytes();
-    return total;
+    return recv_.bytes_of(group_.me) + sum_of_peers([this](int from) { return recv_.bytes_of(from); });
   }
 
   // ---- The sender's side ----
@@ -261,7 +259,7 @@ class NodeExchange : CallBlocks {
     Block block = block_for(to);
     if (!direct && is_sized(call_.collective)) block = first_part(block, means_.slot_limit);
     Inbox& inbox = means_.inbox;
-    if (direct && peer(to).writes_me && !peer(to).i_read) give_room(to);
+    if (may_write(to)) give_room(to);
     if (!is_large(block) && !is_better_in_heap(to, block)) {
       keep(error_, fill_slot(inbox.block_to(local(to)), block, group_.messages().quiet));
       return inbox.publish(local(to), Carried::in_slot, block.bytes());
@@ -324,23 +322,13 @@ class NodeExchange : CallBlocks {
     keep(error_, transport().start_send(messages_++, to, {&place, 1}));
   }
 
-  // For a peer that may write to this rank: where its block shall go.
+  // A peer that may write to this rank is told where its block shall go.
+  bool may_write(int from) const { return means_.pairs != nullptr && peer(from).writes_me && !peer(from).i_read; }
   void give_room(int from) {
     const Block block = recv_[from];
-    std::byte* room = block.address;
     if (!has_room_) return means_.pairs->give_room(local(from), {0, 0});
-    if (!block.info.dense) {
-      room = packed_recv_.take(block.bytes());
-      work_.given.push_back({from, room, block.bytes()});
-    }
+    std::byte* room = block.info.dense ? block.address : packed_recv_.take(block.bytes());
     means_.pairs->give_room(local(from), {reinterpret_cast<std::uintptr_t>(room), block.bytes()});
-  }
-  // The packed room that this peer may write to; null if it has none.
-  std::byte* given_room(int from) const {
-    for (const NodeWork::Part& room : work_.given) {
-      if (room.peer == from) return room.at;
-    }
-    return nullptr;
   }
 
   void write_to(const NodeWork::Part& s) {
@@ -358,9 +346,7 @@ class NodeExchange : CallBlocks {
   void take(int from, const Slot& slot) {
     Block block = recv_[from];
     if (!has_room_) block.count = 0;  // what comes is dropped
-    const std::size_t sent = slot.bytes, fits = std::min(sent, block.bytes());
-    // A peer that sent more than we expect made a mistake that the MPI reports as well.
-    keep(error_, error_if_long(sent, block.bytes(), call_.collective));
+    const std::size_t sent = slot.bytes, fits = fitting(sent, block.bytes());
     Offer where{};
     if (slot.carried != Carried::in_slot) std::memcpy(&where, Inbox::block_of(slot), sizeof where);
     switch (slot.carried) {
@@ -386,8 +372,8 @@ class NodeExchange : CallBlocks {
   // write there, and did not, leaves its room to them.
   std::byte* packed_room(int from, std::size_t bytes, const Block& block) {
     if (block.info.dense) return block.address;
-    std::byte* room = given_room(from);
-    if (room == nullptr) room = packed_recv_.take(block.bytes());
+    const std::uint64_t given = may_write(from) ? means_.pairs->room_for(local(from)).address : 0;
+    std::byte* room = given != 0 ? reinterpret_cast<std::byte*>(given) : packed_recv_.take(block.bytes());
     work_.packed.push_back({from, room, bytes});
     return room;
   }

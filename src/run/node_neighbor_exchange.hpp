@@ -73,16 +73,13 @@ class NodeNeighbors : CallBlocks {
     } else {
       error_ = mpi().err_no_mem;
     }
-    // With rings of its own a call leaves the group as it is: another thread may make a blocking call.
-    if (means_.rings.empty() && !edges_.pairs.empty())
-      group_.scratch.popped_seen.resize(static_cast<std::size_t>(group_.ranks));
   }
 
   // Sends what there is room for.
   void begin() {
     left_ = edges_.pairs.size();
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
-      if (p + ahead < edges_.pairs.size()) ring_to(p + ahead).prefetch_write();
+      if (p + ahead < edges_.pairs.size()) rings(p + ahead).to.prefetch_write();
       push(p);
       if (is_done(p)) --left_;
     }
@@ -95,7 +92,7 @@ class NodeNeighbors : CallBlocks {
     bool moved = false;
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
       if (is_done(p)) continue;
-      if (p + ahead < edges_.pairs.size()) ring_from(p + ahead).prefetch_read();
+      if (p + ahead < edges_.pairs.size()) rings(p + ahead).from.prefetch_read();
       moved |= pop(p);
       moved |= push(p);
       if (is_done(p)) {
@@ -192,24 +189,15 @@ class NodeNeighbors : CallBlocks {
     const NeighborProgress& at = progress(p);
     const NeighborPair& pair = edges_.pairs[p];
     return at.sent == pair.send_blocks.size() && at.taken == pair.recv_blocks.size() && !at.offered && !at.owes &&
-           at.refused == 0;
+           !has_refused(p);
   }
 
   // The rings of so many pairs further on are brought in meanwhile: they lie in the caches of others.
   static constexpr std::size_t ahead = 2;
-  std::size_t own_index(std::size_t p) const {
-    if (means_.rings.size() == edges_.pairs.size()) return p;
-    return static_cast<std::size_t>((edges_.pairs[p].peer - group_.me + group_.ranks) % group_.ranks) - 1;
-  }
-  Ring ring_to(std::size_t p) const {
-    return means_.rings.empty() ? group_.pairs.ring(edges_.pairs[p].peer, group_.me) : means_.rings[own_index(p)].to;
-  }
-  Ring ring_from(std::size_t p) const {
-    return means_.rings.empty() ? group_.pairs.ring(group_.me, edges_.pairs[p].peer) : means_.rings[own_index(p)].from;
-  }
-  std::uint64_t& popped_seen(std::size_t p) {
-    return means_.rings.empty() ? group_.scratch.popped_seen[static_cast<std::size_t>(edges_.pairs[p].peer)]
-                                : means_.rings[own_index(p)].seen;
+  PairRings& rings(std::size_t p) const {
+    if (means_.rings.size() == edges_.pairs.size()) return means_.rings[p];
+    const int distance = (edges_.pairs[p].peer - group_.me + group_.ranks) % group_.ranks;
+    return means_.rings[static_cast<std::size_t>(distance) - 1];
   }
 
   // All is sent, and nothing of it waits to be read. Then this rank needs nothing but what the others send anyway, so
@@ -235,8 +223,7 @@ class NodeNeighbors : CallBlocks {
     const NeighborPair& pair = edges_.pairs[p];
     NeighborProgress& at = progress(p);
     if (at.sent == pair.send_blocks.size() && !at.owes && asked_.empty()) return false;
-    Ring ring = ring_to(p);
-    Ring::Writer out(ring, popped_seen(p));
+    Ring::Writer out(rings(p).to, rings(p).seen);
     while (at.sent < pair.send_blocks.size()) {
       if (!has_room_) {
         if (out.room() < sizeof(Head)) break;
@@ -254,7 +241,7 @@ class NodeNeighbors : CallBlocks {
     // Behind all blocks, where the peer expects it, and after all of its own have been taken.
     if (at.sent == pair.send_blocks.size()) {
       const bool answered = send_asked(out, p, at);
-      if (at.taken == pair.recv_blocks.size() && answered && ask(out, p) && at.owes && at.refused == 0 &&
+      if (at.taken == pair.recv_blocks.size() && answered && ask(out, p) && at.owes && !has_refused(p) &&
           out.room() >= sizeof(Head)) {
         put(out, {0, Head::was_read});
         at.owes = false;
@@ -355,9 +342,8 @@ class NodeNeighbors : CallBlocks {
   bool pop(std::size_t p) {
     const NeighborPair& pair = edges_.pairs[p];
     NeighborProgress& at = progress(p);
-    if (at.taken == pair.recv_blocks.size() && !at.offered && at.refused == 0) return false;
-    Ring ring = ring_from(p);
-    Ring::Reader in(ring);
+    if (at.taken == pair.recv_blocks.size() && !at.offered && !has_refused(p)) return false;
+    Ring::Reader in(rings(p).from);
     while (at.taken < pair.recv_blocks.size()) {
       const std::size_t taken = pop_blocks(in, p, at);
       if (taken == 0) break;
@@ -366,7 +352,7 @@ class NodeNeighbors : CallBlocks {
     }
     // Answers come behind all blocks. What we have not even offered yet they cannot mean.
     if (at.taken == pair.recv_blocks.size() && at.sent == pair.send_blocks.size()) {
-      while ((at.offered || at.refused > 0) && pop_answer(in, p, at)) continue;
+      while ((at.offered || has_refused(p)) && pop_answer(in, p, at)) continue;
     }
     return in.release();
   }
@@ -375,6 +361,7 @@ class NodeNeighbors : CallBlocks {
   auto refused_of(std::size_t p) {
     return std::find_if(refused_.begin(), refused_.end(), [p](const Refused& r) { return r.pair == p; });
   }
+  bool has_refused(std::size_t p) { return refused_of(p) != refused_.end(); }
   // That the peer has read all, or wants a block after all; or a block that we wanted. True if it is here as a whole.
   bool pop_answer(Ring::Reader& in, std::size_t p, NeighborProgress& at) {
     if (at.taken_part > 0) return pop_refused(in, p, at);
@@ -395,7 +382,6 @@ class NodeNeighbors : CallBlocks {
     const auto first = refused_of(p);
     if (!pop_bytes(in, recv_[edges_.pairs[p].recv_blocks[first->block]], at)) return false;
     refused_.erase(first);
-    --at.refused;
     at.taken_part = 0;
     return true;
   }
@@ -404,14 +390,11 @@ class NodeNeighbors : CallBlocks {
   std::size_t pop_blocks(Ring::Reader& in, std::size_t p, NeighborProgress& at) {
     const NeighborPair& pair = edges_.pairs[p];
     const Block block = recv_[pair.recv_blocks[at.taken]];
-    const std::size_t expected = block.bytes();
     if (at.taken_part == 0) {
       if (in.waiting() < sizeof(Head)) return 0;
       Head head;
       in.read(reinterpret_cast<std::byte*>(&head), sizeof head);
-      // A peer that sent more than we expect made a mistake that the MPI reports as well.
-      keep(error_, error_if_long(head.bytes, expected, call_.collective));
-      const std::size_t fits = std::min<std::size_t>(head.bytes, expected);
+      const std::size_t fits = fitting(head.bytes, block.bytes());
       if (head.at == Head::refused) {
         keep(error_, mpi().err_no_mem);
         return 1;
@@ -460,7 +443,6 @@ class NodeNeighbors : CallBlocks {
     if (room == nullptr) return;
     if (bytes > 0 && !sys::read_process(peer.process, from, room, bytes)) {
       refused_.push_back({p, progress(p).taken, room, false});
-      ++progress(p).refused;
     } else if (!block.info.dense) {
       keep(error_, unpack_block(room, bytes, block, group_.messages().quiet));
     }
@@ -473,9 +455,7 @@ class NodeNeighbors : CallBlocks {
     const std::size_t end = std::min(taken + count, pair.recv_blocks.size());
     for (std::size_t k = taken; k < end; ++k, from += step) {
       const Block block = recv_[pair.recv_blocks[k]];
-      const std::size_t expected = block.bytes();
-      keep(error_, error_if_long(head.bytes, expected, call_.collective));
-      const std::size_t fits = std::min<std::size_t>(head.bytes, expected);
+      const std::size_t fits = fitting(head.bytes, block.bytes());
       if (block.info.dense) {
         memory::copy_bytes(block.address, from, fits);
       } else {

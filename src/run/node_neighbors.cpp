@@ -42,8 +42,20 @@ sys::Waiter impatient(sys::Waiter waiter) {
 
 }  // namespace
 
+std::vector<PairRings> rings_of(const memory::Pairs& pairs, int me, int ranks) {
+  std::vector<PairRings> rings;
+  for (int distance = 1; distance < ranks; ++distance) {
+    const int peer = (me + distance) % ranks;
+    rings.push_back({pairs.ring(peer, me), pairs.ring(me, peer)});
+  }
+  return rings;
+}
+
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
-  NodeNeighbors neighbors(call, edges, group, {group.scratch.packing, group.scratch.neighbor_progress, group.copying});
+  Scratch& scratch = group.scratch;
+  if (scratch.rings.empty()) scratch.rings = rings_of(group.pairs, group.me, group.ranks);
+  NodeNeighbors neighbors(call, edges, group,
+                          {scratch.packing, scratch.neighbor_progress, group.copying, scratch.rings});
   neighbors.begin();
   const sys::Waiter waiter = impatient(group.waiter);
   while (!neighbors.done()) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memory/node_copy.hpp"
+#include "memory/pairs.hpp"
 #include "memory/pool.hpp"
 #include "memory/ring.hpp"
 #include "run/call.hpp"
@@ -46,7 +47,6 @@ struct NeighborProgress {
   std::byte* room = nullptr;  // where it goes
   bool offered = false;       // blocks of ours that the peer reads where they are, and has not yet
   bool owes = false;          // we have read such blocks of the peer, and not yet said so
-  std::size_t refused = 0;    // such blocks that we could not read, and that shall come through the ring
 };
 
 // The rings between this rank and a peer.
@@ -54,14 +54,15 @@ struct PairRings {
   memory::Ring to, from;
   std::uint64_t seen = 0;  // see memory::Ring::Writer
 };
+// Those of `pairs`: [distance - 1 to any rank].
+std::vector<PairRings> rings_of(const memory::Pairs& pairs, int me, int ranks);
 
 // Not shared by calls in flight together.
 struct NodeMeans {
   memory::Packing& packing;
   std::vector<NeighborProgress>& progress;
   memory::CopyPlan& copying;
-  // [pair], or [distance - 1 to any rank]. Empty: those that the blocking calls of the communicator use.
-  std::span<PairRings> rings = {};
+  std::span<PairRings> rings;  // [pair], or [distance - 1 to any rank]
 };
 
 // All ranks of the communicator share a node and have rings (memory/ring.hpp). Returns an MPI error code.

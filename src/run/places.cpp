@@ -6,12 +6,11 @@
 
 namespace quadrille::run {
 
-std::vector<Block> blocks_of(const Side& side, int ranks) {
+void list_blocks(const Side& side, int ranks, std::vector<Block>& blocks) {
   const Blocks all(side);
-  std::vector<Block> blocks;
+  blocks.clear();
   blocks.reserve(static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r) blocks.push_back(all[r]);
-  return blocks;
 }
 
 std::size_t total_bytes(const std::vector<Block>& blocks) {
@@ -30,23 +29,22 @@ bool all_dense(const std::vector<Block>& blocks) {
   return std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.info.dense || b.bytes() == 0; });
 }
 
-std::vector<Place> own_places(const std::vector<Block>& blocks, bool as_bytes) {
-  std::vector<Place> places;
+void list_places(const std::vector<Block>& blocks, bool as_bytes, std::vector<Place>& places) {
+  places.clear();
   places.reserve(blocks.size());
   for (const Block& block : blocks) {
     places.push_back(as_bytes ? plain_place(block.address, block.bytes()) : typed_place(block));
   }
-  return places;
 }
 
-std::vector<Place> packed_places(const std::vector<Block>& blocks, std::byte* memory) {
-  std::vector<Place> places;
+void list_packed(const std::vector<Block>& blocks, std::byte* memory, std::size_t padded, std::vector<Place>& places) {
+  places.clear();
   places.reserve(blocks.size());
   for (const Block& block : blocks) {
-    places.push_back(plain_place(memory, block.bytes()));
-    memory += block.bytes();
+    const std::size_t bytes = padded > 0 ? padded : block.bytes();
+    places.push_back(plain_place(memory, bytes));
+    if (memory != nullptr) memory += bytes;
   }
-  return places;
 }
 
 int pack_all(const std::vector<Block>& blocks, const std::vector<Place>& places, MpiComm comm) {

@@ -4,6 +4,7 @@
 #include "memory/copy.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
+#include "run/inbox_run.hpp"
 #include "run/mpi_transport.hpp"
 
 namespace quadrille::run {
@@ -37,15 +38,10 @@ void copy(std::byte* to, const Slot& slot, std::size_t bytes) {
   memory::copy_bytes(to, Inbox::block_of(slot), std::min<std::size_t>(bytes, slot.bytes));
 }
 
-}  // namespace
-
-// Kept free of all that it does not need. In place, all blocks are in their slots before the first is overwritten.
+// Both kept free of all that they do not need. In place, all blocks are in their slots before the first is overwritten.
 template <class Side>
-int run_inbox_alltoall(const Side& send, const Side& recv, Group& group, bool by_pairs) {
-  Inbox& inbox = group.inbox;
-  const int ranks = group.ranks, me = group.me;
+[[gnu::always_inline]] inline void write_to_each(const Side& send, const Side& recv, int me, int ranks, Inbox& inbox) {
   inbox.begin();
-  if (by_pairs) group.pairs.begin();
   for (int step = 1, to = me; step < ranks; ++step) {
     if (++to == ranks) to = 0;
     const std::size_t bytes = send.bytes(to);
@@ -53,6 +49,27 @@ int run_inbox_alltoall(const Side& send, const Side& recv, Group& group, bool by
     inbox.publish(to, Carried::in_slot, bytes);
   }
   if (send.place(me) != recv.place(me)) memory::copy_bytes(recv.place(me), send.place(me), send.bytes(me));
+}
+
+template <class Side>
+[[gnu::always_inline]] inline void write_to_all(const std::byte* send, const Side& recv, int me, Inbox& inbox) {
+  const std::size_t mine = recv.bytes(me);
+  inbox.begin_out();
+  Inbox::fill(inbox.block_to_all(), send, mine);
+  inbox.publish_to_all(Carried::in_slot, mine);
+  if (std::byte* own = recv.place(me); own != send) memory::copy_bytes(own, send, mine);
+}
+
+}  // namespace
+
+// ---- Calls that wait ----
+
+template <class Side>
+int run_inbox_alltoall(const Side& send, const Side& recv, Group& group, bool by_pairs) {
+  Inbox& inbox = group.inbox;
+  const int ranks = group.ranks, me = group.me;
+  if (by_pairs) group.pairs.begin();
+  write_to_each(send, recv, me, ranks, inbox);
   int error = mpi_success;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
@@ -75,11 +92,7 @@ template <class Side>
 int run_inbox_allgather(const std::byte* send, const Side& recv, Group& group) {
   Inbox& inbox = group.inbox;
   const int ranks = group.ranks, me = group.me;
-  const std::size_t mine = recv.bytes(me);
-  inbox.begin_out();
-  Inbox::fill(inbox.block_to_all(), send, mine);
-  inbox.publish_to_all(Carried::in_slot, mine);
-  if (std::byte* own = recv.place(me); own != send) memory::copy_bytes(own, send, mine);
+  write_to_all(send, recv, me, inbox);
   int error = mpi_success;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
@@ -111,6 +124,45 @@ int run_inbox(const Call& call, Group& group) {
     }
   }
   return run_node(call, group, false);
+}
+
+// ---- Calls that were started ----
+
+InboxRun::InboxRun(const Call& call, Group& group, memory::Inbox& inbox) { take(call, group, inbox); }
+
+void InboxRun::take(const Call& call, Group& group, memory::Inbox& inbox) {
+  call_ = call;
+  group_ = &group;
+  inbox_ = &inbox;
+  gather_ = is_allgather(call.collective);
+  bytes_ = call.recv.count * type_info(call.recv.type).size;
+}
+
+// Does not look for what has come: no peer can be that fast, and a look in vain makes its store wait for the line.
+int InboxRun::start() {
+  error_ = mpi_success;
+  next_ = 1;
+  const EqualSide recv{call_.recv.base, bytes_}, send{call_.in_place ? recv.base : call_.send.base, bytes_};
+  if (gather_) {
+    write_to_all(call_.in_place ? recv.place(group_->me) : send.base, recv, group_->me, *inbox_);
+  } else {
+    write_to_each(send, recv, group_->me, group_->ranks, *inbox_);
+  }
+  return mpi_success;
+}
+
+int InboxRun::advance() {
+  if (done()) return mpi_success;
+  const EqualSide recv{call_.recv.base, bytes_};
+  for (; next_ < group_->ranks; ++next_) {
+    const int from = group_->me >= next_ ? group_->me - next_ : group_->me - next_ + group_->ranks;
+    const Slot* slot = gather_ ? inbox_->look_out(from, bytes_) : inbox_->look(from, bytes_);
+    if (slot == nullptr) return mpi_success;
+    copy(recv.place(from), *slot, bytes_);
+    keep(error_, error_if_long(slot->bytes, bytes_, call_.collective));
+  }
+  next_ = 0;
+  return error_;
 }
 
 }  // namespace quadrille::run

@@ -13,14 +13,7 @@
 
 namespace quadrille::run {
 
-// Who takes part, and how a rank waits.
-struct SparseGroup {
-  MpiComm comm{};  // private
-  int me = 0;
-  int ranks = 0;
-  unsigned spins = 0;        // looks without success before the core is given away
-  unsigned* turn = nullptr;  // calls by consensus on this communicator; the same on all ranks
-};
+struct Group;
 
 // What a rank found when all is over.
 struct Mail {
@@ -31,9 +24,9 @@ struct Mail {
 
 // Carry parcels to other ranks. `reported` is the class of this rank's error, which all ranks then
 // find in their mail; a rank with an error sends nothing. Return an error of the messages or of
-// memory.
-int sparse_consensus(const SparseGroup& group, std::span<const Parcel> out, int reported, Mail& mail);
-int sparse_bruck(const SparseGroup& group, std::span<const Parcel> out, int radix, int reported, Mail& mail);
+// memory. `turn`: calls by consensus on this communicator before; the same on all ranks.
+int sparse_consensus(const Group& group, unsigned turn, std::span<const Parcel> out, int reported, Mail& mail);
+int sparse_bruck(const Group& group, std::span<const Parcel> out, int radix, int reported, Mail& mail);
 
 // ---- Messages of any number of bytes ----
 
@@ -56,9 +49,9 @@ struct SparseSend {
   MpiType type;
 };
 
-// Bytes that must be packed before they are sent.
-std::size_t bytes_to_pack(const SparseSend& send);
-// The parcels of a call: dense blocks where they are, others packed into `room`.
-int make_parcels(const SparseSend& send, int me, std::byte* room, MpiComm comm, std::vector<Parcel>& parcels);
+// The parcels of a call: dense blocks where they are, others packed into memory that goes to `packed`. Throws
+// std::bad_alloc.
+int make_parcels(const SparseSend& send, int me, MpiComm comm, std::unique_ptr<std::byte[]>& packed,
+                 std::vector<Parcel>& parcels);
 
 }  // namespace quadrille::run

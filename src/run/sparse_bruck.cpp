@@ -38,7 +38,7 @@ namespace {
 
 class Rounds {
  public:
-  Rounds(const SparseGroup& group, int radix, int reported, Mail& mail) : group_(group), radix_(radix), mail_(mail) {
+  Rounds(const Group& group, int radix, int reported, Mail& mail) : group_(group), radix_(radix), mail_(mail) {
     mail_.reported = reported;
   }
 
@@ -85,7 +85,8 @@ class Rounds {
       write_message({}, mail_.reported, message.get());
     }
     MpiRequest request = mpi().request_null;
-    keep(error_, start_bytes(mpi().Isend, message.get(), bytes, to, tags::sparse_rounds, group_.comm, request));
+    const MpiComm comm = group_.messages().comm;
+    keep(error_, start_bytes(mpi().Isend, message.get(), bytes, to, tags::sparse_rounds, comm, request));
     requests_.push_back(request);
     messages_.push_back(std::move(message));
   }
@@ -95,20 +96,20 @@ class Rounds {
     MpiStatus status;
     for (unsigned look = 0;; ++look) {
       int found = 0;
-      const int error = mpi().Iprobe(from, tags::sparse_rounds, group_.comm, &found, &status);
+      const int error = mpi().Iprobe(from, tags::sparse_rounds, group_.messages().comm, &found, &status);
       keep(error_, error);
       if (error != mpi_success) return {};
       if (found) break;
       UnderWay::here().help();
-      if (look > group_.spins) sys::yield();
+      if (look > group_.waiter.spins) sys::yield();
     }
     MpiRequest request = mpi().request_null;
-    const Parcel message = start_receive(status, group_.comm, mail_, request, error_);
+    const Parcel message = start_receive(status, group_.messages().comm, mail_, request, error_);
     requests_.push_back(request);
     return message;
   }
 
-  const SparseGroup& group_;
+  const Group& group_;
   const int radix_;
   Mail& mail_;
   int error_ = mpi_success;
@@ -119,7 +120,7 @@ class Rounds {
 
 }  // namespace
 
-int sparse_bruck(const SparseGroup& group, std::span<const Parcel> out, int radix, int reported, Mail& mail) {
+int sparse_bruck(const Group& group, std::span<const Parcel> out, int radix, int reported, Mail& mail) {
   return Rounds(group, radix, reported, mail).run(out);
 }
 

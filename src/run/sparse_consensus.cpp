@@ -38,8 +38,8 @@ namespace {
 
 class Consensus {
  public:
-  Consensus(const SparseGroup& group, Mail& mail)
-      : group_(group), mail_(mail), parity_((*group.turn)++ % 2), barrier_(mpi().request_null) {}
+  Consensus(const Group& group, unsigned turn, Mail& mail)
+      : group_(group), mail_(mail), parity_(turn % 2), barrier_(mpi().request_null) {}
 
   int run(std::span<const Parcel> out, int reported) {
     send(out, reported);
@@ -48,7 +48,7 @@ class Consensus {
       const bool found = take(tags::sparse_blocks[parity_], mail_.parcels) || take(tags::sparse_notes[parity_], notes_);
       idle = found ? 0 : idle + 1;
       if (!found) UnderWay::here().help();
-      if (idle > group_.spins) sys::yield();
+      if (idle > group_.waiter.spins) sys::yield();
     }
     // Each is matched, so each will complete; large ones may still be in flight.
     keep(error_, wait_for_all(receives_));
@@ -72,7 +72,7 @@ class Consensus {
 
   void send(const std::byte* from, std::size_t bytes, int to, int tag) {
     MpiRequest request = mpi().request_null;
-    keep(error_, start_bytes(mpi().Issend, from, bytes, to, tag, group_.comm, request));
+    keep(error_, start_bytes(mpi().Issend, from, bytes, to, tag, group_.messages().comm, request));
     sends_.push_back(request);
   }
 
@@ -80,10 +80,10 @@ class Consensus {
   bool take(int tag, std::vector<Parcel>& taken) {
     int found = 0;
     MpiStatus status;
-    keep(error_, mpi().Iprobe(mpi().any_source, tag, group_.comm, &found, &status));
+    keep(error_, mpi().Iprobe(mpi().any_source, tag, group_.messages().comm, &found, &status));
     if (!found) return false;
     MpiRequest request = mpi().request_null;
-    taken.push_back(start_receive(status, group_.comm, mail_, request, error_));
+    taken.push_back(start_receive(status, group_.messages().comm, mail_, request, error_));
     taken.back().destination = group_.me;
     receives_.push_back(request);
     return true;
@@ -94,7 +94,7 @@ class Consensus {
     if (!entered_) {
       if (!complete(sends_.all(), static_cast<int>(sends_.size()))) return false;
       entered_ = true;
-      keep(error_, mpi().Ibarrier(group_.comm, &barrier_));
+      keep(error_, mpi().Ibarrier(group_.messages().comm, &barrier_));
     }
     return complete(one(barrier_), 1);
   }
@@ -113,7 +113,7 @@ class Consensus {
     mail_.reported = std::max(mail_.reported, reported);
   }
 
-  const SparseGroup& group_;
+  const Group& group_;
   Mail& mail_;
   const unsigned parity_;
   int note_ = mpi_success;
@@ -126,8 +126,8 @@ class Consensus {
 
 }  // namespace
 
-int sparse_consensus(const SparseGroup& group, std::span<const Parcel> out, int reported, Mail& mail) {
-  return Consensus(group, mail).run(out, reported);
+int sparse_consensus(const Group& group, unsigned turn, std::span<const Parcel> out, int reported, Mail& mail) {
+  return Consensus(group, turn, mail).run(out, reported);
 }
 
 }  // namespace quadrille::run

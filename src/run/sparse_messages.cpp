@@ -1,5 +1,7 @@
 // What both ways of the sparse exchange share: messages of bytes, and the blocks of a call as
 // bytes.
+#include <numeric>
+
 #include "run/blocks.hpp"
 #include "run/mpi_transport.hpp"
 #include "run/sparse.hpp"
@@ -58,31 +60,23 @@ int wait_for_all(MpiArray<MpiRequest>& requests) {
   return first;
 }
 
-std::size_t bytes_to_pack(const SparseSend& send) {
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < send.destinations.size(); ++i) {
-    if (send.counts[i] == 0) continue;
-    const TypeInfo info = type_info(send.type);
-    if (!info.dense) bytes += static_cast<std::size_t>(send.counts[i]) * info.size;
-  }
-  return bytes;
-}
-
-int make_parcels(const SparseSend& send, int me, std::byte* room, MpiComm comm, std::vector<Parcel>& parcels) {
-  for (std::size_t i = 0; i < send.destinations.size(); ++i) {
-    Parcel parcel{me, send.destinations[i], 0, nullptr};
-    if (const auto count = static_cast<std::size_t>(send.counts[i]); count > 0) {
-      const TypeInfo info = type_info(send.type);
-      const std::byte* from = send.base + send.displacements[i] * info.extent;
-      parcel.bytes = count * info.size;
-      parcel.data = info.dense ? from : room;
-      if (!info.dense) {
-        const int error = pack(from, count, send.type, info, room, comm);
-        if (error != mpi_success) return error;
-        room += parcel.bytes;
-      }
-    }
-    parcels.push_back(parcel);
+// Where all blocks are empty the type may be anything.
+int make_parcels(const SparseSend& send, int me, MpiComm comm, std::unique_ptr<std::byte[]>& packed,
+                 std::vector<Parcel>& parcels) {
+  const std::span counts(send.counts, send.destinations.size());
+  const auto elements = static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), MpiCount{0}));
+  const TypeInfo info = elements > 0 ? type_info(send.type) : TypeInfo{};
+  const bool packs = elements > 0 && !info.dense;
+  if (packs) packed = std::make_unique_for_overwrite<std::byte[]>(elements * info.size);
+  std::byte* room = packed.get();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto count = static_cast<std::size_t>(counts[i]);
+    const std::byte* from = count > 0 ? send.base + send.displacements[i] * info.extent : nullptr;
+    parcels.push_back({me, send.destinations[i], count * info.size, packs && count > 0 ? room : from});
+    if (!packs || count == 0) continue;
+    const int error = pack(from, count, send.type, info, room, comm);
+    if (error != mpi_success) return error;
+    room += count * info.size;
   }
   return mpi_success;
 }

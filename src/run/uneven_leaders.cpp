@@ -34,230 +34,246 @@ std::size_t most_through(const plan::LeadersPlan& plan, const memory::Leaders& a
   return std::min(plan.piece, place - size) / size * size;
 }
 
-}  // namespace
-
-// Where things are in a stream of `destinations` and `sources`.
-struct UnevenLeaders::Stream {
-  Size* sizes;
-  std::byte* data;
-  std::size_t destinations, sources;
-  Size& size(std::size_t destination, std::size_t source) const { return sizes[destination * sources + source]; }
-  std::size_t header() const { return destinations * sources * sizeof(Size); }
-  // Of the blocks of one source, without those that go beside.
-  std::size_t bytes_of(std::size_t source) const {
-    std::size_t bytes = 0;
-    for (std::size_t d = 0; d < destinations; ++d) bytes += in_stream(size(d, source));
-    return bytes;
+class UnevenLeaders final : public LeadersCall {
+ public:
+  UnevenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
+                memory::Packing& packing)
+      : LeadersCall(call, plan, area, work, group, packing), most_(most_through(plan, area)) {
+    if (!call.in_place) return;
+    std::size_t staged = 0;
+    for (int r = 0; r < plan.ranks; ++r) staged += is_beside(send_[r].bytes()) && r != group.me ? send_[r].bytes() : 0;
+    has_room_ = send_room_.reserve(staged);
   }
-  static std::size_t in_stream(Size size) { return (size & beside) != 0 ? 0 : size; }
-};
 
-UnevenLeaders::UnevenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
-                             Group& group, memory::Packing& packing)
-    : LeadersCall(call, plan, area, work, group, packing), most_(most_through(plan, area)) {
-  if (!call.in_place) return;
-  std::size_t staged = 0;
-  for (int r = 0; r < plan.ranks; ++r) staged += is_beside(send_[r].bytes()) && r != group.me ? send_[r].bytes() : 0;
-  has_room_ = send_room_.reserve(staged);
-}
-
-// No message may be in flight to memory that the caller frees.
-UnevenLeaders::~UnevenLeaders() {
-  bool done = true;
-  if (messages_ > 0) work_.beside.all_done(messages_, true, done);
-}
-
-int UnevenLeaders::start() {
-  error_ = has_room_ ? mpi_success : mpi().err_no_mem;
-  send_room_.begin_again();
-  work_.beside.drop_received(!has_room_);
-  area_.begin();
-  say_what_is_expected();
-  pack_own();
-  for (const plan::LeadersOut& out : plan_.outs) pack_stream(out);
-  begin_exchange(false);
-  return advance();
-}
-
-int UnevenLeaders::advance() {
-  if (phase_ == Phase::exchanging) {
-    if (!advance_exchange()) return mpi_success;
-    unpack_all();
-    phase_ = Phase::ending;
+  // No message may be in flight to memory that the caller frees.
+  ~UnevenLeaders() override {
+    bool done = true;
+    if (messages_ > 0) work_.beside.all_done(messages_, true, done);
   }
-  if (phase_ == Phase::ending && !messages_are_done()) return mpi_success;
-  phase_ = Phase::idle;
-  return error_;
-}
 
-std::byte* UnevenLeaders::at(std::size_t place) const {
-  const std::size_t part = part_of(place);
-  return area_.part(part) + (place - plan_.parts[part]) * place_bytes();
-}
-
-UnevenLeaders::Stream UnevenLeaders::stream_at(std::size_t place, std::size_t destinations, std::size_t sources) const {
-  std::byte* base = at(place);
-  return {reinterpret_cast<Size*>(base), base + destinations * sources * sizeof(Size), destinations, sources};
-}
-
-std::byte* UnevenLeaders::region(const Stream& stream, std::size_t source) const {
-  return stream.data + source * stream.destinations * most_;
-}
-
-// ---- What each rank does ----
-
-// A byte for each member and node.
-std::uint8_t* UnevenLeaders::expected(int member) const {
-  return reinterpret_cast<std::uint8_t*>(area_.part(static_cast<std::size_t>(LeadersPart::scratch))) +
-         static_cast<std::size_t>(member) * plan_.nodes;
-}
-
-bool UnevenLeaders::expects_from(const plan::LeadersIn& in) const {
-  return std::any_of(in.from.begin(), in.from.end(), [&](int rank) { return recv_.bytes_of(rank) > 0; });
-}
-
-void UnevenLeaders::say_what_is_expected() {
-  std::uint8_t* mine = expected(plan_.number);
-  for (const plan::LeadersIn& in : plan_.ins) mine[in.node] = expects_from(in) ? 1 : 0;
-}
-
-// Writes a block where it goes through the area, or sends it. Returns what its size says.
-UnevenLeaders::Size UnevenLeaders::put(int to, std::byte* where) {
-  const Block block = send_[to];
-  const std::size_t bytes = block.bytes();
-  if (is_beside(bytes)) {
-    send_beside(to, block);
-    return beside | static_cast<Size>(std::min<std::size_t>(bytes, beside - 1));
+  int start() override {
+    error_ = has_room_ ? mpi_success : mpi().err_no_mem;
+    send_room_.begin_again();
+    work_.beside.drop_received(!has_room_);
+    area_.begin();
+    say_what_is_expected();
+    pack_own();
+    for (const plan::LeadersOut& out : plan_.outs) pack_stream(out);
+    begin_exchange(false);
+    return advance();
   }
-  if (bytes > 0) keep(error_, pack(block.address, block.count, block.type, block.info, where, group_.messages().quiet));
-  return static_cast<Size>(bytes);
-}
 
-std::size_t UnevenLeaders::own_place(std::size_t destination, std::size_t source) const {
-  return (area_.set() == 1 ? plan_.own_places() : 0) + destination * plan_.members.size() + source;
-}
-
-void UnevenLeaders::pack_own() {
-  for (std::size_t d = 0; d < plan_.members.size(); ++d) {
-    if (plan_.members[d] == group_.me) continue;
-    std::byte* place = at(own_place(d, static_cast<std::size_t>(plan_.number)));
-    *reinterpret_cast<Size*>(place) = put(plan_.members[d], place + sizeof(Size));
-  }
-}
-
-void UnevenLeaders::unpack_own() {
-  for (std::size_t s = 0; s < plan_.members.size(); ++s) {
-    const int source = plan_.members[s];
-    if (source == group_.me) {
-      if (!call_.in_place) keep(error_, copy_own(send_[source], recv_[source], group_, packing_.own));
-      continue;
+  int advance() override {
+    if (phase_ == Phase::exchanging) {
+      if (!advance_exchange()) return mpi_success;
+      unpack_all();
+      phase_ = Phase::ending;
     }
-    const std::byte* place = at(own_place(static_cast<std::size_t>(plan_.number), s));
-    take(source, *reinterpret_cast<const Size*>(place), place + sizeof(Size));
+    if (phase_ == Phase::ending && !messages_are_done()) return mpi_success;
+    phase_ = Phase::idle;
+    return error_;
   }
-}
 
-void UnevenLeaders::pack_stream(const plan::LeadersOut& out) {
-  const Stream stream = stream_at(out.at, out.to.size(), plan_.members.size());
-  const auto me = static_cast<std::size_t>(plan_.number);
-  std::byte* next = region(stream, me);
-  for (std::size_t d = 0; d < out.to.size(); ++d) {
-    const Size size = put(out.to[d], next);
-    stream.size(d, me) = size;
-    next += Stream::in_stream(size);
+ private:
+  using Size = std::uint32_t;
+
+  // Where things are in a stream of `destinations` and `sources`.
+  struct Stream {
+    Size* sizes;
+    std::byte* data;
+    std::size_t destinations, sources;
+    Size& size(std::size_t destination, std::size_t source) const { return sizes[destination * sources + source]; }
+    std::size_t header() const { return destinations * sources * sizeof(Size); }
+    // Of the blocks of one source, without those that go beside.
+    std::size_t bytes_of(std::size_t source) const {
+      std::size_t bytes = 0;
+      for (std::size_t d = 0; d < destinations; ++d) bytes += in_stream(size(d, source));
+      return bytes;
+    }
+    static std::size_t in_stream(Size size) { return (size & beside) != 0 ? 0 : size; }
+  };
+
+  bool is_beside(std::size_t bytes) const { return bytes > most_; }
+  std::size_t place_bytes() const { return sizeof(Size) + most_; }
+
+  std::byte* at(std::size_t place) const {
+    const std::size_t part = part_of(place);
+    return area_.part(part) + (place - plan_.parts[part]) * place_bytes();
   }
-}
 
-void UnevenLeaders::unpack_all() {
-  unpack_own();
-  keep(error_, leaders_error_);
-  if (leaders_error_ != mpi_success) return;  // there may be no table of sizes
-  for (const plan::LeadersIn& in : plan_.ins) {
-    if (expects_from(in)) unpack_stream(in);
+  Stream stream_at(std::size_t place, std::size_t destinations, std::size_t sources) const {
+    std::byte* base = at(place);
+    return {reinterpret_cast<Size*>(base), base + destinations * sources * sizeof(Size), destinations, sources};
   }
-}
 
-// What came has its regions one behind the other.
-void UnevenLeaders::unpack_stream(const plan::LeadersIn& in) {
-  const Stream stream = stream_at(in.at, static_cast<std::size_t>(in.share), in.from.size());
-  const auto me = static_cast<std::size_t>(in.number);
-  const std::byte* next = stream.data;
-  for (std::size_t s = 0; s < in.from.size(); ++s) {
-    for (std::size_t d = 0; d < stream.destinations; ++d) {
-      const Size size = stream.size(d, s);
-      if (d == me) take(in.from[s], size, next);
+  std::byte* region(const Stream& stream, std::size_t source) const {
+    return stream.data + source * stream.destinations * most_;
+  }
+
+  // ---- What each rank does ----
+
+  // A byte for each member and node.
+  std::uint8_t* expected(int member) const {
+    return reinterpret_cast<std::uint8_t*>(area_.part(static_cast<std::size_t>(LeadersPart::scratch))) +
+           static_cast<std::size_t>(member) * plan_.nodes;
+  }
+
+  bool expects_from(const plan::LeadersIn& in) const {
+    return std::any_of(in.from.begin(), in.from.end(), [&](int rank) { return recv_.bytes_of(rank) > 0; });
+  }
+
+  void say_what_is_expected() {
+    std::uint8_t* mine = expected(plan_.number);
+    for (const plan::LeadersIn& in : plan_.ins) mine[in.node] = expects_from(in) ? 1 : 0;
+  }
+
+  // Writes a block where it goes through the area, or sends it. Returns what its size says.
+  Size put(int to, std::byte* where) {
+    const Block block = send_[to];
+    const std::size_t bytes = block.bytes();
+    const MpiComm comm = group_.messages().quiet;
+    if (is_beside(bytes)) {
+      send_beside(to, block);
+      return beside | static_cast<Size>(std::min<std::size_t>(bytes, beside - 1));
+    }
+    if (bytes > 0) keep(error_, pack(block.address, block.count, block.type, block.info, where, comm));
+    return static_cast<Size>(bytes);
+  }
+
+  std::size_t own_place(std::size_t destination, std::size_t source) const {
+    return (area_.set() == 1 ? plan_.own_places() : 0) + destination * plan_.members.size() + source;
+  }
+
+  void pack_own() {
+    for (std::size_t d = 0; d < plan_.members.size(); ++d) {
+      if (plan_.members[d] == group_.me) continue;
+      std::byte* place = at(own_place(d, static_cast<std::size_t>(plan_.number)));
+      *reinterpret_cast<Size*>(place) = put(plan_.members[d], place + sizeof(Size));
+    }
+  }
+
+  void unpack_own() {
+    for (std::size_t s = 0; s < plan_.members.size(); ++s) {
+      const int source = plan_.members[s];
+      if (source == group_.me) {
+        if (!call_.in_place) keep(error_, copy_own(send_[source], recv_[source], group_, packing_.own));
+        continue;
+      }
+      const std::byte* place = at(own_place(static_cast<std::size_t>(plan_.number), s));
+      take(source, *reinterpret_cast<const Size*>(place), place + sizeof(Size));
+    }
+  }
+
+  void pack_stream(const plan::LeadersOut& out) {
+    const Stream stream = stream_at(out.at, out.to.size(), plan_.members.size());
+    const auto me = static_cast<std::size_t>(plan_.number);
+    std::byte* next = region(stream, me);
+    for (std::size_t d = 0; d < out.to.size(); ++d) {
+      const Size size = put(out.to[d], next);
+      stream.size(d, me) = size;
       next += Stream::in_stream(size);
     }
   }
-}
 
-void UnevenLeaders::take(int from, Size size, const std::byte* bytes) {
-  if ((size & beside) != 0) return receive_beside(from, size & ~beside);
-  const Block block = recv_[from];
-  // A peer that sent more than we expect made a mistake that the MPI reports as well.
-  keep(error_, error_if_long(size, block.bytes(), call_.collective));
-  const std::size_t fits = std::min<std::size_t>(size, block.bytes());
-  if (fits > 0 && has_room_) keep(error_, unpack_block(bytes, fits, block, group_.messages().quiet));
-}
-
-// ---- Blocks beside the leaders ----
-
-void UnevenLeaders::send_beside(int to, const Block& block) {
-  Place place = typed_place(block);
-  if (call_.in_place && has_room_) {
-    place = plain_place(packed(block, send_room_), block.bytes());
+  void unpack_all() {
+    unpack_own();
+    keep(error_, leaders_error_);
+    if (leaders_error_ != mpi_success) return;  // there may be no table of sizes
+    for (const plan::LeadersIn& in : plan_.ins) {
+      if (expects_from(in)) unpack_stream(in);
+    }
   }
-  keep(error_, work_.beside.start_send(messages_++, to, {&place, 1}));
-}
 
-void UnevenLeaders::receive_beside(int from, std::size_t sent) {
-  const Block block = recv_[from];
-  if (sent > block.bytes()) {
-    keep(error_, mpi().err_truncate);
-    return keep(error_, work_.beside.start_dropping(messages_++, from, sent));
+  // What came has its regions one behind the other.
+  void unpack_stream(const plan::LeadersIn& in) {
+    const Stream stream = stream_at(in.at, static_cast<std::size_t>(in.share), in.from.size());
+    const auto me = static_cast<std::size_t>(in.number);
+    const std::byte* next = stream.data;
+    for (std::size_t s = 0; s < in.from.size(); ++s) {
+      for (std::size_t d = 0; d < stream.destinations; ++d) {
+        const Size size = stream.size(d, s);
+        if (d == me) take(in.from[s], size, next);
+        next += Stream::in_stream(size);
+      }
+    }
   }
-  const Place place = typed_place(block);
-  keep(error_, work_.beside.start_receive(messages_++, from, {&place, 1}));
-}
 
-bool UnevenLeaders::messages_are_done() {
-  if (messages_ == 0) return true;
-  bool done = false;
-  const int error = work_.beside.all_done(messages_, false, done);
-  keep(error_, error);
-  if (!done && error == mpi_success) return false;
-  if (!done) keep(error_, work_.beside.all_done(messages_, true, done));  // the others, after an error
-  messages_ = 0;
-  return true;
-}
-
-// ---- A leader's ----
-
-void UnevenLeaders::bind() {
-  std::fill(work_.sent.begin(), work_.sent.end(), Place{});
-  std::fill(work_.received.begin(), work_.received.end(), Place{});
-  for (std::size_t s = 0; s < plan_.streams.size(); ++s) bind_stream(s);
-  work_.binding.send = work_.sent;
-  work_.binding.recv = work_.received;
-}
-
-void UnevenLeaders::bind_stream(std::size_t number) {
-  const plan::LeadersStream& stream = plan_.streams[number];
-  const std::size_t members = plan_.members.size(), parts = 1 + members;
-  if (stream.send_count == 0) return;
-  const Stream out = stream_at(stream.send_at, stream.send_count / members, members);
-  const bool sends = std::any_of(out.sizes, out.sizes + stream.send_count, [](Size size) { return size != 0; });
-  for (std::size_t p = 0; p < parts && sends; ++p) {
-    std::byte* part = p == 0 ? at(stream.send_at) : region(out, p - 1);
-    const std::size_t bytes = p == 0 ? out.header() : out.bytes_of(p - 1);
-    work_.sent[number * parts + p] = plain_place(part, bytes);
+  void take(int from, Size size, const std::byte* bytes) {
+    if ((size & beside) != 0) return receive_beside(from, size & ~beside);
+    const Block block = recv_[from];
+    const std::size_t fits = fitting(size, block.bytes());
+    if (fits > 0 && has_room_) keep(error_, unpack_block(bytes, fits, block, group_.messages().quiet));
   }
-  bool receives = false;
-  for (int m = stream.share_first; m < stream.share_first + stream.share_count; ++m) {
-    receives = receives || expected(m)[stream.node] != 0;
+
+  // ---- Blocks beside the leaders ----
+
+  void send_beside(int to, const Block& block) {
+    Place place = typed_place(block);
+    if (call_.in_place && has_room_) {
+      place = plain_place(packed(block, send_room_), block.bytes());
+    }
+    keep(error_, work_.beside.start_send(messages_++, to, {&place, 1}));
   }
-  const std::size_t room = receives ? stream.recv_count * place_bytes() : 0;
-  work_.received[number] = plain_place(at(stream.recv_at), room);
+
+  void receive_beside(int from, std::size_t sent) {
+    const Block block = recv_[from];
+    if (sent > block.bytes()) {
+      keep(error_, mpi().err_truncate);
+      return keep(error_, work_.beside.start_dropping(messages_++, from, sent));
+    }
+    const Place place = typed_place(block);
+    keep(error_, work_.beside.start_receive(messages_++, from, {&place, 1}));
+  }
+
+  bool messages_are_done() {
+    if (messages_ == 0) return true;
+    bool done = false;
+    const int error = work_.beside.all_done(messages_, false, done);
+    keep(error_, error);
+    if (!done && error == mpi_success) return false;
+    if (!done) keep(error_, work_.beside.all_done(messages_, true, done));  // the others, after an error
+    messages_ = 0;
+    return true;
+  }
+
+  // ---- A leader's ----
+
+  void bind() override {
+    std::fill(work_.sent.begin(), work_.sent.end(), Place{});
+    std::fill(work_.received.begin(), work_.received.end(), Place{});
+    for (std::size_t s = 0; s < plan_.streams.size(); ++s) bind_stream(s);
+    work_.binding.send = work_.sent;
+    work_.binding.recv = work_.received;
+  }
+
+  void bind_stream(std::size_t number) {
+    const plan::LeadersStream& stream = plan_.streams[number];
+    const std::size_t members = plan_.members.size(), parts = 1 + members;
+    if (stream.send_count == 0) return;
+    const Stream out = stream_at(stream.send_at, stream.send_count / members, members);
+    const bool sends = std::any_of(out.sizes, out.sizes + stream.send_count, [](Size size) { return size != 0; });
+    for (std::size_t p = 0; p < parts && sends; ++p) {
+      std::byte* part = p == 0 ? at(stream.send_at) : region(out, p - 1);
+      const std::size_t bytes = p == 0 ? out.header() : out.bytes_of(p - 1);
+      work_.sent[number * parts + p] = plain_place(part, bytes);
+    }
+    bool receives = false;
+    for (int m = stream.share_first; m < stream.share_first + stream.share_count; ++m) {
+      receives = receives || expected(m)[stream.node] != 0;
+    }
+    const std::size_t room = receives ? stream.recv_count * place_bytes() : 0;
+    work_.received[number] = plain_place(at(stream.recv_at), room);
+  }
+
+  const std::size_t most_;  // bytes of a block that goes through the area
+  bool has_room_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<LeadersCall> uneven_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
+                                            LeadersWork& work, Group& group, memory::Packing& packing) {
+  return std::make_unique<UnevenLeaders>(call, plan, area, work, group, packing);
 }
 
 }  // namespace quadrille::run

@@ -240,10 +240,7 @@ Lane make_lane(const Team& team, std::uint64_t chunk, const NodeLayout& layout) 
   const run::Group& group = team.group;
   Lane lane;
   lane.node = make_node_area(team, {team.area.pool(), chunk, layout.bytes()}, layout);
-  for (int distance = 1; distance < group.ranks; ++distance) {
-    const int peer = (group.me + distance) % group.ranks;
-    lane.rings.push_back({lane.node.pairs.ring(peer, group.me), lane.node.pairs.ring(group.me, peer)});
-  }
+  lane.rings = run::rings_of(lane.node.pairs, group.me, group.ranks);
   return lane;
 }
 

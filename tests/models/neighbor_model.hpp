@@ -68,7 +68,7 @@ class NeighborModel : public RankModel {
     int peer;
     std::vector<Travel> out, in;
     int sent, sent_part, taken, taken_part, offered, owes, refused;  // NeighborProgress
-    int seen;                                                        // popped_seen
+    int seen;                                                        // PairRings::seen
     int asked[2], asked_count;                                       // asked_: blocks that the peer could not read
     int refusals[2], to_ask;  // refused_: blocks that this rank could not read; how many it has not yet asked for
     // Ring to the peer, and from it.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "changed_mpi.hpp"
+#include "run/group.hpp"
 #include "run/sparse.hpp"
 
 namespace quadrille::test {
@@ -15,6 +16,8 @@ int sent_with = -1, waiting_with = -1, taken = 0;
 class SparseConsensus : public testing::Test {
  protected:
   SparseConsensus() {
+    group_.ranks = 2;
+    group_.change_messages().comm = fake_comm(0);
     sent_with = waiting_with = -1, taken = 0;
     Mpi& t = changed_.table();
     t.Issend = [](const void*, int, MpiType, int, int tag, MpiComm, MpiRequest*) {
@@ -42,9 +45,10 @@ class SparseConsensus : public testing::Test {
   int exchange() {
     const std::array<run::Parcel, 1> out = {run::Parcel{0, 1, 0, nullptr}};
     run::Mail mail;
-    EXPECT_EQ(run::sparse_consensus({fake_comm(0), 0, 2, 0, &turn_}, out, mpi_success, mail), mpi_success);
+    EXPECT_EQ(run::sparse_consensus(group_, turn_++, out, mpi_success, mail), mpi_success);
     return sent_with;
   }
+  run::Group group_;
   unsigned turn_ = 0;
 
  private:
