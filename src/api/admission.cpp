@@ -193,20 +193,14 @@ Admission admit_dense(const Call& call, Team& team, Entry entry, CountedAhead* a
   return {};
 }
 
-// Where the MPI tells of dead processes, an error in the middle of our own questions is returned by us, not handled
-// there.
-struct FaultsReturned {
-  std::optional<ErrorsReturned> returned;
-  explicit FaultsReturned(const Team& team) {
-    if (team::watches_faults()) returned.emplace(team.user);
-  }
-};
-
 // Collective, once for each question: what the ranks can only find out together.
 int learn(Team& team) {
   if (!team::may_be_duplicate(team::neighbors_of(team)) && !team::may_be_grid(team) && !team::may_be_asserted(team))
     return mpi_success;
-  const FaultsReturned guard(team);
+  // Where the MPI tells of dead processes, an error in the middle of our own questions is returned by us, not handled
+  // there.
+  std::optional<ErrorsReturned> faults_returned;
+  if (team::watches_faults()) faults_returned.emplace(team.user);
   if (team::may_be_duplicate(team::neighbors_of(team))) {
     if (const int error = team::ask_original(team); error != mpi_success) return error;
   }
@@ -258,7 +252,8 @@ int check_sizes(const Call& call, Team& team) {
   const bool good = run::list_sizes(call, {n.iso_send, n.iso_recv}, sizes);
   // A rank with two sizes for a block gives what no other gives, so that nobody waits for it.
   const std::uint64_t given = good ? text::Hash().add_all(sizes).value() : ~text::Hash().add(team.group.me).value();
-  const FaultsReturned guard(team);
+  std::optional<ErrorsReturned> faults_returned;  // as in learn()
+  if (team::watches_faults()) faults_returned.emplace(team.user);
   if (team::all_agree(team.user, given) && good) return mpi_success;
   const int error = team::error_of_thrown(team.user, mpi().err_arg);  // the MPI may have failed instead
   if (error == mpi().err_arg && team.group.me == 0) {

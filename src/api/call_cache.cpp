@@ -1,7 +1,6 @@
 #include "api/call_cache.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -12,15 +11,11 @@
 #include "mpi/thrown.hpp"
 #include "run/engines.hpp"
 #include "team/faults.hpp"
-#include "team/own_rings.hpp"
 
 namespace quadrille::api {
 namespace {
 
 using choose::Engine;
-
-const std::byte* bytes_of(const void* buffer) { return static_cast<const std::byte*>(buffer); }
-std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
 
 // Two communicators or datatypes of a collective, the last one first.
 constinit thread_local std::array<CachedCalls, 2> cached[collective_count];
@@ -83,8 +78,7 @@ inline const CachedCalls* find_served(Collective collective, MpiComm comm, const
 // What is cached of blocks of as many elements; null: nothing.
 const CachedCalls::OfOneSize* size_of(MpiCount count, const CachedCalls& last) {
   const auto elements = static_cast<std::size_t>(count);
-  const auto is_it = [&](const CachedCalls::OfOneSize& one) { return one.elements == elements; };
-  const auto known = std::find_if(last.sizes.begin(), last.sizes.end(), is_it);
+  const auto known = std::ranges::find(last.sizes, elements, &CachedCalls::OfOneSize::elements);
   return elements != 0 && known != last.sizes.end() ? &*known : nullptr;
 }
 // If that still holds. Counts the call then.
@@ -121,28 +115,13 @@ inline bool served(team::Team& team, int error) {
   return true;
 }
 
-// By the exchange by pairs, of the cached type on both sides; the blocks of a side are as the rest of it says.
-[[gnu::noinline]] int exchange_again(Collective collective, run::Side send, const void* sendbuf, run::Side recv,
-                                     void* recvbuf, const CachedCalls& last) {
-  send.base = bytes_of(const_cast<void*>(sendbuf));
-  recv.base = bytes_of(recvbuf);
-  send.type = recv.type = last.type;
-  const run::Call call{collective, send, recv, false, last.comm};
+// By the exchange by pairs.
+template <class... Arguments>
+[[gnu::noinline]] int exchange_again(team::Team& team, Collective collective, Arguments... arguments) {
+  const run::Call call = call_of(collective, arguments...);
   int error = mpi_success;
-  const int thrown = thrown_by([&] { error = run::run_node(call, last.team->group, true); });
+  const int thrown = thrown_by([&] { error = run::run_node(call, team.group, true); });
   return thrown != mpi_success ? thrown : error;
-}
-
-run::Side blocks_of(MpiCount count) {
-  run::Side side;
-  side.count = static_cast<std::size_t>(count);
-  return side;
-}
-template <class Count, class Displacement>
-run::Side blocks_of(const Count* counts, const Displacement* displacements) {
-  run::Side side;
-  set_side(side, nullptr, counts, displacements, MpiType{});
-  return side;
 }
 
 bool is_forwarded(const CachedCalls& calls, MpiComm comm, MpiType type, MpiCount count) {
@@ -153,12 +132,6 @@ bool is_forwarded(const CachedCalls& calls, MpiComm comm, MpiType type, MpiCount
 
 // What the calls that are forwarded so count; null: nothing.
 int* counted_by(const CachedCalls& calls) { return calls.unasked != nullptr ? *calls.unasked : calls.forwarded.left; }
-
-// Whether a request may be made without admission.
-bool may_make(const team::Team& team, Door door) {
-  if (team.lost) return false;
-  return door == Door::explicit_api || team.taken.now() == team::Team::Taken::Stage::ready;
-}
 
 // Requests that have ended. They hold nothing of a communicator.
 constexpr std::size_t most_ended = 64;
@@ -280,11 +253,11 @@ bool served_by_cache(Of<collective>, const void* sendbuf, MpiCount sendcount, Mp
   const CachedCalls::OfOneSize* size = nullptr;
   if (!is_small(recvcount, *last) && (size = size_kept(recvcount, *last)) == nullptr) return false;
   if (size != nullptr && !size->by_inbox) {
-    error = exchange_again(collective, blocks_of(sendcount), sendbuf, blocks_of(recvcount), recvbuf, *last);
+    error = exchange_again(team, collective, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     return served(team, error);
   }
   const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
-  const run::EqualSide send{bytes_of(const_cast<void*>(sendbuf)), bytes}, recv{bytes_of(recvbuf), bytes};
+  const run::EqualSide send{writable(sendbuf), bytes}, recv{writable(recvbuf), bytes};
   error = is_allgather(collective) ? run::run_inbox_allgather(send.base, recv, team.group)
                                    : run::run_inbox_alltoall(send, recv, team.group);
   return served(team, error);
@@ -306,13 +279,12 @@ bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count
       small || (last->by_pairs && none_negative(sendcounts, *last) && none_negative(recvcounts, *last));
   if (!is_known || (last->kept != nullptr && !is_kept(*last->kept))) return false;
   if (!small) {
-    error = exchange_again(Collective::alltoallv, blocks_of(sendcounts, sdispls), sendbuf,
-                           blocks_of(recvcounts, rdispls), recvbuf, *last);
+    error = exchange_again(team, Collective::alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                           rdispls, recvtype, comm);
     return served(team, error);
   }
-  const run::VectorSide<Count, Displacement> send{bytes_of(const_cast<void*>(sendbuf)), sendcounts, sdispls,
-                                                  last->type_size};
-  const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, rdispls, last->type_size};
+  const run::VectorSide<Count, Displacement> send{writable(sendbuf), sendcounts, sdispls, last->type_size};
+  const run::VectorSide<Count, Displacement> recv{writable(recvbuf), recvcounts, rdispls, last->type_size};
   error = run::run_inbox_alltoall(send, recv, team.group, last->by_pairs);
   return served(team, error);
 }
@@ -328,8 +300,8 @@ bool served_by_cache(Of<Collective::allgatherv>, const void* sendbuf, Count send
   bool nothing = true;
   for (int b = 0; b < team.group.ranks; ++b) nothing = nothing && recvcounts[b] == 0;
   if (nothing) return false;
-  const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, displs, last->type_size};
-  error = run::run_inbox_allgather(bytes_of(sendbuf), recv, team.group);
+  const run::VectorSide<Count, Displacement> recv{writable(recvbuf), recvcounts, displs, last->type_size};
+  error = run::run_inbox_allgather(writable(sendbuf), recv, team.group);
   return served(team, error);
 }
 
@@ -361,8 +333,10 @@ void cache_request(const run::Call& call, team::Team& team, const State& made) {
 
 State* request_by_cache(const run::Call& call, Door door) {
   const CachedCalls* const calls = find_request(call);
-  if (calls == nullptr || !may_make(*calls->team, door)) return nullptr;
+  if (calls == nullptr) return nullptr;
   team::Team& team = *calls->team;
+  // Nothing else asks, as such a request skips admission.
+  if (team.lost || (door == Door::drop_in && team.taken.now() != team::Team::Taken::Stage::ready)) return nullptr;
   State* const made = take_ended();
   if (made == nullptr) return nullptr;
   made->team = team::keep(team);

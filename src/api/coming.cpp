@@ -10,6 +10,7 @@
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/serve.hpp"
+#include "api/taken.hpp"
 #include "memory/device_waits.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/progress_hook.hpp"
@@ -118,27 +119,29 @@ void begin_to_tell(Team& team) {
   wake_progress_thread();
 }
 
-bool make_to_put_off(Team& team, const run::Call& call, State& request, run::Call& kept, int& error) {
+bool start_put_off(Team& team, const run::Call& call, MpiRequest* request, int& error) {
   if (is_neighbor(call.collective) &&
       (why_no_neighbors(team) != Reason::none || team::neighbors_of(team)->checks_sizes())) {
     return false;
   }
-  request.team = team::keep(team);
-  request.taken = true;
-  request.put_off();
-  kept = call;
-  error = keep_types(kept, team, request);
-  return true;
-}
-
-void put_off(Team& team, const run::Call& kept, State& request) {
+  auto made = std::make_unique<State>();
+  made->team = team::keep(team);
+  made->taken = true;
+  made->put_off();
+  run::Call kept = call;
+  error = keep_types(kept, team, *made);
+  if (error != mpi_success) return true;
+  State& state = *made.release();
+  error = make_and_take(&state, request);
   const run::UnderWay::Held held(run::UnderWay::here());
   if (team.taken.coming != nullptr) {
-    return static_cast<Coming&>(*team.taken.coming).put_off(kept, request, blocks_of(kept, team));
+    static_cast<Coming&>(*team.taken.coming).put_off(kept, state, blocks_of(kept, team));
+    return true;
   }
   // What was told came after the request was listed: the thread found nothing to do for it, and may sleep.
-  carry_out(kept, team, request, team.lost ? mpi().err_other : mpi_success);
+  carry_out(kept, team, state, team.lost ? mpi().err_other : mpi_success);
   wake_progress_thread();
+  return true;
 }
 
 void await_all_told() {

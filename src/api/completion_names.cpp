@@ -25,94 +25,45 @@ using State = Quadrille_Request_state;
 
 // ---- What comes after us ----
 
-#define QUADRILLE_NEXT_FUNCTIONS(X) \
-  X(Wait)                           \
-  X(Waitall)                        \
-  X(Waitany)                        \
-  X(Waitsome)                       \
-  X(Test) X(Testall) X(Testany) X(Testsome) X(Request_get_status) X(Cancel) X(Start) X(Startall) X(Request_free)
-QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_NEXT)
-struct CompletionBehind_MPI {
-  QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_NEXT_MEMBER)
-};
-struct CompletionBehind_PMPI {
-  QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_MPI_MEMBER)
-};
+// In a list that clang-format would spoil.
+// clang-format off
+QUADRILLE_NEXT(Wait) QUADRILLE_NEXT(Waitall) QUADRILLE_NEXT(Waitany) QUADRILLE_NEXT(Waitsome) QUADRILLE_NEXT(Test)
+QUADRILLE_NEXT(Testall) QUADRILLE_NEXT(Testany) QUADRILLE_NEXT(Testsome) QUADRILLE_NEXT(Request_get_status)
+QUADRILLE_NEXT(Cancel) QUADRILLE_NEXT(Start) QUADRILLE_NEXT(Startall) QUADRILLE_NEXT(Request_free)
+    // clang-format on
 
-// Requests of the program, as they lie in its memory.
-struct Listed {
-  MpiRequests handles;
-  std::size_t count = 0;
-};
-Listed list(int count, MpiRequests handles) {
-  if (count <= 0 || !handles) return {};
-  return {handles, static_cast<std::size_t>(count)};
+    MpiRequest handle_in(const MpiRequest* handle) {
+  return MpiRequests{handle}[0];
 }
-Listed list(const MpiRequest* handle) { return list(1, {handle}); }
-MpiRequest handle_in(const MpiRequest* handle) { return MpiRequests{handle}[0]; }
 
-// The requests of ours in a list of the program's. Short lists take no memory.
-class Ours {
- public:
-  explicit Ours(Listed handles) {
-    for (std::size_t i = 0; i < handles.count; ++i) add(handles.handles[i]);
-  }
-  bool any() const { return few_ > 0; }
-  std::span<Quadrille_Request> all() {
-    return many_.empty() ? std::span<Quadrille_Request>(some_.data(), few_) : std::span<Quadrille_Request>(many_);
-  }
-  bool persistent() { return std::ranges::any_of(all(), &State::persistent); }
-
-  // Persistent ones that may turn out to have failed.
-  std::vector<std::pair<MpiRequest, State*>> may_fail() {
-    std::vector<std::pair<MpiRequest, State*>> found;
-    for (State* const request : all()) {
-      const bool is_good = request->is_complete() && request->error == mpi_success;
-      if (request->persistent && !is_good) found.emplace_back(request->handle, request);
-    }
-    return found;
-  }
-
- private:
-  void add(MpiRequest handle) {
-    State* const request = api::taken_behind(handle);
-    if (request == nullptr) return;
-    if (few_ < some_.size()) {
-      some_[few_++] = request;
-      return;
-    }
-    if (many_.empty()) many_.assign(some_.begin(), some_.end());
-    many_.push_back(request);
-  }
-  std::array<Quadrille_Request, 8> some_;
-  std::size_t few_ = 0;
-  std::vector<Quadrille_Request> many_;  // all of them, if there are more
-};
-
-// A call that completes requests of the program. In the functions of the MPI an error handler of the program may throw:
-// nothing here catches that. What is thrown by our own part is an error of the call.
+// A call that completes requests of the program, and those of them that are ours. In the functions of the MPI an error
+// handler of the program may throw: nothing here catches that. What is thrown by our own part is an error of the call.
 class Completion {
  public:
-  explicit Completion(Listed handles) : handles_(handles) {
-    error_ = by_us([&] { ours_.emplace(handles); });
+  // `handles` are in the program's memory.
+  Completion(int count, MpiRequests handles)
+      : handles_(handles), count_(count > 0 && handles ? static_cast<std::size_t>(count) : 0) {
+    error_ = by_us([&] {
+      for (std::size_t i = 0; i < count_; ++i) add(handles[i]);
+    });
   }
   int error() const { return error_; }
   // Also if that is unknown: the next step returns the error then.
-  bool any() const { return error_ != mpi_success || ours_->any(); }
-  bool persistent() { return ours_->persistent(); }
+  bool any() const { return error_ != mpi_success || few_ > 0; }
+  bool persistent() { return std::ranges::any_of(ours(), &State::persistent); }
   int wait() {
     if (!any()) return mpi_success;
-    return by_us([&] { api::wait_until_complete(ours_->all()); });
+    return by_us([&] { api::wait_until_complete(ours()); });
   }
   int make_progress() { return by_us(api::go_on_with_all); }
   int let_others_run() {
-    return by_us([&] { api::let_others_run(ours_->all()); });
+    return by_us([&] { api::let_others_run(ours()); });
   }
 
   // Lets the MPI say what has completed.
   template <class Complete>
   int by_the_mpi(Complete complete) {
-    if (const int error = by_us([&] { may_fail_ = ours_->may_fail(); }); error != mpi_success) return error;
+    if (const int error = by_us([&] { find_what_may_fail(); }); error != mpi_success) return error;
     FreeFailed after{*this};
     const int error = complete();
     after.any = error != mpi_success;
@@ -130,10 +81,31 @@ class Completion {
     }
   };
 
+  std::span<Quadrille_Request> ours() {
+    return many_.empty() ? std::span<Quadrille_Request>(some_.data(), few_) : std::span<Quadrille_Request>(many_);
+  }
+  void add(MpiRequest handle) {
+    State* const request = api::taken_behind(handle);
+    if (request == nullptr) return;
+    if (few_ < some_.size()) {
+      some_[few_++] = request;
+      return;
+    }
+    if (many_.empty()) many_.assign(some_.begin(), some_.end());
+    many_.push_back(request);
+  }
+  // Persistent ones that may turn out to have failed.
+  void find_what_may_fail() {
+    may_fail_.clear();
+    for (State* const request : ours()) {
+      const bool is_good = request->is_complete() && request->error == mpi_success;
+      if (request->persistent && !is_good) may_fail_.emplace_back(request->handle, request);
+    }
+  }
   void free_failed() {
     for (const auto& [handle, request] : may_fail_) {
       bool is_there = api::taken_behind(handle) != request;
-      for (std::size_t i = 0; i < handles_.count; ++i) is_there = is_there || handles_.handles[i] == handle;
+      for (std::size_t i = 0; i < count_; ++i) is_there = is_there || handles_[i] == handle;
       if (is_there || !request->is_complete()) continue;
       if (record::on) record::forget_made(handle);
       api::free_taken(*request);
@@ -148,24 +120,25 @@ class Completion {
     });
   }
 
-  Listed handles_;
-  std::optional<Ours> ours_;
+  const MpiRequests handles_;
+  const std::size_t count_;
+  // Short lists take no memory.
+  std::array<Quadrille_Request, 8> some_;
+  std::size_t few_ = 0;
+  std::vector<Quadrille_Request> many_;  // all of ours, if there are more
   std::vector<std::pair<MpiRequest, State*>> may_fail_;
   int error_ = mpi_success;
 };
 
-template <class Behind>
-int wait_for_one(MpiRequest* handle, MpiStatus* status) {
-  Completion completion(list(handle));
-  if (const int error = completion.wait(); error != mpi_success) return error;
-  return completion.by_the_mpi([&] { return Behind::Wait(handle, status); });
-}
+// ---- The work of the doors. Apart, so that a door needs no memory for it on its way to what comes after us, and an
+// exception passes the door. `next` is what comes after us. ----
 
-template <class Behind>
-int wait_for_all(int count, MpiRequests handles, MpiStatus* statuses) {
-  Completion completion(list(count, handles));
+// Until all are complete.
+template <class Next, class... Arguments>
+[[gnu::noinline]] int wait_for_all(int count, MpiRequests handles, Next next, Arguments... arguments) {
+  Completion completion(count, handles);
   if (const int error = completion.wait(); error != mpi_success) return error;
-  return completion.by_the_mpi([&] { return Behind::Waitall(count, handles, statuses); });
+  return completion.by_the_mpi([=] { return next(arguments...); });
 }
 
 // Until `test`, an MPI function that tests, has found something. A request that is behind none of the others goes on as
@@ -183,10 +156,10 @@ int test_until_found(Completion& completion, Test test) {
   }
 }
 
-template <class Behind>
-int wait_for_any(int count, MpiRequests handles, int* index, MpiStatus* status) {
-  Completion completion(list(count, handles));
-  if (!completion.any()) return Behind::Waitany(count, handles, index, status);
+[[gnu::noinline]] int wait_for_any(decltype(Mpi::Waitany) next, int count, MpiRequests handles, int* index,
+                                   MpiStatus* status) {
+  Completion completion(count, handles);
+  if (!completion.any()) return next(count, handles, index, status);
   return test_until_found(completion, [&](bool& found) {
     int flag = 0;
     const int error = mpi().Testany(count, handles, index, &flag, status);
@@ -195,10 +168,10 @@ int wait_for_any(int count, MpiRequests handles, int* index, MpiStatus* status) 
   });
 }
 
-template <class Behind>
-int wait_for_some(int count, MpiRequests handles, int* completed, int* indices, MpiStatus* statuses) {
-  Completion completion(list(count, handles));
-  if (!completion.any()) return Behind::Waitsome(count, handles, completed, indices, statuses);
+[[gnu::noinline]] int wait_for_some(decltype(Mpi::Waitsome) next, int count, MpiRequests handles, int* completed,
+                                    int* indices, MpiStatus* statuses) {
+  Completion completion(count, handles);
+  if (!completion.any()) return next(count, handles, completed, indices, statuses);
   return test_until_found(completion, [&](bool& found) {
     const int error = mpi().Testsome(count, handles, completed, indices, statuses);
     found = *completed != 0;  // or there is none to wait for
@@ -207,24 +180,25 @@ int wait_for_some(int count, MpiRequests handles, int* completed, int* indices, 
 }
 
 // Looks at ours, then lets the MPI do its test, after which `found` is not 0 if it has found something.
-template <class Test>
-int look_and_test(Listed handles, const int* found, Test test) {
-  Completion completion(handles);
+template <class Next, class... Arguments>
+[[gnu::noinline]] int look_and_test(int count, MpiRequests handles, const int* found, Next next,
+                                    Arguments... arguments) {
+  const auto test = [=] { return next(arguments...); };
+  Completion completion(count, handles);
   if (!completion.any()) return test();
   if (const int error = completion.make_progress(); error != mpi_success) return error;
   const int error = completion.by_the_mpi(test);
   return error == mpi_success && found != nullptr && *found == 0 ? completion.let_others_run() : error;
 }
 
-template <class Behind>
-int start_one(MpiRequest* handle, const void* site) {
+[[gnu::noinline]] int start_one(decltype(Mpi::Start) next, MpiRequest* handle, const void* site) {
   std::optional<record::Recorded> recorded;
   if (record::on && handle != nullptr) {
     static_cast<void>(
         thrown_by([&] { recorded.emplace().begin_start(handle_in(handle), record::Form::started, site); }));
   }
   State* const request = handle != nullptr ? api::taken_behind(handle_in(handle)) : nullptr;
-  if (request == nullptr || !request->persistent) return Behind::Start(handle);
+  if (request == nullptr || !request->persistent) return next(handle);
   if (!request->is_complete()) return api::raise(mpi().comm_world, mpi().err_request);
   if (const int error = mpi().Start(handle); error != mpi_success) return error;
   return api::guarded(mpi().comm_world, [&] {
@@ -234,24 +208,23 @@ int start_one(MpiRequest* handle, const void* site) {
 }
 
 // One after the other where some are ours, or are written down.
-template <class Behind>
-int start_all(int count, MpiRequests handles, const void* site) {
-  Completion completion(list(count, handles));
+[[gnu::noinline]] int start_all(decltype(Mpi::Startall) next, decltype(Mpi::Start) next_of_one, int count,
+                                MpiRequests handles, const void* site) {
+  Completion completion(count, handles);
   if (completion.error() != mpi_success) return completion.error();
-  if (!record::on && !completion.persistent()) return Behind::Startall(count, handles);
+  if (!record::on && !completion.persistent()) return next(count, handles);
   for (int i = 0; i < count; ++i) {
-    if (const int error = start_one<Behind>(handles.at(static_cast<std::size_t>(i)), site); error != mpi_success)
-      return error;
+    const int error = start_one(next_of_one, handles.at(static_cast<std::size_t>(i)), site);
+    if (error != mpi_success) return error;
   }
   return mpi_success;
 }
 
 // MPI allows it for persistent requests of collectives that are not active, and for no others of collectives.
-template <class Behind>
-int free_one(MpiRequest* handle, const void*) {
+[[gnu::noinline]] int free_one(decltype(Mpi::Request_free) next, MpiRequest* handle) {
   if (record::on && handle != nullptr) record::forget_made(handle_in(handle));
   State* const request = handle != nullptr ? api::taken_behind(handle_in(handle)) : nullptr;
-  if (request == nullptr) return Behind::Request_free(handle);
+  if (request == nullptr) return next(handle);
   if (!request->persistent || !request->is_complete()) {
     return api::raise(mpi().comm_world, mpi().err_request);
   }
@@ -265,34 +238,9 @@ int free_one(MpiRequest* handle, const void*) {
   return mpi_success;
 }
 
-template <class Behind>
-int cancel(MpiRequest* handle) {
-  if (handle == nullptr || api::taken_behind(handle_in(handle)) == nullptr) return Behind::Cancel(handle);
+[[gnu::noinline]] int cancel(decltype(Mpi::Cancel) next, MpiRequest* handle) {
+  if (handle == nullptr || api::taken_behind(handle_in(handle)) == nullptr) return next(handle);
   return api::raise(mpi().comm_world, mpi().err_request);  // no collective can be cancelled
-}
-
-// ---- The doors ----
-
-template <class Behind>
-int test_one(MpiRequest* request, int* flag, MpiStatus* status) {
-  return look_and_test(list(request), flag, [=] { return Behind::Test(request, flag, status); });
-}
-
-template <class Behind>
-int test_all(int count, MpiRequests requests, int* flag, MpiStatus* statuses) {
-  return look_and_test(list(count, requests), flag, [=] { return Behind::Testall(count, requests, flag, statuses); });
-}
-
-template <class Behind>
-int test_any(int count, MpiRequests requests, int* index, int* flag, MpiStatus* status) {
-  return look_and_test(list(count, requests), flag,
-                       [=] { return Behind::Testany(count, requests, index, flag, status); });
-}
-
-template <class Behind>
-int test_some(int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses) {
-  return look_and_test(list(count, requests), completed,
-                       [=] { return Behind::Testsome(count, requests, completed, indices, statuses); });
 }
 
 // MPICH's own function makes a persistent receive that is complete inactive, so that nothing tells of its end any more.
@@ -312,69 +260,68 @@ int get_status_of_kept(State& request, int* flag, MpiStatus* status) {
   return mpi_success;
 }
 
-template <class Behind>
-int get_status(MpiRequest request, int* flag, MpiStatus* status) {
+[[gnu::noinline]] int get_status(decltype(Mpi::Request_get_status) next, MpiRequest request, int* flag,
+                                 MpiStatus* status) {
   State* const ours = mpi().abi != Abi::openmpi ? api::taken_behind(request) : nullptr;
   if (ours != nullptr && ours->persistent) return get_status_of_kept(*ours, flag, status);
-  return look_and_test(list(&request), flag, [=] { return Behind::Request_get_status(request, flag, status); });
-}
-
-// Apart, so that a door needs no memory for it on its way to what comes after us, and an exception passes the door.
-template <auto work, class... Arguments>
-[[gnu::noinline]] int with_ours(Arguments... arguments) {
-  return work(arguments...);
+  return look_and_test(1, {&request}, flag, next, request, flag, status);
 }
 
 }  // namespace
 
-// The PMPI_ names: see interpose.cpp.
-#define QUADRILLE_IS_THE_MPIS_MPI false
-#define QUADRILLE_IS_THE_MPIS_PMPI mpi().holds(__builtin_return_address(0))
+// ---- The doors ----
 
-// A function of MPI: what comes after us does it, unless there are requests of ours: then `work` does.
-#define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...)                \
-  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                              \
-    if (!api::TakenTable::any() || QUADRILLE_IS_THE_MPIS_##PREFIX) [[likely]]    \
-      return CompletionBehind_##PREFIX::Name(__VA_ARGS__);                       \
-    return api::leave(with_ours<&work<CompletionBehind_##PREFIX>>(__VA_ARGS__)); \
+// A door of MPI. A call that `is_ours` is done by the last argument, any other one by what comes after us.
+#define QUADRILLE_DOOR(PREFIX, Name, is_ours, PARAMETERS, ARGUMENTS, ...) \
+  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                       \
+    const auto next = QUADRILLE_JUMP_##PREFIX(Name);                      \
+    if (!(is_ours)) [[likely]]                                            \
+      return next ARGUMENTS;                                              \
+    return api::leave(__VA_ARGS__);                                       \
   }
 
-#define QUADRILLE_COMPLETE(PREFIX)                                                                                   \
-  QUADRILLE_COMPLETION(PREFIX, Wait, wait_for_one, (MpiRequest * request, MpiStatus * status), request, status)      \
-  QUADRILLE_COMPLETION(PREFIX, Waitall, wait_for_all, (int count, MpiRequests requests, MpiStatus* statuses), count, \
-                       requests, statuses)                                                                           \
-  QUADRILLE_COMPLETION(PREFIX, Waitany, wait_for_any,                                                                \
-                       (int count, MpiRequests requests, int* index, MpiStatus* status), count, requests, index,     \
-                       status)                                                                                       \
-  QUADRILLE_COMPLETION(PREFIX, Waitsome, wait_for_some,                                                              \
-                       (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses), count,  \
-                       requests, completed, indices, statuses)                                                       \
-  QUADRILLE_COMPLETION(PREFIX, Test, test_one, (MpiRequest * request, int* flag, MpiStatus* status), request, flag,  \
-                       status)                                                                                       \
-  QUADRILLE_COMPLETION(PREFIX, Testall, test_all, (int count, MpiRequests requests, int* flag, MpiStatus* statuses), \
-                       count, requests, flag, statuses)                                                              \
-  QUADRILLE_COMPLETION(PREFIX, Testany, test_any,                                                                    \
-                       (int count, MpiRequests requests, int* index, int* flag, MpiStatus* status), count, requests, \
-                       index, flag, status)                                                                          \
-  QUADRILLE_COMPLETION(PREFIX, Testsome, test_some,                                                                  \
-                       (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses), count,  \
-                       requests, completed, indices, statuses)                                                       \
-  QUADRILLE_COMPLETION(PREFIX, Request_get_status, get_status, (MpiRequest request, int* flag, MpiStatus* status),   \
-                       given(request), flag, status)                                                                 \
-  QUADRILLE_COMPLETION(PREFIX, Cancel, cancel, (MpiRequest * request), request)
+// Calls by PMPI_ names that the MPI's library makes stay its own: see interpose.cpp.
+#define QUADRILLE_HAS_OURS_MPI api::TakenTable::any()
+#define QUADRILLE_HAS_OURS_PMPI api::TakenTable::any() && !mpi().holds(__builtin_return_address(0))
+#define QUADRILLE_COMPLETION(PREFIX, Name, ...) QUADRILLE_DOOR(PREFIX, Name, QUADRILLE_HAS_OURS_##PREFIX, __VA_ARGS__)
 
-// The same, and where calls are recorded. `work` gets the arguments, and where they come from.
-#define QUADRILLE_KEEPING(PREFIX, Name, work, PARAMETERS, ...)                                                \
-  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                                                           \
-    if (!api::TakenTable::any() && !record::on) [[likely]]                                                    \
-      return CompletionBehind_##PREFIX::Name(__VA_ARGS__);                                                    \
-    return api::leave(with_ours<&work<CompletionBehind_##PREFIX>>(__VA_ARGS__, __builtin_return_address(0))); \
-  }
+#define QUADRILLE_COMPLETE(PREFIX)                                                                                     \
+  QUADRILLE_COMPLETION(PREFIX, Wait, (MpiRequest * request, MpiStatus * status), (request, status),                    \
+                       wait_for_all(1, {request}, next, request, status))                                              \
+  QUADRILLE_COMPLETION(PREFIX, Waitall, (int count, MpiRequests requests, MpiStatus* statuses),                        \
+                       (count, requests, statuses), wait_for_all(count, requests, next, count, requests, statuses))    \
+  QUADRILLE_COMPLETION(PREFIX, Waitany, (int count, MpiRequests requests, int* index, MpiStatus* status),              \
+                       (count, requests, index, status), wait_for_any(next, count, requests, index, status))           \
+  QUADRILLE_COMPLETION(PREFIX, Waitsome,                                                                               \
+                       (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses),           \
+                       (count, requests, completed, indices, statuses),                                                \
+                       wait_for_some(next, count, requests, completed, indices, statuses))                             \
+  QUADRILLE_COMPLETION(PREFIX, Test, (MpiRequest * request, int* flag, MpiStatus* status), (request, flag, status),    \
+                       look_and_test(1, {request}, flag, next, request, flag, status))                                 \
+  QUADRILLE_COMPLETION(PREFIX, Testall, (int count, MpiRequests requests, int* flag, MpiStatus* statuses),             \
+                       (count, requests, flag, statuses),                                                              \
+                       look_and_test(count, requests, flag, next, count, requests, flag, statuses))                    \
+  QUADRILLE_COMPLETION(PREFIX, Testany, (int count, MpiRequests requests, int* index, int* flag, MpiStatus* status),   \
+                       (count, requests, index, flag, status),                                                         \
+                       look_and_test(count, requests, flag, next, count, requests, index, flag, status))               \
+  QUADRILLE_COMPLETION(PREFIX, Testsome,                                                                               \
+                       (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses),           \
+                       (count, requests, completed, indices, statuses),                                                \
+                       look_and_test(count, requests, completed, next, count, requests, completed, indices, statuses)) \
+  QUADRILLE_COMPLETION(PREFIX, Request_get_status, (MpiRequest request, int* flag, MpiStatus* status),                 \
+                       (given(request), flag, status), get_status(next, given(request), flag, status))                 \
+  QUADRILLE_COMPLETION(PREFIX, Cancel, (MpiRequest * request), (request), cancel(next, request))
 
-#define QUADRILLE_KEEP(PREFIX)                                                                       \
-  QUADRILLE_KEEPING(PREFIX, Start, start_one, (MpiRequest * request), request)                       \
-  QUADRILLE_KEEPING(PREFIX, Startall, start_all, (int count, MpiRequests requests), count, requests) \
-  QUADRILLE_KEEPING(PREFIX, Request_free, free_one, (MpiRequest * request), request)
+// The same, and where calls are recorded.
+#define QUADRILLE_KEEPING(PREFIX, Name, ...) \
+  QUADRILLE_DOOR(PREFIX, Name, api::TakenTable::any() || record::on, __VA_ARGS__)
+
+#define QUADRILLE_KEEP(PREFIX)                                                                                     \
+  QUADRILLE_KEEPING(PREFIX, Start, (MpiRequest * request), (request),                                              \
+                    start_one(next, request, __builtin_return_address(0)))                                         \
+  QUADRILLE_KEEPING(PREFIX, Startall, (int count, MpiRequests requests), (count, requests),                        \
+                    start_all(next, QUADRILLE_JUMP_##PREFIX(Start), count, requests, __builtin_return_address(0))) \
+  QUADRILLE_KEEPING(PREFIX, Request_free, (MpiRequest * request), (request), free_one(next, request))
 
 extern "C" {
 QUADRILLE_COMPLETE(MPI)

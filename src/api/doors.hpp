@@ -22,11 +22,16 @@ inline void set_side(run::Side& side, const void* buffer, MpiCount count, MpiTyp
   side.type = type;
 }
 
-template <class Count, class Displacement>
+// `types`: one for all, or in arrays.
+template <class Count, class Displacement, class Types>
 void set_side(run::Side& side, const void* buffer, const Count* counts, const Displacement* displacements,
-              MpiType type) {
+              Types types) {
   side.base = writable(buffer);
-  side.type = type;
+  if constexpr (std::is_same_v<Types, MpiTypes>) {
+    side.types = types;
+  } else {
+    side.type = types;
+  }
   if constexpr (std::is_same_v<Count, int>) {
     side.counts = counts;
   } else {
@@ -37,13 +42,6 @@ void set_side(run::Side& side, const void* buffer, const Count* counts, const Di
   } else {
     side.displacements_large = displacements;
   }
-}
-
-template <class Count, class Displacement>
-void set_side(run::Side& side, const void* buffer, const Count* counts, const Displacement* displacements,
-              MpiTypes types) {
-  set_side(side, buffer, counts, displacements, MpiType{});
-  side.types = types;
 }
 
 // ---- The argument lists, as the program gives them ----
@@ -59,35 +57,20 @@ run::Call call_of(Collective collective, QUADRILLE_WORDS_UNIFORM(Count, int)) {
   return call;
 }
 
-template <class Count, class Displacement>
-run::Call call_of(Collective collective, QUADRILLE_WORDS_VECTOR(Count, Displacement)) {
+template <class Count, class Displacement, class Types>
+run::Call call_of(Collective collective, QUADRILLE_LIST_VECTOR(Count, Displacement, MpiComm, Types, Types)) {
   run::Call call{collective, {}, {}, sendbuf == mpi().in_place, given(comm), has_large<Count>};
   set_side(call.send, sendbuf, sendcounts, sdispls, given(sendtype));
   set_side(call.recv, recvbuf, recvcounts, rdispls, given(recvtype));
   return call;
 }
 
-template <class Count, class Displacement>
-run::Call call_of(Collective collective, QUADRILLE_WORDS_TYPED(Count, Displacement)) {
-  run::Call call{collective, {}, {}, sendbuf == mpi().in_place, given(comm), has_large<Count>};
-  set_side(call.send, sendbuf, sendcounts, sdispls, sendtypes);
-  set_side(call.recv, recvbuf, recvcounts, rdispls, recvtypes);
-  return call;
-}
-
-template <class Count, class Displacement>
-run::Call call_of(Collective collective, QUADRILLE_WORDS_GATHERV(Count, Displacement)) {
+template <class Count, class Displacement, class Types>
+run::Call call_of(Collective collective, const void* sendbuf, Count sendcount, MpiType sendtype, void* recvbuf,
+                  const Count* recvcounts, const Displacement* displs, Types recvtypes, MpiComm comm) {
   run::Call call{collective, {}, {}, sendbuf == mpi().in_place, given(comm), has_large<Count>};
   set_side(call.send, sendbuf, sendcount, given(sendtype));
-  set_side(call.recv, recvbuf, recvcounts, displs, given(recvtype));
-  return call;
-}
-
-template <class Count, class Displacement>
-run::Call call_of(Collective collective, QUADRILLE_WORDS_GATHERW(Count, Displacement)) {
-  run::Call call{collective, {}, {}, sendbuf == mpi().in_place, given(comm), has_large<Count>};
-  set_side(call.send, sendbuf, sendcount, given(sendtype));
-  set_side(call.recv, recvbuf, recvcounts, rdispls, recvtypes);
+  set_side(call.recv, recvbuf, recvcounts, displs, given(recvtypes));
   return call;
 }
 
@@ -103,23 +86,10 @@ template <Collective collective, class... Arguments>
 Compared compared(const Arguments&... arguments) {
   const auto given = std::tie(arguments...);
   constexpr std::size_t comm = sizeof...(Arguments) - 1, type = comm - 1, count = comm - 2;
-  if constexpr (is_regular(collective)) {
-    return {std::get<comm>(given), std::get<type>(given), std::get<count>(given)};
-  } else if constexpr (!is_typed(collective)) {
-    return {std::get<comm>(given), std::get<type>(given)};
-  } else {
-    return {std::get<comm>(given)};
-  }
-}
-
-// The MPI's function: a member of its table, looked up when it is needed, or what stands in for one.
-template <class Native>
-auto function_of(Native native) {
-  if constexpr (std::is_member_object_pointer_v<Native>) {
-    return mpi().*native;
-  } else {
-    return native;
-  }
+  Compared by{std::get<comm>(given)};
+  if constexpr (!is_typed(collective)) by.type = std::get<type>(given);
+  if constexpr (is_regular(collective)) by.count = std::get<count>(given);
+  return by;
 }
 
 // The arguments of a call, but with the buffers of another.
@@ -132,7 +102,8 @@ Argument with_buffer(Argument given, const run::Call&) {
   return given;
 }
 
-// As hand_on(), in a program that has loaded the driver of a device.
+// Hands a call to the MPI's function in a program that has loaded the driver of a device. Memory of a device goes there
+// only if the MPI takes it.
 template <Collective collective, class Function, class... Arguments>
 [[gnu::noinline]] int hand_on_beside_devices(Function function, choose::HostBuffers buffers, Arguments... arguments) {
   const run::Call call = call_of(collective, arguments...);
@@ -153,18 +124,10 @@ template <Collective collective, class Function, class... Arguments>
   });
 }
 
-// Hands a call to the MPI's function. Memory of a device goes there only if the MPI takes it.
-template <Collective collective, class Function, class... Arguments>
-int hand_on(Function function, choose::HostBuffers buffers, Arguments... arguments) {
-  if (memory::device_driver() == nullptr) return function(arguments...);
-  return hand_on_beside_devices<collective>(function, buffers, arguments...);
-}
-
 // What the short way did not serve. A function of its own, so that the short way need not keep anything for it.
 template <Collective collective, class Native, class... Arguments>
-[[gnu::noinline]] int serve_or_pass_at_length(Door door, Native member, Arguments... arguments) {
+[[gnu::noinline]] int serve_or_pass_at_length(Door door, Native native, Arguments... arguments) {
   ((arguments = given(arguments)), ...);
-  const auto native = function_of(member);
   int error = mpi_success;
   Attempt attempt;
   bool is_known = false;
@@ -175,7 +138,11 @@ template <Collective collective, class Native, class... Arguments>
   if (!is_known && serve(call_of(collective, arguments...), door, error, attempt)) return error;
   const MpiComm comm = std::get<sizeof...(Arguments) - 1>(std::tie(arguments...));
   UndoUnlessReturned guard(attempt.ahead, comm);
-  error = error_of(comm, attempt.ahead, [&] { return hand_on<collective>(native, attempt.buffers, arguments...); });
+  error = error_of(comm, attempt.ahead, [&] {
+    return memory::device_driver() == nullptr
+               ? native(arguments...)
+               : hand_on_beside_devices<collective>(native, attempt.buffers, arguments...);
+  });
   guard.returned = true;
   // To put the call together takes longer than all else that is done here of a small one.
   if (stays_as_counted(attempt.ahead, error) ||
@@ -201,8 +168,8 @@ template <Collective collective, class Native, class... Arguments>
   return serve_or_pass_at_length<collective>(door, native, arguments...);
 }
 
-// Serves the call, or hands its arguments as they are to the MPI's function with the same list (see function_of).
-// `site`: where the program made the call.
+// Serves the call, or hands its arguments as they are to `native`, the MPI's function with the same list. `site`: where
+// the program made the call.
 template <Collective collective, class Native, class... Arguments>
 [[gnu::always_inline]] inline int serve_or_pass_from(const void* site, Door door, Native native,
                                                      Arguments... arguments) {

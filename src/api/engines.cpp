@@ -1,15 +1,12 @@
 #include "api/engines.hpp"
 
 #include "api/making.hpp"
-#include "api/pipeline.hpp"
-#include "api/pull.hpp"
 #include "run/engines.hpp"
 #include "run/leaders.hpp"
 #include "run/neighbor_copies.hpp"
 #include "team/faults.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
-#include "team/own_rings.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -51,15 +48,6 @@ int by_leaders(const Call& call, const Service& by, Team& team) {
   return run::run_leaders(call, *on.plan, on.memory->blocking->leaders, *on.blocking, team.group);
 }
 
-int by_pull(const Call& call, const Service& by, Team& team) {
-  // What nonblocking calls need for that is made here, as they may not wait.
-  const bool has_lanes = team.nodes.nodes == 1 && team.group.reach().rings;
-  if (team.taken.now() == Team::Taken::Stage::ready && has_lanes) team::prepare_pull_lanes(team);
-  return pull(call, by.choice, team);
-}
-
-int by_pipeline(const Call& call, const Service& by, Team& team) { return pipeline(call, by.choice, team); }
-
 int by_padding(const Call& call, const Service& by, Team& team) {
   return run::run_messages(team.group, call, by.on.schedule, *by.on.direct);
 }
@@ -94,8 +82,8 @@ constexpr auto rows = std::to_array<EngineWork>({
     {Engine::neighbors, always, by_neighbor_schedule, make_neighbor_schedule},
     {Engine::node_neighbors, to_other_nodes, by_rings, make_rings},
     {Engine::neighbor_copies, always, by_neighbor_copies, make_rings_instead},
-    {Engine::pull, to_other_nodes, by_pull, make_pull},
-    {Engine::pipeline, to_other_nodes, by_pipeline, make_pipeline, prepare_pipeline},
+    {Engine::pull, to_other_nodes, pull, make_pull},
+    {Engine::pipeline, to_other_nodes, pipeline, make_pipeline, prepare_pipeline},
     {Engine::staged, never, nullptr, nullptr},
     {Engine::mpi, never, nullptr, make_of_the_mpi},
 });

@@ -41,6 +41,19 @@ inline const EngineWork& work_of(const choose::Choice& choice) {
   return engine_works[static_cast<std::size_t>(choice.algorithm->engine)];
 }
 
+// ---- Engines for data in devices' memory ----
+
+// Carries out a dense call by copies between the ranks' own buffers. All ranks are on one node and share memory. If
+// some rank cannot copy so, all ranks exchange the data in the memory of the host. Returns an MPI error code.
+int pull(const run::Call& call, const Service& by, team::Team& team);
+
+// Carries out a dense call over memory of the host, in chunks: inside a node through the memory that all ranks share,
+// between nodes in rounds, which the inner algorithm of the choice exchanges. If some rank cannot do that, all ranks
+// exchange the data in the memory of the host as a whole. Returns an MPI error code.
+int pipeline(const run::Call& call, const Service& by, team::Team& team);
+// Prepares the inner algorithm: see EngineWork::prepare.
+bool prepare_pipeline(team::Team& team, Collective collective, const choose::Choice& choice);
+
 // Where the MPI runs with fault tolerance: can a rank leave a call of this engine in the middle (team/faults.hpp)?
 bool can_be_left(const EngineWork& engine, Collective collective, const team::Team& team);
 

@@ -2,17 +2,21 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "api/doors.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
-#include "api/pull_request.hpp"
+#include "api/pull.hpp"
 #include "api/refused.hpp"
 #include "api/requests.hpp"
 #include "memory/device_streams.hpp"
+#include "memory/device_waits.hpp"
 #include "memory/staging.hpp"
 #include "sys/sys.hpp"
 #include "team/record.hpp"
@@ -24,6 +28,104 @@ using memory::StreamState;
 using memory::Word;
 using team::Team;
 
+// ---- The requests that have turns in streams which are not over, and what is done when they are ----
+
+struct Turns {
+  std::mutex mutex;
+  std::vector<State*> listed;
+  std::vector<State*> broken;  // nothing of theirs is used again
+  std::atomic<int> error_of_gone = mpi_success;
+};
+Turns& turns() { return sys::immortal<Turns>(); }
+
+bool is_over(const State& request) { return request.is_complete() && request.turn->is_over(); }
+
+// Nobody can ask for it any more.
+void keep_error_of_gone(team::Team& team) {
+  if (team.user != mpi().comm_null) return;
+  const int error = team.enqueue_error.exchange(mpi_success);
+  int none = mpi_success;
+  if (error != mpi_success) turns().error_of_gone.compare_exchange_strong(none, error);
+}
+
+// Forgets those that are over or broken, but for what is to be deleted: of that it returns one, or null.
+State* take_over() {
+  Turns& all = turns();
+  const std::lock_guard lock(all.mutex);
+  const run::UnderWay::Held held(run::UnderWay::here());  // another thread may give one a turn
+  State* gone = nullptr;
+  std::erase_if(all.listed, [&](State* request) {
+    if (request->turn->is_broken) {
+      all.broken.push_back(request);  // there is room
+      memory::note_call_over();
+      return true;
+    }
+    if (!is_over(*request) || (gone != nullptr && !request->persistent)) return false;
+    memory::note_call_over();
+    keep_error_of_gone(*request->team);
+    if (!request->persistent) gone = request;
+    return true;
+  });
+  return gone;
+}
+
+// One that is not over; null if there is none.
+State* first_listed() {
+  Turns& all = turns();
+  const std::lock_guard lock(all.mutex);
+  return all.listed.empty() ? nullptr : all.listed.front();
+}
+
+// What the driver has refused goes on without its streams, as the other ranks wait for it.
+bool has_broken_under_way() {
+  Turns& all = turns();
+  const std::lock_guard lock(all.mutex);
+  return !std::ranges::all_of(all.broken, &State::is_complete);
+}
+
+// Room for one more. Throws std::bad_alloc.
+void make_room_for_turns() {
+  Turns& all = turns();
+  const std::lock_guard lock(all.mutex);
+  const std::size_t most = all.listed.size() + all.broken.size() + 1;
+  for (std::vector<State*>* list : {&all.listed, &all.broken}) {
+    if (list->capacity() < most) list->reserve(2 * most);
+  }
+}
+
+void list_turns(State& request) {
+  Turns& all = turns();
+  const std::lock_guard lock(all.mutex);
+  if (std::ranges::find(all.listed, &request) != all.listed.end()) return;
+  {
+    // Whoever holds this and sees no such call may wait for the device, so none is put into a stream meanwhile.
+    const run::UnderWay::Held held(run::UnderWay::here());
+    memory::note_call_in_stream();
+  }
+  all.listed.push_back(&request);  // there is room
+}
+
+// Waits in MPI_Finalize until all are over.
+void await_turns_at_end() {
+  constexpr unsigned sleep_us = 20, looks_between_questions = 5000;
+  unsigned looks = 0;
+  for (sweep_turns(); const State* const request = first_listed(); sweep_turns()) {
+    go_on_with_all();
+    sys::sleep_us(sleep_us);
+    const StreamTurn& turn = *request->turn;
+    // What a device cannot do any more is not waited for.
+    if (++looks % looks_between_questions == 0 && memory::is_lost(turn.place)) break;
+  }
+  while (has_broken_under_way()) {
+    go_on_with_all();
+    sys::sleep_us(sleep_us);
+  }
+  const bool all_over = first_listed() == nullptr;
+  if (all_over && turns().broken.empty()) memory::free_words();
+}
+
+// ---- Whether a call can be in a stream ----
+
 PullRequest* pull_of(const State& request) {
   return request.carrier() == run::Carrier::pull ? &static_cast<PullOp&>(*request.op).run : nullptr;
 }
@@ -31,8 +133,7 @@ PullRequest* pull_of(const State& request) {
 // That of the stream or, if this thread has none current, of the buffers.
 memory::DevicePlace place_for(const State& request, void* stream) {
   const memory::DevicePlace place = memory::place_of_stream(stream);
-  const bool is_known = place.context != nullptr || place.device >= 0;
-  if (is_known) return place;
+  if (place.context != nullptr || place.device >= 0) return place;
   if (const PullRequest* const pull = pull_of(request)) return pull->place();
   return request.on_host == nullptr ? place : request.on_host->place();
 }
@@ -194,12 +295,6 @@ int wrong_with(void* stream) {
   return memory::state_of_stream(stream) == StreamState::usable ? mpi_success : mpi().err_arg;
 }
 
-// A capture of another stream than the call's is not disturbed by it.
-std::optional<memory::BesideCapture> beside_capture() {
-  if (memory::device_driver() == nullptr) return {};
-  return std::optional<memory::BesideCapture>(std::in_place);
-}
-
 // An error of earlier calls is told by the next one, which takes part all the same. It is looked for when the call
 // begins: what goes wrong in this one while it is made is the next one's to tell, as if it had gone wrong later.
 int earlier_error(Team& team) { return team.enqueue_error.exchange(mpi_success); }
@@ -222,7 +317,7 @@ int try_to_enqueue(const run::Call& call, void* stream) {
   if (team == nullptr || is_inter(call.comm)) return raise(call.comm, mpi().err_comm);
   if (const int error = wrong_with(stream); error != mpi_success) return raise(call.comm, error);
   if (is_refused(call, *team)) return raise(call.comm, mpi().err_arg);
-  const std::optional<memory::BesideCapture> beside = beside_capture();
+  const memory::BesideCapture beside;  // a capture of another stream than the call's is not disturbed by it
   prepare_progress();
   sweep_turns();
   const int earlier = earlier_error(*team);
@@ -240,7 +335,7 @@ int try_to_start(Quadrille_Request* handle, void* stream) {
   State& request = **handle;
   const int error = request.is_active() || !request.persistent ? mpi().err_request : wrong_with(stream);
   if (error != mpi_success) return told(*request.team, error, earlier_error(*request.team));
-  const std::optional<memory::BesideCapture> beside = beside_capture();
+  const memory::BesideCapture beside;
   sweep_turns();
   const int earlier = earlier_error(*request.team);
   prepare_turns(request);
@@ -267,14 +362,41 @@ int enqueue_status(MpiComm comm) {
     if (!mpi().usable) return raise(comm, mpi().err_other);
     Team* const team = team::team_of(comm);
     if (team == nullptr) return raise(comm, mpi().err_comm);
-    const std::optional<memory::BesideCapture> beside = beside_capture();
+    const memory::BesideCapture beside;
     sweep_turns();
-    const int of_gone = comm == mpi().comm_world ? take_error_of_gone() : mpi_success;
+    const int of_gone = comm == mpi().comm_world ? turns().error_of_gone.exchange(mpi_success) : mpi_success;
     return told(*team, of_gone, earlier_error(*team));
   });
 }
 
 }  // namespace
+
+bool has_turn(const State& request) {
+  if (request.turn == nullptr || request.turn->words == nullptr || is_over(request)) return false;
+  if (!request.turn->is_over()) return true;
+  // The streams have passed all turns. The thread that let the last one go on may be about to say that it is complete,
+  // and holds this until it has.
+  const run::UnderWay::Held held(run::UnderWay::here());
+  return !is_over(request);
+}
+
+void forget_turns(State& request) {
+  if (request.turn == nullptr) return;
+  Turns& all = turns();
+  const std::lock_guard lock(all.mutex);
+  if (std::erase(all.listed, &request) > 0) memory::note_call_over();
+  keep_error_of_gone(*request.team);
+}
+
+void sweep_turns() {
+  if (memory::any_call_in_stream()) {
+    // Outside of the lock: with the last request of a communicator that was freed its own communicators go.
+    const memory::MustNotWait guard;
+    while (const State* const gone = take_over()) delete gone;
+  }
+  memory::give_back_late();
+  memory::trim_staging();
+}
 
 bool end_turn(State& request) {
   StreamTurn& turn = *request.turn;

@@ -5,7 +5,7 @@
 // host, with its tag and its turn on a lane, but it does not begin. Into the stream go, in this order:
 //   copies of what is sent to the host; `ready` is written; a wait for `done`; copies of what was received to the
 //   device; `over` is written
-// A persistent request whose ranks copy from each other's memory of a device (api/pull_request.hpp) has, instead of the
+// A persistent request whose ranks copy from each other's memory of a device (api/pull.hpp) has, instead of the
 // copies to the host and back, those copies behind a wait of their own: for the word `go`, which the host writes when
 // all ranks have come.
 //
@@ -29,17 +29,8 @@ bool has_turn(const Quadrille_Request_state& request);
 // Before a request that has none is freed.
 void forget_turns(Quadrille_Request_state& request);
 
-// ---- Those that are not over (enqueue_jobs.cpp) ----
-
-// Room for one more. Throws std::bad_alloc.
-void make_room_for_turns();
-void list_turns(Quadrille_Request_state& request);
 // Takes back what is over: deletes what is not persistent. Then gives back what has waited for that
 // (memory/device_waits.hpp). Not with the lock of run::UnderWay.
 void sweep_turns();
-// The error of calls on communicators that are gone.
-int take_error_of_gone();
-// Waits in MPI_Finalize until all are over.
-void await_turns_at_end();
 
 }  // namespace quadrille::api

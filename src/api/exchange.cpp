@@ -13,7 +13,6 @@
 #include "api/serve.hpp"
 #include "run/sparse.hpp"
 #include "sys/sys.hpp"
-#include "team/config.hpp"
 #include "team/faults.hpp"
 #include "team/record.hpp"
 #include "team/team.hpp"
@@ -70,14 +69,6 @@ int check(Arguments& call, const run::Group& group) {
   return error != mpi_success ? error : check_blocks(send, group);
 }
 
-// Codes of errors mean something to one process only; classes mean the same everywhere.
-int class_of(int error) {
-  int result = mpi().err_other;
-  if (error == mpi_success) return error;
-  mpi().Error_class(error, &result);
-  return result;
-}
-
 // ---- The memory of what has arrived ----
 
 // Where the elements lie, in bytes from where the first one is: with its gaps, and with what may
@@ -125,8 +116,7 @@ void allocate(Quadrille_Received& received, std::size_t blocks, const Reach& rea
 // Sorts the parcels and unpacks them one behind the other.
 int hand_over(run::Mail& mail, MpiType type, MpiComm comm, Quadrille_Received& received) {
   const TypeInfo info = type_info(type);
-  std::stable_sort(mail.parcels.begin(), mail.parcels.end(),
-                   [](const auto& a, const auto& b) { return a.source < b.source; });
+  std::ranges::stable_sort(mail.parcels, {}, &run::Parcel::source);
   std::size_t elements = 0;
   for (const run::Parcel& parcel : mail.parcels) {
     if (info.size == 0 ? parcel.bytes > 0 : parcel.bytes % info.size != 0) return mpi().err_type;
@@ -173,8 +163,7 @@ int exchange(Arguments call, team::Team& team, const choose::Choice& choice) {
   std::unique_ptr<std::byte[]> packed;
   std::vector<run::Parcel> parcels;
   run::Mail mail;
-  int error = mpi_success;
-  try {
+  const int thrown = thrown_by([&] {
     if (mine == mpi_success) {
       if (record::on && !call.send.destinations.empty()) {
         const bool any = std::any_of(call.send.counts, call.send.counts + call.send.destinations.size(),
@@ -183,11 +172,10 @@ int exchange(Arguments call, team::Team& team, const choose::Choice& choice) {
       }
       mine = run::make_parcels(call.send, group.me, packing, packed, parcels);
     }
-  } catch (const std::bad_alloc&) {
-    mine = mpi().err_no_mem;
-  }
+  });
+  if (thrown != mpi_success) mine = thrown;
   if (mine != mpi_success) parcels.clear();
-  error = carry(choice, group, parcels, class_of(mine), mail);
+  const int error = carry(choice, group, parcels, class_of(mine), mail);
   if (mine != mpi_success) return mine;
   if (mail.reported != mpi_success) return mail.reported;
   if (error != mpi_success) return error;

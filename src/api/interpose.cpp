@@ -22,15 +22,21 @@ using namespace quadrille;
 
 namespace {
 
-#define QUADRILLE_FORWARD(collective, Name, ...) QUADRILLE_FORWARD_MEMBER(Name)
-struct Behind_MPI {
-  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_FORWARD)
-  QUADRILLE_FORWARD_MEMBER(Init)
-  QUADRILLE_FORWARD_MEMBER(Init_thread)
-  QUADRILLE_FORWARD_MEMBER(Finalize)
-  QUADRILLE_FORWARD_MEMBER(Alloc_mem)
-  QUADRILLE_FORWARD_MEMBER(Free_mem)
-};
+// ---- Functions in which all ranks wait for each other anyway ----
+//
+// There what nonblocking calls need can be made (taken.hpp). Without a communicator that wants it they cost one look
+// and one jump more.
+
+QUADRILLE_NEXT(Barrier)
+QUADRILLE_NEXT(Allreduce)
+
+// A tool behind us comes here again by the PMPI_ name: by then nobody wants it any more.
+[[gnu::always_inline]] inline void get_ready(MpiComm comm) {
+  if (api::some_wanted.load(std::memory_order_relaxed)) [[unlikely]]
+    api::leave(api::get_ready_in_a_barrier(given(comm)));
+}
+
+// ---- The start and the end ----
 
 // What is done after MPI_Init, once: that of a tool comes here twice, as it calls PMPI_Init.
 int prepare_program() {
@@ -63,41 +69,49 @@ int end(Next next) {
 
 extern "C" {
 
-#define QUADRILLE_INTERPOSE_MPI(collective, Name, FORM, Displacement)                                      \
-  QUADRILLE_EXPORT int MPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                             \
-    const auto next = [](auto... all) { return Behind_MPI::Name(all...); };                                \
-    return api::leave(                                                                                     \
-        api::serve_or_pass<Collective::collective>(api::Door::drop_in, next, QUADRILLE_ARGUMENTS_##FORM)); \
+#define QUADRILLE_INTERPOSE(PREFIX, collective, Name, FORM, Displacement)                                          \
+  QUADRILLE_EXPORT int PREFIX##_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                \
+    const auto next = [](auto... all) { return api::forward(QUADRILLE_NEXT_##PREFIX(Name), mpi().Name, all...); }; \
+    if (QUADRILLE_IS_STRAIGHT_##PREFIX) return mpi().Name(QUADRILLE_ARGUMENTS_##FORM);                             \
+    return api::leave(                                                                                             \
+        api::serve_or_pass<Collective::collective>(api::Door::drop_in, next, QUADRILLE_ARGUMENTS_##FORM));         \
   }
-#define QUADRILLE_INTERPOSE_PMPI(collective, Name, FORM, Displacement)                                           \
-  QUADRILLE_EXPORT int PMPI_##Name(QUADRILLE_WORDS_##FORM(int, Displacement)) {                                  \
-    if (api::goes_straight(__builtin_return_address(0))) return mpi().Name(QUADRILLE_ARGUMENTS_##FORM);          \
-    return api::leave(                                                                                           \
-        api::serve_or_pass<Collective::collective>(api::Door::drop_in, &Mpi::Name, QUADRILLE_ARGUMENTS_##FORM)); \
+#define QUADRILLE_INTERPOSE_MPI(...) QUADRILLE_INTERPOSE(MPI, __VA_ARGS__)
+#define QUADRILLE_INTERPOSE_PMPI(...) QUADRILLE_INTERPOSE(PMPI, __VA_ARGS__)
+
+#define QUADRILLE_INTERPOSE_OTHERS(PREFIX)                                                          \
+  QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MpiAint size, MpiInfo info, void* baseptr) {              \
+    return api::alloc_mem(size, given(info), baseptr, QUADRILLE_NEXT_##PREFIX(Alloc_mem));          \
+  }                                                                                                 \
+  QUADRILLE_EXPORT int PREFIX##_Free_mem(void* base) {                                              \
+    return api::free_mem(base, QUADRILLE_NEXT_##PREFIX(Free_mem));                                  \
+  }                                                                                                 \
+  QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) {                                     \
+    return api::leave(start(QUADRILLE_NEXT_##PREFIX(Init), argc, argv));                            \
+  }                                                                                                 \
+  QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required, int* provided) { \
+    return api::leave(start(QUADRILLE_NEXT_##PREFIX(Init_thread), argc, argv, required, provided)); \
+  }                                                                                                 \
+  QUADRILLE_EXPORT int PREFIX##_Finalize() { return end(QUADRILLE_NEXT_##PREFIX(Finalize)); }
+
+#define QUADRILLE_BARRIERS(PREFIX)                                                                               \
+  QUADRILLE_EXPORT int PREFIX##_Barrier(MpiComm comm) {                                                          \
+    if (!QUADRILLE_IS_STRAIGHT_##PREFIX) get_ready(comm);                                                        \
+    return QUADRILLE_JUMP_##PREFIX(Barrier)(comm);                                                               \
+  }                                                                                                              \
+  QUADRILLE_EXPORT int PREFIX##_Allreduce(const void* sendbuf, void* recvbuf, int count, MpiType type, MpiOp op, \
+                                          MpiComm comm) {                                                        \
+    const bool moves = count > 0 && given(type) != mpi().datatype_null && recvbuf != mpi().in_place;             \
+    if (moves && !QUADRILLE_IS_STRAIGHT_##PREFIX) get_ready(comm);                                               \
+    return QUADRILLE_JUMP_##PREFIX(Allreduce)(sendbuf, recvbuf, count, type, op, comm);                          \
   }
-
-#define QUADRILLE_INTERPOSE_MEMORY(PREFIX, NEXT)                                       \
-  QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MpiAint size, MpiInfo info, void* baseptr) { \
-    return api::alloc_mem(size, given(info), baseptr, NEXT(Alloc_mem));                \
-  }                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Free_mem(void* base) { return api::free_mem(base, NEXT(Free_mem)); }
-
-#define QUADRILLE_INTERPOSE_START(PREFIX, NEXT)                                                                     \
-  QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) { return api::leave(start(NEXT(Init), argc, argv)); } \
-  QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required, int* provided) {                 \
-    return api::leave(start(NEXT(Init_thread), argc, argv, required, provided));                                    \
-  }                                                                                                                 \
-  QUADRILLE_EXPORT int PREFIX##_Finalize() { return end(NEXT(Finalize)); }
-
-#define QUADRILLE_NEXT_OF(Name) Behind_MPI::next_##Name()
-#define QUADRILLE_MPIS(Name) mpi().Name
 
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_MPI)
-QUADRILLE_INTERPOSE_MEMORY(MPI, QUADRILLE_NEXT_OF)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PMPI)
-QUADRILLE_INTERPOSE_MEMORY(PMPI, QUADRILLE_MPIS)
-QUADRILLE_INTERPOSE_START(MPI, QUADRILLE_NEXT_OF)
-QUADRILLE_INTERPOSE_START(PMPI, QUADRILLE_MPIS)
+QUADRILLE_INTERPOSE_OTHERS(MPI)
+QUADRILLE_INTERPOSE_OTHERS(PMPI)
+QUADRILLE_BARRIERS(MPI)
+QUADRILLE_BARRIERS(PMPI)
 
 // The doors for large counts are in a library of their own (interpose_large.cpp), which calls these. `next` is what
 // comes after that library, or null; `site` where it was called from.

@@ -5,7 +5,6 @@
 
 #include "abi/functions.hpp"
 #include "api/doors.hpp"
-#include "api/making.hpp"
 #include "api/requests.hpp"
 #include "run/native_run.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "abi/functions.hpp"
 #include "api/next_function.hpp"
-#include "memory/heap.hpp"
 #include "memory/heap_limits.hpp"
 
 namespace memory = quadrille::memory;
@@ -30,17 +29,13 @@ struct AddressLimit {
   bool raised = false;
   rlimit asked{}, set{};
 };
-AddressLimit& address_limit() {
-  static constinit AddressLimit limit;
-  return limit;
-}
+constinit AddressLimit address_limit;
 
 // The program finds what it set.
 void show_as_asked(rlimit& limit) {
-  AddressLimit& known = address_limit();
-  const std::lock_guard lock(known.mutex);
-  const bool is_set = limit.rlim_cur == known.set.rlim_cur && limit.rlim_max == known.set.rlim_max;
-  if (known.raised && is_set) limit = known.asked;
+  const std::lock_guard lock(address_limit.mutex);
+  const bool is_set = limit.rlim_cur == address_limit.set.rlim_cur && limit.rlim_max == address_limit.set.rlim_max;
+  if (address_limit.raised && is_set) limit = address_limit.asked;
 }
 
 int limit_addresses(const rlimit& asked) {
@@ -52,11 +47,10 @@ int limit_addresses(const rlimit& asked) {
   const rlimit set{raised.soft, raised.hard};
   if (const int result = next_prlimit(0, RLIMIT_AS, &set, nullptr); result != 0) return result;
   if (asked.rlim_cur != RLIM_INFINITY) memory::heap_take_no_more();
-  AddressLimit& known = address_limit();
-  const std::lock_guard lock(known.mutex);
-  known.raised = true;
-  known.asked = asked;
-  known.set = set;
+  const std::lock_guard lock(address_limit.mutex);
+  address_limit.raised = true;
+  address_limit.asked = asked;
+  address_limit.set = set;
   return 0;
 }
 
@@ -71,9 +65,6 @@ int limit(pid_t process, int resource, const rlimit* asked, rlimit* before) {
   }
   return wanted ? limit_addresses(*wanted) : 0;
 }
-
-const rlimit* plain(const rlimit64* l) { return reinterpret_cast<const rlimit*>(l); }
-rlimit* plain(rlimit64* l) { return reinterpret_cast<rlimit*>(l); }
 
 int lock_all(int flags) {
   static std::atomic<int (*)(int)> known;
@@ -94,26 +85,19 @@ int lock_all(int flags) {
 }  // namespace
 
 // The types of `resource` differ between C and C++, and between versions of libc: so the names are given as symbols.
+#define QUADRILLE_LIMIT_DOOR(name, PARAMETERS, ...)                \
+  QUADRILLE_EXPORT int quadrille_##name PARAMETERS __asm__(#name); \
+  int quadrille_##name PARAMETERS { return limit(__VA_ARGS__); }
+#define QUADRILLE_PRLIMIT_PARAMETERS (pid_t process, int resource, const rlimit* asked, rlimit* before)
+
 extern "C" {
 
-QUADRILLE_EXPORT int quadrille_setrlimit(int resource, const rlimit* asked) __asm__("setrlimit");
-int quadrille_setrlimit(int resource, const rlimit* asked) { return limit(0, resource, asked, nullptr); }
-QUADRILLE_EXPORT int quadrille_setrlimit64(int resource, const rlimit64* asked) __asm__("setrlimit64");
-int quadrille_setrlimit64(int resource, const rlimit64* asked) { return limit(0, resource, plain(asked), nullptr); }
-
-QUADRILLE_EXPORT int quadrille_getrlimit(int resource, rlimit* found) __asm__("getrlimit");
-int quadrille_getrlimit(int resource, rlimit* found) { return limit(0, resource, nullptr, found); }
-QUADRILLE_EXPORT int quadrille_getrlimit64(int resource, rlimit64* found) __asm__("getrlimit64");
-int quadrille_getrlimit64(int resource, rlimit64* found) { return limit(0, resource, nullptr, plain(found)); }
-
-QUADRILLE_EXPORT int quadrille_prlimit(pid_t, int, const rlimit*, rlimit*) __asm__("prlimit");
-int quadrille_prlimit(pid_t process, int resource, const rlimit* asked, rlimit* before) {
-  return limit(process, resource, asked, before);
-}
-QUADRILLE_EXPORT int quadrille_prlimit64(pid_t, int, const rlimit64*, rlimit64*) __asm__("prlimit64");
-int quadrille_prlimit64(pid_t process, int resource, const rlimit64* asked, rlimit64* before) {
-  return limit(process, resource, plain(asked), plain(before));
-}
+QUADRILLE_LIMIT_DOOR(setrlimit, (int resource, const rlimit* asked), 0, resource, asked, nullptr)
+QUADRILLE_LIMIT_DOOR(setrlimit64, (int resource, const rlimit* asked), 0, resource, asked, nullptr)
+QUADRILLE_LIMIT_DOOR(getrlimit, (int resource, rlimit* found), 0, resource, nullptr, found)
+QUADRILLE_LIMIT_DOOR(getrlimit64, (int resource, rlimit* found), 0, resource, nullptr, found)
+QUADRILLE_LIMIT_DOOR(prlimit, QUADRILLE_PRLIMIT_PARAMETERS, process, resource, asked, before)
+QUADRILLE_LIMIT_DOOR(prlimit64, QUADRILLE_PRLIMIT_PARAMETERS, process, resource, asked, before)
 
 QUADRILLE_EXPORT int mlockall(int flags) noexcept { return lock_all(flags); }
 

@@ -1,6 +1,5 @@
 // Making a request: whether it is served, what is wrong with it, which engine carries it out. All ranks decide alike.
 #include <memory>
-#include <utility>
 
 #include "api/admission.hpp"
 #include "api/call_cache.hpp"
@@ -29,7 +28,7 @@ int make_admitted(Making& m) {
   }
   const std::size_t bytes = global_bytes(m.call, team);
   if (moves_nothing(m.call, bytes)) return mpi_success;
-  if (m.must_serve() && team.taken.first_tag >= 0) return make_apart(m);
+  if (m.goes_apart()) return make_apart(m);
   team::CachedSelection& selected = select(m.call, bytes, team, m.entry);
   go_by_decision(m.call, bytes, team, selected);
   const choose::Selection& selection = selected.selection;
@@ -93,16 +92,13 @@ int make_and_start(const Call& call, record::Form form, Quadrille_Request* reque
   prepare_progress();
   sweep_turns();
   auto made = std::make_unique<Quadrille_Request_state>();
-  int error = mpi_success;
-  {
-    const Serving guard;
-    Making m{call, entry, *team, *made};
-    error = find_carrier(m);
-    if (error == mpi_success && !m.persistent)
-      error = start_made(m);
-    else if (error != mpi_success)
-      error = raise(call.comm, error);
-  }
+  const Serving guard;
+  Making m{call, entry, *team, *made};
+  int error = find_carrier(m);
+  if (error == mpi_success && !m.persistent)
+    error = start_made(m);
+  else if (error != mpi_success)
+    error = raise(call.comm, error);
   if (error == mpi_success) *request = made.release();
   return error;
 }

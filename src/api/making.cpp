@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/engines.hpp"
-#include "api/pull_request.hpp"
+#include "api/pull.hpp"
 #include "choose/select.hpp"
 #include "mpi/tags.hpp"
 #include "run/blocks.hpp"
@@ -22,16 +22,14 @@ namespace {
 
 using run::Carrier;
 
-// Its communicator for messages. If there is none, a nonblocking call is the MPI's.
-bool has_messages(Making& m, int& error) {
-  if (m.never_waits() && m.team.group.messages().comm == mpi().comm_null) {
-    error = make_native(m, {Reason::no_communicator});
-    return false;
-  }
-  error = team::prepare_messages(m.team);
-  if (error == mpi_success) return true;
-  if (!m.is_ours()) error = make_native(m, {Reason::no_communicator});
-  return false;
+// Empty if the call has what its messages need. Else the result of making the request: a call that cannot wait goes to
+// the MPI, one that is_ours() fails.
+std::optional<int> made_without_messages(Making& m) {
+  if (m.goes_apart()) return {};
+  const bool may_ask = !m.never_waits() || m.team.group.messages().comm != mpi().comm_null;
+  const int error = may_ask ? team::prepare_messages(m.team) : mpi().err_other;
+  if (error == mpi_success) return {};
+  return m.is_ours() ? error : make_native(m, {Reason::no_communicator});
 }
 
 // `make(memory)` returns the run.
@@ -75,11 +73,11 @@ team::Lane* lane_of_all(Making& m) {
   return lane_for(m, [&] { return team::own_node_area(m.team, m.call); });
 }
 
-// `make` as OpOf has it.
-template <class Op, class Make>
-Op& carry_by(Making& m, const Make& make) {
-  auto op = std::make_unique<Op>(make);
-  Op& made = *op;
+// Makes the run that carries the request out from `arguments`, which it may keep references to.
+template <Carrier by, class Run, class... Arguments>
+Run& carry_by(Making& m, Arguments&&... arguments) {
+  auto op = std::make_unique<run::OpOf<by, Run>>([&](auto&) { return Run(std::forward<Arguments>(arguments)...); });
+  Run& made = op->run;
   m.made.op = std::move(op);
   return made;
 }
@@ -95,29 +93,11 @@ bool by_inbox(Making& m, std::size_t bytes) {
   team::Lane* const lane = lane_for(m, [&] { return team::own_inbox(m.team, bytes); });
   if (lane == nullptr) return false;
   if (run::is_plain(m.call)) {
-    using Op = run::OpOf<Carrier::inbox, run::InboxRun>;
-    Op& made = carry_by<Op>(m, [&](auto&) { return run::InboxRun(m.call, m.team.group, lane->node.inbox); });
-    m.made.inbox = &made.run;
+    m.made.inbox = &carry_by<Carrier::inbox, run::InboxRun>(m, m.call, m.team.group, lane->node.inbox);
   } else {
-    carry_by<run::OpOf<Carrier::inbox, run::NodeRun>>(
-        m, [&](auto&) { return run::NodeRun(m.call, m.team.group, lane->node.inbox, nullptr, m.team.group.copying); });
+    carry_by<Carrier::inbox, run::NodeRun>(m, m.call, m.team.group, lane->node.inbox, nullptr, m.team.group.copying);
   }
   return true;
-}
-
-// Blocks of any size. True, on all ranks, if there is shared memory for them.
-bool by_node(Making& m) {
-  team::Lane* const lane = lane_of_all(m);
-  if (lane == nullptr) return false;
-  carry_by<run::OpOf<Carrier::rings, run::NodeRun>>(m, [&](auto&) {
-    return run::NodeRun(m.call, m.team.group, lane->node.inbox, &lane->node.pairs, m.team.group.copying);
-  });
-  return true;
-}
-
-Why followed(Why why, Reason next) {
-  why.then.push_back({next});
-  return why;
 }
 
 Why instead_of(std::string choice, const Why& why) {
@@ -141,16 +121,21 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const ch
     m.explain("inbox", why);
     return mpi_success;
   }
-  if (in_node && by_node(m)) {
+  // Blocks of any size. All ranks have shared memory for them, or none.
+  if (team::Lane* const lane = in_node ? lane_of_all(m) : nullptr; lane != nullptr) {
+    carry_by<Carrier::rings, run::NodeRun>(m, m.call, m.team.group, lane->node.inbox, &lane->node.pairs,
+                                           m.team.group.copying);
     m.explain("rings", why);
     return mpi_success;
   }
   if (team::watches_faults() && !m.is_ours()) return make_native(m, {Reason::fault_tolerant});
   const choose::Choice messages = messages_of(m, in_node ? nullptr : asked);
-  m.explain(m.team.counted.explains ? choose::to_string(messages).c_str() : "",
-            [&] { return in_node ? followed(why(), Reason::no_memory_for_rings) : why(); });
-  int error = mpi_success;
-  if (!has_messages(m, error)) return error;
+  m.explain(m.team.counted.explains ? choose::to_string(messages).c_str() : "", [&] {
+    Why how = why();
+    if (in_node) how.then.push_back({Reason::no_memory_for_rings});
+    return how;
+  });
+  if (const std::optional<int> made = made_without_messages(m)) return *made;
   return make_by(m, team::prepare(m.team, m.call.collective, messages));
 }
 
@@ -163,8 +148,7 @@ void explain_selected(const Making& m, const team::CachedSelection& selected) {
 
 int by_neighbor_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
   if (team::watches_faults() && !m.is_ours()) return make_native(m, {Reason::fault_tolerant});
-  int error = mpi_success;
-  if (!has_messages(m, error)) return error;
+  if (const std::optional<int> made = made_without_messages(m)) return *made;
   m.bring_to_host_or_stay();
   return carry_by_messages(m, [&](const run::RunMemory& memory) {
     return run::BoundRun(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, m.traffic(), memory);
@@ -184,9 +168,7 @@ int by_neighbor_rings(Making& m) {
   team::Lane* const lane = lane_for(m, [&] { return team::own_rings(m.team, edges, m.call); });
   if (lane == nullptr) return by_direct_messages(m, {Reason::no_memory_for_rings});
   const BlockNumbers blocks = blocks_of(m.call, m.team);
-  carry_by<run::OpOf<Carrier::rings, run::NodeNeighborRun>>(m, [&](auto&) {
-    return run::NodeNeighborRun(m.call, edges, blocks.send, blocks.recv, m.team.group, lane->rings);
-  });
+  carry_by<Carrier::rings, run::NodeNeighborRun>(m, m.call, edges, blocks.send, blocks.recv, m.team.group, lane->rings);
   return mpi_success;
 }
 
@@ -196,8 +178,7 @@ bool by_copies(Making& m, const plan::Schedule& schedule) {
   m.bring_to_host();
   team::Lane* const lane = lane_of_all(m);
   if (lane == nullptr) return false;
-  carry_by<run::OpOf<Carrier::copies, run::NodeCopiesRun>>(
-      m, [&](auto&) { return run::NodeCopiesRun(m.call, schedule, m.team.group, lane->node.inbox, lane->node.pairs); });
+  carry_by<Carrier::copies, run::NodeCopiesRun>(m, m.call, schedule, m.team.group, lane->node.inbox, lane->node.pairs);
   return true;
 }
 
@@ -216,8 +197,8 @@ bool by_pull(Making& m, const choose::Choice& choice) {
   team::Lane* const lane = lane_of_all(m);
   if (lane == nullptr) return false;
   if (own) lane->pull = std::move(own);
-  PullOp& made = carry_by<PullOp>(m, [&](auto&) { return PullRequest(m.call, m.made, m.team, *lane, choice); });
-  if (!m.persistent || made.run.prepare()) return true;
+  PullRequest& pull = carry_by<Carrier::pull, PullRequest>(m, m.call, m.made, m.team, *lane, choice);
+  if (!m.persistent || pull.prepare()) return true;
   m.made.op.reset();
   m.made.own_lane.reset();  // what it has gives place to what it goes by instead
   return false;
@@ -240,7 +221,7 @@ bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
   const int rounds = m.tag;
   m.take_tag();
   using Op = run::OpOf<Carrier::leaders, run::LeadersRequest, std::optional<team::OwnLeaders>>;
-  carry_by<Op>(m, [&](std::optional<team::OwnLeaders>& here) {
+  m.made.op = std::make_unique<Op>([&](std::optional<team::OwnLeaders>& here) {
     here = std::move(own);
     memory::Leaders& area = here ? here->area.leaders : turn.lane->area.leaders;
     run::LeadersWork& work = here ? *here->work : *turn.work;
@@ -299,6 +280,16 @@ void Making::give_tag_back() {
   tag = 0;
 }
 
+run::Traffic Making::traffic() const {
+  const run::Messages& messages = team.group.messages();
+  run::Traffic traffic{messages.comm, messages.quiet, team.group.me, team.group.ranks, tag};
+  if (!goes_apart()) return traffic;
+  traffic.comm = team::team_of(mpi().comm_world)->group.messages().comm;
+  traffic.tag = team::tag_apart(team, tag);
+  traffic.numbers = team.world_ranks.data();
+  return traffic;
+}
+
 bool Making::has_tag() const { return !persistent || team.group.turns.persistent + 1 < tags_of_a_kind; }
 
 int make_native(Making& m, const Why& why) {
@@ -311,28 +302,14 @@ int make_native(Making& m, const Why& why) {
   if (m.made.on_host != nullptr && !m.persistent) m.made.fetch();
   pass(m.team, m.has_mistake ? Reason::argument : m.team.eligible() ? why_chosen(m.team) : m.team.why_not.load());
   const BlockNumbers blocks = blocks_of(m.call, m.team);
-  carry_by<run::NativeOp>(m, [&](auto&) { return run::NativeRun(m.call, blocks.send, blocks.recv, m.team.user); });
+  carry_by<Carrier::mpi, run::NativeRun>(m, m.call, blocks.send, blocks.recv, m.team.user);
   return mpi_success;
 }
 
 int make_apart(Making& m) {
-  m.bring_to_host();
-  const team::Team& team = m.team;
-  const bool neighbors = is_neighbor(m.call.collective);
-  const choose::Choice choice = choose::plain(m.call.collective, neighbors ? "direct" : "spread-out");
-  const team::Prepared on = team::prepare(m.team, m.call.collective, choice);
-  const run::Traffic traffic{team::team_of(mpi().comm_world)->group.messages().comm,
-                             team.group.messages().quiet,
-                             team.group.me,
-                             team.group.ranks,
-                             team::tag_apart(team, m.tag),
-                             team.world_ranks.data()};
-  m.explain(m.team.counted.explains ? choose::to_string(choice).c_str() : "",
-            [] { return Why{Reason::no_memory_for_rings}; });
-  return carry_by_messages(m, [&](const run::RunMemory& memory) {
-    return neighbors ? run::BoundRun(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, traffic, memory)
-                     : run::BoundRun(m.call, *on.schedule, on.moving, traffic, memory);
-  });
+  if (is_neighbor(m.call.collective)) return by_direct_messages(m, {Reason::no_memory_for_rings});
+  m.explain("spread-out", [] { return Why{Reason::no_memory_for_rings}; });
+  return make_by(m, team::prepare(m.team, m.call.collective, choose::plain(m.call.collective, "spread-out")));
 }
 
 int make_unselected(Making& m, Reason why) {
@@ -341,8 +318,7 @@ int make_unselected(Making& m, Reason why) {
 
 int make_schedule(Making& m, team::CachedSelection& selected) {
   explain_selected(m, selected);
-  int error = mpi_success;
-  if (!has_messages(m, error)) return error;
+  if (const std::optional<int> made = made_without_messages(m)) return *made;
   return make_by(m, team::prepared_of(m.team, m.call.collective, selected));
 }
 
@@ -386,8 +362,7 @@ int make_pipeline(Making& m, team::CachedSelection& selected) {
 
 int make_leaders(Making& m, team::CachedSelection& selected) {
   const choose::Choice& choice = selected.selection.choice;
-  int error = mpi_success;
-  if (!has_messages(m, error)) return error;
+  if (const std::optional<int> made = made_without_messages(m)) return *made;
   team::CachedLeaders* const on =
       m.never_waits() ? team::leaders_at_hand(m.team, choice) : team::leaders_for(m.team, m.call.collective, choice);
   if (on == nullptr && m.never_waits()) return make_native(m, {Reason::leaders_not_prepared});

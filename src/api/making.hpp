@@ -37,9 +37,9 @@ struct Making {
   bool is_ours() const { return entry.is_ours(call); }
   bool never_waits() const { return entry.never_waits(); }
   bool must_serve() const { return entry.must_serve(team); }
-  run::Traffic traffic() const {
-    return {team.group.messages().comm, team.group.messages().quiet, team.group.me, team.group.ranks, tag};
-  }
+  // Whether its messages use the private communicator of MPI_COMM_WORLD, as its own communicator has none.
+  bool goes_apart() const { return must_serve() && team.taken.first_tag >= 0; }
+  run::Traffic traffic() const;
   // `why()` says why; it is not asked where nobody wants to know.
   template <class Ask>
   void explain(const char* algorithm, Ask why) const {
@@ -62,7 +62,7 @@ int make_schedule(Making& m, team::CachedSelection& selected);
 int make_in_node(Making& m, team::CachedSelection& selected);
 // An order of copies, where it is forced. Every rank waits for all, so where it was only chosen rings stand in.
 int make_copies(Making& m, team::CachedSelection& selected);
-// From the memory of a device, where all ranks can; else what make_in_node() does (api/pull_request.hpp).
+// From the memory of a device, where all ranks can; else what make_in_node() does (api/pull.hpp).
 int make_pull(Making& m, team::CachedSelection& selected);
 // Inside a node what make_in_node() does; between nodes by the inner algorithm, over the host as a whole.
 int make_pipeline(Making& m, team::CachedSelection& selected);
@@ -78,7 +78,7 @@ int make_of_the_mpi(Making& m, team::CachedSelection& selected);
 // ---- Where nothing was selected ----
 
 int make_native(Making& m, const Why& why);
-// Messages among ranks that have no communicator of their own for them.
+// A call that goes_apart().
 int make_apart(Making& m);
 // A dense call on a communicator on which nothing is served otherwise.
 int make_unselected(Making& m, Reason why);

@@ -7,7 +7,6 @@
 
 #include "abi/functions.hpp"
 #include "memory/heap.hpp"
-#include "mpi/mpi.hpp"
 #include "mpi/phase.hpp"
 #include "mpi/thrown.hpp"
 #include "sys/sys.hpp"

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <type_traits>
 
 #include "api/serve.hpp"
 #include "mpi/mpi.hpp"
@@ -16,6 +17,15 @@ template <class Function>
 Function* look_up_next(const char* name, Function* of_the_mpi) {
   void* const next = mpi().usable ? dlsym(RTLD_NEXT, name) : nullptr;  // none where the MPI is not in the global scope
   return next != nullptr ? reinterpret_cast<Function*>(next) : of_the_mpi;
+}
+
+// What comes after the door `name` of a function of the MPI; looked up at its first call.
+template <auto function>
+auto next_of(const char* name) {
+  static constinit std::atomic<std::remove_cvref_t<decltype(mpi().*function)>> known = nullptr;
+  auto* next = known.load(std::memory_order_relaxed);
+  if (next == nullptr) known.store(next = look_up_next(name, mpi().*function));
+  return next;
 }
 
 // A call by a PMPI_ name that is not for us: a tool behind us makes it within a call that we forward, and have counted;
@@ -45,28 +55,12 @@ int forward(Function* next, Function* of_the_mpi, Arguments... arguments) {
     return next_##Name.load(std::memory_order_relaxed)(arguments...);                                                \
   }
 
-// Members of structures, as a door sees what comes after it: by the names that begin with MPI_, and by
-// those that begin with PMPI_.
-#define QUADRILLE_NEXT_MEMBER(Name)                                   \
-  template <class... Arguments>                                       \
-  static int Name(Arguments... arguments) {                           \
-    return next_##Name.load(std::memory_order_relaxed)(arguments...); \
-  }
-#define QUADRILLE_MPI_MEMBER(Name)              \
-  template <class... Arguments>                 \
-  static int Name(Arguments... arguments) {     \
-    return quadrille::mpi().Name(arguments...); \
-  }
-
-// The same of a collective that is served or forwarded: functions that forward it.
-#define QUADRILLE_FORWARD_MEMBER(Name)                                                                          \
-  static decltype(quadrille::Mpi::Name) next_##Name() {                                                         \
-    static std::atomic<decltype(quadrille::Mpi::Name)> known = nullptr;                                         \
-    auto* next = known.load(std::memory_order_relaxed);                                                         \
-    if (next == nullptr) known.store(next = quadrille::api::look_up_next("MPI_" #Name, quadrille::mpi().Name)); \
-    return next;                                                                                                \
-  }                                                                                                             \
-  template <class... Arguments>                                                                                 \
-  static int Name(Arguments... arguments) {                                                                     \
-    return quadrille::api::forward(next_##Name(), quadrille::mpi().Name, arguments...);                         \
-  }
+// What comes after a door, by its prefix.
+#define QUADRILLE_NEXT_MPI(Name) quadrille::api::next_of<&quadrille::Mpi::Name>("MPI_" #Name)
+#define QUADRILLE_NEXT_PMPI(Name) quadrille::mpi().Name
+// The same of a name that QUADRILLE_NEXT has declared.
+#define QUADRILLE_JUMP_MPI(Name) next_##Name.load(std::memory_order_relaxed)
+#define QUADRILLE_JUMP_PMPI(Name) quadrille::mpi().Name
+// In a door: whether its call goes straight to the MPI.
+#define QUADRILLE_IS_STRAIGHT_MPI false
+#define QUADRILLE_IS_STRAIGHT_PMPI quadrille::api::goes_straight(__builtin_return_address(0))

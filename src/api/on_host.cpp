@@ -64,13 +64,12 @@ const void* byte_of(const run::Block& block) {
   return reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(block.address) + at);
 }
 
-// Of so many blocks, or of those of a list.
 template <class Work>
-void for_each_block(const run::Side& side, int blocks, const std::vector<int>* list, Work&& work) {
+void for_each_block(const run::Side& side, const UsedOfSide& used, Work&& work) {
   const run::Blocks all(side);
-  const int count = list != nullptr ? static_cast<int>(list->size()) : blocks;
+  const int count = used.list != nullptr ? static_cast<int>(used.list->size()) : used.count;
   for (int i = 0; i < count; ++i) {
-    const int b = list != nullptr ? (*list)[static_cast<std::size_t>(i)] : i;
+    const int b = used.list != nullptr ? (*used.list)[static_cast<std::size_t>(i)] : i;
     if (side.count_of(b) == 0 || all.bytes_of(b) == 0) continue;
     if (!work(b, all[b])) return;
   }
@@ -78,7 +77,6 @@ void for_each_block(const run::Side& side, int blocks, const std::vector<int>* l
 
 using memory::Where;
 using Kind = memory::Staging::Kind;
-using MoveTo = memory::DeviceCopies::To;
 Kind kind_of(choose::HostBuffers buffers, std::size_t bytes, std::size_t span) {
   // A fraction of the memory between the first byte and the last: to pin all of it would cost more than it gains.
   if (buffers == choose::HostBuffers::pageable || span > 4 * bytes + (std::size_t{1} << 20)) return Kind::ordinary;
@@ -86,10 +84,9 @@ Kind kind_of(choose::HostBuffers buffers, std::size_t bytes, std::size_t span) {
 }
 
 // The blocks of a side are memory of one place, so one of them tells.
-Where find_side(const run::Side& side, int blocks, const std::vector<int>* list, memory::DevicePlace& place,
-                bool* can_stay = nullptr) {
+Where find_side(const run::Side& side, const UsedOfSide& used, memory::DevicePlace& place, bool* can_stay = nullptr) {
   Where where = Where::host;
-  for_each_block(side, blocks, list, [&](int, const run::Block& first) {
+  for_each_block(side, used, [&](int, const run::Block& first) {
     where = memory::find_memory(byte_of(first), place);
     if (where == Where::device && can_stay != nullptr) *can_stay = memory::can_be_exported(byte_of(first));
     return false;
@@ -97,9 +94,9 @@ Where find_side(const run::Side& side, int blocks, const std::vector<int>* list,
   return where;
 }
 
-bool has_gaps(const run::Side& side, int blocks, const std::vector<int>* list) {
+bool has_gaps(const run::Side& side, const UsedOfSide& used) {
   bool gaps = false;
-  for_each_block(side, blocks, list, [&](int, const run::Block& block) {
+  for_each_block(side, used, [&](int, const run::Block& block) {
     gaps = !block.info.dense;
     return !gaps;
   });
@@ -112,18 +109,18 @@ void free_staging_at_end() { team::before_end(team::AtEnd::staging, memory::free
 
 OnHost::OnHost(const run::Call& call, const UsedBlocks& used, choose::HostBuffers buffers, When kernels)
     : call_(call), buffers_(buffers), kernels_(kernels), own_(used.own) {
-  if (!call.in_place) take(call_.send, used.send, used.send_list, send_);
-  take(call_.recv, used.recv, used.recv_list, recv_);
+  if (!call.in_place) take(call_.send, used.send, send_);
+  take(call_.recv, used.recv, recv_);
 }
 
-void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Copy& copy) {
-  const Where where = find_side(side, blocks, list, copy.place);
+void OnHost::take(run::Side& side, const UsedOfSide& used, Copy& copy) {
+  const Where where = find_side(side, used, copy.place);
   if (where == Where::host) return;
   copy.is_lost = where == Where::unknown;
   MpiType known{};
   Layout layout;
   bool is_known = false;
-  for_each_block(side, blocks, list, [&](int b, const run::Block& block) {
+  for_each_block(side, used, [&](int b, const run::Block& block) {
     if (!is_known || block.type != known) {
       layout = layout_of(block);
       known = block.type;
@@ -150,37 +147,34 @@ void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Cop
 }
 
 void OnHost::take_kernels(Copy& copy) const {
-  const bool sends = &copy == &send_;
-  const memory::Regions& read = sends ? copy.regions : copy.read;
+  const memory::Regions& read = regions_of(copy, To::host);
   if (!read.empty()) copy.out.take(copy.place, read, copy.moved, true, kernels_);
-  if (!sends) copy.in.take(copy.place, copy.regions, copy.moved, false, kernels_);
+  if (&copy == &recv_) copy.in.take(copy.place, copy.regions, copy.moved, false, kernels_);
 }
 
-void OnHost::read(const Copy& copy, const memory::Regions& regions) {
-  if (copy.is_lost) failed_ = true;
-  if (!copy.can_be_copied() || regions.empty()) return;
+void OnHost::put(const Copy& copy, To to, memory::DeviceCopies& copies) const {
+  copies.move(to, regions_of(copy, to), copy.moved, to == To::host ? copy.out : copy.in);
+}
+
+void OnHost::move(const Copy& copy, To to) {
+  if (!copy.can_be_copied() || regions_of(copy, to).empty()) return;
   const memory::AtDevice at(copy.place);
   memory::DeviceCopies copies;
-  copies.move(MoveTo::host, regions, copy.moved, copy.out);
+  put(copy, to, copies);
   failed_ = !copies.wait() || failed_;
 }
 
 bool OnHost::fetch() {
-  failed_ = false;
+  failed_ = send_.is_lost || recv_.is_lost;
   step_ = Step::fetched;
-  read(send_, send_.regions);
-  read(recv_, recv_.read);
+  move(send_, To::host);
+  move(recv_, To::host);
   return !failed_;
 }
 
 int OnHost::finish(int error) {
   if (error != mpi_success) return error;
-  if (recv_.can_be_copied()) {
-    const memory::AtDevice at(recv_.place);
-    memory::DeviceCopies copies;
-    copies.move(MoveTo::device, recv_.regions, recv_.moved, recv_.in);
-    failed_ = !copies.wait() || failed_;
-  }
+  move(recv_, To::device);
   return failed_ ? mpi().err_other : mpi_success;
 }
 
@@ -213,17 +207,17 @@ bool OnHost::are_done(Look (memory::OwnStream::*look)() const) {
   return true;
 }
 
-void OnHost::read_in_own(const Copy& copy, const memory::Regions& regions) {
-  if (!copy.can_be_copied() || regions.empty()) return;
+void OnHost::begin_to_move(const Copy& copy, To to) {
+  if (!copy.can_be_copied() || regions_of(copy, to).empty()) return;
   const memory::AtDeviceBeside at(copy.place);
   memory::DeviceCopies copies(copy.stream->stream());
-  copies.move(MoveTo::host, regions, copy.moved, copy.out);
+  put(copy, to, copies);
   failed_ = !copies.leave() || failed_;
 }
 
 void OnHost::begin_to_read() {
-  read_in_own(send_, send_.regions);
-  read_in_own(recv_, recv_.read);
+  begin_to_move(send_, To::host);
+  begin_to_move(recv_, To::host);
   step_ = Step::reading;
 }
 
@@ -245,10 +239,7 @@ void OnHost::begin_finish(int error) {
   if (error != mpi_success || !recv_.can_be_copied()) return;
   // Of one that fetch() was called for.
   if (recv_.stream == nullptr) recv_.stream = memory::borrow_stream(recv_.place);
-  const memory::AtDeviceBeside at(recv_.place);
-  memory::DeviceCopies copies(recv_.stream->stream());
-  copies.move(MoveTo::device, recv_.regions, recv_.moved, recv_.in);
-  failed_ = !copies.leave() || failed_;
+  begin_to_move(recv_, To::device);
 }
 
 bool OnHost::has_finished() {
@@ -264,24 +255,22 @@ bool OnHost::has_finished() {
 
 bool OnHost::fetch_in(void* stream) {
   memory::DeviceCopies copies(stream);
-  if (send_.is_used()) copies.move(MoveTo::host, send_.regions, send_.moved, send_.out);
-  if (recv_.is_used()) copies.move(MoveTo::host, recv_.read, recv_.moved, recv_.out);
+  for (const Copy* copy : {&send_, &recv_}) {
+    if (copy->is_used()) put(*copy, To::host, copies);
+  }
   return copies.leave();
 }
 
 bool OnHost::finish_in(void* stream) {
   memory::DeviceCopies copies(stream);
-  if (recv_.is_used()) copies.move(MoveTo::device, recv_.regions, recv_.moved, recv_.in);
+  if (recv_.is_used()) put(recv_, To::device, copies);
   return copies.leave();
 }
 
 bool has_device_memory(const run::Call& call, const UsedBlocks& used) {
   memory::DevicePlace place;
-  const auto is_there = [&](const run::Side& side, int blocks, const std::vector<int>* list) {
-    return find_side(side, blocks, list, place) == Where::device;
-  };
-  return is_there(call.recv, used.recv, used.recv_list) ||
-         (!call.in_place && is_there(call.send, used.send, used.send_list));
+  return find_side(call.recv, used.recv, place) == Where::device ||
+         (!call.in_place && find_side(call.send, used.send, place) == Where::device);
 }
 
 bool StayingAt::settle() const {
@@ -314,15 +303,15 @@ memory::OwnStream::Look StayingAt::look() const {
 
 bool stays_on_device(run::Call& call, const UsedBlocks& used, StayingAt& at) {
   bool sent_can = true, received_can = true;
-  const Where sent = call.in_place ? Where::host : find_side(call.send, used.send, used.send_list, at.sent, &sent_can);
-  const Where received = find_side(call.recv, used.recv, used.recv_list, at.received, &received_can);
+  const Where sent = call.in_place ? Where::host : find_side(call.send, used.send, at.sent, &sent_can);
+  const Where received = find_side(call.recv, used.recv, at.received, &received_can);
   at.sends = sent == Where::device, at.receives = received == Where::device;
   if ((!at.sends && !at.receives) || !sent_can || !received_can) return false;
   if (sent == Where::unknown || received == Where::unknown) return false;
   if (call.in_place && !is_allgather(call.collective)) return false;
   const bool alone = is_neighbor(call.collective);  // a side on the host is packed else
-  if ((at.sends || (alone && !call.in_place)) && has_gaps(call.send, used.send, used.send_list)) return false;
-  if ((at.receives || alone) && has_gaps(call.recv, used.recv, used.recv_list)) return false;
+  if ((at.sends || (alone && !call.in_place)) && has_gaps(call.send, used.send)) return false;
+  if ((at.receives || alone) && has_gaps(call.recv, used.recv)) return false;
   call.on_device = true;
   call.device_place = at.receives ? at.received : at.sent;
   memory::lend_context(call.device_place);

@@ -15,11 +15,13 @@
 
 namespace quadrille::api {
 
-// The blocks of either side that the call uses: the first so many of the user's arrays, or those of a list.
+// The blocks of a side that the call uses: the first so many of the user's arrays, or those of a list.
+struct UsedOfSide {
+  int count = 0;
+  const std::vector<int>* list = nullptr;
+};
 struct UsedBlocks {
-  int send = 0, recv = 0;
-  const std::vector<int>* send_list = nullptr;
-  const std::vector<int>* recv_list = nullptr;
+  UsedOfSide send, recv;
   int own = -1;  // in place: the block of the receive buffer that is read; -1: all
 };
 
@@ -75,9 +77,9 @@ class OnHost {
   // ---- In the order of a stream: nobody waits ----
 
   // Its memory is such that the driver copies to it and from it later.
-  bool is_pinned() const { return is_pinned(send_) && is_pinned(recv_); }
+  bool is_pinned() const { return send_.is_pinned() && recv_.is_pinned(); }
   // Is all of it in the context of that place?
-  bool is_at(const memory::DevicePlace& place) const { return is_at(send_, place) && is_at(recv_, place); }
+  bool is_at(const memory::DevicePlace& place) const { return send_.is_at(place) && recv_.is_at(place); }
   memory::DevicePlace place() const { return send_.is_used() ? send_.place : recv_.place; }
   // As fetch() and finish(). False if the driver refuses. While AtDevice of the stream's place lives.
   bool fetch_in(void* stream);
@@ -95,19 +97,25 @@ class OnHost {
     memory::LentStream stream;     // for copies in steps
     bool is_used() const { return host.data() != nullptr; }
     bool can_be_copied() const { return is_used() && !is_lost; }
+    bool is_pinned() const { return !is_used() || host.is_pinned(); }
+    bool is_at(const memory::DevicePlace& there) const { return !is_used() || place.has_stream_of(there); }
   };
   enum class Step : std::uint8_t { none, settling, reading, fetched, writing };
   using Look = memory::OwnStream::Look;
-  void take(run::Side& side, int blocks, const std::vector<int>* list, Copy& copy);
+  using To = memory::DeviceCopies::To;
+  void take(run::Side& side, const UsedOfSide& used, Copy& copy);
   void take_kernels(Copy& copy) const;
-  void read(const Copy& copy, const memory::Regions& regions);
-  void begin_to_read();
-  void read_in_own(const Copy& copy, const memory::Regions& regions);
-  bool are_done(Look (memory::OwnStream::*look)() const);
-  static bool is_pinned(const Copy& copy) { return !copy.is_used() || copy.host.is_pinned(); }
-  static bool is_at(const Copy& copy, const memory::DevicePlace& place) {
-    return !copy.is_used() || copy.place.has_stream_of(place);
+  // The regions that move in that direction: of a receive buffer only `read` goes to the host.
+  const memory::Regions& regions_of(const Copy& copy, To to) const {
+    return to == To::host && &copy == &recv_ ? copy.read : copy.regions;
   }
+  void put(const Copy& copy, To to, memory::DeviceCopies& copies) const;
+  // Returns when they are there.
+  void move(const Copy& copy, To to);
+  // Does not wait: the copy's own stream moves them.
+  void begin_to_move(const Copy& copy, To to);
+  void begin_to_read();
+  bool are_done(Look (memory::OwnStream::*look)() const);
 
   run::Call call_;
   choose::HostBuffers buffers_;

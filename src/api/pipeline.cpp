@@ -1,16 +1,11 @@
-#include "api/pipeline.hpp"
-
 #include <algorithm>
 #include <climits>
 #include <cstdint>
 #include <iterator>
-#include <string>
-#include <utility>
 
 #include "api/engines.hpp"
 #include "api/pull.hpp"
 #include "api/serve.hpp"
-#include "memory/device.hpp"
 #include "memory/staging.hpp"
 #include "mpi/errors.hpp"
 #include "run/device_pipeline.hpp"
@@ -29,14 +24,7 @@ std::size_t number_in(const choose::Choice& choice, const char* name) {
   return static_cast<std::size_t>(plan::value_of(choice.parameters, name, 1));
 }
 
-// Says once for each way how calls are made; how() tells it, if they are so.
-template <class How>
-void tell(Collective collective, const choose::Choice& choice, team::Team& team, bool piped, How&& how) {
-  using team::DeviceWay;
-  team.counted.device_way = piped ? DeviceWay::pipelined : DeviceWay::not_pipelined;
-  if (memory::device_driver() == nullptr || !team::explains_now(team, team.counted.device_way)) return;
-  team::explain(team, collective, 0, choose::to_string(choice), piped ? how() : Why{Reason::not_pipelined});
-}
+team::DeviceWay way_of(bool piped) { return piped ? team::DeviceWay::pipelined : team::DeviceWay::not_pipelined; }
 
 // ---- Inside a node ----
 
@@ -61,6 +49,7 @@ InChunks run_in_chunks(const run::Call& call, const choose::Choice& choice, team
 }
 
 Why how_in_chunks(const InChunks& gone) {
+  if (gone.piped.outcome != Outcome::done) return {Reason::not_pipelined};
   Why how{.reason = Reason::in_chunks, .number = static_cast<double>(gone.chunk)};
   if (gone.piped.by_leaders) how.then.push_back({Reason::by_leaders});
   return how;
@@ -69,22 +58,13 @@ Why how_in_chunks(const InChunks& gone) {
 // ---- Between nodes ----
 
 // What exchanges the data on the host.
-class Inner {
- public:
-  Inner(Collective collective, const choose::Choice& choice, team::Team& team)
-      : choice_(choice), on_(team::prepare(team, collective, choice)), engine_(work_of(choice)), team_(team) {}
-  int operator()(const run::Call& call) const {
-    if (engine_.run != nullptr) return engine_.run(call, {choice_, on_}, team_);
-    const ErrorsReturned guard(team_.own());  // they are raised when the call is over
-    return run::run_native(call, team_.own());
-  }
-
- private:
-  const choose::Choice choice_;
-  const team::Prepared on_;
-  const EngineWork& engine_;
-  team::Team& team_;
-};
+auto exchange_by(Collective collective, const choose::Choice& choice, team::Team& team) {
+  return [choice, on = team::prepare(team, collective, choice), &team](const run::Call& call) {
+    if (const EngineWork& engine = work_of(choice); engine.run != nullptr) return engine.run(call, {choice, on}, team);
+    const ErrorsReturned guard(team.own());  // they are raised when the call is over
+    return run::run_native(call, team.own());
+  };
+}
 
 // What the MPI's functions without large counts take.
 bool has_ints(const run::Call& call) {
@@ -127,7 +107,8 @@ run::RoundWays ways_of_rounds(const choose::Choice& choice, const team::Team& te
 
 // True if all ranks have made it so; then `error` says how. Else all make it in another way, and know what all have
 // said.
-bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const Inner& inner, team::Team& team,
+template <class Exchange>
+bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const Exchange& inner, team::Team& team,
                    Said& said, int& error) {
   said = {{}, has_ints(call)};
   team::OwnChunks* const streams = team::streams_for_rounds(team);
@@ -148,30 +129,32 @@ bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const In
 int pipeline_between_nodes(const run::Call& call, const choose::Choice& choice, team::Team& team) {
   free_staging_at_end();
   const choose::Choice named = choose::inner_of(call.collective, choice);
-  const Inner inner(call.collective, named, team);
+  const auto inner = exchange_by(call.collective, named, team);
   Said said;
   int error = mpi_success;
   const bool piped = run_in_rounds(call, choice, inner, team, said, error);
   if (said.offer.never_can != 0) team::refuse_chunks(team);
-  tell(call.collective, choice, team, piped, [&] {
+  tell_way(call.collective, choice, team, way_of(piped), [&] {
+    if (!piped) return Why{Reason::not_pipelined};
     return Why{.reason = Reason::in_rounds, .number = static_cast<double>(ways_of_rounds(choice, team).piece)};
   });
   if (piped) return error;
   if (said.ints || !choose::is_of_the_mpi(*named.algorithm))
     return run_over_host(call, team, choose::HostBuffers::kept, inner);
-  const Inner of_ours(call.collective, choose::plain(call.collective, "spread-out"), team);
-  return run_over_host(call, team, choose::HostBuffers::kept, of_ours);
+  return run_over_host(call, team, choose::HostBuffers::kept,
+                       exchange_by(call.collective, choose::plain(call.collective, "spread-out"), team));
 }
 
 }  // namespace
 
-int pipeline(const run::Call& call, const choose::Choice& choice, team::Team& team) {
-  if (team.nodes.nodes > 1) return pipeline_between_nodes(call, choice, team);
-  const InChunks gone = run_in_chunks(call, choice, team);
+int pipeline(const run::Call& call, const Service& by, team::Team& team) {
+  if (team.nodes.nodes > 1) return pipeline_between_nodes(call, by.choice, team);
+  const InChunks gone = run_in_chunks(call, by.choice, team);
   const Outcome outcome = gone.piped.outcome;
   if (outcome == Outcome::never) team::refuse_chunks(team);
-  tell(call.collective, choice, team, outcome == Outcome::done, [&] { return how_in_chunks(gone); });
-  if (outcome == Outcome::done) return gone.piped.error;
+  const bool piped = outcome == Outcome::done;
+  tell_way(call.collective, by.choice, team, way_of(piped), [&] { return how_in_chunks(gone); });
+  if (piped) return gone.piped.error;
   return outcome == Outcome::lost ? mpi().err_other : exchange_over_host(call, team);
 }
 

@@ -27,15 +27,16 @@ class ProgressThread {
  public:
   // `spare`: there is a processor that the program leaves free.
   ProgressThread(With with, bool spare) : with_(with), spare_(spare), thread_([this] { work(); }) {}
+  ProgressThread& operator=(ProgressThread&&) = delete;
+  ~ProgressThread() {
+    ends_.store(true, std::memory_order_release);
+    wake();
+    thread_.join();
+  }
 
   void wake() {
     turn_.fetch_add(1, std::memory_order_release);
     turn_.notify_one();
-  }
-  void end() {
-    ends_.store(true, std::memory_order_release);
-    wake();
-    thread_.join();
   }
 
  private:
@@ -73,12 +74,7 @@ class ProgressThread {
 
 std::atomic<ProgressThread*> progress_thread = nullptr;
 
-void end_progress_thread() {
-  ProgressThread* const thread = progress_thread.exchange(nullptr);
-  if (thread == nullptr) return;
-  thread->end();
-  delete thread;
-}
+void end_progress_thread() { delete progress_thread.exchange(nullptr); }
 
 // Has every rank of this machine two processors? Then one is left to the thread.
 bool has_spare_processor() {

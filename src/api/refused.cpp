@@ -1,7 +1,6 @@
 #include "api/refused.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <iterator>
 
@@ -158,8 +157,7 @@ bool is_of_arguments(int its_class) {
 
 bool was_refused(const CountedAhead& ahead, const Call& call, int error) {
   if (error == mpi_success) return false;
-  int its_class = mpi().err_other;
-  mpi().Error_class(error, &its_class);
+  const int its_class = class_of(error);
   if (is_of_arguments(its_class)) return true;
   if (its_class == mpi().err_truncate) return is_uneven(call) && refuses_uneven(call.collective);
   return ahead.team != nullptr && is_refused(call, *ahead.team);

@@ -24,15 +24,13 @@ namespace {
 
 using namespace quadrille;
 
-void count(team::Untaken::Counts& counts, Reason why) {
-  if (!team::untaken.wanted.load(std::memory_order_relaxed)) return;
-  counts[counted_as(why)].fetch_add(1, std::memory_order_relaxed);
-}
-
 // Takes it over, or says no, and counts that. What then carries it out is written down.
 bool take_recorded(const run::Call& call, bool persistent, MpiRequest* request, int& error, api::CountedAhead& ahead) {
   const bool taken = api::take(call, persistent, request, error, ahead);
-  if (!taken) count(persistent ? team::untaken.persistent : team::untaken.nonblocking, ahead.why);
+  if (!taken && team::untaken.wanted.load(std::memory_order_relaxed)) {
+    team::Untaken::Counts& counts = persistent ? team::untaken.persistent : team::untaken.nonblocking;
+    counts[counted_as(ahead.why)].fetch_add(1, std::memory_order_relaxed);
+  }
   if (taken && record::on) record::by(api::carrier_on(call.comm));
   return taken;
 }
@@ -74,13 +72,6 @@ template <class Native, class... Arguments>
 
 // Nothing here may catch, or need to clean up, as an error handler may throw from the function of the MPI.
 template <class Native, class... Arguments>
-int forward(bool persistent, const run::Call& call, Native native, MpiRequest* request, int& by_mpi,
-            Arguments... arguments) {
-  if (memory::device_driver() == nullptr) return by_mpi = native(request, arguments...);
-  return forward_beside_devices(persistent, call, native, request, by_mpi, arguments...);
-}
-
-template <class Native, class... Arguments>
 int take_or_forward(const run::Call& call, bool persistent, Native native, MpiRequest* request, bool& taken,
                     Arguments... arguments) {
   int error = mpi_success;
@@ -90,8 +81,10 @@ int take_or_forward(const run::Call& call, bool persistent, Native native, MpiRe
   if (!native.is_there()) return api::raise(call.comm, mpi().err_other);
   // The other ranks go by what the MPI has made of the call, whatever this one fails at then.
   int by_mpi = mpi_success;
-  error =
-      api::error_of(call.comm, ahead, [&] { return forward(persistent, call, native, request, by_mpi, arguments...); });
+  error = api::error_of(call.comm, ahead, [&] {
+    if (memory::device_driver() == nullptr) return by_mpi = native(request, arguments...);
+    return forward_beside_devices(persistent, call, native, request, by_mpi, arguments...);
+  });
   api::keep_or_undo(ahead, call, by_mpi);
   return error;
 }
@@ -122,27 +115,18 @@ int begin(const void* site, Collective collective, bool persistent, Native nativ
   });
 }
 
-#define QUADRILLE_FORWARD_START(collective, ...) QUADRILLE_FORWARD_MEMBER(I##collective)
-struct StartBehind_MPI {
-  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_FORWARD_START)
-};
-
 }  // namespace
 
-#define QUADRILLE_START_MPI(collective, Name, FORM, Displacement)                                            \
-  QUADRILLE_EXPORT int MPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) {   \
-    return api::leave(begin(__builtin_return_address(0), Collective::collective, false,                      \
-                            Native{StartBehind_MPI::next_I##collective(), mpi().I##collective, {}}, request, \
-                            QUADRILLE_ARGUMENTS_##FORM));                                                    \
+#define QUADRILLE_START(PREFIX, collective, Name, FORM, Displacement)                                           \
+  QUADRILLE_EXPORT int PREFIX##_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) { \
+    const auto of_the_mpi = mpi().I##collective;                                                                \
+    if (QUADRILLE_IS_STRAIGHT_##PREFIX) return of_the_mpi(QUADRILLE_ARGUMENTS_##FORM, request);                 \
+    return api::leave(begin(__builtin_return_address(0), Collective::collective, false,                         \
+                            Native{QUADRILLE_NEXT_##PREFIX(I##collective), of_the_mpi, {}}, request,            \
+                            QUADRILLE_ARGUMENTS_##FORM));                                                       \
   }
-#define QUADRILLE_START_PMPI(collective, Name, FORM, Displacement)                                            \
-  QUADRILLE_EXPORT int PMPI_I##collective(QUADRILLE_WORDS_##FORM(int, Displacement), MpiRequest* request) {   \
-    const auto of_the_mpi = mpi().I##collective;                                                              \
-    const void* const site = __builtin_return_address(0);                                                     \
-    if (api::goes_straight(site)) return of_the_mpi(QUADRILLE_ARGUMENTS_##FORM, request);                     \
-    return api::leave(begin(site, Collective::collective, false, Native{of_the_mpi, of_the_mpi, {}}, request, \
-                            QUADRILLE_ARGUMENTS_##FORM));                                                     \
-  }
+#define QUADRILLE_START_MPI(...) QUADRILLE_START(MPI, __VA_ARGS__)
+#define QUADRILLE_START_PMPI(...) QUADRILLE_START(PMPI, __VA_ARGS__)
 
 // Called by the libraries of these names: `next` is what comes after them, or null; `site` where they were called from.
 #define QUADRILLE_BEGIN(Name, collective, persistent, info, FORM, ...)                                         \

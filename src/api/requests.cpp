@@ -2,9 +2,6 @@
 #include "api/requests.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <optional>
-#include <span>
 #include <utility>
 
 #include "api/call_cache.hpp"
@@ -79,12 +76,6 @@ bool State::is_watched() const {
   return carrier() == run::Carrier::inbox || carrier() == run::Carrier::rings;
 }
 
-int State::with_failed_copies(bool may_look) const {
-  if (error != mpi_success || number == 0) return error;
-  const std::uint64_t start = team::number_of_start(number, starts);
-  return team::has_failed(*team, start, may_look) ? mpi().err_other : mpi_success;
-}
-
 void State::begin_fetch_if_needed() {
   const bool comes = on_host != nullptr && (persistent || !on_host->is_fetched());
   if (comes || staying_at) begin_fetch(false);
@@ -140,7 +131,10 @@ bool State::moves(run::With with) {
   const bool over = thrown != mpi_success || op == nullptr || op->done();
   if (!over || (watched && thrown == mpi_success && team->failed_calls.left() != mpi_success)) return false;
   if (queue != nullptr) queue->pop_front();
-  if (!in_stream()) error = with_failed_copies(on_host != nullptr && with == run::With::mpi);
+  if (!in_stream() && error == mpi_success && number != 0) {
+    const bool may_look = on_host != nullptr && with == run::With::mpi;
+    if (team::has_failed(*team, team::number_of_start(number, starts), may_look)) error = mpi().err_other;
+  }
   set(Stage::returning);
   if (on_host != nullptr && !in_stream()) begin_finish();
   return true;
@@ -259,8 +253,6 @@ int finish_all(std::span<Quadrille_Request> requests) {
   return first;
 }
 
-bool is_list(int count, const Quadrille_Request* requests) { return count == 0 || (count > 0 && requests != nullptr); }
-
 int start_one(Quadrille_Request* handle) {
   if (handle == nullptr || *handle == nullptr) return raise(mpi().err_request);
   State& request = **handle;
@@ -268,9 +260,8 @@ int start_one(Quadrille_Request* handle) {
   return api::start(request);
 }
 
-int test_all(int count, Quadrille_Request* list, int* flag) {
-  if (!is_list(count, list) || flag == nullptr) return raise(mpi().err_arg);
-  const std::span requests(list, static_cast<std::size_t>(count));
+int test_all(std::span<Quadrille_Request> requests, int* flag) {
+  if (flag == nullptr) return raise(mpi().err_arg);
   api::go_on_with_all();
   *flag = all_complete(requests) ? 1 : 0;
   if (*flag != 0) return finish_all(requests);
@@ -278,9 +269,7 @@ int test_all(int count, Quadrille_Request* list, int* flag) {
   return mpi_success;
 }
 
-int wait_for_all(int count, Quadrille_Request* list) {
-  if (!is_list(count, list)) return raise(mpi().err_arg);
-  const std::span requests(list, static_cast<std::size_t>(count));
+int wait_for_all(std::span<Quadrille_Request> requests) {
   wait_until(requests, [&] { return all_complete(requests); });
   return finish_all(requests);
 }
@@ -299,9 +288,8 @@ int finish_any(std::span<Quadrille_Request> requests, int* index, bool& found) {
   return mpi_success;
 }
 
-int test_any(int count, Quadrille_Request* list, int* index, int* flag) {
-  if (!is_list(count, list) || index == nullptr || flag == nullptr) return raise(mpi().err_arg);
-  const std::span requests(list, static_cast<std::size_t>(count));
+int test_any(std::span<Quadrille_Request> requests, int* index, int* flag) {
+  if (index == nullptr || flag == nullptr) return raise(mpi().err_arg);
   api::go_on_with_all();
   bool found = false;
   const int error = finish_any(requests, index, found);
@@ -310,9 +298,8 @@ int test_any(int count, Quadrille_Request* list, int* index, int* flag) {
   return error;
 }
 
-int wait_for_any(int count, Quadrille_Request* list, int* index) {
-  if (!is_list(count, list) || index == nullptr) return raise(mpi().err_arg);
-  const std::span requests(list, static_cast<std::size_t>(count));
+int wait_for_any(std::span<Quadrille_Request> requests, int* index) {
+  if (index == nullptr) return raise(mpi().err_arg);
   bool found = false;
   int error = mpi_success;
   wait_until(requests, [&] {
@@ -320,14 +307,6 @@ int wait_for_any(int count, Quadrille_Request* list, int* index) {
     return found;
   });
   return error;
-}
-
-int test_one(Quadrille_Request* request, int* flag) {
-  return request == nullptr ? raise(mpi().err_request) : test_all(1, request, flag);
-}
-
-int wait_for_one(Quadrille_Request* request) {
-  return request == nullptr ? raise(mpi().err_request) : wait_for_all(1, request);
 }
 
 int free_one(Quadrille_Request* request) {
@@ -376,17 +355,20 @@ int start(Quadrille_Request* handle, const void* site) {
   return starts_shortly(handle) ? mpi_success : start_one(handle);
 }
 
-int start_all(int count, Quadrille_Request* requests, const void* site) {
-  if (!is_list(count, requests)) return raise(mpi().err_arg);
-  for (int i = 0; i < count; ++i) {
-    if (const int error = start(&requests[i], site); error != mpi_success) return error;
+int start_all(std::span<Quadrille_Request> requests, const void* site) {
+  for (Quadrille_Request& request : requests) {
+    if (const int error = start(&request, site); error != mpi_success) return error;
   }
   return mpi_success;
 }
 
+// Does the `work` of a door with its list of requests. An invalid list raises the error `wrong`.
 template <class Work>
-[[gnu::always_inline]] inline int guarded(Work&& work) {
-  return api::guarded(mpi().comm_world, std::forward<Work>(work));
+[[gnu::always_inline]] inline int with_requests(int count, Quadrille_Request* list, int wrong, const Work& work) {
+  return api::leave(api::guarded(mpi().comm_world, [&] {
+    if (count < 0 || (count > 0 && list == nullptr)) return raise(wrong);
+    return work(std::span(list, static_cast<std::size_t>(count)));
+  }));
 }
 
 }  // namespace
@@ -436,43 +418,45 @@ int api::start(Quadrille_Request_state& request) {
   return ::raise(request, std::exchange(request.error, mpi_success));
 }
 
-int api::wait_for(Quadrille_Request* request) { return ::wait_for_one(request); }
+int api::wait_for(Quadrille_Request* request) { return ::wait_for_all({request, 1}); }
 
 int Quadrille_Start(Quadrille_Request* request) {
   if (!record::on && starts_shortly(request)) [[likely]]
     return mpi_success;
-  return api::leave(guarded([&, site = __builtin_return_address(0)] { return start(request, site); }));
+  return api::leave(
+      api::guarded(mpi().comm_world, [&, site = __builtin_return_address(0)] { return start(request, site); }));
 }
 
 int Quadrille_Startall(int count, Quadrille_Request requests[]) {
-  return api::leave(guarded([&, site = __builtin_return_address(0)] { return start_all(count, requests, site); }));
+  const void* const site = __builtin_return_address(0);
+  return with_requests(count, requests, mpi().err_arg, [&](auto all) { return start_all(all, site); });
 }
 
 int Quadrille_Test(Quadrille_Request* request, int* flag) {
-  return api::leave(guarded([&] { return test_one(request, flag); }));
+  return with_requests(1, request, mpi().err_request, [&](auto one) { return test_all(one, flag); });
 }
 
 int Quadrille_Testall(int count, Quadrille_Request requests[], int* flag) {
-  return api::leave(guarded([&] { return test_all(count, requests, flag); }));
+  return with_requests(count, requests, mpi().err_arg, [&](auto all) { return test_all(all, flag); });
 }
 
 int Quadrille_Testany(int count, Quadrille_Request requests[], int* index, int* flag) {
-  return api::leave(guarded([&] { return test_any(count, requests, index, flag); }));
+  return with_requests(count, requests, mpi().err_arg, [&](auto all) { return test_any(all, index, flag); });
 }
 
 int Quadrille_Wait(Quadrille_Request* request) {
   if (waits_shortly(request)) return mpi_success;
-  return api::leave(guarded([&] { return wait_for_one(request); }));
+  return with_requests(1, request, mpi().err_request, [](auto one) { return wait_for_all(one); });
 }
 
 int Quadrille_Waitall(int count, Quadrille_Request requests[]) {
-  return api::leave(guarded([&] { return wait_for_all(count, requests); }));
+  return with_requests(count, requests, mpi().err_arg, [](auto all) { return wait_for_all(all); });
 }
 
 int Quadrille_Waitany(int count, Quadrille_Request requests[], int* index) {
-  return api::leave(guarded([&] { return wait_for_any(count, requests, index); }));
+  return with_requests(count, requests, mpi().err_arg, [&](auto all) { return wait_for_any(all, index); });
 }
 
 int Quadrille_Request_free(Quadrille_Request* request) {
-  return api::leave(guarded([&] { return free_one(request); }));
+  return api::leave(api::guarded(mpi().comm_world, [&] { return free_one(request); }));
 }

@@ -12,7 +12,7 @@
 
 #include "abi/functions.hpp"
 #include "api/on_host.hpp"
-#include "api/stream_turn.hpp"
+#include "memory/device_streams.hpp"
 #include "run/call.hpp"
 #include "run/inbox_run.hpp"
 #include "run/kept_types.hpp"
@@ -21,6 +21,32 @@
 #include "team/own_rings.hpp"
 #include "team/record.hpp"
 #include "team/team.hpp"
+
+namespace quadrille::api {
+
+// The place of a request in streams of a device (api/enqueue.hpp).
+//
+// Its starts by streams have numbers, one after the other. A start is a turn: the stream says when it has come, the
+// request does its work, and lets the stream go on.
+struct StreamTurn {
+  memory::StreamWords* words = nullptr;
+  memory::DevicePlace place;  // of the stream of the last turn
+  // Under the lock of run::UnderWay: the turn that is awaited or in flight, and the last enqueued one.
+  std::uint32_t now = 0, last = 0;
+  // The driver has refused something in the middle: the request goes through all its turns without its streams, and its
+  // memory is not used again, as some stream may still do so.
+  bool is_broken = false;
+
+  StreamTurn& operator=(StreamTurn&&) = delete;
+  ~StreamTurn() {
+    if (words != nullptr && !is_broken) memory::give_words_back(*words);
+  }
+  bool has_come() const { return is_broken || words->ready.load(std::memory_order_acquire) == now; }
+  // The streams have passed all turns.
+  bool is_over() const { return !is_broken && words->over.load(std::memory_order_acquire) == last; }
+};
+
+}  // namespace quadrille::api
 
 struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::team::KeptTeam team;  // first: all else is gone before it
@@ -139,8 +165,6 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool moves(quadrille::run::With with);
   void begin_finish();
   bool is_watched() const;
-  // What a start's error becomes at its end.
-  int with_failed_copies(bool may_look) const;
   // That all has moved. True if nothing is left to be done.
   bool tell(quadrille::run::With with);
 

@@ -4,16 +4,10 @@
 #include <utility>
 
 #include "api/call_cache.hpp"
-#include "api/choose_by_load.hpp"
 #include "api/engines.hpp"
-#include "api/trials.hpp"
-#include "mpi/errors.hpp"
-#include "run/native_run.hpp"
-#include "team/faults.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 #include "team/record.hpp"
-#include "team/team.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -184,13 +178,13 @@ BlockNumbers blocks_of(const Call& call, team::Team& team) {
 UsedBlocks used_blocks(const Call& call, team::Team& team) {
   const BlockNumbers blocks = blocks_of(call, team);
   UsedBlocks used;
-  used.send = is_allgather(call.collective) ? std::min(blocks.send, 1) : blocks.send;
-  used.recv = blocks.recv;
+  used.send.count = is_allgather(call.collective) ? std::min(blocks.send, 1) : blocks.send;
+  used.recv.count = blocks.recv;
   if (is_neighbor(call.collective)) {
     const team::Neighbors* neighbors = team::neighbors_of(team);
     if (neighbors == nullptr) return used;
-    if (!is_allgather(call.collective)) used.send_list = &neighbors->send_block;
-    used.recv_list = &neighbors->recv_block;
+    if (!is_allgather(call.collective)) used.send.list = &neighbors->send_block;
+    used.recv.list = &neighbors->recv_block;
   } else if (call.in_place && is_allgather(call.collective)) {
     mpi().Comm_rank(call.comm, &used.own);
   }

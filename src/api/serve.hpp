@@ -11,7 +11,6 @@
 #include "mpi/thrown.hpp"
 #include "run/bound_run.hpp"
 #include "run/call.hpp"
-#include "run/group.hpp"
 #include "team/failed_copies.hpp"
 #include "team/faults.hpp"
 #include "team/team.hpp"

@@ -1,9 +1,6 @@
 #include "api/taken.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <iterator>
-#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -17,6 +14,7 @@
 #include "api/requests.hpp"
 #include "api/taken_table.hpp"
 #include "mpi/generation.hpp"
+#include "mpi/phase.hpp"
 #include "mpi/progress_hook.hpp"
 #include "mpi/types.hpp"
 #include "run/native_run.hpp"
@@ -36,8 +34,6 @@ using team::Team;
 
 TakenTable& table() { return sys::immortal<TakenTable>(); }
 
-std::uintptr_t number_of(MpiRequest handle) { return handle.word; }
-
 // ---- Who goes on ----
 
 bool help_from_the_mpi() {
@@ -47,14 +43,11 @@ bool help_from_the_mpi() {
   return under_way.any();
 }
 
-bool thread_may_call_mpi() {
-  int level = mpi().thread_single;
-  mpi().Query_thread(&level);
-  return level == mpi().thread_multiple && has_progress_thread();
-}
-
 // While the program is in whatever function of the MPI.
-bool progress_is_sure() { return progress_hook_works() || thread_may_call_mpi(); }
+bool progress_is_sure() {
+  const bool thread_may_call_mpi = thread_level(mpi().thread_single) == mpi().thread_multiple && has_progress_thread();
+  return progress_hook_works() || thread_may_call_mpi;
+}
 
 // ---- Requests that have come to their end in a callback, where the MPI is not to be called ----
 
@@ -91,41 +84,34 @@ int tell_status(void* request, MpiStatus* status) {
 
 int end_request(void* data) {
   auto* const request = static_cast<State*>(data);
-  table().remove(number_of(request->handle), request);
+  table().remove(request->handle.word, request);
   const std::lock_guard lock(ended().mutex);
   ended().requests.push_back(request);
   ended().any.store(true, std::memory_order_release);
   return mpi_success;
 }
 
-// As the MPIs refuse to cancel their own.
-int refuse_to_cancel(void*, int) { return mpi().err_request; }
-
 // ---- The receive of a persistent call ----
 
 // Their tags on the communicator of this process alone.
 struct OwnTags {
   std::mutex mutex;
-  std::vector<int> free;
-  int used = 0;
+  std::vector<bool> taken;
 };
 OwnTags& own_tags() { return sys::immortal<OwnTags>(); }
 
 int take_tag() {
-  OwnTags& own = own_tags();
-  const std::lock_guard lock(own.mutex);
-  if (own.free.empty()) {
-    own.free.reserve(static_cast<std::size_t>(own.used) + 1);  // for when it is given back
-    return own.used++;
-  }
-  const int tag = own.free.back();
-  own.free.pop_back();
-  return tag;
+  std::vector<bool>& taken = own_tags().taken;
+  const std::lock_guard lock(own_tags().mutex);
+  const auto tag = std::find(taken.begin(), taken.end(), false) - taken.begin();
+  if (tag == std::ssize(taken)) taken.push_back(false);
+  taken[static_cast<std::size_t>(tag)] = true;
+  return static_cast<int>(tag);
 }
 
 void give_tag_back(int tag) {
   const std::lock_guard lock(own_tags().mutex);
-  own_tags().free.push_back(tag);
+  own_tags().taken[static_cast<std::size_t>(tag)] = false;
 }
 
 constexpr int most_tags = 32767;  // MPI_TAG_UB is never less
@@ -140,10 +126,11 @@ int make_handle(State& request) {
     if (own_comm() == mpi().comm_self || request.handle_tag > most_tags) return mpi().err_no_mem;
     error = mpi().Recv_init(nullptr, 0, mpi().byte, 0, request.handle_tag, own_comm(), &request.handle);
   } else {
-    error = mpi().Grequest_start(tell_status, end_request, refuse_to_cancel, &request, &request.handle);
+    const auto refuse = [](void*, int) { return mpi().err_request; };  // as the MPIs refuse to cancel their own
+    error = mpi().Grequest_start(tell_status, end_request, refuse, &request, &request.handle);
   }
   if (error != mpi_success) return error;
-  return thrown_by([&] { table().add(number_of(request.handle), &request); });
+  return thrown_by([&] { table().add(request.handle.word, &request); });
 }
 
 void end_all() {
@@ -155,22 +142,6 @@ void end_all() {
 void prepare_end() {
   static std::once_flag once;
   std::call_once(once, [] { team::before_end(team::AtEnd::requests, end_all); });
-}
-
-int make_and_start(State* made, MpiRequest* request) {
-  State& state = *made;  // from here on the MPI or the program ends it
-  const int error = make_handle(state);
-  if (error != mpi_success) state.taken = false;  // nobody is to be told
-  if (error == mpi_success) *request = state.handle;
-  if (!state.persistent) start_taken(state);
-  return error;
-}
-
-// A persistent call may wait for the other ranks.
-bool may_take(Team& team, bool persistent) {
-  if (persistent) team::await_told(team);
-  if (persistent && team.eligible()) get_ready_to_take(team);
-  return team.taken.ready();
 }
 
 void want_to_be_ready(Team& team) {
@@ -190,39 +161,17 @@ Reason why_not_ready(const Team& team, bool persistent) {
   return was_asked || persistent ? Reason::no_memory : Reason::not_prepared;
 }
 
-record::Form form_of(bool persistent) { return persistent ? record::Form::persistent : record::Form::nonblocking; }
-
-void explain_not_taken(Team& team, const run::Call& call, bool persistent) {
-  if (!team.counted.explains) return;
-  const bool in_flight = team.eligible() && team.taken.in_flight();
-  const Reason why = in_flight ? Reason::broadcast_in_flight : why_not_ready(team, persistent);
-  explain_request(team, call, form_of(persistent), "mpi", {why});
-}
-
-bool start_put_off(Team& team, const run::Call& call, MpiRequest* request, int& error) {
-  auto made = std::make_unique<State>();
-  run::Call kept;
-  if (!make_to_put_off(team, call, *made, kept, error)) return false;
-  if (error == mpi_success) {
-    State* const state = made.release();
-    error = make_and_start(state, request);
-    put_off(team, kept, *state);
-  }
-  if (error != mpi_success) raise(call.comm, error);
-  return true;
-}
-
 // As one before.
 bool takes_again(const run::Call& call, MpiRequest* request, int& error) {
   const Serving guard;
   delete_ended();
   State* const made = request_by_cache(call, Door::drop_in);
   if (made == nullptr) return false;
-  error = make_and_start(made, request);
-  if (error != mpi_success) raise(call.comm, error);
+  error = make_and_take(made, request);
   return true;
 }
 
+// Does what take() says, but raises no error.
 bool try_to_take(const run::Call& call, bool persistent, MpiRequest* request, int& error, CountedAhead& ahead) {
   if (!persistent && takes_again(call, request, error)) return true;
   Team* const team = team::team_after(call.comm, persistent ? 0 : uncounted_calls(Door::drop_in), ahead.early);
@@ -240,7 +189,7 @@ bool try_to_take(const run::Call& call, bool persistent, MpiRequest* request, in
   }
   const Serving guard;
   if (team->lost) {
-    error = raise(call.comm, mpi().err_other);
+    error = mpi().err_other;
     return true;
   }
   prepare_progress();
@@ -248,12 +197,16 @@ bool try_to_take(const run::Call& call, bool persistent, MpiRequest* request, in
   delete_ended();
   const bool may_want = team->eligible() && team->taken.now() == Stage::none;
   ahead.wants = !persistent && !team->taken.ready() && (may_want || team->counted.explains);
-  const Entry entry{Door::drop_in, form_of(persistent)};
+  const Entry entry{Door::drop_in, persistent ? record::Form::persistent : record::Form::nonblocking};
   if (has_mistake(call, *team, entry)) return false;
   if (!persistent && team->taken.now() == Stage::awaiting) return start_put_off(*team, call, request, error);
-  if (!may_take(*team, persistent)) {
+  if (persistent) {
+    team::await_told(*team);  // it may wait for the other ranks
+    if (team->eligible()) get_ready_to_take(*team);
+  }
+  if (!team->taken.ready()) {
     ahead.why = why_not_ready(*team, persistent);
-    if (persistent) explain_not_taken(*team, call, true);
+    if (persistent && team->counted.explains) explain_request(*team, call, entry.form, "mpi", {ahead.why});
     return false;
   }
   auto made = std::make_unique<State>();
@@ -261,15 +214,13 @@ bool try_to_take(const run::Call& call, bool persistent, MpiRequest* request, in
   error = find_carrier(m);
   ahead.why = why_chosen(*team);
   if (m.passes_on) return false;
-  if (error == mpi_success) error = make_and_start(made.release(), request);
-  if (error != mpi_success) raise(call.comm, error);
+  if (error == mpi_success) error = make_and_take(made.release(), request);
   return true;
 }
 
 // Is pulling the way of some collective by the user's word? The same on all ranks.
 bool is_pull_forced(const team::Team& team) {
-  const auto& forced = team.agreed().forced.by_collective;
-  return std::any_of(std::begin(forced), std::end(forced), [](const choose::Choice& choice) {
+  return std::ranges::any_of(team.agreed().forced.by_collective, [](const choose::Choice& choice) {
     return choice.algorithm != nullptr && choice.algorithm->engine == choose::Engine::pull;
   });
 }
@@ -297,14 +248,24 @@ choose::HostBuffers forced_buffers(const run::Call& call) {
 
 }  // namespace
 
+int make_and_take(State* made, MpiRequest* request) {
+  State& state = *made;  // from here on the MPI or the program ends it
+  const int error = make_handle(state);
+  if (error != mpi_success) state.taken = false;  // nobody is to be told
+  if (error == mpi_success) *request = state.handle;
+  if (!state.persistent) start_taken(state);
+  return error;
+}
+
 void want_to_be_ready(const run::Call& call) {
   Team* const team = team::find_team(call.comm);
   if (team == nullptr || team->lost) return;
   const Serving guard;
-  if (thrown_by([team] { want_to_be_ready(*team); }) != mpi_success && !team->lost) {
-    static_cast<void>(thrown_by([team] { team::lose(*team); }));
-  }
-  explain_not_taken(*team, call, false);
+  if (thrown_by([team] { want_to_be_ready(*team); }) != mpi_success) team::mark_lost(*team);
+  if (!team->counted.explains) return;
+  const bool in_flight = team->eligible() && team->taken.in_flight();
+  const Reason why = in_flight ? Reason::broadcast_in_flight : why_not_ready(*team, false);
+  explain_request(*team, call, record::Form::nonblocking, "mpi", {why});
 }
 
 bool take(const run::Call& call, bool persistent, MpiRequest* request, int& error, CountedAhead& ahead) {
@@ -312,7 +273,8 @@ bool take(const run::Call& call, bool persistent, MpiRequest* request, int& erro
   if (is_serving() || !mpi().usable || request == nullptr) return false;
   bool taken = true;
   const int thrown = thrown_by([&] { taken = try_to_take(call, persistent, request, error, ahead); });
-  if (thrown != mpi_success) error = raise(call.comm, thrown);
+  if (thrown != mpi_success) error = thrown;
+  if (taken && error != mpi_success) raise(call.comm, error);
   return taken;
 }
 
@@ -347,7 +309,7 @@ int hand_in(ByHost made, MpiComm comm, MpiRequest native, int error, MpiRequest*
     made->op = std::make_unique<run::NativeOp>(
         [&](auto&) { return run::NativeRun(native, made->persistent, made->team->user); });
     made->look_what_it_needs();
-    error = make_and_start(made.release(), request);
+    error = make_and_take(made.release(), request);
   });
   if (thrown != mpi_success) error = thrown;
   return error == mpi_success ? error : raise(comm, error);
@@ -390,7 +352,7 @@ int get_ready_in_a_barrier(MpiComm comm) {
   return thrown == mpi_success ? thrown : raise(comm, thrown);
 }
 
-State* taken_behind(MpiRequest handle) { return table().find(number_of(handle)); }
+State* taken_behind(MpiRequest handle) { return table().find(handle.word); }
 
 void let_the_mpi_help() {
   prepare_end();
@@ -401,8 +363,8 @@ void start_taken(State& request) {
   if (begin(request)) let_the_mpi_help();
 }
 
-void hide_taken(State& request) { table().remove(number_of(request.handle), &request); }
-void show_taken(State& request) { table().add(number_of(request.handle), &request); }
+void hide_taken(State& request) { table().remove(request.handle.word, &request); }
+void show_taken(State& request) { table().add(request.handle.word, &request); }
 
 void free_taken(State& request) {
   hide_taken(request);

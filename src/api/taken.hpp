@@ -29,6 +29,10 @@ namespace quadrille::api {
 // is the `error`.
 bool take(const run::Call& call, bool persistent, MpiRequest* request, int& error, CountedAhead& ahead);
 
+// Gives the program a request of the MPI for `made`, and starts `made` if it is not persistent. From then on the MPI or
+// the program ends `made`, also after an error.
+int make_and_take(Quadrille_Request_state* made, MpiRequest* request);
+
 // Where take() has returned false: a call with a device's memory, which this MPI does not take, goes to its function
 // with buffers of the host. Null: as it is. Else the caller makes the MPI's own request for the call on the host, and
 // hands it in. What completes it must be our doors then, where the MPI lets nobody make progress on calls while the

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/choose_by_load.hpp"
 #include "api/serve.hpp"
+#include "choose/model.hpp"
 #include "mpi/generation.hpp"
 #include "run/native_run.hpp"
 #include "team/ask.hpp"
@@ -16,6 +16,21 @@
 
 namespace quadrille::api {
 namespace {
+
+// Bytes of the largest block and of all blocks of a side.
+struct BytesMoved {
+  std::uint64_t largest = 0, all = 0;
+};
+BytesMoved bytes_of(const run::Side& side, int blocks) {
+  BytesMoved bytes;
+  for (int b = 0; b < blocks; ++b) {
+    if (side.count_of(b) <= 0) continue;
+    const auto block = static_cast<std::uint64_t>(side.count_of(b)) * type_info(side.type_of(b)).size;
+    bytes.largest = std::max(bytes.largest, block);
+    bytes.all += block;
+  }
+  return bytes;
+}
 
 // Bytes that this rank sends and receives.
 double bytes_moved(const run::Call& call, team::Team& team) {
@@ -55,8 +70,7 @@ Why tell(const team::Try& one) {
 int number_of(const std::vector<choose::Choice>& candidates, const choose::Choice* named) {
   if (named == nullptr || named->algorithm == nullptr) return -1;
   const std::string best = choose::to_string(*named);
-  const auto is_best = [&](const choose::Choice& one) { return choose::to_string(one) == best; };
-  const auto found = std::find_if(candidates.begin(), candidates.end(), is_best);
+  const auto found = std::ranges::find(candidates, best, [](const auto& one) { return choose::to_string(one); });
   return found == candidates.end() ? -1 : static_cast<int>(found - candidates.begin());
 }
 
@@ -189,11 +203,6 @@ bool awaits_kernels(const run::Call& call, team::Team& team, team::Try& one) {
   return ++one.waited <= most;
 }
 
-// A pending trial finds out by itself whether its calls are alike, if they are timed.
-bool is_tried(const team::CachedSelection& cached) {
-  return cached.trial != nullptr && !cached.trial->trial.contest.decided();
-}
-
 // False if it is decided, in this call.
 bool take_turn(const run::Call& call, std::size_t bytes, team::Team& team, team::Try& one,
                team::CachedSelection& cached, Attempt& attempt) {
@@ -232,7 +241,9 @@ void go_by(const team::Try& one, team::CachedSelection& cached) {
 // the answer.
 int follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached, choose::Asking& load,
                 bool is_timed) {
-  if ((is_timed && is_tried(cached)) || !choose::must_ask(load)) return 0;
+  // A pending trial finds out by itself whether its calls are alike, if they are timed.
+  const bool is_tried = cached.trial != nullptr && !cached.trial->trial.contest.decided();
+  if ((is_timed && is_tried) || !choose::must_ask(load)) return 0;
   const double moved = bytes_moved(call, team);
   double most = 0;
   team::largest_of_all(team, {&moved, 1}, {&most, 1});
@@ -283,6 +294,22 @@ int* until_check(const team::CachedSelection& cached) {
 
 void end_attempt(const Attempt& attempt) {
   if (attempt.trial != nullptr) choose::note_call(*attempt.trial, mpi().Wtime() - attempt.trial->last_begin);
+}
+
+int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelection& cached, CountedAhead& ahead) {
+  choose::Asking& asking = team.asked.asking[static_cast<std::size_t>(call.collective)];
+  ahead.note(asking.unasked, 1);
+  if (!choose::must_ask(asking)) return mpi_success;
+  if (const int error = team::prepare_messages(team); error != mpi_success) return error;
+  const int ranks = team.group.ranks;
+  const BytesMoved mine = bytes_of(call.in_place ? call.recv : call.send, ranks);
+  BytesMoved most;
+  const int error = mpi().Allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, team.group.messages().comm);
+  if (error != mpi_success) team::lose(team);
+  const choose::Load load{static_cast<double>(most.all) / ranks, static_cast<double>(most.largest)};
+  cached.settle(choose::fastest(team::key_of(team, call.collective, 0), load).choice);
+  choose::note_answer(asking, row_of(cached.selection.choice.algorithm->engine).answer);
+  return mpi_success;
 }
 
 }  // namespace quadrille::api

@@ -1,4 +1,5 @@
-// Calls that find out which of several algorithms is the fastest (choose/trial.hpp).
+// Calls that find out which of several algorithms is the fastest: by trying them (choose/trial.hpp), or, of a v or w
+// call, by the cost model, from what all ranks agree that it moves.
 #pragma once
 
 #include "api/refused.hpp"
@@ -33,5 +34,12 @@ int* until_check(const team::CachedSelection& cached);
 
 // When the call is done, by whoever carried it out.
 void end_attempt(const Attempt& attempt);
+
+// ---- By the model ----
+
+// Collective over an eligible team that is ready, for a call whose selection says `by_load`: its choice, that of the
+// last call, becomes the model's for this one. After the same answer several times in a row the next calls keep it
+// without asking (choose/asking.hpp). Returns an MPI error code.
+int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelection& cached, CountedAhead& ahead);
 
 }  // namespace quadrille::api

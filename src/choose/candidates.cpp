@@ -6,8 +6,8 @@
 namespace quadrille::choose {
 namespace {
 
-// Where there is time, messages are measured between any ranks of several nodes; between those of one node they are
-// what the rest is there to spare.
+// The tool has time, so on several nodes it measures whatever the first calls try anywhere. Inside one node it measures
+// no messages: the other engines are there to avoid them.
 bool is_measured(Tried tried, int nodes) {
   return tried == Tried::on_one_node || tried == Tried::everywhere || (tried != Tried::nowhere && nodes > 1);
 }

@@ -81,7 +81,7 @@ struct EngineRow {
 extern const std::array<EngineRow, engine_count> engines;
 inline const EngineRow& row_of(Engine engine) { return engines[static_cast<std::size_t>(engine)]; }
 
-// May orders of copies be tried among so many ranks of a node? With fewer the order does not count.
+// Whether orders of copies are tried among so many ranks of a node. With fewer the order makes no difference.
 constexpr bool orders_race(int ranks) { return ranks >= 8; }
 
 // ---- Of leaders ----

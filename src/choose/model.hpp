@@ -46,7 +46,7 @@ struct Load {
   double largest = 0;  // of all
   double node = -1;    // the mean of the node that sends most; negative: as `mean`
 };
-// All of one size.
+// That of a call whose blocks all have `bytes` bytes.
 inline Load even_load(std::size_t bytes) { return {static_cast<double>(bytes), static_cast<double>(bytes)}; }
 
 // Seconds of agreeing on the load, whatever the nodes.

@@ -212,8 +212,7 @@ void add_of_neighbors(std::vector<Algorithm>& table) {
                    .source = "Quadrille; the single copy of SH-Naive (Cache-oblivious, section 3)"});
   table.push_back(edge_copies("sh-naive", "a rank fills its own receive buffer, sources of its NUMA domain first",
                               plan::neighbor_sh_naive));
-  table.push_back(
-      edge_copies("sh-co", "copies between neighbours of a node in Morton order", plan::neighbor_sh_co));
+  table.push_back(edge_copies("sh-co", "copies between neighbours of a node in Morton order", plan::neighbor_sh_co));
   table.push_back(edge_copies("sh-numa-co",
                               "copies between neighbours of a node in Morton order, one NUMA domain after the other",
                               plan::neighbor_sh_numa_co));
@@ -233,8 +232,7 @@ void add_of_neighbors(std::vector<Algorithm>& table) {
       entry("torus-direct", "as torus, but a block goes its whole way in a dimension in one message", kTraffBetter),
       kCombining, plan::neighbor_torus_direct, plan::neighbor_allgather_torus_direct);
   add_neighbors(
-      table,
-      entry("basis", "blocks travel along the vectors of a small additive basis of the offsets", kTraffBetter),
+      table, entry("basis", "blocks travel along the vectors of a small additive basis of the offsets", kTraffBetter),
       kCombining, plan::neighbor_basis, plan::neighbor_allgather_basis);
 }
 

@@ -93,7 +93,7 @@ struct Algorithm {
   plan::BuildEdges build_edges = nullptr;
   TrialFacts trial = {};
   // Its messages go straight from and to a device's memory, if the MPI takes that: Namugwanya et al., section 3,
-  // CUDA-aware. Else such data are brought to the host before, and back, unless the engine sees to them.
+  // CUDA-aware. Otherwise the data are copied to the host before and back after, unless sees_to_devices().
   bool from_device = false;
 };
 

@@ -29,7 +29,7 @@ Algorithm padded(const Algorithm& inner, std::string name, const std::vector<Col
           .build = inner.build};
 }
 
-// What builds them, by name; the first is the standard one.
+// Exchanges by name, and what builds each; the first is the standard one.
 struct Exchanges {
   std::vector<std::string_view> names;
   std::vector<plan::Build> builds;

@@ -42,7 +42,7 @@ const NeighborEntry* measured_for(const NeighborKey& key) {
   return kind_of(*key.costs, kind) ? nearest_kind(key.measured, key.collective, kind) : nullptr;
 }
 
-// By the best algorithm that combines blocks of this size. Without algorithm if there is none.
+// By the best algorithm that combines blocks of this size. If none does, the result has no algorithm.
 Selection select_combining(const NeighborKey& key, const NeighborEntry* measured) {
   const CombiningCost* best = nullptr;
   double best_below = 0;  // for blocks of fewer bytes

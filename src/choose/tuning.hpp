@@ -54,7 +54,7 @@ void set_inbox_limits(SwitchPoints& points, std::size_t alltoall, std::size_t al
 // copying some KiB; and a ring keeps both sides busy, while the kernel's copy has one core at a time.
 SwitchPoints default_switch_points(bool crowded = false);
 
-// Of each kind of entry, beside_ranks() is the case for which it holds, but for the number of ranks.
+// beside_ranks() of an entry is the case for which the entry holds, without the number of ranks.
 struct TuningEntry {
   int ranks = 0;
   bool crowded = false;

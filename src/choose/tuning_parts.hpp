@@ -40,16 +40,16 @@ struct Reading {
 
 // Its root is an object if there is no mistake.
 Reading read_json(const std::string& text);
-// What no field has asked for is a mistake.
+// A value that no field has read is a mistake.
 void refuse_the_rest(Reading& reading);
 
-// An object of a table. What names its fields, each once, describes how it is read and how it is written.
+// An object of a table that is read or written. A description calls one function for each field, and serves both.
 class Fields {
  public:
-  Fields(Reading& reading, std::string path) : reading_(&reading), path_(std::move(path)) {}  // it is read
-  explicit Fields(std::size_t indent) : indent_(indent) {}                                    // it is written
+  Fields(Reading& reading, std::string path) : reading_(&reading), path_(std::move(path)) {}  // to read
+  explicit Fields(std::size_t indent) : indent_(indent) {}                                    // to write
 
-  // Of a field that may be left out: whether it is there or, where it is written, is to be.
+  // Whether an optional field is in the text; when writing, `is_set`: whether to write it.
   bool has(const std::string& name, bool is_set = true) const;
   template <class Number>
   void number(const std::string& name, Number& value, std::uint64_t least = 1,
@@ -60,7 +60,7 @@ class Fields {
       put(name, fmt::format("{:.0f}", std::min(static_cast<double>(value), static_cast<double>(most))));
     }
   }
-  // The text has it in so many of the unit of `value`.
+  // `value` is the number in the text times `unit`.
   void real(const std::string& name, double& value, double most, double unit = 1);
   void truth(const std::string& name, bool& value);
   void words(const std::string& name, std::string& value);
@@ -95,7 +95,7 @@ class Fields {
   void read_each(const std::string& name, const std::function<void(Fields&)>& read);
   // The next field begins a line.
   void begin_line() { begins_line_ = true; }
-  // What was read of a field, or with no name of all, is wrong.
+  // The field that was read is wrong; with no name, the object is.
   void fail(const std::string& name, const std::string& why);
   // What was written.
   std::string text() const { return "{" + text_ + "}"; }
@@ -110,7 +110,7 @@ class Fields {
   std::uint64_t read_number(const std::string& name, std::uint64_t least, std::uint64_t most);
   void put(const std::string& name, const std::string& value);
 
-  Reading* reading_ = nullptr;  // null: it is written
+  Reading* reading_ = nullptr;  // null: to write
   std::string path_;
   std::size_t indent_ = 0;
   bool begins_line_ = false;

@@ -59,9 +59,8 @@ int do_as(Collective collective, Work work, int otherwise) {
       if (one == collective) result = work(Of<one>());
     }
   };
-  [&]<std::size_t... index>(std::index_sequence<index...>) {
-    (do_if(Of<static_cast<Collective>(index)>()), ...);
-  }(std::make_index_sequence<collectives.size()>());
+  [&]<std::size_t... index>(std::index_sequence<index...>) { (do_if(Of<static_cast<Collective>(index)>()), ...); }
+  (std::make_index_sequence<collectives.size()>());
   return result;
 }
 

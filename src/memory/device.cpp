@@ -263,10 +263,9 @@ bool DeviceCopies::copy_rows(const DeviceRows& rows, unsigned from_type, unsigne
                           {0, 0, to_type, rows.to, to, nullptr, to_pitch},
                           rows.width,
                           rows.rows};
-    const int error = driver().is_cuda
-                          ? driver().copy_rows_cuda(&all, stream_)
-                          : driver().copy_rows_hip(rows.to, to_pitch, rows.from, from_pitch, rows.width, rows.rows,
-                                                   hip_copy_default, stream_);
+    const int error = driver().is_cuda ? driver().copy_rows_cuda(&all, stream_)
+                                       : driver().copy_rows_hip(rows.to, to_pitch, rows.from, from_pitch, rows.width,
+                                                                rows.rows, hip_copy_default, stream_);
     if (error == 0) return true;
   }
   for (std::size_t row = 0; row < rows.rows; ++row) {
@@ -306,8 +305,8 @@ bool DeviceCopies::leave() {
 void* allocate_pinned(std::size_t bytes) {
   if (driver().free_pinned == nullptr) return nullptr;
   void* memory = nullptr;
-  const bool is_there = driver().is_cuda ? driver().allocate_cuda(&memory, bytes) == 0
-                                         : driver().allocate_hip(&memory, bytes, 0) == 0;
+  const bool is_there =
+      driver().is_cuda ? driver().allocate_cuda(&memory, bytes) == 0 : driver().allocate_hip(&memory, bytes, 0) == 0;
   return is_there ? memory : nullptr;
 }
 

@@ -124,18 +124,19 @@ struct DeviceDriver {
   // Of HIP.
   DriverCall<int(int* device)> get_device{library, nullptr, "hipGetDevice"};
   DriverCall<int(int device)> set_device{library, nullptr, "hipSetDevice"};
-  DriverCall<int(void* to, const void* from, std::size_t bytes, int kind, void* stream)> copy_hip{
-      library, nullptr, "hipMemcpyAsync"};
+  DriverCall<int(void* to, const void* from, std::size_t bytes, int kind, void* stream)> copy_hip{library, nullptr,
+                                                                                                  "hipMemcpyAsync"};
   DriverCall<int(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
-                 std::size_t height, int kind, void* stream)> copy_rows_hip{library, nullptr, "hipMemcpy2DAsync"};
+                 std::size_t height, int kind, void* stream)>
+      copy_rows_hip{library, nullptr, "hipMemcpy2DAsync"};
 
   // Of what a call in a stream needs (memory/device_streams.hpp). The first ones are alike in both.
   DriverCall<int(void* stream, int* status)> is_capturing{library, "cuStreamIsCapturing", "hipStreamIsCapturing"};
-  DriverCall<int(int* mode)> exchange_capture_mode{
-      library, "cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode"};
+  DriverCall<int(int* mode)> exchange_capture_mode{library, "cuThreadExchangeStreamCaptureMode",
+                                                   "hipThreadExchangeStreamCaptureMode"};
   DriverCall<int(void* stream)> query_stream{library, "cuStreamQuery", "hipStreamQuery"};
-  DriverCall<int(void* memory, std::size_t bytes, unsigned flags)> register_host{
-      library, "cuMemHostRegister_v2", "hipHostRegister"};
+  DriverCall<int(void* memory, std::size_t bytes, unsigned flags)> register_host{library, "cuMemHostRegister_v2",
+                                                                                 "hipHostRegister"};
   DriverCall<int(void* memory)> unregister_host{library, "cuMemHostUnregister", "hipHostUnregister"};
   DriverCall<int(std::uintptr_t* address, void* memory, unsigned flags)> address_on_device{
       library, "cuMemHostGetDevicePointer_v2", "hipHostGetDevicePointer"};
@@ -143,8 +144,8 @@ struct DeviceDriver {
       library, "cuStreamWriteValue32_v2", "hipStreamWriteValue32"};
   DriverCall<int(void* stream, std::uintptr_t address, std::uint32_t value, unsigned flags)> wait_for_value_cuda{
       library, "cuStreamWaitValue32_v2", nullptr};
-  DriverCall<int(void* stream, std::uintptr_t address, std::uint32_t value, unsigned flags,
-                 std::uint32_t mask)> wait_for_value_hip{library, nullptr, "hipStreamWaitValue32"};
+  DriverCall<int(void* stream, std::uintptr_t address, std::uint32_t value, unsigned flags, std::uint32_t mask)>
+      wait_for_value_hip{library, nullptr, "hipStreamWaitValue32"};
   DriverCall<int(void** event, unsigned flags)> create_event{library, "cuEventCreate", "hipEventCreateWithFlags"};
   DriverCall<int(void* event, void* stream)> record_event{library, "cuEventRecord", "hipEventRecord"};
   DriverCall<int(void* event)> query_event{library, "cuEventQuery", "hipEventQuery"};
@@ -156,18 +157,19 @@ struct DeviceDriver {
   // Of what a kernel needs (memory/device_pieces.hpp). CUDA's.
   DriverCall<int(void** module, const void* text)> load_module{library, "cuModuleLoadData", nullptr};
   DriverCall<int(void* module)> unload_module{library, "cuModuleUnload", nullptr};
-  DriverCall<int(void** function, void* module, const char* name)> find_function{
-      library, "cuModuleGetFunction", nullptr};
+  DriverCall<int(void** function, void* module, const char* name)> find_function{library, "cuModuleGetFunction",
+                                                                                 nullptr};
   DriverCall<int(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                 unsigned block_z, unsigned shared, void* stream, void** parameters, void** extra)> launch{
-      library, "cuLaunchKernel", nullptr};
+                 unsigned block_z, unsigned shared, void* stream, void** parameters, void** extra)>
+      launch{library, "cuLaunchKernel", nullptr};
 
   // Of what a graph of copies needs (memory/copy_graph.hpp). Alike in both but for the copies.
   DriverCall<int(void** graph, unsigned flags)> create_graph{library, "cuGraphCreate", "hipGraphCreate"};
-  DriverCall<int(void** node, void* graph, void* const* after, std::size_t count, const CudaBox* box,
-                 void* context)> add_copy_cuda{library, "cuGraphAddMemcpyNode", nullptr};
+  DriverCall<int(void** node, void* graph, void* const* after, std::size_t count, const CudaBox* box, void* context)>
+      add_copy_cuda{library, "cuGraphAddMemcpyNode", nullptr};
   DriverCall<int(void** node, void* graph, void* const* after, std::size_t count, void* to, const void* from,
-                 std::size_t bytes, int kind)> add_copy_hip{library, nullptr, "hipGraphAddMemcpyNode1D"};
+                 std::size_t bytes, int kind)>
+      add_copy_hip{library, nullptr, "hipGraphAddMemcpyNode1D"};
   DriverCall<int(void** ready, void* graph, unsigned long long flags)> make_graph_ready{
       library, "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags"};
   DriverCall<int(void* ready, void* stream)> launch_graph{library, "cuGraphLaunch", "hipGraphLaunch"};
@@ -177,8 +179,8 @@ struct DeviceDriver {
   // Of what is shared with other processes (memory/device_sharing.hpp). Alike in both.
   DriverCall<int(std::uintptr_t* base, std::size_t* bytes, std::uintptr_t address)> address_range{
       library, "cuMemGetAddressRange_v2", "hipMemGetAddressRange"};
-  DriverCall<int(IpcHandle* handle, std::uintptr_t address)> export_memory{
-      library, "cuIpcGetMemHandle", "hipIpcGetMemHandle"};
+  DriverCall<int(IpcHandle* handle, std::uintptr_t address)> export_memory{library, "cuIpcGetMemHandle",
+                                                                           "hipIpcGetMemHandle"};
   DriverCall<int(std::uintptr_t* address, IpcHandle handle, unsigned flags)> open_memory{
       library, "cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle"};
   DriverCall<int(std::uintptr_t address)> close_memory{library, "cuIpcCloseMemHandle", "hipIpcCloseMemHandle"};
@@ -192,18 +194,19 @@ struct DeviceDriver {
   DriverCall<int(void* stream)> destroy_stream{library, "cuStreamDestroy_v2", "hipStreamDestroy"};
   // Of CUDA 13, and of CUDA 12.8.
   DriverCall<int(std::uintptr_t* to, std::uintptr_t* from, std::size_t* bytes, std::size_t count,
-                 CudaCopyAttributes* attributes, std::size_t* first, std::size_t attribute_count,
-                 void* stream)> copy_batch{library, "cuMemcpyBatchAsync_v2", nullptr};
+                 CudaCopyAttributes* attributes, std::size_t* first, std::size_t attribute_count, void* stream)>
+      copy_batch{library, "cuMemcpyBatchAsync_v2", nullptr};
   DriverCall<int(std::uintptr_t* to, std::uintptr_t* from, std::size_t* bytes, std::size_t count,
                  CudaCopyAttributes* attributes, std::size_t* first, std::size_t attribute_count, std::size_t* failed,
-                 void* stream)> copy_batch_before{library, "cuMemcpyBatchAsync", nullptr};
+                 void* stream)>
+      copy_batch_before{library, "cuMemcpyBatchAsync", nullptr};
 
   // Has it what all work needs?
   bool is_usable() const {
-    const bool works = is_cuda ? pointer_attributes != nullptr && push_context != nullptr && pop_context != nullptr &&
-                                     copy_cuda != nullptr
-                               : pointer_attribute != nullptr && get_device != nullptr && set_device != nullptr &&
-                                     copy_hip != nullptr;
+    const bool works =
+        is_cuda
+            ? pointer_attributes != nullptr && push_context != nullptr && pop_context != nullptr && copy_cuda != nullptr
+            : pointer_attribute != nullptr && get_device != nullptr && set_device != nullptr && copy_hip != nullptr;
     return works && synchronize != nullptr;
   }
 };

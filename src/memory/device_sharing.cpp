@@ -189,6 +189,10 @@ void DeviceSharing::close_old() {
     give_back(one.memory);
     return true;
   });
+  // Their context may be gone: a stream is used only where memory is open.
+  std::erase_if(streams_, [&](const OwnStream& along) {
+    return std::ranges::none_of(opened_, [&](const Opened& one) { return one.memory.place == along.place(); });
+  });
 }
 
 bool DeviceSharing::open(const DevicePlace& place, int rank, std::uint64_t serial) {

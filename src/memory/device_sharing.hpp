@@ -161,7 +161,7 @@ class DeviceSharing {
   std::uint64_t last_serial_ = 0, uses_ = 0;
   bool opens_later_ = false;
   std::vector<Opened> opened_;
-  std::list<OwnStream> streams_;  // one for each place where something was open
+  std::list<OwnStream> streams_;  // one for each place where memory is open
   std::vector<Bounce> bounces_, old_bounces_;
   std::array<Answer, most_answers> answers_{};
   std::size_t answer_count_ = 0;  // that were kept; of the last ones

@@ -155,6 +155,7 @@ bool is_lost(const DevicePlace& place) {
 }
 
 BesideCapture::BesideCapture() : mode_(relaxed_capture) {
+  if (device_driver() == nullptr) return;
   changed_ = driver().exchange_capture_mode != nullptr && driver().exchange_capture_mode(&mode_) == 0;
 }
 BesideCapture::~BesideCapture() {

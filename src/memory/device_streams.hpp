@@ -51,7 +51,8 @@ bool wait_for_stream(void* stream);
 // Will streams of this place never do anything any more? Does not wait.
 bool is_lost(const DevicePlace& place);
 
-// While it lives, calls that a capture of another stream forbids to this thread do not disturb it.
+// While it lives, calls that a capture of another stream forbids to this thread do not disturb it. Without a driver it
+// does nothing.
 class BesideCapture {
  public:
   BesideCapture();

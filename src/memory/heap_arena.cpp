@@ -54,7 +54,7 @@ struct ArenaConfig {  // arena_config_t of jemalloc 5.3
 };
 
 std::atomic<std::size_t> reach{0};
-int arena_flags = 0;  // of the mallocx family. No other arena is used, so the caches hold nothing else
+int arena_flags = 0;                 // of the mallocx family. No other arena is used, so the caches hold nothing else
 char decay_name[32], trim_name[32];  // of jemalloc's controls
 
 void* take_pages(quadrille_je_hooks*, void* wanted, std::size_t bytes, std::size_t alignment, bool* zero, bool* commit,

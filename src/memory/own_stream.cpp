@@ -70,7 +70,7 @@ OwnStream::Look look_at_stream(const DevicePlace& place, void* stream) {
 }
 
 bool OwnStream::take(const DevicePlace& place, std::size_t marks) {
-  if (place_ == place && events_.size() >= marks && token_.is_alive()) return stream_ != nullptr;
+  if (place_ == place && stream_ != nullptr && events_.size() >= marks && token_.is_alive()) return true;
   give_back();
   events_.reserve(marks);
   place_ = place;

@@ -18,12 +18,13 @@ namespace quadrille::memory {
 class OwnStream {
  public:
   enum class Look : std::uint8_t { not_yet, done, failed };
-  explicit OwnStream(unsigned kind = independent) : kind_(kind) { events_.reserve(1); }
+  OwnStream() : OwnStream(independent) {}
+  explicit OwnStream(unsigned kind) : kind_(kind) { events_.reserve(1); }
   OwnStream& operator=(OwnStream&&) = delete;
   ~OwnStream() { give_back(); }
 
-  // At a place, with so many marks, where it stays until it is taken at another one, or with more marks, or what was
-  // there went with its context. False if the driver has no such stream for us: then the NULL stream stands in. Throws
+  // Makes the stream at a place, with at least so many marks, unless it is there already. False if the driver refuses
+  // the stream or a mark: then the next call tries again, and without a stream the NULL stream stands in. Throws
   // std::bad_alloc, but not for one mark.
   bool take(const DevicePlace& place, std::size_t marks = 1);
   const DevicePlace& place() const { return place_; }

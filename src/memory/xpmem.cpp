@@ -119,8 +119,8 @@ std::byte* XpmemPeer::map(std::uint64_t address, std::size_t bytes, std::uint64_
   if (!usable() || address > last || bytes > last - address) return nullptr;
   if (generation != generation_) drop_all();
   generation_ = generation;
-  const auto found = std::ranges::find_if(
-      parts_, [&](const Part& p) { return p.begin <= address && address + bytes <= p.end; });
+  const auto found =
+      std::ranges::find_if(parts_, [&](const Part& p) { return p.begin <= address && address + bytes <= p.end; });
   Part* part = found != parts_.end() ? &*found : attach_around(address, bytes);
   if (part == nullptr) return nullptr;
   part->used = ++clock_;

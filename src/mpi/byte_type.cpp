@@ -8,7 +8,7 @@
 namespace quadrille {
 namespace {
 
-// The MPI gives handles of our own of all types but basic ones. Types of bytes are ours, too, and never basic.
+// MPI_Type_get_contents gives us handles of our own, but of basic types. Types of bytes are our own and never basic.
 void free_own(MpiType type) {
   Envelope of;
   read_envelope(type, of);
@@ -42,7 +42,7 @@ struct Construction {
     if (unread == mpi_success) parts = static_cast<std::size_t>(made.types);
     return unread;
   }
-  // In the place of a part.
+  // Replaces a part.
   void put(std::size_t part, MpiType type) {
     free_own(types[part]);
     types.set(part, type);

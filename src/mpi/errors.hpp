@@ -17,8 +17,15 @@ class ErrorsReturned {
   ~ErrorsReturned();
 
  private:
-  Lent* lent_ = nullptr;  // its handler; null: it is not counted
+  Lent* lent_ = nullptr;  // the handler of `comm`; null: too many are lent to count this one
 };
+
+// Codes of errors mean something to one process only; classes mean the same everywhere.
+inline int class_of(int error) {
+  int its_class = mpi().err_other;
+  if (error != mpi_success) mpi().Error_class(error, &its_class);
+  return error == mpi_success ? error : its_class;
+}
 
 // Whether an error handler of the program, not one of the MPI's own, is set on `comm`.
 bool has_own_handler(MpiComm comm);

@@ -15,7 +15,7 @@ bool reports_faults();
 
 // Where it can: what this rank's MPI knows of a communicator. Neither waits.
 bool is_revoked(MpiComm comm);
-// Of some of its ranks; none: of all.
+// `among`: the ranks of `comm` that count; empty: all of them.
 bool has_failed_rank(MpiComm comm, const std::vector<int>& among = {});
 // Its error codes for that, MPIX_ERR_PROC_FAILED and MPIX_ERR_REVOKED, in Open MPI from 5.0 on, whose codes are its
 // classes. Its releases before have no such names, and other MPIs are not asked.

@@ -75,10 +75,10 @@
   X(Waitall, int, (int, MpiRequests, MpiStatus*)) X(Waitany, int, (int, MpiRequests, int*, MpiStatus*))              \
   X(Waitsome, int, (int, MpiRequests, int*, int*, MpiStatus*)) X(Wtime, double, ())
 
-// Those that an MPI may lack, and that are null then: X(Name, result, (parameters), name in the library).
+// Functions that an MPI may lack; they are null then: X(Name, result, (parameters), name in the library).
 //   Async_start, opal_progress_...   by which an MPI calls others while it makes progress (mpi/progress_hook.hpp)
 //   Comm_get_failed, ..._is_revoked  what an MPI says of a communicator where its fault tolerance is enabled
-//   GPU_query_support, Query_...     extensions: may its functions be given a device's memory?
+//   GPU_query_support, Query_...     extensions: whether the MPI's functions take a device's memory
 //   Request_is_complete              of MPICH: looks at a request, and at nothing else
 //   Type_get_envelope_c              of MPI 4; the older function fails for types made with large counts
 #define QUADRILLE_MPI_OPTIONAL(X) \

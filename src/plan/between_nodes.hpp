@@ -16,7 +16,7 @@ void exchange_between_nodes(const Problem& problem, bool blocks, Window window, 
 void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builder);
 
 // By way of other ranks, when the node's part is done (rounds_between_nodes.cpp). An all-to-all by Bruck of radix
-// `radix`, where sizes of blocks may travel ahead:
+// `radix`; `sizes` says whether the sizes of blocks travel ahead:
 void bruck_between_nodes(const Problem& problem, Sizes sizes, Builder& builder);
 // An allgather, by what `among_all` does among all ranks.
 void gather_between_nodes(const Problem& problem, Build among_all, Builder& builder);

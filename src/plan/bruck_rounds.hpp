@@ -43,7 +43,7 @@ inline Totals totals(int ranks, std::int64_t radix) {
 
 inline std::int64_t radix_of(const Problem& problem) { return value_of(problem.parameters, "radix", 2); }
 
-// Every rank has all blocks.
+// What add_rounds() assumes unless told otherwise: every rank has every block.
 struct Everywhere {
   bool operator()(int, int, std::int64_t) const { return true; }
 };
@@ -54,7 +54,7 @@ struct Plan {
   // and rounds of local copies beside them.
   Plan(const Problem& problem, Transfer how, int waiting, std::size_t local_rounds, std::size_t local_copies)
       : Plan(problem, how, waiting, local_rounds, local_copies, Builder(problem.me)) {}
-  // Goes on with what was begun.
+  // Appends to the schedule in `begun`.
   Plan(const Problem& problem, Transfer how, int waiting, std::size_t local_rounds, std::size_t local_copies,
        Builder begun)
       : ranks(problem.ranks),
@@ -80,7 +80,8 @@ struct Plan {
   template <class Source, class Target, class IsThere = Everywhere>
   void add_rounds(Direction direction, Source source, Target target, IsThere is_there = {});
 
-  // Those of blocks that travel down, from send to recv, and wait meanwhile in scratch, each in a slot of its own.
+  // Appends the rounds of blocks that travel down, from send to recv. Between its moves each block waits in its own
+  // slot of scratch.
   template <class IsThere = Everywhere>
   void add_rounds_with_slots(IsThere is_there = {}) {
     const auto slot = [this](const Moved& moved) {
@@ -117,8 +118,9 @@ void Plan::add_rounds(Direction direction, Source source, Target target, IsThere
     if (packed) {
       int next = staging;
       for (int digit = 1; digit <= digits; ++digit) {
-        for_each(me, digit,
-                 [&](const Moved& moved) { builder.copy(source(moved), Span{me, next++, Buffer::scratch}); });
+        for_each(me, digit, [&](const Moved& moved) {
+          builder.copy(source(moved), Span{me, next++, Buffer::scratch});
+        });
       }
     }
     int next = staging;
@@ -143,8 +145,9 @@ void Plan::add_rounds(Direction direction, Source source, Target target, IsThere
     if (transfer == Transfer::direct) continue;
     next = landing;
     for (int digit = 1; digit <= digits; ++digit) {
-      for_each(origin(digit), digit,
-               [&](const Moved& moved) { builder.copy(Span{me, next++, Buffer::scratch}, target(moved)); });
+      for_each(origin(digit), digit, [&](const Moved& moved) {
+        builder.copy(Span{me, next++, Buffer::scratch}, target(moved));
+      });
     }
   }
 }

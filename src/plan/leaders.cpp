@@ -142,8 +142,8 @@ class Area {
   const std::size_t node_;
   const bool gathers_;
   std::size_t own_ = 0, one_way_ = 0;  // places of one set, and of what comes from all other nodes
-  std::size_t in_ = 0, scratch_ = 0;   // the first of the part
-  std::vector<std::size_t> base_;  // [node]
+  std::size_t in_ = 0, scratch_ = 0;   // the first place of what comes, and of scratch
+  std::vector<std::size_t> base_;      // [node]
 };
 
 int number_of(const std::vector<int>& list, int rank) {
@@ -264,7 +264,7 @@ class Planner {
       const auto square = static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(count, crews_.size(node_)))));
       for (int i = 0, steps = morton ? square : count; i < steps; ++i) {
         const int d = morton ? me ^ i : (first + i) % count;
-        if (d >= count) continue;  // of xor, where numbers are no powers of two
+        if (d >= count) continue;  // xor goes beyond numbers that are no powers of two
         plan.packs.push_back(crews_.members(other)[static_cast<std::size_t>(d)]);
       }
     }

@@ -1,5 +1,5 @@
-// Good bases are guessed: the values themselves, and powers of two. Of a few values a search looks for
-// better ones (small_basis.hpp).
+// Good bases are guessed: the values themselves, and powers of two. Of a few values a search looks for better ones
+// (small_basis.hpp).
 #include "plan/line_basis.hpp"
 
 #include <algorithm>

@@ -114,6 +114,7 @@ Neighborhood unpack(const PackedNeighborhood& packed) {
 RanksAround ranks_around(const Grid& grid, const PackedNeighborhood& around, int me) {
   const auto s = static_cast<std::size_t>(around.size);
   RanksAround ranks{std::vector<int>(s), std::vector<int>(s)};
+  if (s == 0) return ranks;  // a grid without dimensions has no tables
   const std::int64_t size = grid.ranks();
   if (around.reach <= s / 2 + 8 && size * around.dimensions < INT32_MAX) {
     const std::vector<std::int64_t> tables = tables_of(grid, me, around.reach, -size);

@@ -51,6 +51,9 @@ Moves moves_along(const Paths& paths, Pattern pattern) {
   Moves moves;
   moves.of_step.resize(static_cast<std::size_t>(paths.steps.size()));
   std::unordered_map<Branch, int, HashBranch> known;
+  std::size_t all_hops = 0;
+  for (const std::vector<Hop>& hops : paths.hops) all_hops += hops.size();
+  if (shared) known.reserve(all_hops);
   for (int i = 0; i < paths.blocks(); ++i) {
     int move = -1;
     const std::vector<Hop>& hops = paths.hops[static_cast<std::size_t>(i)];
@@ -137,7 +140,7 @@ class Plan {
   void find_rounds() {
     const std::int64_t ports = value_of(problem_.parameters, "ports", 1);
     const auto is_full = [&](std::size_t round) { return ports > 0 && std::ssize(rounds_[round]) >= ports; };
-    std::size_t open = 0;  // those before it are full
+    std::size_t open = 0;  // all rounds before this one are full
     for (int step = 0; step < paths_.steps.size(); ++step) {
       while (open < rounds_.size() && is_full(open)) ++open;
       std::size_t round = open;

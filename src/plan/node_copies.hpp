@@ -1,5 +1,4 @@
-// The copies between the buffers of a node's ranks: algorithms that are these, and the part of those that begin with
-// them.
+// The copies between the buffers of a node's ranks: whole algorithms, and the first part of others.
 #pragma once
 
 #include "plan/order.hpp"
@@ -11,8 +10,8 @@ namespace quadrille::plan {
 // between_nodes.hpp.
 void copy_inside_node(const Problem& problem, Order order, Rows rows, bool blocks, Builder& builder);
 
-// The copies in this order, and messages between nodes beside them. Which of the orders square_... it is the parameter
-// `rest` says.
+// The copies in this order, and messages between nodes beside them. For square_and_row the parameter `rest` says which
+// of the orders square_... it is.
 Schedule copies_in_order(const Problem& problem, Order order, Pattern pattern);
 
 template <Order order, Pattern pattern>

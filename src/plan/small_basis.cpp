@@ -74,8 +74,9 @@ class Lanes {
     for (std::size_t l = 0; l < all_.size(); ++l) {
       const Lane& lane = all_[l];
       const auto c = static_cast<std::int64_t>(word >> bits_ * l & mask_);
-      vector[lane.dimension] +=
-          static_cast<int>(lane.direction != 0 ? lane.direction * c : 2 * c > lane.size ? c - lane.size : c);
+      vector[lane.dimension] += static_cast<int>(lane.direction != 0 ? lane.direction * c
+                                                 : 2 * c > lane.size ? c - lane.size
+                                                                     : c);
     }
     return vector;
   }
@@ -172,7 +173,7 @@ Case case_of(const Neighborhood& vectors, std::span<const int> weights, const La
 
 class VectorSearch {
  public:
-  // Replaces `best` by what has smaller counts than `than`, which are those of `best` then.
+  // A basis with smaller counts than `than` replaces `best`, and its counts replace `than`.
   VectorSearch(const Case& given, std::int64_t& steps, AdditiveBasis& best, NeighborCounts& than)
       : given_(given), steps_(steps), best_(best), than_(than) {
     for (const Word word : given.words) filter_ |= bit_of(word);
@@ -180,8 +181,8 @@ class VectorSearch {
     sums_.push_back({0, 0});
   }
 
-  // Of at most `size` elements: the first basis that is better, or the best of all, as far as there is time. False if
-  // none is.
+  // Seeks a basis of at most `size` elements with smaller counts: the first one, or the best that the steps allow.
+  // False if it finds none.
   bool run(std::int64_t size, bool first_one) {
     first_one_ = first_one;
     extend(static_cast<int>(size), 0, 0);

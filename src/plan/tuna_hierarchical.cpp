@@ -61,7 +61,7 @@ struct Away {
   int carried;  // which of the carrier's destinations it is for; of what comes: the distance of its node
   int first, blocks;
 };
-// Those of a round, in the order of their steps.
+// The messages of a round between nodes, in the order of their steps.
 struct Burst {
   std::vector<Away> goes, comes;
 };
@@ -252,7 +252,7 @@ class Hierarchical {
   int local_ = 0, size_ = 0;               // of this rank, of its node
   int most_ = 0;                           // ranks of a node
   int most_of_carrier_ = 1;                // destinations on one node
-  std::vector<int> free_;                  // where bundles may wait: the first blocks
+  std::vector<int> free_;                  // scratch blocks from which on a bundle may wait
   std::map<std::int64_t, Burst> bursts_;
   Builder builder_;
 };

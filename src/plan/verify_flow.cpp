@@ -49,7 +49,7 @@ struct MessageState {
 
 class Flow {
  public:
-  // `order` is told of each step; it may be null.
+  // `order` is told of each copy, batch and fence; it may be null.
   Flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed, Order* order)
       : subject_(subject),
         partners_(partners),
@@ -417,9 +417,8 @@ class Flow {
 
 // Without copies between ranks only the owner touches a span, and check_races has seen all there is to see.
 bool needs_order(const Subject& subject) {
-  return std::ranges::any_of(std::views::iota(0, subject.ranks), [&](int me) {
-    return reaches_out(subject.schedules[static_cast<std::size_t>(me)], me);
-  });
+  return std::ranges::any_of(std::views::iota(0, subject.ranks),
+                             [&](int me) { return reaches_out(subject.schedules[static_cast<std::size_t>(me)], me); });
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class Order {
     }
   }
 
-  // A rank copies, in this round.
+  // Rank `me` does copies of this round.
   void copies(int me, std::size_t round, Range range) {
     const std::uint32_t now = tick(me);
     for (const Copy& copy : schedule(me).copies_of(range)) {
@@ -43,7 +43,7 @@ class Order {
     }
   }
 
-  // It posts a batch.
+  // Rank `me` posts a batch of this round.
   void post(int me, std::size_t round, Range sends, Range receives) {
     const std::uint32_t now = tick(me);
     State& r = state(me);
@@ -58,7 +58,7 @@ class Order {
     r.posted.push_back(r.clock);
   }
 
-  // It has waited for a batch with these receives.
+  // Rank `me` has waited for a batch with these receives.
   void wait(int me, Range receives) {
     tick(me);
     for (std::uint32_t i = receives.first; i < receives.first + receives.count; ++i) {
@@ -80,7 +80,7 @@ class Order {
     }
   }
 
-  // At the end of all.
+  // After the last step: the first thing that is wrong, if any.
   Report check() {
     for (std::size_t owner = 0; owner < ranks_.size(); ++owner) {
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {

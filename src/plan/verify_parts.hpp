@@ -86,7 +86,8 @@ Report check_form(const Subject& subject);
 Report check_races(const Subject& subject);
 Report check_beside(const Subject& subject);
 Report check_matching(const Subject& subject, Partners& partners);
-// `ordered`: also whether accesses of several ranks to one span are ordered, however they turn out.
+// `ordered`: also whether messages or fences order the accesses of several ranks to one span, in whatever order they
+// happen here.
 Report check_flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed, bool ordered);
 // All of these.
 Report check_all(const Subject& subject, int orders, std::uint64_t seed);

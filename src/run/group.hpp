@@ -92,7 +92,7 @@ struct Scratch {
   unsigned neighbor_calls = 0;
   std::vector<std::size_t> came;  // see copies.hpp
   memory::Packing packing, away;  // the second for what goes between nodes meanwhile
-  SureRoom sure;  // of schedules
+  SureRoom sure;                  // of schedules
   CarriedMemory carried;
   RunLists lists;
 };

@@ -30,8 +30,7 @@ struct Symbol {
   X(bitmap_list_sscanf) X(bitmap_iszero) X(bitmap_isincluded)
 // clang-format on
 
-// These functions, as the library has them. Types and constants come from
-// its header; nothing of it is linked.
+// These functions, as the library has them. Types and constants come from its header; nothing of it is linked.
 struct Hwloc {
   void* library = dlopen("libhwloc.so.15", RTLD_LAZY | RTLD_LOCAL);
   bool usable = library != nullptr;
@@ -133,7 +132,7 @@ class Machine {
   bool usable_;
 };
 
-// What ranks of a machine that is described are bound to: nothing if the last word is no such thing. Splits that off.
+// What ranks of a described machine are bound to; nothing if the last word names no such type. Splits that word off.
 std::optional<hwloc_obj_type_t> take_binding(std::string& synthetic) {
   const std::size_t at = synthetic.rfind("bind:");
   if (at == std::string::npos) return HWLOC_OBJ_PU;

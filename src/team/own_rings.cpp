@@ -278,8 +278,9 @@ bool prepare_pull_lanes(Team& team) {
   if (!std::exchange(lanes.asked_to_pull, true)) {
     bool all = true;
     for (Lane& lane : lanes.lanes) all = all && (lane.pull = own_pull(team)).has_value();
-    if (all) return can_pull(lanes);
-    for (Lane& lane : lanes.lanes) lane.pull.reset();
+    if (!all) {
+      for (Lane& lane : lanes.lanes) lane.pull.reset();
+    }
   }
   return can_pull(lanes);
 }

@@ -81,7 +81,7 @@ void refuse_chunks(Team& team);
 struct Lanes {
   std::vector<Lane> lanes;     // none: there is no memory for them
   unsigned calls = 0;          // the same on all ranks
-  bool asked_to_pull = false;  // likewise: there is memory for that, or there is not
+  bool asked_to_pull = false;  // likewise: each lane has memory to pull by now, or none has
 };
 // Collective when it is first called on a team whose ranks share a node and have rings.
 Lanes& lanes_of(Team& team);

@@ -81,8 +81,8 @@ choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes);
 // What serves a call whose largest block has `bytes`, as all ranks know it; 0 if they do not (see choose::GlobalKey).
 // Among neighbours the drop-in door leaves more to the MPI, and there is no load. Where the calls are with a device's
 // memory the team is ready, and `load` is that of others like these.
-CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load = 0,
-                              bool drop_in = false, bool with_devices = false);
+CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load = 0, bool drop_in = false,
+                              bool with_devices = false);
 // Nothing was to be tried, or a trial has decided.
 bool is_decided(const CachedSelection& cached);
 // Collective: the candidates without those whose plan is, on all ranks, that of one before which the same engine runs:

@@ -1,5 +1,3 @@
-#include "team/config.hpp"
-
 #include <fmt/core.h>
 
 #include <charconv>
@@ -9,6 +7,7 @@
 #include "memory/heap.hpp"
 #include "memory/meeting.hpp"
 #include "plan/problem.hpp"
+#include "team/config.hpp"
 #include "team/numa.hpp"
 
 namespace quadrille::team {
@@ -121,7 +120,10 @@ const Setting table[] = {
      .values = "on, off",
      .unset = "on",
      .help = "off: calls are forwarded to the MPI; messages replace large counts that the MPI lacks",
-     .read = [](const Text& text, Config& c) { return read_word(text, {{"on", false}, {"off", true}}, c.off); },
+     .read =
+         [](const Text& text, Config& c) {
+           return read_word(text, {{"on", false}, {"off", true}}, c.off);
+         },
      .agreed = text_of<&Config::off>},
     {.name = "QUADRILLE_ALGORITHM",
      .values = "COLLECTIVE=ALGORITHM;...",
@@ -203,16 +205,20 @@ const Setting table[] = {
      .values = "yield, keep",
      .unset = "yield",
      .help = "yield: where ranks share processors, make MPICH's waiting ranks sleep",
-     .read = [](const Text& text,
-                Config& c) { return read_word(text, {{"yield", false}, {"keep", true}}, c.keep_mpi_waits); },
+     .read =
+         [](const Text& text, Config& c) {
+           return read_word(text, {{"yield", false}, {"keep", true}}, c.keep_mpi_waits);
+         },
      .agreed = may_differ},
     {.name = "QUADRILLE_PROGRESS",
      .values = "calls, thread",
      .unset = "calls",
      .help = "thread: a thread progresses nonblocking and persistent calls while the program computes; calls: only "
              "calls of Quadrille do",
-     .read = [](const Text& text,
-                Config& c) { return read_word(text, {{"calls", false}, {"thread", true}}, c.progress_thread); },
+     .read =
+         [](const Text& text, Config& c) {
+           return read_word(text, {{"calls", false}, {"thread", true}}, c.progress_thread);
+         },
      .agreed = may_differ},
     {.name = "QUADRILLE_DEVICE_KERNELS",
      .values = "on, off",

@@ -63,7 +63,7 @@ struct Found {
 // The settings of this process if all ranks have the same, else none; and what is known of the ranks.
 Found agree(Team& team) {
   Found found;
-  team.world_ranks = ranks_in_world(team.user);
+  if (team.world_ranks.empty()) team.world_ranks = ranks_in_world(team.user);  // once: calls in flight read them
   const std::shared_ptr<const Processes> all = world();
   bool all_know = all != nullptr;
   if (world_has_met() || all_agree(team.user, fingerprint(config()), {&all_know})) {

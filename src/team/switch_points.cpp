@@ -32,8 +32,8 @@ choose::TuningTable load_table(bool speaks) {
   if (state != choose::FileState::good) return {};
   if (table.machine == this_machine()) return table;
   if (config().explain && speaks) {
-    say(fmt::format("tuning table '{}': made on another machine ({}, {} cores); ignored", path,
-                    table.machine.processor, table.machine.cores));
+    say(fmt::format("tuning table '{}': made on another machine ({}, {} cores); ignored", path, table.machine.processor,
+                    table.machine.cores));
   }
   return {};
 }

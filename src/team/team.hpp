@@ -97,7 +97,7 @@ struct Chosen {
   std::unique_ptr<choose::Costs> costs[dense_collective_count];  // for the model, if there is one
 };
 
-// What is found out while calls are made. Written by api/ alone: choose_by_load.cpp, trials.cpp, serve.cpp.
+// What is found out while calls are made. Written by api/ alone: trials.cpp, serve.cpp.
 struct Asked {
   choose::Asking asking[collective_count];
   // By class of size, or of load where no rank knows all sizes; and that of what moves in all (CachedSelection::load).
@@ -162,7 +162,7 @@ struct Team {
   std::atomic<int> enqueue_error = 0;  // the first of calls that streams of a device ordered: an MPI error code
   std::atomic<int> fault = 0;          // an MPI error code; this and the next: team/faults.cpp
   std::atomic<double> next_look = 0;   // by the MPI's clock
-  std::vector<int> world_ranks;        // its ranks in MPI_COMM_WORLD; from setup() on
+  std::vector<int> world_ranks;        // its ranks in MPI_COMM_WORLD; set by the first setup()
   std::atomic<bool> lost = false;      // this rank does not know what the others go by, ready or not: team/ask.hpp
   // What MPI's nonblocking calls need, which may not wait (api/taken.hpp).
   struct Taken {

@@ -24,7 +24,7 @@ inline std::size_t edits(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// The candidate with the fewest edits, of so many at most; empty if there is none, or the word is one of them.
+// The candidate with the fewest edits, at most `most_edits`; empty if there is none, or the word is one of them.
 template <class Candidates>
 std::string_view nearest(std::string_view word, const Candidates& candidates, std::size_t most_edits = 2) {
   std::string_view found;

@@ -225,9 +225,7 @@ int synchronize_stream(Stream& stream) {
   return context.error;
 }
 
-int query_stream(Stream& stream) {
-  return ask_for(stream.last) ? stream.context->error : static_cast<int>(not_ready);
-}
+int query_stream(Stream& stream) { return ask_for(stream.last) ? stream.context->error : static_cast<int>(not_ready); }
 
 Stream* stream_of(Handle handle, bool per_thread, Context& context) {
   thread_local std::map<unsigned long long, Stream*> own;  // by context

@@ -48,7 +48,7 @@ class Mapped : public testing::Test {
     }
     return true;
   }
-  // Of threes, but for a page of the program's that begins with a nine at each step: more than can be noted.
+  // Of threes, but for a page of the program's that begins with a nine at each step.
   static constexpr std::size_t pieces = 900, step = 8192;
   static std::byte* block_in_pieces() {
     auto* const block = static_cast<std::byte*>(heap_allocate(pieces * step, 4096));
@@ -109,11 +109,15 @@ TEST_F(Mapped, ElsewhereChangesNothing) {
   EXPECT_TRUE(heap_shareable(block_, 1 << 20));
 }
 
-// More such ranges than can be noted: what lies between them may be lost, and nothing else.
-TEST_F(Mapped, TooManyRanges) {
+// However many ranges are mapped over, what lies between them stays shared.
+TEST_F(Mapped, ManyRanges) {
   auto* block = static_cast<std::byte*>(heap_allocate(std::size_t{8} << 20, 4096));
   for (std::size_t i = 0; i < pieces; ++i) ASSERT_TRUE(map_over(block + i * step));
-  for (std::size_t i = 0; i < pieces; ++i) EXPECT_FALSE(heap_shareable(block + i * step + 4095, 1)) << i;
+  for (std::size_t i = 0; i < pieces; ++i) {
+    EXPECT_FALSE(heap_shareable(block + i * step, 1)) << i;
+    EXPECT_FALSE(heap_shareable(block + i * step + 4095, 1)) << i;
+    EXPECT_TRUE(heap_shareable(block + i * step + 4096, 4096)) << i;
+  }
   EXPECT_TRUE(heap_shareable(block_, 1 << 20));
   EXPECT_TRUE(heap_shareable(block + pieces * step, 1000));
   auto* const other = static_cast<std::byte*>(heap_allocate(1 << 20, 4096));
@@ -127,7 +131,7 @@ TEST_F(Mapped, TooManyRanges) {
   EXPECT_TRUE(heap_shareable(block + pieces * step, 1000));
 }
 
-// They are few to note, so what lies between others is not lost.
+// Ranges that meet, in any order, and two that lie apart.
 TEST_F(Mapped, ManyRangesThatMeet) {
   constexpr std::size_t pages = 900, page = 4096;
   auto* block = static_cast<std::byte*>(heap_allocate(std::size_t{8} << 20, page));
@@ -210,8 +214,8 @@ TEST_F(MappedAndFreed, ManyBlocksLeaveTheHeapInUse) {
   EXPECT_TRUE(heap_shareable(block_, 1 << 20));
 }
 
-// After too many ranges a child still gets what is left of the heap, and what the program put into it, each as it was.
-TEST_F(Mapped, TooManyRangesAndAFork) {
+// After many ranges a child still gets what is left of the heap, and what the program put into it, each as it was.
+TEST_F(Mapped, ManyRangesAndAFork) {
   std::byte* const block = block_in_pieces();
   for (int with_handlers = 0; with_handlers < 2; ++with_handlers) {
     const pid_t child = with_handlers != 0 ? fork() : _Fork();
@@ -276,7 +280,7 @@ TEST_F(Mapped, DroppedPagesAreZerosAroundAHole) {
   EXPECT_EQ(block_[1 << 19], std::byte{1});
 }
 
-TEST_F(Mapped, DroppedPagesAreZerosAfterTooManyRanges) {
+TEST_F(Mapped, DroppedPagesAreZerosBetweenManyRanges) {
   std::byte* const block = block_in_pieces();
   ASSERT_EQ(madvise(block_ + 4096, 8192, MADV_DONTNEED), 0);
   EXPECT_TRUE(are_zeros(block_ + 4096, 8192));

@@ -72,9 +72,7 @@ TEST(CopiesModel, NobodyLeavesWhileItsBuffersAreUsed) {
   expect_good_of_three("copies", 0);
 }
 
-TEST(CopiesModel, AllRanksAgreeWhetherTheCopiesWereMade) {
-  expect_good_where_two_are_not_made("copies", 0);
-}
+TEST(CopiesModel, AllRanksAgreeWhetherTheCopiesWereMade) { expect_good_where_two_are_not_made("copies", 0); }
 
 // In a tree: a chain of ranks, and a root with two children.
 TEST(CopiesModel, InATree) {

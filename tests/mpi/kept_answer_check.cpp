@@ -80,8 +80,7 @@ class Calls {
     const MPI_Datatype type = sound ? MPI_CHAR : MPI_DATATYPE_NULL;
     const std::vector<MPI_Datatype> types(places_.size(), type);
     std::vector<char> send(places_.size() * stride), recv(send.size(), 99);
-    for (int to = 0; to < size; ++to)
-      std::memset(&send[places_[to]], value(rank, to), static_cast<std::size_t>(block));
+    for (int to = 0; to < size; ++to) std::memset(&send[places_[to]], value(rank, to), static_cast<std::size_t>(block));
     const auto side = [&](std::vector<char>& buffer) -> CallSide {
       return {buffer.data(), block, type, counts.data(), places_.data(), places_.data(), nullptr, types.data()};
     };

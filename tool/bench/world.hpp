@@ -10,8 +10,8 @@
 
 namespace quadrille::tools {
 
-// The tool is not linked to an MPI: loads one's library. `name` is a file, or empty for QUADRILLE_LIBMPI in the
-// environment, else the usual names. Returns an empty string, or one line that says why there is no MPI to be used.
+// Loads an MPI's library, as the tool is linked to none. `name` is a file, or empty for QUADRILLE_LIBMPI in the
+// environment, else the usual names. Returns an empty string, or one line that says why no MPI can be used.
 std::string load_mpi(const std::string& name);
 
 struct World {
