@@ -144,6 +144,13 @@ bool start_put_off(Team& team, const run::Call& call, MpiRequest* request, int& 
   return true;
 }
 
+void await_told_on(MpiComm comm) {
+  if (under_way_now == 0 || is_serving() || !mpi().usable) return;
+  static_cast<void>(thrown_by([comm] {
+    if (Team* const team = team::find_team(comm); team != nullptr) team::await_told(*team);
+  }));
+}
+
 void await_all_told() {
   while (under_way_now != 0) run::UnderWay::here().advance();
 }

@@ -8,6 +8,7 @@
 // behind us sees it. We ourselves reach the MPI by looking its symbols up in its own library, so
 // there is no way back to here.
 #include "abi/functions.hpp"
+#include "api/coming.hpp"
 #include "api/doors.hpp"
 #include "api/memory_doors.hpp"
 #include "api/next_names.hpp"
@@ -29,11 +30,19 @@ namespace {
 
 QUADRILLE_NEXT(Barrier)
 QUADRILLE_NEXT(Allreduce)
+QUADRILLE_NEXT(Comm_free)
+QUADRILLE_NEXT(Comm_disconnect)
 
 // A tool behind us comes here again by the PMPI_ name: by then nobody wants it any more.
 [[gnu::always_inline]] inline void get_ready(MpiComm comm) {
   if (api::some_wanted.load(std::memory_order_relaxed)) [[unlikely]]
     api::leave(api::get_ready_in_a_barrier(given(comm)));
+}
+
+// Here the program still waits as it may. MPICH ends the communicator when nothing is pending on it any more, in
+// whatever function that is and with its own locks held, under which nothing may wait for a thread that calls the MPI.
+void await_told(const MpiComm* comm) {
+  if (comm != nullptr) api::await_told_on(given(MpiHandles<MpiComm>{comm}[0]));
 }
 
 // ---- The start and the end ----
@@ -104,6 +113,14 @@ extern "C" {
     const bool moves = count > 0 && given(type) != mpi().datatype_null && recvbuf != mpi().in_place;             \
     if (moves && !QUADRILLE_IS_STRAIGHT_##PREFIX) get_ready(comm);                                               \
     return QUADRILLE_JUMP_##PREFIX(Allreduce)(sendbuf, recvbuf, count, type, op, comm);                          \
+  }                                                                                                              \
+  QUADRILLE_EXPORT int PREFIX##_Comm_free(MpiComm* comm) {                                                       \
+    if (!QUADRILLE_IS_STRAIGHT_##PREFIX) await_told(comm);                                                       \
+    return QUADRILLE_JUMP_##PREFIX(Comm_free)(comm);                                                             \
+  }                                                                                                              \
+  QUADRILLE_EXPORT int PREFIX##_Comm_disconnect(MpiComm* comm) {                                                 \
+    if (!QUADRILLE_IS_STRAIGHT_##PREFIX) await_told(comm);                                                       \
+    return QUADRILLE_JUMP_##PREFIX(Comm_disconnect)(comm);                                                       \
   }
 
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_MPI)

@@ -16,7 +16,8 @@
   X(Cartdim_get, int, (MpiComm, int*)) X(Comm_call_errhandler, int, (MpiComm, int))                                  \
   X(Comm_create, int, (MpiComm, MpiGroup, MpiComm*)) X(Comm_create_group, int, (MpiComm, MpiGroup, int, MpiComm*))   \
   X(Comm_create_keyval, int, (int (*)(MpiComm, int, void*, void*, void*, int*), int (*)(MpiComm, int, void*, void*), int*, void*)) \
-  X(Comm_free, int, (MpiComm*)) X(Comm_get_attr, int, (MpiComm, int, void*, int*))                                   \
+  X(Comm_disconnect, int, (MpiComm*)) X(Comm_free, int, (MpiComm*))                                                  \
+  X(Comm_get_attr, int, (MpiComm, int, void*, int*))                                                                 \
   X(Comm_get_errhandler, int, (MpiComm, MpiErrhandler*)) X(Comm_get_info, int, (MpiComm, MpiInfo*))                  \
   X(Comm_get_name, int, (MpiComm, char*, int*)) X(Comm_group, int, (MpiComm, MpiGroup*))                             \
   X(Comm_rank, int, (MpiComm, int*)) X(Comm_remote_size, int, (MpiComm, int*))                                       \

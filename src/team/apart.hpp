@@ -60,9 +60,9 @@ void prepare_apart(Team& team, Telling telling);
 
 // If the broadcast is in flight, waits until it has arrived. Called where ranks may wait for each other.
 void await_told(Team& team);
-// The same where the communicator loses its attributes. Open MPI does that in MPI_Comm_free, where all ranks have begun
-// the broadcast. MPICH does it when nothing is pending on the communicator any more, so that the broadcast has arrived;
-// but that may be in any function, also in one by which we look at it.
+// The same where the communicator loses its attributes, if the program has freed it past our doors. Open MPI does that
+// in MPI_Comm_free, where all ranks have begun the broadcast. MPICH does it when nothing is pending on the communicator
+// any more, so that the broadcast has arrived; but that may be in any function, also in one by which we look at it.
 void end_told(Team& team);
 
 // The tags of calls, used in turn: more than the calls that are in flight together.
