@@ -59,10 +59,14 @@ set(pipelined pipelined-copy-to-cpu)
 quadrille_device_queries_test(cuda-pipeline cuda
                               "QUADRILLE_ALGORITHM=alltoall=${pipelined}$<SEMICOLON>allgather=${pipelined}")
 
-# What is moved of it, and over which memory.
+# What is moved of it, and over which memory. By the standard ABI nobody makes progress with requests: they are forwarded.
+set(device_staging_forwarded)
+if(QUADRILLE_MPI STREQUAL "standard")
+  set(device_staging_forwarded QUADRILLE_TEST_FORWARDED=1)
+endif()
 function(quadrille_device_staging_test name ranks)
   quadrille_mpi_test(mpi.device-staging-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_dropin_checks PRELOAD
-                     ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN}
+                     ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 ${device_staging_forwarded} ${ARGN}
                      ARGUMENTS device_staging $<TARGET_FILE:quadrille_standin_cuda>)
   set_property(TEST mpi.device-staging-${name}.${ranks} APPEND PROPERTY LABELS mpi-device)
 endfunction()
