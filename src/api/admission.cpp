@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "api/calibrate.hpp"
@@ -12,7 +11,6 @@
 #include "api/taken.hpp"
 #include "choose/trial.hpp"
 #include "memory/device.hpp"
-#include "mpi/errors.hpp"
 #include "run/neighbors.hpp"
 #include "team/apart.hpp"
 #include "team/ask.hpp"
@@ -197,10 +195,7 @@ Admission admit_dense(const Call& call, Team& team, Entry entry, CountedAhead* a
 int learn(Team& team) {
   if (!team::may_be_duplicate(team::neighbors_of(team)) && !team::may_be_grid(team) && !team::may_be_asserted(team))
     return mpi_success;
-  // Where the MPI tells of dead processes, an error in the middle of our own questions is returned by us, not handled
-  // there.
-  std::optional<ErrorsReturned> faults_returned;
-  if (team::watches_faults()) faults_returned.emplace(team.user);
+  const FaultsReturned guard(team.user);
   if (team::may_be_duplicate(team::neighbors_of(team))) {
     if (const int error = team::ask_original(team); error != mpi_success) return error;
   }
@@ -252,8 +247,7 @@ int check_sizes(const Call& call, Team& team) {
   const bool good = run::list_sizes(call, {n.iso_send, n.iso_recv}, sizes);
   // A rank with two sizes for a block gives what no other gives, so that nobody waits for it.
   const std::uint64_t given = good ? text::Hash().add_all(sizes).value() : ~text::Hash().add(team.group.me).value();
-  std::optional<ErrorsReturned> faults_returned;  // as in learn()
-  if (team::watches_faults()) faults_returned.emplace(team.user);
+  const FaultsReturned guard(team.user);
   if (team::all_agree(team.user, given) && good) return mpi_success;
   const int error = team::error_of_thrown(team.user, mpi().err_arg);  // the MPI may have failed instead
   if (error == mpi().err_arg && team.group.me == 0) {

@@ -91,7 +91,7 @@ bool comes_early(const team::Team& team, Door door);
 // How many calls on a communicator are forwarded before it has a team. Nobody must want to know about them.
 int uncounted_calls(Door door);
 
-// Collective: makes the communicator ready for messages or, with fault tolerance inside a node, for rings alone.
+// Collective: makes the communicator ready for messages or, with fault tolerance, for what needs none.
 // Communicators that other collectives leave to the MPI, of one rank or with ranks of several worlds, are made ready,
 // too. Returns an MPI error code.
 int prepare_neighbors(team::Team& team);

@@ -1,5 +1,8 @@
 #include "api/engines.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "api/making.hpp"
 #include "run/engines.hpp"
 #include "run/leaders.hpp"
@@ -101,12 +104,12 @@ static_assert(rows_are_in_order());
 
 constexpr std::array<EngineWork, choose::engine_count> engine_works = rows;
 
-bool can_be_left(const EngineWork& engine, Collective collective, const Team& team) {
-  if (!team::watches_faults()) return true;
-  // Messages would have to be taken back, and orders of copies write to other ranks' memory.
-  const bool reads_alone =
-      engine.engine == Engine::inbox || engine.engine == Engine::exchange || engine.engine == Engine::node_neighbors;
-  return reads_alone && !engine.may_send(collective, team.group);
+// Orders of copies cannot, since they write to other ranks' memory, nor can the engines for devices.
+bool can_be_left(const EngineWork& engine) {
+  if (!team::watches_faults() || engine.run == nullptr) return true;
+  constexpr Engine ending[] = {Engine::schedule, Engine::inbox,     Engine::exchange,      Engine::leaders,
+                               Engine::padded,   Engine::neighbors, Engine::node_neighbors};
+  return std::ranges::find(ending, engine.engine) != std::end(ending);
 }
 
 }  // namespace quadrille::api

@@ -177,6 +177,7 @@ int exchange(Arguments call, team::Team& team, const choose::Choice& choice) {
   if (mine != mpi_success) parcels.clear();
   const int error = carry(choice, group, parcels, class_of(mine), mail);
   if (mine != mpi_success) return mine;
+  if (is_fault(error)) return error;  // what was reported may not have come
   if (mail.reported != mpi_success) return mail.reported;
   if (error != mpi_success) return error;
   return hand_over(mail, call.recvtype, packing, *call.received);
@@ -209,7 +210,7 @@ int exchange(const Arguments& call, MpiComm comm) {
     error = prepare(*team);
     if (error == mpi_success) error = exchange(call, *team, choose_for(*team));
   });
-  if (thrown != mpi_success) error = team::error_of_thrown(team->user, thrown);
+  error = thrown != mpi_success ? team::error_of_thrown(team->user, thrown) : team::error_after_call(*team, error);
   ++team->counted.counters.served;
   if (error == mpi_success) return error;
   Quadrille_Received_free(call.received);

@@ -35,7 +35,7 @@ int make_admitted(Making& m) {
   m.choice = &selection.choice;
   m.may_come_again = !m.entry.is_enqueued() && !selection.by_load && !selected.follows_load;
   // Whatever was selected: some ranks have no more than the lanes, or a rank must be able to leave the call.
-  const bool in_node_alone = m.must_serve() || team::watches_faults();
+  const bool in_node_alone = m.must_serve() || !can_be_left(work_of(selection.choice));
   if (in_node_alone && is_dense(m.call.collective)) return make_in_node(m, selected);
   return work_of(selection.choice).make(m, selected);
 }

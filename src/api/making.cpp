@@ -128,7 +128,6 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const ch
     m.explain("rings", why);
     return mpi_success;
   }
-  if (team::watches_faults() && !m.is_ours()) return make_native(m, {Reason::fault_tolerant});
   const choose::Choice messages = messages_of(m, in_node ? nullptr : asked);
   m.explain(m.team.counted.explains ? choose::to_string(messages).c_str() : "", [&] {
     Why how = why();
@@ -147,7 +146,6 @@ void explain_selected(const Making& m, const team::CachedSelection& selected) {
 // ---- Neighbours ----
 
 int by_neighbor_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
-  if (team::watches_faults() && !m.is_ours()) return make_native(m, {Reason::fault_tolerant});
   if (const std::optional<int> made = made_without_messages(m)) return *made;
   m.bring_to_host_or_stay();
   return carry_by_messages(m, [&](const run::RunMemory& memory) {
@@ -361,6 +359,8 @@ int make_pipeline(Making& m, team::CachedSelection& selected) {
 }
 
 int make_leaders(Making& m, team::CachedSelection& selected) {
+  // After a fault a request may not wait for its messages, and its leader may have left.
+  if (team::watches_faults()) return make_in_node(m, selected);
   const choose::Choice& choice = selected.selection.choice;
   if (const std::optional<int> made = made_without_messages(m)) return *made;
   team::CachedLeaders* const on =

@@ -66,7 +66,7 @@ int make_copies(Making& m, team::CachedSelection& selected);
 int make_pull(Making& m, team::CachedSelection& selected);
 // Inside a node what make_in_node() does; between nodes by the inner algorithm, over the host as a whole.
 int make_pipeline(Making& m, team::CachedSelection& selected);
-// Through leaders; without memory for them what make_in_node() does.
+// Through leaders; without memory for them, or with fault tolerance, what make_in_node() does.
 int make_leaders(Making& m, team::CachedSelection& selected);
 int make_neighbor_schedule(Making& m, team::CachedSelection& selected);
 int make_rings(Making& m, team::CachedSelection& selected);

@@ -40,9 +40,12 @@ int set_algorithm(MpiComm comm, const char* collective, const char* algorithm) {
     }
     const std::string request =
         std::string(collective != nullptr ? collective : "") + "=" + (algorithm != nullptr ? algorithm : "");
+    const api::FaultsReturned guard(comm);
     if (!team::all_agree(team->user, text::Hash().add(request).value())) {
-      if (team->group.me == 0) team::say("Quadrille_Set_algorithm: the ranks gave different names");
-      return api::raise(comm, mpi().err_arg);
+      const int error = team::error_of_thrown(comm, mpi().err_arg);  // the MPI may have failed instead
+      if (team->group.me == 0 && error == mpi().err_arg)
+        team::say("Quadrille_Set_algorithm: the ranks gave different names");
+      return api::raise(comm, error);
     }
   }
   if (!wrong.empty()) {

@@ -70,9 +70,11 @@ bool State::has_fetched() {
   return true;
 }
 
-// Where the MPI runs with fault tolerance: what shared memory carries out can be left in the middle.
+// Where the MPI runs with fault tolerance: what shared memory or messages carry out can be left in the middle.
 bool State::is_watched() const {
-  if (!team::watches_faults() || !team->group.reach().rings || team->nodes.nodes > 1) return false;
+  if (!team::watches_faults()) return false;
+  if (sends()) return true;
+  if (!team->group.reach().rings || team->nodes.nodes > 1) return false;
   return carrier() == run::Carrier::inbox || carrier() == run::Carrier::rings;
 }
 
@@ -124,12 +126,15 @@ bool State::moves(run::With with) {
   if (!can_go_on(with)) return false;
   const bool watched = is_watched();
   const int fault = watched && with == run::With::mpi ? team::leave_if_faulty(*team) : mpi_success;
+  // The revocation ends each message, but not at once: until then the MPI may write to the program's memory.
+  if (fault != mpi_success && sends()) revoke(team->group.messages().comm);
   int now = mpi_success;
-  const int thrown = fault != mpi_success ? fault : thrown_by([&] { now = step(); });
-  if (error == mpi_success) error = thrown != mpi_success ? thrown : now;
+  const int thrown = fault != mpi_success && !sends() ? fault : thrown_by([&] { now = step(); });
+  if (error == mpi_success) error = fault != mpi_success ? fault : thrown != mpi_success ? thrown : now;
+  if (watched) error = team::error_of_step(*team, error);
   // What has thrown is in the middle of something, and nothing goes on any more.
   const bool over = thrown != mpi_success || op == nullptr || op->done();
-  if (!over || (watched && thrown == mpi_success && team->failed_calls.left() != mpi_success)) return false;
+  if (!over || (watched && error == mpi_success && team->failed_calls.left() != mpi_success)) return false;
   if (queue != nullptr) queue->pop_front();
   if (!in_stream() && error == mpi_success && number != 0) {
     const bool may_look = on_host != nullptr && with == run::With::mpi;

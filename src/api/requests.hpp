@@ -165,6 +165,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool moves(quadrille::run::With with);
   void begin_finish();
   bool is_watched() const;
+  bool sends() const { return carrier() == quadrille::run::Carrier::messages; }
   // That all has moved. True if nothing is left to be done.
   bool tell(quadrille::run::With with);
 

@@ -79,7 +79,7 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
 // Collective: what calls by this choice need is made. Returns why that is impossible, if it is.
 Reason why_not_prepared(const EngineWork& engine, const Call& call, const choose::Choice& choice, bool is_prepared,
                         team::Team& team) {
-  if (engine.run != nullptr && !can_be_left(engine, call.collective, team)) return Reason::fault_tolerant;
+  if (!can_be_left(engine)) return Reason::fault_tolerant;
   if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != mpi_success)
     return Reason::no_communicator;
   const bool is_there = is_prepared || engine.prepare == nullptr || engine.prepare(team, call.collective, choice);

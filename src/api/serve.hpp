@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "api/admission.hpp"
 #include "api/on_host.hpp"
@@ -99,6 +100,15 @@ int handled_later(MpiComm comm, Forward forward) {
   }
   return error == mpi_success ? error : raise_of_the_mpi(comm, error);
 }
+
+// Where the MPI tells of dead processes, an error in the middle of our own questions is returned by us, not handled
+// there.
+struct FaultsReturned {
+  explicit FaultsReturned(MpiComm comm) {
+    if (team::watches_faults()) returned.emplace(comm);
+  }
+  std::optional<ErrorsReturned> returned;
+};
 
 // Forwards a call that has counted something. The error is known also where the MPI hides it.
 template <class Forward>

@@ -12,6 +12,7 @@
 #include "mpi/generation.hpp"
 #include "run/native_run.hpp"
 #include "team/ask.hpp"
+#include "team/faults.hpp"
 #include "team/switch_points.hpp"
 
 namespace quadrille::api {
@@ -304,7 +305,10 @@ int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelectio
   const int ranks = team.group.ranks;
   const BytesMoved mine = bytes_of(call.in_place ? call.recv : call.send, ranks);
   BytesMoved most;
-  const int error = mpi().Allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, team.group.messages().comm);
+  // A revocation of the user's communicator must end the wait.
+  const MpiComm comm = team::watches_faults() ? team.user : team.group.messages().comm;
+  const FaultsReturned guard(comm);
+  const int error = mpi().Allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, comm);
   if (error != mpi_success) team::lose(team);
   const choose::Load load{static_cast<double>(most.all) / ranks, static_cast<double>(most.largest)};
   cached.settle(choose::fastest(team::key_of(team, call.collective, 0), load).choice);

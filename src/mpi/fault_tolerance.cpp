@@ -30,15 +30,6 @@ bool tolerates_faults() {
   return tolerates;
 }
 
-bool reports_faults() {
-  return mpi().abi == Abi::openmpi && mpi().Comm_is_revoked != nullptr && mpi().Comm_get_failed != nullptr;
-}
-
-bool is_revoked(MpiComm comm) {
-  int flag = 0;
-  return mpi().Comm_is_revoked(comm, &flag) == mpi_success && flag != 0;
-}
-
 bool has_failed_rank(MpiComm comm, const std::vector<int>& among) {
   MpiGroup failed;
   if (mpi().Comm_get_failed(comm, &failed) != mpi_success) return false;

@@ -79,6 +79,7 @@
 // Functions that an MPI may lack; they are null then: X(Name, result, (parameters), name in the library).
 //   Async_start, opal_progress_...   by which an MPI calls others while it makes progress (mpi/progress_hook.hpp)
 //   Comm_get_failed, ..._is_revoked  what an MPI says of a communicator where its fault tolerance is enabled
+//   Comm_revoke                      ends all messages in flight on a communicator, on all of its ranks
 //   GPU_query_support, Query_...     extensions: whether the MPI's functions take a device's memory
 //   Request_is_complete              of MPICH: looks at a request, and at nothing else
 //   Type_get_envelope_c              of MPI 4; the older function fails for types made with large counts
@@ -86,6 +87,7 @@
   X(Async_start, int, (int (*)(void*), void*, int), PMPIX_Async_start)                                               \
   X(Comm_get_failed, int, (MpiComm, MpiGroup*), PMPIX_Comm_get_failed)                                               \
   X(Comm_is_revoked, int, (MpiComm, int*), PMPIX_Comm_is_revoked)                                                    \
+  X(Comm_revoke, int, (MpiComm), PMPIX_Comm_revoke)                                                                  \
   X(GPU_query_support, int, (int, int*), MPIX_GPU_query_support)                                                     \
   X(Query_cuda_support, int, (), MPIX_Query_cuda_support) X(Query_hip_support, int, (), MPIX_Query_hip_support)      \
   X(Query_rocm_support, int, (), MPIX_Query_rocm_support)                                                            \

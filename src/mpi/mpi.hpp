@@ -142,6 +142,33 @@ inline bool is_inter(MpiComm comm) {
   return inter != 0;
 }
 
+// Whether a program may survive the death of a rank (mpi/fault_tolerance.hpp), and the MPI reports failures and
+// revocations: Open MPI from 5.0 on. MPICH and Intel MPI do not report revocations.
+inline bool reports_faults() {
+  const Mpi& t = mpi();
+  const bool has_all = t.Comm_is_revoked != nullptr && t.Comm_get_failed != nullptr && t.Comm_revoke != nullptr;
+  return has_all && t.abi == Abi::openmpi && t.ftmpi_enabled != nullptr && *t.ftmpi_enabled;
+}
+// The error codes of failures: MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING, of a probe for any source, and
+// MPIX_ERR_REVOKED. The codes of Open MPI are its classes.
+constexpr int err_proc_failed() { return 75; }
+constexpr int err_proc_failed_pending() { return 76; }
+constexpr int err_revoked() { return 77; }
+inline bool is_fault(int error) {
+  return (error == err_proc_failed() || error == err_proc_failed_pending() || error == err_revoked()) &&
+         reports_faults();
+}
+// Ends all messages in flight on `comm` in an error, on all of its ranks. Does not wait.
+inline void revoke(MpiComm comm) { mpi().Comm_revoke(comm); }
+// Whether this rank's MPI knows of a revocation.
+inline bool is_revoked(MpiComm comm) {
+  int flag = 0;
+  return mpi().Comm_is_revoked(comm, &flag) == mpi_success && flag != 0;
+}
+// Whether messages may be sent on `comm`. On a revoked communicator Open MPI still sends small ones, and a rank that
+// does not know of the revocation yet receives them.
+inline bool takes_messages(MpiComm comm) { return !reports_faults() || !is_revoked(comm); }
+
 // What the MPI is asked for once: a key of attributes, a communicator, what it can.
 //
 // A static of a function that is made by a call of the MPI would be made under the compiler's lock. A thread may wait

@@ -16,8 +16,10 @@ class AwayMessages {
   // `eager`: if blocks of different sizes are forwarded, see CarriedLimits.
   AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group, std::size_t eager = 0);
   AwayMessages& operator=(AwayMessages&&) = delete;
-  // No message may be in flight to memory that the caller frees.
-  ~AwayMessages() { run_.advance(true); }
+  // No message may be in flight to memory that the caller frees. Where a rank may fail, the transport sees to that.
+  ~AwayMessages() {
+    if (!reports_faults()) run_.advance(true);
+  }
 
   // May it be begun before what is done inside the node?
   bool is_beside() const { return beside_; }

@@ -1,6 +1,7 @@
 // The engines that carry out a call: schedules over messages, and the memory of a node.
 #pragma once
 
+#include "mpi/mpi.hpp"
 #include "plan/schedule.hpp"
 #include "run/bound_run.hpp"
 #include "run/call.hpp"
@@ -9,12 +10,19 @@
 namespace quadrille::run {
 
 // Carries a blocking call out by messages: a BoundRun of these arguments, the group's traffic and memory. Returns an
-// MPI error code.
+// MPI error code. Where a rank may fail, the waiter finds that out, and throws.
 template <class... Arguments>
 int run_messages(Group& group, const Arguments&... arguments) {
   const BlockingMemory memory({group.scratch.sure, group.scratch.packing, group.scratch.carried, group.scratch.lists});
   const Traffic traffic{group.messages().comm, group.messages().quiet, group.me, group.ranks};
-  return BoundRun(arguments..., traffic, memory).start(true);
+  BoundRun run(arguments..., traffic, memory);
+  if (!reports_faults()) return run.start(true);
+  int error = run.start();
+  group.waiter.until([&] {
+    if (!run.done()) keep(error, run.advance());
+    return run.done();
+  });
+  return error;
 }
 
 // Runs a call through the inboxes of a node. Blocks above the capacity of a slot travel as messages,

@@ -39,6 +39,12 @@ void LeadersWork::use_tags(int rounds, int others) {
   beside.use_tag(others);
 }
 
+LeadersCall::~LeadersCall() {
+  if (done()) return;
+  work_.messages.end_messages();
+  work_.beside.end_messages();
+}
+
 void LeadersCall::begin_exchange(bool failed) {
   leaders_error_ = mpi_success;
   next_ = 0;

@@ -44,7 +44,8 @@ class LeadersCall : protected CallBlocks {
   // As the plan says.
   static std::unique_ptr<LeadersCall> of(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
                                          LeadersWork& work, Group& group, memory::Packing& packing);
-  virtual ~LeadersCall() = default;
+  // Ends messages in flight, after a fault.
+  virtual ~LeadersCall();
   // Neither waits. Both return an MPI error code. May be started again when it is done.
   virtual int start() = 0;
   virtual int advance() = 0;

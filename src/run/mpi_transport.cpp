@@ -9,6 +9,7 @@
 #include "mpi/progress_hook.hpp"
 #include "mpi/thrown.hpp"
 #include "mpi/types.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -41,12 +42,15 @@ int make_sink(std::size_t times, std::size_t rest, std::size_t bytes, MpiType& s
   return error != mpi_success ? error : mpi().Type_commit(&sink);
 }
 
-// The error of the message that failed, instead of "there is one among them".
+// The error of the message that failed, instead of "there is one among them". A fault comes before other errors.
 int first_error(const std::vector<MpiStatus>& statuses) {
+  int first = mpi_success;
   for (std::size_t i = 0; i < statuses.size(); ++i) {
-    if (const int error = error_in(status_at(statuses.data(), i)); error != mpi_success) return error;
+    const int error = error_in(status_at(statuses.data(), i));
+    if (is_fault(error)) return error;
+    keep(first, error);
   }
-  return mpi().err_in_status;
+  return first != mpi_success ? first : mpi().err_in_status;
 }
 
 }  // namespace
@@ -99,8 +103,21 @@ void release(Argument& argument) {
 }
 
 MpiTransport::~MpiTransport() {
+  end_messages();
   finish_copies();  // which use the driver at the right place
   for (Argument& argument : kept_) release(argument);
+}
+
+// After a fault has ended a wait (team/faults.hpp). The revocation ends each message on all ranks, but not at once:
+// until then the MPI may write to the program's memory.
+void MpiTransport::end_messages() {
+  if (!reports_faults()) return;
+  for (std::size_t slot = 0; slot < requests_.size(); ++slot) {
+    if (requests_[slot] == mpi().request_null) continue;
+    revoke(comm_);
+    int flag = 0;
+    while (mpi().Test(requests_.at(slot), &flag, mpi().status_ignore) == mpi_success && flag == 0) sys::yield();
+  }
 }
 
 int MpiTransport::argument_of(std::span<const Place> places, Argument& argument) {
@@ -169,8 +186,13 @@ int MpiTransport::start(bool sends, std::size_t slot, int peer, std::span<const 
   int error = argument_of(places, all);
   if (error != mpi_success) return error;
   MpiRequest* const in_flight = request(slot);
-  error = sends ? mpi().Isend(all.address, all.count, all.type, rank_of(peer), tag_, comm_, in_flight)
-                : mpi().Irecv(all.address, all.count, all.type, rank_of(peer), tag_, comm_, in_flight);
+  if (!sends) {
+    error = mpi().Irecv(all.address, all.count, all.type, rank_of(peer), tag_, comm_, in_flight);
+  } else if (takes_messages(comm_)) {
+    error = mpi().Isend(all.address, all.count, all.type, rank_of(peer), tag_, comm_, in_flight);
+  } else {
+    error = err_revoked();
+  }
   if (!keeps_) release(all);
   return started(slot, error);
 }
@@ -178,6 +200,12 @@ int MpiTransport::start(bool sends, std::size_t slot, int peer, std::span<const 
 // A message that was not has no request, whatever the MPI left there.
 int MpiTransport::started(std::size_t slot, int error) {
   if (error != mpi_success) requests_.set(slot, mpi().request_null);
+  return spread(error);
+}
+
+// This rank may lack blocks that it forwards. After the revocation no rank receives anything from it.
+int MpiTransport::spread(int error) const {
+  if (is_fault(error)) revoke(comm_);
   return error;
 }
 
@@ -193,13 +221,35 @@ int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Plac
   return start(false, slot, peer, {&piece, 1});
 }
 
+// Where a rank may fail, Open MPI's MPI_Waitall() and MPI_Testany() forget messages that are still in flight when
+// another ends in an error. So messages are tested, in MPI_Testall(), which tells of no error before all are complete,
+// or one by one.
+int MpiTransport::wait_or_test_all(int count, bool block, int& flag) {
+  if (block && !reports_faults()) return mpi().Waitall(count, requests_.all(), statuses_.data());
+  for (;; sys::yield()) {
+    const int error = test_all(count, requests_.all(), &flag, statuses_.data());
+    if (!block || flag != 0 || error != mpi_success) return error;
+  }
+}
+
+// As MPI_Testany().
+int MpiTransport::test_each(std::size_t slots, int& index, MpiStatus& status) {
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    if (requests_[slot] == mpi().request_null) continue;
+    int flag = 0;
+    const int error = mpi().Test(requests_.at(slot), &flag, &status);
+    if (flag != 0 || error != mpi_success) index = static_cast<int>(slot);
+    if (index != mpi().undefined) return error;
+  }
+  return mpi_success;
+}
+
 int MpiTransport::all_done(std::size_t slots, bool block, bool& done) {
   if (slots > 0) request(slots - 1);  // the last pairs of a round may be empty
   int flag = 1;
   const int count = static_cast<int>(slots);
   statuses_.resize(slots);
-  int error = block ? mpi().Waitall(count, requests_.all(), statuses_.data())
-                    : test_all(count, requests_.all(), &flag, statuses_.data());
+  int error = wait_or_test_all(count, block, flag);
   last_error_ = error;
   if (error == mpi().err_in_status) {
     wait_for_pending();
@@ -233,7 +283,7 @@ std::size_t MpiTransport::came(std::size_t slot) const {
 int MpiTransport::error_of(int error) const {
   int kind = error;
   if (drops_ && error != mpi_success) mpi().Error_class(error, &kind);
-  return drops_ && kind == mpi().err_truncate ? mpi_success : error;
+  return drops_ && kind == mpi().err_truncate ? mpi_success : spread(error);
 }
 
 int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t& slot) {
@@ -241,7 +291,9 @@ int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t
   const int count = static_cast<int>(slots);
   int index = mpi().undefined, flag = 0, error;
   MpiStatus status;
-  if (block && !poll) {
+  if (reports_faults()) {
+    error = test_each(slots, index, status);
+  } else if (block && !poll) {
     error = mpi().Waitany(count, requests_.all(), &index, &status);
   } else {
     error = test_any(count, requests_.all(), &index, &flag, &status);

@@ -64,6 +64,9 @@ class MpiTransport final : public Transport {
   int copy(const Place& from, const Place& to) override;
   int copied() override { return beside_ ? 0 : finish_copies(); }
 
+  // Where a rank may fail: ends the messages in flight, on all ranks, and waits until they have ended.
+  void end_messages();
+
   // Receives a message of `bytes` for which there is no room.
   int start_dropping(std::size_t slot, int peer, std::size_t bytes);
 
@@ -86,6 +89,9 @@ class MpiTransport final : public Transport {
   Place piece_of(std::size_t slot, std::span<const Place> places);
   void unpack(std::size_t slot);
   int error_of(int error) const;
+  int spread(int error) const;
+  int wait_or_test_all(int count, bool block, int& flag);
+  int test_each(std::size_t slots, int& index, MpiStatus& status);
   void wait_for_pending();
 
   int rank_of(int peer) const { return ranks_ == nullptr ? peer : ranks_[peer]; }

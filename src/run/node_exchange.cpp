@@ -495,10 +495,10 @@ class NodeExchange : CallBlocks {
   Room packed_send_, packed_recv_;
   bool has_room_ = false;
   memory::NodeCopy copy_;
-  const std::byte* gathered_ = nullptr;  // the block that goes to everybody
+  const std::byte* gathered_ = nullptr;             // the block that goes to everybody
+  std::vector<std::unique_ptr<std::byte[]>> long_;  // messages that are longer than their blocks
   std::optional<MpiTransport> transport_;
   std::optional<AwayMessages> to_others_;
-  std::vector<std::unique_ptr<std::byte[]>> long_;  // messages that are longer than their blocks
   std::size_t messages_ = 0;
   int next_ = 1;  // distance to the rank before this one from which it takes next
   Phase phase_ = Phase::over;
@@ -511,7 +511,8 @@ int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* 
                             group.copying, group.attached};
   NodeExchange exchange(call, group, means, away);
   exchange.begin();
-  while (!exchange.done()) group.waiter.until([&] { return exchange.advance(true); });
+  const bool waits_in_mpi = !reports_faults();  // a wait in the MPI misses a revocation of the user's communicator
+  while (!exchange.done()) group.waiter.until([&] { return exchange.advance(waits_in_mpi); });
   return exchange.error();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <span>
 #include <vector>
@@ -37,7 +38,22 @@ int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to
 // message is taken all the same, so that its sender can end; `error` says so.
 Parcel start_receive(const MpiStatus& status, MpiComm comm, Mail& mail, MpiRequest& request, int& error);
 // Waits for all; the error of the first that failed.
-int wait_for_all(MpiArray<MpiRequest>& requests);
+int wait_for_all(const Group& group, MpiArray<MpiRequest>& requests);
+// Keeps the first error. After a fault revokes the communicator: this rank may lack blocks that it forwards.
+void keep_error(const Group& group, int& first, int error);
+// Ends these messages, so that none is in flight to memory of the call.
+void take_back(const Group& group, MpiArray<MpiRequest>& requests);
+
+// Runs the exchange, and ends its messages if a fault ends a wait in `run` (team/faults.hpp).
+template <class Exchange, class Run>
+int run_or_end(Exchange& exchange, const Run& run) {
+  try {
+    return run();
+  } catch (const std::exception&) {
+    exchange.end();
+    throw;
+  }
+}
 
 // ---- The blocks of a call ----
 

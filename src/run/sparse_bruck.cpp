@@ -31,7 +31,6 @@
 #include "run/blocks.hpp"
 #include "run/sparse.hpp"
 #include "run/under_way.hpp"
-#include "sys/sys.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -49,6 +48,8 @@ class Rounds {
     return error_;
   }
 
+  void end() { take_back(group_, requests_); }
+
  private:
   void exchange(const SparseRound& round) {
     auto by_hop = sort_by_hop(held_, group_.me, group_.ranks, round, radix_);
@@ -61,8 +62,11 @@ class Rounds {
     for (int z = 1; z <= round.hops; ++z) {
       arrived.push_back(receive(rank_below(group_.me, z * round.weight, group_.ranks)));
     }
-    keep(error_, wait_for_all(requests_));
+    const int error = wait_for_all(group_, requests_);
+    keep(error_, error);
     requests_.clear();
+    // Some messages have not come: their memory holds anything, and this rank forwards nothing.
+    if (is_fault(error) || is_fault(error_)) return revoke(group_.messages().comm);
     for (const Parcel& message : arrived) {
       if (!read_message(message.data, message.bytes, held_, mail_.reported)) {
         keep(error_, mpi().err_intern);
@@ -86,7 +90,7 @@ class Rounds {
     }
     MpiRequest request = mpi().request_null;
     const MpiComm comm = group_.messages().comm;
-    keep(error_, start_bytes(mpi().Isend, message.get(), bytes, to, tags::sparse_rounds, comm, request));
+    keep_error(group_, error_, start_bytes(mpi().Isend, message.get(), bytes, to, tags::sparse_rounds, comm, request));
     requests_.push_back(request);
     messages_.push_back(std::move(message));
   }
@@ -94,15 +98,14 @@ class Rounds {
   // Waits until the message from this rank is there, and begins to receive it.
   Parcel receive(int from) {
     MpiStatus status;
-    for (unsigned look = 0;; ++look) {
+    int error = mpi_success;
+    group_.waiter.until([&] {
       int found = 0;
-      const int error = mpi().Iprobe(from, tags::sparse_rounds, group_.messages().comm, &found, &status);
-      keep(error_, error);
-      if (error != mpi_success) return {};
-      if (found) break;
-      UnderWay::here().help();
-      if (look > group_.waiter.spins) sys::yield();
-    }
+      error = mpi().Iprobe(from, tags::sparse_rounds, group_.messages().comm, &found, &status);
+      return found != 0 || error != mpi_success || (UnderWay::here().help(), false);
+    });
+    keep_error(group_, error_, error);
+    if (error != mpi_success) return {};
     MpiRequest request = mpi().request_null;
     const Parcel message = start_receive(status, group_.messages().comm, mail_, request, error_);
     requests_.push_back(request);
@@ -121,7 +124,8 @@ class Rounds {
 }  // namespace
 
 int sparse_bruck(const Group& group, std::span<const Parcel> out, int radix, int reported, Mail& mail) {
-  return Rounds(group, radix, reported, mail).run(out);
+  Rounds rounds(group, radix, reported, mail);
+  return run_or_end(rounds, [&] { return rounds.run(out); });
 }
 
 }  // namespace quadrille::run

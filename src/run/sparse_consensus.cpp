@@ -31,7 +31,6 @@
 #include "run/blocks.hpp"
 #include "run/sparse.hpp"
 #include "run/under_way.hpp"
-#include "sys/sys.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -43,18 +42,23 @@ class Consensus {
 
   int run(std::span<const Parcel> out, int reported) {
     send(out, reported);
-    unsigned idle = 0;
-    while (!finished()) {
+    group_.waiter.until([&] {
+      if (finished()) return true;
       const bool found = take(tags::sparse_blocks[parity_], mail_.parcels) || take(tags::sparse_notes[parity_], notes_);
-      idle = found ? 0 : idle + 1;
       if (!found) UnderWay::here().help();
-      if (idle > group_.waiter.spins) sys::yield();
-    }
+      return false;
+    });
     // Each is matched, so each will complete; large ones may still be in flight.
-    keep(error_, wait_for_all(receives_));
+    keep(error_, wait_for_all(group_, receives_));
     mail_.reported = reported;
     for (const Parcel& note : notes_) read(note);
     return error_;
+  }
+
+  // The barrier, if it has begun, uses no memory of ours.
+  void end() {
+    take_back(group_, sends_);
+    take_back(group_, receives_);
   }
 
  private:
@@ -72,7 +76,7 @@ class Consensus {
 
   void send(const std::byte* from, std::size_t bytes, int to, int tag) {
     MpiRequest request = mpi().request_null;
-    keep(error_, start_bytes(mpi().Issend, from, bytes, to, tag, group_.messages().comm, request));
+    keep_error(group_, error_, start_bytes(mpi().Issend, from, bytes, to, tag, group_.messages().comm, request));
     sends_.push_back(request);
   }
 
@@ -80,7 +84,7 @@ class Consensus {
   bool take(int tag, std::vector<Parcel>& taken) {
     int found = 0;
     MpiStatus status;
-    keep(error_, mpi().Iprobe(mpi().any_source, tag, group_.messages().comm, &found, &status));
+    keep_error(group_, error_, mpi().Iprobe(mpi().any_source, tag, group_.messages().comm, &found, &status));
     if (!found) return false;
     MpiRequest request = mpi().request_null;
     taken.push_back(start_receive(status, group_.messages().comm, mail_, request, error_));
@@ -94,17 +98,21 @@ class Consensus {
     if (!entered_) {
       if (!complete(sends_.all(), static_cast<int>(sends_.size()))) return false;
       entered_ = true;
-      keep(error_, mpi().Ibarrier(group_.messages().comm, &barrier_));
+      keep_error(group_, error_, mpi().Ibarrier(group_.messages().comm, &barrier_));
     }
     return complete(one(barrier_), 1);
   }
 
-  // A request that has failed is complete: waiting for it would never end.
+  // One after the other: of several, MPI_Testall does not say with which fault they ended. A request that has failed is
+  // complete: waiting for it would never end.
   bool complete(MpiRequests requests, int count) {
-    int flag = 0;
-    const int error = mpi().Testall(count, requests, &flag, mpi().statuses_ignore);
-    keep(error_, error);
-    return flag != 0 || error != mpi_success;
+    for (int i = 0; i < count; ++i) {
+      int flag = 0;
+      const int error = mpi().Test(requests.at(static_cast<std::size_t>(i)), &flag, mpi().status_ignore);
+      keep_error(group_, error_, error);
+      if (flag == 0 && error == mpi_success) return false;
+    }
+    return true;
   }
 
   void read(const Parcel& note) {
@@ -127,7 +135,8 @@ class Consensus {
 }  // namespace
 
 int sparse_consensus(const Group& group, unsigned turn, std::span<const Parcel> out, int reported, Mail& mail) {
-  return Consensus(group, turn, mail).run(out, reported);
+  Consensus exchange(group, turn, mail);
+  return run_or_end(exchange, [&] { return exchange.run(out, reported); });
 }
 
 }  // namespace quadrille::run

@@ -5,6 +5,7 @@
 #include "run/blocks.hpp"
 #include "run/mpi_transport.hpp"
 #include "run/sparse.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -14,10 +15,27 @@ int make_argument_of_bytes(std::byte* address, std::size_t bytes, Argument& argu
   return make_argument({address, bytes, bytes, mpi().byte.word, true}, argument);
 }
 
+// Where a rank may fail, a wait in the MPI misses a revocation of the user's communicator.
+int wait_for_one(const Group& group, MpiRequest* request) {
+  MpiStatus status;
+  int error = mpi_success;
+  if (!reports_faults()) {
+    error = mpi().Waitall(1, {request}, &status);
+    return error == mpi().err_in_status ? error_in(status) : error;
+  }
+  group.waiter.until([&] {
+    int flag = 0;
+    error = mpi().Test(request, &flag, &status);
+    return flag != 0 || error != mpi_success;
+  });
+  return error;
+}
+
 }  // namespace
 
 int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag, MpiComm comm,
                 MpiRequest& request) {
+  if (!takes_messages(comm)) return err_revoked();
   Argument all;
   int error = make_argument_of_bytes(const_cast<std::byte*>(from), bytes, all);
   if (error != mpi_success) return error;
@@ -50,14 +68,24 @@ Parcel start_receive(const MpiStatus& status, MpiComm comm, Mail& mail, MpiReque
   return parcel;
 }
 
-int wait_for_all(MpiArray<MpiRequest>& requests) {
+int wait_for_all(const Group& group, MpiArray<MpiRequest>& requests) {
   int first = mpi_success;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    MpiStatus status;
-    const int error = mpi().Waitall(1, {requests.at(i)}, &status);
-    keep(first, error == mpi().err_in_status ? error_in(status) : error);
-  }
+  for (std::size_t i = 0; i < requests.size(); ++i) keep_error(group, first, wait_for_one(group, requests.at(i)));
   return first;
+}
+
+void keep_error(const Group& group, int& first, int error) {
+  if (is_fault(error)) revoke(group.messages().comm);
+  keep(first, error);
+}
+
+void take_back(const Group& group, MpiArray<MpiRequest>& requests) {
+  if (!reports_faults()) return;
+  revoke(group.messages().comm);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    int flag = 0;
+    while (mpi().Test(requests.at(i), &flag, mpi().status_ignore) == mpi_success && flag == 0) sys::yield();
+  }
 }
 
 // Where all blocks are empty the type may be anything.

@@ -45,10 +45,10 @@ class UnevenLeaders final : public LeadersCall {
     has_room_ = send_room_.reserve(staged);
   }
 
-  // No message may be in flight to memory that the caller frees.
+  // No message may be in flight to memory that the caller frees. Where a rank may fail, ~LeadersCall() sees to that.
   ~UnevenLeaders() override {
     bool done = true;
-    if (messages_ > 0) work_.beside.all_done(messages_, true, done);
+    if (messages_ > 0 && !reports_faults()) work_.beside.all_done(messages_, true, done);
   }
 
   int start() override {

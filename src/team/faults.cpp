@@ -34,6 +34,23 @@ bool has_failed_rank(Team& team) {
   return team.quiet != nullptr && has_failed_rank(team.quiet->comm, team.world_ranks);
 }
 
+// MPI_SUCCESS if this rank knows of none. The communicator may have no team.
+int fault_of(MpiComm comm, Team* team) {
+  if (team != nullptr) return leave_if_faulty(*team);
+  if (is_revoked(comm)) return err_revoked();
+  return quadrille::has_failed_rank(comm) ? err_proc_failed() : mpi_success;
+}
+
+// What has broken a call of ours the MPI may tell a little later. MPI_SUCCESS if it does not.
+int await_fault(MpiComm comm, Team* team) {
+  for (const double end = mpi().Wtime() + seconds_to_be_told; mpi().Wtime() < end; sys::yield()) {
+    if (const int fault = fault_of(comm, team); fault != mpi_success) return fault;
+    int flag = 0;
+    mpi().Iprobe(0, mpi().any_tag, mpi().comm_self, &flag, mpi().status_ignore);  // makes progress
+  }
+  return mpi_success;
+}
+
 }  // namespace
 
 bool watches_faults() { return config().watches_faults; }
@@ -58,22 +75,24 @@ void throw_if_faulty(Team& team) {
     throw std::runtime_error("a rank has failed, or the communicator is revoked");
 }
 
-int error_after_call(Team& team, int error) {
-  const bool has_left = watches_faults() && team.failed_calls.left() != mpi_success;
-  return has_left ? leave_if_faulty(team) : error;
+int error_of_thrown(MpiComm comm, int error) {
+  if (!watches_faults() || error == mpi().err_no_mem || comm == mpi().comm_null) return error;
+  Team* const team = find_team(comm);
+  if (team != nullptr && !team->eligible() && team->fault == mpi_success) return error;
+  const int fault = await_fault(comm, team);
+  return fault != mpi_success ? fault : error;
 }
 
-int error_of_thrown(MpiComm comm, int error) {
-  if (!watches_faults() || error == mpi().err_no_mem) return error;
-  Team* const team = find_team(comm);
-  if (team == nullptr || (!team->eligible() && team->fault == mpi_success)) return error;
-  // What has broken a collective of ours the MPI may tell a little later.
-  for (const double end = mpi().Wtime() + seconds_to_be_told; mpi().Wtime() < end; sys::yield()) {
-    if (const int fault = leave_if_faulty(*team); fault != mpi_success) return fault;
-    int flag = 0;
-    mpi().Iprobe(0, mpi().any_tag, mpi().comm_self, &flag, mpi().status_ignore);  // makes progress
-  }
-  return error;
+int error_after_call(Team& team, int error) {
+  if (!watches_faults()) return error;
+  if (is_fault(error)) await_fault(team.user, &team);
+  return team.failed_calls.left() != mpi_success ? leave_if_faulty(team) : error_of_step(team, error);
+}
+
+int error_of_step(Team& team, int error) {
+  if (!is_fault(error)) return error;
+  if (leave_if_faulty(team) == mpi_success) leave(team, error);
+  return team.fault;
 }
 
 }  // namespace quadrille::team

@@ -10,17 +10,10 @@
 #include <optional>
 #include <utility>
 
+#include "sys/code.hpp"
+
 namespace quadrille::team {
 namespace {
-
-// A function of a library, which becomes the type of the pointer that it initialises.
-struct Symbol {
-  void* address;
-  template <class Function>
-  operator Function*() const {
-    return reinterpret_cast<Function*>(address);
-  }
-};
 
 // What follows "hwloc_" in the names of the functions that are needed. In a list that clang-format would spoil.
 // clang-format off
@@ -34,7 +27,7 @@ struct Symbol {
 struct Hwloc {
   void* library = dlopen("libhwloc.so.15", RTLD_LAZY | RTLD_LOCAL);
   bool usable = library != nullptr;
-  Symbol look_up(const char* name) {
+  sys::Symbol look_up(const char* name) {
     void* const address = usable ? dlsym(library, name) : nullptr;
     usable = address != nullptr;
     return {address};

@@ -24,6 +24,7 @@
 #include "sys/sys.hpp"
 #include "team/communicator.hpp"
 #include "team/config.hpp"
+#include "team/faults.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::team {
@@ -271,6 +272,16 @@ int group_of(MpiComm comm, MpiGroup& group) {
   return error;
 }
 
+// After a failure another rank may have the communicator, send to this rank, and wait for an answer. The revocation
+// ends that wait, as long as the communicator exists.
+void abandon(MpiComm made) {
+  if (watches_faults()) {
+    revoke(made);
+  } else {
+    mpi().Comm_free(&made);
+  }
+}
+
 }  // namespace
 
 QuietComm::~QuietComm() { free_private(comm); }
@@ -292,7 +303,7 @@ int make_private(MpiComm of, MpiComm& made, bool in_init) {
     private_communicators.fetch_add(1, std::memory_order_relaxed);
     return mpi_success;
   }
-  if (made != mpi().comm_null) mpi().Comm_free(&made);
+  if (made != mpi().comm_null) abandon(made);
   made = mpi().comm_null;
   return mpi().err_other;
 }

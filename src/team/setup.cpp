@@ -156,7 +156,7 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   std::vector<Area> areas;
   if (team.nodes.nodes > 1) {
     areas.resize(static_cast<std::size_t>(group.ranks));
-    mpi().Allgather(&own, 2, mpi().uint64, areas.data(), 2, mpi().uint64, team.user);
+    if (mpi().Allgather(&own, 2, mpi().uint64, areas.data(), 2, mpi().uint64, team.user) != mpi_success) lose(team);
   }
   std::string choices;
   if (group.me == 0) {
@@ -358,8 +358,10 @@ int prepare_messages(Team& team) {
   run::Messages& messages = team.group.change_messages();
   if (messages.comm != mpi().comm_null) return mpi_success;
   if (team.no_messages) return mpi().err_other;
-  const int error = make_private(team.own(), messages.comm);
+  // A fault of the user's communicator must end the wait.
+  int error = make_private(watches_faults() ? team.user : team.own(), messages.comm);
   team.no_messages = error != mpi_success;
+  if (error != mpi_success) error = error_of_thrown(team.user, error);
   if (team.eligible() || error != mpi_success) return error;
   // Nobody sends to another on it but we, and only with the tags of exchanges that are awaited.
   messages.quiet = messages.comm;

@@ -25,7 +25,6 @@
 #include "team/ask.hpp"
 #include "team/communicator.hpp"
 #include "team/config.hpp"
-#include "team/faults.hpp"
 #include "team/leaders.hpp"
 #include "team/numa.hpp"
 #include "team/processes.hpp"
@@ -55,7 +54,8 @@ void release(Team& team) {
   team.area = {};
   team.quiet.reset();
   team.group.attached.clear();
-  free_private(team.group.change_messages().comm);
+  // After a fault another rank may still wait for messages there.
+  if (team.fault == mpi_success) free_private(team.group.change_messages().comm);
 }
 
 // Of many communicators that are gone the last place is of all that are too many.
@@ -183,9 +183,8 @@ Reason why_not_eligible(MpiComm comm, run::Group& group) {
   if (group.ranks == 1) return Reason::one_rank;
   // If a rank is of another world, every rank finds one that is.
   const std::vector<int> there = ranks_in_world(comm);
-  if (std::find(there.begin(), there.end(), mpi().undefined) != there.end()) return Reason::several_worlds;
-  if (!watches_faults()) return Reason::none;
-  return config().nodes.empty() && shares_a_node(there) ? Reason::none : Reason::fault_tolerant;
+  const bool are_all_here = std::find(there.begin(), there.end(), mpi().undefined) == there.end();
+  return are_all_here ? Reason::none : Reason::several_worlds;
 }
 
 void explain_fault_tolerance() {
@@ -459,7 +458,7 @@ bool after_init() {
   // One node may have other files of settings than another.
   if (!all_true(mpi().comm_world, !tolerates_faults())) {
     all_explain = false;  // a summary of all ranks would need all of them in MPI_Finalize
-    settings.watches_faults = all_true(mpi().comm_world, tolerates_faults() && reports_faults());
+    settings.watches_faults = all_true(mpi().comm_world, reports_faults());
     settings.fault_tolerant = !settings.watches_faults;
     // A rank that has left a call uses its memory again, and gives it back: nobody may write there, or be ended by
     // reading there.

@@ -1,6 +1,7 @@
 // A model of a call that copies out of other ranks' memory, where a rank may die at any step: src/team/faults.hpp and
 // the exchange of src/run/node_exchange.cpp, or the blocks that src/run/node_neighbor_exchange.hpp offers. Every other
-// rank comes to the end of the call, and one for which it succeeds has what the others sent.
+// rank comes to the end of the call, and one for which it succeeds has what the others sent. And of a call by messages:
+// run_messages() of src/run/engines.hpp.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -148,6 +149,122 @@ TEST(FaultsModel, AllOthersComeToTheEndAndNoneTakesWhatIsNotSent) {
 TEST(FaultsModel, EveryMutationIsFound) {
   for (const auto& [wrong, name] : mutations) {
     expect_found(std::string("a death, ") + name, FaultsModel(3, from_one_to_the_next, wrong).machine());
+  }
+}
+
+// ---- Messages ----
+
+enum class WrongEnd {
+  nothing,
+  sends_on,         // what it has not received
+  sends_revoked,    // the same, after the revocation, of which the receiver may not have heard
+  says_nothing,     // it leaves, and does not revoke
+  returns_at_once,  // while the MPI may still write to its memory
+};
+constexpr struct {
+  WrongEnd wrong;
+  const char* name;
+} wrong_ends[] = {
+    {WrongEnd::sends_on, "a rank sends what it lacks"},
+    {WrongEnd::sends_revoked, "a rank revokes and sends what it lacks"},
+    {WrongEnd::says_nothing, "a rank leaves and does not revoke"},
+    {WrongEnd::returns_at_once, "a rank returns before its messages end"},
+};
+
+// Rank 1 forwards a block of rank 0, which may die before or after it sends that, to rank 2.
+Machine messages_model(WrongEnd wrong) {
+  constexpr int network = 3;  // brings the data of a message that has found its receive
+  constexpr Byte sent = 10, nothing_sent = 98, written_later = 99;
+  constexpr Byte in_call = 0, has_failed = 1, has_succeeded = 2;
+  Machine m(4, 0);
+  const int dead = m.cell("rank 0 is dead, as the MPI tells"), revoked = m.cell("the communicator is revoked");
+  const int first = m.cell("message of rank 0"), second = m.cell("message of rank 1");
+  const int matched = m.cell("it has found its receive"), buffer = m.cell("receive buffer of rank 2");
+  const int over = m.cell("the program of rank 2 goes on");
+  const int block = m.own(), forwarder = m.own(in_call), receiver = m.own(in_call);
+
+  m.choose(0, {{"sends", [=](Step& s) { return s.store(first, sent), true; }},
+               {"dies", [=](Step& s) { return s.store(dead, 1), true; }}});
+  m.choose(0, {{"ends", [](Step&) { return true; }}, {"dies later", [=](Step& s) { return s.store(dead, 1), true; }}});
+
+  m.choose(1, {{"receives",
+                [=](Step& s) {
+                  if (s.load(first) != sent) return false;
+                  s.own(block) = sent;
+                  return true;
+                }},
+               {"its receive fails", [=](Step& s) {
+                  if (s.load(dead) == 0) return false;
+                  s.own(block) = nothing_sent;
+                  s.own(forwarder) = has_failed;
+                  if (wrong != WrongEnd::sends_on && wrong != WrongEnd::says_nothing) s.store(revoked, 1);
+                  return true;
+                }}});
+  const bool sends_all = wrong == WrongEnd::sends_on || wrong == WrongEnd::sends_revoked;
+  const auto sends = [=](Step& s) { return s.own(forwarder) != has_failed || sends_all; };
+  m.choose(1, {{"sends",
+                [=](Step& s) {
+                  if (!sends(s) || (s.load(revoked) != 0 && wrong != WrongEnd::sends_revoked)) return false;
+                  s.store(second, s.own(block));
+                  return true;
+                }},
+               {"leaves", [=](Step& s) { return !sends(s); }}});
+  m.choose(1, {{"ends", [](Step&) { return true; }}, {"leaves late", [=](Step& s) {
+                                                        if (s.own(forwarder) == has_failed || s.load(dead) == 0)
+                                                          return false;
+                                                        s.store(revoked, 1);
+                                                        return true;
+                                                      }}});
+
+  m.choose(2, {{"its receive is found",
+                [=](Step& s) {
+                  if (s.load(second) == 0) return false;
+                  s.store(matched, 1);
+                  return true;
+                }},
+               {"its receive is cancelled", [=](Step& s) {
+                  if (s.load(revoked) == 0) return false;
+                  s.own(receiver) = has_failed;
+                  return true;
+                }}});
+  m.choose(2, {{"has the data",
+                [=](Step& s) {
+                  if (s.own(receiver) != in_call || s.load(buffer) == 0) return false;
+                  s.own(receiver) = has_succeeded;
+                  return true;
+                }},
+               {"returns at once",
+                [=](Step& s) {
+                  if (wrong != WrongEnd::returns_at_once || s.load(revoked) == 0) return false;
+                  s.own(receiver) = has_failed;
+                  return true;
+                }},
+               {"(it has failed)", [=](Step& s) { return s.own(receiver) == has_failed; }}});
+  m.step(2, "the program writes", [=](Step& s) {
+    s.store(over, 1);
+    if (s.own(receiver) == has_failed) s.store(buffer, written_later);
+    return true;
+  });
+
+  m.choose(network, {{"brings the data",
+                      [=](Step& s) {
+                        if (s.load(matched) == 0) return false;
+                        s.store(buffer, s.load(second));
+                        return true;
+                      }},
+                     {"has nothing to bring", [=](Step& s) { return s.load(over) == 1 && s.load(matched) == 0; }}});
+  m.finally([=](Step& s) {
+    const bool succeeded = s.own(receiver) == has_succeeded;
+    s.check(!succeeded || s.load(buffer) == sent, "a call succeeds with what the rank that sent it lacked");
+    s.check(succeeded || s.load(buffer) == written_later, "the MPI writes to the program's memory after the call");
+  });
+  return m;
+}
+
+TEST(FaultsModel, MessagesEndBeforeTheCall) {
+  expect_good("a death, messages", messages_model(WrongEnd::nothing));
+  for (const auto& [wrong, name] : wrong_ends) {
+    expect_found(std::string("a death, ") + name, messages_model(wrong));
   }
 }
 

@@ -2,8 +2,9 @@
  * it some time later, wherever it is then, and `revoke` lets it revoke the communicator. The others get an error from
  * the call, shrink the communicator and go on. Each looks at all that it receives, and prints "survived" if that is
  * right. Usage: fault_tolerance kill|kill-anywhere|revoke FORM BYTES, FORM: blocking, uneven, typed, gather,
- * uneven-gather, nonblocking, persistent, or, by Quadrille's own functions, own-nonblocking or own-persistent. Among
- * neighbours: ring, uneven-ring, whose sizes are asserted, line, own-nonblocking-ring or own-persistent-ring. For an
+ * uneven-gather, nonblocking, persistent, or, by Quadrille's own functions, own-nonblocking, own-persistent or
+ * own-exchange. Among neighbours: ring, uneven-ring, whose sizes are asserted, line, own-nonblocking-ring or
+ * own-persistent-ring. Without blocks: new-ring, which makes such a communicator, or setting, of an algorithm. For an
  * MPI with the functions of ULFM. */
 /* mpi-ext.h needs mpi.h before it. */
 /* clang-format off */
@@ -54,6 +55,7 @@ static MPI_Comm with_neighbors(MPI_Comm comm) {
     blocks = 2;
     if (strcmp(form, "uneven-ring") == 0) Quadrille_Set_iso_sizes(made, 1);
   }
+  if (strcmp(form, "new-ring") == 0 || strcmp(form, "setting") == 0) blocks = 0;
   MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
   return made;
 }
@@ -64,6 +66,29 @@ static int wait_for(MPI_Request* request, int error) {
 
 static int wait_for_own(Quadrille_Request* request, int error) {
   return error != MPI_SUCCESS ? error : Quadrille_Wait(request);
+}
+
+static int exchange_sparsely(MPI_Comm comm, int ranks) {
+  static int destinations[most_ranks];
+  static MPI_Count counts[most_ranks];
+  static MPI_Aint places[most_ranks];
+  Quadrille_Received got;
+  int error, r;
+  for (r = 0; r < ranks; ++r) destinations[r] = r, counts[r] = bytes, places[r] = (MPI_Aint)r * bytes;
+  error = Quadrille_Exchange(sent, ranks, destinations, counts, places, MPI_BYTE, MPI_BYTE, comm, &got);
+  if (error != MPI_SUCCESS) return error;
+  for (r = 0; r < got.nsources; ++r)
+    memcpy(received + (size_t)got.sources[r] * bytes, (char*)got.data + got.displs[r], got.counts[r]);
+  return Quadrille_Received_free(&got);
+}
+
+/* The barrier lets nobody die while others make it. */
+static int make_ring(MPI_Comm comm) {
+  const int offsets[] = {-1, 1};
+  MPI_Comm made;
+  const int error = Quadrille_Iso_neighborhood_create(comm, 2, offsets, MPI_INFO_NULL, &made);
+  if (error == MPI_SUCCESS) MPI_Comm_free(&made);
+  return error != MPI_SUCCESS ? error : MPI_Barrier(comm);
 }
 
 static int exchange(MPI_Comm comm, int ranks) {
@@ -85,6 +110,9 @@ static int exchange(MPI_Comm comm, int ranks) {
   if (strcmp(form, "uneven-ring") == 0)
     return MPI_Neighbor_alltoallv(sent, counts, places, MPI_BYTE, received, counts, places, MPI_BYTE, comm);
   if (strcmp(form, "line") == 0) return MPI_Neighbor_allgather(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm);
+  if (strcmp(form, "new-ring") == 0) return make_ring(comm);
+  if (strcmp(form, "setting") == 0) return Quadrille_Set_algorithm(comm, "alltoall", "pairwise");
+  if (strcmp(form, "own-exchange") == 0) return exchange_sparsely(comm, ranks);
   if (strcmp(form, "nonblocking") == 0)
     return wait_for(&request, MPI_Ialltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &request));
   if (strcmp(form, "own-nonblocking") == 0)

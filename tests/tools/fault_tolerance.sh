@@ -45,12 +45,46 @@ survives 3 140 revoke ring 100000
 for bytes in 64 100000; do survives 2 45 kill-anywhere line $bytes; done
 survives 2 140 kill-anywhere own-nonblocking-ring 64
 survives 2 140 kill-anywhere own-persistent-ring 100000
+# To named destinations, by messages everywhere.
+survives 2 140 kill-anywhere own-exchange 64
+survives 3 140 revoke own-exchange 65536
+QUADRILLE_ALGORITHM=exchange=consensus survives 2 140 kill-anywhere own-exchange 64
 # While the ranks compare the sizes of the blocks.
 QUADRILLE_CHECK=on survives 2 140 kill-anywhere uneven-ring 64
+# Or the offsets of a new communicator, or the names of an algorithm.
+QUADRILLE_CHECK=on survives 2 0 kill new-ring 64
+survives 2 0 kill setting 64
 # While the communicator is made ready, at the call in which rank 1 may die.
 for form in blocking uneven-ring line; do
   for calls in 124 125; do QUADRILLE_SETUP_AFTER=$calls survives 2 0 kill-anywhere $form 64; done
 done
+# By messages, rank 2 on a node of its own. Blocks of 64 KiB wait for their receives.
+export QUADRILLE_NODES=blocked:2
+between() { QUADRILLE_ALGORITHM=$1 survives "${@:2}"; }
+between alltoall=pairwise 2 140 kill blocking 64
+between alltoall=pairwise 2 140 kill-anywhere blocking 65536
+between alltoall=pairwise 3 140 revoke blocking 65536
+between alltoall=zero-rotation-bruck 2 140 kill-anywhere blocking 64
+between alltoall=waitany-stride 2 140 kill-anywhere blocking 65536
+between alltoallv=two-phase-bruck 2 140 kill-anywhere uneven 4096
+between alltoallv=padded-alltoall 3 140 revoke uneven 4096
+between allgather=ring 2 140 kill-anywhere gather 65536
+between neighbor_alltoall=direct 2 140 kill-anywhere ring 64
+between neighbor_alltoall=torus 3 140 revoke ring 4096
+between alltoall=pairwise 2 140 kill-anywhere own-nonblocking 65536
+between alltoall=single-copy 3 140 revoke own-nonblocking 65536
+between alltoall=spread-out 3 140 revoke own-persistent 64
+between neighbor_alltoall=direct 3 140 revoke own-nonblocking-ring 65536
+between neighbor_alltoall=direct 2 140 kill-anywhere own-persistent-ring 64
+# With the memory of a node beside them.
+between alltoall=single-copy 2 140 kill-anywhere blocking 65536
+between alltoallv=single-copy 3 140 revoke uneven 65536
+between alltoall=leaders 2 140 kill-anywhere blocking 64
+between alltoallv=leaders 3 140 revoke uneven 65536
+between alltoall=leaders 2 140 kill-anywhere own-nonblocking 64
+# Orders of copies are the MPI's.
+between alltoall=sh-co 2 0 kill blocking 64
+unset QUADRILLE_NODES
 # These are the MPI's.
 survives 2 0 kill nonblocking 64
 survives 3 0 revoke persistent 64

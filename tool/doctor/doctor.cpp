@@ -115,8 +115,8 @@ Findings judge_fault_tolerance(const std::vector<std::string>& words, const Prep
   const std::string by = fault_tolerance_requested(words, prepared.command, sys::environment);
   if (by.empty()) return {};
   return {{Level::note, "fault tolerance",
-           fmt::format("{}: Open MPI runs with fault tolerance; blocking calls inside a node are served, others are "
-                       "forwarded to it",
+           fmt::format("{}: Open MPI runs with fault tolerance; blocking calls are served, except by orders of copies; "
+                       "other calls are forwarded to it",
                        by),
            "remove it if the program does not recover from failed ranks"}};
 }
