@@ -113,8 +113,8 @@ class CallBlocks {
     if (!gather_) return send_[to];
     return call_.in_place ? recv_[group_.me] : send_[0];
   }
-  // As many of so many bytes as a block has room for. A peer that sent more made a mistake that the MPI reports as
-  // well.
+  // How many of the `sent` bytes fit a block of `room` bytes. A peer that sent more made a mistake that the MPI reports
+  // as well.
   std::size_t fitting(std::size_t sent, std::size_t room) {
     keep(error_, error_if_long(sent, room, call_.collective));
     return std::min(sent, room);

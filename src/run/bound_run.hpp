@@ -69,7 +69,7 @@ struct RunMemory {
   void trim() { sure.trim(), packing.send.trim(), packing.recv.trim(), carried.trim(); }
 };
 
-// That of a blocking call, which gives large memory back when the call is over.
+// Memory of a blocking call: gives large pieces back when the call is over.
 struct BlockingMemory : RunMemory {
   explicit BlockingMemory(const RunMemory& memory) : RunMemory(memory) {}
   BlockingMemory& operator=(BlockingMemory&&) = delete;

@@ -118,7 +118,7 @@ class CarriedBlocks {
   std::span<const Place> sent(std::size_t message);
   // A received message is complete. Fewer bytes than were expected came if a block was dropped on its way.
   void came(std::size_t message, std::size_t bytes) {
-    if (!drops_) look_at(message, bytes);
+    if (!is_dropped(message)) look_at(message, bytes);
   }
   // It could not be started: returns what is to go instead, for the receiver waits for something.
   Place not_sent(std::size_t message);
@@ -164,6 +164,7 @@ class CarriedBlocks {
   void prepare_wide();
   void prepare_receives();
   void prepare_sends();
+  bool is_dropped(std::size_t message) const;
   void look_at(std::size_t message, std::size_t bytes);
   std::span<const Place> length_message(std::size_t i);
   std::span<const Place> head_message(std::size_t i);

@@ -18,7 +18,7 @@ std::uint32_t size_at(const std::byte* head, std::uint32_t index) {
   return size;
 }
 
-// Has a mark the place of a size?
+// Whether a mark stands for one of the sizes.
 bool has_mark(const plan::Message& m, const std::byte* head) {
   for (std::uint32_t s = 0; s < m.spans.count; ++s) {
     if (size_at(head, s) == wide_mark) return true;
@@ -42,8 +42,15 @@ int CarriedBlocks::begin_step(std::size_t round, int step) {
 
 void CarriedBlocks::end_step() {
   if (drops_) transport_.drop_received(false);
-  if (drops_ && step_ == Step::heads) memory_.lengths_in.assign(receives().size(), 0);
+  for (std::size_t i = 0; step_ == Step::heads && i < receives().size(); ++i) {
+    if (is_dropped(i)) memory_.lengths_in[i] = 0;
+  }
   drops_ = false;
+}
+
+// Sizes without data behind them are never dropped: their marks tell which messages follow.
+bool CarriedBlocks::is_dropped(std::size_t i) const {
+  return drops_ && (step_ != Step::heads || memory_.lengths_in[i] > head_bytes(receives()[i]));
 }
 
 std::span<const Place> CarriedBlocks::received(std::size_t i) {
@@ -52,6 +59,7 @@ std::span<const Place> CarriedBlocks::received(std::size_t i) {
   if (step_ == Step::lengths) return is_none(m) ? none : one(&memory_.lengths_in[i], sizeof(std::uint64_t));
   if (step_ == Step::heads) {
     const std::uint64_t length = memory_.lengths_in[i];
+    if (drops_) transport_.drop_received(is_dropped(i));
     return length == 0 ? none : one(memory_.heads_in[i], length);
   }
   if (step_ == Step::data) return {&memory_.coming[i], memory_.coming[i].bytes > 0 ? 1U : 0U};

@@ -235,7 +235,7 @@ bool DevicePull::list() {
   return reached;
 }
 
-// While AtDevice lives.
+// `place_` must be current (AtDevice).
 void DevicePull::take_launches(Listed& listed, bool in_one_device) {
   if (prepares_ && !listed.gapped.empty()) add_gapped(listed, in_one_device);
   if (!listed.batch->is_one_launch()) take_launch(*listed.batch, 0, in_one_device);

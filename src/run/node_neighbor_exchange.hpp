@@ -196,7 +196,8 @@ class NodeNeighbors : CallBlocks {
   static constexpr std::size_t ahead = 2;
   PairRings& rings(std::size_t p) const {
     if (means_.rings.size() == edges_.pairs.size()) return means_.rings[p];
-    const int distance = (edges_.pairs[p].peer - group_.me + group_.ranks) % group_.ranks;
+    int distance = edges_.pairs[p].peer - group_.me;
+    if (distance < 0) distance += group_.ranks;
     return means_.rings[static_cast<std::size_t>(distance) - 1];
   }
 
