@@ -71,7 +71,7 @@ struct DriverLibrary {
 // the program has not asked for yet stays, unless a call of ours fails after it.
 void forget_error(int error);
 
-// A function of a driver. To call one that the driver lacks is an error.
+// A function of a driver. A call of one that the driver lacks returns an error.
 template <class Signature>
 class DriverCall;
 template <class... Arguments>
@@ -98,8 +98,8 @@ class DriverCall<int(Arguments...)> {
   Function* function_;
 };
 
-// The functions that are needed of a driver, in our own words: CUDA's and HIP's differ in types alone. Any may be
-// missing but those of is_usable().
+// The functions that are needed of a driver, in our own words: CUDA's and HIP's differ in types alone. A driver may
+// lack all but those that is_usable() asks for.
 struct DeviceDriver {
   DeviceDriver() = default;
   explicit DeviceDriver(const DriverLibrary& loaded) : library(loaded) {}
@@ -150,7 +150,7 @@ struct DeviceDriver {
   DriverCall<int(void* event, void* stream)> record_event{library, "cuEventRecord", "hipEventRecord"};
   DriverCall<int(void* event)> query_event{library, "cuEventQuery", "hipEventQuery"};
   DriverCall<int(void* event)> destroy_event{library, "cuEventDestroy_v2", "hipEventDestroy"};
-  // Of CUDA, and so is the next one.
+  // These two are CUDA's.
   DriverCall<int(void* stream, void** context)> context_of_stream{library, "cuStreamGetCtx", nullptr};
   DriverCall<int(void** context)> current_context{library, "cuCtxGetCurrent", nullptr};
 
@@ -186,7 +186,7 @@ struct DeviceDriver {
   DriverCall<int(std::uintptr_t address)> close_memory{library, "cuIpcCloseMemHandle", "hipIpcCloseMemHandle"};
   DriverCall<int(const void* value, int attribute, std::uintptr_t address)> set_attribute{
       library, "cuPointerSetAttribute", "hipPointerSetAttribute"};
-  // Sixteen of them.
+  // Writes 16 bytes.
   DriverCall<int(unsigned char* bytes, int device)> device_uuid{library, "cuDeviceGetUuid_v2", "hipDeviceGetUuid"};
   DriverCall<int(std::uintptr_t* address, std::size_t bytes)> allocate{library, "cuMemAlloc_v2", "hipMalloc"};
   DriverCall<int(std::uintptr_t address)> free{library, "cuMemFree_v2", "hipFree"};
@@ -201,7 +201,7 @@ struct DeviceDriver {
                  void* stream)>
       copy_batch_before{library, "cuMemcpyBatchAsync", nullptr};
 
-  // Has it what all work needs?
+  // True if it has the functions that all work needs.
   bool is_usable() const {
     const bool works =
         is_cuda

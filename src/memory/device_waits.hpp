@@ -30,14 +30,14 @@ bool must_not_wait();
 bool may_wait_for_devices();
 
 enum class Held : std::uint8_t { pinned, opened, allocated, ordinary };
-// Memory of a place, and its memory_id(): what has another one by now is not ours. Ordinary memory of the host, from
-// operator new for cache lines, has none, and is there until it is given back.
+// Memory of a place, with its memory_id(): if the address has another number by now, the memory there is not ours.
+// Ordinary memory of the host comes from operator new, aligned to cache lines, and has no number.
 struct HeldMemory {
   DevicePlace place;
   Held held = Held::pinned;
   void* memory = nullptr;
   std::uint64_t id = 0;
-  // It did not go with its context, as far as the driver tells.
+  // False if the driver knows that it went with its context.
   bool may_be_alive() const { return memory_id(memory) == id; }
   bool is_alive() const { return held == Held::ordinary || (id != 0 && may_be_alive()); }
 };

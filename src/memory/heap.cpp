@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t word_bits = 64;
 
-// Runs use(word, bits of it) for the pages that a range touches, until it returns false.
+// Calls use(word, its bits) for the pages that a range touches, until `use` returns false.
 template <class Use>
 void for_each_word(std::atomic<std::uint64_t>* words, const HeapRange& range, Use use) {
   const std::size_t page = sys::page_size(), end = (range.end + page - 1) / page;
@@ -105,7 +105,7 @@ std::size_t segment_size() {
   return bytes / page * page;
 }
 
-// Has the program put something in the place of pages there?
+// Whether the program has mapped something over pages of these addresses, which are the heap's.
 bool is_mapped_over(const void* address, std::size_t bytes) {
   const std::size_t offset = heap_offset(address);
   return heap_state().foreign.touch({offset, offset + bytes});

@@ -1,5 +1,5 @@
 // The allocator on the heap's segment (memory/heap_parts.hpp): one arena of jemalloc whose memory comes from there.
-// jemalloc's own records lie outside of it, so that a stray write of a peer can damage data at worst, never the
+// jemalloc's own records lie outside the segment, so that a stray write of a peer can damage data at worst, never the
 // allocator.
 #pragma once
 

@@ -108,9 +108,9 @@ void drop_snapshot() {
   _exit(127);
 }
 
-// Of the heap's own memory, as the kernel says, what was copied comes from the copy: a watcher may have told of dropped
-// pages as if they were unmapped, and a child that took them for the program's own would share them with its parent.
-// The rest is not needed, as the child takes no more: so its addresses go, and count under no limit.
+// Replaces memory that the kernel says is the heap's by its copy. Notes do not suffice: a watcher may report dropped
+// pages as unmapped, and a child that took these pages for the program's would share them with its parent. The child
+// takes no more memory, so all behind the copy is unmapped and counts under no limit.
 void make_private(void* all_moved, std::byte* begin, std::size_t bytes, bool is_heap) {
   if (!is_heap) return;
   const std::size_t at = heap_offset(begin), copied = std::min(bytes, snapshot.bytes - std::min(snapshot.bytes, at));

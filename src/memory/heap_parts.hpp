@@ -18,20 +18,20 @@ struct KeepErrno {
   ~KeepErrno() { errno = value; }
 };
 
-// Of offsets in the heap.
+// A range of offsets in the heap.
 struct HeapRange {
   std::size_t begin = 0, end = 0;
 };
 
-// Pages of the heap whose mapping the program has changed: a bit each, because they are noted inside mmap() and read
-// inside fork(). Readers take no lock: in the child of a fork, its holder may be missing.
+// Pages of the heap whose mapping the program has changed. A bit for each page needs no memory later: pages are noted
+// inside mmap() and read inside fork(). Readers take no lock: in the child of a fork, its holder may be missing.
 class ForeignPages {
  public:
   // For a heap of so many bytes. False if there is no memory.
   bool make(std::size_t bytes);
   bool any() const { return count_ > 0; }
   bool touch(const HeapRange& range) const;
-  // Whole pages, by one thread at a time.
+  // Sets or clears the bits of whole pages. One thread at a time calls this.
   void note(const HeapRange& range, bool foreign);
 
  private:

@@ -17,7 +17,7 @@ inline std::uint64_t nanoseconds() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// A function that was looked up, for a pointer of any type.
+// A function that was looked up. Becomes the type of the pointer that it initialises.
 struct Symbol {
   void* address;
   template <class Function>

@@ -34,7 +34,7 @@ bool wait_readable(int descriptor) {
   return uninterrupted([&] { return poll(&entry, 1, handover_timeout_ms); }) == 1;
 }
 
-// A message: whose descriptors it brings, and how many come in later ones.
+// A message: the owners of its descriptors, and how many descriptors later messages bring.
 struct Batch {
   static constexpr std::int32_t most = 64;
   std::int32_t count = 0, left = 0;
@@ -60,7 +60,7 @@ bool send_batch(int connection, Batch& batch, const int* given) {
   return uninterrupted([&] { return sendmsg(connection, &message, MSG_NOSIGNAL); }) == ssize_t{sizeof batch};
 }
 
-// `taken`: the descriptors, also after a failure.
+// Adds the descriptors to `taken`, also after a failure.
 bool take_batch(int connection, Batch& batch, std::vector<int>& taken) {
   if (!wait_readable(connection)) return false;
   iovec payload{&batch, sizeof batch};
@@ -82,7 +82,7 @@ bool take_batch(int connection, Batch& batch, std::vector<int>& taken) {
   return got == ssize_t{sizeof batch} && (message.msg_flags & MSG_CTRUNC) == 0 && std::ssize(taken) == batch.count;
 }
 
-// All descriptors that there are, in as many messages as they need.
+// Sends all descriptors that are not -1, in as many messages as they need.
 bool send_all(int connection, std::span<const int> all) {
   Batch batch;
   batch.left = static_cast<std::int32_t>(std::ranges::count_if(all, [](int descriptor) { return descriptor >= 0; }));
@@ -101,7 +101,7 @@ bool send_all(int connection, std::span<const int> all) {
   return true;
 }
 
-// What `all` has already stays there.
+// A descriptor that `all` has already stays there.
 bool take_all(int connection, std::span<int> all) {
   Batch batch;
   bool good = true;
@@ -121,7 +121,7 @@ bool take_all(int connection, std::span<int> all) {
   return good;
 }
 
-// Of the other processes.
+// Closes the descriptors of the other processes.
 void close_others(std::size_t me, std::span<int> all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i != me) close_descriptor(std::exchange(all[i], -1));

@@ -19,7 +19,7 @@ int listen_local(int clients, Address& address);
 int connect_local(const Address& address);
 
 // All processes get a descriptor of each. Process 0 listens and calls collect_and_share(); process i connects and calls
-// give_and_take(). Before, each has its own in all[i], and nothing else. -1 stands for no descriptor.
+// give_and_take(). Process i passes its own descriptor in all[i], and -1 elsewhere; -1 stands for no descriptor.
 // Afterwards all[i] is a descriptor of process i, to be closed by the caller. False if it failed; then
 // there are no descriptors to close but one's own.
 bool collect_and_share(int listener, std::span<int> all);
