@@ -15,7 +15,7 @@ void begin_to_tell(team::Team& team);
 // rank. False if the call goes to the MPI on all ranks. `error` is an MPI error code.
 bool start_put_off(team::Team& team, const run::Call& call, MpiRequest* request, int& error);
 
-// Before the program frees a communicator: what is on its way there arrives.
+// Before the program frees a communicator: waits until a broadcast in flight on it has arrived.
 void await_told_on(MpiComm comm);
 // At the end: all that was begun arrives.
 void await_all_told();

@@ -104,7 +104,7 @@ static_assert(rows_are_in_order());
 
 constexpr std::array<EngineWork, choose::engine_count> engine_works = rows;
 
-// Orders of copies cannot, since they write to other ranks' memory, nor can the engines for devices.
+// No rank can leave an order of copies, in which others write to its memory, nor a call of an engine for devices.
 bool can_be_left(const EngineWork& engine) {
   if (!team::watches_faults() || engine.run == nullptr) return true;
   constexpr Engine ending[] = {Engine::schedule, Engine::inbox,     Engine::exchange,      Engine::leaders,

@@ -54,8 +54,8 @@ int pipeline(const run::Call& call, const Service& by, team::Team& team);
 // Prepares the inner algorithm: see EngineWork::prepare.
 bool prepare_pipeline(team::Team& team, Collective collective, const choose::Choice& choice);
 
-// Where the MPI runs with fault tolerance: can a rank leave a call of this engine in the middle (team/faults.hpp)? What
-// the MPI carries out it ends by itself.
+// Whether a rank can leave a call of this engine in the middle (team/faults.hpp). Always true without fault tolerance,
+// and of calls that the MPI carries out, which end by themselves.
 bool can_be_left(const EngineWork& engine);
 
 }  // namespace quadrille::api

@@ -39,8 +39,8 @@ QUADRILLE_NEXT(Comm_disconnect)
     api::leave(api::get_ready_in_a_barrier(given(comm)));
 }
 
-// Here the program still waits as it may. MPICH ends the communicator when nothing is pending on it any more, in
-// whatever function that is and with its own locks held, under which nothing may wait for a thread that calls the MPI.
+// Waits before the communicator is freed. MPICH frees it later, in any function, when nothing is pending on it any
+// more: there it holds locks of its own, under which we must not wait for another thread that calls the MPI.
 void await_told(const MpiComm* comm) {
   if (comm != nullptr) api::await_told_on(given(MpiHandles<MpiComm>{comm}[0]));
 }

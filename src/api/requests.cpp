@@ -70,7 +70,7 @@ bool State::has_fetched() {
   return true;
 }
 
-// Where the MPI runs with fault tolerance: what shared memory or messages carry out can be left in the middle.
+// Whether a rank can leave this request in the middle: with fault tolerance, if shared memory or messages carry it out.
 bool State::is_watched() const {
   if (!team::watches_faults()) return false;
   if (sends()) return true;

@@ -101,8 +101,8 @@ int handled_later(MpiComm comm, Forward forward) {
   return error == mpi_success ? error : raise_of_the_mpi(comm, error);
 }
 
-// Where the MPI tells of dead processes, an error in the middle of our own questions is returned by us, not handled
-// there.
+// With fault tolerance, errors on `comm` are returned while this lives: a fault that ends a question of ours becomes
+// the error of the call, and the program's handler sees it only then.
 struct FaultsReturned {
   explicit FaultsReturned(MpiComm comm) {
     if (team::watches_faults()) returned.emplace(comm);

@@ -149,8 +149,8 @@ inline bool reports_faults() {
   const bool has_all = t.Comm_is_revoked != nullptr && t.Comm_get_failed != nullptr && t.Comm_revoke != nullptr;
   return has_all && t.abi == Abi::openmpi && t.ftmpi_enabled != nullptr && *t.ftmpi_enabled;
 }
-// The error codes of failures: MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING, of a probe for any source, and
-// MPIX_ERR_REVOKED. The codes of Open MPI are its classes.
+// The error codes of failures: MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING (of a probe for any source), and
+// MPIX_ERR_REVOKED. In Open MPI they are classes, too.
 constexpr int err_proc_failed() { return 75; }
 constexpr int err_proc_failed_pending() { return 76; }
 constexpr int err_revoked() { return 77; }

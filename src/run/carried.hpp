@@ -18,12 +18,13 @@
 //                whatever the data are, and wasteful if N is far above the mean
 // By need is the standard: it never takes more than the data that pass through the rank.
 //
-// A rank that finds no memory for what a round brings drops that, and goes on: the others wait for it. A message that
-// was to hold a block that was dropped comes with its sizes alone, and then its blocks count as dropped there, too. Who
-// misses a block of its own returns MPI_ERR_NO_MEM, and so does who dropped one. It is the same with a message that
-// could not be started, or that failed on its way. Of one that could not be started the sizes are sent once more,
-// without data. If sizes failed on their way, or with `coupled` their length, nobody knows how long the blocks were:
-// what moves on of them comes empty from the first step on.
+// A rank that finds no memory for what a round brings drops that, but for sizes without data behind them, which say
+// what else comes. It goes on, as the others wait for it. A message that was to hold a block that was dropped comes
+// with its sizes alone, and then its blocks count as dropped there, too. Who misses a block of its own returns
+// MPI_ERR_NO_MEM, and so does who dropped one. It is the same with a message that could not be started, or that failed
+// on its way. Of one that could not be started the sizes are sent once more, without data. If sizes failed on their
+// way, or with `coupled` their length, nobody knows how long the blocks were: what moves on of them comes empty from
+// the first step on.
 #pragma once
 
 #include <algorithm>

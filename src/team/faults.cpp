@@ -41,7 +41,7 @@ int fault_of(MpiComm comm, Team* team) {
   return quadrille::has_failed_rank(comm) ? err_proc_failed() : mpi_success;
 }
 
-// What has broken a call of ours the MPI may tell a little later. MPI_SUCCESS if it does not.
+// A call of ours has failed: the MPI may report the fault a little later. MPI_SUCCESS if it does not.
 int await_fault(MpiComm comm, Team* team) {
   for (const double end = mpi().Wtime() + seconds_to_be_told; mpi().Wtime() < end; sys::yield()) {
     if (const int fault = fault_of(comm, team); fault != mpi_success) return fault;

@@ -97,7 +97,7 @@ struct Chosen {
   std::unique_ptr<choose::Costs> costs[dense_collective_count];  // for the model, if there is one
 };
 
-// What is found out while calls are made. Written by api/ alone: trials.cpp, serve.cpp.
+// What is found out while calls are made. Written by api/ alone: admission.cpp, serve.cpp, trials.cpp.
 struct Asked {
   choose::Asking asking[collective_count];
   // By class of size, or of load where no rank knows all sizes; and that of what moves in all (CachedSelection::load).
@@ -204,7 +204,8 @@ struct Team {
   // Also where a broadcast arrives, on another thread: then Taken::stage says when the rest can be read.
   void change_standing(Standing standing) { standing_.store(standing, std::memory_order_relaxed); }
 
-  // What Quadrille's own collectives are called on: MPI_COMM_WORLD stays as the program left it.
+  // What Quadrille's own collectives are called on: MPI_COMM_WORLD stays as the program left it. Where a revocation of
+  // `user` must end the wait, they are called on `user`.
   MpiComm own() const;
 
  private:
