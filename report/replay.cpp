@@ -2,9 +2,9 @@
 //         turns. What was the fastest of many is partly lucky: it meets the MPI and Quadrille's choice again, in
 //         several repeats.
 // Cost    About 4 s a case, and never more than the budget, but for the call that is being made when it ends: each case
-// has
-//         its part, and what would not fit is not begun. With less time fewer contenders and repeats are measured, for
-//         a shorter time; where not even the least fits into a part, the first cases take theirs from the last ones.
+//         has its part, and what would not fit is not begun. With less time fewer contenders and repeats are measured,
+//         for a shorter time; where not even the least fits into a part, the first cases take theirs from the last
+//         ones.
 #include "report/replay.hpp"
 
 #include <fmt/core.h>

@@ -1,10 +1,9 @@
 // The programs of all ranks for an algorithm, or of one node's where these stand for all.
 //
 // Idea    Each rank's schedule is built, reduced and dropped. In many algorithms rank (n, k), number k on node n, does
-// what
-//         rank (0, k) does with nodes renumbered: node m + n, or m xor n, for node m. Then all nodes are at the same
-//         place at the same time, what node 0 sends to node m at a moment is what it receives from node -m (or m) at
-//         that moment, and simulating node 0 alone gives the times of all. Some ranks of some nodes are looked at to
+//         what rank (0, k) does with nodes renumbered: node m + n, or m xor n, for node m. Then all nodes are at the
+//         same place at the same time, what node 0 sends to node m at a moment is what it receives from node -m (or m)
+//         at that moment, and simulating node 0 alone gives the times of all. Some ranks of some nodes are looked at to
 //         find that out; lab/simulate/tests holds that wherever these are alike all are, and that times are the same.
 #pragma once
 

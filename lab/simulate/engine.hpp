@@ -1,15 +1,14 @@
 // The event engine: runs the programs of ranks through a network, message by message.
 //
 // Idea    A rank does one thing at a time: copies, starts a message, takes one that has come, answers a sender that
-// asks. What
-//         it does takes a processor for as long as the network's constants say; if ranks share processors they wait for
-//         one, first come, first served. A message that has left its rank waits for the adapter of its node, is under
-//         way for the latency, waits for the other node's adapter, and then for its receiver. A long message asks
-//         first. Rounds and windows are kept as the executor keeps them (run/executor.hpp): a batch that is waited for
-//         as a whole, or a pair for each that completes.
+//         asks. What it does takes a processor for as long as the network's constants say; if ranks share processors
+//         they wait for one, first come, first served. A message that has left its rank waits for the adapter of its
+//         node, is under way for the latency, waits for the other node's adapter, and then for its receiver. A long
+//         message asks first. Rounds and windows are kept as the executor keeps them (run/executor.hpp): a batch that
+//         is waited for as a whole, or a pair for each that completes.
 // Order   Events at one time are taken in an order that depends on places relative to each other alone: the same
-// programs
-//         give the same times, on every machine, and a node that stands for all gives the times of all (symmetry.hpp).
+//         programs give the same times, on every machine, and a node that stands for all gives the times of all
+//         (symmetry.hpp).
 // Time    Whole picoseconds, so that sums do not depend on their order.
 // Cost    About five events a message; about 50 bytes a message and 32 bytes an event in memory.
 // Left out  What a wait costs in processor time, caches, and which way messages take through the network.

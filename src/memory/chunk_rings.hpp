@@ -4,12 +4,11 @@
 // Layout  For each rank a line that says how many chunks it has published, a row of how many it has taken of each
 //         other, and a table of where its blocks are; then the rings, from the beginning of a page.
 // Order   A rank publishes a chunk when the driver has said that the copy into it is done, with a release; who has seen
-// that,
-//         with an acquire, may copy out of it. Likewise it says that it has taken one when the copy out of it is done.
-//         The numbers go on from call to call and are of 64 bits: they never wrap.
+//         that, with an acquire, may copy out of it. Likewise it says that it has taken one when the copy out of it is
+//         done. The numbers go on from call to call and are of 64 bits: they never wrap.
 // Life    A rank registers all rings when it first has to do with a device's memory, and takes them back before it
-// leaves
-//         the memory: at the end of the communicator. A registration goes with its context; then it is made anew.
+//         leaves the memory: at the end of the communicator. A registration goes with its context; then it is made
+//         anew.
 #pragma once
 
 #include <atomic>

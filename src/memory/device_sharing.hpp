@@ -2,16 +2,14 @@
 // what CUDA-aware MPIs do inside a node).
 //
 // Idea    Each rank has a line in shared memory. There it keeps the handles of the allocations that it has exported
-// last,
-//         and says in which of them the blocks of a call are. A peer opens what it does not know yet and keeps it.
-//         Where a block is, it learns as an offset from the beginning of the allocation, as that is what a handle
+//         last, and says in which of them the blocks of a call are. A peer opens what it does not know yet and keeps
+//         it. Where a block is, it learns as an offset from the beginning of the allocation, as that is what a handle
 //         names.
-// Is it   An address says nothing: memory is freed, and other memory comes to its place. The driver gives each
-// allocation a still   number that no other has; by that its owner knows it again. What is exported gets a serial
-// number, never used the     twice; by that the peers know it again. A peer closes what its owner does not list any
-// more, and the owner same?   takes off the list what it finds freed, each time when something new is listed. What went
-// with its context,
-//         on either side, is found by the driver's number as well.
+// Same    An address says nothing: memory is freed, and other memory comes to its place. The driver gives each
+//         allocation a number that no other has; by that its owner knows it again. What is exported gets a serial
+//         number, never used twice; by that the peers know it again. A peer closes what its owner does not list any
+//         more, and the owner takes off the list what it finds freed, each time when something new is listed. What went
+//         with its context, on either side, is found by the driver's number as well.
 // Order   A line is written before its rank comes to a meeting (memory/meeting.hpp), and read between that and the time
 //         when the reader finishes.
 // Cost    For memory that was exported before, a question to the driver. For new memory, a handle of it and, in each

@@ -1,8 +1,7 @@
 // An exchange in chunks through rings, one ring a rank: what a rank may do next, given how far the others are.
 //
 // Idea    The blocks of a rank lie one behind the other in a stream, which is cut into chunks of one size. Chunk n lies
-// in
-//         place n mod `depth` of the rank's ring. The rank puts its chunks there in their order, and publishes each
+//         in place n mod `depth` of the rank's ring. The rank puts its chunks there in their order, and publishes each
 //         when it is there. Who has bytes in a chunk takes them, in the order of chunks. A place is used again when all
 //         who have bytes in it have taken them. So small blocks share a chunk, and a chunk of an allgather is there
 //         once for all.

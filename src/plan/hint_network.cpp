@@ -1,10 +1,9 @@
 // HINT on several nodes: a step inside the nodes, then a step between them.
 //
 // Idea    First the ranks of each node copy what stays inside it, in one of the orders of copies (order.hpp). When all
-// of
-//         a node are done, a rank exchanges with the ranks of other nodes: in step i it sends to the i-th rank after it
-//         and receives from the i-th before, and goes on when both are done. A step whose peer is on the own node has
-//         no message that way.
+//         of a node are done, a rank exchanges with the ranks of other nodes: in step i it sends to the i-th rank after
+//         it and receives from the i-th before, and goes on when both are done. A step whose peer is on the own node
+//         has no message that way.
 // Source  Ramesh et al., HINT, section V.F, algorithm 5. The step between nodes "or any other inter-node algorithm":
 //         all that exchange each block once, straight from its source to its destination, by their windows
 //         (direct_exchange.cpp); and those that pass blocks on in few rounds: Bruck, two-phase Bruck, and of allgathers
@@ -17,8 +16,7 @@
 //         a node, or where ranks are dealt out to N nodes in turn and N divides P. tests/plan/hint_network_test.cpp
 //         shows both. What is meant is built here: each message depends on the rank that it goes to or comes from.
 // Cost    On a node of p of P ranks p copies, two fences, P - p messages of one block, each way. With `pairwise` in as
-// many
-//         rounds as there are steps with a message: P - 1 less those of which both peers are on the own node. With
+//         many rounds as there are steps with a message: P - 1 less those of which both peers are on the own node. With
 //         `bruck` ceil(log_r P) rounds.
 //
 // Example, P = 4, ranks 0 and 1 on one node, order row, rank 1:

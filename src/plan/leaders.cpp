@@ -9,12 +9,10 @@
 //         sizes, which a leader sends along (run/uneven_leaders.cpp). Blocks that stay in the node go through the area
 //         as well: ranks that share processors wait as rarely as that.
 // Source  Li, Zhang and Hoefler, section 2.5 (one leader, topology-aware); several leaders and the choice of their
-// number:
-//         Kinkead et al., "Scaling all-to-all operations across emerging many-core supercomputers", SC Workshops 2025.
-//         The exchange among leaders is any other algorithm.
+//         number: Kinkead et al., "Scaling all-to-all operations across emerging many-core supercomputers", SC
+//         Workshops 2025. The exchange among leaders is any other algorithm.
 // Cost    Of N nodes with p ranks each and k leaders: a leader sends N - 1 messages of p^2 / k blocks, if the exchange
-// is
-//         direct (an allgather: p / k blocks). Each block is copied twice, once at its source and once at its
+//         is direct (an allgather: p / k blocks). Each block is copied twice, once at its source and once at its
 //         destination. Two fences. An area of 2 p P places (an allgather: P + p), a place a block.
 //
 // With the parameter `group` nodes are split into groups, and each acts as a node: fewer ranks wait for each other, and

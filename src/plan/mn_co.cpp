@@ -1,16 +1,14 @@
 // All-to-all and allgather in Morton order between ranks: mn-co.
 //
 // Idea    The square of all blocks (source, destination) is cut into P rectangles, as squarish as they can be, by
-// halving
-//         ranks and the longer side together: pieces of the Z curve. Each rank carries one. A source sends all its
-//         blocks of a rectangle to the carrier, in one message; the carrier sends all that it has for a destination
+//         halving ranks and the longer side together: pieces of the Z curve. Each rank carries one. A source sends all
+//         its blocks of a rectangle to the carrier, in one message; the carrier sends all that it has for a destination
 //         there, in one message. So a rank sends about sqrt(P) messages, twice, and all of a phase are in flight
 //         together; Bruck's log P rounds wait for each other.
 // Source  Li, Zhang and Hoefler, section 2.5 (MN-CO), for powers of two; for other P the halving shares the sides in
 //         proportion to the ranks. ("Phase (2)" of its last count means phase 3.)
 // Cost    2 rounds. P = 2^n, n even: at most sqrt(P) messages each way in both; n odd: sqrt(2 P) in the first, sqrt(P /
-// 2)
-//         in the second. Each block moves at most twice, and lies in scratch between; the block that a rank sends to
+//         2) in the second. Each block moves at most twice, and lies in scratch between; the block that a rank sends to
 //         itself is copied. An allgather: the same messages, no scratch; P - 1 blocks come to each rank.
 //
 // Of uneven blocks the sizes travel with them, in both rounds.

@@ -1,19 +1,16 @@
 // What a call costs where several ranks share a node: counted from the schedules of its ranks, or of some of them.
 //
 // Idea    A round takes what its busiest rank takes, and what the busiest node takes for the bytes and messages that
-// all
-//         its ranks send to other nodes, which share one adapter. Of each kind of work (Term) the amounts of the rounds
-//         are added up; the time of a call is the sum of all amounts, each times a constant of the machine. Where ranks
-//         share processors, work of processors (messages, copies) is at least what the node's ranks have together,
-//         divided by its processors.
+//         all its ranks send to other nodes, which share one adapter. Of each kind of work (Term) the amounts of the
+//         rounds are added up; the time of a call is the sum of all amounts, each times a constant of the machine.
+//         Where ranks share processors, work of processors (messages, copies) is at least what the node's ranks have
+//         together, divided by its processors.
 // Source  The model of Fan et al. (HPDC 2022, section 3.3), with what several ranks a node add; the shared adapter as
-// in
-//         the max-rate model of Gropp, Olson and Samfass (EuroMPI 2016), as a sum in place of a maximum, so that it can
-//         be fitted by linear least squares.
+//         in the max-rate model of Gropp, Olson and Samfass (EuroMPI 2016), as a sum in place of a maximum, so that it
+//         can be fitted by linear least squares.
 // Cost    A schedule for each rank that is looked at. With many ranks some stand for all (sample_ranks): ranks of a
-// node
-//         at equal distances, on nodes at equal distances. The first and the last rank of a node are among them and
-//         stand for themselves: often they alone have neighbours on other nodes.
+//         node at equal distances, on nodes at equal distances. The first and the last rank of a node are among them
+//         and stand for themselves: often they alone have neighbours on other nodes.
 //
 // Amounts depend on the bytes of a block in a simple way, so they are counted once for all sizes.
 #pragma once

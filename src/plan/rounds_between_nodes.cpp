@@ -2,17 +2,15 @@
 // blocks, after a step inside the nodes (hint_network.cpp).
 //
 // Idea    An algorithm among all ranks, without the blocks that the step inside the nodes brings. On its way a block
-// may
-//         pass ranks of any node, so nodes may be of any sizes, and their ranks anywhere.
-//         All-to-all: Bruck of radix r. Block i goes i ranks down, in jumps of z w for each digit z of i at weight w.
-//         The block i that rank q holds before the round of w began at q + (i mod w), and is for the rank i below that:
-//         if these two share a node, there is no such block. Who sends and who receives find the same, so nothing is
-//         told. A block that waits lies in scratch, since the recv blocks of the node are full; the first jump is from
-//         send, the last one ends in recv. Of blocks of different sizes that is two-phase Bruck: the sizes of its
-//         blocks go ahead of each message.
-//         Allgather: ring, recursive doubling, Bruck, or mn-co. A block of the receiver's node is left out of the
-//         messages: the receiver has it. So each rank has at any time what it would have among all ranks, and can pass
-//         it on.
+//         may pass ranks of any node, so nodes may be of any sizes, and their ranks anywhere. All-to-all: Bruck of
+//         radix r. Block i goes i ranks down, in jumps of z w for each digit z of i at weight w. The block i that rank
+//         q holds before the round of w began at q + (i mod w), and is for the rank i below that: if these two share a
+//         node, there is no such block. Who sends and who receives find the same, so nothing is told. A block that
+//         waits lies in scratch, since the recv blocks of the node are full; the first jump is from send, the last one
+//         ends in recv. Of blocks of different sizes that is two-phase Bruck: the sizes of its blocks go ahead of each
+//         message. Allgather: ring, recursive doubling, Bruck, or mn-co. A block of the receiver's node is left out of
+//         the messages: the receiver has it. So each rank has at any time what it would have among all ranks, and can
+//         pass it on.
 // Source  Ramesh et al., HINT, section V.F: algorithm 5 "or any other inter-node algorithm". The algorithms among all
 //         ranks: Fan et al., HPDC 2022, sections 2.1 and 3.2; Thakur, Rabenseifner and Gropp, IJHPCA 2005; Li, Zhang
 //         and Hoefler, section 2.5.

@@ -2,19 +2,17 @@
 // and their drivers know: chunk by chunk, both ways at once. For dense collectives on one node.
 //
 // Idea    A rank's own stream of the device copies its blocks into its ring, chunk after chunk (plan/chunks.hpp). When
-// the
-//         driver says that one is there, the rank publishes it (memory/chunk_rings.hpp), and those for whom it has
+//         the driver says that one is there, the rank publishes it (memory/chunk_rings.hpp), and those for whom it has
 //         bytes copy these into their own buffers, by another stream of theirs. The processor moves nothing. So the
 //         data cross the bus to the host and back at the same time, and are never a whole buffer on the host.
 // Source  Namugwanya et al., section 3.2 (copy-to-CPU), in chunks as the inside of CUDA-aware MPIs does it.
 // Cost    Two waits for all; one copy out and one in for each block and chunk; of an allgather one out for all.
 // Mixed   What a rank has in the memory of the host, on either side, its processor copies into the ring or out of it.
 // Leaders Ranks that share a device would be switched on and off it by turns, one copying after the other. So the first
-// of
-//         them may copy for all whose buffers can be exported (memory/device_sharing.hpp): it opens them once and has
-//         their seats (run/pipeline_seat.hpp) beside its own, in the same two streams. They wait for the end. Where one
-//         cannot open what it should, each rank copies for itself. What was opened is kept, and what all have said of
-//         it: so there is another wait for all only in the first call with such memory.
+//         of them may copy for all whose buffers can be exported (memory/device_sharing.hpp): it opens them once and
+//         has their seats (run/pipeline_seat.hpp) beside its own, in the same two streams. They wait for the end. Where
+//         one cannot open what it should, each rank copies for itself. What was opened is kept, and what all have said
+//         of it: so there is another wait for all only in the first call with such memory.
 //
 // Nothing is written to a receive buffer before all ranks have said that they can take part. A rank whose driver does
 // not register the rings, or has no streams for it, says so, and then no call of the communicator is made in this way.

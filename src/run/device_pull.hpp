@@ -2,34 +2,28 @@
 // one node.
 //
 // Idea    Each rank lists the allocation that its send blocks are in (memory/device_sharing.hpp) and writes down how
-// far
-//         from its beginning each block is. When all ranks have come, each copies what it receives into its own
+//         far from its beginning each block is. When all ranks have come, each copies what it receives into its own
 //         buffers: one submission a call. Nobody leaves before the copies of all are done, not only submitted: anybody
 //         may still read this rank's blocks.
 // Source  The inside of CUDA-aware MPIs; Namugwanya et al., section 3.1, use them, and section 3.2 avoids them.
 // Cost    A copy a block and two waits for all; two more when a rank sends from memory, or copies into memory, that it
-// has
-//         not used lately. Blocks that cannot be exported, have gaps, lie in several allocations, or are overwritten
-//         because the call is in place are copied once more on the device, before, into memory of ours that is
-//         exported.
+//         has not used lately. Blocks that cannot be exported, have gaps, lie in several allocations, or are
+//         overwritten because the call is in place are copied once more on the device, before, into memory of ours that
+//         is exported.
 // Small   A copy costs about the same to submit and to begin, however small its block is. So one kernel reads all small
-// blocks
-//         where the peers have them, and writes them into the receive buffer (memory/device_batch.hpp).
+//         blocks where the peers have them, and writes them into the receive buffer (memory/device_batch.hpp).
 // Leaders Ranks that share a device would be switched on and off it by turns, one copying after the other. So the first
-// of
-//         them may copy for all, whose receive buffers it has opened as well: one submission a device. A rank whose
+//         of them may copy for all, whose receive buffers it has opened as well: one submission a device. A rank whose
 //         receive buffer cannot be exported, or has blocks with gaps, copies for itself.
 // Forms   One machine of steps serves all. A blocking call waits in each of them. A nonblocking one waits in none: its
-// copies
-//         are in a stream of its own (memory/own_stream.hpp), and it looks whether they are done. Of a persistent
-//         request the places are told, the memory is opened and the copies are listed once (prepare()). Then a start
-//         takes two meetings: all have come, all have copied.
+//         copies are in a stream of its own (memory/own_stream.hpp), and it looks whether they are done. Of a
+//         persistent request the places are told, the memory is opened and the copies are listed once (prepare()). Then
+//         a start takes two meetings: all have come, all have copied.
 //
 // Streams A start of a persistent request may be in a stream of the program. Then its copies lie in that stream, behind
-// a
-//         wait for a word that the host writes when all have come, and before another word, at which the host tells the
-//         others that they are done. Who goes on with the start calls no driver. So a failure cannot be mended: if it
-//         comes to that in a start that is in some rank's stream, it is an error on all ranks.
+//         a wait for a word that the host writes when all have come, and before another word, at which the host tells
+//         the others that they are done. Who goes on with the start calls no driver. So a failure cannot be mended: if
+//         it comes to that in a start that is in some rank's stream, it is an error on all ranks.
 //
 // Nothing is written to a receive buffer before all ranks have said that they can take part: each has its data in a
 // device's memory, or has none, and has opened what the others list. What they have said is kept for calls with the

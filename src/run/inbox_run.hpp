@@ -2,8 +2,7 @@
 // (memory/inbox.hpp), in an inbox that belongs to one request, or to calls that follow each other.
 //
 // Idea    A start writes to all peers; progress reads from those peers that have written. A start comes after the end
-// of
-//         the one before, so no rank is more than one start ahead, and two slots are enough.
+//         of the one before, so no rank is more than one start ahead, and two slots are enough.
 // Cost    P - 1 blocks written and read by each rank (an allgather writes one), each copied twice; nothing is waited
 //         for.
 //

@@ -1,12 +1,11 @@
 // Making a communicator ready for nonblocking calls without waiting for anybody.
 //
 // Idea  A nonblocking function may not wait, but rank 0 can decide alone all that the ranks of one node must know:
-// where
-//       control memory and the lanes lie, and what was measured. It tells that in one MPI_Ibcast on the communicator,
-//       which all ranks begin at the same of their calls. Until a rank has been told its nonblocking calls are put off;
-//       nobody waits, and nothing goes another way on one rank than on another.
-//       Where rank 0 finds no memory it tells that, and the calls are messages: on the private communicator of
-//       MPI_COMM_WORLD, as making another one would wait, with tags that no other communicator has.
+//       where control memory and the lanes lie, and what was measured. It tells that in one MPI_Ibcast on the
+//       communicator, which all ranks begin at the same of their calls. Until a rank has been told its nonblocking
+//       calls are put off; nobody waits, and nothing goes another way on one rank than on another. Where rank 0 finds
+//       no memory it tells that, and the calls are messages: on the private communicator of MPI_COMM_WORLD, as making
+//       another one would wait, with tags that no other communicator has.
 // Cost  One broadcast of `told_bytes` a communicator.
 //
 // Example, ranks 0 and 1, both at their fourth MPI_Ialltoall: both begin the broadcast, and this call is the MPI's.

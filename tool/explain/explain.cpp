@@ -1,7 +1,6 @@
 // Idea    The schedules of the algorithms are counted on the map of nodes (choose/model_costs.hpp), for all their
-// likely
-//         parameters, and the model's constants make times of that. The ranking says what each time is made of, and
-//         what the first saves beside the MPI's own, or the second.
+//         likely parameters, and the model's constants make times of that. The ranking says what each time is made of,
+//         and what the first saves beside the MPI's own, or the second.
 // Cost    Seconds for 32,768 ranks: schedules of some ranks are built, which stand for all.
 #include "tool/explain/explain.hpp"
 

@@ -1,9 +1,8 @@
 // Idea    A send is complete when its buffer is free. Of a message that the MPI sends at once, or copies, that is so
-// though
-//         nobody receives it; of a longer one not before a receive is posted. So rank 0 starts a send, looks for a
-//         while whether it is complete, and only then tells the other rank to receive it. The longest that is complete
-//         is found by halving. No time is compared with another, so it does not matter how busy the machine is, unless
-//         it stops a rank for longer than the patience: then the limit may be found too low.
+//         though nobody receives it; of a longer one not before a receive is posted. So rank 0 starts a send, looks for
+//         a while whether it is complete, and only then tells the other rank to receive it. The longest that is
+//         complete is found by halving. No time is compared with another, so it does not matter how busy the machine
+//         is, unless it stops a rank for longer than the patience: then the limit may be found too low.
 // Cost    About 20 messages, and the patience for each that waits.
 #include "tool/tune/eager_limit.hpp"
 

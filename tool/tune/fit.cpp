@@ -1,7 +1,6 @@
 // Idea    Least squares with no negative constant, by coordinate descent: the normal equations are solved for one
-// unknown
-//         at a time, cut off at 0, until nothing changes. The sum is convex, so this finds the least one. Of terms that
-//         the samples do not tell apart the first gets all.
+//         unknown at a time, cut off at 0, until nothing changes. The sum is convex, so this finds the least one. Of
+//         terms that the samples do not tell apart the first gets all.
 #include "tool/tune/fit.hpp"
 
 #include <fmt/core.h>
