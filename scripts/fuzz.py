@@ -335,7 +335,9 @@ def main():
     return 2
   if options.mistakes:
     return 0 if find_mistakes(places[0]) else 1
-  findings = [f for place in places for f in fuzz(place, options, options.seconds / len(places)).findings]
+  totals = [fuzz(place, options, options.seconds / len(places)) for place in places]
+  findings = sum(len(one.findings) for one in totals)
+  print(f'{sum(one.runs for one in totals) - findings} passed, {findings} failed')
   return 1 if findings else 0
 
 

@@ -5,7 +5,7 @@
 
 A run may succeed, or end by MPI's error handler. No exception may leave a door, nothing may crash or hang. A few
 requests are drawn; QUADRILLE_TEST_LACKS=n draws n, or takes all of them if there are not more. QUADRILLE_TEST_SEED
-repeats a draw.
+is that of the draw (default 1).
 """
 
 import argparse
@@ -38,7 +38,7 @@ def main():
   parser.add_argument('command', nargs='+')
   arguments = parser.parse_args()
 
-  seed = int(os.environ.get('QUADRILLE_TEST_SEED') or random.randrange(1 << 32))
+  seed = int(os.environ.get('QUADRILLE_TEST_SEED') or 1)
   draw = random.Random(seed)
   cases = []
   for rank in range(arguments.ranks):

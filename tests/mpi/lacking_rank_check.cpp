@@ -3,7 +3,7 @@
 //
 // Preloaded: lack_of_memory.c. Each case is run on new communicators, where only some requests are drawn, and on one
 // that has made the call before, where it is every one. One case in six is drawn; QUADRILLE_TEST_ALL=1 runs all of
-// them, and QUADRILLE_TEST_SEED repeats a draw.
+// them, and QUADRILLE_TEST_SEED is that of the draw (default 1).
 //
 // Large blocks with gaps through leaders are there in each draw, with every request of every rank in a first call, and
 // there all requests after it fail as well: who gets no room when a call is made asks once more when it is started.
@@ -491,7 +491,7 @@ void wait_in_vain(int) {
 }
 
 int run(const std::string& which, const char* only) {
-  unsigned seed = std::random_device{}();
+  unsigned seed = 1;
   if (const char* said = std::getenv("QUADRILLE_TEST_SEED")) seed = static_cast<unsigned>(std::atol(said));
   MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, control);
   if (rank == 0) std::printf("QUADRILLE_TEST_SEED=%u\n", seed), std::fflush(stdout);
