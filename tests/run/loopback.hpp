@@ -21,6 +21,7 @@ struct Posted {
   std::vector<run::Place> places;
   std::size_t came = 0;  // bytes
   bool fails = false;    // on its way: nothing comes
+  bool drops = false;    // what comes, of whatever length
 };
 
 // What goes wrong for one rank: the n-th send it starts cannot be started, or the n-th receive fails. From 1 on; 0:
@@ -43,6 +44,7 @@ class Loopback final : public run::Transport {
     std::memcpy(to.address, from.address, to.bytes);
     return 0;
   }
+  void drop_received(bool drops) override { drops_ = drops; }
   std::size_t came(std::size_t slot) const override { return slots[slot].came; }
   std::vector<Posted> slots;
   Trouble trouble;
@@ -51,6 +53,7 @@ class Loopback final : public run::Transport {
   int start(std::size_t slot, bool is_send, int peer, std::span<const run::Place> places);
   Network& network_;
   int me_;
+  bool drops_ = false;
 };
 
 // All messages are rendezvous: a send is complete only when its data has been received.
@@ -103,7 +106,7 @@ class Network {
     return true;
   }
   void move_data(const Posted& send, Posted& receive) {
-    if (receive.fails) return;
+    if (receive.fails || receive.drops) return;
     std::vector<std::byte> data;
     for (const run::Place& p : send.places) data.insert(data.end(), p.address, p.address + p.bytes);
     std::size_t at = 0;
@@ -129,7 +132,7 @@ inline int Loopback::start(std::size_t slot, bool is_send, int peer, std::span<c
   int& left = is_send ? trouble.send : trouble.receive;
   const bool fails = left > 0 && --left == 0;
   if (fails && is_send) return Trouble::error;
-  slots[slot] = {is_send, false, false, peer, {places.begin(), places.end()}, 0, fails};
+  slots[slot] = {is_send, false, false, peer, {places.begin(), places.end()}, 0, fails, drops_};
   network_.post(me_, slot);
   return 0;
 }
