@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""What stops a build is said in one line, with the way out: by setup.sh and by CMake."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# What setup.sh calls and the stand-ins do not replace.
+TOOLS = ('awk', 'basename', 'dirname', 'env', 'grep', 'mkdir', 'sed')
+WHEELS = [line.split() for line in (ROOT / 'scripts' / 'wheels.txt').read_text().splitlines() if line and line[0] != '#']
+# A module venv whose environments have a Python that fails, as pip does without a registry.
+VENV = """import pathlib, sys
+if __name__ == '__main__':
+  python = pathlib.Path(sys.argv[-1], 'bin', 'python')
+  python.parent.mkdir(parents=True, exist_ok=True)
+  python.write_text('#!/bin/sh\\nexit 1\\n')
+  python.chmod(0o755)
+"""
+
+
+class InFolder(unittest.TestCase):
+  def setUp(self):
+    folder = tempfile.TemporaryDirectory()
+    self.addCleanup(folder.cleanup)
+    self.folder = pathlib.Path(folder.name).resolve()
+
+
+class SetUp(InFolder):
+  """setup.sh in a tree of its own, on a Debian of stand-ins that lacks two packages."""
+
+  def setUp(self):
+    super().setUp()
+    self.scripts, self.bin = self.folder / 'scripts', self.folder / 'bin'
+    for folder in (self.scripts, self.bin, self.folder / 'modules'):
+      folder.mkdir()
+    shutil.copy(ROOT / 'scripts' / 'setup.sh', self.scripts)
+    (self.scripts / 'packages.txt').write_text('cmake=3.25.1-1\nninja-build=1.11.1-2\n')
+    (self.scripts / 'wheels.txt').write_text('')
+    (self.folder / 'modules' / 'venv.py').write_text(VENV)
+    (self.folder / 'modules' / 'ensurepip.py').touch()
+    for tool in TOOLS:
+      (self.bin / tool).symlink_to(shutil.which(tool))
+    (self.bin / 'python3').symlink_to(sys.executable)
+    for program, does in {'dpkg-query': 'exit 1', 'apt-get': 'exit 0', 'apt-cache': 'exit 0', 'id': 'echo 0', 'sleep': 'exit 0',
+                          'uname': 'echo x86_64'}.items():
+      self.stand_in(program, does)
+
+  def stand_in(self, program, does):
+    (self.bin / program).write_text(f'#!/bin/sh\n{does}\n')
+    (self.bin / program).chmod(0o755)
+
+  def run_setup(self, *words, **settings):
+    environment = {'PATH': str(self.bin), 'PYTHONPATH': str(self.folder / 'modules'), **settings}
+    return subprocess.run([shutil.which('bash'), self.scripts / 'setup.sh', *words], env=environment, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+
+  def fails_with(self, *words, **settings):
+    """The line that setup.sh fails with is its last, and has these words."""
+    done = self.run_setup(**settings)
+    self.assertEqual(done.returncode, 1, done)
+    lines = done.stderr.splitlines()
+    self.assertTrue(lines and lines[-1].startswith('setup: '), done)
+    for word in words:
+      self.assertIn(word, lines[-1])
+    return lines
+
+  def test_without_a_network(self):
+    self.stand_in('apt-get', 'exit 100')
+    lines = self.fails_with('apt-get update', 'network', 'by hand: apt-get install cmake ninja-build')
+    self.assertEqual(len(lines), 1)
+
+  def test_packages_that_cannot_be_installed(self):
+    self.stand_in('apt-get', 'case "$*" in *update*) exit 0;; esac; exit 100')
+    self.fails_with('apt-get install failed', 'by hand: apt-get install cmake ninja-build')
+
+  def test_a_user_who_is_not_root(self):
+    self.stand_in('id', 'echo 1000')
+    by_hand = 'by hand: apt-get install cmake ninja-build'
+    self.assertEqual(len(self.fails_with('neither root nor sudo', by_hand)), 1)
+    self.stand_in('sudo', 'exit 1')
+    self.assertEqual(len(self.fails_with('password', by_hand)), 1)
+    self.stand_in('sudo', '[ "$1" = -n ]')
+    self.assertEqual(len(self.fails_with('sudo refused', by_hand)), 1)
+
+  def test_without_a_python_registry(self):
+    shutil.copy(ROOT / 'scripts' / 'wheels.txt', self.scripts)
+    (self.scripts / 'packages.txt').write_text('')
+    done = self.run_setup()
+    self.assertEqual((done.returncode, done.stderr), (0, ''), done)
+    for folder, wheel, _ in WHEELS:
+      lines = [line for line in done.stdout.splitlines() if line.startswith(f'setup: {wheel} ')]
+      if folder in ('venv-pictures', 'venv-site'):
+        self.assertEqual(lines, [])
+        continue
+      self.assertEqual(len(lines), 1, done)
+      for word in ('Python package index', 'network', 'MPICH 4.0' if folder == 'venv' else 'left out'):
+        self.assertIn(word, lines[0])
+    lines = self.fails_with(WHEELS[0][1], 'Python package index', 'PIP_FIND_LINKS', CI='true')
+    self.assertEqual(len(lines), 1)
+
+  def test_pictures_and_the_site_need_their_wheel(self):
+    shutil.copy(ROOT / 'scripts' / 'wheels.txt', self.scripts)
+    for what, wheel in (('pictures', 'matplotlib'), ('site', 'mkdocs')):
+      done = self.run_setup(what)
+      self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done)
+      for word in (f'setup: {wheel}==', 'Python package index', 'network'):
+        self.assertIn(word, done.stderr)
+
+
+class Compilers(InFolder):
+  def configure(self, kind, version):
+    """Configures with a compiler of that name. Disabled fmt stops CMake right after its check; nothing is compiled."""
+    compiler = self.folder / 'compiler'
+    compiler.write_text('#!/bin/sh\n')
+    compiler.chmod(0o755)
+    known = [f'-DCMAKE_{language}_COMPILER{name}={value}' for language in ('C', 'CXX')
+             for name, value in (('', compiler), ('_ID', kind), ('_VERSION', version), ('_ID_RUN', 'ON'), ('_FORCED', 'ON'))]
+    done = subprocess.run(['cmake', '-G', 'Unix Makefiles', '-S', ROOT, '-B', self.folder / f'{kind}-{version}', *known,
+                           '-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON'], capture_output=True, text=True, check=False)
+    self.assertNotEqual(done.returncode, 0)
+    return ' '.join(done.stderr.split())
+
+  def test_older_ones_are_refused(self):
+    for kind, version in (('GNU', '10.2.1'), ('Clang', '13.0.1'), ('AppleClang', '13.0.0')):
+      said = self.configure(kind, version)
+      for word in ('GCC 11', 'Clang 14', f'{kind} {version}', 'CXX'):
+        self.assertIn(word, said)
+      self.assertEqual(said.count('CMake Error'), 1, said)
+
+  def test_these_are_taken(self):
+    for kind, version in (('GNU', '11.1.0'), ('GNU', '13.2.0'), ('Clang', '14.0.0'), ('Clang', '18.1.3')):
+      said = self.configure(kind, version)
+      self.assertNotIn('GCC 11', said)
+      self.assertIn('fmt', said)
+
+
+if __name__ == '__main__':
+  unittest.main()
