@@ -24,6 +24,13 @@ ALL ?=
 export OMPI_ALLOW_RUN_AS_ROOT ?= 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ?= 1
 
+# The compiler wrappers of MPICH's wheel split paths at blanks, run paths split at colons, and LD_PRELOAD at both.
+ifneq ($(filter build demo check rows tests test test-% fuzz bench results results-long docs deb,$(MAKECMDGOALS)),)
+ifneq ($(words '$(CURDIR)')$(findstring :,$(CURDIR)),1)
+$(error '$(CURDIR)' has a blank or a colon, which compiler wrappers and LD_PRELOAD do not support: move the folder)
+endif
+endif
+
 CONFIGURE := cmake -S . -G Ninja
 MPIS := openmpi mpich $(if $(ALL),standard)
 RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') $(if $(ALL),--all)

@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
-"""What stops a build is said in one line, with the way out: by setup.sh and by CMake."""
+"""What stops a build is said in one line, with the way out: by make, by setup.sh and by CMake."""
 
+import contextlib
+import io
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'scripts'))
+import run_tests  # noqa: E402
+
 # What setup.sh calls and the stand-ins do not replace.
 TOOLS = ('awk', 'basename', 'dirname', 'env', 'grep', 'mkdir', 'sed')
 WHEELS = [line.split() for line in (ROOT / 'scripts' / 'wheels.txt').read_text().splitlines() if line and line[0] != '#']
@@ -27,6 +34,37 @@ class InFolder(unittest.TestCase):
     folder = tempfile.TemporaryDirectory()
     self.addCleanup(folder.cleanup)
     self.folder = pathlib.Path(folder.name).resolve()
+
+
+class Paths(InFolder):
+  def make(self, folder, goal):
+    """Runs `make -n GOAL` in a folder of that name, without the settings of a make that runs this test."""
+    root = self.folder / folder
+    root.mkdir(exist_ok=True)
+    shutil.copy(ROOT / 'Makefile', root)
+    return subprocess.run(['make', '-n', goal], cwd=root, env={'PATH': os.environ['PATH']}, capture_output=True, text=True, check=False)
+
+  def test_make_refuses_blanks_and_colons_before_the_first_command(self):
+    for folder in ('a b', 'a ', 'a\tb', 'a:b'):
+      for goal in ('build', 'demo', 'check', 'test', 'tests', 'test-all', 'test-sanitize', 'fuzz', 'bench', 'results', 'docs', 'deb'):
+        done = self.make(folder, goal)
+        self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, '', 1), done)
+        for word in (f"'{self.folder / folder}'", 'blank', 'colon', 'move'):
+          self.assertIn(word, done.stderr)
+
+  def test_make_accepts_other_folders_and_goals(self):
+    for folder, goal in (('a-b', 'build'), ('a-b', 'test'), ('a-b', 'demo'), ('a b', 'help'), ('a b', 'setup'), ('a b', 'clean')):
+      done = self.make(folder, goal)
+      self.assertEqual((done.returncode, done.stderr), (0, ''), done)
+      self.assertNotEqual(done.stdout, '')
+
+  def test_run_tests_refuses_them_too(self):
+    said = io.StringIO()
+    with unittest.mock.patch.object(run_tests, 'ROOT', self.folder / 'a b'), contextlib.redirect_stderr(said), \
+         unittest.mock.patch.object(sys, 'argv', ['run_tests.py', '--builds', str(self.folder)]):
+      self.assertEqual(run_tests.main(), 1)
+    self.assertEqual(len(said.getvalue().splitlines()), 1)
+    self.assertIn('LD_PRELOAD', said.getvalue())
 
 
 class SetUp(InFolder):
