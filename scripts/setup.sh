@@ -104,7 +104,7 @@ wheel_installed() {
 
 install_wheel() {
   local venv="$1" wheel="$2" python
-  python="$(find_python)"
+  python="$(find_python)" || return 1
   say "installing $wheel into build/$(basename "$venv")"
   "$python" -m venv --clear "$venv" || return 1
   "$venv/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: "$wheel" ||
