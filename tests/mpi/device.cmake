@@ -126,10 +126,15 @@ foreach(driver cuda hip)
   quadrille_device_pull_test(${driver}-hidden 3 ${driver} hidden 0)
 endforeach()
 
-# The same by requests.
+# The same by requests. By the standard ABI they are forwarded, unless a thread makes progress with them.
+set(device_requests_thread)
+if(QUADRILLE_MPI STREQUAL "standard")
+  set(device_requests_thread QUADRILLE_PROGRESS=thread QUADRILLE_TEST_THREADS=multiple)
+endif()
 function(quadrille_device_requests_test name ranks driver case leader)
   quadrille_mpi_test(mpi.device-pull-requests-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_dropin_checks
-                     PRELOAD ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${pulled_${leader}}" ${ARGN}
+                     PRELOAD ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${pulled_${leader}}"
+                     ${device_requests_thread} ${ARGN}
                      ARGUMENTS device_pull_requests $<TARGET_FILE:quadrille_standin_${driver}> ${case})
 endfunction()
 # And their starts in the order of the program's streams.

@@ -1,6 +1,7 @@
 // Requests whose data lie in devices' memory on all ranks of a node, by ipc-pull: nonblocking and persistent calls,
 // several at a time, started in different orders.
 //   device_pull_requests LIBRARY CASE    as device_pull, but for `chosen`
+#include <cstdlib>
 #include <deque>
 #include <memory>
 
@@ -413,7 +414,9 @@ void check_failures(const On& on, By by) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  const bool many = std::getenv("QUADRILLE_TEST_THREADS") != nullptr;
+  int provided;
+  MPI_Init_thread(&argc, &argv, many ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   if (argc < 3) return 2;
   begin_pulling(argv[1], argv[2]);
   const On world(MPI_COMM_WORLD);
