@@ -27,7 +27,7 @@ constexpr int sizes[] = {1, 250, 512, 513, 6001};
 
 // MPICH's own Allgatherv cuts long blocks by the extent of each rank's type, and ends the program where these differ.
 bool is_beyond_mpich([[maybe_unused]] Form form, [[maybe_unused]] int n) {
-#ifdef MPICH
+#ifndef OPEN_MPI
   const std::string_view forced = std::getenv("QUADRILLE_ALGORITHM");  // of Allgatherv last
   return form == Form::allgatherv && n > 1000 && forced.ends_with("inner=mpi");
 #else
