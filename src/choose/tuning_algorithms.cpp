@@ -53,7 +53,7 @@ void read_line(std::string_view line, MeasuredChoices& measured) {
   if (!read_word(collective, word, one).empty()) one.choice = {};
   NeighborhoodKind kind;
   for (std::int64_t* number : {&kind.neighbors, &kind.rounds, &kind.blocks}) read_number(*number);
-  if (is_neighbor(collective)) choices_inside(measured.inside, collective, kind).push_back(std::move(one));
+  if (is_neighbor(collective)) return choices_inside(measured.inside, collective, kind).push_back(std::move(one));
   if (!is_dense(collective)) return;
   (on_devices ? measured.on_devices : measured.on_host)[static_cast<std::size_t>(collective)].push_back(std::move(one));
 }

@@ -9,7 +9,6 @@
 // When nothing is possible any more, every rank must have finished: or there is a deadlock.
 #include <optional>
 #include <random>
-#include <ranges>
 
 #include "plan/verify_order.hpp"
 #include "plan/verify_parts.hpp"
@@ -417,8 +416,10 @@ class Flow {
 
 // Without copies between ranks only the owner touches a span, and check_races has seen all there is to see.
 bool needs_order(const Subject& subject) {
-  return std::ranges::any_of(std::views::iota(0, subject.ranks),
-                             [&](int me) { return reaches_out(subject.schedules[static_cast<std::size_t>(me)], me); });
+  for (int me = 0; me < subject.ranks; ++me) {
+    if (reaches_out(subject.schedules[static_cast<std::size_t>(me)], me)) return true;
+  }
+  return false;
 }
 
 }  // namespace

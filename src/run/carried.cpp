@@ -92,11 +92,17 @@ void CarriedBlocks::append_blocks(std::byte*& at, const Message& m) {
 // ---- The blocks of a message ----
 
 bool CarriedBlocks::is_lost(const Message& m) {
-  return std::ranges::any_of(held(m), [](const Held& block) { return is_lost(block); });
+  for (const Held& block : held(m)) {
+    if (is_lost(block)) return true;
+  }
+  return false;
 }
 
 bool CarriedBlocks::has_unknown(const Message& m) {
-  return std::ranges::any_of(held(m), [](const Held& block) { return block.bytes == unknown_bytes; });
+  for (const Held& block : held(m)) {
+    if (block.bytes == unknown_bytes) return true;
+  }
+  return false;
 }
 
 void CarriedBlocks::lose(const Message& m) {

@@ -31,7 +31,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <ranges>
 #include <span>
 #include <vector>
 
@@ -134,10 +133,20 @@ class CarriedBlocks {
   std::span<const Message> receives() const { return schedule_.messages_of(round().receives); }
   Held& held(const plan::Span& span) { return memory_.held[static_cast<std::size_t>(span.block)]; }
   // The blocks of a message.
-  auto held(const Message& message) {
-    return schedule_.spans_of(message) |
-           std::views::transform([this](const plan::Span& span) -> Held& { return held(span); });
-  }
+  struct BlocksOf {
+    struct Iterator {
+      const plan::Span* span;
+      Held* all;
+      Held& operator*() const { return all[span->block]; }
+      Iterator& operator++() { return ++span, *this; }
+      bool operator==(const Iterator&) const = default;
+    };
+    std::span<const plan::Span> spans;
+    Held* all;
+    Iterator begin() const { return {spans.data(), all}; }
+    Iterator end() const { return {spans.data() + spans.size(), all}; }
+  };
+  BlocksOf held(const Message& message) { return {schedule_.spans_of(message), memory_.held.data()}; }
 
   // ---- Blocks (run/carried.cpp) ----
 

@@ -115,7 +115,8 @@ std::span<const Place> CarriedBlocks::length_message(std::size_t i) {
 
 // Of the data that go behind the sizes.
 std::size_t CarriedBlocks::bytes_in_head(const Message& m) {
-  const bool wide = std::ranges::any_of(held(m), [&](const Held& block) { return block.bytes >= limits_.wide_from; });
+  bool wide = false;
+  for (const Held& block : held(m)) wide = wide || block.bytes >= limits_.wide_from;
   const std::size_t bytes = bytes_of(m);
   return wide || is_lost(m) || (!coupled_ && bytes > limits_.eager) ? 0 : bytes;
 }
@@ -195,8 +196,9 @@ std::span<const Place> CarriedBlocks::wide_message(std::size_t i) {
   std::uint64_t* const at = next_wide_out_;
   next_wide_out_ += m.spans.count;
   if (memory_.lengths_out[i] == 0 || !has_mark(m, memory_.heads_out[i])) return {};
-  std::ranges::transform(held(m), at, &Held::bytes);
-  return one(at, m.spans.count * sizeof *at);
+  std::size_t count = 0;
+  for (const Held& block : held(m)) at[count++] = block.bytes;
+  return one(at, count * sizeof *at);
 }
 
 // The sizes of the blocks of a message that comes. `wide_sizes` has them, if they came in 8 bytes.

@@ -560,7 +560,7 @@ int bench_command(const BenchOptions& options) {
 }
 
 std::string start_mpi(const std::string& program, Abi abi) {
-  const std::string problem = load_mpi(program.empty() ? library_of_launcher() : library_in_place_of(program, abi));
+  std::string problem = load_mpi(program.empty() ? library_of_launcher() : library_in_place_of(program, abi));
   if (problem.empty()) mpi().Init(nullptr, nullptr);
   return problem;
 }
