@@ -76,7 +76,7 @@ State* first_listed() {
   return all.listed.empty() ? nullptr : all.listed.front();
 }
 
-// What the driver has refused goes on without its streams, as the other ranks wait for it.
+// A start that the driver has refused makes progress without its streams: the other ranks wait for it.
 bool has_broken_under_way() {
   Turns& all = turns();
   const std::lock_guard lock(all.mutex);

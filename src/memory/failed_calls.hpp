@@ -1,8 +1,8 @@
 // Calls in which a rank could not read its own data: the others of its node, who take part in them, hear of it.
 //
 // Idea    A rank writes the call's number down before it takes part. Who has anything from that rank in the call finds
-//         it there at the end of the call, as what the rank has written before what it sent comes before it. Who waits
-//         for nothing from that rank may have left before, and finds nothing.
+//         the number there at the end of the call, because the rank has written it before it sent anything. A rank that
+//         waits for nothing from that rank may have left before, and finds nothing.
 // Order   A rank may be calls ahead of another, so there are several words, by the number of the call; a failure that
 //         lies so many calls back that its word was used again is lost.
 // Left    A rank that leaves a call because a rank has failed sets a flag first, for all calls. A reader of its memory

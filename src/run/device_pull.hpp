@@ -22,8 +22,8 @@
 //
 // Streams A start of a persistent request may be in a stream of the program. Then its copies lie in that stream, behind
 //         a wait for a word that the host writes when all have come, and before another word, at which the host tells
-//         the others that they are done. Who goes on with the start calls no driver. So a failure cannot be mended: if
-//         it comes to that in a start that is in some rank's stream, it is an error on all ranks.
+//         the others that they are done. A thread that makes progress with the start calls no driver. So a failure
+//         cannot be mended: in a start that is in some rank's stream, a failure is an error on all ranks.
 //
 // Nothing is written to a receive buffer before all ranks have said that they can take part: each has its data in a
 // device's memory, or has none, and has opened what the others list. What they have said is kept for calls with the
