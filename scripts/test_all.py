@@ -26,7 +26,7 @@ SUMMARY = re.compile(r'^(\d+) passed, (\d+) failed$', re.MULTILINE)
 UNITS = '^(plan|run|device|heap|simulate)$'
 TOOLS = '^(tools|docs|package|wheel)$'
 USERS = '^(tools|heap|clients|package|fuzz)$'  # with ranks
-ALL_PAGES = ['env', 'QUADRILLE_TEST_ALL_PAGES=1']
+ALL_OF_TOOLS = ['env', 'QUADRILLE_TEST_ALL=1']
 
 
 def tests_of(build, labels, *more):
@@ -35,14 +35,14 @@ def tests_of(build, labels, *more):
 
 def parts():
   """{name: command}, in the order in which they run."""
-  found = {'units': tests_of('build', UNITS), 'tools': [*ALL_PAGES, *tests_of('build', TOOLS)]}
+  found = {'units': tests_of('build', UNITS), 'tools': [*ALL_OF_TOOLS, *tests_of('build', TOOLS)]}
   for mpi in ('openmpi', 'mpich', 'standard'):
     build = f'build/{mpi}'
     found |= {f'{mpi}-mpi': tests_of(build, '^mpi$', '--without', '^(mpi-device|fuzz)$'),
               f'{mpi}-device': tests_of(build, '^(mpi-device|device)$', '--without', '^clients$'),
               f'{mpi}-examples': tests_of(build, '^examples$')}
     if mpi != 'standard':
-      found |= {f'{mpi}-users': [*ALL_PAGES, *tests_of(build, USERS)],
+      found |= {f'{mpi}-users': [*ALL_OF_TOOLS, *tests_of(build, USERS)],
                 f'{mpi}-cluster': tests_of(build, '^cluster$')}
   return found | {'tidy': [sys.executable, 'scripts/tidy.py'],
                   'other-mpis': [sys.executable, 'scripts/other_mpis.py'],

@@ -4,7 +4,7 @@ python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import chromium; sys.ex
 
 # browse OPTION...: page_looks.py with these; one browser for all. Pictures to look at are in build/looks.
 browse() {
-  timeout 220 python3 "$(dirname "$0")/page_looks.py" --pictures "$(dirname "$0")/../../build/looks" ${QUADRILLE_TEST_ALL_PAGES:+--all-pictures} "$@" >"$work/looks" 2>&1 ||
+  timeout 220 python3 "$(dirname "$0")/page_looks.py" --pictures "$(dirname "$0")/../../build/looks" ${QUADRILLE_TEST_ALL:+--all-pictures} "$@" >"$work/looks" 2>&1 ||
     fail "looks: $(head -n 20 "$work/looks")"
 }
 # dom FILE: what `has` looks at from now on, a page that `browse --dom` wrote.

@@ -1,9 +1,9 @@
 # The page of `quadrille show --html` in a browser without a screen: no script error, every case has all blocks in place at its end,
-# one of each algorithm can be chosen and stepped through, and it can be read. QUADRILLE_TEST_ALL_PAGES=1: every case is drawn, and
+# one of each algorithm can be chosen and stepped through, and it can be read. QUADRILLE_TEST_ALL=1: every case is drawn, and
 # more pages are measured. Skipped where there is no Chromium.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/browser.sh"
-test=autotest${QUADRILLE_TEST_ALL_PAGES:+-all}
+test=autotest${QUADRILLE_TEST_ALL:+-all}
 
 expect 0 0 "" "$TOOL" show --ranks 4 --html "$work/page.html"
 expect 0 0 "" "$TOOL" show --algorithms sh-co --ranks 4 --html "$work/square.html"
@@ -19,7 +19,7 @@ open(sys.argv[2], 'w').write(text[:found.start(2)] + json.dumps(data) + text[fou
 PYTHON
 
 measured=(torus="file://$work/torus.html")
-if [ -n "${QUADRILLE_TEST_ALL_PAGES:-}" ]; then
+if [ -n "${QUADRILLE_TEST_ALL:-}" ]; then
   expect 0 0 "" "$TOOL" show --algorithms sh-co --ranks 16 --html "$work/square16.html"
   measured+=(page="file://$work/page.html" square="file://$work/square.html" square16="file://$work/square16.html")
 fi

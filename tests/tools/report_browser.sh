@@ -1,5 +1,5 @@
 # The page of `quadrille report` in a browser without a screen: no script error, every communicator can be chosen, and it can be
-# read. QUADRILLE_TEST_ALL_PAGES=1: more pages are measured. Skipped where there is no Chromium.
+# read. QUADRILLE_TEST_ALL=1: more pages are measured. Skipped where there is no Chromium.
 . "$(dirname "$0")/common.sh"
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 . "$(dirname "$0")/browser.sh"
@@ -30,7 +30,7 @@ PYTHON
 report_of 0 wrong --data "$work/wrong.json"
 
 measured='long ranks301'
-[ -z "${QUADRILLE_TEST_ALL_PAGES:-}" ] || measured="$measured all many ranks64 nothing"
+[ -z "${QUADRILLE_TEST_ALL:-}" ] || measured="$measured all many ranks64 nothing"
 browse --dom "$work/start=file://$work/all.html" $(for name in aborted many wrong all; do echo --dom "$work/$name=file://$work/$name.html#autotest"; done) \
   $(for name in $measured; do echo "$name=file://$work/$name.html"; done)
 
