@@ -73,9 +73,12 @@ setup:
 setup-demo:
 	@scripts/setup.sh demo
 
+# OFF for the demonstration, which needs no GoogleTest. The builds for an MPI follow that of the product.
+FOR_TESTS := ON
+
 # A configured build knows by itself when it must configure again.
 build/build.ninja:
-	@$(CONFIGURE) -B build
+	@$(CONFIGURE) -B build -DQUADRILLE_TESTS=$(FOR_TESTS)
 
 $(MPIS:%=build/%/build.ninja): build/%/build.ninja: | build/build.ninja
 	@$(CONFIGURE) -B build/$* -DQUADRILLE_MPI=$*
@@ -98,18 +101,22 @@ define build_targets
 for folder in $(1); do cmake --build $$folder -j $(JOBS) $(if $(2),--target $(2)) || exit 1; done
 endef
 
+# A build that was configured for the demonstration gets its tests.
+ADD_TESTS := ! grep -q '^QUADRILLE_TESTS:BOOL=OFF' build/CMakeCache.txt || cmake -DQUADRILLE_TESTS=ON build >/dev/null
+
 build: $(CONFIGURED)
 	@$(call build_targets,build $(MPIS:%=build/%))
 
 # On MPICH, too, where `make build` has been run.
 demo: setup-demo
-	@$(MAKE) --no-print-directory build/openmpi/build.ninja
+	@$(MAKE) --no-print-directory build/openmpi/build.ninja FOR_TESTS=OFF
 	@$(call build_targets,build,quadrille_demo)
 	@$(call build_targets,build/openmpi $(patsubst %/bin/fft3d,%,$(wildcard build/mpich/bin/fft3d)),fft3d)
 	@python3 scripts/demo.py
 
 # Tests without MPI. The proofs stop at 17 ranks here.
 check: build/build.ninja
+	@$(ADD_TESTS)
 	@$(call build_targets,build,quadrille_checked)
 	@QUADRILLE_TEST_PROOF_RANKS=17 $(RUN_TESTS) --builds build --labels '^(plan|run|device|check)$$'
 
@@ -125,6 +132,7 @@ rows: tests build/openmpi-asan/build.ninja
 	@python3 scripts/rows.py write
 
 tests: $(CONFIGURED)
+	@$(ADD_TESTS)
 	@$(call build_targets,build $(MPIS:%=build/%),all tests/all)
 
 # What was configured for the demonstration knows nothing of what setup has installed since.
@@ -155,6 +163,7 @@ test-all:
 	@scripts/test_all.py
 
 fuzz: $(CONFIGURED)
+	@$(ADD_TESTS)
 	@$(call build_targets,build)
 	@$(call build_targets,build/openmpi build/mpich,quadrille_fuzz)
 	@python3 scripts/fuzz.py --seconds $(SECONDS)
@@ -180,7 +189,7 @@ docs: build
 	@python3 scripts/docs_cli.py build/bin/quadrille docs/cli.md
 	@python3 scripts/docs_settings.py build/bin/quadrille docs/tuning.md
 	@python3 lab/papers write --lab build/bin/quadrille-lab
-	@python3 bench/pages write
+	@python3 lab/pages write
 	@python3 scripts/docs_links.py
 
 # With the page on which schedules move, and the pictures of the results.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures fft2d natively and under Quadrille, in turns, for docs/results/inside-a-node.md (bench/pages).
+"""Measures fft2d natively and under Quadrille, in turns, for docs/results/inside-a-node.md (lab/pages).
 
   fft2d.py --build build/openmpi --ranks 2 --turns 5 --to docs/results/inside-a-node/fft2d-openmpi-2.json -- --weak --repeat 3
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures over hosts that this machine plays (tests/cluster/hosts.py), into docs/results/between-nodes; bench/pages writes the page.
+"""Measures over hosts that this machine plays (tests/cluster/hosts.py), into docs/results/between-nodes; lab/pages writes the page.
 
     bench/hosts.py measure chosen 3    # Quadrille's choice and the MPI's own: 3 runs of all layouts with each MPI
     bench/hosts.py measure tuna 3      # Bruck of any radix, and its hierarchical form

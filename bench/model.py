@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stores in docs/results/between-nodes/model.json how well the cost model predicts calls to which it was not fitted. bench/pages
+"""Stores in docs/results/between-nodes/model.json how well the cost model predicts calls to which it was not fitted. lab/pages
 writes the page.
 
     quadrille tune --model ... --output table.json >fit.txt                      # over hosts: tests/cluster/hosts.py

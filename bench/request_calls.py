@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares nonblocking and persistent calls with the MPI's own: those of the C API (bench/requests.cpp), and those under MPI's own
-names (bench/taken.cpp). Writes docs/results/as-programs-call/requests.json; bench/pages writes the page.
+names (bench/taken.cpp). Writes docs/results/as-programs-call/requests.json; lab/pages writes the page.
 
     bench/request_calls.py        # 2, 4 and 8 ranks with each MPI whose programs are built
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Simulates 256 nodes of 128 ranks, and judges the simulation by measured times. Writes into docs/results/between-nodes; bench/pages
+"""Simulates 256 nodes of 128 ranks, and judges the simulation by measured times. Writes into docs/results/between-nodes; lab/pages
 writes the page.
 
     bench/scale.py fit         # scale-fit.json: constants of the test bed, and the times that were not fitted

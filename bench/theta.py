@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fits constants of the network `theta` to some of the numbers that Fan et al. (HPDC 2022) publish for Theta, and judges the network by
-the others. docs/results/between-nodes.md (bench/pages) shows both.
+the others. docs/results/between-nodes.md (lab/pages) shows both.
 
     bench/theta.py fit LAB     # docs/results/between-nodes/theta.json, by build/bin/quadrille-lab; some minutes
     bench/theta.py judge LAB   # adds the NUMBERS that the stored data lack, with the stored fit; seconds

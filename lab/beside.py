@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the data of docs/results/inside-a-node.md that belong to no paper's figure. bench/pages writes the page from the data in
+"""Measures the data of docs/results/inside-a-node.md that belong to no paper's figure. lab/pages writes the page from the data in
 docs/results/inside-a-node.
 
   lab/beside.py run --build build/openmpi --out FOLDER [--only NAME] [--runs 3]   writes FOLDER/NAME.json, one row per line

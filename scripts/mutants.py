@@ -3,18 +3,24 @@
 
   mutants.py                    all of tests/mutants
   mutants.py 01 14              these
+  mutants.py --new              those without a stored result
   mutants.py --again            also those with a result for this commit
   mutants.py --list             what they are
-  mutants.py --write            how many were found into docs/testing.md; all mutants need a result for this commit
+  mutants.py --write            store the results for this commit in tests/mutants/results.json, and write the table of all
+                                stored ones into tests/mutants/README.md; exit status 1 if a mutant has none, or was not found
 
 A mutant is a patch with a head: the room that it is in, what is wrong then, the tests that should find it (a regular
-expression for CTest), which of their cases (a filter for GoogleTest, unless all), and what to build for them. The work
-is done on a copy of the last commit, in build/mutants; there all named tests must pass first. A mutant that no test
-finds, or that does not compile, makes the exit status 1. Results are kept: a stopped run continues.
+expression for CTest), which of their cases (a filter for GoogleTest, unless all), and what to build for them, if anything.
+The work is done on a copy of the last commit, in build/mutants; there all named tests must pass first. If they do not find
+a mutant, the tests of `make check` run, too. A mutant that no test finds, or that does not compile, makes the exit status 1.
+Results are kept: a stopped run continues. A stored result is that of a patch's head and of the lines that the patch changes.
 """
 
 import argparse
+import contextlib
 import dataclasses
+import functools
+import hashlib
 import json
 import os
 import pathlib
@@ -32,8 +38,12 @@ BUILD = SOURCE / 'build'  # where other copies have theirs: ccache takes objects
 RANKS = BUILD / 'openmpi'  # tests with ranks
 LIBRARY = ['quadrille_api', 'quadrille_core', 'quadrille_so', 'quadrille_preload']  # what these are linked to
 RESULTS = FOLDER / 'results.json'
-PAGE, MARKS = ROOT / 'docs' / 'testing.md', ('<!-- mutants -->\n', '<!-- end of mutants -->\n')
+STORED = MUTANTS / 'results.json'
+PAGE, MARK = MUTANTS / 'README.md', '<!-- written by scripts/mutants.py --write -->\n'
 TEST_TIMEOUT_S = 60  # a hang counts as found
+# What `make check` builds and runs. docs.mutants and docs.format would find the patch itself.
+CHECK_TARGETS, CHECK_TIMEOUT_S = ['quadrille_checked'], 600
+CHECK_TESTS = ['-L', '^(plan|run|device|check)$', '-E', r'^docs\.(mutants|format)$']
 
 
 @dataclasses.dataclass
@@ -49,11 +59,17 @@ class Mutant:
 
 def read_mutant(path):
   head = dict(re.findall(r'^# (\w+): (.*)$', path.read_text(), re.MULTILINE))
-  lacking = [word for word in ('room', 'what', 'tests', 'targets') if not head.get(word)]
+  lacking = [word for word in ('room', 'what', 'tests') if not head.get(word)]
   if lacking:
     raise SystemExit(f'mutants: {path.name} has no line "# {lacking[0]}: ..."')
   return Mutant(path.stem, path, head['room'], head['what'], head['tests'], head.get('cases', '*'),
-                head['targets'].split())
+                head.get('targets', '').split())
+
+
+def digest_of(mutant):
+  """Of what decides the result. Lines around a change, and their numbers, do not."""
+  lines = [line for line in mutant.patch.read_text().splitlines() if re.match(r'# |[+-]', line)]
+  return hashlib.sha256('\n'.join(lines).encode()).hexdigest()[:12]
 
 
 def run(command, **more):
@@ -85,8 +101,8 @@ def builds_of(targets):
   """The commands that build `targets`: those of the product, and of the tests with ranks."""
   known = set(re.findall(r'^(\w+): phony$', run(['cmake', '--build', BUILD, '--target', 'help']).stdout, re.MULTILINE))
   with_ranks = sorted(set(targets) - known)
-  commands = [['cmake', '--build', BUILD, '--target', *sorted(set(targets) & known | set(LIBRARY if with_ranks else []))]]
-  return commands + ([['cmake', '--build', RANKS, '--target', *with_ranks]] if with_ranks else [])
+  without = sorted(set(targets) & known | set(LIBRARY if with_ranks else []))
+  return [['cmake', '--build', folder, '--target', *those] for folder, those in ((BUILD, without), (RANKS, with_ranks)) if those]
 
 
 def build(targets):
@@ -103,34 +119,77 @@ def count_run(mutant, tests):
   return sum(map(int, re.findall(r'Running (\d+) tests? from', output)))
 
 
+def run_tests(folder, which, timeout_s, **environment):
+  """The <testcase> elements of the tests of a build, up to the first that fails."""
+  report = FOLDER / 'report.xml'
+  report.unlink(missing_ok=True)
+  run(['ctest', '--test-dir', folder, *which, '--timeout', timeout_s, '--stop-on-failure', '--no-tests=ignore',
+       '--output-junit', report, '--test-output-size-passed', '1000000'], env={**os.environ, **environment})
+  return list(xml.etree.ElementTree.parse(report).iter('testcase')) if report.exists() else []
+
+
+def first_failed(tests):
+  return next((test.get('name') for test in tests if test.get('status') == 'fail'), None)
+
+
 def failing(mutant):
   """The first test that fails of those that should find it, or None; and how many tests or cases ran."""
-  report, tests = FOLDER / 'report.xml', []
-  for folder in (BUILD, RANKS):
-    report.unlink(missing_ok=True)
-    run(['ctest', '--test-dir', folder, '-R', mutant.tests, '--timeout', TEST_TIMEOUT_S, '--stop-on-failure', '--no-tests=ignore',
-         '--output-junit', report, '--test-output-size-passed', '1000000'], env={**os.environ, 'GTEST_FILTER': mutant.cases})
-    tests += xml.etree.ElementTree.parse(report).iter('testcase') if report.exists() else []
-  failed = next((test.get('name') for test in tests if test.get('status') == 'fail'), None)
-  return failed, count_run(mutant, tests)
+  tests = [test for folder in (BUILD, RANKS)
+           for test in run_tests(folder, ['-R', mutant.tests], TEST_TIMEOUT_S, GTEST_FILTER=mutant.cases)]
+  return first_failed(tests), count_run(mutant, tests)
 
 
-def try_mutant(mutant):
-  """What became of it."""
+def failing_in_check():
+  """The first test of `make check` that fails, or None."""
+  return first_failed(run_tests(BUILD, CHECK_TESTS, CHECK_TIMEOUT_S, QUADRILLE_TEST_PROOF_RANKS='17'))
+
+
+@functools.cache
+def check_passes_without_mutants():
+  for command in builds_of(CHECK_TARGETS):
+    checked(command)
+  if test := failing_in_check():
+    raise SystemExit(f'mutants: {test} of make check fails without a mutant')
+
+
+@contextlib.contextmanager
+def applied(mutant):
   checked(['git', '-C', SOURCE, 'apply', mutant.patch])
   try:
-    if not build(mutant.targets):
-      return 'does not compile'
-    test, ran = failing(mutant)
-    cases = '' if mutant.cases == '*' else f' {mutant.cases}'
-    return f'found by {test}{cases}' if test else 'survives' if ran else 'no such tests'
+    yield
   finally:
     checked(['git', '-C', SOURCE, 'apply', '-R', mutant.patch])
 
 
-def kept_results(commit):
+def try_named_tests(mutant):
+  with applied(mutant):
+    if not build(mutant.targets):
+      return 'does not compile'
+    test, ran = failing(mutant)
+  cases = '' if mutant.cases == '*' else f' {mutant.cases}'
+  return f'found by {test}{cases}' if test else 'survives' if ran else 'no such tests'
+
+
+def try_check(mutant):
+  check_passes_without_mutants()
+  with applied(mutant):
+    if not build(CHECK_TARGETS):
+      return 'does not compile'
+    test = failing_in_check()
+  return f'found by make check: {test}, not by its named tests' if test else 'survives'
+
+
+def try_mutant(mutant):
+  """What became of it."""
+  result = try_named_tests(mutant)
+  return try_check(mutant) if result == 'survives' else result
+
+
+def kept_results(commit, mutants):
+  """{name: result} of this commit, without those of patches that have changed since."""
   kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-  return kept['results'] if kept.get('commit') == commit else {}
+  results = kept['results'] if kept.get('commit') == commit else {}
+  return {one.name: results[one.name] for one in mutants if results.get(one.name, {}).get('patch') == digest_of(one)}
 
 
 def try_all(mutants, commit, results):
@@ -146,23 +205,60 @@ def try_all(mutants, commit, results):
       raise SystemExit(f'mutants: {one.name}: no test {one.tests} with cases {one.cases} runs')
   for one in mutants:
     start = time.monotonic()
-    results[one.name] = {'result': try_mutant(one), 'seconds': round(time.monotonic() - start, 1)}
+    results[one.name] = {'patch': digest_of(one), 'result': try_mutant(one), 'seconds': round(time.monotonic() - start, 1)}
     RESULTS.write_text(json.dumps({'commit': commit, 'results': results}, indent=1) + '\n')
     print(f'{one.name} ({one.room}): {results[one.name]["result"]}, {results[one.name]["seconds"]} s', flush=True)
 
 
-def write_count(mutants, results):
-  found = sum(results[one.name]['result'].startswith('found') for one in mutants)
-  before, rest = PAGE.read_text().split(MARKS[0])
-  PAGE.write_text(f'{before}{MARKS[0]}At the last run {found} of {len(mutants)} were found.\n{MARKS[1]}{rest.split(MARKS[1])[1]}')
+# ---- Stored results ----
+
+def stored_results():
+  return json.loads(STORED.read_text()) if STORED.exists() else {}
+
+
+def why_not_found(mutant, stored):
+  """What is wrong with the stored result of a mutant; empty if the mutant was found."""
+  one = stored.get(mutant.name)
+  if one is None:
+    return 'no stored result'
+  if one['patch'] != digest_of(mutant):
+    return 'the stored result is that of another patch'
+  return '' if one['result'].startswith('found by ') else one['result']
+
+
+def table_of(mutants, stored):
+  lines = ['| mutant | room | mistake | found by | seconds |', '|---|---|---|---|---|']
+  for one in mutants:
+    found = stored[one.name]
+    by = found['result'].removeprefix('found by ').replace('|', '\\|')
+    lines.append(f'| {one.name.split("-")[0]} | {one.room} | {one.what} | `{by}` | {found["seconds"]:.0f} |')
+  return '\n'.join(lines) + '\n'
+
+
+def page_with(mutants, stored):
+  return PAGE.read_text().split(MARK)[0] + MARK + '\n' + table_of(mutants, stored)
+
+
+def write(mutants, commit):
+  """Stores the results for `commit` of mutants that were found, keeps the older ones of others, and writes the page."""
+  new = {name: {'commit': commit, **one} for name, one in kept_results(commit, mutants).items()}
+  known = stored_results() | new
+  lacking = {one.name: why for one in mutants if (why := why_not_found(one, known))}
+  found = [one for one in mutants if one.name not in lacking]
+  STORED.write_text('{\n' + ',\n'.join(f'"{one.name}": {json.dumps(known[one.name])}' for one in found) + '\n}\n')
+  PAGE.write_text(page_with(found, known))
+  for name, why in lacking.items():
+    print(f'{name}: {why}', file=sys.stderr)
+  return 1 if lacking else 0
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument('mutants', nargs='*', help='numbers or names; all if none is given')
+  parser.add_argument('--new', action='store_true', help='those without a stored result')
   parser.add_argument('--again', action='store_true', help='also those with a result for this commit')
   parser.add_argument('--list', action='store_true', help='say what they are')
-  parser.add_argument('--write', action='store_true', help='write how many were found into docs/testing.md, and try nothing')
+  parser.add_argument('--write', action='store_true', help='store the results and write the table, and try nothing')
   arguments = parser.parse_args()
   mutants = [read_mutant(path) for path in sorted(MUTANTS.glob('*.patch'))]
   chosen = [one for one in mutants if not arguments.mutants or one.name in arguments.mutants
@@ -170,20 +266,17 @@ def main():
   if not chosen:
     print('mutants: none is named so; --list shows them', file=sys.stderr)
     return 2
+  if arguments.new:
+    stored = stored_results()
+    chosen = [one for one in chosen if why_not_found(one, stored)]
   if arguments.list:
     for one in chosen:
       print(f'{one.name} ({one.room}): {one.what}')
     return 0
   commit = last_commit()
-  results = kept_results(commit)
   if arguments.write:
-    lacking = [one.name for one in mutants if one.name not in results]
-    if lacking:
-      print(f'mutants: no result for commit {commit[:12]}: {", ".join(lacking)}; run scripts/mutants.py first',
-            file=sys.stderr)
-      return 1
-    write_count(mutants, results)
-    return 0
+    return write(mutants, commit)
+  results = kept_results(commit, mutants)
   new = [one for one in chosen if arguments.again or one.name not in results]
   if new:
     try_all(new, commit, results)

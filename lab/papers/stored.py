@@ -78,8 +78,8 @@ def row_of_program(claim):
 
 
 def rows_elsewhere():
-  """{(page, source): [Row]} of the pages that bench/pages writes."""
-  said = subprocess.run([sys.executable, str(ROOT / 'bench' / 'pages'), 'claims'], capture_output=True, text=True, check=True).stdout
+  """{(page, source): [Row]} of the pages that lab/pages writes."""
+  said = subprocess.run([sys.executable, str(ROOT / 'lab' / 'pages'), 'claims'], capture_output=True, text=True, check=True).stdout
   rows = {}
   for line in said.splitlines():
     page, source, text, paper, here, verdict, how = line.split('\t')

@@ -1,5 +1,5 @@
 """The text of the pages of results, from templates: tables, fields, and the check of the text against the data. For lab/papers and
-bench/pages."""
+lab/pages."""
 
 import re
 

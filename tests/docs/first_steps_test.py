@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What stops a build is said in one line, with the way out: by make, by setup.sh and by CMake."""
+"""What stops a build is said in one line, with the way out: by make, by setup.sh and by CMake. The demo needs nothing of tests."""
 
 import contextlib
 import io
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import run_tests  # noqa: E402
 # What setup.sh calls and the stand-ins do not replace.
 TOOLS = ('awk', 'basename', 'dirname', 'env', 'grep', 'mkdir', 'sed')
 WHEELS = [line.split() for line in (ROOT / 'scripts' / 'wheels.txt').read_text().splitlines() if line and line[0] != '#']
+OF_TESTS = ('clang-format-14', 'libgmock-dev', 'libgtest-dev', 'valgrind')
 # A module venv whose environments have a Python that fails, as pip does without a registry.
 VENV = """import pathlib, sys
 if __name__ == '__main__':
@@ -57,6 +59,14 @@ class Paths(InFolder):
       done = self.make(folder, goal)
       self.assertEqual((done.returncode, done.stderr), (0, ''), done)
       self.assertNotEqual(done.stdout, '')
+
+  def test_the_demo_is_built_without_tests(self):
+    demo = self.make('a-b', 'demo').stdout
+    self.assertEqual(set(re.findall(r'QUADRILLE_TESTS=\w+', demo)), {'QUADRILLE_TESTS=OFF'})
+    # The build for an MPI follows the product's, so it gets its tests when that one does.
+    self.assertNotRegex(demo, r'QUADRILLE_MPI=.*QUADRILLE_TESTS=')
+    for goal in ('check', 'tests', 'fuzz'):
+      self.assertIn('QUADRILLE_TESTS=ON', self.make('a-b', goal).stdout)
 
   def test_run_tests_refuses_them_too(self):
     said = io.StringIO()
@@ -115,6 +125,16 @@ class SetUp(InFolder):
     self.stand_in('apt-get', 'case "$*" in *update*) exit 0;; esac; exit 100')
     self.fails_with('apt-get install failed', 'by hand: apt-get install cmake ninja-build')
 
+  def test_the_demo_needs_no_packages_for_tests(self):
+    shutil.copy(ROOT / 'scripts' / 'packages.txt', self.scripts)
+    for what, words in (('demo', ()), ('all', OF_TESTS)):
+      done = self.run_setup(what)
+      self.assertEqual(done.returncode, 0, done)
+      installed = next(line for line in done.stdout.splitlines() if line.startswith('setup: installing ')).split()
+      self.assertIn('cmake', installed)
+      for word in OF_TESTS:
+        self.assertEqual(word in installed, word in words, what)
+
   def test_a_user_who_is_not_root(self):
     self.stand_in('id', 'echo 1000')
     by_hand = 'by hand: apt-get install cmake ninja-build'
@@ -147,6 +167,15 @@ class SetUp(InFolder):
       self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done)
       for word in (f'setup: {wheel}==', 'Python package index', 'network'):
         self.assertIn(word, done.stderr)
+
+
+class Formatter(InFolder):
+  def test_a_missing_one_fails_in_ci_alone(self):
+    for settings, status in (({}, 77), ({'CI': 'true'}, 1)):
+      done = subprocess.run([sys.executable, ROOT / 'scripts' / 'format.py', '--check'], env={'PATH': str(self.folder), **settings},
+                            capture_output=True, text=True, check=False)
+      self.assertEqual((done.returncode, len(done.stdout.splitlines())), (status, 1), done)
+      self.assertIn('make setup', done.stdout)
 
 
 class Compilers(InFolder):

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Each patch in tests/mutants applies to the sources, its head names tests that exist, and docs/testing.md says that all were found.
-Names come from the sources of the tests, so this needs no build."""
+"""Each patch in tests/mutants applies to the sources, its head names tests that exist, a stored result says which test found it, and
+the table shows these results. Each room has several. Names come from the sources of the tests, so this needs no build."""
 
 import fnmatch
 import pathlib
 import re
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'scripts'))
@@ -80,9 +82,51 @@ class Mutants(unittest.TestCase):
         self.assertTrue(names.has_test(one.tests), f'no test {one.tests}')
         self.assertTrue(one.cases == '*' or names.has_case(one.cases), f'no cases {one.cases}')
 
-  def test_the_page_counts_them(self):
-    line = mutants.PAGE.read_text().split(mutants.MARKS[0])[1].split(mutants.MARKS[1])[0]
-    self.assertEqual(line, f'At the last run {len(self.mutants)} of {len(self.mutants)} were found.\n')
+  def test_each_room_has_several(self):
+    folders = {path.name: f'src/{path.name}/' for path in (ROOT / 'src').iterdir() if path.is_dir()}
+    folders |= {name: f'{name}/' for name in ('tool', 'report', 'lab', 'python', 'bench')}
+    for room in folders:
+      self.assertGreaterEqual(sum(one.room == room for one in self.mutants), 3, room)
+    for one in self.mutants:
+      for changed in re.findall(r'^\+\+\+ b/(\S+)$', one.patch.read_text(), re.M):
+        self.assertTrue(changed.startswith(folders[one.room]), f'{one.name} is not in {one.room}: {changed}')
+
+  def test_each_was_found(self):
+    stored = mutants.stored_results()
+    for one in self.mutants:
+      with self.subTest(one.name):
+        self.assertEqual(mutants.why_not_found(one, stored), '')
+    self.assertLessEqual(set(stored), {one.name for one in self.mutants})
+
+  def test_the_table_shows_the_stored_results(self):
+    stored = mutants.stored_results()
+    found = [one for one in self.mutants if not mutants.why_not_found(one, stored)]
+    self.assertEqual(mutants.PAGE.read_text(), mutants.page_with(found, stored), 'scripts/mutants.py --write repairs it')
+
+  def test_a_result_is_that_of_the_mistake(self):
+    with tempfile.TemporaryDirectory() as folder:
+      path = pathlib.Path(folder) / '01-a.patch'
+
+      def mutant(*lines):
+        path.write_text('\n'.join(('# room: run', '# what: W.', '# tests: t', '--- a/x', '+++ b/x', *lines)) + '\n')
+        return mutants.read_mutant(path)
+      one = mutant('@@ -1,2 +1,2 @@', ' before', '-right', '+wrong')
+      stored = {'01-a': {'patch': mutants.digest_of(one), 'result': 'found by t', 'seconds': 1}}
+      self.assertEqual(one.targets, [])
+      self.assertEqual(mutants.why_not_found(one, stored), '')
+      self.assertEqual(mutants.why_not_found(mutant('@@ -9,2 +9,2 @@', ' moved', '-right', '+wrong'), stored), '')
+      self.assertIn('another patch', mutants.why_not_found(mutant('@@ -1,2 +1,2 @@', ' before', '-right', '+worse'), stored))
+      self.assertEqual(mutants.why_not_found(one, {}), 'no stored result')
+      for result in ('survives', 'does not compile', 'no such tests'):
+        stored = {'01-a': {'patch': mutants.digest_of(one), 'result': result, 'seconds': 1}}
+        self.assertEqual(mutants.why_not_found(one, stored), result)
+
+  def test_make_check_runs_only_for_what_survives(self):
+    for named, result in (('found by t', 'found by t'), ('does not compile', 'does not compile'), ('survives', 'found by make check: u')):
+      with unittest.mock.patch.object(mutants, 'try_named_tests', return_value=named), \
+           unittest.mock.patch.object(mutants, 'try_check', return_value='found by make check: u') as check:
+        self.assertEqual(mutants.try_mutant(self.mutants[0]), result)
+        self.assertEqual(check.called, named == 'survives')
 
   def test_missing_names_are_found(self):
     names = Names(['TEST(Ring, Wraps) {\nTYPED_TEST(Again, All) {\nTEST_P(Engines, Run) {\n'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages of results that bench/pages writes: a number that somebody typed, and a sentence of which the data say otherwise, are seen;
+"""The pages of results that lab/pages writes: a number that somebody typed, and a sentence of which the data say otherwise, are seen;
 verdicts follow from data that are made here."""
 
 import pathlib
@@ -10,7 +10,7 @@ import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'bench' / 'pages'))
+sys.path.insert(0, str(ROOT / 'lab' / 'pages'))
 import between_nodes  # noqa: E402
 import gpu  # noqa: E402
 import page  # noqa: E402
@@ -74,7 +74,7 @@ class Words(unittest.TestCase):
     self.assertRaises(KeyError, page.Page('made', '{nobody}').text)
 
   def test_each_page_is_seen_to_differ(self):
-    pages = ROOT / 'bench' / 'pages'
+    pages = ROOT / 'lab' / 'pages'
     said = subprocess.run([sys.executable, pages, 'claims'], check=True, capture_output=True, text=True).stdout.splitlines()
     self.assertEqual({line.split('\t')[0] for line in said}, {'between-nodes', 'gpu'})
     for line in said:

@@ -2,7 +2,7 @@
 """Each page below docs/results is written from data by a script that can check it, or has no measured numbers; each is in the index; and
 all of them stay small.
 
-A new page of a paper is in lab/papers; another one is in bench/pages, where it is a test of its own.
+A new page of a paper is in lab/papers; another one is in lab/pages, where it is a test of its own.
 """
 
 import json

@@ -453,6 +453,15 @@ TEST(Runs, BecomeMediansWithTheirEnds) {
   EXPECT_THAT(page, HasSubstr("| a is better | a over b | above 1 | 1.50 (1.25..2.25) | 1 | agrees |"));
 }
 
+TEST(Runs, LeaveOutWhatOneOfThemLacks) {
+  std::vector<std::vector<PlotRows>> runs(2, std::vector<PlotRows>{two_lines});
+  runs[1][0].rows.pop_back();
+  const std::vector<PlotRows> plots = combine_runs(runs);
+  ASSERT_EQ(plots.size(), 1u);
+  EXPECT_EQ(plots[0].rows.size(), two_lines.rows.size() - 1);
+  EXPECT_EQ(plots[0].runs.size(), plots[0].rows.size());
+}
+
 // What a file has is enough for the page; what does not belong to today's figure is found.
 class Stored : public testing::Test {
  protected:

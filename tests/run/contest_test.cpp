@@ -100,6 +100,7 @@ TEST(Contest, WhatIsNoNumberIsNotTheBest) {
   EXPECT_EQ(best({2, Counts::least, 1, {2, 2}}, {{nothing, never}, {1, 1}}), 1U);
   EXPECT_EQ(best({2, Counts::least, 1, {2, 2}}, {{nothing, nothing}, {nothing, never}}), 0U);
   EXPECT_EQ(best({1, Counts::both}, {{0}, {0}}), 0U);
+  EXPECT_EQ(best({2, Counts::median}, {{0, 5}, {0, 1}}), 1U) << "nothing has lost where the best took no time";
 }
 
 TEST(Contest, TheMiddleHalfOfTheTimes) {

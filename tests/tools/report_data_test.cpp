@@ -462,6 +462,14 @@ TEST(ReportReplay, SavesWhatEveryRepeatSaves) {
   EXPECT_EQ(data["replay"]["without"], ReportData{"QUADRILLE=off"});
 }
 
+TEST(ReportReplay, CallsAtTheSameTimeSaveOnce) {
+  const std::vector<ReportData> communicators = {communicator({0, 2}), communicator({1, 3})};
+  const std::vector<ReportData> calls = {call("alltoall", 0, 64), call("alltoall", 1, 64)};
+  const ReportData data = replayed(four_ranks(communicators, calls), {times_of(half, {})});
+  EXPECT_EQ(data["replay"]["cases"].size(), 1U);
+  EXPECT_DOUBLE_EQ(data["replay"]["cases"][0]["times"][1]["saved"].get<double>(), 100 * 5e-6);
+}
+
 // How much of them the program hides behind its own work is not known.
 TEST(ReportReplay, WhatRequestsSaveIsNotKnown) {
   ReportData started = call("alltoall", 0, 64);

@@ -1,8 +1,8 @@
 """Writes the pages of results that repeat no figure of a paper, from the data in docs/results.
 
-bench/pages write [PAGE...]    writes docs/results/PAGE.md from the template bench/pages/PAGE.md.in
-bench/pages check [PAGE...]    fails unless the pages match the data and each number in their text has data
-bench/pages claims             prints the claims of the papers on these pages: page, source, claim, paper, here, verdict, origin
+lab/pages write [PAGE...]    writes docs/results/PAGE.md from the template lab/pages/PAGE.md.in
+lab/pages check [PAGE...]    fails unless the pages match the data and each number in their text has data
+lab/pages claims             prints the claims of the papers on these pages: page, source, claim, paper, here, verdict, origin
 """
 
 import pathlib
@@ -27,10 +27,10 @@ def problems_of(name):
   page, stored = PAGES[name](), RESULTS / f'{name}.md'
   found = page.problems()
   if not stored.is_file() or stored.read_text(encoding='utf-8') != page.text():
-    found.append(f'{stored} is not what is stored; run python3 bench/pages write {name}')
+    found.append(f'{stored} is not what is stored; run python3 lab/pages write {name}')
   for file, svg in page.pictures.items():
     if not (RESULTS / file).is_file() or (RESULTS / file).read_text(encoding='utf-8') != svg:
-      found.append(f'{RESULTS / file} is not of what is stored; run python3 bench/pages write {name}')
+      found.append(f'{RESULTS / file} is not of what is stored; run python3 lab/pages write {name}')
     if f']({file})' not in page.text():
       found.append(f'{name}: the page does not show {file}')
   return found
