@@ -28,9 +28,9 @@ BUILD = ROOT / 'build'
 CORE_LABEL, DEVICE_LABEL = 'mpi-core', 'mpi-device'
 DEFAULT_TIMEOUT_S = 300
 CORE = r'^mpi\.(api|dropin|dropin-large)\.[123]$|^mpi\.(neighbor|explained)-large\.|^clients\.(?!standard-)|^mpi\.clean-end'\
-       r'|^mpi\.device-(eager|early)\.3$'
+       r'|^mpi\.(constants|handles)\.|^mpi\.device-(eager|early)\.3$'
 # Programs of the MPI standard's ABI. By that of Intel MPI 2021.18 MPI_ERRORS_RETURN changes nothing: no tests of errors.
-STANDARD = r'|^clients\.standard-'
+STANDARD = r'|^clients\.standard-|^mpi\.standard_'
 # With a device's memory. What is expected of staging is not so where the MPI takes such memory.
 DEVICE = r'^(mpi|clients)\.device-(?!staging-'
 # The collectives of Open MPI's wheel copy a rank's own block with the processor, whatever UCX knows: it takes such memory in

@@ -24,6 +24,11 @@ TEST(Abi, KnowsTheLibrariesOfMpich) {
 TEST(Abi, TellsWhatIsNotServed) {
   EXPECT_EQ(abi_of_library("libmpi_abi.so.1"), Abi::standard);
   EXPECT_EQ(abi_of_library("libmpi_abi.so"), Abi::standard);
+  EXPECT_EQ(abi_of_library("libmpi_abi.so.1.2"), Abi::standard);
+  EXPECT_EQ(abi_of_library("libmpifort_abi.so.1"), Abi::standard);
+  EXPECT_EQ(abi_of_library("libmpi_abi.so.2"), Abi::other);
+  EXPECT_EQ(abi_of_library("libmpi_abi.so.10"), Abi::other);
+  EXPECT_EQ(abi_of_library("libmpifort_abi.so.2"), Abi::other);
   EXPECT_EQ(abi_of_library("libmpi.so.20"), Abi::other);
   EXPECT_EQ(abi_of_library("libmpi.so"), Abi::other);
   EXPECT_EQ(abi_of_library("libmpich.so.10"), Abi::other);

@@ -1,4 +1,5 @@
 // What `quadrille doctor` makes of limits, ways, settings, commands, and what launchers print.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -123,6 +124,20 @@ TEST(Doctor, ReadsWhatIsPreloaded) {
   EXPECT_EQ(preloaded({"mpirun", "./app", "LD_PRELOAD=/not.so", ":", "-x", "LD_PRELOAD=/a.so", "./app"}), "/a.so");
   EXPECT_EQ(preloaded({"srun", "--export=ALL,LD_PRELOAD=/a.so,OTHER=1", "./app"}), "/a.so");
 }
+
+#if defined(__GLIBC__)  // musl has no dlvsym
+TEST(Doctor, SeesProgramsThatCallDlvsym) {
+  EXPECT_EQ(dlvsym(RTLD_DEFAULT, "no_such_function", "NONE_1"), nullptr);  // so this program is one
+  const std::string own = std::filesystem::canonical("/proc/self/exe").string();
+  const auto judged = [](const std::vector<std::string>& words) {
+    return judge_lookups(command_of(words), loader_paths());
+  };
+  const Findings findings = judged({"mpirun", "-n", "2", own});
+  EXPECT_EQ(short_of(findings), "note lookup");
+  EXPECT_NE(findings.at(0).what.find(own + " calls dlvsym"), std::string::npos);
+  EXPECT_EQ(short_of(judged({"mpirun", "-n", "2", "/bin/sh"})), "");
+}
+#endif
 
 TEST(Doctor, SeesWhatAsksForFaultTolerance) {
   const auto requested = [](const std::vector<std::string>& words, Lines variables = {}) {

@@ -324,6 +324,16 @@ TEST_F(MpiUseTest, LoopsEndAndTwoMpisAreNoticed) {
   EXPECT_EQ(use.also_library, "libmpi.so.12");
 }
 
+TEST_F(MpiUseTest, TheStandardsAbiBesideAnotherAndAnotherVersionOfItAreNoticed) {
+  const MpiUse both = mpi_use(write("both", make_elf({"libmpi_abi.so.1", "libmpi.so.12"})), paths_);
+  EXPECT_EQ(both.abi, Abi::standard);
+  EXPECT_EQ(both.also, Abi::mpich);
+  const MpiUse versions = mpi_use(write("versions", make_elf({"libmpi_abi.so.1", "libmpi_abi.so.2"})), paths_);
+  EXPECT_EQ(versions.abi, Abi::standard);
+  EXPECT_EQ(versions.also, Abi::other);
+  EXPECT_EQ(versions.also_library, "libmpi_abi.so.2");
+}
+
 TEST_F(MpiUseTest, ScriptsAndDamagedFilesAreTold) {
   const std::string text = "#!/bin/sh\n";
   Image script(text.size());

@@ -102,6 +102,7 @@ TEST(Abis, OneLauncherMayServeTwo) {
   EXPECT_TRUE(starts(Abi::mpich, Abi::standard));
   EXPECT_FALSE(starts(Abi::standard, Abi::mpich));
   EXPECT_FALSE(starts(Abi::openmpi, Abi::mpich));
+  EXPECT_FALSE(starts(Abi::openmpi, Abi::standard));
   EXPECT_TRUE(starts(Abi::none, Abi::openmpi));
 }
 

@@ -114,6 +114,32 @@ if(doors AND NOT QUADRILLE_SANITIZE)
        "NEW=$<TARGET_FILE_DIR:quadrille_standin_mpi_new>")
   list(APPEND scripts run_added)
 endif()
+# Programs that are refused before they start, with stand-ins of their MPIs: of the MPI standard's ABI, of another version of
+# it, and of two ABIs.
+if(QUADRILLE_MPI STREQUAL "openmpi" AND NOT QUADRILLE_SANITIZE)
+  foreach(version 1 2)
+    add_library(quadrille_standin_abi_${version} SHARED standin_mpi.c)
+    set_target_properties(quadrille_standin_abi_${version} PROPERTIES OUTPUT_NAME mpi_abi SUFFIX .so.${version}
+                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/standin-abi)
+    add_executable(quadrille_standin_program_abi_${version} standin_program.c)
+    target_link_libraries(quadrille_standin_program_abi_${version} PRIVATE quadrille_standin_abi_${version})
+  endforeach()
+  add_executable(quadrille_standin_program_two standin_program.c)
+  target_link_options(quadrille_standin_program_two PRIVATE -Wl,--no-as-needed)
+  target_link_libraries(quadrille_standin_program_two PRIVATE quadrille_standin_mpi_old quadrille_standin_abi_1)
+  list(APPEND script_environment "STANDARD=$<TARGET_FILE:quadrille_standin_program_abi_1>"
+       "STANDARD_2=$<TARGET_FILE:quadrille_standin_program_abi_2>" "TWO=$<TARGET_FILE:quadrille_standin_program_two>")
+  list(APPEND scripts run_abis)
+endif()
+# The program by the ABI of the MPI standard, as the clients are (tests/clients).
+if(QUADRILLE_MPI STREQUAL "mpich" AND EXISTS ${MPI_C_HEADER_DIR}/../lib/libmpi_abi.so.1 AND NOT QUADRILLE_SANITIZE)
+  add_executable(tools_program_standard program.c)
+  target_compile_definitions(tools_program_standard PRIVATE MPI_ABI=1)
+  target_include_directories(tools_program_standard SYSTEM PRIVATE ${MPI_C_HEADER_DIR})
+  target_link_libraries(tools_program_standard PRIVATE ${MPI_C_HEADER_DIR}/../lib/libmpi_abi.so.1)
+  list(APPEND script_environment "STANDARD_PROGRAM=$<TARGET_FILE:tools_program_standard>")
+  list(APPEND scripts standard_runs)
+endif()
 # Ranks of MPICH that wait for each other keep their cores: side by side such tests take twenty times as long.
 set(processors 4)
 if(QUADRILLE_MPI STREQUAL "openmpi")

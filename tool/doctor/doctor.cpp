@@ -145,6 +145,7 @@ Findings judge_command(const std::vector<std::string>& words, const Prepared& pr
   for (const CommandProgram& program : command.programs)
     findings.push_back(judge_mpi(words[static_cast<std::size_t>(program.word)], program, prepared));
   append(findings, judge_tools(words, command, sys::environment, paths));
+  append(findings, judge_lookups(command, paths));
   append(findings, judge_fault_tolerance(words, prepared));
   findings.push_back({Level::good, "library", prepared.preload, ""});
   return findings;

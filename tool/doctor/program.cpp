@@ -114,6 +114,24 @@ Findings judge_tools(const std::vector<std::string>& words, const Command& comma
   return findings;
 }
 
+Findings judge_lookups(const Command& command, const LoaderPaths& paths) {
+  constexpr std::string_view names[] = {"dlvsym"};
+  Findings findings;
+  for (const CommandProgram& program : command.programs) {
+    std::vector<std::string> files = mpi_use(program.path, paths).others;
+    std::erase_if(files, is_system_library);
+    files.insert(files.begin(), program.path);
+    const auto calls_it = [&](const std::string& file) { return needs_any_function(MappedFile(file).bytes(), names); };
+    const auto file = std::find_if(files.begin(), files.end(), calls_it);
+    if (file == files.end()) continue;
+    findings.push_back(
+        {Level::note, "lookup",
+         fmt::format("{} calls dlvsym: calls of functions that dlvsym finds in the MPI go straight to the MPI", *file),
+         "look up MPI functions by dlsym"});
+  }
+  return findings;
+}
+
 std::string fault_tolerance_requested(const std::vector<std::string>& words, const Command& command,
                                       const Environment& environment) {
   constexpr std::string_view variable = "OMPI_MCA_mpi_ft_enable";

@@ -28,6 +28,11 @@ std::vector<std::string> functions_in_front(const std::string& file);
 Findings judge_tools(const std::vector<std::string>& words, const Command& command, const Environment& environment,
                      const LoaderPaths& paths);
 
+// ---- Lookups of functions ----
+
+// Programs that call dlvsym(): Quadrille interposes dlsym() alone (src/api/handle_names.cpp).
+Findings judge_lookups(const Command& command, const LoaderPaths& paths);
+
 // ---- Fault tolerance ----
 
 // What asks Open MPI for it, "--with-ft ulfm"; empty if nothing does.

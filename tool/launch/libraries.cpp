@@ -92,13 +92,6 @@ void note(const std::string& soname, MpiUse& use) {
   }
 }
 
-// The system's own libraries load plug-ins, but no MPI.
-bool is_of_the_system(const std::string& path) {
-  constexpr std::string_view folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
-  const auto holds_it = [&](std::string_view folder) { return path.starts_with(folder); };
-  return std::any_of(std::begin(folders), std::end(folders), holds_it);
-}
-
 // Of a program, or a library that it needs.
 bool may_load_an_mpi(Bytes file) {
   constexpr std::string_view names[] = {"dlopen", "dlmopen", "execl",   "execle",  "execlp",      "execv",
@@ -130,6 +123,12 @@ LoaderPaths loader_paths() {
   return paths;
 }
 
+bool is_system_library(const std::string& path) {
+  constexpr std::string_view folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
+  const auto holds_it = [&](std::string_view folder) { return path.starts_with(folder); };
+  return std::any_of(std::begin(folders), std::end(folders), holds_it);
+}
+
 std::string find_library(const std::string& soname, const LoaderPaths& paths) { return locate(soname, {}, {}, paths); }
 
 MpiUse mpi_use(const std::string& path, const LoaderPaths& paths) {
@@ -151,7 +150,7 @@ MpiUse mpi_use(const std::string& path, const LoaderPaths& paths) {
     Elf elf;
     if (!read_elf(file.bytes(), elf).empty()) continue;
     const bool is_program = seen.empty();
-    if (!object.of_mpi && !use.loads_later && (is_program || !is_of_the_system(object.path)))
+    if (!object.of_mpi && !use.loads_later && (is_program || !is_system_library(object.path)))
       use.loads_later = may_load_an_mpi(file.bytes());
     const std::string origin = std::filesystem::path(object.path).parent_path().string();
     std::vector<std::string> rpath, runpath;

@@ -39,6 +39,9 @@ LoaderPaths loader_paths();
 // Path of the file that the loader would take for `soname`, or an empty string.
 std::string find_library(const std::string& soname, const LoaderPaths& paths);
 
+// The system's own libraries load plug-ins and look up functions, but none of an MPI.
+bool is_system_library(const std::string& path);
+
 // Looks at the program at `path` and at all libraries it needs. A damaged program counts as
 // `fixed`; a library that is not found or not readable is passed over.
 MpiUse mpi_use(const std::string& path, const LoaderPaths& paths);

@@ -40,9 +40,9 @@ std::string how_to_force(Abi abi = Abi::none) {
 
 std::string not_served(const std::string& program, const std::string& library) {
   return fmt::format(
-      "{} uses {}, an MPI that is not served; link it to Open MPI 3 or newer "
+      "{} uses {}, {} that is not served; link it to Open MPI 3 or newer "
       "(libmpi.so.40), to MPICH or an MPI with its ABI (libmpi.so.12), or to the MPI standard ABI (libmpi_abi.so.1)",
-      program, library);
+      program, library, contains(library, "_abi.so") ? "a version of the MPI standard ABI" : "an MPI");
 }
 
 // What an MPI of this ABI may call its launcher: "mpirun.openmpi".
