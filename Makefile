@@ -25,7 +25,7 @@ export OMPI_ALLOW_RUN_AS_ROOT ?= 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ?= 1
 
 # The compiler wrappers of MPICH's wheel split paths at blanks, run paths split at colons, and LD_PRELOAD at both.
-ifneq ($(filter build demo check rows tests test test-% fuzz bench results results-long docs deb,$(MAKECMDGOALS)),)
+ifneq ($(filter build demo check rows tests test test-% fuzz bench results results-long docs deb install wheel device-bundle,$(MAKECMDGOALS)),)
 ifneq ($(words '$(CURDIR)')$(findstring :,$(CURDIR)),1)
 $(error '$(CURDIR)' has a blank or a colon, which compiler wrappers and LD_PRELOAD do not support: move the folder)
 endif

@@ -7,11 +7,23 @@
 namespace quadrille::abi {
 namespace {
 
-Abi abi_of(void* library) {
+std::string_view soname_in(void* library) {
   const link_map* object = nullptr;
   const bool has_name = library != nullptr && dlinfo(library, RTLD_DI_LINKMAP, &object) == 0;
-  if (has_name && soname_of(*object).starts_with("libmpi_abi.so")) return Abi::standard;
+  return has_name ? soname_of(*object) : "";
+}
+
+constexpr std::string_view standard_name = "libmpi_abi.so";
+
+Abi abi_of(void* library) {
+  if (soname_in(library).starts_with(standard_name)) return Abi::standard;
   return dlsym(library, "ompi_mpi_comm_world") != nullptr ? Abi::openmpi : Abi::mpich;
+}
+
+// Each version of the MPI standard's ABI has a name of its own. A library without one has the first.
+bool is_of_version_1(std::string_view soname) {
+  const std::string_view version = soname.substr(standard_name.size());
+  return version.empty() || version == ".1" || version.starts_with(".1.");
 }
 
 using Load = void (*)(void* library, Mpi& table);
@@ -37,11 +49,17 @@ std::string_view soname_of(const link_map& object) {
 
 void load_constants(void* library, Mpi& table) {
   table.abi = abi_of(library);
-  if (const Load load = load_of(table.abi)) return load(library, table);
+  const bool is_known_version = table.abi != Abi::standard || is_of_version_1(soname_in(library));
+  const Load load = is_known_version ? load_of(table.abi) : nullptr;
+  if (load != nullptr) return load(library, table);
   table.foreign = true;
-  constexpr const char* names[] = {"Open MPI", "MPICH", "the MPI standard"};
-  table.problem = table.library + " has the ABI of " + names[static_cast<std::size_t>(table.abi)] +
-                  ", and this Quadrille was built without a header of that";
+  if (is_known_version) {
+    constexpr const char* names[] = {"Open MPI", "MPICH", "the MPI standard"};
+    table.problem = table.library + " has the ABI of " + names[static_cast<std::size_t>(table.abi)] +
+                    ", and this Quadrille was built without a header of that";
+  } else {
+    table.problem = table.library + " is not version 1 of the MPI standard's ABI, the only one that Quadrille serves";
+  }
   // Each error is one, and no address means "in place".
 #define QUADRILLE_CONSTANT(name, NAME) table.name = 16;
   QUADRILLE_MPI_CONSTANTS(QUADRILLE_CONSTANT)

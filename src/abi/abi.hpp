@@ -13,7 +13,8 @@
 
 namespace quadrille::abi {
 
-// Handles, constants and layouts of the MPI in `library`. What is wrong is in `table.problem` then.
+// Handles, constants and layouts of the MPI in `library`. What is wrong is in `table.problem` then: no header of its
+// ABI was there when this was built, or `library` has another version of the MPI standard's ABI.
 void load_constants(void* library, Mpi& table);
 
 // File names of the MPIs whose ABI this build knows, in the order in which they are tried.

@@ -72,8 +72,7 @@ class Coming final : public team::Arrival {
 bool Coming::go_on(With with) {
   if (with != With::mpi) return false;
   int there = 0;
-  MpiStatus status;
-  const int error = test_all(1, one(broadcast), &there, &status);
+  const int error = test_one(&broadcast, &there);
   if (error == mpi_success && there == 0) return false;
   if (self_ == nullptr) arrive(error);
   const std::shared_ptr<Arrival> self = std::move(self_);

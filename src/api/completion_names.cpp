@@ -262,7 +262,7 @@ int get_status_of_kept(State& request, int* flag, MpiStatus* status) {
 
 [[gnu::noinline]] int get_status(decltype(Mpi::Request_get_status) next, MpiRequest request, int* flag,
                                  MpiStatus* status) {
-  State* const ours = mpi().abi != Abi::openmpi ? api::taken_behind(request) : nullptr;
+  State* const ours = !mpi().is_openmpi() ? api::taken_behind(request) : nullptr;
   if (ours != nullptr && ours->persistent) return get_status_of_kept(*ours, flag, status);
   return look_and_test(1, {&request}, flag, next, request, flag, status);
 }

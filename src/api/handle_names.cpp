@@ -15,6 +15,7 @@
 
 #include "abi/abi.hpp"
 #include "abi/functions.hpp"
+#include "mpi/mpi.hpp"
 
 namespace {
 
@@ -53,11 +54,13 @@ void* look_up_in(link_map* object, const char* name) {
   return object_of(found) == object ? found : nullptr;
 }
 
-// Another MPI has other handles, and one in a namespace of its own is hidden from us.
-bool can_be_served(link_map* library) {
+// By a function of the library. Calls of another MPI are not ours to make, even if its ABI is known, and an MPI in a
+// namespace of its own is hidden from us.
+bool can_be_served(link_map* library, const void* function) {
   const std::string_view name = library != nullptr ? quadrille::abi::soname_of(*library) : "";
   Lmid_t space = LM_ID_NEWLM;
-  return quadrille::abi::is_known(name) && dlinfo(library, RTLD_DI_LMID, &space) == 0 && space == LM_ID_BASE;
+  return quadrille::abi::is_known(name) && dlinfo(library, RTLD_DI_LMID, &space) == 0 && space == LM_ID_BASE &&
+         quadrille::is_of_the_mpi(function);
 }
 
 // Our function of this name, also of the libraries that `quadrille run` adds; null if there is none.
@@ -70,8 +73,10 @@ void* door_of(const char* name) {
 
 // A tool's function stays, and a tool that looks for what comes after its own function gets the MPI's.
 [[gnu::noinline]] void* look_up_mpi(void* handle, const char* name, const void* caller) noexcept {
-  link_map* const library = object_of(next()(handle, "PMPI_Comm_rank"));
-  void* const door = can_be_served(library) && look_up_in(object_of(caller), name) == nullptr ? door_of(name) : nullptr;
+  const void* const own = next()(handle, "PMPI_Comm_rank");
+  link_map* const library = object_of(own);
+  const bool is_served = can_be_served(library, own) && look_up_in(object_of(caller), name) == nullptr;
+  void* const door = is_served ? door_of(name) : nullptr;
   void* const found = next()(handle, name);  // the last lookup: dlerror() tells of it
   return door != nullptr && object_of(found) == library ? door : found;
 }

@@ -118,19 +118,32 @@ constexpr int most_tags = 32767;  // MPI_TAG_UB is never less
 
 // ---- Making them ----
 
+int add_to_table(State& request) {
+  return thrown_by([&] { table().add(request.handle.word, &request); });
+}
+
+int make_receive(State& request) {
+  if (own_comm() == mpi().comm_self || request.handle_tag > most_tags) return mpi().err_no_mem;
+  const int error = mpi().Recv_init(nullptr, 0, mpi().byte, 0, request.handle_tag, own_comm(), &request.handle);
+  if (error != mpi_success) return error;
+  const int added = add_to_table(request);
+  if (added != mpi_success) mpi().Request_free(&request.handle);
+  return added;
+}
+
+int make_persistent_handle(State& request) {
+  request.handle_tag = take_tag();
+  const int error = make_receive(request);
+  if (error != mpi_success) give_tag_back(request.handle_tag);
+  return error;
+}
+
 // All ranks have decided to serve the call: whoever has no handle takes part all the same.
 int make_handle(State& request) {
-  int error = mpi().err_no_mem;
-  if (request.persistent) {
-    request.handle_tag = take_tag();
-    if (own_comm() == mpi().comm_self || request.handle_tag > most_tags) return mpi().err_no_mem;
-    error = mpi().Recv_init(nullptr, 0, mpi().byte, 0, request.handle_tag, own_comm(), &request.handle);
-  } else {
-    const auto refuse = [](void*, int) { return mpi().err_request; };  // as the MPIs refuse to cancel their own
-    error = mpi().Grequest_start(tell_status, end_request, refuse, &request, &request.handle);
-  }
-  if (error != mpi_success) return error;
-  return thrown_by([&] { table().add(request.handle.word, &request); });
+  if (request.persistent) return make_persistent_handle(request);
+  const auto refuse = [](void*, int) { return mpi().err_request; };  // as the MPIs refuse to cancel their own
+  const int error = mpi().Grequest_start(tell_status, end_request, refuse, &request, &request.handle);
+  return error == mpi_success ? add_to_table(request) : error;
 }
 
 void end_all() {
@@ -228,6 +241,8 @@ bool is_pull_forced(const team::Team& team) {
 // Prepares what calls on the communicator need that may not wait. False, on all ranks, if it is unavailable.
 bool make_ready_to_take(Team& team) {
   if (!team.ready() && team::setup(team) != mpi_success) return false;
+  // Blocking calls, too, need messages between nodes: a rank whose copies fail tells the other ranks by one.
+  if (team.nodes.nodes > 1 && team::prepare_messages(team) != mpi_success) return false;
   if (!team::true_on_all(team, progress_is_sure())) return false;
   if (team::has_topology(team) && prepare_neighbors(team) != mpi_success) return false;
   const bool in_node = team.nodes.nodes == 1 && team.group.reach().rings;

@@ -58,11 +58,12 @@ class DeviceSharing {
   static constexpr std::size_t most_bounced = std::size_t{256} << 20;
   static std::size_t bytes(int ranks);
 
-  // `base` is zeroed shared memory of bytes(ranks) bytes, at the beginning of a line of a cache.
+  // `base` is zeroed shared memory of bytes(ranks) bytes, at the beginning of a line of a cache. Null: lie_at() tells.
   // `has_streams`: it makes one where something is open, for calls that wait.
   DeviceSharing(std::byte* base, int ranks, int me, bool has_streams = true)
       : base_(base), ranks_(ranks), me_(me), has_streams_(has_streams) {}
   DeviceSharing& operator=(DeviceSharing&&) = delete;
+  void lie_at(std::byte* base) { base_ = base; }
   // Closes and frees all.
   ~DeviceSharing();
 

@@ -31,6 +31,6 @@ inline int class_of(int error) {
 bool has_own_handler(MpiComm comm);
 
 // MPICH, and the MPIs that are made from it, return MPI_SUCCESS from a call whose error such a handler was given.
-inline bool hides_handled_errors() { return mpi().abi != Abi::openmpi; }
+inline bool hides_handled_errors() { return !mpi().is_openmpi(); }
 
 }  // namespace quadrille

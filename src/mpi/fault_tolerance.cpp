@@ -25,7 +25,7 @@ bool wanted_in_the_environment() {
 // Open MPI sets a variable from mpi_ft_enable, wherever that comes from; releases without fault tolerance do not have
 // it. MPICH and Intel MPI take this from the environment alone.
 bool tolerates_faults() {
-  if (mpi().abi == Abi::openmpi) return mpi().ftmpi_enabled != nullptr && *mpi().ftmpi_enabled;
+  if (mpi().is_openmpi()) return mpi().ftmpi_enabled != nullptr && *mpi().ftmpi_enabled;
   static const bool tolerates = wanted_in_the_environment();
   return tolerates;
 }

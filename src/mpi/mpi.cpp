@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "abi/abi.hpp"
@@ -49,7 +50,9 @@ void* find_library(std::string& path) {
   for (const std::string& candidate : paths) {
     void* object = dlopen(candidate.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (object == nullptr) continue;
-    if (void* library = library_seen_from(object, path)) return library;
+    void* const library = library_seen_from(object, path);
+    dlclose(object);  // which stays loaded: it was
+    if (library != nullptr) return library;
   }
   return nullptr;
 }
@@ -102,17 +105,6 @@ void find_range(Mpi& table) {
   if (dl_iterate_phdr(take, &table) == 0) table.begin = table.end = nullptr;
 }
 
-// MPICH's Alltoall(v, w) report it, as Intel MPI's Allgather(v) do.
-void load_customs(Mpi& table) {
-  if (table.abi == Abi::openmpi) return;
-  char version[most_mpi_text + 1] = {};
-  int length = 0;
-  if (table.Get_library_version(version, &length) != mpi_success) return;
-  table.device_lacks_gaps = std::strstr(version, "Intel") != nullptr;
-  table.cuts_long_gathers = !table.device_lacks_gaps;
-  table.cuts_long_neighbors = true;
-}
-
 Mpi* make_table() {
   auto* table = new Mpi;  // lives until the process ends: MPI may be called from late destructors
   void* library = find_library(table->library);
@@ -124,7 +116,7 @@ Mpi* make_table() {
   find_range(*table);
   abi::load_constants(library, *table);
   table->usable = table->problem.empty();
-  if (table->usable) load_customs(*table);
+  if (table->usable) detail::load_customs(*table);
   return table;
 }
 
@@ -148,6 +140,33 @@ const Mpi& find_mpi() {
   return *table;
 }
 
+// MPICH's Alltoall(v, w) report what is too long, as Intel MPI's Allgather(v) do.
+void load_customs(Mpi& table) {
+  if (table.abi == Abi::openmpi) return;
+  char version[most_mpi_text + 1] = {};
+  int length = 0;
+  if (table.Get_library_version(version, &length) != mpi_success) return;
+  table.openmpi_by_standard = table.abi == Abi::standard && std::string_view(version).starts_with("Open MPI");
+  if (table.is_openmpi()) return;
+  table.device_lacks_gaps = std::strstr(version, "Intel") != nullptr;
+  table.cuts_long_gathers = !table.device_lacks_gaps;
+  table.cuts_long_neighbors = true;
+}
+
 }  // namespace detail
+
+bool is_of_the_mpi(const void* function) noexcept {
+  if (const Mpi* const table = detail::mpi_table.load(std::memory_order_acquire)) return table->holds(function);
+  try {
+    std::string path;
+    void* const library = find_library(path);
+    if (library == nullptr) return false;
+    const bool is_same = dlsym(library, "PMPI_Comm_rank") == function;
+    dlclose(library);
+    return is_same;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
 
 }  // namespace quadrille

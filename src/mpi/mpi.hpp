@@ -42,7 +42,7 @@ namespace quadrille {
 // No name of an object, key or value of an info, or description of a library is longer, in any MPI.
 inline constexpr std::size_t most_mpi_text = 8192;
 
-// That of the MPI standard is, up to now, an MPICH's (libmpi_abi.so.1).
+// Several MPIs have that of the MPI standard (libmpi_abi.so.1): what an MPI does is asked by Mpi::is_openmpi().
 enum class Abi { openmpi, mpich, standard };
 
 struct Mpi {
@@ -95,6 +95,10 @@ struct Mpi {
   bool cuts_long_gathers = false, cuts_long_neighbors = false;
   // It takes no data out of a device's memory into a type with gaps, wherever that is.
   bool device_lacks_gaps = false;
+  // It is an Open MPI, by the ABI of the MPI standard: 6 and later.
+  bool openmpi_by_standard = false;
+  // If not, it is an MPICH or an MPI that is made from one.
+  bool is_openmpi() const { return abi == Abi::openmpi || openmpi_by_standard; }
   std::string library;  // path of the MPI library
   // Where that is in memory: it calls its own PMPI_ functions.
   const std::byte *begin = nullptr, *end = nullptr;
@@ -105,6 +109,8 @@ struct Mpi {
 namespace detail {
 extern std::atomic<const Mpi*> mpi_table;
 const Mpi& find_mpi();
+// Which MPI it is, by the description of its library, and what that MPI does otherwise than others.
+void load_customs(Mpi& table);
 }  // namespace detail
 
 // The table. Looked up on first use, in what the program has loaded. Without any MPI in the process
@@ -113,6 +119,10 @@ inline const Mpi& mpi() {
   const Mpi* table = detail::mpi_table.load(std::memory_order_acquire);
   return table != nullptr ? *table : detail::find_mpi();
 }
+
+// Whether a function lies in the library of mpi(), or, before the first use, in the library that mpi() would find now.
+// Waits for no other thread, and does not set up the table: dlsym() asks, also while mpi() looks functions up.
+bool is_of_the_mpi(const void* function) noexcept;
 
 // A handle that the program, or the MPI, has passed as an argument.
 template <class Kind>

@@ -71,13 +71,14 @@ int called_by_mpich(void*) {
 
 // ---- Both ----
 
-bool is_openmpi() { return mpi().abi == Abi::openmpi; }
+// By the ABI of the MPI standard no hook is asked for, whichever MPI it is.
+bool by_openmpi() { return mpi().abi == Abi::openmpi; }
 bool can_hook() {
-  if (is_openmpi()) return mpi().opal_progress_register != nullptr && mpi().opal_progress_unregister != nullptr;
+  if (by_openmpi()) return mpi().opal_progress_register != nullptr && mpi().opal_progress_unregister != nullptr;
   return mpi().abi == Abi::mpich && mpi().Async_start != nullptr && mpi().Request_is_complete != nullptr;
 }
 void install() {
-  is_openmpi() ? mpi().opal_progress_register(called) : mpi().Async_start(called_by_mpich, nullptr, null_stream);
+  by_openmpi() ? mpi().opal_progress_register(called) : mpi().Async_start(called_by_mpich, nullptr, null_stream);
 }
 
 bool is_complete(MpiRequest request) {
@@ -88,7 +89,7 @@ bool is_complete(MpiRequest request) {
 
 // MPICH takes the function away from its progress before it calls back in MPI_Finalize, and ends the program if there
 // is another one. Without the preload library a callback of ours is the first to know.
-bool progress_hook_works() { return mpi().usable && can_hook() && (is_openmpi() || !ended_for_good.load()); }
+bool progress_hook_works() { return mpi().usable && can_hook() && (by_openmpi() || !ended_for_good.load()); }
 
 void begin_progress_hook(bool (*work)()) {
   idle_looks.store(0, std::memory_order_relaxed);

@@ -17,7 +17,7 @@
 namespace quadrille {
 namespace {
 
-// Larger elements are left to the MPI: reading them costs more than it gains, and packing costs little there.
+// The layout of a larger element is not read: that costs more than it gains, and the MPI's packing costs little there.
 constexpr std::size_t most_bytes_with_gaps = std::size_t{64} * 1024, most_bytes_to_read = std::size_t{256} * 1024;
 
 // MPI has no function that tells. But to pack nothing is an error as well if the type is not committed.
@@ -29,7 +29,7 @@ bool can_be_packed(MpiType type) {
   return mpi().Pack(&in, 0, type, &out, 1, &position, own_comm()) == mpi_success;
 }
 
-// A predefined type, or so many of one in a row, is as it looks: that saves the MPI the packing.
+// A predefined type, or so many of one in a row, is as it looks, of any size: that saves the MPI the packing.
 bool is_plain(MpiType type) {
   Envelope made;
   if (read_envelope(type, made) != mpi_success) return false;
@@ -66,8 +66,8 @@ TypeInfo examine(MpiType type, std::vector<TypeRun>& runs) {
   info.committed = can_be_packed(type);
   if (!info.committed) return info;
   const bool has_gaps = lower != 0 || true_lower != 0 || extent != size || true_extent != size;
+  info.dense = !has_gaps && (size == 0 || is_plain(type));
   const bool is_small = info.size <= (has_gaps ? most_bytes_with_gaps : most_bytes_to_read);
-  info.dense = !has_gaps && is_small && (size == 0 || is_plain(type));
   if (info.dense || !is_small || !find_runs(type, info.size, true_lower, true_extent, runs)) return info;
   info.dense = !has_gaps && runs.size() == 1;  // the MPI itself says so: packed bytes come out as they were
   if (!info.dense) info.runs = &runs;

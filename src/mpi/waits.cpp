@@ -36,7 +36,7 @@ bool write_variable(const std::string& name, int value) {
 // Open MPI gives way by itself where its launcher sees more ranks than processors.
 bool let_waits_give_way() {
   const Mpi& t = mpi();
-  if (t.abi == Abi::openmpi) return false;
+  if (t.is_openmpi()) return false;
   if (chosen_by_user("CH4_PROGRESS_THROTTLE") || chosen_by_user("CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT")) {
     return false;
   }

@@ -152,11 +152,17 @@ class UnevenLeaders final : public LeadersCall {
     }
   }
 
+  void copy_mine() {
+    const Block from = send_[group_.me], to = recv_[group_.me];
+    keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
+    keep(error_, copy_own(from, to, group_, packing_.own));
+  }
+
   void unpack_own() {
     for (std::size_t s = 0; s < plan_.members.size(); ++s) {
       const int source = plan_.members[s];
       if (source == group_.me) {
-        if (!call_.in_place) keep(error_, copy_own(send_[source], recv_[source], group_, packing_.own));
+        if (!call_.in_place) copy_mine();
         continue;
       }
       const std::byte* place = at(own_place(static_cast<std::size_t>(plan_.number), s));

@@ -72,7 +72,7 @@ void await_told(Team& team) {
 }
 
 void end_told(Team& team) {
-  if (mpi().abi == Abi::openmpi) return await_told(team);
+  if (mpi().is_openmpi()) return await_told(team);
   if (!team.taken.in_flight()) return;
   const run::UnderWay::Held held(run::UnderWay::here());
   if (team.taken.coming != nullptr) team.taken.coming->arrive();

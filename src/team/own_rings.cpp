@@ -178,12 +178,20 @@ OwnLane own_node_area(Team& team, const run::Call& call) {
 std::optional<OwnPull> own_pull(Team& team) {
   const int ranks = team.group.ranks, me = team.group.me;
   const memory::PairsLayout layout = memory::pairs_layout_with(ranks, 0);
+  // What the others wait for comes after what may fail.
+  OwnPull own;
+  memory::MeetingTree tree;
+  const int thrown = thrown_by([&] {
+    tree = team.meeting_tree;
+    own.sharing = std::make_unique<memory::DeviceSharing>(nullptr, ranks, me, false);
+    own.stream = std::make_unique<memory::OwnStream>();
+  });
   std::optional<memory::ControlArea> area =
-      own_area(team, layout.segment_bytes() + memory::DeviceSharing::bytes(ranks));
+      own_area(team, layout.segment_bytes() + memory::DeviceSharing::bytes(ranks), thrown == mpi_success);
   if (!area) return std::nullopt;
-  OwnPull own{std::move(*area), {}, {}, std::make_unique<memory::OwnStream>()};
-  own.pairs = memory::Pairs(own.area.base(), layout, me, team.meeting_tree);
-  own.sharing = std::make_unique<memory::DeviceSharing>(own.area.base() + layout.segment_bytes(), ranks, me, false);
+  own.area = std::move(*area);
+  own.pairs = memory::Pairs(own.area.base(), layout, me, std::move(tree));
+  own.sharing->lie_at(own.area.base() + layout.segment_bytes());
   return own;
 }
 

@@ -37,6 +37,7 @@ struct OwnPull {
   std::unique_ptr<memory::DeviceSharing> sharing;
   std::unique_ptr<memory::OwnStream> stream;
 };
+// Collective over a team whose ranks share a node and have rings. Nothing, on all ranks, if one has no memory for it.
 std::optional<OwnPull> own_pull(Team& team);
 
 // Memory from each rank to each, and the calls that wait for it. Nonblocking calls are started in one

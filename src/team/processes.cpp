@@ -254,7 +254,7 @@ void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Process
 
 // Communicators of our own that live. Of those that MPICH has, two thousand, three quarters are left to the program.
 std::atomic<int> private_communicators{0};
-int most_private_communicators() { return mpi().abi == Abi::openmpi ? 8192 : 512; }
+int most_private_communicators() { return mpi().is_openmpi() ? 8192 : 512; }
 
 // The group of the communicator's ranks. MPICH 5.0 gives those of the parent where MPI_Cart_create left some out; the
 // ranks of the grid come first.

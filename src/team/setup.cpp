@@ -48,7 +48,7 @@ void set_waiting(Team& team) {
     group.waiter.spins = sys::Waiter::spins_if_crowded;
     // A look at MPICH's messages takes long, so ranks that only give their processor away are in the leaders' way. On
     // Open MPI they are not, and to wake them takes longer: 1.1 to 1.6 times as long for small blocks, as measured.
-    if (mpi().abi != Abi::openmpi) group.waiter.longest_sleep_us = sys::Waiter::longest_sleep_us_if_crowded;
+    if (!mpi().is_openmpi()) group.waiter.longest_sleep_us = sys::Waiter::longest_sleep_us_if_crowded;
   }
   group.waiter.progress = drive_others;
   group.waiter.progress_data = &team;

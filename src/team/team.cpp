@@ -413,8 +413,7 @@ Reason why_nothing_is_served() {
 void before_init() {
   if (!mpi().foreign) return;
   if (sys::launched_as_first()) {
-    say(mpi().problem +
-        "; start the program with `quadrille run`, which takes the right library, or without Quadrille");
+    say(mpi().problem + "; start the program without Quadrille");
   } else {
     // A launcher ends all ranks as soon as one has failed: the one that speaks must come first.
     sys::sleep_us(1'000'000);

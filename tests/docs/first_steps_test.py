@@ -48,7 +48,8 @@ class Paths(InFolder):
 
   def test_make_refuses_blanks_and_colons_before_the_first_command(self):
     for folder in ('a b', 'a ', 'a\tb', 'a:b'):
-      for goal in ('build', 'demo', 'check', 'test', 'tests', 'test-all', 'test-sanitize', 'fuzz', 'bench', 'results', 'docs', 'deb'):
+      for goal in ('build', 'demo', 'check', 'test', 'tests', 'test-all', 'test-sanitize', 'fuzz', 'bench', 'results', 'docs', 'deb',
+                   'install', 'wheel', 'device-bundle'):
         done = self.make(folder, goal)
         self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, '', 1), done)
         for word in (f"'{self.folder / folder}'", 'blank', 'colon', 'move'):

@@ -36,6 +36,18 @@ if(QUADRILLE_MPI STREQUAL "openmpi")
   endforeach()
 endif()
 
+# An MPI in which something fails. The program is linked to this library first: it is taken for the MPI.
+if(QUADRILLE_MPI STREQUAL "openmpi" AND NOT QUADRILLE_SANITIZE)
+  add_library(quadrille_failing_mpi SHARED failing_mpi.c)
+  target_link_libraries(quadrille_failing_mpi PRIVATE MPI::MPI_C ${CMAKE_DL_LIBS})
+  target_link_options(quadrille_failing_mpi PRIVATE -Wl,--no-as-needed)
+  add_executable(quadrille_failing_mpi_check failing_mpi_check.cpp)
+  target_link_libraries(quadrille_failing_mpi_check PRIVATE quadrille_failing_mpi quadrille_options
+                        quadrille_mpi_headers MPI::MPI_C ${CMAKE_DL_LIBS})
+  quadrille_mpi_test(mpi.failing-mpi.2 RANKS 2 PROGRAM quadrille_failing_mpi_check PRELOAD PERSISTENT
+                     SETTINGS QUADRILLE_SETUP_AFTER=0)
+endif()
+
 # Where the communicator that is used first has all ranks in another order.
 foreach(ranks 2 3 5)
   quadrille_mpi_test(mpi.first-order.${ranks} RANKS ${ranks} PROGRAM quadrille_api_checks ARGUMENTS first_order

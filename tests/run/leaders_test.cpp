@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 
@@ -182,6 +184,49 @@ TEST(Leaders, BringEveryByteInAnyOrderOfSteps) {
     };
     ASSERT_EQ(wrong_in_calls(threads, calls, rank_of), "") << "seed " << seed << ", " << settings.ranks << " ranks";
   }
+}
+
+// Of a block to itself that is longer than expected a rank gets the first part, and an error.
+TEST(Leaders, AnOwnBlockThatIsTooLongIsAnError) {
+  constexpr int ranks = 4, ints = 2;
+  NodeSettings settings;
+  plan::NodeMap nodes;
+  ASSERT_EQ(plan::parse_node_map("blocked:2", ranks, nodes), "");
+  settings.ranks = ranks;
+  settings.node_of = nodes.node_of;
+  settings.drawn = drawn_steps();
+  choose::Choice choice;
+  ASSERT_EQ(choose::parse_choice(Collective::alltoallv, "leaders:leaders=1", choice), "");
+  std::atomic<int> told{0}, wrong{0};
+  ThreadsOfANode threads(settings);
+  threads.run([&](int me, run::Group& group) {
+    std::array<int, ranks * ints> sent{}, received{};
+    sent.fill(me + 1);
+    const std::array<MpiAint, ranks> places = {0, ints, 2 * ints, 3 * ints};
+    std::array<MpiCount, ranks> sizes{}, expected{};
+    sizes.fill(ints), expected.fill(ints);
+    expected[static_cast<std::size_t>(me)] = 1;
+    run::Call call;
+    call.collective = Collective::alltoallv;
+    for (run::Side* const side : {&call.send, &call.recv}) {
+      const bool sends = side == &call.send;
+      side->base = reinterpret_cast<std::byte*>(sends ? sent.data() : received.data());
+      side->type = mpi().int_type;
+      side->counts_large = sends ? sizes.data() : expected.data();
+      side->displacements_large = places.data();
+    }
+    const plan::LeadersPlan plan =
+        plan::leaders_plan({ranks, me, &nodes, choice.parameters, {}}, plan::LeadersKind::uneven);
+    memory::Leaders area = threads.own_leaders(me, plan, memory::Leaders::usual_parts);
+    run::LeadersWork work(plan, group.messages().comm);
+    if (run::run_leaders(call, plan, area, work, group) == mpi().err_truncate) ++told;
+    for (int i = 0; i < ranks * ints; ++i) {
+      const int value = i == me * ints + 1 ? 0 : i / ints + 1;
+      if (received[static_cast<std::size_t>(i)] != value) ++wrong;
+    }
+  });
+  EXPECT_EQ(told.load(), ranks);
+  EXPECT_EQ(wrong.load(), 0);
 }
 
 // The area of a persistent call has room for its largest block, or for as large a piece as that of all others.

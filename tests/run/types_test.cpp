@@ -66,6 +66,7 @@ class Types : public testing::Test {
     };
   }
   ~Types() override { free_type(); }
+  Mpi& table() { return changed_.table(); }
   // As the MPI does it, whose deletion function counts.
   static void free_type() {
     attributes_of_freed_types.push_back(type_here.attribute);
@@ -141,6 +142,27 @@ TEST_F(Types, PartsThatChangePlacesAreNotDense) {
   type_here.size = 500;
   type_here.order = [](const unsigned char* from, unsigned char* to) { std::memcpy(to, from, 500); };
   EXPECT_TRUE(type_info(type).dense);
+}
+
+// What it is made of says so, without a byte being packed.
+TEST_F(Types, ALargeContiguousTypeIsDense) {
+  Mpi& t = table();
+  t.Type_get_envelope = [](MpiType of, int* integers, int* addresses, int* types, int* combiner) {
+    const bool is_made = of == type;
+    *integers = *types = is_made ? 1 : 0, *addresses = 0;
+    *combiner = is_made ? mpi().combiner_contiguous : mpi().combiner_named;
+    return int{mpi_success};
+  };
+  t.Type_get_contents = [](MpiType, int, int, int, int* integers, MpiAint*, MpiTypes types) {
+    *integers = 1 << 18;
+    *types.at(0) = mpi().int_type;
+    return int{mpi_success};
+  };
+  type_here.size = 1 << 20;
+  type_here.order = [](const unsigned char*, unsigned char*) { ADD_FAILURE() << "an element is packed"; };
+  const TypeInfo info = type_info(type);
+  EXPECT_TRUE(info.dense);
+  EXPECT_EQ(info.runs, nullptr);
 }
 
 TEST_F(Types, AHandleThatIsUsedAgainIsAskedForAgain) {
