@@ -62,15 +62,15 @@ price 1
 expect 0 - "" $MPIRUN -n 8 $bench --sizes 8 --json "$work/b.json"
 served mpi
 cp "$work/b.json" "$work/v.json"
-# Neighbours: 8 messages and blocks, or 2 messages and 12 blocks, so the cut-off is 1.5 message / byte.
+# Neighbours: 8 messages and blocks, or 2 messages and 10 blocks, so the cut-off is 3 message / byte.
 around="$TOOL bench neighbor_alltoall --no-node --neighborhood moore:2,1 --iterations 20 --warmup 3"
 price 1 4e6
-expect 0 - "" $MPIRUN -n 4 $around --sizes 1K,50K,70K --json "$work/b.json"
-served torus torus direct
+expect 0 - "" $MPIRUN -n 4 $around --sizes 1K,110K,130K --json "$work/b.json"
+served basis basis direct
 price 1 4e3
-QUADRILLE_EXPLAIN=1 expect 0 - "better for blocks below 60 bytes by the cost model" \
-  $MPIRUN -n 4 $around --sizes 8,100 --json "$work/b.json"
-served torus direct
+QUADRILLE_EXPLAIN=1 expect 0 - "better for blocks below 120 bytes by the cost model" \
+  $MPIRUN -n 4 $around --sizes 8,200 --json "$work/b.json"
+served basis direct
 expect 0 - "blocks 'uniform, byte' of N bytes, as measured" "$LAB" show --map --measured "$work/v.json"
 QUADRILLE_TUNING=none expect 0 - "" $MPIRUN -n 2 $TOOL bench alltoallv --distribution one-heavy --sizes 8 --iterations 20 --json "$work/h.json"
 expect 2 1 "one map has one kind" "$LAB" show --map --measured "$work/v.json" "$work/h.json"
