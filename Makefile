@@ -53,7 +53,7 @@ help:
 	@echo "make test-device-all  all tests on a device's memory, also on MPIs that take it; needs no GPU"
 	@echo 'make format         format all sources'
 	@echo 'make tidy           static analysis of the library, the tool and the report by clang-tidy; ten minutes on two cores'
-	@echo 'make rows           add rows of the large matrices for what none covers (tests/rows.txt)'
+	@echo 'make rows           add rows of the large matrices for what none covers, drop others (tests/rows.txt)'
 	@echo 'make fuzz           random programs under all MPIs (SECONDS=3600)'
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
 	@echo 'make results        repeat the figures of the papers that this machine can repeat (RESULTS=build/results RUNS=3)'

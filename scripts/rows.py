@@ -1,38 +1,41 @@
 #!/usr/bin/env python3
 """Which tests of the large matrices `make test` runs: the rows in tests/rows.txt.
 
-  rows.py write    add rows for what none covers, and drop rows that name no test; from the tests with ranks in
-                   build/openmpi, build/mpich and, where it is, build/openmpi-asan
-  rows.py check    say what no row covers, and which rows name no test
+  rows.py write            add rows for what none covers, and drop rows that nothing needs
+  rows.py write --fresh    choose all rows anew, by the times of the last run (build/test-results)
+  rows.py check            say what no row covers, and which rows name no test
 
-The tests of a matrix (MATRICES) are programs that run with many settings, numbers of ranks and MPIs. The rows cover each
-program, and each family of tests (`mpi.nodes`) with each of the words by which its settings are named (`blocked_2`) and
-each pair of them that a test has, with each number of ranks and with each ABI, and the tests of ALWAYS; rows that are
-there stay. With AddressSanitizer, where a test takes ten times as long, and on the other MPIs, which run the core tests,
-each family and each number of ranks is covered. Rows of one program share its cases (part_of): each runs one case in six,
-or more where they are fewer, so each collective is in each row, and all cases run in some row; the tests of ALWAYS run all
-their cases. `make test-all` runs all cases of all tests.
+The tests of a matrix (MATRICES) are programs that run with many settings, numbers of ranks and MPIs. Each has facts
+(facts.py), such as ranks=3 and map=ragged. The rows of Open MPI and MPICH together have every fact, and every two facts of
+the parameters PAIRED that any of these tests has together; each of both MPIs has every fact of these parameters. With
+AddressSanitizer, where a test takes ten times as long, and on the other MPIs, which run the core tests, the rows have each
+program, each number of ranks and each forced algorithm. The tests of ALWAYS are rows, too.
 
 All other tests run always, but for those of LONG, which `make test-all` runs, and of ONE_MPI, which run on one MPI.
 """
 
+import collections
 import copy
 import heapq
 import itertools
 import json
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
+import xml.etree.ElementTree
+
+import facts
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROWS = ROOT / 'tests' / 'rows.txt'
+RESULTS = ROOT / 'build' / 'test-results'
 # Labels of the matrices.
 MATRICES = {'mpi', 'examples', 'cluster', 'hosts'}
 ASAN = 'asan'
 SANITIZED = (ASAN, 'tsan')  # how the names of such builds end
 PARTS = 6  # of the cases of a program, where so many rows share them
-MANY = 8  # with more ranks than this, which share the processors, a row whose cases others have runs half as many
 MAIN, SPINNING = 'openmpi', 'mpich'
 # Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
 # neighbours also with six, where there are grids to recognise; requests also with more ranks than processors, in orders
@@ -40,8 +43,10 @@ MAIN, SPINNING = 'openmpi', 'mpich'
 ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|neighbor\.6'
                     r'|requests-(copies|one-processor|by-thread-single|by-thread-multiple)\.3|taken-check-multiple\.2'
                     r'|refused-(dropin|api|api-nodes)\.3|refused-trials\.4)$')
-# More ranks than this take a rank that never leaves its processor, as a waiting one of MPICH, half a minute.
-MOST_SPINNING = 4
+# With more ranks than this a test takes longer on MPICH, whose waiting ranks never leave their processor: how many times.
+MOST_SPINNING, SPINNING_FACTOR = 4, 3
+# Of these parameters a row has each two values that some test has together, and each MPI each value.
+PAIRED = {'program', 'ranks', 'map', 'reach', 'memory', 'door', 'setting', 'beside', 'algorithm'}
 FILTER = '--gtest_filter='
 # Words of a command whose program runs all its cases: scripts that look at all output, and a filter that leaves one case.
 WHOLE = re.compile(r'(?<!/hosts)\.(py|sh)$|^--gtest_filter=Grids\*$')
@@ -57,9 +62,10 @@ LONG = [
     (r'^mpi\.(huge|faults)|^cluster\.failures', 'blocks above 4 GiB; kills at random moments for minutes'),
     (r'^tools\.(gpu_figure|gpu_report|tune_algorithms|model)_runs$', 'scripts of one minute and more'),
 ]
-# No MPI has a part in what these find, or they are drawn anew each time. The tools measure and record by functions that other
-# tests call on both MPIs; what the examples refuse, and mistakes that they make to find them, are their own.
-ONE_MPI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|mpi\.device-huge\.'
+# No MPI has a part in what these find, or they are drawn anew each time; 16 and 36 ranks of MPICH, which spin, take long.
+# The tools measure and record by functions that other tests call on both MPIs; what the examples refuse, and mistakes that
+# they make to find them, are their own.
+ONE_MPI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|mpi\.(device-huge\.|trial-data\.|api\.16$)'
                      r'|tools\.((bench|info|job|lab|late|overlap)_runs|doctor_waits|memory_checkers|report_(again|kinds))$'
                      r'|examples\.\w+(\.own)?\.(bad|broken)(\.|$))')
 
@@ -67,14 +73,13 @@ ONE_MPI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|mpi\.d
 class Test:
   """A test of CTest."""
 
-  def __init__(self, name, labels, programs=(), whole=False, cases=''):
-    self.name, self.labels, self.programs = name, set(labels), set(programs)
+  def __init__(self, name, labels, found=(), whole=False, cases=''):
+    self.name, self.labels, self.facts = name, set(labels), frozenset(found)
     self.whole = whole  # whether the test makes sense only with all its cases
     self.cases = cases  # googletest's filter
     number = re.search(r'\.(?:ranks)?(\d+)$', name)
     self.ranks = int(number[1]) if number else None
-    self.family = family(name)
-    self.settings = set(re.split('[.-]', name.partition('.')[2].rpartition('.')[0])) - {''}
+    self.program = next((facts.value(one) for one in self.facts if facts.parameter(one) == 'program'), '')
 
   def is_of_a_matrix(self):
     return self.ranks is not None and bool(self.labels & MATRICES)
@@ -82,13 +87,6 @@ class Test:
   def names_cases(self):
     """Does it run some cases by name, and not all but some?"""
     return bool(self.cases) and not self.cases.startswith('-')
-
-
-def family(name):
-  """What a matrix's test is about: `mpi.nodes-sh-co.7` is of mpi.nodes. Those on devices say more."""
-  first, _, rest = name.partition('.')
-  words = re.split('[.-]', rest)
-  return f'{first}.{"-".join(words[:2]) if words[0] == "device" else words[0]}'
 
 
 def listed(build):
@@ -100,7 +98,7 @@ def listed(build):
     properties = {entry['name']: entry['value'] for entry in test.get('properties', [])}
     command = test.get('command', [])
     tests[test['name']] = Test(test['name'], properties.get('LABELS', []),
-                               [pathlib.Path(word).name for word in command if f'/{build.name}/bin/' in word],
+                               facts.of(command, properties.get('ENVIRONMENT', []), build.name),
                                'PASS_REGULAR_EXPRESSION' in properties or any(WHOLE.search(word) for word in command),
                                next((word.removeprefix(FILTER) for word in command if word.startswith(FILTER)), ''))
   return tests
@@ -115,84 +113,106 @@ def can_run(build, name):
   return not why_long(name) and (build == MAIN or not ONE_MPI.search(name))
 
 
+def are_paired(one, other):
+  """Whether a row must have both facts. Arguments belong to one program: they are paired with each other and settings."""
+  parameters = {facts.parameter(one), facts.parameter(other)}
+  if len(parameters) == 1:
+    return parameters <= {'setting', 'argument'}
+  return parameters <= PAIRED or parameters == {'argument', 'setting'}
+
+
 def needs(build, test):
   """What a row with this test covers, in the builds of both MPIs."""
-  found = {('ranks', test.family, test.ranks), ('ABI', test.family, build)}
-  found |= {('program', program) for program in test.programs}
-  found |= {('setting', test.family, word) for word in test.settings}
-  found |= {('settings', test.family, *pair) for pair in itertools.combinations(sorted(test.settings), 2)}
-  if ALWAYS.search(test.name) and build == MAIN:
-    found.add(('always', test.name))
-  return found
+  found = set(test.facts) | {f'{one} on {build}' for one in test.facts if facts.parameter(one) in PAIRED}
+  found |= {f'{one} with {other}' for one, other in itertools.combinations(sorted(test.facts), 2) if are_paired(one, other)}
+  return found | ({test.name} if build == MAIN and ALWAYS.search(test.name) else set())
 
 
 def fewer_needs(build, test):
-  found = {('family', test.family, build), ('ranks', test.ranks, build)}
-  if ALWAYS.search(test.name):
-    found.add(('always', test.name, build))
-  return found
+  """What a row with this test covers, with AddressSanitizer or on another MPI."""
+  found = {f'{one} on {build}' for one in test.facts if facts.parameter(one) in ('program', 'ranks', 'algorithm')}
+  return found | ({f'{test.name} on {build}'} if ALWAYS.search(test.name) else set())
 
 
-def cost(build, test):
-  """About how long a test takes, in no unit."""
-  spins = build == SPINNING
-  return (1 + test.ranks / 4 * (4 if spins and test.ranks > MOST_SPINNING else 1)) * (1.6 if spins else 1) * (
-      2 if 'cluster' in test.labels else 1)
+def times_of(build):
+  """{test: seconds} of the last run."""
+  return {case.get('name'): float(case.get('time') or 0) for report in sorted(RESULTS.glob(f'{build}-with*.xml'))
+          for case in xml.etree.ElementTree.parse(report).iter('testcase') if case.get('status') == 'run'}
 
 
-def cover(covered, there=frozenset()):
-  """Chooses of {key: (cost, what it covers)} keys that cover all that the keys in `there` do not, each time the one that
-  covers most for its cost."""
-  left = set().union(*(what for _, what in covered.values())) if covered else set()
-  left -= set().union(*(what for key, (_, what) in covered.items() if key in there), set())
-  heap = [(-len(what) / price, key) for key, (price, what) in covered.items()]
+def seconds(builds, times):
+  """{(build, test): seconds}: as measured, else as the program's tests on average. times: {build: {test: seconds}}."""
+  by_program = {}
+  for build, tests in builds.items():
+    for name in tests.keys() & times[build].keys():
+      for key in ((build, tests[name].program), tests[name].program):
+        by_program.setdefault(key, []).append(times[build][name])
+
+  def of(build, test):
+    measured = by_program.get((build, test.program)) or by_program.get(test.program, [1])
+    spins = build == SPINNING and test.ranks > MOST_SPINNING
+    return times[build].get(test.name) or statistics.mean(measured) * (SPINNING_FACTOR if spins else 1)
+
+  return {(build, name): max(of(build, test), 0.01) for build, tests in builds.items() for name, test in tests.items()
+          if test.is_of_a_matrix()}
+
+
+def cover(covered, cost, there):
+  """Chooses of {key: what it covers} keys that together cover all: those in `there`, then each time the one that covers most
+  of what is left for its cost. What the others cover as well is left out again, the dearest first."""
+  chosen = {key for key in there if key in covered}
+  left = set().union(*covered.values()).difference(*(covered[key] for key in chosen))
+  heap = [(-len(what) / cost[key], key) for key, what in covered.items()]
   heapq.heapify(heap)
-  chosen = set()
   while left and heap:
     _, key = heapq.heappop(heap)
-    price, what = covered[key]
-    worth = -len(what & left) / price
-    if worth == 0:
-      continue
+    worth = -len(covered[key] & left) / cost[key]
     if heap and worth > heap[0][0]:
       heapq.heappush(heap, (worth, key))
-      continue
-    chosen.add(key)
-    left -= what
+    elif worth < 0:
+      chosen.add(key)
+      left -= covered[key]
+  times_covered = collections.Counter(itertools.chain.from_iterable(covered[key] for key in chosen))
+  for key in sorted(chosen, key=lambda key: (-cost[key], key)):
+    if all(times_covered[what] > 1 for what in covered[key]):
+      chosen.discard(key)
+      times_covered.subtract(covered[key])
   return chosen
 
 
-def candidates(build, tests, strength):
-  return {(build, name): (cost(build, test), strength(build, test)) for name, test in tests.items()
-          if test.is_of_a_matrix() and can_run(build, name)}
-
-
-def choose(builds, there=frozenset()):
-  """The rows: a set of (build, test), with those that are there. builds: {name: {test: Test}}."""
+def groups(builds):
+  """What rows cover together: {(build, test): needs}, for both MPIs, and for each other build or MPI."""
   both = {name: tests for name, tests in builds.items() if name in (MAIN, SPINNING)}
-  rows = there | cover({key: one for name, tests in both.items() for key, one in candidates(name, tests, needs).items()}, there)
-  for name, tests in builds.items():
-    if name not in both:
-      rows |= cover(candidates(name, tests, fewer_needs), there)
-  return rows
+  some = [(both, needs)] if len(both) == 2 else []
+  some += [({name: tests}, fewer_needs) for name, tests in builds.items() if name not in both]
+  return [{(build, name): strength(build, test) for build, tests in group.items() for name, test in tests.items()
+           if test.is_of_a_matrix() and can_run(build, name)} for group, strength in some]
+
+
+def choose(builds, there=frozenset(), times=None):
+  """The rows: a set of (build, test), with those that are there and needed. builds: {name: {test: Test}}."""
+  cost = seconds(builds, {build: (times or {}).get(build, {}) for build in builds})
+  return {key for group in groups(builds) for key in cover(group, cost, there)}
 
 
 def missing(builds, rows):
-  """What no row covers, and rows of these builds that name no test. A build without rows is not looked at."""
+  """What no row covers, rows of these builds that name no test, and rows that tell other facts than their tests.
+  rows: {(build, test): facts}."""
   wrong = []
-  both = {name: tests for name, tests in builds.items() if name in (MAIN, SPINNING)}
-  groups = [(both, needs)] if len(both) == 2 else []
-  groups += [({name: tests}, fewer_needs) for name, tests in builds.items() if name not in both]
-  for group, strength in groups:
-    all_of = {key: what for name, tests in group.items() for key, (_, what) in candidates(name, tests, strength).items()}
-    have = set().union(*(what for key, what in all_of.items() if key in rows), set())
-    wrong += [f'no row has {" ".join(map(str, pair))}' for pair in sorted(set().union(*all_of.values(), set()) - have, key=str)]
-    wrong += [f'{build} has no test {name}' for build, name in sorted(rows) if build in group and (build, name) not in all_of]
+  for group in groups(builds):
+    have = set().union(*(what for key, what in group.items() if key in rows))
+    wrong += [f'no row has {one}' for one in sorted(set().union(*group.values()) - have)]
+    here = {build for build, _ in group}
+    wrong += [f'{build} has no test {name}' for build, name in sorted(rows) if build in here and (build, name) not in group]
+    wrong += [f'{build} {name} has other facts now' for build, name in sorted(rows.keys() & group.keys())
+              if rows[build, name] != builds[build][name].facts]
   return wrong
 
 
 def read():
-  return {tuple(line.split(' ', 1)) for line in ROWS.read_text().splitlines() if line and not line.startswith('#')}
+  """{(build, test): its facts}"""
+  lines = (line.split() for line in ROWS.read_text().splitlines() if line and not line.startswith('#'))
+  return {(build, name): frozenset(found) for build, name, *found in lines}
 
 
 def selected(build, tests, rows):
@@ -204,32 +224,29 @@ def selected(build, tests, rows):
 def part_of(build, name, tests, names, both_run_hosts):
   """The part of its cases that a test runs, as "0/6", or None for all.
 
-  Each case of a program runs in some row: rows that name no cases share all of them, one part after the other, or a test
-  of ALWAYS has all. Where that is so, other rows run a sixth of their cases, and with many ranks a twelfth; else those that
-  name the same ones share them.
-  A test on hosts that is of no matrix runs half of its cases on each MPI, or all where one MPI alone runs such tests."""
-  def runs_always(test):
-    return build == MAIN and ALWAYS.search(test.name)
-
-  def shares(test):
-    return test.is_of_a_matrix() and not test.whole and not runs_always(test)
-
+  The rows of a program share its cases: the first runs one in six, the next row the ones after them. Fewer than six rows run
+  more each, so that all cases run in some row: those of one filter, unless rows without a filter run its cases, too. A test
+  on hosts that is no row runs half of its cases on each MPI, or all where one MPI alone runs such tests."""
   test = tests[name]
-  if 'cluster' in test.labels and not test.is_of_a_matrix() and not test.whole:
-    return {MAIN: '0/2', SPINNING: '1/2'}.get(build) if both_run_hosts else None
-  if not shares(test):
+  if not test.is_of_a_matrix():
+    shared = 'cluster' in test.labels and not test.whole and both_run_hosts
+    return {MAIN: '0/2', SPINNING: '1/2'}.get(build) if shared else None
+
+  def is_whole(one):
+    return one.whole or (build == MAIN and bool(ALWAYS.search(one.name)))
+
+  if is_whole(test):
     return None
-  # Rows with many ranks come last: the others, which run the larger parts, take the first numbers.
-  of_program = sorted((one for one in names if tests[one].is_of_a_matrix() and tests[one].programs == test.programs),
-                      key=lambda one: (tests[one].ranks > MANY, one))
-  with_all = [one for one in of_program if not tests[one].names_cases()]
-  alike = [one for one in of_program if shares(tests[one]) and (build.endswith(ASAN) or tests[one].cases == test.cases)]
-  others_run_all = any(runs_always(tests[one]) for one in with_all) or (test.names_cases() and with_all)
-  if others_run_all and test.ranks > MANY:
-    parts = 2 * PARTS
+  rows = sorted((one for one in map(tests.get, names) if one.is_of_a_matrix() and one.program == test.program),
+                key=lambda one: (one.names_cases(), one.name))
+  everything = [one for one in rows if not one.names_cases()]
+  sharing = [one for one in rows if not is_whole(one)]
+  if any(is_whole(one) and one.cases in ('', test.cases) for one in everything) or (everything and test.names_cases()):
+    parts = PARTS
   else:
-    parts = PARTS if others_run_all or build.endswith(ASAN) else min(PARTS, len(alike))
-  return f'{alike.index(name) % parts}/{parts}' if parts > 1 else None
+    sharing = [one for one in sharing if one.cases == test.cases]
+    parts = PARTS if build.endswith(ASAN) else min(PARTS, len(sharing))
+  return f'{sharing.index(test) % parts}/{parts}' if parts > 1 else None
 
 
 def builds_there():
@@ -246,7 +263,7 @@ def builds_there():
 
 
 def main(words):
-  if words not in (['write'], ['check']):
+  if words not in (['write'], ['write', '--fresh'], ['check']):
     print(__doc__)
     return 2
   builds = builds_there()
@@ -257,11 +274,14 @@ def main(words):
     wrong = missing(builds, read())
     print('\n'.join(wrong) or 'the rows cover all that they should')
     return 1 if wrong else 0
-  there = read() if ROWS.exists() else set()
-  rows = choose(builds, frozenset((build, name) for build, name in there
-                                  if build not in builds or (name in builds[build] and can_run(build, name))))
-  ROWS.write_text('# The tests of the large matrices that `make test` runs, by build or MPI. Written by scripts/rows.py.\n' +
-                  ''.join(f'{build} {name}\n' for build, name in sorted(rows)))
+  there = read().keys() if ROWS.exists() and words == ['write'] else set()
+  # Rows of what is not built here stay.
+  unseen = {key: found for key, found in (read() if ROWS.exists() else {}).items() if key[0] not in builds}
+  rows = choose(builds, there, {build: times_of(build) for build in builds})
+  rows = unseen | {(build, name): builds[build][name].facts for build, name in rows}
+  ROWS.write_text('# The tests of the large matrices that `make test` runs: the build or MPI, the test, and its facts\n'
+                  '# (scripts/facts.py). Written by scripts/rows.py.\n' +
+                  ''.join(f'{build} {name} {" ".join(sorted(rows[build, name]))}\n' for build, name in sorted(rows)))
   for name in sorted(builds):
     print(f'{name}: {sum(build == name for build, _ in rows)} rows')
   return 0

@@ -11,8 +11,10 @@ import rows  # noqa: E402
 
 
 def matrix(build):
-  tests = [rows.Test(f'mpi.{program}-{nodes}-{way}.{ranks}', {'mpi'}, [program])
-           for program in ('api', 'dropin', 'sparse') for nodes in ('blocked:1', 'blocked:2', 'ragged:1')
+  """Programs on node maps and by ways, with their facts."""
+  tests = [rows.Test(f'mpi.{program}-{nodes}-{way}.{ranks}', {'mpi'},
+                     [f'program={program}', f'map={nodes}', f'reach={way}', f'ranks={ranks}'])
+           for program in ('api', 'dropin', 'sparse') for nodes in ('blocked', 'ragged', 'permuted')
            for way in ('heap', 'ring', 'cma-read') for ranks in (2, 3, 5)]
   tests += [rows.Test(name, labels) for name, labels in
             (('Plan.One', {'plan'}), ('package.deb', {'package'}), ('fuzz.some', {'fuzz', 'mpi'}), ('docs.links', {'docs'}))]
@@ -22,43 +24,66 @@ def matrix(build):
 BUILDS = {build: matrix(build) for build in ('openmpi', 'mpich')}
 
 
+def with_facts(chosen):
+  return {(build, name): BUILDS[build][name].facts for build, name in chosen}
+
+
 class Rows(unittest.TestCase):
-  def test_all_is_covered(self):
+  def test_all_pairs_are_covered_and_each_fact_on_both_mpis(self):
     chosen = rows.choose(BUILDS)
-    self.assertEqual(rows.missing(BUILDS, chosen), [])
-    tests = [BUILDS[build][name] for build, name in chosen]
+    self.assertEqual(rows.missing(BUILDS, with_facts(chosen)), [])
     every = [test for build in BUILDS.values() for test in build.values() if test.is_of_a_matrix()]
-    for of in (lambda test: (test.family, test.ranks), lambda test: tuple(test.programs)):
-      self.assertEqual(set(map(of, tests)), set(map(of, every)))
-    self.assertEqual({(test.family, word) for test in tests for word in test.settings},
-                     {(test.family, word) for test in every for word in test.settings})
-    pairs = lambda some: {(test.family, pair) for test in some for pair in itertools.combinations(sorted(test.settings), 2)}
-    self.assertEqual(pairs(tests), pairs(every))
-    self.assertLess(len(chosen), len(matrix('openmpi')) / 2)
+    def pairs(some):
+      return {pair for test in some for pair in itertools.combinations(sorted(test.facts), 2)}
+    self.assertEqual(pairs(BUILDS[build][name] for build, name in chosen), pairs(every))
+    for mpi in BUILDS:
+      self.assertEqual({fact for build, name in chosen if build == mpi for fact in BUILDS[build][name].facts},
+                       {fact for test in every for fact in test.facts})
+    self.assertLess(len(chosen), len(matrix('openmpi')) / 3)
 
-  def test_rows_that_go_are_missed(self):
+  def test_each_row_is_needed(self):
     chosen = rows.choose(BUILDS)
-    all_rows = {row: BUILDS[row[0]][row[1]] for row in chosen}
-    for of in (lambda test: test.ranks, lambda test: sorted(test.programs), lambda test: test.family):
-      for test in all_rows.values():
-        self.assertTrue(rows.missing(BUILDS, {row for row, other in all_rows.items() if of(other) != of(test)}), test.name)
-    for word in ('heap', 'ring', 'blocked:2'):
-      self.assertTrue(rows.missing(BUILDS, {row for row, test in all_rows.items() if word not in test.settings}), word)
+    for row in chosen:
+      self.assertTrue(rows.missing(BUILDS, with_facts(chosen - {row})), row)
 
-  def test_new_settings_numbers_of_ranks_and_families_are_missed(self):
-    chosen = rows.choose(BUILDS)
-    for name, needs in (('mpi.api-blocked:9-heap.2', 3), ('mpi.api-blocked:1-heap.7', 1), ('mpi.other.2', 4)):
+  def test_new_facts_are_missed(self):
+    chosen = with_facts(rows.choose(BUILDS))
+    for name, found, needs in (('mpi.new.2', ['program=api', 'ranks=2', 'map=even'], 4),
+                               ('mpi.new.7', ['program=api', 'ranks=7', 'map=blocked'], 4),
+                               ('mpi.new.3', ['program=api', 'ranks=3', 'map=blocked'], 0)):
       more = {build: dict(tests) for build, tests in BUILDS.items()}
-      more['openmpi'][name] = rows.Test(name, {'mpi'}, ['other' if 'other' in name else 'api'])
-      self.assertEqual(len(rows.missing(more, chosen)), needs)
+      more['openmpi'][name] = rows.Test(name, {'mpi'}, found)
+      self.assertEqual(len(rows.missing(more, chosen)), needs, rows.missing(more, chosen))
 
-  def test_rows_that_are_there_stay(self):
-    there = frozenset({('mpich', 'mpi.api-blocked:2-ring.5')})
-    self.assertLessEqual(there, rows.choose(BUILDS, there))
-    self.assertEqual(rows.missing(BUILDS, rows.choose(BUILDS, there)), [])
+  def test_facts_that_changed_are_found(self):
+    chosen = with_facts(rows.choose(BUILDS))
+    build, name = row = min(chosen)
+    self.assertEqual(rows.missing(BUILDS, chosen | {row: chosen[row] - {'ranks=2'} | {'ranks=9'}}),
+                     [f'{build} {name} has other facts now'])
+
+  def test_rows_that_are_there_stay_if_they_are_needed(self):
+    there = rows.choose(BUILDS)
+    self.assertEqual(rows.choose(BUILDS, there), there)
+    more = ('mpich', 'mpi.api-blocked-ring.5')
+    self.assertEqual(rows.missing(BUILDS, with_facts(rows.choose(BUILDS, there | {more}))), [])
+    self.assertLessEqual(len(rows.choose(BUILDS, there | {more})), len(there))
+
+  def test_what_takes_less_time_is_chosen(self):
+    dear = {name: 9 for name in BUILDS['openmpi'] if '-ring' in name}
+    times = {'openmpi': {name: dear.get(name, 0.1) for name in BUILDS['openmpi']}, 'mpich': {}}
+    cost = rows.seconds(BUILDS, {'openmpi': times['openmpi'], 'mpich': {}})
+    spent = [sum(cost[row] for row in rows.choose(BUILDS, times=some)) for some in (times, None)]
+    self.assertLessEqual(*spent)
+
+  def test_a_test_without_a_time_takes_what_its_program_does(self):
+    cost = rows.seconds(BUILDS, {'openmpi': {'mpi.api-blocked-ring.2': 4.0}, 'mpich': {}})
+    self.assertEqual(cost['openmpi', 'mpi.api-ragged-heap.3'], 4)
+    self.assertEqual(cost['mpich', 'mpi.api-ragged-heap.5'], 4 * rows.SPINNING_FACTOR)
+    self.assertEqual(cost['openmpi', 'mpi.sparse-ragged-heap.3'], 1)
 
   def test_a_row_without_a_test_is_found(self):
-    self.assertIn('openmpi has no test mpi.gone.3', rows.missing(BUILDS, rows.choose(BUILDS) | {('openmpi', 'mpi.gone.3')}))
+    chosen = with_facts(rows.choose(BUILDS)) | {('openmpi', 'mpi.gone.3'): frozenset()}
+    self.assertEqual(rows.missing(BUILDS, chosen), ['openmpi has no test mpi.gone.3'])
 
   def test_what_is_no_matrix_runs_always(self):
     chosen = rows.choose(BUILDS)
@@ -67,7 +92,8 @@ class Rows(unittest.TestCase):
     self.assertNotIn('fuzz.some', rows.selected('mpich', BUILDS['mpich'], chosen))
 
   def parts(self, build, names, whole=(), cases=None, label='mpi', both_run_hosts=True):
-    tests = {name: rows.Test(name, {label}, [rows.family(name)], name in whole, (cases or {}).get(name, '')) for name in names}
+    tests = {name: rows.Test(name, {label}, [f'program={name.split(".")[1]}'], name in whole, (cases or {}).get(name, ''))
+             for name in names}
     return {name: rows.part_of(build, name, tests, set(names), both_run_hosts) for name in names}
 
   def test_rows_of_a_program_share_its_cases(self):
@@ -79,9 +105,15 @@ class Rows(unittest.TestCase):
   def test_rows_that_name_cases_leave_none_to_nobody(self):
     names = ['mpi.nodes.1', 'mpi.nodes.2', 'mpi.nodes.3', 'mpi.nodes.5']
     some = {'mpi.nodes.2': 'All/*', 'mpi.nodes.3': '-Errors*'}
-    self.assertEqual(list(self.parts('openmpi', names, cases=some).values()), ['0/2', '0/6', None, '1/2'])
+    self.assertEqual(list(self.parts('openmpi', names, cases=some).values()), ['0/2', '3/6', None, '1/2'])
     every = dict.fromkeys(names[:3], 'All/*') | {'mpi.nodes.5': 'Errors*'}
     self.assertEqual(list(self.parts('openmpi', names, cases=every).values()), ['0/3', '1/3', '2/3', None])
+
+  def test_what_a_whole_row_leaves_out_runs_in_others(self):
+    names = ['mpi.nodes.1', 'mpi.nodes.2', 'mpi.nodes.3']
+    some = {'mpi.nodes.1': '-Errors*'}
+    self.assertEqual(list(self.parts('openmpi', names, {'mpi.nodes.1'}, some).values()), [None, '0/2', '1/2'])
+    self.assertEqual(list(self.parts('openmpi', names, {'mpi.nodes.1'}).values()), [None, '0/6', '1/6'])
 
   def test_on_hosts_a_case_runs_on_one_of_both_mpis(self):
     names = ['cluster.api.2x2', 'cluster.run.2x2']
@@ -100,13 +132,6 @@ class Rows(unittest.TestCase):
   def test_what_always_runs_and_what_looks_at_all_output_is_whole(self):
     names = ['mpi.api.1', 'mpi.api.2', 'mpi.api.3', 'mpi.api.5', 'mpi.api.7']
     self.assertEqual(list(self.parts('openmpi', names, whole={'mpi.api.5'}).values()), ['0/6', '1/6', None, None, '2/6'])
-
-  def test_with_many_ranks_a_row_whose_cases_others_have_runs_half_as_many(self):
-    names = ['mpi.api.16', 'mpi.api.2', 'mpi.api.3']
-    self.assertEqual(list(self.parts('openmpi', names).values()), ['1/12', '0/6', None])
-    self.assertEqual(list(self.parts('mpich', names).values()), ['2/3', '0/3', '1/3'])
-    names = ['mpi.api.16', *(f'mpi.api.{ranks}' for ranks in range(1, 8))]
-    self.assertEqual(set(self.parts('openmpi', names).values()) - {None}, {f'{part}/6' for part in range(6)} | {'6/12'})
 
   def test_each_long_test_has_a_reason(self):
     self.assertTrue(all(len(why) > 10 for _, why in rows.LONG))

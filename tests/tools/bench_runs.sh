@@ -23,7 +23,7 @@ for row, line in zip(data["rows"], rows, strict=True):
 PYTHON
 
 for collective in alltoall alltoallv alltoallw allgather allgatherv; do
-  expect 0 - "served by" $bench $collective --sizes 0,1,100 --algorithms default,all $short
+  expect 0 - "served by" $bench $collective --sizes 0,1,100 --algorithms default,all $short --no-ceiling
   expect 0 - "in place" $bench $collective --sizes 8,24 $short --in-place --datatype double
   expect 0 - "strided" $bench $collective --sizes 8,40 $short --datatype strided
 done
@@ -112,17 +112,18 @@ for options in --no-ceiling "--datatype strided" --in-place --no-node; do
   expect 0 - "default" $bench alltoall --sizes 8,512,64K $short $options --json "$work/e.json"
   [ "$(grep -c '"ceiling_us": null' "$work/e.json")" = 3 ] || fail "$options: a ceiling"
 done
-# Every dense collective on two ranks is compared with cache lines up to 512 bytes, whatever serves it; not with uneven blocks or
-# three ranks.
+# Every dense collective on two ranks is compared with cache lines up to 512 bytes, whatever serves it; not with empty or uneven
+# blocks, or three ranks.
 for collective in alltoall alltoallv alltoallw allgather allgatherv; do
-  expect 0 - "default" $bench $collective --sizes 1,512,513 --algorithms default,mpi $short --json "$work/e.json"
+  expect 0 - "default" $bench $collective --sizes 0,1,512,513 --algorithms default,mpi $short --json "$work/e.json"
   python3 - "$work/e.json" <<'PYTHON' || fail "$collective: the ceiling of small blocks is not as promised"
 import json, sys
 data = json.load(open(sys.argv[1]))
 own_processors = data["header"]["quiet"]["ranks_per_processor"] <= 1
-assert len(data["rows"]) == 6, data
+assert len(data["rows"]) == 8, data
 for row in data["rows"]:
-    by_lines = own_processors and row["bytes"] <= 512
+    by_lines = own_processors and 0 < row["bytes"] <= 512
+    assert row["bytes"] > 0 or row["ceiling_us"] is None, row
     assert (row["ceiling_by"] == "cache lines") == by_lines and row["errors"] == 0, row
 PYTHON
 done

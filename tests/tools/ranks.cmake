@@ -150,3 +150,9 @@ foreach(name ${scripts})
   set_tests_properties(tools.${name} PROPERTIES LABELS tools TIMEOUT 900 SKIP_RETURN_CODE 77 PROCESSORS ${processors}
     ENVIRONMENT "${script_environment}")
 endforeach()
+# Half a minute each: they begin first, so that none is left to run alone, mostly waiting for launchers.
+foreach(name fault_tolerance device_runs bench_runs report_again tune_neighbors_runs lab_runs)
+  if(name IN_LIST scripts)
+    set_tests_properties(tools.${name} PROPERTIES COST 30)
+  endif()
+endforeach()
