@@ -19,8 +19,8 @@ using quadrille::tools::Copy;
 namespace {
 
 std::string name_of(Copy by) {
-  if (by == Copy::libc) return "memcpy";
-  return fmt::format("{} {}", by == Copy::ordinary ? "ordinary" : "NT", quadrille::memory::copy_kernels().isa);
+  if (by == Copy::streaming) return fmt::format("NT {}", quadrille::memory::copy_kernels().isa);
+  return by == Copy::libc ? "memcpy" : "ordinary";
 }
 
 }  // namespace

@@ -122,13 +122,13 @@ CALLS_UP = {
     ('memory', 'heap_for_each_part', 'api/map_watch.cpp'): 'visits parts of the heap',
     ('run', 'run', 'api/pipeline.cpp'): 'the algorithm of each round (run/device_rounds.hpp)',
     # Kept and called later.
-    ('memory', 'before_free_staging', 'api/enqueue.cpp'): 'turns in streams end before their memory goes',
     ('memory', 'set_mapping_watch', 'api/map_watch.cpp'): 'the preload library watches mappings',
     ('mpi', 'begin_progress_hook', 'api/taken.cpp'): 'the MPI makes progress on pending calls',
     ('run', 'Pending', 'api/requests.hpp'): 'progress on requests',
     ('run', 'Pending', 'team/team.hpp'): 'progress on the broadcast of rank 0',
     ('sys', 'progress', 'team/setup.cpp'): 'a waiting rank drives the MPI and pending calls',
     ('team', 'Arrival', 'api/coming.cpp'): 'deferred calls start when the broadcast arrives',
+    ('team', 'before_end', 'api/enqueue.cpp'): 'MPI_Finalize ends turns in streams, before their memory goes',
     ('team', 'before_end', 'api/progress_thread.cpp'): 'MPI_Finalize ends the thread',
     ('team', 'before_end', 'api/taken.cpp'): 'MPI_Finalize ends requests',
 }

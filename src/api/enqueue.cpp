@@ -272,7 +272,7 @@ int wait_on_host(State& request, void* stream, const memory::DevicePlace& place)
 
 // By either way. `owned` is the request, if it is nobody else's.
 int carry_out_in_order(std::unique_ptr<State>& owned, State& request, void* stream) {
-  memory::before_free_staging(await_turns_at_end);
+  team::before_end(team::AtEnd::turns, await_turns_at_end);
   free_staging_at_end();
   memory::DevicePlace place;
   if (memory::device_driver() != nullptr) place = place_for(request, stream);

@@ -18,7 +18,6 @@
 #include "abi/functions.hpp"
 #include "api/next_function.hpp"
 #include "memory/heap.hpp"
-#include "memory/mapping_watch.hpp"
 #include "memory/xpmem.hpp"
 
 namespace memory = quadrille::memory;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include "memory/device.hpp"
 #include "memory/device_streams.hpp"
@@ -15,7 +16,14 @@ class ContextToken {
  public:
   ContextToken& operator=(ContextToken&&) = delete;
   // While AtDevice of the place lives. False if the driver has no memory for it, or no number of it.
-  bool take(const DevicePlace& place, std::size_t bytes = 64);
+  bool take(const DevicePlace& place, std::size_t bytes = 64) {
+    made_ = {place, Held::pinned, allocate_pinned(bytes), 0};
+    if (made_.memory == nullptr) return false;
+    made_.id = memory_id(made_.memory);
+    // Without a number it would never be known to be alive, and all that goes with it would be made anew in each call.
+    if (made_.id == 0) free_pinned(std::exchange(made_.memory, nullptr));
+    return made_.memory != nullptr;
+  }
   bool is_alive() const { return made_.is_alive(); }
   const DevicePlace& place() const { return made_.place; }
   // Its memory.

@@ -1,4 +1,4 @@
-// The kernels of copy_kernels.hpp. Highway compiles the first part of this file once for each
+// The kernel of copy_kernels.hpp. Highway compiles the first part of this file once for each
 // instruction set, into a namespace of its own; the second part chooses among them at run time.
 //
 // In the first part no function of the standard library may be called that the compiler might not
@@ -6,6 +6,7 @@
 // lacks.
 #include "memory/copy_kernels.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -32,7 +33,6 @@ namespace HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 
 // A machine without vectors that Highway knows (x86 before SSSE3): libc knows it better.
-void temporal(std::byte* to, const std::byte* from, std::size_t bytes) { __builtin_memcpy(to, from, bytes); }
 void streaming(std::byte* to, const std::byte* from, std::size_t bytes) { __builtin_memcpy(to, from, bytes); }
 
 #else
@@ -40,7 +40,7 @@ void streaming(std::byte* to, const std::byte* from, std::size_t bytes) { __buil
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t line = sys::cache_line;
-// Lines that one turn of the main loops copies, so that several loads are in flight.
+// Lines that one turn of the main loop copies, so that several loads are in flight.
 constexpr std::size_t lines_a_turn = 4;
 // Loads are prefetched so far ahead of the streaming stores.
 constexpr std::size_t prefetch_bytes = 16 * line;
@@ -55,50 +55,6 @@ HWY_INLINE std::size_t bytes_to_line(const std::uint8_t* address) {
   return (line - reinterpret_cast<std::uintptr_t>(address) % line) % line;
 }
 
-// The first and the last `Word` of a piece; they may overlap. All is read before any is written.
-template <class Word>
-HWY_INLINE void copy_ends(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
-  Word first, last;
-  __builtin_memcpy(&first, from, sizeof(Word));
-  __builtin_memcpy(&last, from + bytes - sizeof(Word), sizeof(Word));
-  __builtin_memcpy(to, &first, sizeof(Word));
-  __builtin_memcpy(to + bytes - sizeof(Word), &last, sizeof(Word));
-}
-
-HWY_INLINE void copy_16(std::uint8_t* to, const std::uint8_t* from) {
-  const hn::FixedTag<std::uint8_t, 16> d;
-  hn::StoreU(hn::LoadU(d, from), d, to);
-}
-
-// Copies less than a line, from both ends towards the middle.
-HWY_INLINE void copy_less_than_line(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
-  if (bytes >= 16) {
-    if (bytes > 32) {
-      copy_16(to + 16, from + 16);
-      copy_16(to + bytes - 32, from + bytes - 32);
-    }
-    copy_16(to, from);
-    copy_16(to + bytes - 16, from + bytes - 16);
-  } else if (bytes >= 8) {
-    copy_ends<std::uint64_t>(to, from, bytes);
-  } else if (bytes >= 4) {
-    copy_ends<std::uint32_t>(to, from, bytes);
-  } else if (bytes >= 2) {
-    copy_ends<std::uint16_t>(to, from, bytes);
-  } else if (bytes == 1) {
-    *to = *from;
-  }
-}
-
-// Copies a line to any address.
-HWY_INLINE void copy_line(std::uint8_t* to, const std::uint8_t* from) {
-  const Vector d;
-#pragma GCC unroll 16
-  for (std::size_t v = 0; v < vectors_a_line; ++v) {
-    hn::StoreU(hn::LoadU(d, from + v * vector_bytes), d, to + v * vector_bytes);
-  }
-}
-
 // Copies `count` lines to where a line begins.
 template <std::size_t count>
 HWY_INLINE void stream_lines(std::uint8_t* to, const std::uint8_t* from) {
@@ -109,32 +65,17 @@ HWY_INLINE void stream_lines(std::uint8_t* to, const std::uint8_t* from) {
   }
 }
 
-void temporal(std::byte* to_bytes, const std::byte* from_bytes, std::size_t bytes) {
-  auto* to = reinterpret_cast<std::uint8_t*>(to_bytes);
-  const auto* from = reinterpret_cast<const std::uint8_t*>(from_bytes);
-  if (bytes < line) return copy_less_than_line(to, from, bytes);
-  // The first and the last line at whatever alignment; between them, lines of the destination.
-  copy_line(to, from);
-  std::size_t done = bytes_to_line(to);
-  if (done == 0) done = line;
-  for (; done + lines_a_turn * line <= bytes; done += lines_a_turn * line) {
-#pragma GCC unroll 16
-    for (std::size_t l = 0; l < lines_a_turn; ++l) {
-      copy_line(to + done + l * line, from + done + l * line);
-    }
-  }
-  for (; done + line <= bytes; done += line) copy_line(to + done, from + done);
-  copy_line(to + bytes - line, from + bytes - line);
-}
-
 void streaming(std::byte* to_bytes, const std::byte* from_bytes, std::size_t bytes) {
-  if (bytes < 2 * line) return temporal(to_bytes, from_bytes, bytes);
+  if (bytes < 2 * line) {
+    __builtin_memcpy(to_bytes, from_bytes, bytes);
+    return;
+  }
   auto* to = reinterpret_cast<std::uint8_t*>(to_bytes);
   const auto* from = reinterpret_cast<const std::uint8_t*>(from_bytes);
   // Exactly the bytes before the first line: an ordinary store into a line that is streamed next
   // would bring that line into the cache.
   std::size_t done = bytes_to_line(to);
-  copy_less_than_line(to, from, done);
+  __builtin_memcpy(to, from, done);
   constexpr std::size_t turn = lines_a_turn * line;
   for (; done + prefetch_bytes + turn <= bytes; done += turn) {
 #pragma GCC unroll 16
@@ -144,7 +85,7 @@ void streaming(std::byte* to_bytes, const std::byte* from_bytes, std::size_t byt
     stream_lines<lines_a_turn>(to + done, from + done);
   }
   for (; done + line <= bytes; done += line) stream_lines<1>(to + done, from + done);
-  copy_less_than_line(to + done, from + done, bytes - done);
+  __builtin_memcpy(to + done, from + done, bytes - done);
 }
 
 #endif  // vectors
@@ -180,22 +121,21 @@ bool supports([[maybe_unused]] std::int64_t target) {
 
 struct Target {
   std::int64_t number;
-  decltype(CopyKernels::temporal) temporal, streaming;  // null: this target is not in the build
+  decltype(CopyKernels::streaming) streaming;  // null: this target is not in the build
 };
 
 std::vector<CopyKernels> find_supported() {
-  const Target targets[] = {{HWY_AVX3, HWY_CHOOSE_AVX3(temporal), HWY_CHOOSE_AVX3(streaming)},
-                            {HWY_AVX2, HWY_CHOOSE_AVX2(temporal), HWY_CHOOSE_AVX2(streaming)},
-                            {HWY_SSE4, HWY_CHOOSE_SSE4(temporal), HWY_CHOOSE_SSE4(streaming)},
-                            {HWY_SSSE3, HWY_CHOOSE_SSSE3(temporal), HWY_CHOOSE_SSSE3(streaming)}};
+  const Target targets[] = {{HWY_AVX3, HWY_CHOOSE_AVX3(streaming)},
+                            {HWY_AVX2, HWY_CHOOSE_AVX2(streaming)},
+                            {HWY_SSE4, HWY_CHOOSE_SSE4(streaming)},
+                            {HWY_SSSE3, HWY_CHOOSE_SSSE3(streaming)}};
   std::vector<CopyKernels> found;
   for (const Target& one : targets) {
-    if (one.temporal == nullptr || one.number == HWY_STATIC_TARGET || !supports(one.number)) continue;
-    found.push_back({hwy::TargetName(one.number), one.temporal, one.streaming});
+    if (one.streaming == nullptr || one.number == HWY_STATIC_TARGET || !supports(one.number)) continue;
+    found.push_back({hwy::TargetName(one.number), one.streaming});
   }
   // What the whole program is compiled for runs everywhere that the program does.
-  found.push_back(
-      {hwy::TargetName(HWY_STATIC_TARGET), &HWY_STATIC_DISPATCH(temporal), &HWY_STATIC_DISPATCH(streaming)});
+  found.push_back({hwy::TargetName(HWY_STATIC_TARGET), &HWY_STATIC_DISPATCH(streaming)});
   return found;
 }
 
@@ -215,14 +155,13 @@ Fenced stream_fence() {
 
 void hybrid_copy(const CopyKernels& kernels, std::byte* to, const std::byte* from, std::size_t bytes,
                  std::size_t threshold) {
-  if (threshold >= bytes) return kernels.temporal(to, from, bytes);
+  threshold = std::min(threshold, bytes);
   // The line in which the threshold lies is written by one kind of store only.
   const std::size_t past = reinterpret_cast<std::uintptr_t>(to + threshold) % sys::cache_line;
   const std::size_t rounding = past == 0 ? 0 : sys::cache_line - past;
-  if (rounding >= bytes - threshold) return kernels.temporal(to, from, bytes);
-  const std::size_t head = threshold + rounding;
-  kernels.temporal(to, from, head);
-  kernels.streaming(to + head, from + head, bytes - head);
+  const std::size_t head = std::min(threshold + rounding, bytes);
+  std::memcpy(to, from, head);
+  if (head < bytes) kernels.streaming(to + head, from + head, bytes - head);
 }
 
 }  // namespace quadrille::memory

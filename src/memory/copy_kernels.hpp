@@ -4,8 +4,8 @@
 //         overwrites them: a read for ownership that is of no use, and which throws out what the
 //         cache held. Streaming (non-temporal) stores write whole lines past the cache. They win
 //         once the data does not fit the caches; below that they cost the reader a trip to memory.
-//         The hybrid copy moves the first T bytes of a block in the ordinary way and streams the
-//         rest.
+//         The hybrid copy moves the first T bytes of a block in the ordinary way, by the C
+//         library, and streams the rest.
 // Source  HINT, sections II-B and V-E, algorithm 4. The choice of T is in stream_tuner.hpp.
 // Cost    Bus transactions a line: ordinary 3 (read source, read for ownership, write back),
 //         streaming 2. Small copies: no difference, streaming is never used below two lines.
@@ -14,8 +14,8 @@
 // 0..87, so that the rest begins on a line (1088 = 17 * 64); streaming stores take the three lines
 // of bytes 88..279; the last 20 bytes do not fill a line and are stored in the ordinary way.
 //
-// All kernels copy between memory that does not overlap, at any alignment, and never touch a byte
-// outside of it. They may be called by several threads at once and never fail.
+// All copies are between memory that does not overlap, at any alignment, and never touch a byte
+// outside of it. They may be made by several threads at once and never fail.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,9 @@
 
 namespace quadrille::memory {
 
-// The kernels for one instruction set.
+// The kernel for one instruction set.
 struct CopyKernels {
   std::string_view isa;  // as Highway names it: AVX3 (is AVX-512), AVX2, SSE4, SSSE3, NEON, ...
-  // Copies `bytes` bytes through the cache.
-  void (*temporal)(std::byte* to, const std::byte* from, std::size_t bytes);
   // Copies `bytes` bytes past the cache, as far as they fill lines of the destination. Call
   // stream_fence() before telling another core that the data is there.
   void (*streaming)(std::byte* to, const std::byte* from, std::size_t bytes);

@@ -1,17 +1,41 @@
 // Copies of plain bytes inside devices and between them, which the driver is given at once: many small ones as one
 // kernel (memory/device_pieces.hpp), others by its function for batches (CUDA 12.8), or as a graph if they are made
-// more than once (memory/copy_graph.hpp), however many blocks there are. Where it has none of these, or refuses, one by
-// one.
+// more than once, however many blocks there are. Where it has none of these, or refuses, one by one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "memory/copy_graph.hpp"
+#include "memory/context_token.hpp"
+#include "memory/device.hpp"
 #include "memory/device_pieces.hpp"
 
 namespace quadrille::memory {
+
+// Copies that the driver keeps as a graph: made once, and put into a stream by one call however many they are, with no
+// work for any of them on the host. The copies have no order among each other, so the device may make several at a
+// time.
+class CopyGraph {
+ public:
+  CopyGraph& operator=(CopyGraph&&) = delete;
+  ~CopyGraph();
+  // Between addresses of devices. While AtDevice of the place lives. If the driver refuses, there is none.
+  void make(const DevicePlace& place, std::span<const std::uintptr_t> to, std::span<const std::uintptr_t> from,
+            std::span<const std::size_t> bytes);
+  bool is_there() const { return ready_ != nullptr; }
+  // The context that it was made in is still there.
+  bool is_good() const { return token_.is_alive(); }
+  // Once or many times; launches are done one after the other. False if the driver refuses: then none is in flight.
+  bool launch(void* stream) const;
+  void forget();
+
+ private:
+  bool take_token(const DevicePlace& place);
+  void* ready_ = nullptr;  // to be launched
+  ContextToken token_;
+};
 
 class DeviceBatch {
  public:

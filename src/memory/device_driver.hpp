@@ -163,7 +163,7 @@ struct DeviceDriver {
                  unsigned block_z, unsigned shared, void* stream, void** parameters, void** extra)>
       launch{library, "cuLaunchKernel", nullptr};
 
-  // Of what a graph of copies needs (memory/copy_graph.hpp). Alike in both but for the copies.
+  // Of what a graph of copies needs (memory/device_batch.hpp). Alike in both but for the copies.
   DriverCall<int(void** graph, unsigned flags)> create_graph{library, "cuGraphCreate", "hipGraphCreate"};
   DriverCall<int(void** node, void* graph, void* const* after, std::size_t count, const CudaBox* box, void* context)>
       add_copy_cuda{library, "cuGraphAddMemcpyNode", nullptr};

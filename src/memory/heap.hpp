@@ -68,7 +68,7 @@ HeapSegment heap_segment();
 // Whether [address, address + bytes) lies in the active heap.
 bool heap_contains(const void* address, std::size_t bytes);
 // As heap_contains(), and what lies there is the segment: the program has not mapped something else
-// over it, or unmapped it, as far as that is seen (mapping_watch.hpp).
+// over it, or unmapped it, as far as that is seen (MappingWatch below).
 bool heap_shareable(const void* address, std::size_t bytes);
 // Where the segment begins; null if the heap is not active. Costs nothing, unlike heap_segment(), which asks whether
 // the descriptor is still that of the heap.
@@ -86,6 +86,24 @@ bool heap_free(void* address);
 // heap_unmap_peer().
 std::byte* heap_map_peer(int descriptor, std::size_t bytes);
 void heap_unmap_peer(std::byte* base, std::size_t bytes);
+
+// ---- Whether what the program does to its mappings is seen: else a peer could read what was there before. ----
+
+enum class MappingWatch {
+  none,         // nobody watches; then only memory that Quadrille gave is shared
+  ours,         // calls of mmap and the others come by us
+  through_ucx,  // UCX overwrote our functions, and tells us what it sees
+  lost,         // somebody overwrote them, and tells nothing
+};
+
+// The preload library says how to find out. `at_start`: MPI_Init has just returned, and the program had no chance to
+// change anything since; then a watch that somebody pushed aside may be set up in another way.
+using FindMappingWatch = MappingWatch (*)(bool at_start);
+void set_mapping_watch(FindMappingWatch find);
+
+// Cheap.
+MappingWatch mapping_watch(bool at_start = false);
+inline bool mappings_are_watched() { return mapping_watch() != MappingWatch::lost; }
 
 // ---- For the interposed allocation functions (api/allocate.cpp). ----
 

@@ -12,7 +12,7 @@
 
 #include "memory/heap_arena.hpp"
 #include "memory/heap_parts.hpp"
-#include "sys/mappings.hpp"
+#include "sys/kernel_files.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {

@@ -1,4 +1,4 @@
-// What heap.cpp, heap_fork.cpp and heap_mapped.cpp share.
+// What the sources of the heap share.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "memory/heap.hpp"
-#include "sys/mappings.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory::detail {
@@ -55,8 +54,5 @@ HeapState& heap_state();
 bool open_heap_pages(std::byte* base, std::size_t bytes);
 // Gives pages back, to read as zeros. False: they stay as they are.
 bool drop_heap_pages(std::byte* base, std::size_t bytes);
-
-// The next mapping that is the heap's still, as offsets; false behind the last one.
-bool next_own_mapping(sys::Mappings& mappings, HeapRange& own);
 
 }  // namespace quadrille::memory::detail

@@ -63,10 +63,26 @@ struct InboxLayout {
   std::size_t region_bytes = 0;  // one rank's inboxes and outboxes; whole pages
   std::size_t capacity() const { return slot_bytes == 0 ? 0 : slot_bytes - sizeof(Slot); }
   std::size_t segment_bytes() const { return region_bytes * static_cast<std::size_t>(ranks); }
+
+  // Two inboxes for each peer and two outboxes.
+  static std::size_t slots_of(int ranks) { return 2 * static_cast<std::size_t>(ranks) + 2; }
+  static InboxLayout with(int ranks, std::size_t lines) {
+    const std::size_t bytes = lines * sys::cache_line;
+    return {ranks, bytes, sys::round_up(bytes * slots_of(ranks), 4096)};
+  }
 };
-InboxLayout inbox_layout(int ranks);
+inline InboxLayout inbox_layout(int ranks) {
+  // Half of the control memory is for large blocks (pairs.hpp).
+  const std::size_t most = std::min(most_slot_bytes, most_bytes_a_rank / 2 / InboxLayout::slots_of(ranks));
+  const std::size_t lines = most / sys::cache_line;
+  if (lines == 0) return {ranks, 0, 0};  // more ranks than inboxes can serve: capacity is none
+  return InboxLayout::with(ranks, lines % 2 == 0 ? lines - 1 : lines);
+}
 // Of inboxes whose slots have room for blocks of `bytes`.
-InboxLayout inbox_layout_for(int ranks, std::size_t bytes);
+inline InboxLayout inbox_layout_for(int ranks, std::size_t bytes) {
+  const std::size_t lines = (sizeof(Slot) + bytes + sys::cache_line - 1) / sys::cache_line;
+  return InboxLayout::with(ranks, lines | 1U);
+}
 
 class Inbox {
  public:

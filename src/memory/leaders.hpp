@@ -19,8 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sys/bell.hpp"
 #include "sys/sys.hpp"
+#include "sys/wait.hpp"
 
 namespace quadrille::memory {
 

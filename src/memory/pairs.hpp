@@ -5,6 +5,7 @@
 // waits until those are done that read its memory or write to it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +26,9 @@ struct PairsLayout {
   std::size_t region_bytes = 0;   // one rank's
   std::size_t segment_bytes() const { return meeting_bytes + region_bytes * static_cast<std::size_t>(ranks); }
 };
-PairsLayout pairs_layout(int ranks);
+inline PairsLayout pairs_layout(int ranks);
 // Without rings, 0, it is enough for copies.
-PairsLayout pairs_layout_with(int ranks, std::size_t ring_bytes);
+inline PairsLayout pairs_layout_with(int ranks, std::size_t ring_bytes);
 
 class Pairs {
  public:
@@ -128,5 +129,23 @@ class Pairs {
   Sequence sequence_ = 0;
   Meeting meeting_;
 };
+
+inline PairsLayout pairs_layout(int ranks) {
+  constexpr std::size_t page = 4096;
+  constexpr std::size_t most_ring_bytes = std::size_t{64} << 10, least_ring_bytes = 1024;
+  const std::size_t head = Pairs::head_bytes(ranks), room = most_bytes_a_rank / 2 - Meeting::bytes(1);
+  const std::size_t meeting = sys::round_up(Meeting::bytes(ranks), page);
+  if (head > room) return {ranks, 0, meeting, 0};
+  std::size_t each = std::min((room - head) / static_cast<std::size_t>(ranks), most_ring_bytes + sizeof(RingHead));
+  each = each / sys::cache_line * sys::cache_line;
+  const bool has_rings = each >= least_ring_bytes + sizeof(RingHead);
+  const PairsLayout least = pairs_layout_with(ranks, has_rings ? each - sizeof(RingHead) : 0);
+  return {ranks, least.ring_bytes, meeting, sys::round_up(least.region_bytes, page)};
+}
+
+inline PairsLayout pairs_layout_with(int ranks, std::size_t ring_bytes) {
+  const std::size_t each = ring_bytes == 0 ? 0 : sizeof(RingHead) + ring_bytes;
+  return {ranks, ring_bytes, Meeting::bytes(ranks), Pairs::head_bytes(ranks) + each * static_cast<std::size_t>(ranks)};
+}
 
 }  // namespace quadrille::memory

@@ -26,8 +26,6 @@ std::size_t rounded(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-std::atomic<void (*)()> work_before_free = nullptr;
-
 struct Kept {
   std::mutex mutex;
   std::vector<Piece> pieces;  // the oldest first
@@ -129,10 +127,7 @@ void trim_staging() {
   }
 }
 
-void before_free_staging(void (*work)()) { work_before_free.store(work); }
-
 void free_staging() {
-  if (void (*const work)() = work_before_free.exchange(nullptr)) work();
   free_kernels();
   free_streams();
   {

@@ -52,8 +52,6 @@ class Staging {
 // (memory/device_waits.hpp).
 void trim_staging();
 
-// What free_staging() does first: one work, which returns what it has.
-void before_free_staging(void (*work)());
 // Gives back all that is kept, and keeps no more. For the end of MPI.
 void free_staging();
 

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <utility>
 
-#include "memory/mapping_watch.hpp"
+#include "memory/heap.hpp"
 #include "sys/code.hpp"
 #include "sys/sys.hpp"
 

@@ -40,7 +40,7 @@
 #include "run/engines.hpp"
 #include "run/mpi_transport.hpp"
 #include "run/node_run.hpp"
-#include "sys/process_memory.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::run {
 namespace {

@@ -30,7 +30,7 @@
 #include "run/call.hpp"
 #include "run/group.hpp"
 #include "run/node_neighbors.hpp"
-#include "sys/process_memory.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::run {
 // What is in a ring before a block, or instead of one.

@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sys/kernel_files.hpp"
+
 #if !defined(MFD_NOEXEC_SEAL)
 #define MFD_NOEXEC_SEAL 8U
 #endif
@@ -60,12 +62,8 @@ bool holds(int descriptor, std::size_t bytes) {
 std::size_t address_space_left() {
   const std::size_t limit = limit_of(RLIMIT_AS);
   if (limit == SIZE_MAX) return limit;
-  // Begins with the pages of all addresses in use. Read without memory, of which there may be none.
-  char text[64] = {};
-  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (file < 0 || read(file, text, sizeof text - 1) <= 0) text[0] = '\0';
-  close_descriptor(file);
-  const std::size_t used = std::strtoull(text, nullptr, 10) * page_size();
+  // Begins with the pages of all addresses in use.
+  const std::size_t used = KernelFile{"/proc/self/statm"}.number(0) * page_size();
   return limit > used ? limit - used : 0;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sched.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <bitset>
@@ -156,6 +157,15 @@ std::byte* map_private(std::size_t bytes);
 void unmap_raw(std::byte* base, std::size_t bytes);
 // Moves pages to `target` in place of what is mapped there.
 bool move_pages(std::byte* from, std::size_t bytes, std::byte* target);
+
+// ---- Memory of another process of this machine, where the system allows it (cross memory attach) ----
+
+// Copies `bytes` bytes at `address` of `process` to `to`. False if the system refused or part of the
+// memory is not there; `to` may then have been written in part.
+bool read_process(pid_t process, std::uint64_t address, std::byte* to, std::size_t bytes);
+
+// Copies `bytes` bytes from `from` to `address` of `process`. Same return rule.
+bool write_process(pid_t process, std::uint64_t address, const std::byte* from, std::size_t bytes);
 
 // ---- Processors ----
 

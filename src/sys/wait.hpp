@@ -4,6 +4,7 @@
 // by an earlier MPI_Irecv of ours, before it reaches the collective that we wait in.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "sys/sys.hpp"
@@ -48,6 +49,36 @@ struct Waiter {
       if (progress != nullptr && (slept || look % looks_between_progress == 0)) progress(progress_data);
     }
   }
+};
+
+// Sleeping for another process, where ranks share processors. A rank that only gives its processor away gets it again
+// and again, and each time the others wait for that rank.
+//
+// Idea    Who waits counts itself, looks once more, and sleeps. Who has done what others wait for asks the counter, and
+//         wakes them if there are any. Both change the counter, so one comes after the other: who counts itself later
+//         sees what was done, and who asks later sees the sleeper. A bell that is rung between the look and the sleep
+//         has another number, at which nobody falls asleep.
+//
+// A bell lies in zeroed memory that processes share.
+class Bell {
+ public:
+  // After what sleepers wait for was stored.
+  void ring() {
+    if (sleepers_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
+    rung_.fetch_add(1, std::memory_order_release);
+    wake_sleepers(rung_);
+  }
+  // At most so long, unless ready() is true. May return earlier.
+  template <class Ready>
+  void sleep_unless(Ready ready, unsigned microseconds) {
+    const std::uint32_t rung = rung_.load(std::memory_order_acquire);
+    sleepers_.fetch_add(1, std::memory_order_acq_rel);
+    if (!ready()) sleep_while(rung_, rung, microseconds);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint32_t> rung_, sleepers_;
 };
 
 }  // namespace quadrille::sys

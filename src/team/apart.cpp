@@ -45,7 +45,8 @@ bool may_be_told(Team& team) {
   const Team* const all = team_of(mpi().comm_world);
   if (all == nullptr || !all->taken.ready() || all->lanes == nullptr || all->lanes->lanes.empty()) return false;
   if (all->group.messages().comm == mpi().comm_null || all == &team) return false;
-  return shares_a_node(ranks_in_world(team.user));
+  const std::shared_ptr<const Processes> known = world();
+  return known != nullptr && plan::nodes_of(known->nodes, ranks_in_world(team.user)).nodes == 1;
 }
 
 void prepare_apart(Team& team, Telling telling) {

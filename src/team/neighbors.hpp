@@ -18,6 +18,21 @@
 
 namespace quadrille::team {
 
+// A value that is computed when it is first asked for. Any thread may ask.
+template <class Value>
+class Lazy {
+ public:
+  template <class Find>
+  const Value& get(const Find& find) const {
+    std::call_once(once_, [&] { value_ = find(); });
+    return value_;
+  }
+
+ private:
+  mutable std::once_flag once_;
+  mutable Value value_{};
+};
+
 // The same neighbourhood around every process of a grid.
 struct Isomorphic {
   plan::Grid grid;
@@ -27,24 +42,20 @@ struct Isomorphic {
   bool whole = false;     // no process lacks a neighbour
   // Does every process send to somebody and receive from somebody? One that does not may give any size.
   bool nobody_alone() const;
-  // The offsets; unpacked when they are first asked for.
-  const plan::Neighborhood& neighborhood() const;
-  // What combining costs; counted when it is first asked for.
+  // The offsets.
+  const plan::Neighborhood& neighborhood() const {
+    return neighborhood_.get([&] { return plan::unpack(packed); });
+  }
+  // What combining costs.
   const choose::CombiningCosts& costs(bool gather) const;
   plan::NeighborProblem problem(int me, const plan::Parameters& parameters) const {
     return {&grid, &neighborhood(), me, parameters, &last_basis_};
   }
 
  private:
-  struct Counted {
-    std::once_flag once;
-    choose::CombiningCosts costs;
-  };
-  mutable Counted alltoall_, allgather_;
-  mutable std::once_flag sought_alone_;
-  mutable bool nobody_alone_ = false;
-  mutable std::once_flag unpacked_;
-  mutable plan::Neighborhood neighborhood_;
+  Lazy<choose::CombiningCosts> alltoall_, allgather_;
+  Lazy<bool> nobody_alone_;
+  Lazy<plan::Neighborhood> neighborhood_;
   // Of this process: programs make communicators of one neighbourhood again and again.
   static inline plan::LastBasis last_basis_;
 };

@@ -79,6 +79,15 @@ std::optional<memory::ControlArea> own_area(Team& team, std::size_t bytes, bool 
   return area;
 }
 
+// A lane of a persistent call, with its area alone. Null, on all ranks, if there is no area. Collective.
+OwnLane own_lane(Team& team, std::size_t bytes, bool is_well = true) {
+  std::optional<memory::ControlArea> area = own_area(team, bytes, is_well);
+  if (!area) return nullptr;
+  auto own = std::make_unique<Lane>();
+  own->node.area = std::move(*area);
+  return own;
+}
+
 }  // namespace
 
 OwnLane own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call) {
@@ -92,10 +101,8 @@ OwnLane own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call
   const bool fits = std::all_of(edges.pairs.begin(), edges.pairs.end(), [&](const run::NeighborPair& pair) {
     return heard[static_cast<std::size_t>(pair.peer)].bytes != 0;
   });
-  std::optional<memory::ControlArea> area = own_area(team, total, fits);
-  if (!area) return nullptr;
-  auto own = std::make_unique<Lane>();
-  own->node.area = std::move(*area);
+  OwnLane own = own_lane(team, total, fits);
+  if (own == nullptr) return nullptr;
   for (const run::NeighborPair& pair : edges.pairs) {
     const auto peer = static_cast<std::size_t>(pair.peer);
     std::byte* const base = own->node.area.base();
@@ -107,11 +114,8 @@ OwnLane own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call
 
 OwnLane own_inbox(Team& team, std::size_t bytes) {
   const memory::InboxLayout layout = memory::inbox_layout_for(team.group.ranks, bytes);
-  std::optional<memory::ControlArea> area = own_area(team, layout.segment_bytes());
-  if (!area) return nullptr;
-  auto own = std::make_unique<Lane>();
-  own->node.area = std::move(*area);
-  own->node.inbox = memory::Inbox(own->node.area.base(), layout, team.group.me);
+  OwnLane own = own_lane(team, layout.segment_bytes());
+  if (own != nullptr) own->node.inbox = memory::Inbox(own->node.area.base(), layout, team.group.me);
   return own;
 }
 
@@ -143,12 +147,11 @@ struct NodeLayout {
   static constexpr std::size_t bytes_of_rank = std::size_t{64} << 10, least_slot_bytes = 256;
 };
 
-NodeArea make_node_area(const Team& team, memory::ControlArea area, const NodeLayout& layout) {
-  NodeArea node{std::move(area), {}, {}};
+// Puts the inbox and the pairs into the area.
+void lay_out(NodeArea& node, const Team& team, const NodeLayout& layout) {
   std::byte* const base = node.area.base();
   node.inbox = memory::Inbox(base, layout.inbox, team.group.me);
   node.pairs = memory::Pairs(base + layout.inbox.segment_bytes(), layout.pairs, team.group.me, team.meeting_tree);
-  return node;
 }
 
 // Bytes of this rank's largest block.
@@ -168,10 +171,8 @@ OwnLane own_node_area(Team& team, const run::Call& call) {
   std::uint64_t largest = 0;
   largest_of_all(team, {&mine, 1}, {&largest, 1});
   const NodeLayout layout = NodeLayout::of_call(team.group, largest);
-  std::optional<memory::ControlArea> area = own_area(team, layout.bytes());
-  if (!area) return nullptr;
-  auto own = std::make_unique<Lane>();
-  own->node = make_node_area(team, std::move(*area), layout);
+  OwnLane own = own_lane(team, layout.bytes());
+  if (own != nullptr) lay_out(own->node, team, layout);
   return own;
 }
 
@@ -247,7 +248,8 @@ namespace {
 Lane make_lane(const Team& team, std::uint64_t chunk, const NodeLayout& layout) {
   const run::Group& group = team.group;
   Lane lane;
-  lane.node = make_node_area(team, {team.area.pool(), chunk, layout.bytes()}, layout);
+  lane.node.area = {team.area.pool(), chunk, layout.bytes()};
+  lay_out(lane.node, team, layout);
   lane.rings = run::rings_of(lane.node.pairs, group.me, group.ranks);
   return lane;
 }

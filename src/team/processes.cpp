@@ -20,7 +20,6 @@
 #include "sys/descriptors.hpp"
 #include "sys/launched.hpp"
 #include "sys/memory_checker.hpp"
-#include "sys/process_memory.hpp"
 #include "sys/sys.hpp"
 #include "team/communicator.hpp"
 #include "team/config.hpp"
@@ -485,11 +484,6 @@ void forget_processes() {
   const std::lock_guard lock(mapped_heaps_mutex);
   for (const MappedHeap& heap : mapped_heaps()) memory::heap_unmap_peer(heap.base, heap.owner.heap_bytes);
   mapped_heaps().clear();
-}
-
-bool shares_a_node(const std::vector<int>& world_ranks) {
-  const std::shared_ptr<const Processes> all = world();
-  return all != nullptr && plan::nodes_of(all->nodes, world_ranks).nodes == 1;
 }
 
 std::vector<int> ranks_in_world(MpiComm comm) {

@@ -130,9 +130,6 @@ std::shared_ptr<const Processes> world();
 // The world met in meet_world(): all ranks know it, and agree on their settings.
 bool world_has_met();
 
-// Are these ranks of MPI_COMM_WORLD on one node? False if nothing is known.
-bool shares_a_node(const std::vector<int>& world_ranks);
-
 // Forgets what is known, unmaps the heaps of the peers, and takes this process out of XPMEM, when no group needs them
 // any more.
 void forget_processes();

@@ -41,14 +41,13 @@ constexpr std::uint64_t timed_first = 8, timed_one_of = 17;
 // What recording takes is timed of one call of so many.
 constexpr unsigned own_one_of = 64;
 
-// In the place of a name's number; that of one that has no room is by_unknown, too.
-constexpr int by_unknown = -1, by_short_way = -2;
+// In the place of the number of a name that has no room.
+constexpr int by_unknown = -1;
 
 // Of the call that a thread is in.
 struct Here {
   bool inside = false;
   int name = 0;
-  choose::Engine engine{};  // of the short way
   Entry* sparse = nullptr;  // of a sparse exchange, as long as it lasts
   CommunicatorHere* communicator = nullptr;
 };
@@ -292,7 +291,9 @@ void by(const choose::Choice& choice) { by_name(choice); }
 
 void by(std::string_view name) { by_name(name); }
 
-void by_the_short_way(choose::Engine engine) { on_thread.here.name = by_short_way, on_thread.here.engine = engine; }
+void by_the_short_way(choose::Engine engine) {
+  on_thread.here.name = engine == choose::Engine::inbox ? Tables::name_of_inbox : Tables::name_of_exchange;
+}
 
 void OwnTime::begin(Timed how) {
   if (how_ == Timed::no) begin_ = sys::nanoseconds();
@@ -369,12 +370,7 @@ Recorded::~Recorded() {
   if (entry_ == nullptr) return;
   const auto lock = held();
   Tables& tables = Tables::here();
-  int name = here.name;
-  if (name == by_short_way) {
-    name = by_unknown;
-    static_cast<void>(thrown_by([&] { name = tables.name_of(here.engine); }));
-  }
-  Way* const way = tables.way_of(*entry_, name);
+  Way* const way = tables.way_of(*entry_, here.name);
   if (way != nullptr) ++way->calls;
   if (timed_ != Timed::no) {
     const std::uint64_t took = end - begin_;

@@ -23,7 +23,7 @@ void begin();
 // What carries out the call that this thread is in. Without a word the MPI does.
 void by(const choose::Choice& choice);
 void by(std::string_view name);
-// It goes as an earlier one like it did: by this engine, of which there is one algorithm.
+// It goes as an earlier one like it did: by the engine of inboxes or by that of the exchange.
 void by_the_short_way(choose::Engine engine);
 
 // The blocks of the sparse exchange that this thread is in, when they were found to be right: for each of these ranks

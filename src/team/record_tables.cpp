@@ -80,6 +80,9 @@ int Tables::make(const std::string& folder, int rank, int ranks, int node) {
   header.entries = collective_count;
   header.begin = sys::nanoseconds();
   name_of("mpi");
+  for (const choose::Engine engine : {choose::Engine::inbox, choose::Engine::exchange}) {
+    name_of(std::ranges::find(choose::algorithms(), engine, &choose::Algorithm::engine)->name);
+  }
   header.magic = magic;
   return 0;
 }
@@ -284,15 +287,6 @@ int Tables::name_of(const choose::Choice& choice) {
   const int name = name_of(choose::to_string(choice));
   if (name >= 0 && named_[name].algorithm == nullptr) named_[name] = {choice.algorithm, choice.parameters};
   return name;
-}
-
-int Tables::name_of(choose::Engine engine) {
-  int& name = engine_names_[static_cast<std::size_t>(engine)];
-  if (name > 0) return name - 1;
-  const auto& all = choose::algorithms();
-  const auto its = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.engine == engine; });
-  name = its != all.end() ? name_of(its->name) + 1 : 0;
-  return name - 1;
 }
 
 int Tables::name_of(std::string_view text) {

@@ -1,7 +1,6 @@
 // The tables of record_file.hpp while they are written, and what this process knows beside them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -53,9 +52,8 @@ class Tables {
   // -1 if there is no room.
   int name_of(const choose::Choice& choice);
   int name_of(std::string_view text);
-  // Of one that has a single algorithm, without parameters.
-  int name_of(choose::Engine engine);
-  static constexpr int name_of_mpi = 0;
+  // Names that make() has given.
+  static constexpr int name_of_mpi = 0, name_of_inbox = 1, name_of_exchange = 2;
   // Null if there is no room.
   Way* way_of(Entry& entry, int name);
   // An array of numbers behind the tables, made when `offset` is 0; null if there is no room.
@@ -78,8 +76,7 @@ class Tables {
     const choose::Algorithm* algorithm = nullptr;
     plan::Parameters parameters = {};
   };
-  Named named_[most_names];                               // by name; without algorithm: not a choice
-  std::array<int, choose::engine_count> engine_names_{};  // plus one; 0: not looked up yet, or there was no room
+  Named named_[most_names];  // by name; without algorithm: not a choice
 };
 
 }  // namespace quadrille::record

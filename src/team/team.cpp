@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "memory/heap.hpp"
-#include "memory/mapping_watch.hpp"
 #include "mpi/device_support.hpp"
 #include "mpi/fault_tolerance.hpp"
 #include "mpi/generation.hpp"
@@ -73,14 +72,11 @@ std::unique_lock<std::mutex> held(Teams& list) {
                                              : std::unique_lock(list.mutex, std::defer_lock);
 }
 
-// Frees a team if `change` to it, made under the lock of the list, leaves it without its communicator and any keeper.
-template <class Change>
-void free_after(Team* team, Change change) {
+// Frees a team that neither its communicator nor a request keeps any more.
+void free_team(Team* team) {
   Teams& list = teams();
   {
     const std::unique_lock lock = held(list);
-    change();
-    if (team->keepers > 0 || team->user != mpi().comm_null) return;
     list.freed.add(team->counted.counters);
     std::erase(list.all, team);
   }
@@ -95,10 +91,10 @@ int forget_team(MpiComm, int, void* value, void*) {
     drop_cached_calls();  // of this team
     const bool explains = team->counted.explains;
     const Tally tally = explains ? end_tally(*team) : Tally();  // while it has a name, for which the MPI is asked
-    free_after(team, [&] {
-      if (explains) keep_tally(tally);
-      team->user = mpi().comm_null;
-    });
+    const KeptTeam last = std::move(team->self);
+    const std::unique_lock lock = held(teams());
+    if (explains) keep_tally(tally);
+    team->user = mpi().comm_null;
   });
 }
 
@@ -220,9 +216,10 @@ Team* make_team(MpiComm comm) {
     const std::lock_guard lock(list.mutex);
     list.all.push_back(team.get());
   }
-  if (mpi().Comm_set_attr(comm, team_keyval(), team.get()) == mpi_success) return team.release();
-  const std::lock_guard lock(list.mutex);
-  std::erase(list.all, team.get());
+  Team* const made = team.release();
+  made->self.reset(made, free_team);
+  if (mpi().Comm_set_attr(comm, team_keyval(), made) == mpi_success) return made;
+  const KeptTeam last = std::move(made->self);
   return nullptr;
 }
 
@@ -324,16 +321,6 @@ void count_early(MpiComm comm) {
   int before = 0;
   if (!early_calls(comm, before)) return;
   mpi().Comm_set_attr(comm, early_keyval(), reinterpret_cast<void*>(std::intptr_t{before} + 1));
-}
-
-KeptTeam keep(Team& team) {
-  const std::unique_lock lock = held(teams());
-  ++team.keepers;
-  return KeptTeam(&team);
-}
-
-void LetGo::operator()(Team* team) const {
-  free_after(team, [team] { --team->keepers; });
 }
 
 const std::vector<int>& domains_of(Team& team) {

@@ -138,7 +138,7 @@ enum class Standing : std::uint8_t {
 
 struct Team {
   MpiComm user{};                              // null when it is gone and the team is kept
-  int keepers = 0;                             // under the lock of the list of teams
+  std::shared_ptr<Team> self;                  // held by the communicator; null when the communicator is gone
   std::atomic<Reason> why_not = Reason::none;  // why it is not eligible
   int calls = 0;                               // calls that the MPI took before it was ready
   bool no_messages = false;                    // the MPI has no communicator for them; the same on all ranks
@@ -269,11 +269,8 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
 
 // Keeps a team while something needs it, even if its communicator is freed before. What goes last frees the team, as
 // MPI_Comm_free would have: on all ranks.
-struct LetGo {
-  void operator()(Team* team) const;
-};
-using KeptTeam = std::unique_ptr<Team, LetGo>;
-KeptTeam keep(Team& team);
+using KeptTeam = std::shared_ptr<Team>;
+inline KeptTeam keep(Team& team) { return team.self; }
 
 // Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error. Each of
 // `all_want`, three at most, on all ranks or none, becomes whether it is true on all of them.
@@ -283,7 +280,7 @@ bool all_agree(MpiComm comm, std::uint64_t value, std::initializer_list<bool*> a
 bool all_true(MpiComm comm, bool mine);
 
 // What is done at the start of MPI_Finalize, in this order. Each has a place of its own, so that none is left out.
-enum class AtEnd : std::uint8_t { record, progress_thread, requests, staging };
+enum class AtEnd : std::uint8_t { record, progress_thread, requests, turns, staging };
 inline constexpr std::size_t ends_count = static_cast<std::size_t>(AtEnd::staging) + 1;
 // Is done once.
 void before_end(AtEnd whose, void (*work)());

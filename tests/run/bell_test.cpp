@@ -1,5 +1,5 @@
 // Sleeping for another rank: nobody sleeps on when what it waits for has come. Runs with ThreadSanitizer as well.
-#include "sys/bell.hpp"
+#include "sys/wait.hpp"
 
 #include <gtest/gtest.h>
 

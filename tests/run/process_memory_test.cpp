@@ -1,5 +1,5 @@
 // Copies between processes that the system cuts short, with this process as its own peer.
-#include "sys/process_memory.hpp"
+#include "sys/sys.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -27,15 +27,11 @@ struct Copier {
 };
 
 void copy_once(std::byte* to, const std::byte* from, std::size_t bytes, Copy by) {
-  const memory::CopyKernels& kernels = memory::copy_kernels();
-  switch (by) {
-    case Copy::libc:
-      std::memcpy(to, from, bytes);
-      return;
-    case Copy::ordinary:
-      return kernels.temporal(to, from, bytes);
-    case Copy::streaming:
-      return kernels.streaming(to, from, bytes);
+  if (by == Copy::streaming) return memory::copy_kernels().streaming(to, from, bytes);
+  constexpr std::size_t piece = 1024;  // memcpy has ordinary stores for so few bytes, and no "rep movsb"
+  const std::size_t together = by == Copy::ordinary ? piece : bytes;
+  for (std::size_t at = 0; at < bytes; at += together) {
+    std::memcpy(to + at, from + at, std::min(together, bytes - at));
   }
 }
 

@@ -9,8 +9,8 @@ namespace quadrille::tools {
 
 enum class Copy {
   libc,      // memcpy, which for blocks larger than the caches may stream by itself
-  ordinary,  // the copy kernels through the cache, whatever the size
-  streaming  // the copy kernels past the cache
+  ordinary,  // memcpy in small pieces: ordinary stores through the cache, whatever the size
+  streaming  // the copy kernel past the cache
 };
 
 // The processors that this process may use, rising.

@@ -19,7 +19,6 @@
 #include "memory/heap.hpp"
 #include "memory/pairs.hpp"
 #include "sys/descriptors.hpp"
-#include "sys/process_memory.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
 #include "team/numa.hpp"

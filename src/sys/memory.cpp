@@ -3,15 +3,14 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
+#include "sys/kernel_files.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::sys {
@@ -22,12 +21,7 @@ namespace {
 // the kernel, which takes 5 to 20 ms.
 int high_descriptor() {
   constexpr int most = 900, from_the_end = 16;
-  int room = 0;
-  if (std::FILE* status = std::fopen("/proc/self/status", "re")) {
-    char line[256];
-    while (room == 0 && std::fgets(line, sizeof line, status) != nullptr) std::sscanf(line, "FDSize: %d", &room);
-    std::fclose(status);
-  }
+  const auto room = static_cast<int>(KernelFile{"/proc/self/status"}.number_behind("FDSize:"));
   return room > 2 * from_the_end ? std::min(most, room - from_the_end) : most;
 }
 
@@ -47,15 +41,32 @@ bool read_range(int descriptor, std::byte* target, std::size_t from, std::size_t
   return true;
 }
 
+using Transfer = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
+
+// The system moves at most 2 GiB at a time, and may stop early.
+bool transfer(Transfer move, pid_t process, std::uint64_t remote, std::byte* local, std::size_t bytes) {
+  constexpr std::size_t most = std::size_t{1} << 30;
+  while (bytes > 0) {
+    const std::size_t now = std::min(bytes, most);
+    const iovec here{local, now};
+    const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(remote)), now};
+    const ssize_t moved = move(process, &here, 1, &there, 1, 0);
+    if (moved <= 0) {
+      if (moved < 0 && errno == EINTR) continue;
+      return false;
+    }
+    local += moved;
+    remote += static_cast<std::uint64_t>(moved);
+    bytes -= static_cast<std::size_t>(moved);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string line_in(const std::string& path) {
-  char line[4096] = {};
-  if (std::FILE* file = std::fopen(path.c_str(), "re")) {
-    if (std::fgets(line, sizeof line, file) == nullptr) line[0] = 0;
-    std::fclose(file);
-  }
-  return {line, std::strcspn(line, "\n")};
+  const KernelFile file{path};
+  return std::string(file.text().substr(0, file.text().find('\n')));
 }
 
 std::size_t limit_of(int resource) {
@@ -104,9 +115,8 @@ bool still_is(int descriptor, const FileIdentity& identity) {
 }
 
 std::size_t huge_page_bytes() {
-  static const std::size_t read =
-      std::strtoull(line_in("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").c_str(), nullptr, 10);
-  return read > 0 ? read : std::size_t{2} << 20;
+  static const std::size_t told = KernelFile{"/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"}.number(0);
+  return told > 0 ? told : std::size_t{2} << 20;
 }
 
 bool shares_huge_pages() {
@@ -208,6 +218,14 @@ std::byte* copy_segment(int descriptor, std::size_t bytes) {
 
 bool move_pages(std::byte* from, std::size_t bytes, std::byte* target) {
   return syscall(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target) != -1;
+}
+
+bool read_process(pid_t process, std::uint64_t address, std::byte* to, std::size_t bytes) {
+  return transfer(process_vm_readv, process, address, to, bytes);
+}
+
+bool write_process(pid_t process, std::uint64_t address, const std::byte* from, std::size_t bytes) {
+  return transfer(process_vm_writev, process, address, const_cast<std::byte*>(from), bytes);
 }
 
 }  // namespace quadrille::sys

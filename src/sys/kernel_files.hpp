@@ -1,10 +1,30 @@
-// The mappings of this process, as the kernel tells them.
+// Files of the kernel. They are read without malloc, so also inside fork() and where there is no memory left.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <string_view>
 
 namespace quadrille::sys {
+
+// The beginning of a file; empty if it cannot be read, or has too long a path.
+class KernelFile {
+ public:
+  // The parts of its path.
+  using Path = std::initializer_list<std::string_view>;
+  explicit KernelFile(Path path);
+  std::string_view text() const { return {text_.data(), used_}; }
+  // The number that it begins with; `without` if that is none, such as "max".
+  std::size_t number(std::size_t without) const;
+  // The number behind `name` at the beginning of a line; 0 without such a line.
+  std::size_t number_behind(std::string_view name) const;
+
+ private:
+  std::array<char, 4096> text_;
+  std::size_t used_ = 0;
+};
 
 struct Mapping {
   std::uintptr_t begin = 0, end = 0;
@@ -12,7 +32,7 @@ struct Mapping {
   std::uint64_t device = 0, file = 0;  // as in FileIdentity; 0 for anonymous memory
 };
 
-// Reads the mappings, in the order of addresses. Does so without malloc, so that it serves inside fork().
+// Reads the mappings of this process, in the order of addresses.
 class Mappings {
  public:
   Mappings();

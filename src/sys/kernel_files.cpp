@@ -1,9 +1,10 @@
-#include "sys/mappings.hpp"
+#include "sys/kernel_files.hpp"
 
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -12,6 +13,14 @@
 
 namespace quadrille::sys {
 namespace {
+
+// The number that `text` begins with, after blanks; `without` if it begins with none.
+std::size_t number_in(std::string_view text, std::size_t without) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() ? value : without;
+}
 
 // Reads a number of hexadecimal or decimal digits, and moves `text` behind it.
 std::uint64_t number(const char*& text, const char* end, int base) {
@@ -37,6 +46,31 @@ Mapping mapping_of(const char* line, const char* end) {
 }
 
 }  // namespace
+
+KernelFile::KernelFile(Path path) {
+  std::array<char, 1024> name{};
+  for (std::size_t used = 0; const std::string_view part : path) {
+    if (part.size() >= name.size() - used) return;
+    used += part.copy(name.data() + used, part.size());
+  }
+  const int file = open(name.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  for (ssize_t got = 1; got > 0 && used_ < text_.size();) {
+    got = read(file, text_.data() + used_, text_.size() - used_);
+    if (got > 0) used_ += static_cast<std::size_t>(got);
+  }
+  close_descriptor(file);
+}
+
+std::size_t KernelFile::number(std::size_t without) const { return number_in(text(), without); }
+
+std::size_t KernelFile::number_behind(std::string_view name) const {
+  const std::string_view all = text();
+  for (std::size_t at = 0; at < all.size(); at = std::min(all.find('\n', at), all.size() - 1) + 1) {
+    if (all.substr(at).starts_with(name)) return number_in(all.substr(at + name.size()), 0);
+  }
+  return 0;
+}
 
 Mappings::Mappings() : descriptor_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), good_(descriptor_ >= 0) {}
 Mappings::~Mappings() { close_descriptor(descriptor_); }
