@@ -23,13 +23,14 @@ inline std::uint32_t blocks_with(int ranks, std::int64_t radix, std::int64_t wei
 }
 
 inline Counts count_bruck(int ranks, std::int64_t radix) {
-  const bruck::Totals sum = bruck::totals(ranks, radix);
   Counts counts;
-  counts.rounds = static_cast<std::uint64_t>(sum.rounds);
-  counts.messages = sum.messages;
-  counts.blocks_sent = sum.blocks;
-  counts.blocks_copied = 1 + 2 * sum.blocks;
-  counts.scratch_blocks = 2 * static_cast<std::uint64_t>(sum.most_blocks);
+  for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
+    ++counts.rounds;
+    counts.messages += static_cast<std::uint64_t>(bruck::largest_digit(ranks, radix, weight));
+    counts.blocks_sent += static_cast<std::uint64_t>(bruck::blocks_moved(ranks, radix, weight));
+  }
+  counts.blocks_copied = 1 + 2 * counts.blocks_sent;
+  counts.scratch_blocks = 2 * static_cast<std::uint64_t>(bruck::most_blocks(ranks, radix));
   return counts;
 }
 

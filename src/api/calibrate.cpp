@@ -134,7 +134,7 @@ class Calibration {
     if (measured.size() < sizes.size()) return;
     gather = tuner::largest_of_first(sizes, gather, group_.reach().slot_limit);
     alltoall = tuner::largest_of_first(sizes, alltoall, group_.reach().slot_limit);
-    choose::set_inbox_limits(found_, alltoall, gather);
+    found_.inbox_limit = for_dense(alltoall, gather);  // of one size; it holds for the other forms, too
   }
 
   void find_kernel_copies() {

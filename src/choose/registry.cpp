@@ -6,8 +6,8 @@
 
 #include "choose/registry_parts.hpp"
 #include "plan/algorithms.hpp"
-#include "plan/neighbor_copies.hpp"
 #include "plan/neighborhood.hpp"
+#include "plan/order_edges.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -122,38 +122,34 @@ Algorithm edge_copies(std::string name, std::string line, plan::BuildEdges build
 }
 
 // Copies of a node in an order, for all-to-alls and for allgathers.
+template <plan::Order order>
+void add_order(std::vector<Algorithm>& table, Algorithm row) {
+  row.engine = Engine::node;
+  row.needs = kReached;
+  row.collectives = those(is_all_to_all);
+  row.build = plan::node_copies<order, plan::Pattern::alltoall>;
+  table.push_back(row);
+  row.collectives = those(is_gather);
+  row.build = plan::node_copies<order, plan::Pattern::allgather>;
+  table.push_back(std::move(row));
+}
+
 void add_orders(std::vector<Algorithm>& table) {
-  const struct {
-    Algorithm row;
-    plan::Build gather;
-  } orders[] = {
-      {entry("sh-naive", "a rank fills its own receive buffer, sources of its NUMA domain first", kLiNaive,
-             plan::sh_naive),
-       plan::allgather_sh_naive},
-      {entry("sh-co", "copies of a node in Morton order", kLi, plan::sh_co), plan::allgather_sh_co},
-      {entry("sh-numa-co", "copies of a node in Morton order, one NUMA domain after the other", kLiNuma,
-             plan::sh_numa_co),
-       plan::allgather_sh_numa_co},
-      {entry("hint-row", "a rank fills its own receive buffer, sources in their order", kHint, plan::hint_row),
-       plan::allgather_hint_row},
-      {entry("hint-column", "a rank empties its own send buffer, destinations in their order", kHint,
-             plan::hint_column),
-       plan::allgather_hint_column},
-      {entry("hint-hilbert", "copies of a node in the order of a Hilbert curve", kHint, plan::hint_hilbert, {kRows}),
-       plan::allgather_hint_hilbert},
-      {entry("hint-hilbert-square", "a Hilbert curve through a square of a power of two, the rest in another order",
-             kHintOther, plan::hint_hilbert_square, {kRest, kRows}),
-       plan::allgather_hint_hilbert_square}};
-  for (const auto& order : orders) {
-    Algorithm row = order.row;
-    row.engine = Engine::node;
-    row.needs = kReached;
-    row.collectives = those(is_all_to_all);
-    table.push_back(row);
-    row.collectives = those(is_gather);
-    row.build = order.gather;
-    table.push_back(std::move(row));
-  }
+  using plan::Order;
+  add_order<Order::row_numa>(
+      table, entry("sh-naive", "a rank fills its own receive buffer, sources of its NUMA domain first", kLiNaive));
+  add_order<Order::morton>(table, entry("sh-co", "copies of a node in Morton order", kLi));
+  add_order<Order::morton_numa>(
+      table, entry("sh-numa-co", "copies of a node in Morton order, one NUMA domain after the other", kLiNuma));
+  add_order<Order::row>(table, entry("hint-row", "a rank fills its own receive buffer, sources in their order", kHint));
+  add_order<Order::column>(
+      table, entry("hint-column", "a rank empties its own send buffer, destinations in their order", kHint));
+  add_order<Order::hilbert>(
+      table, entry("hint-hilbert", "copies of a node in the order of a Hilbert curve", kHint, nullptr, {kRows}));
+  add_order<Order::square_and_row>(
+      table, entry("hint-hilbert-square",
+                   "a Hilbert curve through a square of a power of two, the rest in another order", kHintOther, nullptr,
+                   {kRest, kRows}));
   table.push_back(node_then_network({alltoall}, plan::hint_network));
   table.push_back(node_then_network(those(is_uneven), plan::hint_network));
   table.push_back(node_then_network(those(is_gather), plan::allgather_hint_network));
@@ -211,11 +207,12 @@ void add_of_neighbors(std::vector<Algorithm>& table) {
                    .line = "inside a node all blocks for a neighbour as one stream, large ones straight from its heap",
                    .source = "Quadrille; the single copy of SH-Naive (Cache-oblivious, section 3)"});
   table.push_back(edge_copies("sh-naive", "a rank fills its own receive buffer, sources of its NUMA domain first",
-                              plan::neighbor_sh_naive));
-  table.push_back(edge_copies("sh-co", "copies between neighbours of a node in Morton order", plan::neighbor_sh_co));
+                              plan::neighbor_copies<plan::Order::row_numa>));
+  table.push_back(edge_copies("sh-co", "copies between neighbours of a node in Morton order",
+                              plan::neighbor_copies<plan::Order::morton>));
   table.push_back(edge_copies("sh-numa-co",
                               "copies between neighbours of a node in Morton order, one NUMA domain after the other",
-                              plan::neighbor_sh_numa_co));
+                              plan::neighbor_copies<plan::Order::morton_numa>));
   add_neighbors(table,
                 untried_on_devices(from_device(
                     entry("straightforward", "one message out and one in for each neighbour, one after the other",

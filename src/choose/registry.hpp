@@ -19,7 +19,7 @@
 namespace quadrille::plan {
 struct NeighborProblem;  // plan/neighborhood.hpp
 using BuildNeighbors = Schedule (*)(const NeighborProblem&);
-struct EdgeProblem;  // plan/neighbor_copies.hpp
+struct EdgeProblem;  // plan/order_edges.hpp
 using BuildEdges = Schedule (*)(const EdgeProblem&);
 }  // namespace quadrille::plan
 

@@ -60,13 +60,11 @@ Exchanges between_nodes(Collective collective) {
   all.add("pairwise", plan::pairwise);
   const auto is_there = [&](const Algorithm& row) { return std::ranges::find(all.names, row.name) != all.names.end(); };
   for (const Algorithm& row : message_schedules()) {
-    if (!is_there(row) && can_be_inside(row) && plan::direct_window(row.build)) all.add(row.name, row.build);
-  }
-  for (const Algorithm& row : message_schedules()) {
-    if (!serves(row, collective) || !can_be_inside(row) || is_there(row)) continue;
-    if (is_allgather(collective) && plan::gathers_in_place(row.build)) all.add(row.name, row.build);
+    if (is_there(row) || !can_be_inside(row)) continue;
+    const bool gathers = is_allgather(collective) && serves(row, collective) && plan::gathers_in_place(row.build);
+    if (gathers || plan::direct_window(row.build)) all.add(row.name, row.build);
     for (const plan::RoundsBetweenNodes& rounds : plan::rounds_between_nodes) {
-      if (rounds.among_all == row.build) all.add(rounds.name, row.build);
+      if (rounds.among_all == row.build && serves(row, collective)) all.add(rounds.name, row.build);
     }
   }
   return all;
@@ -112,8 +110,7 @@ Algorithm through_leaders(Algorithm row) {
   if (kind == plan::LeadersKind::uniform) {
     row.parameters.push_back(by_name("order", "in which a rank packs", plan::leaders_order_names));
   }
-  if (!uneven) row.parameters.push_back(kRadix);
-  if (!uneven) row.parameters.back().tried = {};  // of another exchange than the standard one
+  if (!uneven) row.parameters.push_back(kRadixOfExchange);
   if (kind != plan::LeadersKind::gather) row.parameters.push_back(kStride);
   row.name = "leaders";
   row.engine = Engine::leaders;
@@ -126,9 +123,7 @@ Algorithm node_then_network(const std::vector<Collective>& collectives, plan::Bu
       exchange_by(between_nodes(collectives.front()), "with ranks of other nodes"),
       by_name("messages", "when: after the copies, or beside them; those of rounds always follow",
               plan::network_messages_names),
-      by_name("order", "of the copies", plan::network_order_names()), kStride};
-  parameters.push_back(kRadix);
-  parameters.back().tried = {};  // of another exchange than the standard one
+      by_name("order", "of the copies", plan::network_order_names()), kStride, kRadixOfExchange};
   if (!is_sized(collectives.front())) parameters.push_back(kEager);
   return {.name = "hint-network",
           .collectives = collectives,

@@ -13,8 +13,10 @@ namespace quadrille::choose {
 inline constexpr std::int64_t kMost = 1 << 20;
 
 inline constexpr std::int64_t kTriedRadices[] = {2, 4, 8}, kTriedLeaders[] = {1, 2}, kTriedPieces[] = {4096, 16384};
-inline constexpr ParameterRange kRadix = {
-    "radix", 2, kMost, 2, "base of the digits: more messages a round, fewer rounds", {}, {kTriedRadices}};
+inline constexpr std::string_view kBase = "base of the digits: more messages a round, fewer rounds";
+inline constexpr ParameterRange kRadix = {"radix", 2, kMost, 2, kBase, {}, {kTriedRadices}};
+// Not tried: it is of another exchange than the standard one.
+inline constexpr ParameterRange kRadixOfExchange = {"radix", 2, kMost, 2, kBase};
 inline constexpr TriedValues kTriedCuts = {kTriedPieces, TriedUpTo::block};
 inline constexpr ParameterRange kPiece = {
     "piece", 64, kMost, 65536, "bytes of a block that move at a time, as far as memory allows", {}, kTriedCuts};
@@ -54,7 +56,7 @@ inline constexpr ParameterRange kHostBuffers = {
 inline constexpr std::string_view kOfTheMpi[] = {"mpi"};
 inline constexpr ParameterRange kInner = {
     "inner", 0, 0, 0, "or any other algorithm of the collective; its parameters follow", kOfTheMpi};
-// What suits: plan/chunks.hpp, plan/chunk_rounds.hpp.
+// What suits: plan/chunks.hpp.
 inline constexpr ParameterRange kChunk = {
     "chunk", 4096, std::int64_t{16} << 20, 0, "pipeline chunk in bytes (per block between nodes); 0: automatic", {}, {},
     {},      true};

@@ -33,13 +33,17 @@
 // Pure, and fed in step on all ranks: so all ranks try the same in each call. Only the times differ.
 #pragma once
 
+#include <climits>
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <vector>
 
 #include "choose/registry.hpp"
+#include "text/reason.hpp"
 #include "tuner/contest.hpp"
 
 namespace quadrille::choose {
@@ -136,5 +140,38 @@ Bytes bytes_of_load_class(int number);
 Bytes on_one_side(Bytes all, std::size_t size, std::size_t limit);
 // With loads of that class: can the blocks of the busiest of so many ranks have more than `limit` bytes in the mean?
 bool may_have_large_blocks(int load_class, int ranks, std::size_t limit);
+
+// ---- What trials found out, kept for calls of the same kind on other communicators of the same shape ----
+//
+// What a rank keeps says nothing of the others: they have been in other communicators. So the ranks of a communicator
+// ask each other before they go by it (api/trials.cpp).
+
+// In the place of a load: of calls with a device's memory.
+inline constexpr int load_on_devices = INT_MIN;
+
+// What a trial is of, and what its times depend on.
+struct Case {
+  int ranks = 0, nodes = 0, ranks_on_node = 0;  // of the fullest node
+  bool crowded = false;
+  std::uint64_t map = 0;  // which ranks share a node
+  Collective collective{};
+  Bytes bytes;                   // of a block, or of what a rank moves where no rank knows all sizes
+  int load = 0;                  // class of what moves in all, where all ranks know it and blocks differ
+  std::uint64_t candidates = 0;  // which they were
+  auto operator<=>(const Case&) const = default;
+};
+Case case_of(const plan::NodeMap& nodes, bool crowded, Collective collective, Bytes bytes, int load,
+             std::span<const Choice> candidates);
+
+struct Verdict {
+  Choice best;
+  Why why;
+};
+
+using Verdicts = std::map<Case, Verdict>;
+// Programs have few shapes and sizes. Of one that has more, those that come later are not kept.
+inline constexpr std::size_t most_verdicts = 4096;
+// In the place of what was found before.
+void keep_verdict(Verdicts& verdicts, const Case& of, Verdict verdict);
 
 }  // namespace quadrille::choose

@@ -35,12 +35,6 @@ std::string object_text(const char* name, Object object) {
 
 }  // namespace
 
-void set_inbox_limits(SwitchPoints& points, std::size_t alltoall, std::size_t allgather) {
-  for (std::size_t c = 0; c < points.inbox_limit.size(); ++c) {
-    points.inbox_limit[c] = is_allgather(static_cast<Collective>(c)) ? allgather : alltoall;
-  }
-}
-
 // Found on 2 cores (AMD EPYC, family 25, model 17) with 2, 4 and 8 ranks. What calls take with them:
 // docs/results/inside-a-node.md.
 SwitchPoints default_switch_points(bool crowded) {

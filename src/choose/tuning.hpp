@@ -30,8 +30,8 @@
 #include "choose/model.hpp"
 #include "choose/quietness.hpp"
 #include "choose/registry.hpp"
+#include "choose/trial.hpp"
 #include "choose/tuning_algorithms.hpp"
-#include "choose/verdicts.hpp"
 
 namespace quadrille::choose {
 
@@ -45,9 +45,6 @@ struct SwitchPoints {
   std::size_t stream_from = 0;
   bool operator==(const SwitchPoints&) const = default;
 };
-
-// What was measured of blocks of one size holds for the other forms, too.
-void set_inbox_limits(SwitchPoints& points, std::size_t alltoall, std::size_t allgather);
 
 // Without a table. Where each rank has a core, a block above 1 KiB that lies in a shared heap is faster
 // copied once, with another wait at the end, than twice. With more ranks than cores a wait costs as much as

@@ -125,6 +125,15 @@ std::vector<Collective> those(Property has) {
 inline constexpr int dense_collective_count =
     static_cast<int>(std::ranges::count(collectives, Partners::all, &CollectiveRow::partners));
 
+// [collective] among all ranks: a value for those in which ranks have blocks of their own for all, and one for those
+// that gather.
+template <class Value>
+constexpr std::array<Value, dense_collective_count> for_dense(const Value& exchanges, const Value& gathers) {
+  std::array<Value, dense_collective_count> values{};
+  for (std::size_t c = 0; c < values.size(); ++c) values[c] = collectives[c].gathers ? gathers : exchanges;
+  return values;
+}
+
 // The collective that moves blocks between the same ranks in the same way, with one count for all of them: what is
 // measured of it holds for `c`, too. `c` itself if there is none.
 constexpr Collective regular_of(Collective c) {

@@ -1,4 +1,5 @@
-// All builders of plan/. Each is described at the head of its file.
+// All builders of plan/, each described in its file; but for copies in orders (node_copies.hpp) and those of neighbours
+// (neighborhood.hpp, order_edges.hpp).
 #pragma once
 
 #include "plan/node_copies.hpp"
@@ -41,27 +42,9 @@ Schedule allgather_ring(const Problem& problem);
 Schedule allgather_recursive_doubling(const Problem& problem);
 Schedule allgather_bruck(const Problem& problem);
 
-// Alltoall, Alltoallv and Alltoallw inside one node whose ranks reach all buffers.
-inline constexpr Build sh_naive = node_copies<Order::row_numa, Pattern::alltoall>;
-inline constexpr Build sh_co = node_copies<Order::morton, Pattern::alltoall>;
-inline constexpr Build sh_numa_co = node_copies<Order::morton_numa, Pattern::alltoall>;
-inline constexpr Build hint_row = node_copies<Order::row, Pattern::alltoall>;
-inline constexpr Build hint_column = node_copies<Order::column, Pattern::alltoall>;
-inline constexpr Build hint_hilbert = node_copies<Order::hilbert, Pattern::alltoall>;
-inline constexpr Build hint_hilbert_square = node_copies<Order::square_and_row, Pattern::alltoall>;
-
 // Of all-to-all and of allgather what is between nodes.
 Schedule alltoall_between_nodes(const Problem& problem);
 Schedule allgather_between_nodes(const Problem& problem);
-
-// Allgather and Allgatherv inside one node whose ranks reach all buffers.
-inline constexpr Build allgather_sh_naive = node_copies<Order::row_numa, Pattern::allgather>;
-inline constexpr Build allgather_sh_co = node_copies<Order::morton, Pattern::allgather>;
-inline constexpr Build allgather_sh_numa_co = node_copies<Order::morton_numa, Pattern::allgather>;
-inline constexpr Build allgather_hint_row = node_copies<Order::row, Pattern::allgather>;
-inline constexpr Build allgather_hint_column = node_copies<Order::column, Pattern::allgather>;
-inline constexpr Build allgather_hint_hilbert = node_copies<Order::hilbert, Pattern::allgather>;
-inline constexpr Build allgather_hint_hilbert_square = node_copies<Order::square_and_row, Pattern::allgather>;
 
 // Both on several nodes: copies inside them, then messages.
 Schedule hint_network(const Problem& problem);

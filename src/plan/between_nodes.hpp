@@ -15,8 +15,8 @@ void exchange_between_nodes(const Problem& problem, bool blocks, Window window, 
 // In batches of Problem::away_steps, beside the rounds before.
 void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builder);
 
-// By way of other ranks, when the node's part is done (rounds_between_nodes.cpp). An all-to-all by Bruck of radix
-// `radix`; `sizes` says whether the sizes of blocks travel ahead:
+// By way of other ranks, when the node's part is done. An all-to-all by Bruck of radix `radix`; `sizes` says whether
+// the sizes of blocks travel ahead:
 void bruck_between_nodes(const Problem& problem, Sizes sizes, Builder& builder);
 // An allgather, by what `among_all` does among all ranks.
 void gather_between_nodes(const Problem& problem, Build among_all, Builder& builder);

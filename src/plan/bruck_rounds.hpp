@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "plan/bruck_index.hpp"
-#include "plan/cyclic.hpp"
 #include "plan/problem.hpp"
 
 namespace quadrille::plan::bruck {
@@ -21,24 +20,13 @@ enum class Transfer { packed, typed, direct };
 // Which way blocks travel: block i ends at rank me + i (up) or me - i (down).
 enum class Direction : int { up = 1, down = -1 };
 
-// What all rounds of a plan need together.
-struct Totals {
-  int rounds = 0;
-  std::size_t messages = 0;  // sent
-  std::size_t blocks = 0;    // sent
-  int most_blocks = 0;       // sent in one round
-};
-
-inline Totals totals(int ranks, std::int64_t radix) {
-  Totals sum;
+// Blocks that a rank sends in the round in which these are most.
+inline int most_blocks(int ranks, std::int64_t radix) {
+  int most = 0;
   for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
-    const int blocks = blocks_moved(ranks, radix, weight);
-    ++sum.rounds;
-    sum.messages += static_cast<std::size_t>(largest_digit(ranks, radix, weight));
-    sum.blocks += static_cast<std::size_t>(blocks);
-    sum.most_blocks = std::max(sum.most_blocks, blocks);
+    most = std::max(most, blocks_moved(ranks, radix, weight));
   }
-  return sum;
+  return most;
 }
 
 inline std::int64_t radix_of(const Problem& problem) { return value_of(problem.parameters, "radix", 2); }
@@ -50,24 +38,18 @@ struct Everywhere {
 
 // The plan of one rank while it is written.
 struct Plan {
-  // `waiting` blocks of scratch come before those of the transfers. Reserves exactly what the plan takes: its rounds,
-  // and rounds of local copies beside them.
-  Plan(const Problem& problem, Transfer how, int waiting, std::size_t local_rounds, std::size_t local_copies)
-      : Plan(problem, how, waiting, local_rounds, local_copies, Builder(problem.me)) {}
+  // `waiting` blocks of scratch come before those of the transfers.
+  Plan(const Problem& problem, Transfer how, int waiting) : Plan(problem, how, waiting, Builder(problem.me)) {}
   // Appends to the schedule in `begun`.
-  Plan(const Problem& problem, Transfer how, int waiting, std::size_t local_rounds, std::size_t local_copies,
-       Builder begun)
+  Plan(const Problem& problem, Transfer how, int waiting, Builder begun)
       : ranks(problem.ranks),
         me(problem.me),
         radix(radix_of(problem)),
         transfer(how),
         staging(waiting),
         builder(std::move(begun)) {
-    const Totals sum = totals(ranks, radix);
     const int copies = how == Transfer::packed ? 2 : how == Transfer::typed ? 1 : 0;  // of each block
-    builder.reserve(static_cast<std::size_t>(sum.rounds) + local_rounds, 2 * sum.messages, 2 * sum.blocks,
-                    local_copies + static_cast<std::size_t>(copies) * sum.blocks);
-    builder.scratch(static_cast<std::uint32_t>(staging + copies * sum.most_blocks));
+    builder.scratch(static_cast<std::uint32_t>(staging + copies * most_blocks(ranks, radix)));
   }
 
   // Where a block that travels down is sent from at first, and where it arrives.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "plan/direct_exchange.hpp"
-
 namespace quadrille::plan {
 namespace {
 

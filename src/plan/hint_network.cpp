@@ -7,7 +7,7 @@
 // Source  Ramesh et al., HINT, section V.F, algorithm 5. The step between nodes "or any other inter-node algorithm":
 //         all that exchange each block once, straight from its source to its destination, by their windows
 //         (direct_exchange.cpp); and those that pass blocks on in few rounds: Bruck, two-phase Bruck, and of allgathers
-//         all that there are among ranks (rounds_between_nodes.cpp). Messages may be in flight during the copies
+//         all that there are among ranks (between_nodes.cpp). Messages may be in flight during the copies
 //         (messages=beside), which the paper leaves open, and which the orders of copies themselves do.
 //
 //         As printed the conditions of algorithm 5 are exchanged: it sends to dst if src is on another node, and

@@ -9,9 +9,8 @@
 
 namespace quadrille::plan {
 
-// All-to-alls that forward blocks, without those that stay inside a node (rounds_between_nodes.cpp). The other
-// exchanges that fit need no rounds of their own: schedules with a direct_window(), and allgathers in place
-// (exchanges.hpp).
+// All-to-alls that forward blocks, without those that stay inside a node (between_nodes.cpp). The other exchanges that
+// fit need no rounds of their own: schedules with a direct_window(), and allgathers in place (exchanges.hpp).
 struct RoundsBetweenNodes {
   std::string_view name;
   Build among_all;

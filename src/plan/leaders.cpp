@@ -113,15 +113,23 @@ class Area {
     return gathers_ ? static_cast<std::size_t>(source)
                     : times(destination, crews_.size(node_)) + static_cast<std::size_t>(source);
   }
+  // Of the block from member `source` of this node to member `destination` of `other`, not of an allgather, and of the
+  // one the other way. By destinations, so that what is for a share of them is one stream.
+  std::size_t out(std::size_t other, int source, int destination) const {
+    return 2 * own_ + base_[other] + times(destination, crews_.size(node_)) + static_cast<std::size_t>(source);
+  }
+  std::size_t in(std::size_t other, int source, int destination) const {
+    const std::size_t before = gathers_ ? 0 : times(destination, crews_.size(other));
+    return in_ + base_[other] + before + static_cast<std::size_t>(source);
+  }
   // The first place of stream `number` to or from `other`.
   std::size_t send_slot(std::size_t other, int number) const {
-    if (gathers_) return static_cast<std::size_t>(crews_.share(node_, other, number).first);
-    return 2 * own_ + base_[other] + times(crews_.share(other, node_, number).first, crews_.size(node_));
+    if (gathers_) return own(crews_.share(node_, other, number).first, 0);
+    return out(other, 0, crews_.share(other, node_, number).first);
   }
   std::size_t recv_slot(std::size_t other, int number) const {
-    const std::size_t first = gathers_ ? static_cast<std::size_t>(crews_.share(other, node_, number).first)
-                                       : times(crews_.share(node_, other, number).first, crews_.size(other));
-    return in_ + base_[other] + first;
+    if (gathers_) return in(other, crews_.share(other, node_, number).first, 0);
+    return in(other, 0, crews_.share(node_, other, number).first);
   }
   // Of `blocks` for each leader, a block as large as what it exchanges with a node of the same size.
   std::size_t scratch(std::uint32_t blocks, int leader) const {
@@ -221,33 +229,14 @@ class Planner {
 
  private:
   int member_number() const { return number_of(crews_.members(node_), problem_.me); }
-  // The stream by which member `member` of `node` and node `other` exchange, and its number within its share.
-  struct OfShare {
-    int stream, number;
-  };
-  OfShare stream_of(std::size_t node, std::size_t other, int member) const {
-    for (int j = 0;; ++j) {
-      const Share share = crews_.share(node, other, j);
-      if (member < share.first + share.count) return {j, member - share.first};
-    }
-  }
-
-  // In a stream of blocks by destination and source.
-  static std::size_t place_in(int destination, int sources, int source) {
-    return static_cast<std::size_t>(destination) * static_cast<std::size_t>(sources) + static_cast<std::size_t>(source);
-  }
   // The place of the block for member `d` of node `other`, and of the one from member `s`.
   std::size_t place_for(std::size_t other, int d) const {
     const int me = member_number();
-    if (other == node_ || gathers_) return area_.own(me, d);
-    const auto [stream, number] = stream_of(other, node_, d);
-    return area_.send_slot(other, stream) + place_in(number, crews_.size(node_), me);
+    return other == node_ || gathers_ ? area_.own(me, d) : area_.out(other, me, d);
   }
   std::size_t place_from(std::size_t other, int s) const {
-    if (other == node_) return area_.own(s, member_number());
-    if (gathers_) return area_.recv_slot(other, 0) + static_cast<std::size_t>(s);
-    const auto [stream, number] = stream_of(node_, other, member_number());
-    return area_.recv_slot(other, stream) + place_in(number, crews_.size(other), s);
+    const int me = member_number();
+    return other == node_ ? area_.own(s, me) : area_.in(other, s, me);
   }
 
   // The places of the ranks of a node for one destination lie side by side. In order of ranks all write to the same
@@ -268,14 +257,6 @@ class Planner {
     }
   }
 
-  void name_sources(const std::vector<std::size_t>& at, LeadersPlan& plan) const {
-    plan.source_of.resize(at.size() + area_.own_places());
-    for (std::size_t r = 0; r < at.size(); ++r) {
-      plan.source_of[at[r]] = static_cast<int>(r);
-      if (at[r] < area_.own_places()) plan.source_of[at[r] + area_.own_places()] = static_cast<int>(r);
-    }
-  }
-
   void place_blocks(LeadersPlan& plan) const {
     std::vector<std::size_t> at(static_cast<std::size_t>(problem_.ranks));
     plan.send_at.resize(at.size());
@@ -286,7 +267,7 @@ class Planner {
         at[rank] = place_from(other, n);
       }
     }
-    if (gathers_) name_sources(at, plan);
+    if (gathers_) plan.source_of.resize(at.size() + area_.own_places());
     // Own places change from call to call, so a run has them alone.
     const auto continues = [&](const LeadersRun& run, int rank, std::size_t place) {
       return place == run.at + static_cast<std::size_t>(run.count) && rank == run.first + run.count &&
@@ -294,6 +275,8 @@ class Planner {
     };
     for (int r = 0; r < problem_.ranks; ++r) {
       const std::size_t place = at[static_cast<std::size_t>(r)];
+      if (gathers_) plan.source_of[place] = r;
+      if (gathers_ && place < area_.own_places()) plan.source_of[place + area_.own_places()] = r;
       if (!plan.received.empty() && continues(plan.received.back(), r, place)) {
         ++plan.received.back().count;
       } else {
@@ -310,9 +293,11 @@ class Planner {
         const auto first = crews_.members(other).begin() + share.first;
         plan.outs.push_back({area_.send_slot(other, j), {first, first + share.count}});
       }
-      const auto [stream, number] = stream_of(node_, other, plan.number);
-      plan.ins.push_back({other, area_.recv_slot(other, stream), crews_.members(other),
-                          crews_.share(node_, other, stream).count, number});
+      int j = 0;  // the stream in whose share this rank is
+      while (plan.number >= crews_.share(node_, other, j).first + crews_.share(node_, other, j).count) ++j;
+      const Share share = crews_.share(node_, other, j);
+      plan.ins.push_back({other, area_.recv_slot(other, j), crews_.members(other), share.count,
+                          plan.number - share.first});
     }
   }
 

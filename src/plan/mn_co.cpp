@@ -22,30 +22,20 @@
 #include <vector>
 
 #include "plan/algorithms.hpp"
-#include "plan/cyclic.hpp"
 #include "plan/order_parts.hpp"
 
 namespace quadrille::plan {
 namespace {
 
 // `ranks` ranks from `first` on carry the blocks of `box`.
-void share_out(Box box, int first, int ranks, std::vector<Box>& carried) {
+void share_out(const Box& box, int first, int ranks, std::vector<Box>& carried) {
   if (ranks == 1) {
     carried[static_cast<std::size_t>(first)] = box;
     return;
   }
   const int half = ranks / 2;
-  Box one = box, other = box;
-  const auto cut = [&](int side) { return static_cast<int>((std::int64_t{side} * half + ranks / 2) / ranks); };
-  if (box.destinations >= box.sources) {
-    one.destinations = cut(box.destinations);
-    other.destination += one.destinations;
-    other.destinations -= one.destinations;
-  } else {
-    one.sources = cut(box.sources);
-    other.source += one.sources;
-    other.sources -= one.sources;
-  }
+  const auto [one, other] =
+      cut(box, [&](int side) { return static_cast<int>((std::int64_t{side} * half + ranks / 2) / ranks); });
   share_out(one, first, half, carried);
   share_out(other, first + half, ranks - half, carried);
 }
@@ -62,20 +52,25 @@ bool has_destination(const Box& box, int rank) {
   return rank >= box.destination && rank < box.destination + box.destinations;
 }
 
-class AllToAll {
+class Carriers {
  public:
-  explicit AllToAll(const Problem& problem)
-      : me_(problem.me), ranks_(problem.ranks), all_(shares(problem.ranks)), mine_(of(me_)), builder_(me_) {}
+  Carriers(const Problem& problem, Pattern pattern)
+      : me_(problem.me),
+        ranks_(problem.ranks),
+        gathers_(pattern == Pattern::allgather),
+        all_(shares(problem.ranks)),
+        mine_(of(me_)),
+        builder_(me_) {}
 
   Schedule build() {
-    number_scratch();
+    if (!gathers_) number_scratch();
     builder_.begin_round();
-    builder_.copy(Buffer::send, me_, Buffer::recv, me_);
-    for (int i = 1; i < ranks_; ++i) to_carrier(cyclic(me_ + i, ranks_));
-    for (int i = 1; i < ranks_; ++i) as_carrier(cyclic(me_ - i, ranks_));
+    builder_.copy(Buffer::send, gathers_ ? 0 : me_, Buffer::recv, me_);
+    for (int i = 1; i < ranks_; ++i) to_carrier(me_, cyclic(me_ + i, ranks_));
+    for (int i = 1; i < ranks_; ++i) to_carrier(cyclic(me_ - i, ranks_), me_);
     builder_.begin_round();
-    for (int i = 1; i < ranks_; ++i) to_destination(cyclic(me_ + i, ranks_));
-    for (int i = 1; i < ranks_; ++i) from_carrier(cyclic(me_ - i, ranks_));
+    for (int i = 1; i < ranks_; ++i) from_carrier(me_, cyclic(me_ + i, ranks_));
+    for (int i = 1; i < ranks_; ++i) from_carrier(cyclic(me_ - i, ranks_), me_);
     return builder_.take();
   }
 
@@ -84,7 +79,6 @@ class AllToAll {
   std::size_t pair(int source, int destination) const {
     return static_cast<std::size_t>((source - mine_.source) * mine_.destinations + destination - mine_.destination);
   }
-  int scratch(int source, int destination) const { return scratch_[pair(source, destination)]; }
   // Blocks that come from others and are for others.
   void number_scratch() {
     scratch_.assign(static_cast<std::size_t>(pairs_in(mine_)), -1);
@@ -106,45 +100,41 @@ class AllToAll {
     return (box.sources - (from ? 1 : 0)) * (box.destinations - (to ? 1 : 0)) - own;
   }
 
-  void to_carrier(int carrier) {
-    const Box& box = of(carrier);
-    if (!has_source(box, me_)) return;
-    builder_.send(carrier);
-    for (int d = box.destination; d < box.destination + box.destinations; ++d) {
-      if (d != me_) builder_.span(Buffer::send, d);
-    }
-    builder_.drop_empty_message();
-  }
-  void as_carrier(int source) {
-    if (!has_source(mine_, source)) return;
-    builder_.receive(source);
-    for (int d = mine_.destination; d < mine_.destination + mine_.destinations; ++d) {
-      if (d == source) continue;
-      d == me_ ? builder_.span(Buffer::recv, source) : builder_.span(Buffer::scratch, scratch(source, d));
-    }
-    builder_.drop_empty_message();
+  // Of an allgather: what a rank carries it has; the block that it carries from itself, too.
+  bool has(int rank, int source) const {
+    return source == rank || (of(rank).destinations > 0 && has_source(of(rank), source));
   }
 
-  void to_destination(int destination) {
-    if (!has_destination(mine_, destination)) return;
-    builder_.send(destination);
-    for (int s = mine_.source; s < mine_.source + mine_.sources; ++s) {
-      if (s == destination) continue;
-      s == me_ ? builder_.span(Buffer::send, destination) : builder_.span(Buffer::scratch, scratch(s, destination));
+  // Adds a block that this rank sends or receives, where it lies.
+  void add(int source, int destination) {
+    if (gathers_ ? has(destination, source) : source == destination) return;
+    if (gathers_) return builder_.span(Buffer::recv, source);
+    if (source == me_) return builder_.span(Buffer::send, destination);
+    if (destination == me_) return builder_.span(Buffer::recv, source);
+    builder_.span(Buffer::scratch, scratch_[pair(source, destination)]);
+  }
+
+  // The message from a source to a carrier, and the one from there; this rank is one of the two.
+  void to_carrier(int source, int carrier) {
+    const Box& box = of(carrier);
+    if (!has_source(box, source)) return;
+    source == me_ ? builder_.send(carrier) : builder_.receive(source);
+    if (gathers_ && box.destinations > 0) {
+      source == me_ ? builder_.span(Buffer::send, 0) : builder_.span(Buffer::recv, source);
     }
+    for (int d = 0; d < box.destinations && !gathers_; ++d) add(source, box.destination + d);
     builder_.drop_empty_message();
   }
-  void from_carrier(int carrier) {
+  void from_carrier(int carrier, int destination) {
     const Box& box = of(carrier);
-    if (!has_destination(box, me_)) return;
-    builder_.receive(carrier);
-    for (int s = box.source; s < box.source + box.sources; ++s) {
-      if (s != me_) builder_.span(Buffer::recv, s);
-    }
+    if (!has_destination(box, destination)) return;
+    carrier == me_ ? builder_.send(destination) : builder_.receive(carrier);
+    for (int s = box.source; s < box.source + box.sources; ++s) add(s, destination);
     builder_.drop_empty_message();
   }
 
   const int me_, ranks_;
+  const bool gathers_;
   const std::vector<Box> all_;
   const Box mine_;
   std::vector<int> scratch_;  // [pair of mine_] -1: the block is never there
@@ -153,41 +143,8 @@ class AllToAll {
 
 }  // namespace
 
-Schedule mn_co(const Problem& problem) { return AllToAll(problem).build(); }
+Schedule mn_co(const Problem& problem) { return Carriers(problem, Pattern::alltoall).build(); }
 Schedule uneven_mn_co(const Problem& problem) { return with_sizes(mn_co(problem), problem.me, problem.ranks); }
-
-Schedule allgather_mn_co(const Problem& problem) {
-  const int me = problem.me, ranks = problem.ranks;
-  const std::vector<Box> all = shares(ranks);
-  const auto of = [&](int rank) -> const Box& { return all[static_cast<std::size_t>(rank)]; };
-  // What a rank carries it has; the block that it carries from itself, too.
-  const auto has = [&](int rank, int source) {
-    return source == rank || (of(rank).destinations > 0 && has_source(of(rank), source));
-  };
-  Builder builder(me);
-  builder.begin_round();
-  builder.copy(Buffer::send, 0, Buffer::recv, me);
-  for (int i = 1; i < ranks; ++i) {
-    const int to = cyclic(me + i, ranks);
-    if (has(to, me)) builder.send(to, Buffer::send, 0);
-  }
-  for (int i = 1; i < ranks; ++i) {
-    const int from = cyclic(me - i, ranks);
-    if (has(me, from)) builder.receive(from, Buffer::recv, from);
-  }
-  builder.begin_round();
-  const auto add = [&](int carrier, int destination) {
-    const Box& box = of(carrier);
-    if (!has_destination(box, destination)) return;
-    carrier == me ? builder.send(destination) : builder.receive(carrier);
-    for (int s = box.source; s < box.source + box.sources; ++s) {
-      if (!has(destination, s)) builder.span(Buffer::recv, s);
-    }
-    builder.drop_empty_message();
-  };
-  for (int i = 1; i < ranks; ++i) add(me, cyclic(me + i, ranks));
-  for (int i = 1; i < ranks; ++i) add(cyclic(me - i, ranks), me);
-  return builder.take();
-}
+Schedule allgather_mn_co(const Problem& problem) { return Carriers(problem, Pattern::allgather).build(); }
 
 }  // namespace quadrille::plan

@@ -34,11 +34,6 @@ struct Paths {
 
 Schedule schedule_along(const Paths& paths, const NeighborProblem& problem, Pattern pattern);
 
-// How a block moves in a dimension: hop by hop; so that others share no hop (neighbor_torus.cpp); at once.
-enum class AxisSteps : std::uint8_t { hops, own_hops, whole };
-// Blocks travel along the axes: of an all-to-all in the order of the dimensions, of an allgather in trie_order().
-Schedule schedule_along_axes(const NeighborProblem& problem, AxisSteps way, Pattern pattern);
-
 // Dimensions in decreasing number of neighbours that have the same coordinate.
 std::vector<int> trie_order(const Neighborhood& neighborhood);
 

@@ -12,7 +12,7 @@
 //   Step          a displacement that all ranks serve together: every block that hops by it travels
 //                 in one message
 //
-// What the schedules keep to, beside what plan/verify_neighbors.hpp proves:
+// What the schedules keep to, beside what plan/verify.hpp proves:
 //   - A block whose target lies outside the mesh is not sent at all; a recv block whose source lies
 //     outside is not touched, not even for a block in transit.
 //   - Blocks travel the shortest way: in a periodic dimension an offset is taken modulo the extent,

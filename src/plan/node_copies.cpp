@@ -87,14 +87,11 @@ Rows rows_of(const Problem& problem) { return static_cast<Rows>(value_of(problem
 
 void copy_inside_node(const Problem& problem, Order order, Rows rows, bool blocks, Builder& builder) {
   const Node node = node_of(problem);
-  const auto here = node.members.size();
-  const auto away = static_cast<std::size_t>(problem.ranks) - here;
-  const auto steps = away > 0 ? 2 * static_cast<std::size_t>(problem.ranks - 1) : 0;
-  builder.reserve(away > 0 ? 3 : 2, steps, 2 * away, here);
+  const int here = static_cast<int>(node.members.size());
   builder.begin_round();
   builder.node_fence();
   builder.begin_round();
-  for (const auto [from, to] : part_of_order(order, static_cast<int>(here), node.me, node.domains, rows)) {
+  for (const auto [from, to] : part_of_order(order, here, node.me, node.domains, rows)) {
     const int source = node.members[static_cast<std::size_t>(from)];
     const int destination = node.members[static_cast<std::size_t>(to)];
     builder.copy(Span{source, blocks ? destination : 0, Buffer::send}, Span{destination, source, Buffer::recv});

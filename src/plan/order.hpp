@@ -13,7 +13,7 @@
 //   hilbert      the Hilbert curve; a rank copies a box of the square, in the order of the curve; an equal piece of the
 //                curve if P is no power of two
 //   square_...   the Hilbert curve through the largest square whose side is a power of two, a box for each of its
-//                ranks; the rest by rows, by columns, or along a Z curve (order_square.cpp)
+//                ranks; the rest by rows, by columns, or along a Z curve (order.cpp)
 //   row_numa     as row, but a rank begins with the sources of its own domain, then those of the
 //                next, and so on round; in each domain the readers begin at different ranks, in its own with
 //                themselves, so that they do not all read from one

@@ -25,10 +25,8 @@ void sort_along(const Box& box, std::span<EdgeCopy> edges, const At& at) {
 }
 
 void append_piece(std::span<const EdgeCopy> edges, int index, int pieces, std::vector<EdgeCopy>& part) {
-  const auto i = static_cast<std::size_t>(index), n = static_cast<std::size_t>(pieces);
-  const std::size_t first = edges.size() * i / n, end = edges.size() * (i + 1) / n;
-  part.insert(part.end(), edges.begin() + static_cast<std::ptrdiff_t>(first),
-              edges.begin() + static_cast<std::ptrdiff_t>(end));
+  const Piece piece = equal_piece(std::ssize(edges), index, pieces);
+  part.insert(part.end(), edges.begin() + piece.first, edges.begin() + piece.end);
 }
 
 std::vector<EdgeCopy> between(std::span<const EdgeCopy> edges, const Domains& domains, int from, int to) {
@@ -113,6 +111,36 @@ std::vector<EdgeCopy> join_edges(std::span<const EdgeEnds> destinations, std::sp
     }
   }
   return edges;
+}
+
+// Neighbour collectives inside a node by copies alone: sh-naive, sh-co, sh-numa-co. They differ in the order of the
+// copies (order_edges.hpp), and in nothing else.
+//
+// Idea    As node_copies.cpp, for the edges of a graph: each block moves once, from the send buffer of its source
+//         straight into the recv buffer of its destination, and any rank may do it.
+// Source  Li, Zhang and Hoefler, section 3.
+// Cost    No messages, E / P copies a rank (sh-naive: one for each source), no scratch, two fences of the node.
+//
+// Between the fences each block is read and written once, so no two copies meet. Which block of a buffer an edge has
+// is part of the graph, so any order of neighbours is served. Their "ordered buffers" are those of a distributed
+// graph whose neighbours were given in the order of their ranks: then neighbouring places of the curve are
+// neighbours in memory, too.
+//
+// Example, sh-co on a ring of 4, rank 1 (each rank sends block 0 down, 1 up; recv block 0 comes from below):
+//   fence
+//   copy  send[1] of 3 -> recv[0] of 0      send[0] of 2 -> recv[1]
+//   fence
+Schedule copies_in_order(const EdgeProblem& problem, Order order) {
+  Builder builder(problem.me);
+  builder.begin_round();
+  builder.node_fence();
+  builder.begin_round();
+  for (const EdgeCopy& edge : part_of_edges(order, problem.ranks, problem.me, problem.edges, problem.domains)) {
+    builder.copy(Span{edge.source, edge.send_block, Buffer::send},
+                 Span{edge.destination, edge.recv_block, Buffer::recv});
+  }
+  builder.node_fence();
+  return builder.take();
 }
 
 }  // namespace quadrille::plan

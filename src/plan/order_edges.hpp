@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "plan/order.hpp"
+#include "plan/schedule.hpp"
 
 namespace quadrille::plan {
 
@@ -40,5 +41,22 @@ struct EdgeEnds {
   std::vector<int> blocks;  // of the buffer
 };
 std::vector<EdgeCopy> join_edges(std::span<const EdgeEnds> destinations, std::span<const EdgeEnds> sources);
+
+// ---- Schedules of these copies, on any graph inside a node ----
+
+struct EdgeProblem {
+  int ranks, me;
+  std::span<const EdgeCopy> edges;  // of all ranks; in an allgather send block 0 goes along all of them
+  std::span<const int> domains;     // NUMA domain of each rank; empty: one
+};
+
+using BuildEdges = Schedule (*)(const EdgeProblem&);
+
+Schedule copies_in_order(const EdgeProblem& problem, Order order);
+
+template <Order order>
+Schedule neighbor_copies(const EdgeProblem& problem) {
+  return copies_in_order(problem, order);
+}
 
 }  // namespace quadrille::plan

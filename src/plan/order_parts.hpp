@@ -48,20 +48,29 @@ inline bool apart(const Box& a, const Box& b) {
          a.destination + a.destinations <= b.destination || b.destination + b.destinations <= a.destination;
 }
 
-// Piece `index` of `pieces` equal ones; `total` must be a multiple of `pieces`.
+// Piece `index` of `pieces` equal ones; one more or less where `total` is no multiple of `pieces`.
 inline Piece equal_piece(Place total, int index, int pieces) {
-  const Place size = total / pieces;
-  return {size * index, size * (index + 1)};
+  return {total * index / pieces, total * (index + 1) / pieces};
 }
 
-// The two parts that the Z curve goes through one after the other; not of a single pair.
 struct Halves {
   Box first, second;
 };
-Halves halves(const Box& box);
-
-// Appends the pairs of `piece` of the Z curve through `box`.
-void append_morton(const Box& box, Piece piece, std::vector<Pair>& pairs);
+// Cuts the longer side of a box, of a square that of destinations: `first_of(side)` of it are the first part.
+template <class FirstOf>
+Halves cut(const Box& box, FirstOf first_of) {
+  Halves parts = {box, box};
+  const bool of_destinations = box.destinations >= box.sources;
+  int Box::*const side = of_destinations ? &Box::destinations : &Box::sources;
+  parts.first.*side = first_of(box.*side);
+  parts.second.*side -= parts.first.*side;
+  parts.second.*(of_destinations ? &Box::destination : &Box::source) += parts.first.*side;
+  return parts;
+}
+// The two parts that the Z curve goes through one after the other; not of a single pair.
+inline Halves halves(const Box& box) {
+  return cut(box, [](int side) { return side / 2; });
+}
 
 // Appends those pairs of `piece` of the Hilbert curve through the square of `ranks` * `ranks` pairs
 // that lie in `box`.
@@ -69,9 +78,5 @@ void append_hilbert(int ranks, Piece piece, const Box& box, std::vector<Pair>& p
 
 // Appends what rank `me` copies of that square; `domains`, of these ranks or more, as in part_of_order().
 void append_hilbert_part(int ranks, int me, std::span<const int> domains, Rows rows, std::vector<Pair>& pairs);
-
-// Appends what rank `me` copies in one of the orders square_...
-void append_square_part(Order order, int ranks, int me, std::span<const int> domains, Rows rows,
-                        std::vector<Pair>& pairs);
 
 }  // namespace quadrille::plan

@@ -76,4 +76,10 @@ struct Problem {
   int away_steps = standard_away_steps;  // equal on all ranks
 };
 
+// `value` modulo `ranks`, for -ranks <= value < 2 * ranks. Cheaper than a division.
+constexpr int cyclic(int value, int ranks) {
+  if (value < 0) return value + ranks;
+  return value < ranks ? value : value - ranks;
+}
+
 }  // namespace quadrille::plan

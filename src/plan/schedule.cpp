@@ -36,11 +36,10 @@ bool is_one_run(const Schedule& s, const Message& message) {
   return std::ranges::adjacent_find(spans, apart) == spans.end();
 }
 
-void Builder::reserve(std::size_t rounds, std::size_t messages, std::size_t spans, std::size_t copies) {
-  schedule_.rounds.reserve(rounds);
-  schedule_.messages.reserve(messages);
-  schedule_.spans.reserve(spans);
-  schedule_.copies.reserve(copies);
+Schedule Builder::take() {
+  const auto fit = [](auto&... lists) { (lists.shrink_to_fit(), ...); };
+  fit(schedule_.rounds, schedule_.messages, schedule_.spans, schedule_.copies);
+  return std::move(schedule_);
 }
 
 void Builder::begin_round(Window window) {

@@ -165,9 +165,9 @@ class Builder {
 
   void scratch(std::uint32_t blocks) { schedule_.scratch_blocks = blocks; }
   void sizes(Sizes sizes) { schedule_.sizes = sizes; }
-  void reserve(std::size_t rounds, std::size_t messages, std::size_t spans, std::size_t copies);
 
-  Schedule take() { return std::move(schedule_); }
+  // In as much memory as it needs: plans are kept.
+  Schedule take();
 
  private:
   int me_;

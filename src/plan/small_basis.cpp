@@ -9,8 +9,6 @@
 //
 // Vectors are kept as lanes of a word, one for each dimension that is a ring, two (up and down) for each that is not:
 // a sum with elements of both signs equals no vector, as it must be, and elements are no longer negative there.
-#include "plan/small_basis.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -20,6 +18,8 @@
 #include <set>
 #include <tuple>
 #include <utility>
+
+#include "plan/additive_basis.hpp"
 
 namespace quadrille::plan {
 namespace {

@@ -36,7 +36,6 @@
 
 #include "plan/algorithms.hpp"
 #include "plan/bruck_index.hpp"
-#include "plan/cyclic.hpp"
 
 namespace quadrille::plan {
 namespace {
@@ -56,14 +55,14 @@ int most_waiting(int ranks, std::int64_t radix) {
 }
 
 // A message between nodes. The k-th of its blocks is that of the k-th rank after the carrier on its node.
-struct Away {
+struct Parcel {
   int peer;
   int carried;  // which of the carrier's destinations it is for; of what comes: the distance of its node
   int first, blocks;
 };
 // The messages of a round between nodes, in the order of their steps.
 struct Burst {
-  std::vector<Away> goes, comes;
+  std::vector<Parcel> goes, comes;
 };
 
 class Hierarchical {
@@ -193,7 +192,7 @@ class Hierarchical {
     const std::int64_t step = std::int64_t{distance - 1} * most_of_carrier_ + destination_of_carrier;
     return staggered_ ? step * most_ + block : step;
   }
-  void add_away(std::vector<Away> Burst::*list, int distance, int destination, int peer, int carried, int blocks) {
+  void add_away(std::vector<Parcel> Burst::*list, int distance, int destination, int peer, int carried, int blocks) {
     const int each = staggered_ ? 1 : blocks;
     for (int first = 0; first < blocks; first += each) {
       (bursts_[step_of(distance, destination, first) / burst_].*list).push_back({peer, carried, first, each});
@@ -229,15 +228,15 @@ class Hierarchical {
 
   void add_burst(const Burst& burst) {
     builder_.begin_round();
-    for (const Away& away : burst.goes) {
-      builder_.send(away.peer);
-      for (int k = away.first; k < away.first + away.blocks; ++k) {
-        add(k == 0 ? own(away.peer) : to_carry(k, away.carried));
+    for (const Parcel& parcel : burst.goes) {
+      builder_.send(parcel.peer);
+      for (int k = parcel.first; k < parcel.first + parcel.blocks; ++k) {
+        add(k == 0 ? own(parcel.peer) : to_carry(k, parcel.carried));
       }
     }
-    for (const Away& away : burst.comes) {
-      builder_.receive(away.peer);
-      for (int k = away.first; k < away.first + away.blocks; ++k) add(arrived(source(away.carried, k)));
+    for (const Parcel& parcel : burst.comes) {
+      builder_.receive(parcel.peer);
+      for (int k = parcel.first; k < parcel.first + parcel.blocks; ++k) add(arrived(source(parcel.carried, k)));
     }
   }
 

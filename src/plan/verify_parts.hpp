@@ -1,4 +1,4 @@
-// The parts of the proof, and what they share. Used by verify*.cpp alone.
+// What the parts of the proof share. Used by verify*.cpp and tests alone.
 #pragma once
 
 #include <fmt/core.h>
@@ -82,14 +82,10 @@ inline std::uint32_t batch_size(const Round& round) {
 // For every message of every rank the index of the message that it meets at its peer.
 using Partners = std::vector<std::vector<std::uint32_t>>;  // [rank][message]
 
-Report check_form(const Subject& subject);
-Report check_races(const Subject& subject);
-Report check_beside(const Subject& subject);
-Report check_matching(const Subject& subject, Partners& partners);
 // `ordered`: also whether messages or fences order the accesses of several ranks to one span, in whatever order they
 // happen here.
 Report check_flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed, bool ordered);
-// All of these.
+// All of the proof.
 Report check_all(const Subject& subject, int orders, std::uint64_t seed);
 
 }  // namespace quadrille::plan::proof

@@ -29,7 +29,7 @@
 #include "memory/device_batch.hpp"
 #include "memory/pool.hpp"
 #include "memory/staging.hpp"
-#include "plan/chunk_rounds.hpp"
+#include "plan/chunks.hpp"
 #include "run/blocks.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"

@@ -10,8 +10,8 @@
 
 #include "choose/select_neighbors.hpp"
 #include "plan/additive_basis.hpp"
-#include "plan/neighbor_copies.hpp"
 #include "plan/neighborhood.hpp"
+#include "plan/order_edges.hpp"
 #include "run/neighbor_copies.hpp"
 #include "run/node_neighbors.hpp"
 #include "team/team.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "choose/select.hpp"
-#include "choose/verdicts.hpp"
+#include "choose/trial.hpp"
 #include "run/bound_run.hpp"
 
 namespace quadrille::team {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "choose/trial.hpp"
 #include "choose/tuning.hpp"
-#include "choose/verdicts.hpp"
 #include "mpi/mpi.hpp"
 
 namespace quadrille::team {
@@ -20,7 +20,7 @@ bool may_measure();
 
 // Keeps what this process measured, for communicators of about as many ranks.
 void keep_switch_points(const choose::TuningEntry& entry);
-// The verdicts of its trials (choose/verdicts.hpp), of this rank alone: others may have none, or another one. Threads
+// The verdicts of its trials (choose/trial.hpp), of this rank alone: others may have none, or another one. Threads
 // may have trials on communicators of their own.
 std::optional<choose::Verdict> verdict_of(const choose::Case& of);
 void keep_verdict(const choose::Case& of, choose::Verdict verdict);

@@ -18,7 +18,6 @@
 #include "choose/select.hpp"
 #include "choose/trial.hpp"
 #include "choose/tuning.hpp"
-#include "choose/verdicts.hpp"
 #include "memory/control_pool.hpp"
 #include "memory/failed_calls.hpp"
 #include "mpi/device_support.hpp"

@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "plan/draw.hpp"
-#include "plan/line_basis.hpp"
-#include "plan/verify_neighbors.hpp"
+#include "plan/verify.hpp"
 #include "tool/bench/named_neighborhoods.hpp"
 
 namespace quadrille::plan {

@@ -13,6 +13,7 @@
 #include "plan/draw.hpp"
 #include "plan/verify.hpp"
 #include "tests/plan/maps.hpp"
+#include "tests/plan/named_orders.hpp"
 
 namespace quadrille::plan {
 namespace {

@@ -1,5 +1,5 @@
 // Blocks that are cut in rounds.
-#include "plan/chunk_rounds.hpp"
+#include "plan/chunks.hpp"
 
 #include <gtest/gtest.h>
 

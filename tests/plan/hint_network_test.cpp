@@ -17,6 +17,7 @@
 #include "plan/draw.hpp"
 #include "plan/node_copies.hpp"
 #include "plan/verify.hpp"
+#include "tests/plan/named_orders.hpp"
 
 namespace quadrille::plan {
 namespace {

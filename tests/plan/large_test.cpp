@@ -38,7 +38,7 @@ TEST(LargeTest, ABruckPlanFor32768RanksIsSmall) {
     for (const std::int64_t radix : {2, 3, 8, 181, 32768}) {
       const Schedule schedule = algorithm.build({32768, 12345, &nodes, {{"radix", radix}}});
       EXPECT_LT(memory_bytes(schedule), std::size_t{64} << 20) << algorithm.name << ' ' << radix;
-      // Nothing is reserved that is not used.
+      // Without memory to spare.
       EXPECT_EQ(schedule.messages.capacity(), schedule.messages.size());
       EXPECT_EQ(schedule.spans.capacity(), schedule.spans.size());
       EXPECT_EQ(schedule.copies.capacity(), schedule.copies.size());

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/neighborhood.hpp"
-#include "plan/verify_neighbors.hpp"
+#include "plan/verify.hpp"
 #include "tool/bench/named_neighborhoods.hpp"
 
 namespace quadrille::plan {

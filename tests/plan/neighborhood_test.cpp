@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "plan/neighbor_paths.hpp"
-#include "plan/verify_neighbors.hpp"
+#include "plan/verify.hpp"
 #include "plan/verify_parts.hpp"
 #include "tool/bench/named_neighborhoods.hpp"
 

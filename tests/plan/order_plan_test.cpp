@@ -13,6 +13,7 @@
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
 #include "plan/verify.hpp"
+#include "tests/plan/named_orders.hpp"
 #include "tool/plans/verify_cases.hpp"
 
 namespace quadrille::plan {

@@ -1,4 +1,4 @@
-#include "choose/verdicts.hpp"
+#include "choose/trial.hpp"
 
 #include <gtest/gtest.h>
 

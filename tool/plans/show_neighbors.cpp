@@ -7,8 +7,8 @@
 
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
-#include "plan/neighbor_copies.hpp"
 #include "plan/neighborhood.hpp"
+#include "plan/order_edges.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/plans/verify_cases.hpp"
 

@@ -6,9 +6,9 @@
 
 #include <random>
 
-#include "plan/neighbor_copies.hpp"
+#include "plan/order_edges.hpp"
 #include "plan/recognize.hpp"
-#include "plan/verify_neighbors.hpp"
+#include "plan/verify.hpp"
 #include "tool/bench/named_neighborhoods.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/plans/verify_cases.hpp"

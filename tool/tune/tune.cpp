@@ -66,7 +66,7 @@ class Tuner {
     entry.ranks = group_.ranks;
     const std::size_t gather = tune_inbox(Collective::allgather, shared);
     const std::size_t all = tune_inbox(Collective::alltoall, shared);
-    choose::set_inbox_limits(entry.points, all, gather);
+    entry.points.inbox_limit = for_dense(all, gather);  // of one size; it holds for the other forms, too
     entry.points.cma_from = tune_cma();
   }
 
