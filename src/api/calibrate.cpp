@@ -48,7 +48,7 @@ class Calibration {
   bool is_whole() const { return !late_; }
 
   // The points as they should be.
-  SwitchPoints run() {
+  SwitchPoints find_points() {
     const SwitchPoints before = group_.reach().points;
     if (group_.reach().heaps_mapped && !team_.crowded) find_inbox_limits();
     if (all(group_.kernel_copies_everywhere())) find_kernel_copies();
@@ -180,7 +180,7 @@ void calibrate(team::Team& team) {
   // Known to all ranks alike.
   if (!group.reach().direct || !group.reach().rings || !group.reach().local.empty()) return;
   Calibration calibration(team);
-  team::use_switch_points(team, calibration.run());
+  team::use_switch_points(team, calibration.find_points());
   team::forget_selections(team);
   team::keep_switch_points({group.ranks, team.crowded, group.reach().points});
   if (team.counted.explains && group.me == 0) {

@@ -12,7 +12,7 @@
 #include <array>
 #include <cstdint>
 
-#include "api/refused.hpp"
+#include "api/admission.hpp"
 #include "choose/registry.hpp"
 #include "collective/arguments.hpp"
 #include "mpi/generation.hpp"
@@ -22,8 +22,6 @@
 struct Quadrille_Request_state;
 
 namespace quadrille::api {
-
-enum class Door;  // api/admission.hpp
 
 // Made before anything is looked at that is cached then. What another thread has changed since ends it: a datatype that
 // it freed during the call, whose handle the MPI may give to another one.
@@ -85,7 +83,7 @@ void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool w
 // Whether the last answer holds for this call, by which it is forwarded (team::Asked::kept) or served by pairs
 // (kept_by_pairs), or it goes by what a trial has decided (until_check()). Counts it then: some ranks may make it by a
 // thread that has cached it, others by one that has not, and all must count alike. If the MPI refuses a forwarded call,
-// that is undone (refused.hpp).
+// that is undone (admission.hpp).
 inline bool is_kept(int* unasked) {
   if (unasked == nullptr || *unasked == 0) return false;
   --*unasked;

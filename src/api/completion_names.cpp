@@ -14,7 +14,6 @@
 #include "api/next_names.hpp"
 #include "api/requests.hpp"
 #include "api/taken.hpp"
-#include "api/taken_table.hpp"
 #include "mpi/mpi.hpp"
 #include "sys/sys.hpp"
 
@@ -141,42 +140,34 @@ template <class Next, class... Arguments>
   return completion.by_the_mpi([=] { return next(arguments...); });
 }
 
-// Until `test`, an MPI function that tests, has found something. A request that is behind none of the others goes on as
-// well.
-template <class Test>
-int test_until_found(Completion& completion, Test test) {
+// Until `find`, by a function of the MPI that tests, has found something. A request that is behind none of the others
+// goes on as well.
+template <class Find, class Next, class... Arguments>
+[[gnu::noinline]] int wait_to_find(int count, MpiRequests handles, Find find, Next next, Arguments... arguments) {
   constexpr int turns_before_yield = 1000;
+  Completion completion(count, handles);
+  if (!completion.any()) return next(arguments...);
   for (int turn = 0;; ++turn) {
     if (const int error = completion.make_progress(); error != mpi_success) return error;
     bool found = false;
-    const int error = completion.by_the_mpi([&] { return test(found); });
+    const int error = completion.by_the_mpi([&] { return find(found, arguments...); });
     if (found || error != mpi_success) return error;
     turn < turns_before_yield ? sys::pause() : sys::yield();
     if (const int failed = completion.let_others_run(); failed != mpi_success) return failed;
   }
 }
 
-[[gnu::noinline]] int wait_for_any(decltype(Mpi::Waitany) next, int count, MpiRequests handles, int* index,
-                                   MpiStatus* status) {
-  Completion completion(count, handles);
-  if (!completion.any()) return next(count, handles, index, status);
-  return test_until_found(completion, [&](bool& found) {
-    int flag = 0;
-    const int error = mpi().Testany(count, handles, index, &flag, status);
-    found = flag != 0;
-    return error;
-  });
+int find_any(bool& found, int count, MpiRequests handles, int* index, MpiStatus* status) {
+  int flag = 0;
+  const int error = mpi().Testany(count, handles, index, &flag, status);
+  found = flag != 0;
+  return error;
 }
 
-[[gnu::noinline]] int wait_for_some(decltype(Mpi::Waitsome) next, int count, MpiRequests handles, int* completed,
-                                    int* indices, MpiStatus* statuses) {
-  Completion completion(count, handles);
-  if (!completion.any()) return next(count, handles, completed, indices, statuses);
-  return test_until_found(completion, [&](bool& found) {
-    const int error = mpi().Testsome(count, handles, completed, indices, statuses);
-    found = *completed != 0;  // or there is none to wait for
-    return error;
-  });
+int find_some(bool& found, int count, MpiRequests handles, int* completed, int* indices, MpiStatus* statuses) {
+  const int error = mpi().Testsome(count, handles, completed, indices, statuses);
+  found = *completed != 0;  // or there is none to wait for
+  return error;
 }
 
 // Looks at ours, then lets the MPI do its test, after which `found` is not 0 if it has found something.
@@ -281,8 +272,8 @@ int get_status_of_kept(State& request, int* flag, MpiStatus* status) {
   }
 
 // Calls by PMPI_ names that the MPI's library makes stay its own: see interpose.cpp.
-#define QUADRILLE_HAS_OURS_MPI api::TakenTable::any()
-#define QUADRILLE_HAS_OURS_PMPI api::TakenTable::any() && !mpi().holds(__builtin_return_address(0))
+#define QUADRILLE_HAS_OURS_MPI api::any_taken()
+#define QUADRILLE_HAS_OURS_PMPI api::any_taken() && !mpi().holds(__builtin_return_address(0))
 #define QUADRILLE_COMPLETION(PREFIX, Name, ...) QUADRILLE_DOOR(PREFIX, Name, QUADRILLE_HAS_OURS_##PREFIX, __VA_ARGS__)
 
 #define QUADRILLE_COMPLETE(PREFIX)                                                                                     \
@@ -291,11 +282,12 @@ int get_status_of_kept(State& request, int* flag, MpiStatus* status) {
   QUADRILLE_COMPLETION(PREFIX, Waitall, (int count, MpiRequests requests, MpiStatus* statuses),                        \
                        (count, requests, statuses), wait_for_all(count, requests, next, count, requests, statuses))    \
   QUADRILLE_COMPLETION(PREFIX, Waitany, (int count, MpiRequests requests, int* index, MpiStatus* status),              \
-                       (count, requests, index, status), wait_for_any(next, count, requests, index, status))           \
+                       (count, requests, index, status),                                                               \
+                       wait_to_find(count, requests, find_any, next, count, requests, index, status))                  \
   QUADRILLE_COMPLETION(PREFIX, Waitsome,                                                                               \
                        (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses),           \
                        (count, requests, completed, indices, statuses),                                                \
-                       wait_for_some(next, count, requests, completed, indices, statuses))                             \
+                       wait_to_find(count, requests, find_some, next, count, requests, completed, indices, statuses))  \
   QUADRILLE_COMPLETION(PREFIX, Test, (MpiRequest * request, int* flag, MpiStatus* status), (request, flag, status),    \
                        look_and_test(1, {request}, flag, next, request, flag, status))                                 \
   QUADRILLE_COMPLETION(PREFIX, Testall, (int count, MpiRequests requests, int* flag, MpiStatus* statuses),             \
@@ -313,8 +305,7 @@ int get_status_of_kept(State& request, int* flag, MpiStatus* status) {
   QUADRILLE_COMPLETION(PREFIX, Cancel, (MpiRequest * request), (request), cancel(next, request))
 
 // The same, and where calls are recorded.
-#define QUADRILLE_KEEPING(PREFIX, Name, ...) \
-  QUADRILLE_DOOR(PREFIX, Name, api::TakenTable::any() || record::on, __VA_ARGS__)
+#define QUADRILLE_KEEPING(PREFIX, Name, ...) QUADRILLE_DOOR(PREFIX, Name, api::any_taken() || record::on, __VA_ARGS__)
 
 #define QUADRILLE_KEEP(PREFIX)                                                                                     \
   QUADRILLE_KEEPING(PREFIX, Start, (MpiRequest * request), (request),                                              \

@@ -1,7 +1,6 @@
 #include "api/engines.hpp"
 
-#include <algorithm>
-#include <iterator>
+#include <array>
 
 #include "api/making.hpp"
 #include "run/engines.hpp"
@@ -29,8 +28,9 @@ bool beside_inboxes(Collective collective, const Group& group) { return group.ma
 
 // ---- Blocking calls ----
 
-int by_schedule(const Call& call, const Service& by, Team& team) {
-  return run::run_messages(team.group, call, *by.on.schedule, by.on.moving);
+int by_messages(const Call& call, const Service& by, Team& team) {
+  const auto carry = [&](const auto&... plan) { return run::run_messages(team.group, call, plan...); };
+  return with_plan(call.collective, by, team, carry);
 }
 
 int by_copies(const Call& call, const Service& by, Team& team) {
@@ -51,14 +51,6 @@ int by_leaders(const Call& call, const Service& by, Team& team) {
   return run::run_leaders(call, *on.plan, on.memory->blocking->leaders, *on.blocking, team.group);
 }
 
-int by_padding(const Call& call, const Service& by, Team& team) {
-  return run::run_messages(team.group, call, by.on.schedule, *by.on.direct);
-}
-
-int by_neighbor_schedule(const Call& call, const Service& by, Team& team) {
-  return run::run_messages(team.group, call, *by.on.schedule, team::slots_of(team, by.choice), by.on.moving);
-}
-
 int by_rings(const Call& call, const Service&, Team& team) {
   return run::run_node_neighbors(call, team::node_edges_of(team), team.group);
 }
@@ -75,18 +67,18 @@ int by_neighbor_copies(const Call& call, const Service& by, Team& team) {
 // ---- The table ----
 
 constexpr auto rows = std::to_array<EngineWork>({
-    {Engine::schedule, always, by_schedule, make_schedule},
-    {Engine::node, to_other_nodes, by_copies, make_copies},
+    {Engine::schedule, always, by_messages, make_schedule},
+    {Engine::node, to_other_nodes, by_copies, make_copies, false},
     {Engine::inbox, beside_inboxes, by_inbox, make_in_node},
     {Engine::exchange, to_other_nodes, by_pairs, make_in_node},
-    {Engine::leaders, always, by_leaders, make_leaders, team::prepare_leaders},
-    {Engine::padded, always, by_padding, make_schedule},
+    {Engine::leaders, always, by_leaders, make_leaders, true, team::prepare_leaders},
+    {Engine::padded, always, by_messages, make_schedule},
     {Engine::sparse, always, nullptr, nullptr},
-    {Engine::neighbors, always, by_neighbor_schedule, make_neighbor_schedule},
+    {Engine::neighbors, always, by_messages, make_schedule},
     {Engine::node_neighbors, to_other_nodes, by_rings, make_rings},
-    {Engine::neighbor_copies, always, by_neighbor_copies, make_rings_instead},
-    {Engine::pull, to_other_nodes, pull, make_pull},
-    {Engine::pipeline, to_other_nodes, pipeline, make_pipeline, prepare_pipeline},
+    {Engine::neighbor_copies, always, by_neighbor_copies, make_rings_instead, false},
+    {Engine::pull, to_other_nodes, pull, make_pull, false},
+    {Engine::pipeline, to_other_nodes, pipeline, make_pipeline, false, prepare_pipeline},
     {Engine::staged, never, nullptr, nullptr},
     {Engine::mpi, never, nullptr, make_of_the_mpi},
 });
@@ -102,14 +94,10 @@ static_assert(rows_are_in_order());
 
 }  // namespace
 
-constexpr std::array<EngineWork, choose::engine_count> engine_works = rows;
-
-// No rank can leave an order of copies, in which others write to its memory, nor a call of an engine for devices.
-bool can_be_left(const EngineWork& engine) {
-  if (!team::watches_faults() || engine.run == nullptr) return true;
-  constexpr Engine ending[] = {Engine::schedule, Engine::inbox,     Engine::exchange,      Engine::leaders,
-                               Engine::padded,   Engine::neighbors, Engine::node_neighbors};
-  return std::ranges::find(ending, engine.engine) != std::end(ending);
+const EngineWork& work_of(const choose::Choice& choice) {
+  return rows[static_cast<std::size_t>(choice.algorithm->engine)];
 }
+
+bool can_be_left(const EngineWork& engine) { return engine.can_be_left || !team::watches_faults(); }
 
 }  // namespace quadrille::api

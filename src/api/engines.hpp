@@ -2,11 +2,10 @@
 // it stands in choose/engines.hpp.
 #pragma once
 
-#include <array>
-
 #include "choose/engines.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
+#include "team/neighbors.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::api {
@@ -30,15 +29,23 @@ struct EngineWork {
   // its middle; a request may not, since its rank does something else meanwhile. So another engine may stand in, and
   // says so. The selection is that of the call. Null: there are no requests.
   int (*make)(Making&, team::CachedSelection&);
+  // Whether a rank can leave a call in the middle. An order of copies, in which others write to its memory, and engines
+  // for devices do not allow that. Calls that the MPI carries out end by themselves.
+  bool can_be_left = true;
   // Before the first blocking call by a choice: collective, and returns the same on all ranks. False: the call goes to
   // the MPI. Null: nothing is to be made ready.
   bool (*prepare)(team::Team&, Collective, const choose::Choice&) = nullptr;
 };
 
-// [engine]
-extern const std::array<EngineWork, choose::engine_count> engine_works;
-inline const EngineWork& work_of(const choose::Choice& choice) {
-  return engine_works[static_cast<std::size_t>(choice.algorithm->engine)];
+const EngineWork& work_of(const choose::Choice& choice);
+
+// Calls `use` with the plan of a choice: the arguments of run::BoundRun between the call and the traffic.
+template <class Use>
+auto with_plan(Collective collective, const Service& by, const team::Team& team, const Use& use) {
+  const team::Prepared& on = by.on;
+  if (on.direct != nullptr) return use(on.schedule, *on.direct);
+  if (is_neighbor(collective)) return use(*on.schedule, team::slots_of(team, by.choice), on.moving);
+  return use(*on.schedule, on.moving);
 }
 
 // ---- Engines for data in devices' memory ----
@@ -54,8 +61,8 @@ int pipeline(const run::Call& call, const Service& by, team::Team& team);
 // Prepares the inner algorithm: see EngineWork::prepare.
 bool prepare_pipeline(team::Team& team, Collective collective, const choose::Choice& choice);
 
-// Whether a rank can leave a call of this engine in the middle (team/faults.hpp). Always true without fault tolerance,
-// and of calls that the MPI carries out, which end by themselves.
+// Whether a rank can leave a call of this engine where fault tolerance asks for that (team/faults.hpp). Always true
+// without fault tolerance.
 bool can_be_left(const EngineWork& engine);
 
 }  // namespace quadrille::api

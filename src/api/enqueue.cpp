@@ -13,7 +13,6 @@
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/pull.hpp"
-#include "api/refused.hpp"
 #include "api/requests.hpp"
 #include "memory/device_streams.hpp"
 #include "memory/device_waits.hpp"
@@ -32,8 +31,7 @@ using team::Team;
 
 struct Turns {
   std::mutex mutex;
-  std::vector<State*> listed;
-  std::vector<State*> broken;  // nothing of theirs is used again
+  std::vector<State*> listed;  // broken ones stay: nothing of theirs is used again
   std::atomic<int> error_of_gone = mpi_success;
 };
 Turns& turns() { return sys::immortal<Turns>(); }
@@ -48,18 +46,13 @@ void keep_error_of_gone(team::Team& team) {
   if (error != mpi_success) turns().error_of_gone.compare_exchange_strong(none, error);
 }
 
-// Forgets those that are over or broken, but for what is to be deleted: of that it returns one, or null.
+// Forgets those that are over, but for what is to be deleted: of that it returns one, or null.
 State* take_over() {
   Turns& all = turns();
   const std::lock_guard lock(all.mutex);
   const run::UnderWay::Held held(run::UnderWay::here());  // another thread may give one a turn
   State* gone = nullptr;
   std::erase_if(all.listed, [&](State* request) {
-    if (request->turn->is_broken) {
-      all.broken.push_back(request);  // there is room
-      memory::note_call_over();
-      return true;
-    }
     if (!is_over(*request) || (gone != nullptr && !request->persistent)) return false;
     memory::note_call_over();
     keep_error_of_gone(*request->team);
@@ -69,28 +62,27 @@ State* take_over() {
   return gone;
 }
 
-// One that is not over; null if there is none.
-State* first_listed() {
+// One whose streams have not passed it; null if there is none.
+State* first_in_streams() {
   Turns& all = turns();
   const std::lock_guard lock(all.mutex);
-  return all.listed.empty() ? nullptr : all.listed.front();
+  const auto first = std::ranges::find_if(all.listed, [](const State* one) { return !one->turn->is_broken; });
+  return first == all.listed.end() ? nullptr : *first;
 }
 
 // A start that the driver has refused makes progress without its streams: the other ranks wait for it.
 bool has_broken_under_way() {
   Turns& all = turns();
   const std::lock_guard lock(all.mutex);
-  return !std::ranges::all_of(all.broken, &State::is_complete);
+  return std::ranges::any_of(all.listed, [](const State* one) { return one->turn->is_broken && !one->is_complete(); });
 }
 
 // Room for one more. Throws std::bad_alloc.
 void make_room_for_turns() {
   Turns& all = turns();
   const std::lock_guard lock(all.mutex);
-  const std::size_t most = all.listed.size() + all.broken.size() + 1;
-  for (std::vector<State*>* list : {&all.listed, &all.broken}) {
-    if (list->capacity() < most) list->reserve(2 * most);
-  }
+  const std::size_t most = all.listed.size() + 1;
+  if (all.listed.capacity() < most) all.listed.reserve(2 * most);
 }
 
 void list_turns(State& request) {
@@ -109,7 +101,7 @@ void list_turns(State& request) {
 void await_turns_at_end() {
   constexpr unsigned sleep_us = 20, looks_between_questions = 5000;
   unsigned looks = 0;
-  for (sweep_turns(); const State* const request = first_listed(); sweep_turns()) {
+  for (sweep_turns(); const State* const request = first_in_streams(); sweep_turns()) {
     go_on_with_all();
     sys::sleep_us(sleep_us);
     const StreamTurn& turn = *request->turn;
@@ -120,8 +112,7 @@ void await_turns_at_end() {
     go_on_with_all();
     sys::sleep_us(sleep_us);
   }
-  const bool all_over = first_listed() == nullptr;
-  if (all_over && turns().broken.empty()) memory::free_words();
+  if (turns().listed.empty()) memory::free_words();
 }
 
 // ---- Whether a call can be in a stream ----
@@ -209,8 +200,11 @@ void settle(State& request, void* stream, bool moves) {
 
 // The other ranks wait for this one.
 void go_without_stream(State& request) {
+  Turns& all = turns();
+  const std::lock_guard lock(all.mutex);
   const run::UnderWay::Held held(run::UnderWay::here());
   request.turn->is_broken = true;
+  if (std::ranges::find(all.listed, &request) != all.listed.end()) memory::note_call_over();
   // Turns before this one have not come yet, and go on all the same.
   if (request.turn->now != request.turn->last) request.error = mpi().err_other;
 }
@@ -414,25 +408,16 @@ bool end_turn(State& request) {
 
 using namespace quadrille;
 
-int Quadrille_Alltoall_enqueue(const void* sendbuf, int sendcount, MpiType sendtype, void* recvbuf, int recvcount,
-                               MpiType recvtype, void* stream, MpiComm comm) {
-  return api::leave(api::enqueue(api::call_of(Collective::alltoall, QUADRILLE_ARGUMENTS_UNIFORM), stream,
-                                 __builtin_return_address(0)));
-}
-
-int Quadrille_Alltoallv_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[], MpiType sendtype,
-                                void* recvbuf, const int recvcounts[], const int rdispls[], MpiType recvtype,
-                                void* stream, MpiComm comm) {
-  return api::leave(api::enqueue(api::call_of(Collective::alltoallv, QUADRILLE_ARGUMENTS_VECTOR), stream,
-                                 __builtin_return_address(0)));
-}
-
-int Quadrille_Alltoallw_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[], MpiTypes sendtypes,
-                                void* recvbuf, const int recvcounts[], const int rdispls[], MpiTypes recvtypes,
-                                void* stream, MpiComm comm) {
-  return api::leave(api::enqueue(api::call_of(Collective::alltoallw, QUADRILLE_ARGUMENTS_TYPED), stream,
-                                 __builtin_return_address(0)));
-}
+// The stream comes before the communicator, which is the last of all lists of arguments.
+#define QUADRILLE_STREAM_AND_COMM void *stream, MpiComm
+#define QUADRILLE_ENQUEUE(collective, Name, FORM)                                                                 \
+  int Quadrille_##Name##_enqueue(QUADRILLE_LIST_##FORM(int, int, QUADRILLE_STREAM_AND_COMM, MpiType, MpiTypes)) { \
+    return api::leave(api::enqueue(api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM), stream,      \
+                                   __builtin_return_address(0)));                                                 \
+  }
+QUADRILLE_ENQUEUE(alltoall, Alltoall, UNIFORM)
+QUADRILLE_ENQUEUE(alltoallv, Alltoallv, VECTOR)
+QUADRILLE_ENQUEUE(alltoallw, Alltoallw, TYPED)
 
 int Quadrille_Start_enqueue(Quadrille_Request* request, void* stream) {
   return api::leave(api::start_in_stream(request, stream, __builtin_return_address(0)));

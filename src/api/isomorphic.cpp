@@ -94,12 +94,9 @@ int create(MpiComm cartcomm, int s, const int offsets[], MpiInfo info, MpiComm* 
   if (checked) {
     // A rank with a mistake gives what no other gives, so that nobody waits for it.
     const std::uint64_t mine = error == mpi_success ? hash(s, given, hints.iso_sizes) : ~hash(me, {}, false);
-    const api::FaultsReturned guard(cartcomm);
-    if (!team::all_agree(cartcomm, mine) && error == mpi_success) {
-      error = team::error_of_thrown(cartcomm, mpi().err_arg);  // the MPI may have failed instead
-      if (me == 0 && error == mpi().err_arg)
-        team::say("Quadrille_Iso_neighborhood_create: the ranks gave different offsets");
-    }
+    const int found = api::error_unless_alike(cartcomm, mine, true, me == 0 && error == mpi_success,
+                                              "Quadrille_Iso_neighborhood_create", "the ranks gave different offsets");
+    if (error == mpi_success) error = found;
   }
   if (error != mpi_success) return api::raise(cartcomm, error);
   // A copy of an info can cost as much as the graph: none for the MPI if all keys are ours.

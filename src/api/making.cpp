@@ -4,8 +4,13 @@
 #include <optional>
 #include <utility>
 
+#include "api/call_cache.hpp"
 #include "api/engines.hpp"
+#include "api/enqueue.hpp"
+#include "api/progress_thread.hpp"
 #include "api/pull.hpp"
+#include "api/taken.hpp"
+#include "api/trials.hpp"
 #include "choose/select.hpp"
 #include "mpi/tags.hpp"
 #include "run/blocks.hpp"
@@ -16,6 +21,7 @@
 #include "team/faults.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
+#include "team/record.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -32,24 +38,15 @@ std::optional<int> made_without_messages(Making& m) {
   return m.is_ours() ? error : make_native(m, {Reason::no_communicator});
 }
 
-// `make(memory)` returns the run.
-template <class Make>
-int carry_by_messages(Making& m, const Make& make) {
-  using Op = run::OpOf<Carrier::messages, run::BoundRun, run::OwnMemory>;
-  m.made.op = std::make_unique<Op>([&](run::OwnMemory& own) { return make(own.all()); });
-  return mpi_success;
-}
-
-int make_by(Making& m, const team::Prepared& on) {
+// It has what its messages need.
+int by_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
   m.bring_to_host_or_stay();
-  if (on.direct == nullptr) {
-    return carry_by_messages(m, [&](const run::RunMemory& memory) {
-      return run::BoundRun(m.call, *on.schedule, on.moving, m.traffic(), memory);
-    });
-  }
-  return carry_by_messages(m, [&](const run::RunMemory& memory) {
-    return run::BoundRun(m.call, on.schedule, *on.direct, m.traffic(), memory);
+  using Op = run::OpOf<Carrier::messages, run::BoundRun, run::OwnMemory>;
+  m.made.op = std::make_unique<Op>([&](run::OwnMemory& own) {
+    const auto bind = [&](const auto&... plan) { return run::BoundRun(m.call, plan..., m.traffic(), own.all()); };
+    return with_plan(m.call.collective, {choice, on}, m.team, bind);
   });
+  return mpi_success;
 }
 
 // ---- Shared memory of its own ----
@@ -135,7 +132,7 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const ch
     return how;
   });
   if (const std::optional<int> made = made_without_messages(m)) return *made;
-  return make_by(m, team::prepare(m.team, m.call.collective, messages));
+  return by_messages(m, messages, team::prepare(m.team, m.call.collective, messages));
 }
 
 void explain_selected(const Making& m, const team::CachedSelection& selected) {
@@ -145,19 +142,12 @@ void explain_selected(const Making& m, const team::CachedSelection& selected) {
 
 // ---- Neighbours ----
 
-int by_neighbor_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
-  if (const std::optional<int> made = made_without_messages(m)) return *made;
-  m.bring_to_host_or_stay();
-  return carry_by_messages(m, [&](const run::RunMemory& memory) {
-    return run::BoundRun(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, m.traffic(), memory);
-  });
-}
-
 // One message an edge: serves any request.
 int by_direct_messages(Making& m, const Why& why) {
   m.explain("direct", [&] { return why; });
+  if (const std::optional<int> made = made_without_messages(m)) return *made;
   const choose::Choice direct = choose::plain(m.call.collective, "direct");
-  return by_neighbor_messages(m, direct, team::prepare(m.team, m.call.collective, direct));
+  return by_messages(m, direct, team::prepare(m.team, m.call.collective, direct));
 }
 
 int by_neighbor_rings(Making& m) {
@@ -293,31 +283,23 @@ bool Making::has_tag() const { return !persistent || team.group.turns.persistent
 int make_native(Making& m, const Why& why) {
   m.explain("mpi", [&] { return why; });
   m.passes_on = m.entry.is_drop_in();
-  if (m.passes_on) return mpi_success;  // as it is: request_names.cpp
+  if (m.passes_on) return mpi_success;  // as it is: interpose.cpp
   const bool is_its_own = m.choice == nullptr || m.choice->buffers == choose::HostBuffers::as_suits;
   if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
   // All ranks call the MPI's own function in one order, so it is called at once, and the data are there before.
   if (m.made.on_host != nullptr && !m.persistent) m.made.fetch();
-  pass(m.team, m.has_mistake ? Reason::argument : m.team.eligible() ? why_chosen(m.team) : m.team.why_not.load());
+  const Reason of_the_choice = m.team.eligible() ? why_chosen(m.team) : m.team.why_not.load();
+  pass(m.team, m.has_mistake ? Reason::argument : of_the_choice, m.ahead);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   carry_by<Carrier::mpi, run::NativeRun>(m, m.call, blocks.send, blocks.recv, m.team.user);
   return mpi_success;
 }
 
-int make_apart(Making& m) {
-  if (is_neighbor(m.call.collective)) return by_direct_messages(m, {Reason::no_memory_for_rings});
-  m.explain("spread-out", [] { return Why{Reason::no_memory_for_rings}; });
-  return make_by(m, team::prepare(m.team, m.call.collective, choose::plain(m.call.collective, "spread-out")));
-}
-
-int make_unselected(Making& m, Reason why) {
-  return by_shared_memory_or_messages(m, 0, [&] { return Why{why}; });
-}
-
 int make_schedule(Making& m, team::CachedSelection& selected) {
+  if (m.must_serve()) return make_rings(m, selected);  // among neighbours: other calls do not come here then
   explain_selected(m, selected);
   if (const std::optional<int> made = made_without_messages(m)) return *made;
-  return make_by(m, team::prepared_of(m.team, m.call.collective, selected));
+  return by_messages(m, selected.selection.choice, team::prepared_of(m.team, m.call.collective, selected));
 }
 
 int make_in_node(Making& m, team::CachedSelection& selected) {
@@ -371,12 +353,6 @@ int make_leaders(Making& m, team::CachedSelection& selected) {
   return mpi_success;
 }
 
-int make_neighbor_schedule(Making& m, team::CachedSelection& selected) {
-  if (m.must_serve()) return make_rings(m, selected);
-  explain_selected(m, selected);
-  return by_neighbor_messages(m, selected.selection.choice, team::prepared_of(m.team, m.call.collective, selected));
-}
-
 int make_rings(Making& m, team::CachedSelection& selected) {
   explain_selected(m, selected);
   return by_neighbor_rings(m);
@@ -394,6 +370,153 @@ int make_of_the_mpi(Making& m, team::CachedSelection& selected) {
   const bool neighbors = is_neighbor(m.call.collective);
   if (!m.is_ours()) return make_native(m, neighbors ? Why{why_chosen(m.team)} : why);
   return neighbors ? by_direct_messages(m, instead_of("the MPI", why)) : make_in_node(m, selected);
+}
+
+// ---- From a call to what carries it out: whether it is served, and what is wrong with it. All ranks decide alike ----
+
+namespace {
+
+using run::Call;
+using team::Team;
+
+// A call that goes_apart().
+int make_apart(Making& m) {
+  if (is_neighbor(m.call.collective)) return by_direct_messages(m, {Reason::no_memory_for_rings});
+  m.explain("spread-out", [] { return Why{Reason::no_memory_for_rings}; });
+  const choose::Choice messages = choose::plain(m.call.collective, "spread-out");
+  return by_messages(m, messages, team::prepare(m.team, m.call.collective, messages));
+}
+
+int make_admitted(Making& m) {
+  Team& team = m.team;
+  if (!team.eligible() && is_dense(m.call.collective)) {
+    mpi().Comm_size(team.user, &team.group.ranks);
+    return by_shared_memory_or_messages(m, 0, [&] { return Why{team.why_not.load()}; });
+  }
+  const std::size_t bytes = global_bytes(m.call, team);
+  if (moves_nothing(m.call, bytes)) return mpi_success;
+  if (m.goes_apart()) return make_apart(m);
+  team::CachedSelection& selected = select(m.call, bytes, team, m.entry);
+  go_by_decision(m.call, bytes, team, selected);
+  const choose::Selection& selection = selected.selection;
+  m.choice = &selection.choice;
+  m.may_come_again = !m.entry.is_enqueued() && !selection.by_load && !selected.follows_load;
+  // Whatever was selected: some ranks have no more than the lanes, or a rank must be able to leave the call.
+  const bool in_node_alone = m.must_serve() || !can_be_left(work_of(selection.choice));
+  if (in_node_alone && is_dense(m.call.collective)) return make_in_node(m, selected);
+  return work_of(selection.choice).make(m, selected);
+}
+
+// A call that is not served is the MPI's. But one that is_ours() is ours or nobody's.
+int make(Making& m) {
+  const Admission admission = admit(m.call, m.team, m.entry);
+  m.has_mistake = admission.outcome == Admission::Outcome::refused;
+  if (admission.is_of_the_mpi() && !m.is_ours()) return make_native(m, {admission.why});
+  if (!m.has_tag()) {
+    if (!m.is_ours()) return make_native(m, {Reason::no_tag});
+    if (m.team.nodes.nodes > 1) return mpi().err_other;  // on all ranks; inside a node there are no messages
+  }
+  if (m.has_mistake) return admission.error;  // of this rank alone
+  if (!m.team.lost) m.take_tag();  // also if sizes are not as asserted: where the MPI failed, only this rank knows
+  if (admission.outcome != Admission::Outcome::admitted) return admission.error;
+  if (const int error = keep_types(m.call, m.team, m.made); error != mpi_success) return error;
+  const int error = make_admitted(m);
+  const bool passed = m.passes_on || m.made.carrier() == run::Carrier::mpi;
+  if (!passed) ++m.team.counted.counters.served;
+  return error;
+}
+
+int find_or_throw(Making& m) {
+  m.made.team = team::keep(m.team);
+  m.made.persistent = m.persistent;
+  m.made.taken = m.entry.is_drop_in();
+  const int error = make(m);
+  m.made.look_what_it_needs();
+  m.team.request_by = m.made.carrier();
+  if (m.passes_on) m.give_tag_back();
+  if (error == mpi_success && m.may_come_again && !m.passes_on) cache_request(m.call, m.team, m.made);
+  return error;
+}
+
+// The MPI may refuse what it is to carry out.
+int start_made(Making& m) {
+  const bool by_mpi = m.made.carrier() == run::Carrier::mpi;
+  const int error = start(m.made);
+  if (error != mpi_success && by_mpi) raise_of_the_mpi(m.call.comm, error);
+  if (error != mpi_success && by_mpi && !keep_or_undo(m.ahead, m.call, error)) m.give_tag_back();
+  return error;
+}
+
+int make_and_start(const Call& call, record::Form form, Quadrille_Request* request) {
+  if (request != nullptr) *request = QUADRILLE_REQUEST_NULL;
+  if (!mpi().usable) return raise(call.comm, mpi().err_other);
+  Team* team = team::team_of(call.comm);
+  const Entry entry{Door::explicit_api, form};
+  if (team == nullptr || (entry.is_ours(call) && is_inter(call.comm))) return raise(call.comm, mpi().err_comm);
+  if (request == nullptr) return raise(call.comm, mpi().err_arg);
+  prepare_progress();
+  sweep_turns();
+  auto made = std::make_unique<Quadrille_Request_state>();
+  const Serving guard;
+  Making m{call, entry, *team, *made};
+  int error = find_carrier(m);
+  if (error == mpi_success && !m.persistent)
+    error = start_made(m);
+  else if (error != mpi_success)
+    error = raise(call.comm, error);
+  if (error == mpi_success) *request = made.release();
+  return error;
+}
+
+// As one before. Nothing that it does can go wrong.
+bool starts_again(const Call& call, Quadrille_Request* request) {
+  State* const made = request_by_cache(call, Door::explicit_api);
+  if (made == nullptr) return false;
+  *request = made;
+  const Serving guard;
+  if (begin(*made)) let_the_mpi_help();
+  return true;
+}
+
+int make_guarded(const Call& call, record::Form form, Quadrille_Request* request) {
+  return guarded(call.comm, [&] {
+    if (form == record::Form::persistent || request == nullptr || !starts_again(call, request))
+      return make_and_start(call, form, request);
+    return mpi_success;
+  });
+}
+
+int make_recorded(const Call& call, record::Form form, Quadrille_Request* request, const void* site) {
+  record::Recorded recorded;
+  recorded.begin(call, form, site);
+  record::by("quadrille");  // also if it fails
+  const int error = make_guarded(call, form, request);
+  if (error != mpi_success || request == nullptr || *request == nullptr) return error;
+  const char* const by = to_string((*request)->carrier());
+  record::by(by);
+  if ((*request)->persistent) record::keep_made(record::handle_of(*request), call, by);
+  return error;
+}
+
+}  // namespace
+
+int keep_types(Call& call, Team& team, State& made) {
+  const BlockNumbers blocks = blocks_of(call, team);
+  const int error = made.types.keep(call, call.in_place ? 0 : blocks.send, blocks.recv);
+  return error == mpi_success ? error : mpi().err_type;
+}
+
+int find_carrier(Making& m) {
+  int error = mpi_success;
+  const int thrown = thrown_by([&] { error = find_or_throw(m); });
+  return thrown != mpi_success ? team::error_of_thrown(m.call.comm, thrown) : error;
+}
+
+int make_request(const Call& call, bool persistent, Quadrille_Request* request, const void* site) {
+  const record::Form form = persistent ? record::Form::persistent : record::Form::nonblocking;
+  if (record::on) [[unlikely]]
+    return make_recorded(call, form, request, site);
+  return make_guarded(call, form, request);
 }
 
 }  // namespace quadrille::api

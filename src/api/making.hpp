@@ -1,4 +1,4 @@
-// How requests are made: what engines do for them.
+// How requests are made, and what engines do for them.
 #pragma once
 
 #include "api/admission.hpp"
@@ -22,6 +22,7 @@ struct Making {
 
   const choose::Choice* choice = nullptr;  // if something was selected
   bool has_mistake = false;                // that the MPI is to find
+  CountedAhead ahead{};                    // if the MPI's nonblocking function carries it out
 
   // Right before what carries the call out is made: brings it to the host if it has to do with a device's memory.
   void bring_to_host();
@@ -51,8 +52,6 @@ struct Making {
 int keep_types(run::Call& call, team::Team& team, Quadrille_Request_state& made);
 // Finds what carries it out, or that the MPI does. Returns an MPI error code, also of what is thrown.
 int find_carrier(Making& m);
-// By the last request that was made on a communicator.
-const char* carrier_on(MpiComm comm);
 
 // ---- By an engine; see EngineWork ----
 
@@ -68,19 +67,13 @@ int make_pull(Making& m, team::CachedSelection& selected);
 int make_pipeline(Making& m, team::CachedSelection& selected);
 // Through leaders; without memory for them, or with fault tolerance, what make_in_node() does.
 int make_leaders(Making& m, team::CachedSelection& selected);
-int make_neighbor_schedule(Making& m, team::CachedSelection& selected);
 int make_rings(Making& m, team::CachedSelection& selected);
 int make_rings_instead(Making& m, team::CachedSelection& selected);
 // The MPI's nonblocking function; a persistent call goes by shared memory or messages instead, as the ranks may start
 // several in different orders.
 int make_of_the_mpi(Making& m, team::CachedSelection& selected);
 
-// ---- Where nothing was selected ----
-
+// By the function of the MPI, for that reason.
 int make_native(Making& m, const Why& why);
-// A call that goes_apart().
-int make_apart(Making& m);
-// A dense call on a communicator on which nothing is served otherwise.
-int make_unselected(Making& m, Reason why);
 
 }  // namespace quadrille::api

@@ -245,18 +245,43 @@ int finish(Quadrille_Request& request) {
   return raised;
 }
 
-bool all_complete(std::span<Quadrille_Request> requests) {
-  return std::ranges::all_of(requests, [](State* request) { return !is_active(request) || is_complete(*request); });
-}
+// What Testall and Waitall ask for. One request is a list, too.
+struct AllRequests {
+  std::span<Quadrille_Request> requests;
 
-// The first error, when all have been told.
-int finish_all(std::span<Quadrille_Request> requests) {
-  int first = mpi_success;
-  for (Quadrille_Request& request : requests) {
-    if (const int error = finish(request); first == mpi_success) first = error;
+  bool complete() const {
+    return std::ranges::all_of(requests, [](State* request) { return !is_active(request) || is_complete(*request); });
   }
-  return first;
-}
+  // Returns the first error, when all have been told.
+  int finish() const {
+    int first = mpi_success;
+    for (Quadrille_Request& request : requests) {
+      if (const int error = ::finish(request); first == mpi_success) first = error;
+    }
+    return first;
+  }
+};
+
+// What Testany and Waitany ask for. complete() writes the number of the first complete request to `index`, or
+// MPI_UNDEFINED; it is true also if none is active.
+struct AnyRequest {
+  std::span<Quadrille_Request> requests;
+  int* index;
+
+  bool complete() const {
+    bool is_any = true;
+    *index = mpi().undefined;
+    for (std::size_t i = 0; i < requests.size() && *index == mpi().undefined; ++i) {
+      if (!is_active(requests[i])) continue;
+      is_any = is_complete(*requests[i]);
+      if (is_any) *index = static_cast<int>(i);
+    }
+    return is_any;
+  }
+  int finish() const {
+    return *index == mpi().undefined ? mpi_success : ::finish(requests[static_cast<std::size_t>(*index)]);
+  }
+};
 
 int start_one(Quadrille_Request* handle) {
   if (handle == nullptr || *handle == nullptr) return raise(mpi().err_request);
@@ -265,53 +290,20 @@ int start_one(Quadrille_Request* handle) {
   return api::start(request);
 }
 
-int test_all(std::span<Quadrille_Request> requests, int* flag) {
+template <class Asked>
+int test_for(const Asked& asked, int* flag) {
   if (flag == nullptr) return raise(mpi().err_arg);
   api::go_on_with_all();
-  *flag = all_complete(requests) ? 1 : 0;
-  if (*flag != 0) return finish_all(requests);
-  api::let_others_run(requests);
+  *flag = asked.complete() ? 1 : 0;
+  if (*flag != 0) return asked.finish();
+  api::let_others_run(asked.requests);
   return mpi_success;
 }
 
-int wait_for_all(std::span<Quadrille_Request> requests) {
-  wait_until(requests, [&] { return all_complete(requests); });
-  return finish_all(requests);
-}
-
-// Tells of the first that is complete. `found`: there is one, or none is active.
-int finish_any(std::span<Quadrille_Request> requests, int* index, bool& found) {
-  found = true;
-  *index = mpi().undefined;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (!is_active(requests[i])) continue;
-    found = is_complete(*requests[i]);
-    if (!found) continue;
-    *index = static_cast<int>(i);
-    return finish(requests[i]);
-  }
-  return mpi_success;
-}
-
-int test_any(std::span<Quadrille_Request> requests, int* index, int* flag) {
-  if (index == nullptr || flag == nullptr) return raise(mpi().err_arg);
-  api::go_on_with_all();
-  bool found = false;
-  const int error = finish_any(requests, index, found);
-  *flag = found ? 1 : 0;
-  if (!found) api::let_others_run(requests);
-  return error;
-}
-
-int wait_for_any(std::span<Quadrille_Request> requests, int* index) {
-  if (index == nullptr) return raise(mpi().err_arg);
-  bool found = false;
-  int error = mpi_success;
-  wait_until(requests, [&] {
-    error = finish_any(requests, index, found);
-    return found;
-  });
-  return error;
+template <class Asked>
+int wait_for(const Asked& asked) {
+  wait_until(asked.requests, [&] { return asked.complete(); });
+  return asked.finish();
 }
 
 int free_one(Quadrille_Request* request) {
@@ -387,7 +379,8 @@ void api::record_start(record::Recorded& recorded, const Quadrille_Request* hand
 void api::go_on_with_all() { run::UnderWay::here().advance(); }
 
 void api::wait_until_complete(std::span<Quadrille_Request> requests) {
-  wait_until(requests, [&] { return all_complete(requests); });
+  const AllRequests all{requests};
+  wait_until(requests, [&] { return all.complete(); });
 }
 
 // A program that tests until something is done would keep its core for a whole time slice.
@@ -423,7 +416,7 @@ int api::start(Quadrille_Request_state& request) {
   return ::raise(request, std::exchange(request.error, mpi_success));
 }
 
-int api::wait_for(Quadrille_Request* request) { return ::wait_for_all({request, 1}); }
+int api::wait_for(Quadrille_Request* request) { return ::wait_for(AllRequests{{request, 1}}); }
 
 int Quadrille_Start(Quadrille_Request* request) {
   if (!record::on && starts_shortly(request)) [[likely]]
@@ -438,28 +431,32 @@ int Quadrille_Startall(int count, Quadrille_Request requests[]) {
 }
 
 int Quadrille_Test(Quadrille_Request* request, int* flag) {
-  return with_requests(1, request, mpi().err_request, [&](auto one) { return test_all(one, flag); });
+  return with_requests(1, request, mpi().err_request, [&](auto one) { return test_for(AllRequests{one}, flag); });
 }
 
 int Quadrille_Testall(int count, Quadrille_Request requests[], int* flag) {
-  return with_requests(count, requests, mpi().err_arg, [&](auto all) { return test_all(all, flag); });
+  return with_requests(count, requests, mpi().err_arg, [&](auto all) { return test_for(AllRequests{all}, flag); });
 }
 
 int Quadrille_Testany(int count, Quadrille_Request requests[], int* index, int* flag) {
-  return with_requests(count, requests, mpi().err_arg, [&](auto all) { return test_any(all, index, flag); });
+  return with_requests(count, requests, mpi().err_arg, [&](auto all) {
+    return index == nullptr ? api::raise(mpi().comm_world, mpi().err_arg) : test_for(AnyRequest{all, index}, flag);
+  });
 }
 
 int Quadrille_Wait(Quadrille_Request* request) {
   if (waits_shortly(request)) return mpi_success;
-  return with_requests(1, request, mpi().err_request, [](auto one) { return wait_for_all(one); });
+  return with_requests(1, request, mpi().err_request, [](auto one) { return wait_for(AllRequests{one}); });
 }
 
 int Quadrille_Waitall(int count, Quadrille_Request requests[]) {
-  return with_requests(count, requests, mpi().err_arg, [](auto all) { return wait_for_all(all); });
+  return with_requests(count, requests, mpi().err_arg, [](auto all) { return wait_for(AllRequests{all}); });
 }
 
 int Quadrille_Waitany(int count, Quadrille_Request requests[], int* index) {
-  return with_requests(count, requests, mpi().err_arg, [&](auto all) { return wait_for_any(all, index); });
+  return with_requests(count, requests, mpi().err_arg, [&](auto all) {
+    return index == nullptr ? api::raise(mpi().comm_world, mpi().err_arg) : wait_for(AnyRequest{all, index});
+  });
 }
 
 int Quadrille_Request_free(Quadrille_Request* request) {

@@ -62,7 +62,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool persistent = false;
   // Where the last start is. From `complete` on a request may be started again or freed.
   enum class Stage : std::uint8_t {
-    put_off,    // started, but nothing carries it out yet (api/coming.hpp)
+    put_off,    // started, but nothing carries it out yet (api/taken.cpp)
     queued,     // its run has not begun: calls before it come first, or its data are fetched
     running,    // its run has begun
     returning,  // its run is done; the data may return to a device

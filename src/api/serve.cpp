@@ -1,10 +1,13 @@
 #include "api/serve.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "api/call_cache.hpp"
 #include "api/engines.hpp"
+#include "team/config.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 #include "team/record.hpp"
@@ -43,12 +46,12 @@ int* kept_after(const Call& call, const team::CachedSelection& cached, team::Tea
 }
 
 // To the MPI, as was selected. Later calls find that out sooner.
-bool pass_as_chosen(const Call& call, team::CachedSelection& cached, team::Team& team) {
+bool pass_as_chosen(const Call& call, team::CachedSelection& cached, team::Team& team, CountedAhead& ahead) {
   int*& kept = team.asked.kept[static_cast<std::size_t>(call.collective)];
   kept = kept_after(call, cached, team);
   if (kept != nullptr || is_settled(call, cached, team))
     cache_forwarded(call, team, why_chosen(team), false, kept != nullptr ? &kept : nullptr, until_check(cached));
-  return pass(team, why_chosen(team));
+  return pass(team, why_chosen(team), ahead);
 }
 
 void explain_device(team::Team& team, const Call& call, team::CachedSelection& cached, Reason how) {
@@ -93,7 +96,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   team.asked.kept[c] = team.asked.kept_by_pairs[c] = nullptr;
   if (cached.selection.by_load) {
     error = choose_by_load(call, team, cached, attempt.ahead);
-    if (error != mpi_success) return pass(team, Reason::other);  // so it does on all ranks, as far as the MPI goes
+    if (error != mpi_success) return pass(team, Reason::other, attempt.ahead);  // on all ranks, as far as the MPI goes
   }
   if (!cached.selection.rivals.empty()) begin_attempt(call, bytes, team, cached, attempt);
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
@@ -102,7 +105,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   if (const Reason why = why_not_prepared(engine, call, choice, is_prepared, team); why != Reason::none) {
     if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", {why});
     attempt.trial = nullptr;  // the MPI's time is not that of the candidate
-    return pass(team, why);
+    return pass(team, why, attempt.ahead);
   }
   // What nonblocking calls by leaders need is made here, as they may not wait.
   if (engine.engine == choose::Engine::leaders && attempt.choice == nullptr && team.taken.ready())
@@ -110,7 +113,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   team::explain(team, call.collective, cached);
   if (engine.run == nullptr) {
     attempt.buffers = choice.buffers;
-    return pass_as_chosen(call, cached, team);
+    return pass_as_chosen(call, cached, team, attempt.ahead);
   }
   team::Prepared tried;
   if (attempt.choice != nullptr) tried = team::prepare(team, call.collective, choice);
@@ -132,7 +135,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
 bool serve_by(team::Team& team, const Call& call, Door door, int& error, Attempt& attempt) {
   const Entry entry{door};
   const Admission admission = admit(call, team, entry, &attempt.ahead);
-  if (admission.is_of_the_mpi()) return pass(team, admission.counted);
+  if (admission.is_of_the_mpi()) return pass(team, admission.counted, attempt.ahead);
   error = admission.error;
   if (error == mpi_success) {
     const std::size_t bytes = global_bytes(call, team);
@@ -155,10 +158,7 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
     return false;
   }
   const Serving guard;
-  if (serve_by(*team, call, door, error, attempt)) return true;
-  attempt.ahead.passed = team->counted.last_passed;
-  attempt.ahead.team = team;
-  return false;
+  return serve_by(*team, call, door, error, attempt);
 }
 
 }  // namespace
@@ -227,6 +227,15 @@ int call_noted_handler(int error) {
   const bool is_hidden = here.is_of_the_mpi && hides_handled_errors() && has_own_handler(here.comm);
   mpi().Comm_call_errhandler(here.comm, here.error);
   return is_hidden ? mpi_success : error;
+}
+
+int error_unless_alike(MpiComm comm, std::uint64_t given, bool sound, bool tells, std::string_view what,
+                       std::string_view wrong) {
+  const FaultsReturned guard(comm);
+  if (team::all_agree(comm, given) && sound) return mpi_success;
+  const int error = team::error_of_thrown(comm, mpi().err_arg);
+  if (tells && error == mpi().err_arg) team::say(fmt::format("{}: {}", what, wrong));
+  return error;
 }
 
 Serving::Serving() : before_(std::exchange(here.serving, true)) {}

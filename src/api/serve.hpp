@@ -1,12 +1,13 @@
 // The way of a call from a door through the rooms.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "api/admission.hpp"
 #include "api/on_host.hpp"
-#include "api/refused.hpp"
 #include "api/trials.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/thrown.hpp"
@@ -109,6 +110,11 @@ struct FaultsReturned {
   }
   std::optional<ErrorsReturned> returned;
 };
+
+// Collective: MPI_SUCCESS if all ranks give the same, and it is `sound` here; else MPI_ERR_ARG or, where the MPI itself
+// has failed instead, its error. A rank that `tells` says what is `wrong` with `what`.
+int error_unless_alike(MpiComm comm, std::uint64_t given, bool sound, bool tells, std::string_view what,
+                       std::string_view wrong);
 
 // Forwards a call that has counted something. The error is known also where the MPI hides it.
 template <class Forward>

@@ -1,21 +1,25 @@
 #include "api/taken.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "api/admission.hpp"
 #include "api/call_cache.hpp"
-#include "api/coming.hpp"
 #include "api/enqueue.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/requests.hpp"
-#include "api/taken_table.hpp"
+#include "memory/device_waits.hpp"
+#include "mpi/errors.hpp"
 #include "mpi/generation.hpp"
 #include "mpi/phase.hpp"
 #include "mpi/progress_hook.hpp"
+#include "mpi/thrown.hpp"
 #include "mpi/types.hpp"
 #include "run/native_run.hpp"
 #include "sys/sys.hpp"
@@ -30,8 +34,32 @@ namespace quadrille::api {
 namespace {
 
 using Stage = team::Team::Taken::Stage;
+using run::With;
+using team::Arrival;
 using team::Team;
 
+// Which of the MPI's requests are ours: an array, sorted by handle. Every completion function of the program searches
+// it while requests of ours are there.
+struct TakenTable {
+  struct Entry {
+    std::uintptr_t handle = 0;
+    State* request = nullptr;
+  };
+  std::mutex mutex;
+  std::vector<Entry> entries;
+
+  // Where only one thread at a time calls anything here, nothing is locked.
+  std::unique_lock<std::mutex> held() {
+    return run::UnderWay::here().has_threads() ? std::unique_lock(mutex) : std::unique_lock(mutex, std::defer_lock);
+  }
+  // That of the handle, or where it would be.
+  std::vector<Entry>::iterator place_of(std::uintptr_t handle) {
+    return std::ranges::lower_bound(entries, handle, {}, &Entry::handle);
+  }
+  bool is_there(std::vector<Entry>::iterator at, std::uintptr_t handle) const {
+    return at != entries.end() && at->handle == handle;
+  }
+};
 TakenTable& table() { return sys::immortal<TakenTable>(); }
 
 // ---- Who goes on ----
@@ -84,7 +112,7 @@ int tell_status(void* request, MpiStatus* status) {
 
 int end_request(void* data) {
   auto* const request = static_cast<State*>(data);
-  table().remove(request->handle.word, request);
+  hide_taken(*request);
   const std::lock_guard lock(ended().mutex);
   ended().requests.push_back(request);
   ended().any.store(true, std::memory_order_release);
@@ -119,7 +147,7 @@ constexpr int most_tags = 32767;  // MPI_TAG_UB is never less
 // ---- Making them ----
 
 int add_to_table(State& request) {
-  return thrown_by([&] { table().add(request.handle.word, &request); });
+  return thrown_by([&] { show_taken(request); });
 }
 
 int make_receive(State& request) {
@@ -146,8 +174,11 @@ int make_handle(State& request) {
   return error == mpi_success ? add_to_table(request) : error;
 }
 
+std::atomic<int> broadcasts_in_flight = 0;
+
+// At the end: all that was begun arrives, and ends.
 void end_all() {
-  await_all_told();
+  while (broadcasts_in_flight != 0) run::UnderWay::here().advance();
   end_progress_hook_for_good();
   delete_ended();
 }
@@ -156,6 +187,138 @@ void prepare_end() {
   static std::once_flag once;
   std::call_once(once, [] { team::before_end(team::AtEnd::requests, end_all); });
 }
+
+// Gives the program a request of the MPI for `made`, and starts `made` if it is not persistent. From then on the MPI or
+// the program ends `made`, also after an error.
+int make_and_take(State* made, MpiRequest* request) {
+  State& state = *made;  // from here on the MPI or the program ends it
+  const int error = make_handle(state);
+  if (error != mpi_success) state.taken = false;  // nobody is to be told
+  if (error == mpi_success) *request = state.handle;
+  if (!state.persistent) start_taken(state);
+  return error;
+}
+
+// ---- Deferred setup: what nonblocking calls on a communicator need is on its way from rank 0 to the others, and calls
+// wait for it (team/apart.hpp) ----
+
+// What nobody knew of a call when it was started. After an error it comes to its end.
+void carry_out(const run::Call& call, Team& team, State& request, int error) {
+  const memory::MustNotWait under_a_lock;
+  if (error == mpi_success) {
+    const Serving guard;
+    Making m{call, {Door::drop_in, record::Form::nonblocking}, team, request};
+    error = find_carrier(m);
+    if (m.passes_on) error = mpi().err_other;  // nobody can any more
+  }
+  request.error = error;
+  request.carry();
+}
+
+class Coming final : public team::Arrival {
+ public:
+  explicit Coming(Team& team) : team_(team) { ++broadcasts_in_flight; }
+  ~Coming() override { --broadcasts_in_flight; }
+
+  bool go_on(With with) override;
+  bool can_go_on(With with) const override { return with == With::mpi; }
+  void put_off(const run::Call& call, State& request, const BlockNumbers& blocks) {
+    calls_.emplace_back(call, blocks.send, blocks.recv);
+    requests_.push_back(&request);
+  }
+
+  void arrive() override { arrive(mpi_success); }
+
+  std::array<std::byte, team::told_bytes> told;
+  MpiRequest broadcast{};
+
+ private:
+  // What was told is there. The team may be gone when this has been called, and the next go_on() is the last.
+  void arrive(int error);
+
+  Team& team_;
+  std::shared_ptr<Arrival> self_;  // from its arrival on
+  std::deque<run::StoredCall> calls_;
+  std::deque<State*> requests_;
+};
+
+bool Coming::go_on(With with) {
+  if (with != With::mpi) return false;
+  int there = 0;
+  const int error = test_one(&broadcast, &there);
+  if (error == mpi_success && there == 0) return false;
+  if (self_ == nullptr) arrive(error);
+  const std::shared_ptr<Arrival> self = std::move(self_);
+  return true;
+}
+
+void Coming::arrive(int error) {
+  self_ = std::move(team_.taken.coming);
+  if (team_.taken.now() == Stage::awaiting && error == mpi_success) {
+    error = thrown_by([&] { team::prepare_apart(team_, {told, false}); });
+  }
+  if (error != mpi_success) team::mark_lost(team_);
+  // In the order in which they were made, as on all ranks.
+  for (; !requests_.empty(); requests_.pop_front(), calls_.pop_front()) {
+    carry_out(calls_.front().call(), team_, *requests_.front(), error);
+  }
+  // A call of another thread, which is put off until now, comes after these.
+  team_.taken.stage.store(Stage::received, std::memory_order_release);
+}
+
+// Begins to tell. All ranks come here after the same of their calls on the communicator; that call and those before it
+// are the MPI's, and no nonblocking one after it. Throws if the MPI cannot.
+void begin_to_tell(Team& team) {
+  auto coming = std::make_shared<Coming>(team);
+  team.taken.stage = Stage::unavailable;  // if anything throws
+  run::UnderWay& under_way = run::UnderWay::here();
+  {
+    const run::UnderWay::Held held(under_way);
+    under_way.make_room();
+  }
+  const bool tells = team.group.me == 0;
+  if (tells) team::prepare_apart(team, {coming->told, true});
+  {
+    const ErrorsReturned guard(team.user);
+    const int error = mpi().Ibcast(coming->told.data(), static_cast<int>(coming->told.size()), mpi().byte, 0, team.user,
+                                   &coming->broadcast);
+    if (error != mpi_success) team::lose(team);
+  }
+  const run::UnderWay::Held held(under_way);
+  team.taken.coming = coming;
+  team.taken.stage.store(tells ? Stage::broadcasting : Stage::awaiting, std::memory_order_release);
+  under_way.add(*coming);
+  wake_progress_thread();
+}
+
+// Starts a nonblocking call that the MPI does not refuse, and defers the rest until the broadcast has arrived on this
+// rank. False if the call goes to the MPI on all ranks. `error` is an MPI error code.
+bool start_put_off(Team& team, const run::Call& call, MpiRequest* request, int& error) {
+  if (is_neighbor(call.collective) &&
+      (why_no_neighbors(team) != Reason::none || team::neighbors_of(team)->checks_sizes())) {
+    return false;
+  }
+  auto made = std::make_unique<State>();
+  made->team = team::keep(team);
+  made->taken = true;
+  made->put_off();
+  run::Call kept = call;
+  error = keep_types(kept, team, *made);
+  if (error != mpi_success) return true;
+  State& state = *made.release();
+  error = make_and_take(&state, request);
+  const run::UnderWay::Held held(run::UnderWay::here());
+  if (team.taken.coming != nullptr) {
+    static_cast<Coming&>(*team.taken.coming).put_off(kept, state, blocks_of(kept, team));
+    return true;
+  }
+  // What was told came after the request was listed: the thread found nothing to do for it, and may sleep.
+  carry_out(kept, team, state, team.lost ? mpi().err_other : mpi_success);
+  wake_progress_thread();
+  return true;
+}
+
+// ---- Taking them over ----
 
 void want_to_be_ready(Team& team) {
   if (!team.eligible() || team.taken.now() != Stage::none) return;
@@ -263,15 +426,6 @@ choose::HostBuffers forced_buffers(const run::Call& call) {
 
 }  // namespace
 
-int make_and_take(State* made, MpiRequest* request) {
-  State& state = *made;  // from here on the MPI or the program ends it
-  const int error = make_handle(state);
-  if (error != mpi_success) state.taken = false;  // nobody is to be told
-  if (error == mpi_success) *request = state.handle;
-  if (!state.persistent) start_taken(state);
-  return error;
-}
-
 void want_to_be_ready(const run::Call& call) {
   Team* const team = team::find_team(call.comm);
   if (team == nullptr || team->lost) return;
@@ -356,6 +510,13 @@ void get_world_ready_to_take() {
   if (team->taken.ready()) team::prepare_messages(*team);
 }
 
+void await_told_on(MpiComm comm) {
+  if (broadcasts_in_flight == 0 || is_serving() || !mpi().usable) return;
+  static_cast<void>(thrown_by([comm] {
+    if (Team* const team = team::find_team(comm); team != nullptr) team::await_told(*team);
+  }));
+}
+
 int get_ready_in_a_barrier(MpiComm comm) {
   if (is_serving() || !mpi().usable) return mpi_success;
   const int thrown = thrown_by([comm] {
@@ -367,7 +528,34 @@ int get_ready_in_a_barrier(MpiComm comm) {
   return thrown == mpi_success ? thrown : raise(comm, thrown);
 }
 
-State* taken_behind(MpiRequest handle) { return table().find(handle.word); }
+State* taken_behind(MpiRequest handle) {
+  if (!any_taken()) return nullptr;
+  TakenTable& all = table();
+  const std::unique_lock lock = all.held();
+  const auto at = all.place_of(handle.word);
+  return all.is_there(at, handle.word) ? at->request : nullptr;
+}
+
+void show_taken(State& request) {
+  TakenTable& all = table();
+  const std::unique_lock lock = all.held();
+  const auto at = all.place_of(request.handle.word);
+  if (all.is_there(at, request.handle.word)) {
+    at->request = &request;
+    return;
+  }
+  all.entries.insert(at, TakenTable::Entry{request.handle.word, &request});
+  taken_now.store(all.entries.size(), std::memory_order_relaxed);
+}
+
+void hide_taken(const State& request) {
+  TakenTable& all = table();
+  const std::unique_lock lock = all.held();
+  const auto at = all.place_of(request.handle.word);
+  if (!all.is_there(at, request.handle.word) || at->request != &request) return;
+  all.entries.erase(at);
+  taken_now.store(all.entries.size(), std::memory_order_relaxed);
+}
 
 void let_the_mpi_help() {
   prepare_end();
@@ -377,9 +565,6 @@ void let_the_mpi_help() {
 void start_taken(State& request) {
   if (begin(request)) let_the_mpi_help();
 }
-
-void hide_taken(State& request) { table().remove(request.handle.word, &request); }
-void show_taken(State& request) { table().add(request.handle.word, &request); }
 
 void free_taken(State& request) {
   hide_taken(request);

@@ -1,5 +1,5 @@
 // Requests that the program holds without knowing that they are ours: it called MPI_Ialltoall, MPI_Alltoall_init or
-// another function of the MPI's own name (request_names.cpp).
+// another function of the MPI's own name (interpose.cpp).
 //
 // What the program gets is a request of the MPI, which the MPI completes rightly in any completion call, also in one
 // that we do not see, and never before the data are there:
@@ -15,10 +15,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 
 #include "abi/functions.hpp"
-#include "api/refused.hpp"
 #include "api/serve.hpp"
 #include "run/call.hpp"
 
@@ -28,10 +28,6 @@ namespace quadrille::api {
 // call the MPI's function, and `ahead.why` says why, or this one calls it and is refused. What is wrong is raised, and
 // is the `error`.
 bool take(const run::Call& call, bool persistent, MpiRequest* request, int& error, CountedAhead& ahead);
-
-// Gives the program a request of the MPI for `made`, and starts `made` if it is not persistent. From then on the MPI or
-// the program ends `made`, also after an error.
-int make_and_take(Quadrille_Request_state* made, MpiRequest* request);
 
 // Where take() has returned false: a call with a device's memory, which this MPI does not take, goes to its function
 // with buffers of the host. Null: as it is. Else the caller makes the MPI's own request for the call on the host, and
@@ -57,14 +53,21 @@ inline bool wants_to_be_ready(const team::Team& team) { return team.taken.now() 
 // of an error.
 inline std::atomic<bool> some_wanted = false;
 int get_ready_in_a_barrier(MpiComm comm);
+// Before the program frees a communicator: waits until a broadcast in flight on it has arrived.
+void await_told_on(MpiComm comm);
 
 // ---- What the doors of MPI's completion functions need ----
 
-// The one that is behind a handle of the MPI; null if it is none of ours.
+// How many handles of the MPI are ours.
+inline std::atomic<std::size_t> taken_now = 0;
+inline bool any_taken() { return taken_now.load(std::memory_order_relaxed) != 0; }
+// The request that is behind a handle of the MPI; null if it is none of ours.
 Quadrille_Request_state* taken_behind(MpiRequest handle);
-// Hides one whose handle the MPI is about to free and may give to another request; shows it again.
-void hide_taken(Quadrille_Request_state& request);
+// Lets its handle be known. Throws std::bad_alloc. A handle that is known already is one that the MPI has used again:
+// what was behind it is gone.
 void show_taken(Quadrille_Request_state& request);
+// Forgets its handle, if no other request is behind it: the MPI is about to free it, and may give it to another one.
+void hide_taken(const Quadrille_Request_state& request);
 // From now on the MPI makes progress on pending calls in all of its functions, if it calls us there.
 void let_the_mpi_help();
 // Starts a persistent one, whose receive has been started.

@@ -2,7 +2,7 @@
 // call, by the cost model, from what all ranks agree that it moves.
 #pragma once
 
-#include "api/refused.hpp"
+#include "api/admission.hpp"
 #include "choose/trial.hpp"
 #include "run/call.hpp"
 #include "team/team.hpp"

@@ -2,7 +2,7 @@
 //
 // Addresses are reserved that nothing lies in: for the heap, the heaps of other ranks, and the control memory of many
 // communicators. A program knows nothing of them, so neither a limit on its addresses nor locking all its memory may
-// count them. For the functions that the preload library interposes (api/limit_watch.cpp).
+// count them. For the functions that the preload library interposes (api/map_watch.cpp).
 #pragma once
 
 #include <cstddef>

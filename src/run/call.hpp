@@ -25,7 +25,7 @@ struct Side {
   const MpiCount* counts_large = nullptr;
   const MpiAint* displacements_large = nullptr;
 
-  // May be negative: the caller's mistake, found by api/refused.cpp.
+  // May be negative: the caller's mistake, found by api/admission.cpp.
   std::ptrdiff_t count_of(int block) const {
     if (counts != nullptr) return counts[block];
     if (counts_large != nullptr) return static_cast<std::ptrdiff_t>(counts_large[block]);

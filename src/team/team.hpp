@@ -124,8 +124,7 @@ struct Counted {
   std::set<DeviceWay> explained;  // none: that it is not eligible
   DeviceWay device_way = DeviceWay::none;
   Counters counters;
-  std::uint64_t* last_passed = nullptr;  // that of `counters` which counted the last forwarded call
-  Tally tally;                           // where the user wants to know
+  Tally tally;  // where the user wants to know
 };
 
 // What Quadrille may serve on a communicator.
