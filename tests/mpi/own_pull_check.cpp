@@ -20,14 +20,15 @@ std::size_t refused = 0;
 
 }  // namespace own_pull_check
 
-void* operator new(std::size_t bytes) {
+// Not inlined: where GCC sees one end of a pair alone, it takes malloc and delete for a mistake.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   const bool is_refused = own_pull_check::refused != 0 && bytes == own_pull_check::refused;
   void* const memory = is_refused ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace own_pull_check {
 
