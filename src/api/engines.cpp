@@ -5,7 +5,7 @@
 #include "api/making.hpp"
 #include "run/engines.hpp"
 #include "run/leaders.hpp"
-#include "run/neighbor_copies.hpp"
+#include "run/node_neighbors.hpp"
 #include "team/faults.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"

@@ -3,7 +3,7 @@
 //
 // A mistake of one rank must not leave the others waiting for its messages. So a rank with a
 // mistake takes part in the exchange, sends no block, and tells its error along the way
-// (run/sparse_*.cpp).
+// (run/sparse.cpp).
 #include <algorithm>
 #include <cstdlib>
 #include <new>

@@ -14,9 +14,8 @@
 #include "choose/select.hpp"
 #include "mpi/tags.hpp"
 #include "run/blocks.hpp"
+#include "run/engines.hpp"
 #include "run/native_run.hpp"
-#include "run/node_copies_run.hpp"
-#include "run/node_run.hpp"
 #include "team/apart.hpp"
 #include "team/faults.hpp"
 #include "team/leaders.hpp"
@@ -41,9 +40,9 @@ std::optional<int> made_without_messages(Making& m) {
 // It has what its messages need.
 int by_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
   m.bring_to_host_or_stay();
-  using Op = run::OpOf<Carrier::messages, run::BoundRun, run::OwnMemory>;
-  m.made.op = std::make_unique<Op>([&](run::OwnMemory& own) {
-    const auto bind = [&](const auto&... plan) { return run::BoundRun(m.call, plan..., m.traffic(), own.all()); };
+  using Op = run::OpOf<Carrier::messages, run::BoundRun, run::RunMemory>;
+  m.made.op = std::make_unique<Op>([&](run::RunMemory& memory) {
+    const auto bind = [&](const auto&... plan) { return run::BoundRun(m.call, plan..., m.traffic(), memory); };
     return with_plan(m.call.collective, {choice, on}, m.team, bind);
   });
   return mpi_success;
@@ -72,8 +71,9 @@ team::Lane* lane_of_all(Making& m) {
 
 // Makes the run that carries the request out from `arguments`, which it may keep references to.
 template <Carrier by, class Run, class... Arguments>
-Run& carry_by(Making& m, Arguments&&... arguments) {
-  auto op = std::make_unique<run::OpOf<by, Run>>([&](auto&) { return Run(std::forward<Arguments>(arguments)...); });
+Run& carry_by(Making& m, run::OpTraits traits, Arguments&&... arguments) {
+  const auto make = [&](auto&) { return Run(std::forward<Arguments>(arguments)...); };
+  auto op = std::make_unique<run::OpOf<by, Run>>(make, traits);
   Run& made = op->run;
   m.made.op = std::move(op);
   return made;
@@ -90,9 +90,10 @@ bool by_inbox(Making& m, std::size_t bytes) {
   team::Lane* const lane = lane_for(m, [&] { return team::own_inbox(m.team, bytes); });
   if (lane == nullptr) return false;
   if (run::is_plain(m.call)) {
-    m.made.inbox = &carry_by<Carrier::inbox, run::InboxRun>(m, m.call, m.team.group, lane->node.inbox);
+    constexpr run::OpTraits traits{.calls_mpi = false, .sends_all_at_start = true};
+    m.made.inbox = &carry_by<Carrier::inbox, run::InboxRun>(m, traits, m.call, m.team.group, lane->node.inbox);
   } else {
-    carry_by<Carrier::inbox, run::NodeRun>(m, m.call, m.team.group, lane->node.inbox, nullptr, m.team.group.copying);
+    m.made.op = run::node_op(m.call, m.team.group, lane->node.inbox, nullptr, m.team.group.copying);
   }
   return true;
 }
@@ -120,8 +121,7 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const ch
   }
   // Blocks of any size. All ranks have shared memory for them, or none.
   if (team::Lane* const lane = in_node ? lane_of_all(m) : nullptr; lane != nullptr) {
-    carry_by<Carrier::rings, run::NodeRun>(m, m.call, m.team.group, lane->node.inbox, &lane->node.pairs,
-                                           m.team.group.copying);
+    m.made.op = run::node_op(m.call, m.team.group, lane->node.inbox, &lane->node.pairs, m.team.group.copying);
     m.explain("rings", why);
     return mpi_success;
   }
@@ -156,7 +156,7 @@ int by_neighbor_rings(Making& m) {
   team::Lane* const lane = lane_for(m, [&] { return team::own_rings(m.team, edges, m.call); });
   if (lane == nullptr) return by_direct_messages(m, {Reason::no_memory_for_rings});
   const BlockNumbers blocks = blocks_of(m.call, m.team);
-  carry_by<Carrier::rings, run::NodeNeighborRun>(m, m.call, edges, blocks.send, blocks.recv, m.team.group, lane->rings);
+  m.made.op = run::neighbor_op(m.call, edges, blocks.send, blocks.recv, m.team.group, lane->rings);
   return mpi_success;
 }
 
@@ -166,7 +166,7 @@ bool by_copies(Making& m, const plan::Schedule& schedule) {
   m.bring_to_host();
   team::Lane* const lane = lane_of_all(m);
   if (lane == nullptr) return false;
-  carry_by<Carrier::copies, run::NodeCopiesRun>(m, m.call, schedule, m.team.group, lane->node.inbox, lane->node.pairs);
+  m.made.op = run::copies_op(m.call, schedule, m.team.group, lane->node.inbox, lane->node.pairs);
   return true;
 }
 
@@ -185,7 +185,7 @@ bool by_pull(Making& m, const choose::Choice& choice) {
   team::Lane* const lane = lane_of_all(m);
   if (lane == nullptr) return false;
   if (own) lane->pull = std::move(own);
-  PullRequest& pull = carry_by<Carrier::pull, PullRequest>(m, m.call, m.made, m.team, *lane, choice);
+  PullRequest& pull = carry_by<Carrier::pull, PullRequest>(m, {}, m.call, m.made, m.team, *lane, choice);
   if (!m.persistent || pull.prepare()) return true;
   m.made.op.reset();
   m.made.own_lane.reset();  // what it has gives place to what it goes by instead
@@ -291,7 +291,7 @@ int make_native(Making& m, const Why& why) {
   const Reason of_the_choice = m.team.eligible() ? why_chosen(m.team) : m.team.why_not.load();
   pass(m.team, m.has_mistake ? Reason::argument : of_the_choice, m.ahead);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
-  carry_by<Carrier::mpi, run::NativeRun>(m, m.call, blocks.send, blocks.recv, m.team.user);
+  carry_by<Carrier::mpi, run::NativeRun>(m, {}, m.call, blocks.send, blocks.recv, m.team.user);
   return mpi_success;
 }
 

@@ -6,7 +6,7 @@
 #include "memory/lent_context.hpp"
 #include "mpi/type_runs.hpp"
 #include "run/blocks.hpp"
-#include "run/lane_copies.hpp"
+#include "run/device_elements.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"

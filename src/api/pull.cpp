@@ -1,5 +1,6 @@
 #include "api/pull.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "api/engines.hpp"
@@ -64,7 +65,7 @@ bool PullRequest::prepare() {
 }
 
 int PullRequest::start() {
-  if (instead_) return go_through_rings(true);  // a persistent one that has failed to pull
+  if (instead_ != nullptr) return go_through_rings(true);  // a persistent one that has failed to pull
   const memory::MustNotWait guard;
   phase_ = Phase::pulling;
   if (request_.in_stream()) {
@@ -77,7 +78,7 @@ int PullRequest::start() {
 }
 
 Reason PullRequest::why_not_in_stream(const memory::DevicePlace& place) const {
-  if (instead_) return Reason::pull_failed;
+  if (instead_ != nullptr) return Reason::pull_failed;
   if (!pull_.can_be_in_stream()) return Reason::several_launches;
   return pull_.has_place() && !pull_.place().has_stream_of(place) ? Reason::another_context : Reason::none;
 }
@@ -123,7 +124,7 @@ int PullRequest::go_over_host() {
       on = &request_.on_host->call();
     }
   }
-  instead_.emplace(*on, team_.group, lane_.node.inbox, &lane_.node.pairs, copying_);
+  instead_ = run::node_op(*on, team_.group, lane_.node.inbox, &lane_.node.pairs, copying_);
   phase_ = Phase::fetching;
   return advance();
 }

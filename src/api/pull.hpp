@@ -1,13 +1,12 @@
 // Calls whose data lie in devices' memory of one node, by copies between the ranks' own buffers (run/device_pull.hpp).
 #pragma once
 
-#include <optional>
+#include <memory>
 
 #include "choose/registry.hpp"
 #include "memory/device.hpp"
 #include "run/call.hpp"
 #include "run/device_pull.hpp"
-#include "run/node_run.hpp"
 #include "run/op.hpp"
 #include "team/own_rings.hpp"
 
@@ -71,7 +70,7 @@ class PullRequest {
   const memory::CopyPlan copying_;
   run::DevicePull pull_;
   const choose::Choice choice_;
-  std::optional<run::NodeRun> instead_;
+  std::unique_ptr<run::Op> instead_;
   Phase phase_ = Phase::over;
 };
 

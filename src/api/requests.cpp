@@ -30,7 +30,7 @@ int State::step() {
 }
 
 void State::look_what_it_needs() {
-  const bool alone = !team::watches_faults() && op != nullptr && op->sends_all_at_start() && queue == nullptr &&
+  const bool alone = !team::watches_faults() && op != nullptr && op->traits.sends_all_at_start && queue == nullptr &&
                      !taken && on_host == nullptr && !api::has_progress_thread();
   needs = alone ? Needs::asking : calls_mpi() ? Needs::mpi : Needs::memory;
   short_way = alone && persistent && number == 0 && !calls_mpi() ? inbox : nullptr;

@@ -14,8 +14,7 @@
 #include "api/on_host.hpp"
 #include "memory/device_streams.hpp"
 #include "run/call.hpp"
-#include "run/inbox_run.hpp"
-#include "run/kept_types.hpp"
+#include "run/engines.hpp"
 #include "run/op.hpp"
 #include "run/under_way.hpp"
 #include "team/own_rings.hpp"
@@ -159,7 +158,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   int step();
   bool fetches() const { return from_.load(std::memory_order_relaxed) == From::fetching; }
   void set(From now) { from_.store(now, std::memory_order_relaxed); }
-  bool calls_mpi() const { return op != nullptr && op->calls_mpi(); }
+  bool calls_mpi() const { return op != nullptr && op->traits.calls_mpi; }
   void begin_fetch_if_needed();
   void tell_failed_fetch();
   bool moves(quadrille::run::With with);

@@ -28,8 +28,8 @@ enum class Engine : std::uint8_t {
                     // null, around the MPI's own all-to-all
   sparse,           // messages to the destinations that each rank names (run/sparse.hpp)
   neighbors,        // the executor runs the schedule that `build_neighbors` returns, or, if it is null, all
-                    // messages between neighbours at once (run/neighbors.cpp)
-  node_neighbors,   // blocks to the neighbours inside one node (run/node_neighbor_exchange.hpp)
+                    // messages between neighbours at once (run/bound_run.cpp)
+  node_neighbors,   // blocks to the neighbours inside one node (run/node_neighbors.cpp)
   neighbor_copies,  // copies between the buffers of a node's ranks, by the schedule that `build_edges` returns
   pull,             // from other ranks' memory of a device inside one node (run/device_pull.hpp)
   pipeline,  // over memory of the host in chunks, from and to devices' memory (run/device_pipeline.hpp); between nodes

@@ -147,9 +147,9 @@ void add_orders(std::vector<Algorithm>& table) {
   add_order<Order::hilbert>(
       table, entry("hint-hilbert", "copies of a node in the order of a Hilbert curve", kHint, nullptr, {kRows}));
   add_order<Order::square_and_row>(
-      table, entry("hint-hilbert-square",
-                   "a Hilbert curve through a square of a power of two, the rest in another order", kHintOther, nullptr,
-                   {kRest, kRows}));
+      table,
+      entry("hint-hilbert-square", "a Hilbert curve through a square of a power of two, the rest in another order",
+            kHintOther, nullptr, {kRest, kRows}));
   table.push_back(node_then_network({alltoall}, plan::hint_network));
   table.push_back(node_then_network(those(is_uneven), plan::hint_network));
   table.push_back(node_then_network(those(is_gather), plan::allgather_hint_network));

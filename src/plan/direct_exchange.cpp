@@ -1,9 +1,8 @@
 // Direct exchanges: spread-out, pairwise, nonblocking and the batched algorithms; spread-out also as an allgather.
 // Every block travels once, straight from the sender's send buffer to the receiver's recv buffer. They differ in the
 // window alone.
-#include "plan/exchanges.hpp"
-
 #include "plan/algorithms.hpp"
+#include "plan/exchanges.hpp"
 
 namespace quadrille::plan {
 namespace {

@@ -296,8 +296,8 @@ class Planner {
       int j = 0;  // the stream in whose share this rank is
       while (plan.number >= crews_.share(node_, other, j).first + crews_.share(node_, other, j).count) ++j;
       const Share share = crews_.share(node_, other, j);
-      plan.ins.push_back({other, area_.recv_slot(other, j), crews_.members(other), share.count,
-                          plan.number - share.first});
+      plan.ins.push_back(
+          {other, area_.recv_slot(other, j), crews_.members(other), share.count, plan.number - share.first});
     }
   }
 

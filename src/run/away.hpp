@@ -5,16 +5,19 @@
 // forwarded from the receive buffer, also those of the node.
 #pragma once
 
-#include "run/bound_run.hpp"
-#include "run/group.hpp"
+#include "run/engines.hpp"
 
 namespace quadrille::run {
 
 class AwayMessages {
  public:
-  // `schedule`: its rounds from the first with messages on. There are other nodes. All of these must outlive it.
-  // `eager`: if blocks of different sizes are forwarded, see CarriedLimits.
-  AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group, std::size_t eager = 0);
+  // `schedule`: its rounds from the first with messages on; if it has scratch, ranks forward blocks. There are other
+  // nodes. All of these must outlive it. `eager`: if blocks of different sizes are forwarded, see CarriedLimits.
+  AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group, std::size_t eager = 0)
+      : waiter_(group.waiter),
+        memory_(group.scratch.messages),
+        run_(call, schedule, Moving{.as_bytes = schedule.scratch_blocks > 0, .eager = eager}, traffic_of(group),
+             memory_.kept, group.reach().local) {}
   AwayMessages& operator=(AwayMessages&&) = delete;
   // No message may be in flight to memory that the caller frees. Where a rank may fail, the transport sees to that.
   ~AwayMessages() {
@@ -22,7 +25,7 @@ class AwayMessages {
   }
 
   // May it be begun before what is done inside the node?
-  bool is_beside() const { return beside_; }
+  bool is_beside() const { return run_.is_beside(); }
   // Starts the first batch. If blocks are forwarded, the ranks first agree whether all have memory.
   void begin() { keep(error_, run_.start()); }
 
@@ -42,7 +45,6 @@ class AwayMessages {
 
  private:
   const sys::Waiter& waiter_;
-  const bool beside_;
   const BlockingMemory memory_;
   BoundRun run_;
   int error_ = mpi_success;

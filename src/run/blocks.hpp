@@ -2,12 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 
 #include "memory/inbox.hpp"
+#include "memory/pool.hpp"
 #include "mpi/thrown.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
-#include "run/room.hpp"
 
 namespace quadrille::run {
 
@@ -93,6 +96,51 @@ int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, M
 // The block that a rank sends to itself, or as much of it as is given room; `room` is for packing it.
 int copy_own(const Block& from, const Block& to, Group& group, memory::Pool& room);
 
+// Memory for packed blocks of a call, one behind the other.
+class Room {
+ public:
+  // `trims`: gives large memory back at its end.
+  explicit Room(memory::Pool& pool, bool trims = true) : pool_(pool), trims_(trims) {}
+  ~Room() {
+    if (trims_) pool_.trim();
+  }
+  Room& operator=(Room&&) = delete;
+  // Once: makes it so large. False if there is no memory.
+  bool reserve(std::size_t bytes) {
+    if (bytes > 0 && thrown_by([&] { next_ = pool_.take(bytes); }) != mpi_success) return false;
+    size_ = bytes;
+    return true;
+  }
+  std::size_t size() const { return size_; }
+  // Nothing is taken of it.
+  void begin_again() {
+    next_ -= taken_;
+    taken_ = 0;
+  }
+  // More than was reserved ends the program: what follows would be written over memory of the program.
+  std::byte* take(std::size_t bytes) {
+    if (bytes > size_ - taken_) overdrawn(bytes);
+    std::byte* room = next_;
+    next_ += bytes;
+    taken_ += bytes;
+    return room;
+  }
+
+ private:
+  [[noreturn]] void overdrawn(std::size_t bytes) const {
+    std::fprintf(stderr,
+                 "quadrille: internal error: room for %zu bytes was reserved, %zu are taken, and %zu more are asked "
+                 "for; please report this\n",
+                 size_, taken_, bytes);
+    std::abort();
+  }
+
+  memory::Pool& pool_;
+  const bool trims_;
+  std::size_t size_ = 0, taken_ = 0;
+  std::byte* next_ = nullptr;
+};
+
 // Both sides of a call on this rank, for the class that carries the call out. Call and group must outlive it.
 class CallBlocks {
  public:
@@ -121,6 +169,16 @@ class CallBlocks {
   }
   // Packs a block into a room that has as much left.
   std::byte* packed(const Block& block, Room& room);
+  // What this rank sends to itself: by `copy`, or, if that cannot be, as copy_own().
+  template <class Copy>
+  void copy_mine(const Block& from, const Block& to, memory::Pool& room, Copy& copy) {
+    if (from.info.dense && to.info.dense && from.bytes() == to.bytes()) {
+      if (from.address != to.address) copy(to.address, from.address, to.bytes());
+    } else {
+      keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
+      keep(error_, copy_own(from, to, group_, room));
+    }
+  }
   // Copies so many packed bytes into a block.
   void copy_in(memory::NodeCopy& copy, const std::byte* bytes, std::size_t count, const Block& block) {
     if (block.info.dense) return copy(block.address, bytes, count);

@@ -20,8 +20,6 @@
 
 #include "mpi/thrown.hpp"
 #include "run/blocks.hpp"
-#include "run/neighbors.hpp"
-#include "run/places.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -29,19 +27,77 @@ namespace {
 // More than this for each of the two padded buffers is not worth it. Also keeps counts within MPI's int.
 constexpr std::uint64_t most_padded_bytes = std::uint64_t{256} << 20;
 
-// Those of the own node are empty.
-void list_dense(const Side& side, const Traffic& traffic, const BetweenNodes& part, std::vector<Block>& blocks) {
-  list_blocks(side, traffic.ranks, blocks);
-  for (std::size_t rank = 0; rank < part.local.size(); ++rank) {
-    if (part.local[rank] >= 0) blocks[rank].count = 0;
+std::size_t total_bytes(const std::vector<Block>& blocks) {
+  std::size_t total = 0;
+  for (const Block& block : blocks) total += block.bytes();
+  return total;
+}
+
+std::size_t largest_of(const std::vector<Block>& blocks) {
+  std::size_t largest = 0;
+  for (const Block& block : blocks) largest = std::max(largest, block.bytes());
+  return largest;
+}
+
+bool all_dense(const std::vector<Block>& blocks) {
+  return std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.info.dense || b.bytes() == 0; });
+}
+
+// The blocks where they are. An algorithm that passes blocks on moves bytes on all ranks, so its dense
+// blocks lose their type.
+void list_places(const std::vector<Block>& blocks, bool as_bytes, std::vector<Place>& places) {
+  places.clear();
+  places.reserve(blocks.size());
+  for (const Block& block : blocks) {
+    places.push_back(as_bytes ? plain_place(block.address, block.bytes()) : typed_place(block));
   }
 }
 
-void list_dense(const Call& call, const Traffic& traffic, const BetweenNodes& part, RunLists& lists) {
+// Places one behind the other from `memory` on, or nowhere if that is null. Each has `padded` bytes, or, if that is 0,
+// as many as its block.
+void list_packed(const std::vector<Block>& blocks, std::byte* memory, std::size_t padded, std::vector<Place>& places) {
+  places.clear();
+  places.reserve(blocks.size());
+  for (const Block& block : blocks) {
+    const std::size_t bytes = padded > 0 ? padded : block.bytes();
+    places.push_back(plain_place(memory, bytes));
+    if (memory != nullptr) memory += bytes;
+  }
+}
+
+enum class Moves : std::uint8_t { in, out };
+// Moves all blocks into their packed places, or out of them. Returns an MPI error code.
+int move_all(Moves moves, const std::vector<Block>& blocks, const std::vector<Place>& packed, MpiComm comm) {
+  int error = mpi_success;
+  for (std::size_t i = 0; i < blocks.size() && error == mpi_success; ++i) {
+    const auto& [address, count, type, info] = blocks[i];
+    error = moves == Moves::in ? pack(address, count, type, info, packed[i].address, comm)
+                               : unpack(packed[i].address, address, count, type, info, comm);
+  }
+  return error;
+}
+
+// Those of the own node are empty.
+void list_dense(const Side& side, const Traffic& traffic, BetweenNodes part, std::vector<Block>& blocks) {
+  const Blocks all(side);
+  blocks.clear();
+  blocks.reserve(static_cast<std::size_t>(traffic.ranks));
+  for (int r = 0; r < traffic.ranks; ++r) blocks.push_back(all[r]);
+  for (std::size_t rank = 0; rank < part.size(); ++rank) {
+    if (part[rank] >= 0) blocks[rank].count = 0;
+  }
+}
+
+void list_dense(const Call& call, const Traffic& traffic, BetweenNodes part, RunLists& lists) {
   const bool gathers = is_allgather(call.collective);
   list_dense(call.recv, traffic, gathers ? BetweenNodes{} : part, lists.recv);
   if (!gathers) return list_dense(call.in_place ? call.recv : call.send, traffic, part, lists.send);
   lists.send.assign(1, call.in_place ? Blocks(call.recv)[traffic.me] : Blocks(call.send)[0]);
+}
+
+std::size_t round_of_messages(const plan::Schedule& schedule) {
+  const auto found = std::ranges::find_if(schedule.rounds, [](const plan::Round& one) { return pairs_of(one) > 0; });
+  return static_cast<std::size_t>(found - schedule.rounds.begin());
 }
 
 // The most blocks that a round sends, or brings.
@@ -55,22 +111,78 @@ std::size_t blocks_of_a_round(const plan::Schedule& schedule, bool sent) {
   return most;
 }
 
+// In each call that might be combined, so without looking at more than sizes.
+std::size_t most_bytes(const Side& side, std::span<const int> slots) {
+  const Blocks blocks(side);
+  std::size_t most = 0;
+  for (const int slot : slots) {
+    if (slot >= 0) most = std::max(most, blocks.bytes_of(slot));
+  }
+  return most;
+}
+
+// A side without blocks may hold anything.
+std::size_t bytes_of_one(const Side& side) {
+  const std::ptrdiff_t count = side.count_of(0);
+  return count > 0 ? static_cast<std::size_t>(count) * type_info(side.type).size : 0;
+}
+
 }  // namespace
 
+// ---- Blocks of a neighbour collective ----
+
+std::vector<Block> neighbor_blocks(const Side& side, std::span<const int> slots) {
+  std::vector<Block> blocks(slots.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i] >= 0) blocks[i] = Blocks(side)[slots[i]];
+  }
+  return blocks;
+}
+
+std::vector<Block> neighbor_send_blocks(const Call& call, const NeighborSlots& slots, bool as_bytes) {
+  if (!is_allgather(call.collective)) return neighbor_blocks(call.send, slots.send);
+  return std::vector<Block>(as_bytes ? 1 : std::max<std::size_t>(slots.send.size(), 1), Blocks(call.send)[0]);
+}
+
+std::size_t largest_block(const Call& call, const NeighborSlots& slots) {
+  const CollectiveRow& row = row_of(call.collective);
+  const std::size_t send = has_arrays(row.send) ? most_bytes(call.send, slots.send) : bytes_of_one(call.send);
+  const std::size_t recv = has_arrays(row.recv) ? most_bytes(call.recv, slots.recv) : bytes_of_one(call.recv);
+  return std::max(send, recv);
+}
+
+bool list_sizes(const Call& call, const NeighborSlots& slots, std::vector<std::size_t>& sizes) {
+  const std::vector<Block> recv = neighbor_blocks(call.recv, slots.recv);
+  if (is_allgather(call.collective)) {
+    const std::size_t one = bytes_of_one(call.send);
+    sizes = {one};
+    return std::all_of(recv.begin(), recv.end(), [one](const Block& b) { return b.bytes() == one; });
+  }
+  for (const Block& block : neighbor_blocks(call.send, slots.send)) sizes.push_back(block.bytes());
+  return std::equal(recv.begin(), recv.end(), sizes.begin(), sizes.end(),
+                    [](const Block& b, std::size_t size) { return b.bytes() == size; });
+}
+
+// ---- A call and a schedule ----
+
 BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Moving& moving, const Traffic& traffic,
-                   const RunMemory& memory, const BetweenNodes& part)
-    : schedule_(&schedule), moving_(moving), traffic_(traffic), first_round_(part.first_round), memory_(memory) {
+                   RunMemory& memory, BetweenNodes part)
+    : schedule_(&schedule),
+      moving_(moving),
+      traffic_(traffic),
+      first_round_(part.empty() ? 0 : round_of_messages(schedule)),
+      memory_(memory) {
   list_dense(call, traffic, part, memory_.lists);
-  binding_.block_bytes = recv_.empty() ? 0 : part.local.empty() ? recv_.front().bytes() : largest_of(recv_);
+  binding_.block_bytes = recv_.empty() ? 0 : part.empty() ? recv_.front().bytes() : largest_of(recv_);
   // Else all would ask each other for room: with ranks of other communicators, or where no block is forwarded.
-  sized_ = is_sized(call.collective) && traffic.numbers == nullptr && (moving.as_bytes || part.local.empty());
+  sized_ = is_sized(call.collective) && traffic.numbers == nullptr && (moving.as_bytes || part.empty());
   whole_in_place_ = call.in_place && !is_allgather(call.collective);
   use_device(call);
   bind_dense();
 }
 
 BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots, const Moving& moving,
-                   const Traffic& traffic, const RunMemory& memory)
+                   const Traffic& traffic, RunMemory& memory)
     : schedule_(&schedule), moving_(moving), traffic_(traffic), memory_(memory) {
   send_ = neighbor_send_blocks(call, slots, moving.as_bytes);
   recv_ = neighbor_blocks(call.recv, slots.recv);
@@ -81,7 +193,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Neigh
 }
 
 BoundRun::BoundRun(const Call& call, const plan::Schedule* uniform, const plan::Schedule& direct,
-                   const Traffic& traffic, const RunMemory& memory)
+                   const Traffic& traffic, RunMemory& memory)
     : schedule_(uniform != nullptr ? uniform : &direct),
       moving_{.as_bytes = true},
       traffic_(traffic),
@@ -304,7 +416,7 @@ int BoundRun::begin_moving() {
     take_part_without_room();
   }
   if (pack_send_ && (has_room_ || (!known && send_places_.front().address != nullptr))) {
-    if (const int error = pack_all(send_, send_places_, traffic_.quiet); error != mpi_success) return error;
+    if (const int error = move_all(Moves::in, send_, send_places_, traffic_.quiet); error != mpi_success) return error;
   }
   if (!run_ && known) run_.emplace(*schedule_, binding_, transport_);
   if (!run_) run_.emplace(*schedule_, binding_, transport_, memory_.carried, CarriedLimits{.eager = moving_.eager});
@@ -339,7 +451,7 @@ int BoundRun::finish() {
   transport_.drop_received(false);
   if (const int error = transport_.finish_copies(); error != mpi_success) return error;
   if (!has_room_) return mpi().err_no_mem;
-  return pack_recv_ ? unpack_all(recv_places_, recv_, traffic_.quiet) : mpi_success;
+  return pack_recv_ ? move_all(Moves::out, recv_, recv_places_, traffic_.quiet) : mpi_success;
 }
 
 }  // namespace quadrille::run

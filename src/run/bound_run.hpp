@@ -16,7 +16,6 @@
 #include "run/carried.hpp"
 #include "run/executor.hpp"
 #include "run/mpi_transport.hpp"
-#include "run/places.hpp"
 
 namespace quadrille::run {
 
@@ -25,6 +24,21 @@ namespace quadrille::run {
 struct NeighborSlots {
   std::span<const int> send, recv;
 };
+
+// The blocks of one side, [block of the schedule].
+std::vector<Block> neighbor_blocks(const Side& side, std::span<const int> slots);
+
+// Those that are sent. An allgather sends its one block to every neighbour; a schedule that passes blocks on has it
+// once.
+std::vector<Block> neighbor_send_blocks(const Call& call, const NeighborSlots& slots, bool as_bytes);
+
+// Bytes of the largest block of either side. In the forms with one count that is the block, also on a rank that
+// has no neighbour and only passes blocks on.
+std::size_t largest_block(const Call& call, const NeighborSlots& slots);
+
+// The sizes in bytes of the blocks of a v or w call; of an allgather, that of all. False if what is sent and what is
+// received have not the same sizes, as they must where block i has one size on all ranks.
+bool list_sizes(const Call& call, const NeighborSlots& slots, std::vector<std::size_t>& sizes);
 
 // How an algorithm moves blocks.
 struct Moving {
@@ -53,36 +67,17 @@ struct Traffic {
   const int* numbers = nullptr;
 };
 
-// Of a dense collective what is between nodes: blocks of ranks of the own node count for an allgather alone, which may
-// forward them, and the schedule before `first_round` is not looked at.
-struct BetweenNodes {
-  std::span<const int> local = {};  // [rank] negative: it lives on another node; empty: all blocks are meant
-  std::size_t first_round = 0;
-};
+// [rank] Negative: it lives on another node. Then a dense collective is to do what is between nodes: blocks of ranks of
+// the own node count for an allgather alone, which may forward them, and the schedule before its first round with
+// messages is not looked at. Empty: all blocks are meant.
+using BetweenNodes = std::span<const int>;
 
-// Memory for blocks that are packed or pass through. Not shared by calls in flight together.
-struct RunMemory {
-  SureRoom& sure;
-  memory::Packing& packing;  // of calls whose sizes a rank alone knows
-  CarriedMemory& carried;
-  RunLists& lists;
-  void trim() { sure.trim(), packing.send.trim(), packing.recv.trim(), carried.trim(); }
-};
-
-// Memory of a blocking call: gives large pieces back when the call is over.
-struct BlockingMemory : RunMemory {
-  explicit BlockingMemory(const RunMemory& memory) : RunMemory(memory) {}
+// Gives large pieces of memory back when a blocking call is over.
+struct BlockingMemory {
+  explicit BlockingMemory(RunMemory& memory) : kept(memory) {}
   BlockingMemory& operator=(BlockingMemory&&) = delete;
-  ~BlockingMemory() { trim(); }
-};
-
-// That of one request.
-struct OwnMemory {
-  SureRoom sure;
-  memory::Packing packing;
-  CarriedMemory carried;
-  RunLists lists;
-  RunMemory all() { return {sure, packing, carried, lists}; }
+  ~BlockingMemory() { kept.trim(); }
+  RunMemory& kept;
 };
 
 // A rank that finds no memory does not leave the others alone. Where all ranks know how much is needed, they ask each
@@ -93,14 +88,14 @@ class BoundRun {
   // Of a dense collective, or of a neighbour collective with these slots. Schedule and memory must outlive the run; the
   // arrays of the call need not.
   BoundRun(const Call& call, const plan::Schedule& schedule, const Moving& moving, const Traffic& traffic,
-           const RunMemory& memory, const BetweenNodes& part = {});
+           RunMemory& memory, BetweenNodes part = {});
   BoundRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots, const Moving& moving,
-           const Traffic& traffic, const RunMemory& memory);
+           const Traffic& traffic, RunMemory& memory);
   // Of an all-to-all, with each block padded to the size of the largest of all ranks, which the first start asks for.
   // `uniform` null: the MPI's own all-to-all, if the run may `block`, else the direct schedule. If padded blocks take
   // more than 256 MiB on a side, they go unpadded by the direct schedule.
   BoundRun(const Call& call, const plan::Schedule* uniform, const plan::Schedule& direct, const Traffic& traffic,
-           const RunMemory& memory);
+           RunMemory& memory);
   BoundRun& operator=(BoundRun&&) = delete;
 
   // Both return an MPI error code; after an error the run is over. A start of a run whose sizes are known takes no
@@ -108,6 +103,8 @@ class BoundRun {
   int start(bool block = false);    // and goes on, as advance()
   int advance(bool block = false);  // as far as is possible without waiting, or to the end
   bool done() const { return phase_ == Phase::idle; }
+  // Of what is between nodes: may it be started before what is done inside a node?
+  bool is_beside() const { return first_round_ < schedule_->rounds.size() && schedule_->rounds[first_round_].beside; }
 
  private:
   enum class Phase { idle, agreeing, moving };
@@ -138,7 +135,7 @@ class BoundRun {
   Moving moving_;
   const Traffic traffic_;
   const std::size_t first_round_ = 0;
-  RunMemory memory_;
+  RunMemory& memory_;
   ByteTypes byte_types_;
   std::vector<Block>& send_ = memory_.lists.send;
   std::vector<Block>& recv_ = memory_.lists.recv;

@@ -29,15 +29,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "memory/pool.hpp"
 #include "memory/spare.hpp"
-#include "mpi/thrown.hpp"
-#include "plan/schedule.hpp"
+#include "run/call.hpp"
 #include "run/transport.hpp"
 
 namespace quadrille::run {
@@ -80,127 +77,37 @@ struct CarriedMemory {
   std::vector<std::unique_ptr<memory::Pool>> single;          // of a head each, where there is no memory for a round's
   SureRoom monolithic;  // instead: P * N bytes, what a round sends, what it brings
   // Gives large memory back.
-  void trim();
+  void trim() {
+    staging.trim();
+    sent_heads.trim();
+    monolithic.trim();
+    std::size_t kept = 0;
+    for (const auto& pool : heads) kept += pool->size();
+    for (const auto& pool : landing) kept += pool->size();
+    if (kept > memory::Pool::most_kept) heads.clear(), landing.clear();
+    single.clear();
+  }
+};
+
+// What a call consists of that is bound to a schedule, [block of the schedule].
+struct RunLists {
+  std::vector<Block> send, recv;
+  std::vector<Place> send_places, recv_places;
+};
+
+// What a call by messages (run/bound_run.hpp) packs in and is bound with. Not shared by calls in flight together.
+struct RunMemory {
+  SureRoom sure;
+  memory::Packing packing;  // of calls whose sizes a rank alone knows
+  CarriedMemory carried;
+  RunLists lists;
+  void trim() { sure.trim(), packing.send.trim(), packing.recv.trim(), carried.trim(); }
 };
 
 // The same on all ranks.
 struct CarriedLimits {
   std::size_t eager = 0;               // data of a message up to here travel with their sizes
   std::size_t wide_from = UINT32_MAX;  // sizes from here on take 8 bytes; for tests
-};
-
-// What the executor needs to know of such blocks. For each step it asks for all messages of the round, in their order;
-// then it tells what came, in any order, and then that the step is over.
-class CarriedBlocks {
- public:
-  using Message = plan::Message;
-
-  // All must outlive it, but for the limits.
-  CarriedBlocks(const plan::Schedule& schedule, const Binding& binding, Transport& transport, CarriedMemory& memory,
-                const CarriedLimits& limits)
-      : schedule_(schedule),
-        coupled_(schedule.sizes == plan::Sizes::coupled),
-        binding_(binding),
-        transport_(transport),
-        memory_(memory),
-        limits_(limits) {}
-  CarriedBlocks& operator=(CarriedBlocks&&) = delete;
-
-  void begin();  // a start: no block is held
-  // `after` the messages of a round. Before them, scratch blocks are brought together for these alone.
-  int copy(const plan::Copy& copy, bool after);
-
-  int steps() const { return coupled_ ? 4 : 3; }
-  // Both this and copy() return an MPI error code; the call goes on.
-  int begin_step(std::size_t round, int step);
-  // The places of a message. Nothing: there is no such message in this step, on either side.
-  std::span<const Place> received(std::size_t message);
-  std::span<const Place> sent(std::size_t message);
-  // A received message is complete. Fewer bytes than were expected came if a block was dropped on its way.
-  void came(std::size_t message, std::size_t bytes) {
-    if (!is_dropped(message)) look_at(message, bytes);
-  }
-  // It could not be started: returns what is to go instead, for the receiver waits for something.
-  Place not_sent(std::size_t message);
-  void end_step();
-
- private:
-  using Held = CarriedMemory::Held;
-  enum class Step : std::uint8_t { lengths, heads, wide, data };
-
-  const plan::Round& round() const { return schedule_.rounds[round_]; }
-  std::span<const Message> sends() const { return schedule_.messages_of(round().sends); }
-  std::span<const Message> receives() const { return schedule_.messages_of(round().receives); }
-  Held& held(const plan::Span& span) { return memory_.held[static_cast<std::size_t>(span.block)]; }
-  // The blocks of a message.
-  struct BlocksOf {
-    struct Iterator {
-      const plan::Span* span;
-      Held* all;
-      Held& operator*() const { return all[span->block]; }
-      Iterator& operator++() { return ++span, *this; }
-      bool operator==(const Iterator&) const = default;
-    };
-    std::span<const plan::Span> spans;
-    Held* all;
-    Iterator begin() const { return {spans.data(), all}; }
-    Iterator end() const { return {spans.data() + spans.size(), all}; }
-  };
-  BlocksOf held(const Message& message) { return {schedule_.spans_of(message), memory_.held.data()}; }
-
-  // ---- Blocks (run/carried.cpp) ----
-
-  int copy_out(const plan::Copy& copy);
-  void keep(const plan::Copy& copy);
-  void move_to_slot(const plan::Span& span);
-  // Has a block that came and stays a slot in scratch, into which it is moved?
-  bool has_slots() const { return binding_.scratch != nullptr; }
-  void move(std::byte* from, std::byte* to, std::size_t bytes);
-  void append_blocks(std::byte*& at, const Message& message);
-  // Nowhere: it was dropped, could not be packed, or did not come.
-  static bool is_lost(const Held& block) { return block.at == nullptr && block.bytes > 0; }
-  static constexpr std::size_t unknown_bytes = SIZE_MAX;
-  bool is_lost(const Message& message);
-  bool has_unknown(const Message& message);
-  void lose(const Message& message);
-  std::size_t bytes_of(const Message& message);  // none of them unknown
-
-  // ---- Messages (run/carried_messages.cpp) ----
-
-  void prepare_lengths();
-  void prepare_heads();
-  bool lay_out(std::span<const Message> all, const std::vector<std::uint64_t>& lengths, std::vector<std::byte*>& heads,
-               memory::Pool& pool);
-  void prepare_wide();
-  void prepare_receives();
-  void prepare_sends();
-  bool is_dropped(std::size_t message) const;
-  void look_at(std::size_t message, std::size_t bytes);
-  std::span<const Place> length_message(std::size_t i);
-  std::span<const Place> head_message(std::size_t i);
-  std::span<const Place> wide_message(std::size_t i);
-  std::span<const Place> data_message(std::size_t i);
-  std::size_t bytes_in_head(const Message& message);
-  bool comes_with_sizes(const Message& message, const std::byte* head);
-  void take_sizes(std::size_t i, const std::uint64_t* wide_sizes);
-  std::byte* take_landing(memory::Pool& pool, std::size_t bytes);
-  std::span<const Place> one(void* at, std::size_t bytes);
-  void also_send_blocks(const Message& message);
-
-  const plan::Schedule& schedule_;
-  const bool coupled_;
-  const Binding& binding_;
-  Transport& transport_;
-  CarriedMemory& memory_;
-  const CarriedLimits limits_;
-  std::size_t round_ = 0;
-  Step step_ = Step::lengths;
-  int error_ = 0;                           // of this step
-  bool drops_ = false;                      // what comes in this step
-  bool packs_ = false;                      // there is memory to bring the blocks of a message together
-  std::byte* next_out_ = nullptr;           // where the next message that is brought together begins
-  std::uint64_t* next_wide_in_ = nullptr;   // sizes of the next message
-  std::uint64_t* next_wide_out_ = nullptr;  // likewise
 };
 
 }  // namespace quadrille::run

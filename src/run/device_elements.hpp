@@ -1,4 +1,5 @@
-// Copies of blocks with gaps between device memory and consecutive bytes.
+// Blocks in a device's memory: where those of a call are, and copies of blocks with gaps between there and consecutive
+// bytes.
 //
 // Idea    Equal runs at equal distances are one copy of rows. Where a kernel or a graph makes the copies, each run is a
 //         piece of its batch instead.
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "memory/device.hpp"
 #include "memory/device_batch.hpp"
 #include "memory/device_streams.hpp"
 #include "run/blocks.hpp"
@@ -20,6 +22,21 @@ inline std::byte* pointer(std::uintptr_t address) { return reinterpret_cast<std:
 inline bool is_laid_out(const Block& block) { return block.info.dense || block.info.runs != nullptr; }
 
 inline std::ptrdiff_t first_byte(const Block& block) { return block.info.dense ? 0 : block.info.runs->front().at; }
+
+// What of one side of a call is on a device.
+struct DeviceEnd {
+  bool has_bytes = false, on_device = false, has_gaps = false;
+  memory::DevicePlace place;
+  std::uintptr_t address = 0;  // of some byte
+};
+// The first `count` blocks, or `only` one of them. The blocks of a side are memory of one place, so the first that has
+// bytes tells, unless nobody knows where its bytes lie. Memory of which the driver says nothing counts as one with
+// gaps, so that nothing of it is touched here.
+DeviceEnd look_at_end(const Blocks& blocks, int count, int only);
+
+// Waits for what the program has put into the NULL streams of both sides, with which the lanes' streams do not go
+// along. False if the driver refuses.
+bool settle(const DeviceEnd& sent, const DeviceEnd& received);
 
 // What blocks reach over; nothing if they have no bytes.
 struct Extent {

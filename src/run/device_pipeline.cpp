@@ -1,11 +1,220 @@
 #include "run/device_pipeline.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "run/blocks.hpp"
 #include "run/device_elements.hpp"
+#include "run/lane_copies.hpp"
 
 namespace quadrille::run {
-namespace {
 
 using memory::Owned;
+
+// ---- Seats ----
+
+// What all seats that a rank has in a call share.
+struct SeatMeans {
+  memory::ChunkRings& rings;
+  memory::CopyLane &out, &in;
+  LaneCopies& copies;
+  memory::DeviceBatch& batch;  // has room for a part for each rank, and for all that may be on their way in
+  std::size_t chunk, depth;
+  int ranks;
+  bool gathers;
+};
+
+// Where the seat's rank has its blocks, which are listed as distances from this in ChunkRings::blocks().
+struct SeatMemory {
+  std::uintptr_t send = 0, recv = 0;
+  bool sends_from_device = false, receives_on_device = false;
+};
+
+// One rank's part in the exchange: what goes from its send blocks into its ring, and what of the other ranks' rings is
+// for it. Another rank, on the same device, may have the seat in its place.
+class PipelineSeat {
+ public:
+  static constexpr std::size_t takes = 16;  // at most so many pieces are on their way in: a stream is kept busy by two
+  // Marks that seats need in the two lanes.
+  static std::size_t marks_out(std::size_t seats, std::size_t depth) { return seats * depth; }
+  static std::size_t marks_in(std::size_t seats) { return seats * takes; }
+
+  // `number`: of the seat, among those of who has it. `exchange` knows what is sent and received; all must outlive it.
+  PipelineSeat(const SeatMeans& means, int rank, std::size_t number, plan::ChunkExchange& exchange,
+               const SeatMemory& memory)
+      : means_(means), rank_(rank), number_(number), exchange_(exchange), memory_(memory) {}
+
+  // The block that the rank sends to itself, beside the others.
+  void copy_own() {
+    const int to = means_.gathers ? 0 : rank_;
+    const std::size_t bytes = std::min(bytes_of(Owned::send, to), bytes_of(Owned::recv, rank_));
+    std::byte* const there = recv_at(rank_);
+    const std::byte* const here = send_at(rank_);
+    if (bytes == 0 || here == there) return;
+    if (!memory_.sends_from_device && !memory_.receives_on_device) {
+      std::memmove(there, here, bytes);
+      return;
+    }
+    means_.copies.copy(memory_.receives_on_device ? means_.in : means_.out, there, here, bytes);
+  }
+
+  // True if it got further.
+  bool move() {
+    bool moved = false;
+    while (publish_one()) moved = true;
+    while (release_one()) moved = true;
+    while (put_one()) moved = true;
+    while (take_some()) moved = true;
+    bool all = exchange_.has_published_all() && takings_ == 0;
+    for (int from = 0; from < means_.ranks && all; ++from) all = from == rank_ || exchange_.has_all_of(from);
+    moved = moved || all != is_over_;
+    is_over_ = all;
+    return moved;
+  }
+  // Is all of it where it belongs, as far as the marks tell?
+  bool is_over() const { return is_over_; }
+
+ private:
+  // Pieces that are on their way out of a ring, and what is taken when they are done.
+  struct Taking {
+    int from = 0;
+    std::uint64_t next = 0;
+    std::uint64_t mark = 0;
+    bool is_marked = false;
+  };
+
+  std::byte* send_at(int to) const { return at(memory_.send, memory::Owned::send, means_.gathers ? 0 : to); }
+  std::byte* recv_at(int from) const { return at(memory_.recv, memory::Owned::recv, from); }
+  std::byte* at(std::uintptr_t base, memory::Owned side, int block) const {
+    return reinterpret_cast<std::byte*>(base + means_.rings.blocks(side, rank_)[block].at);
+  }
+  std::uint64_t bytes_of(memory::Owned side, int block) const { return means_.rings.blocks(side, rank_)[block].bytes; }
+  std::byte* place_of(int rank, std::uint64_t number) const {
+    return means_.rings.ring(rank) + number % means_.depth * means_.chunk;
+  }
+  std::uint64_t mark_of(std::uint64_t chunk) const { return number_ * means_.depth + chunk % means_.depth; }
+
+  // ---- Into its ring ----
+
+  bool put_one() {
+    if (exchange_.has_put_all()) return false;
+    const auto taken = [&](int by) { return means_.rings.taken(by, rank_).load(std::memory_order_acquire); };
+    const std::uint64_t number = exchange_.next_put();
+    if (number - exchange_.next_published() >= means_.depth || !exchange_.may_put(taken)) return false;
+    list_chunk(number);
+    const std::uint64_t bit = std::uint64_t{1} << number % means_.depth;
+    const bool is_marked = means_.copies.submit(means_.batch, means_.out, mark_of(number));
+    unmarked_ = is_marked ? unmarked_ & ~bit : unmarked_ | bit;
+    exchange_.put();
+    return true;
+  }
+
+  // What lies side by side in the buffer, too, is one copy: so small blocks are few. The processor copies what is on
+  // the host.
+  void list_chunk(std::uint64_t chunk) {
+    std::byte* const place = place_of(rank_, chunk);
+    means_.batch.clear();
+    exchange_.for_each_part(chunk, [&](int to, const plan::ChunkPiece& piece) {
+      const std::byte* const from = send_at(to) + piece.in_block;
+      if (memory_.sends_from_device) {
+        means_.batch.add_behind(number(place + piece.in_chunk), number(from), piece.bytes);
+      } else {
+        std::memcpy(place + piece.in_chunk, from, piece.bytes);
+      }
+    });
+  }
+
+  bool publish_one() {
+    const std::uint64_t number = exchange_.next_published();
+    if (number == exchange_.next_put()) return false;
+    const bool is_marked = (unmarked_ >> number % means_.depth & 1U) == 0;
+    if (!means_.copies.is_done(means_.out, mark_of(number), is_marked)) return false;
+    exchange_.publish();
+    means_.rings.published(rank_).store(exchange_.next_published(), std::memory_order_release);
+    return true;
+  }
+
+  // ---- From those of the others ----
+
+  // Small pieces that are there go together. What is taken together is given back together, so large ones do not.
+  bool take_some() {
+    if (takings_ == takes) return false;
+    const std::uint64_t enough = means_.chunk / 4;
+    const std::size_t before = takings_;
+    std::uint64_t bytes = 0;
+    means_.batch.clear();
+    for (int round = 0; round < means_.ranks; ++round) {
+      const int from = plan::partner_in_round(rank_, round, means_.ranks);
+      if (from == rank_ || exchange_.has_all_of(from)) continue;
+      const std::uint64_t published = means_.rings.published(from).load(std::memory_order_acquire);
+      while (takings_ < takes && bytes < enough && exchange_.may_take(from, published)) bytes += take_piece(from);
+    }
+    if (takings_ == before) return false;
+    const std::uint64_t mark = number_ * takes + marks_ % takes;
+    const bool is_marked = means_.copies.submit(means_.batch, means_.in, mark);
+    if (is_marked) ++marks_;
+    for (std::size_t i = before; i < takings_; ++i) {
+      Taking& one = taking_[(first_taking_ + i) % takes];
+      one.mark = mark, one.is_marked = is_marked;
+    }
+    return true;
+  }
+
+  std::uint64_t take_piece(int from) {
+    const plan::ChunkPiece piece = exchange_.next_piece(from);
+    const std::uint64_t block = bytes_of(Owned::recv, from);
+    const std::uint64_t fits = std::min(piece.bytes, block - std::min(piece.in_block, block));
+    const std::byte* const place = place_of(from, exchange_.next_take(from)) + piece.in_chunk;
+    std::byte* const to = recv_at(from) + piece.in_block;
+    if (fits > 0 && !memory_.receives_on_device) {
+      std::memcpy(to, place, fits);
+    } else if (fits > 0) {
+      means_.batch.add(number(to), number(place), fits);
+    }
+    exchange_.take(from);
+    taking_[(first_taking_ + takings_++) % takes] = {from, exchange_.next_take(from), 0, false};
+    return fits;
+  }
+
+  bool release_one() {
+    if (takings_ == 0) return false;
+    const Taking& first = taking_[first_taking_];
+    if (!means_.copies.is_done(means_.in, first.mark, first.is_marked)) return false;
+    means_.rings.taken(rank_, first.from).store(first.next, std::memory_order_release);
+    first_taking_ = (first_taking_ + 1) % takes;
+    --takings_;
+    return true;
+  }
+
+  const SeatMeans means_;
+  const int rank_;
+  const std::size_t number_;
+  plan::ChunkExchange& exchange_;
+  const SeatMemory memory_;
+  std::uint64_t marks_ = 0;             // of copies in
+  std::uint64_t unmarked_ = 0;          // chunks that were put so far without a mark: bits by place
+  std::array<Taking, takes> taking_{};  // those on their way in, in a ring
+  std::size_t first_taking_ = 0, takings_ = 0;
+  bool is_over_ = false;
+};
+
+PipelineRoom::PipelineRoom(int ranks) : exchange(ranks) {
+  batch.reserve(std::max(static_cast<std::size_t>(ranks), PipelineSeat::takes));
+  seats.reserve(1);
+}
+
+PipelineRoom::~PipelineRoom() = default;
+
+void PipelineRoom::hold(std::size_t others, int ranks) {
+  seats.reserve(others + 1);
+  while (led.size() < others) led.emplace_back(ranks);
+}
+
+// ---- The exchange ----
+
+namespace {
+
 using Opens = memory::DeviceSharing::Opens;
 using Outcome = Pipelined::Outcome;
 

@@ -10,7 +10,7 @@
 // Mixed   What a rank has in the memory of the host, on either side, its processor copies into the ring or out of it.
 // Leaders Ranks that share a device would be switched on and off it by turns, one copying after the other. So the first
 //         of them may copy for all whose buffers can be exported (memory/device_sharing.hpp): it opens them once and
-//         has their seats (run/pipeline_seat.hpp) beside its own, in the same two streams. They wait for the end. Where
+//         has their seats (device_pipeline.cpp) beside its own, in the same two streams. They wait for the end. Where
 //         one cannot open what it should, each rank copies for itself. What was opened is kept, and what all have said
 //         of it: so there is another wait for all only in the first call with such memory.
 //
@@ -20,7 +20,6 @@
 // ranks make the call in another way, or, if some sent in place and its data are overwritten, all return an error.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -31,29 +30,24 @@
 #include "memory/device_batch.hpp"
 #include "memory/device_sharing.hpp"
 #include "plan/chunks.hpp"
-#include "run/blocks.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
-#include "run/lane_copies.hpp"
-#include "run/pipeline_seat.hpp"
 
 namespace quadrille::run {
 
+class PipelineSeat;
+
 // What is kept from call to call, so that none needs memory when others wait for this rank.
 struct PipelineRoom {
-  explicit PipelineRoom(int ranks) : exchange(ranks) {
-    batch.reserve(std::max(static_cast<std::size_t>(ranks), PipelineSeat::takes));
-    seats.reserve(1);
-  }
+  explicit PipelineRoom(int ranks);
+  PipelineRoom& operator=(PipelineRoom&&) = delete;
+  ~PipelineRoom();
   // For the seats of so many other ranks. Throws std::bad_alloc.
-  void hold(std::size_t others, int ranks) {
-    seats.reserve(others + 1);
-    while (led.size() < others) led.emplace_back(ranks);
-  }
+  void hold(std::size_t others, int ranks);
   plan::ChunkExchange exchange;         // of this rank
   std::deque<plan::ChunkExchange> led;  // of those for which it copies
   std::vector<PipelineSeat> seats;
-  memory::DeviceBatch batch;
+  memory::DeviceBatch batch;  // for a part for each rank, and for all that may be on their way in
 };
 
 struct PipelineMeans {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "memory/device_streams.hpp"
-#include "run/device_elements.hpp"
 
 namespace quadrille::run {
 
@@ -188,6 +187,114 @@ void DevicePull::end(bool all) {
   if (may_ && !all && !prepares_ && !is_in_stream()) put_back();
 }
 
+// ---- What this rank offers the others: its blocks where they are, or packed into memory of ours that is exported ----
+
+void DevicePull::look_at_ends() {
+  received_ = look_at_end(recv_, group_.ranks, -1);
+  sent_ = call_.in_place ? received_ : look_at_end(send_, sends(), -1);
+  place_ = received_.on_device ? received_.place : sent_.place;
+}
+
+// What this rank sends is where the others can copy it from, and written down.
+bool DevicePull::offer() {
+  is_bounced_ = false;
+  if (!sent_.has_bytes && !received_.has_bytes) return true;
+  if (!sent_.on_device && !received_.on_device) return false;
+  for (int r = 0; r < group_.ranks; ++r) {
+    if (recv_[r].bytes() > 0 && !is_laid_out(recv_[r])) return false;
+  }
+  if (received_.has_bytes) {
+    const DeviceEnd& there = received_.on_device ? received_ : sent_;
+    const std::uint64_t id = memory::memory_id(pointer(there.address));
+    if (id == 0) return false;
+    sharing_.copy_in(id);
+    if (ways_.by_leaders && received_.on_device && !let_be_led()) return false;
+  }
+  if (!sent_.has_bytes) return true;
+  return offer_where_it_is() || offer_copies();
+}
+
+// Another rank may write to the receive buffer, if it is such that it can. False if the driver says that something went
+// wrong.
+bool DevicePull::let_be_led() {
+  const Extent all = extent_of([&](int from) { return recv_[from]; }, group_.ranks);
+  if (all.has_gaps || !sharing_.receive_in(received_.place, all.first, all.last, recv_base_)) return true;
+  for (int from = 0; from < group_.ranks; ++from) {
+    write_down(Owned::recv, from, number(recv_[from].address) - recv_base_, recv_[from].bytes());
+  }
+  return settle(received_.place);  // what is written over may be in use until then
+}
+
+// What the program has put into the NULL stream there is done, before other ranks touch the memory.
+bool DevicePull::settle(const memory::DevicePlace& place) {
+  if (!waits() || prepares_ || settled_ == place) return true;
+  const AtDevice at(place);
+  if (!memory::wait_for_stream(nullptr)) return false;
+  settled_ = place;
+  return true;
+}
+
+bool DevicePull::offer_where_it_is() {
+  if (overwritten_ || !sent_.on_device) return false;
+  const Extent all = extent_of([&](int to) { return block_for(to); }, sends());
+  if (all.has_gaps) return false;
+  if (all.last == 0) return true;
+  if (!sharing_.send_from(sent_.place, all.first, all.last, base_)) return false;
+  for (int to = 0; to < sends(); ++to)
+    write_down(Owned::send, to, number(block_for(to).address) - base_, block_for(to).bytes());
+  return settle(sent_.place);
+}
+
+bool DevicePull::offer_copies() {
+  std::size_t total = 0;
+  for (int to = 0; to < sends(); ++to) {
+    if (block_for(to).bytes() > 0 && !is_laid_out(block_for(to))) return false;
+    total += block_for(to).bytes();
+  }
+  std::byte* const bounce = sharing_.bounce(place_, total);
+  if (bounce == nullptr || !sharing_.send_from(place_, number(bounce), number(bounce) + total, base_)) return false;
+  is_bounced_ = true;
+  std::uintptr_t next = number(bounce);
+  for (int to = 0; to < sends(); ++to) {
+    write_down(Owned::send, to, next - base_, block_for(to).bytes());
+    next += block_for(to).bytes();
+  }
+  list_packing();
+  return prepares_ || pack();
+}
+
+void DevicePull::list_packing() {
+  packing_.batch = &sharing_.packing();
+  packing_.batch->clear();
+  packing_.gapped.clear();
+  for_each_packed([&](int to, const Block& block, std::uintptr_t packed) {
+    if (block.info.dense) {
+      packing_.batch->add(packed, number(block.address), block.bytes());
+    } else {
+      packing_.gapped.push_back({to, packed, block.count});
+    }
+  });
+  // Of memory of the host, which may be sent as well, a kernel reads only what is pinned.
+  if (!sent_.on_device || !(sent_.place == place_)) return;
+  const AtDevice at(place_);
+  take_launches(packing_, true);
+}
+
+// Into memory of ours. A call that waits goes along with the NULL stream, of one place alone.
+bool DevicePull::pack() {
+  if (waits() && sent_.on_device && sent_.place != place_ && !settle(sent_.place)) return false;
+  const AtDevice at(place_);
+  packs_ = !waits();
+  void* const stream = waits() ? nullptr : own_->stream();
+  const bool submitted = submit(packing_, stream);
+  const bool waited = packs_ || memory::wait_for_stream(stream);
+  return submitted && waited;
+}
+
+void DevicePull::write_down(Owned side, int block, std::uintptr_t at, std::size_t bytes) {
+  memory::write_down(pairs_.places(side, group_.me)[block], {bytes > 0 ? at : 0, bytes, 0});
+}
+
 // ---- What this rank copies ----
 
 // True if there is nothing, or one launch makes all of it. `gapped`: so many are pieces of blocks with gaps. Of few of
@@ -337,6 +444,56 @@ bool DevicePull::advance_putting_back() {
   if (own_->look() == Look::not_yet) return false;
   phase_ = Phase::over;
   return true;
+}
+
+// ---- Starts in the order of a program's stream: who goes on with one calls no driver ----
+
+void DevicePull::begin_in_stream(const PullTurn& turn) {
+  meeting_.begin();
+  may_ = has_opened_ = packs_ = false;
+  turn_ = turn;
+  offered_ = !*turn.is_broken;
+  enter();
+}
+
+// What is put into the stream may not wait for it: so it has to be one launch, and memory of devices.
+bool DevicePull::can_be_in_stream() const {
+  if (!is_prepared_) return false;
+  const bool is_packed_at_once =
+      !is_bounced_ || (sent_.place == place_ && packing_.gapped.empty() && packing_.batch->is_one_launch());
+  if (sent_.has_bytes && !(sent_.on_device && is_packed_at_once)) return false;
+  if (!received_.has_bytes || !copies_here()) return received_.on_device || !received_.has_bytes;
+  return received_.on_device && pulling_.gapped.empty() && pulling_.batch->is_one_launch();
+}
+
+bool DevicePull::pack_in(void* stream) {
+  if (!is_bounced_) return true;
+  const AtDevice at(place_);
+  return packing_.batch->launch(stream);
+}
+
+bool DevicePull::copy_in(void* stream) {
+  const AtDevice at(place_);
+  return pulling_.batch->launch(stream);
+}
+
+// The stream copies in any case, as what is in it cannot be taken out: also if that is for nothing.
+void DevicePull::let_stream_copy(bool may) {
+  submitted_ = may;
+  if (!copies_here()) return finish(may);
+  turn_.words->go.store(turn_.number, std::memory_order_release);
+  phase_ = Phase::copying;
+}
+
+DevicePull::Look DevicePull::look_at_stream() const {
+  if (turn_.words->copied.load(std::memory_order_acquire) == turn_.number) return Look::done;
+  return *turn_.is_broken ? Look::failed : Look::not_yet;
+}
+
+// It is known between the two meetings of a start; a generation means nothing else here.
+void DevicePull::look_who_is_in_streams() {
+  was_in_streams_ = false;
+  for (int r = 0; r < group_.ranks; ++r) was_in_streams_ |= meeting_.generation_of(r) == in_a_stream;
 }
 
 }  // namespace quadrille::run

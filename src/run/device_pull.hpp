@@ -44,8 +44,8 @@
 #include "memory/own_stream.hpp"
 #include "run/blocks.hpp"
 #include "run/call.hpp"
+#include "run/device_elements.hpp"
 #include "run/group.hpp"
-#include "run/lane_copies.hpp"
 
 namespace quadrille::run {
 

@@ -1,21 +1,28 @@
 // The engines that carry out a call: schedules over messages, and the memory of a node.
 #pragma once
 
+#include <memory>
+
 #include "mpi/mpi.hpp"
 #include "plan/schedule.hpp"
 #include "run/bound_run.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
+#include "run/op.hpp"
 
 namespace quadrille::run {
+
+// Of blocking calls.
+inline Traffic traffic_of(const Group& group) {
+  return {group.messages().comm, group.messages().quiet, group.me, group.ranks};
+}
 
 // Carries a blocking call out by messages: a BoundRun of these arguments, the group's traffic and memory. Returns an
 // MPI error code. Where a rank may fail, the waiter finds that out, and throws.
 template <class... Arguments>
 int run_messages(Group& group, const Arguments&... arguments) {
-  const BlockingMemory memory({group.scratch.sure, group.scratch.packing, group.scratch.carried, group.scratch.lists});
-  const Traffic traffic{group.messages().comm, group.messages().quiet, group.me, group.ranks};
-  BoundRun run(arguments..., traffic, memory);
+  const BlockingMemory memory(group.scratch.messages);
+  BoundRun run(arguments..., traffic_of(group), memory.kept);
   if (!reports_faults()) return run.start(true);
   int error = run.start();
   group.waiter.until([&] {
@@ -40,6 +47,20 @@ int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* 
 // `eager`: of blocks that other ranks pass on, whose sizes travel, see CarriedLimits. Returns an MPI error code.
 enum class Staging : std::uint8_t { little, any };
 int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, Staging staging, std::size_t eager = 0);
+
+// ---- Calls that are started: in control memory that belongs to one request, or to calls that follow each other ----
+
+// The group and the memory must outlive the operation; the arrays of the call need not.
+
+// As run_node(). `pairs`: null if all ranks know that every block fits a slot. `copying`: that of the group, as it was
+// when the request was made.
+std::unique_ptr<Op> node_op(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs,
+                            const memory::CopyPlan& copying);
+
+// As run_copies() inside a node. `heaps_alone`: by heaps, which every rank maps of every rank, and not by XPMEM, as
+// memory is attached for one call at a time.
+std::unique_ptr<Op> copies_op(const Call& call, const plan::Schedule& schedule, Group& group, memory::Inbox& inbox,
+                              memory::Pairs& pairs, bool heaps_alone = true);
 
 // ---- The cores for the commonest calls: plain bytes, blocks that fit a slot. No buffer is null. ----
 
@@ -71,5 +92,39 @@ int run_inbox_alltoall(const Side& send, const Side& recv, Group& group, bool by
 // Allgather. `send`, which may be this rank's block of `recv`, has as many bytes as `recv` says for this rank.
 template <class Side>
 int run_inbox_allgather(const std::byte* send, const Side& recv, Group& group);
+
+// Small blocks of plain bytes, all of one size, as a call that can be started: the protocol of the inboxes
+// (memory/inbox.hpp), in an inbox that belongs to one request, or to calls that follow each other.
+//
+// Idea    A start writes to all peers; progress reads from those peers that have written. A start comes after the end
+//         of the one before, so no rank is more than one start ahead, and two slots are enough.
+// Cost    P - 1 blocks written and read by each rank (an allgather writes one), each copied twice; nothing is waited
+//         for.
+//
+// Each rank decides by itself to take this way: peers see no difference to node_op() without pairs.
+class InboxRun {
+ public:
+  // A call that is_plain(), whose blocks fit a slot. The group and the inbox must outlive it.
+  InboxRun(const Call& call, Group& group, memory::Inbox& inbox);
+  InboxRun& operator=(InboxRun&&) = delete;
+
+  // For another call in its place, which may come through another inbox.
+  void take(const Call& call, Group& group, memory::Inbox& inbox);
+  bool is_in_place() const { return call_.in_place; }
+
+  // Neither waits. Both return an MPI error code.
+  int start();
+  int advance();
+  bool done() const { return next_ == 0; }
+
+ private:
+  Call call_;
+  Group* group_;
+  memory::Inbox* inbox_;
+  bool gather_;
+  std::size_t bytes_;  // of a block
+  int next_ = 0;       // distance to the rank before this one that is read next; 0: none
+  int error_ = 0;
+};
 
 }  // namespace quadrille::run

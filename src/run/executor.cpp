@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "run/carried.hpp"
+#include "run/carried_blocks.hpp"
 
 namespace quadrille::run {
 namespace {

@@ -18,7 +18,6 @@
 #include "mpi/mpi.hpp"
 #include "run/carried.hpp"
 #include "run/node_neighbors.hpp"
-#include "run/places.hpp"
 #include "sys/wait.hpp"
 
 namespace quadrille::run {
@@ -88,13 +87,11 @@ struct Scratch {
   NodeWork node_work;
   std::vector<NeighborProgress> neighbor_progress;  // [pair] of the call in flight
   std::vector<PairRings> rings;                     // of neighbours: those of `pairs`, from the first such call on
-  memory::Pool neighbor_places[2];                  // see neighbor_copies.cpp
+  memory::Pool neighbor_places[2];                  // see copies.cpp
   unsigned neighbor_calls = 0;
-  std::vector<std::size_t> came;  // see copies.hpp
-  memory::Packing packing, away;  // the second for what goes between nodes meanwhile
-  SureRoom sure;                  // of schedules
-  CarriedMemory carried;
-  RunLists lists;
+  std::vector<std::size_t> came;  // see copies.cpp
+  memory::Packing packing;
+  RunMemory messages;  // of a call by them, or of what goes between nodes meanwhile
 };
 
 struct Group {

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "memory/copy.hpp"
+#include "plan/chunks.hpp"
 
 namespace quadrille::run {
 
@@ -108,8 +109,8 @@ class EvenLeaders final : public LeadersCall {
               memory::Packing& packing)
       : LeadersCall(call, plan, area, work, group, packing), uniform_(recv_.equal()), recv_room_(packing.recv) {
     for (int r = 0; r < (uniform_ ? 1 : plan.ranks); ++r) largest_ = std::max(largest_, recv_.bytes_of(r));
-    piece_ = std::max<std::size_t>(1, std::min({largest_, plan.piece, most_a_place(plan, area.parts())}));
-    turns_ = (largest_ + piece_ - 1) / piece_;
+    cut_.piece = std::max<std::size_t>(1, std::min({largest_, plan.piece, most_a_place(plan, area.parts())}));
+    turns_ = cut_.rounds(largest_);
     packs_whole_ = turns_ > 1 && !send_.all_dense();
     unpacks_whole_ = turns_ > 1 && !recv_.all_dense();
     take_room();
@@ -174,10 +175,7 @@ class EvenLeaders final : public LeadersCall {
   }
 
   // The bytes of a block's piece in this turn, of `bytes` in all.
-  std::size_t in_turn(std::size_t bytes) const {
-    const std::size_t before = turn_ * piece_;
-    return bytes <= before ? 0 : std::min(piece_, bytes - before);
-  }
+  std::size_t in_turn(std::size_t bytes) const { return cut_.bytes(turn_, bytes); }
 
   // The bytes of the places [first, end).
   std::size_t between(std::size_t first, std::size_t end) const {
@@ -220,9 +218,9 @@ class EvenLeaders final : public LeadersCall {
     if (packs_whole_) {
       if (has_no_room_) return;
       const std::size_t block_at = static_cast<std::size_t>(gather_ ? 0 : to) * largest_;
-      memory::copy_bytes(place, whole_send_ + block_at + turn_ * piece_, bytes);
+      memory::copy_bytes(place, whole_send_ + block_at + cut_.begin(turn_), bytes);
     } else if (block.info.dense) {
-      memory::copy_bytes(place, block.address + turn_ * piece_, bytes);
+      memory::copy_bytes(place, block.address + cut_.begin(turn_), bytes);
     } else {
       const Block part = first_part(block, room);
       keep(error_, pack(part.address, part.count, part.type, part.info, place, group_.messages().quiet));
@@ -253,10 +251,10 @@ class EvenLeaders final : public LeadersCall {
     if (bytes == 0) return;
     if (unpacks_whole_) {
       if (has_no_room_) return;
-      memory::copy_bytes(whole_recv_ + static_cast<std::size_t>(from) * largest_ + turn_ * piece_, place, bytes);
+      memory::copy_bytes(whole_recv_ + static_cast<std::size_t>(from) * largest_ + cut_.begin(turn_), place, bytes);
     } else if (block.info.dense) {
       // In place of an allgather the own block is there already.
-      memory::copy_bytes(block.address + turn_ * piece_, place, bytes);
+      memory::copy_bytes(block.address + cut_.begin(turn_), place, bytes);
     } else {
       keep(error_, unpack_block(place, bytes, block, group_.messages().quiet));
     }
@@ -322,7 +320,8 @@ class EvenLeaders final : public LeadersCall {
 
   const bool uniform_;
   Room recv_room_;
-  std::size_t largest_ = 0, piece_ = 1, turns_ = 0;
+  std::size_t largest_ = 0, turns_ = 0;
+  plan::ChunkRounds cut_;
   // Blocks with gaps that move in several turns are packed before, and unpacked after all turns.
   bool packs_whole_ = false, unpacks_whole_ = false, has_no_room_ = false, all_have_room_ = false;
   std::byte* whole_send_ = nullptr;
@@ -331,15 +330,15 @@ class EvenLeaders final : public LeadersCall {
   bool own_is_read_ = false;  // in this turn, what stays in the node
 };
 
-}  // namespace
-
 // ---- All forms ----
 
-std::unique_ptr<LeadersCall> LeadersCall::of(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
-                                             LeadersWork& work, Group& group, memory::Packing& packing) {
+std::unique_ptr<LeadersCall> call_of(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
+                                     LeadersWork& work, Group& group, memory::Packing& packing) {
   if (plan.kind == plan::LeadersKind::uneven) return uneven_leaders(call, plan, area, work, group, packing);
   return std::make_unique<EvenLeaders>(call, plan, area, work, group, packing);
 }
+
+}  // namespace
 
 LeadersRequest::LeadersRequest(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
                                LeadersWork& work, int tag, int beside, Group& group)
@@ -347,11 +346,11 @@ LeadersRequest::LeadersRequest(const Call& call, const plan::LeadersPlan& plan, 
       work_(work),
       tag_(tag),
       beside_(beside),
-      run_(LeadersCall::of(call_.call(), plan, area, work, group, packing_)) {}
+      run_(call_of(call_.call(), plan, area, work, group, packing_)) {}
 
 int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
                 Group& group) {
-  const std::unique_ptr<LeadersCall> made = LeadersCall::of(call, plan, area, work, group, group.scratch.packing);
+  const std::unique_ptr<LeadersCall> made = call_of(call, plan, area, work, group, group.scratch.packing);
   LeadersCall& run = *made;
   int error = run.start();
   // Before it gives its processor away for something else than before, it looks a few times: a leader that has just

@@ -41,9 +41,6 @@ class LeadersWork {
 // A call of either kind. Call, plan, area and work must outlive it.
 class LeadersCall : protected CallBlocks {
  public:
-  // As the plan says.
-  static std::unique_ptr<LeadersCall> of(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
-                                         LeadersWork& work, Group& group, memory::Packing& packing);
   // Ends messages in flight, after a fault.
   virtual ~LeadersCall();
   // Neither waits. Both return an MPI error code. May be started again when it is done.

@@ -53,8 +53,7 @@ int first_error(const std::vector<MpiStatus>& statuses) {
   return first != mpi_success ? first : mpi().err_in_status;
 }
 
-}  // namespace
-
+// Of one place, of which there may be more elements than an int counts. Returns an MPI error code.
 int make_argument(const Place& place, Argument& argument) {
   argument.address = place.address;
   argument.type = type_of(place);
@@ -71,7 +70,7 @@ int make_argument(const Place& place, Argument& argument) {
 }
 
 // Scattered places become one derived datatype with absolute addresses.
-int MpiTransport::scattered(std::span<const Place> places, Argument& argument) {
+int scattered(std::span<const Place> places, Argument& argument) {
   std::vector<int> lengths(places.size());
   std::vector<MpiAint> addresses(places.size());
   MpiArray<MpiType> types(places.size(), mpi().byte);
@@ -98,9 +97,12 @@ int MpiTransport::scattered(std::span<const Place> places, Argument& argument) {
   return error;
 }
 
+// A type may be freed while a message that uses it is in flight.
 void release(Argument& argument) {
   if (argument.made) mpi().Type_free(&argument.type);
 }
+
+}  // namespace
 
 MpiTransport::~MpiTransport() {
   end_messages();
@@ -140,6 +142,13 @@ int MpiTransport::argument_of(std::span<const Place> places, Argument& argument)
 MpiRequest* MpiTransport::request(std::size_t slot) {
   if (slot >= requests_.size()) requests_.resize(slot + 1, mpi().request_null);
   return requests_.at(slot);
+}
+
+bool MpiTransport::has_in_flight(std::size_t slots) const {
+  for (std::size_t slot = 0; slot < std::min(slots, requests_.size()); ++slot) {
+    if (requests_[slot] != mpi().request_null) return true;
+  }
+  return false;
 }
 
 Place MpiTransport::piece_of(std::size_t slot, std::span<const Place> places) {
@@ -189,7 +198,7 @@ int MpiTransport::start(bool sends, std::size_t slot, int peer, std::span<const 
   if (!sends) {
     error = mpi().Irecv(all.address, all.count, all.type, rank_of(peer), tag_, comm_, in_flight);
   } else if (takes_messages(comm_)) {
-    error = mpi().Isend(all.address, all.count, all.type, rank_of(peer), tag_, comm_, in_flight);
+    error = (mpi().*send_)(all.address, all.count, all.type, rank_of(peer), tag_, comm_, in_flight);
   } else {
     error = err_revoked();
   }
@@ -209,8 +218,18 @@ int MpiTransport::spread(int error) const {
   return error;
 }
 
+// All of it to the same bytes, over and over.
 int MpiTransport::start_dropping(std::size_t slot, int peer, std::size_t bytes) {
-  return started(slot, receive_and_drop(bytes, rank_of(peer), tag_, comm_, request(slot)));
+  constexpr std::size_t sink_bytes = 4096;
+  static std::byte sink[sink_bytes];
+  MpiRequest* const in_flight = request(slot);
+  const std::size_t again = bytes / sink_bytes;
+  Argument all{sink, again > 0 ? 1 : static_cast<int>(bytes), mpi().byte, again > 0};
+  int error = all.made ? make_sink(again, bytes % sink_bytes, sink_bytes, all.type) : mpi_success;
+  if (error != mpi_success) return started(slot, error);
+  error = mpi().Irecv(all.address, all.count, all.type, rank_of(peer), tag_, comm_, in_flight);
+  release(all);
+  return started(slot, error);
 }
 
 int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Place> places) {
@@ -365,20 +384,6 @@ int MpiTransport::copy(const Place& from, const Place& to) {
     release(receive);
   }
   release(send);
-  return error;
-}
-
-// All of it to the same bytes, over and over.
-int receive_and_drop(std::size_t bytes, int peer, int tag, MpiComm comm, MpiRequest* request) {
-  constexpr std::size_t sink_bytes = 4096;
-  static std::byte sink[sink_bytes];
-  const std::size_t again = bytes / sink_bytes;
-  if (again == 0) return mpi().Irecv(sink, static_cast<int>(bytes), mpi().byte, peer, tag, comm, request);
-  MpiType type;
-  int error = make_sink(again, bytes % sink_bytes, sink_bytes, type);
-  if (error != mpi_success) return error;
-  error = mpi().Irecv(sink, 1, type, peer, tag, comm, request);
-  mpi().Type_free(&type);
   return error;
 }
 

@@ -18,10 +18,6 @@ struct Argument {
   MpiType type{};
   bool made = false;  // a type of ours, to be freed
 };
-// Of one place, of which there may be more elements than an int counts. Returns an MPI error code.
-int make_argument(const Place& place, Argument& argument);
-// A type may be freed while a message that uses it is in flight.
-void release(Argument& argument);
 
 class MpiTransport final : public Transport {
  public:
@@ -40,6 +36,8 @@ class MpiTransport final : public Transport {
 
   // Of messages that are started from now on.
   void use_tag(int tag) { tag_ = tag; }
+  // A message that is sent from now on is complete when its receiver has begun to take it, and not before.
+  void send_synchronously() { send_ = &Mpi::Issend; }
   // Takes the memory for so many slots, but for pieces. Throws std::bad_alloc.
   void reserve(std::size_t slots);
 
@@ -67,7 +65,10 @@ class MpiTransport final : public Transport {
   // Where a rank may fail: ends the messages in flight, on all ranks, and waits until they have ended.
   void end_messages();
 
-  // Receives a message of `bytes` for which there is no room.
+  // Whether a message of slots [0, slots) is in flight.
+  bool has_in_flight(std::size_t slots) const;
+
+  // Receives a message of `bytes` for which there is no room. Into less room Open MPI 4.1 may write the whole message.
   int start_dropping(std::size_t slot, int peer, std::size_t bytes);
 
  private:
@@ -76,7 +77,6 @@ class MpiTransport final : public Transport {
     std::vector<std::byte> memory;
     std::vector<Place> places;  // to be filled from it; empty if there is nothing to do
   };
-  static int scattered(std::span<const Place> places, Argument& argument);
   bool repack(std::size_t bytes, const Argument& from, const Argument& to, int& error);
   int send_to_self(const Argument& send, const Argument& receive);
   void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
@@ -100,6 +100,7 @@ class MpiTransport final : public Transport {
   const int* ranks_;
   int me_;  // in comm_
   int tag_;
+  decltype(Mpi::Isend) Mpi::*send_ = &Mpi::Isend;  // in the table, which a test may change
   bool drops_ = false;
   std::size_t most_packed_ = 0;
   std::vector<Piece> pieces_;  // [slot]
@@ -113,8 +114,5 @@ class MpiTransport final : public Transport {
   std::size_t next_kept_ = 0;
   std::vector<Argument> kept_;  // those with a type of ours, in the order of their messages
 };
-
-// Receives a message of `bytes`, for which there is no room. Into less room Open MPI 4.1 may write the whole message.
-int receive_and_drop(std::size_t bytes, int peer, int tag, MpiComm comm, MpiRequest* request);
 
 }  // namespace quadrille::run

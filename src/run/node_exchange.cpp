@@ -1,5 +1,5 @@
 // The exchange of blocks between the ranks of a node, each pair by the best way that it has. Blocking calls and
-// requests (node_run.hpp) differ in who makes progress on it.
+// requests (started.hpp) differ in who makes progress on it.
 //
 // Idea    Every rank tells every peer, in the peer's inbox, where the block for it is: in the slot itself
 //         if it is small, else in memory that the peer can reach. Then it takes its own blocks, one peer
@@ -39,7 +39,7 @@
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
 #include "run/mpi_transport.hpp"
-#include "run/node_run.hpp"
+#include "run/started.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::run {
@@ -56,8 +56,6 @@ struct Offer {
   std::uint64_t at;
   std::uint64_t generation;
 };
-
-}  // namespace
 
 // What calls in flight together must not share. Blocking calls use those of the group.
 struct ExchangeMeans {
@@ -99,31 +97,11 @@ class NodeExchange : CallBlocks {
       if (means_.pairs != nullptr) means_.pairs->begin();
       for (int step = 1; step < group_.ranks; ++step) offer((group_.me + step) % group_.ranks);
     }
-    if (!call_.in_place) copy_mine();
+    if (!call_.in_place) copy_mine(block_for(group_.me), recv_[group_.me], means_.packing.own, copy_);
   }
 
-  // Makes what progress it can. `block`: it may wait for messages. True if it got further.
-  bool advance(bool block) {
-    bool moved = false;
-    while (!done() && step(block)) moved = true;
-    return moved;
-  }
-
-  bool done() const { return phase_ == Phase::over; }
-  int error() const { return error_; }
-
- private:
-  enum class Phase : std::uint8_t { taking, streaming, awaiting_messages, leaving, over };
-
-  // Has every block a slot, as all ranks know?
-  bool all_in_slots() const { return means_.pairs == nullptr && is_sized(call_.collective); }
-  bool reserve_work() {
-    if (all_in_slots()) return true;
-    const auto ranks = static_cast<std::size_t>(group_.ranks_here());
-    return thrown_by([&] { work_.reserve(ranks); }) == mpi_success;
-  }
-
-  bool step(bool block) {
+  // A step, if it can make one. `block`: it may wait for messages. True if it got further.
+  bool advance(bool block = false) {
     switch (phase_) {
       case Phase::taking:
         return take_next();
@@ -137,6 +115,20 @@ class NodeExchange : CallBlocks {
         break;
     }
     return false;
+  }
+
+  bool done() const { return phase_ == Phase::over; }
+  int end() const { return error_; }
+
+ private:
+  enum class Phase : std::uint8_t { taking, streaming, awaiting_messages, leaving, over };
+
+  // Has every block a slot, as all ranks know?
+  bool all_in_slots() const { return means_.pairs == nullptr && is_sized(call_.collective); }
+  bool reserve_work() {
+    if (all_in_slots()) return true;
+    const auto ranks = static_cast<std::size_t>(group_.ranks_here());
+    return thrown_by([&] { work_.reserve(ranks); }) == mpi_success;
   }
 
   bool take_next() {
@@ -422,16 +414,6 @@ class NodeExchange : CallBlocks {
 
   // ---- Both sides ----
 
-  void copy_mine() {
-    const Block from = block_for(group_.me), to = recv_[group_.me];
-    if (from.info.dense && to.info.dense && from.bytes() == to.bytes()) {
-      if (from.address != to.address) copy_(to.address, from.address, to.bytes());
-    } else {
-      keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
-      keep(error_, copy_own(from, to, group_, means_.packing.own));
-    }
-  }
-
   // Sends what was only offered to those who ask for it. True if somebody did.
   bool answer_asks() {
     return std::erase_if(work_.offered, [this](const NodeWork::Part& s) {
@@ -504,6 +486,8 @@ class NodeExchange : CallBlocks {
   Phase phase_ = Phase::over;
 };
 
+}  // namespace
+
 int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away) {
   memory::Pairs* const pairs = direct && group.reach().direct ? &group.pairs : nullptr;
   Scratch& scratch = group.scratch;
@@ -513,34 +497,21 @@ int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* 
   exchange.begin();
   const bool waits_in_mpi = !reports_faults();  // a wait in the MPI misses a revocation of the user's communicator
   while (!exchange.done()) group.waiter.until([&] { return exchange.advance(waits_in_mpi); });
-  return exchange.error();
+  return exchange.end();
 }
 
-NodeRun::NodeRun(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs,
-                 const memory::CopyPlan& copying)
-    : call_(call, is_allgather(call.collective) ? 1 : group.ranks, group.ranks),
-      group_(group),
-      inbox_(inbox),
-      pairs_(pairs),
-      copying_(copying),
-      now_(std::make_unique<std::optional<NodeExchange>>()) {}
-
-NodeRun::~NodeRun() = default;
-
-bool NodeRun::done() const { return !*now_ || (*now_)->done(); }
-
-int NodeRun::start() {
-  const std::size_t capacity = inbox_.capacity();
-  const std::size_t limit = pairs_ == nullptr ? capacity : std::min(capacity, group_.reach().slot_limit);
-  now_->emplace(call_.call(), group_, ExchangeMeans{inbox_, pairs_, limit, work_, packing_, copying_, {}, false});
-  (*now_)->begin();
-  return advance();
-}
-
-int NodeRun::advance() {
-  if (done()) return mpi_success;
-  (*now_)->advance(false);
-  return done() ? (*now_)->error() : mpi_success;
+// XPMEM is not used: blocking calls, which another thread may make meanwhile, keep what it maps.
+std::unique_ptr<Op> node_op(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs,
+                            const memory::CopyPlan& copying) {
+  const auto make = [&group, &inbox, pairs](auto& now, auto& own) {
+    const std::size_t capacity = inbox.capacity();
+    const std::size_t limit = pairs == nullptr ? capacity : std::min(capacity, group.reach().slot_limit);
+    now.emplace(own.stored.call(), group,
+                ExchangeMeans{inbox, pairs, limit, own.work, own.packing, own.copying, {}, false});
+    return mpi_success;
+  };
+  return started<NodeExchange, NodeWork>(pairs == nullptr ? Carrier::inbox : Carrier::rings, pairs == nullptr, call,
+                                         is_allgather(call.collective) ? 1 : group.ranks, group.ranks, copying, make);
 }
 
 }  // namespace quadrille::run

@@ -1,10 +1,10 @@
-// A neighbour collective inside a node; see node_neighbor_exchange.hpp.
+// A neighbour collective inside a node, by rings (node_neighbors.cpp), or by copies between the buffers of its ranks
+// (copies.cpp).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,11 +13,16 @@
 #include "memory/pairs.hpp"
 #include "memory/pool.hpp"
 #include "memory/ring.hpp"
+#include "plan/order_edges.hpp"
+#include "plan/schedule.hpp"
 #include "run/call.hpp"
+#include "run/op.hpp"
 
 namespace quadrille::run {
 
 struct Group;
+
+// ---- By rings ----
 
 // What this rank and another exchange: blocks in the user's arrays, in the order in which they travel.
 struct NeighborPair {
@@ -57,49 +62,32 @@ struct PairRings {
 // Those of `pairs`: [distance - 1 to any rank].
 std::vector<PairRings> rings_of(const memory::Pairs& pairs, int me, int ranks);
 
-// Not shared by calls in flight together.
-struct NodeMeans {
-  memory::Packing& packing;
-  std::vector<NeighborProgress>& progress;
-  memory::CopyPlan& copying;
-  std::span<PairRings> rings;  // [pair], or [distance - 1 to any rank]
-};
-
 // All ranks of the communicator share a node and have rings (memory/ring.hpp). Returns an MPI error code.
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group);
-
-class NodeNeighbors;
 
 // The same as a call that can be started, advanced, and started again. A ring is read in the order in which it was
 // written, but ranks may start several such calls in different orders, and make blocking calls between them or not.
 // So each has rings of its own: its own starts are in the same order on all ranks. Nonblocking calls, which are started
 // in one order, may have common ones, if each begins when the one before has ended.
-class NodeNeighborRun {
- public:
-  // The edges, the group and the rings must outlive it; the arrays of the call, of so many blocks, need not. There is a
-  // ring for each pair, or for each rank of the communicator.
-  NodeNeighborRun(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks, Group& group,
-                  std::span<PairRings> rings);
-  ~NodeNeighborRun();
-  NodeNeighborRun& operator=(NodeNeighborRun&&) = delete;
+//
+// The edges, the group and the rings must outlive it; the arrays of the call, of so many blocks, need not. There is a
+// ring for each pair, or for each rank of the communicator.
+std::unique_ptr<Op> neighbor_op(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks,
+                                Group& group, std::span<PairRings> rings);
 
-  // Neither waits. Both return an MPI error code. Only the first start() takes memory, and those of calls with gaps in
-  // their blocks.
-  int start();  // and makes progress, as advance()
-  int advance();
-  bool done() const { return !under_way_; }
-  bool calls_mpi() const { return may_have_gaps(call_.call()); }  // in advance(): to pack or unpack
+// ---- By copies ----
 
- private:
-  const StoredCall call_;
-  const NodeEdges& edges_;
-  Group& group_;
-  std::span<PairRings> rings_;
-  memory::CopyPlan copying_;
-  memory::Packing packing_;
-  std::vector<NeighborProgress> progress_;
-  bool under_way_ = false;
-  std::unique_ptr<std::optional<NodeNeighbors>> now_;  // the start in flight
+// The edges that end at a rank, as it has to know them for a call. The same for all orders.
+struct EdgesHere {
+  int send_blocks = 0, recv_blocks = 0;      // of the user's arrays, those without a neighbour included
+  std::vector<int> sent, received;           // numbers of the blocks that have a neighbour
+  std::vector<std::pair<int, int>> origins;  // [as received] whose send block, and which, comes there
 };
+EdgesHere edges_here(int me, int send_blocks, int recv_blocks, const std::vector<plan::EdgeCopy>& edges);
+
+// All ranks of the communicator share a node and reach each other's memory by load and store. False if not all blocks
+// can be reached after all, on all ranks; then the call is still to be done. `error` is an MPI error code.
+bool run_neighbor_copies(const Call& call, const plan::Schedule& schedule, const EdgesHere& edges, Group& group,
+                         int& error);
 
 }  // namespace quadrille::run

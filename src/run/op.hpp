@@ -13,9 +13,15 @@ constexpr const char* to_string(Carrier carrier) {
   return names[static_cast<std::size_t>(carrier)];
 }
 
+// What holds for each start of an operation.
+struct OpTraits {
+  bool calls_mpi = true;            // in advance()
+  bool sends_all_at_start = false;  // peers need no more of this rank than its start
+};
+
 class Op {
  public:
-  explicit Op(Carrier by) : carrier(by) {}
+  explicit Op(Carrier by, OpTraits what = {}) : carrier(by), traits(what) {}
   Op& operator=(Op&&) = delete;
   virtual ~Op() = default;
 
@@ -23,12 +29,9 @@ class Op {
   virtual int start() = 0;
   virtual int advance() = 0;
   virtual bool done() const = 0;
-  // Whether advance() calls the MPI.
-  virtual bool calls_mpi() const { return true; }
-  // Whether peers need no more of this rank than its start.
-  virtual bool sends_all_at_start() const { return false; }
 
   const Carrier carrier;
+  const OpTraits traits;
 };
 
 // What a run uses that belongs to no request.
@@ -39,25 +42,11 @@ template <Carrier by, class Run, class Owned = OwnsNothing>
 class OpOf final : public Op {
  public:
   template <class Make>
-  explicit OpOf(const Make& make) : Op(by), run(make(owned_)) {}
+  explicit OpOf(const Make& make, OpTraits what = {}) : Op(by, what), run(make(owned_)) {}
 
   int start() override { return run.start(); }
   int advance() override { return run.advance(); }
   bool done() const override { return run.done(); }
-  bool calls_mpi() const override {
-    if constexpr (requires { run.calls_mpi(); }) {
-      return run.calls_mpi();
-    } else {
-      return true;
-    }
-  }
-  bool sends_all_at_start() const override {
-    if constexpr (requires { run.sends_all_at_start(); }) {
-      return run.sends_all_at_start();
-    } else {
-      return false;
-    }
-  }
 
  private:
   Owned owned_;

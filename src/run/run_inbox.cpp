@@ -4,7 +4,6 @@
 #include "memory/copy.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
-#include "run/inbox_run.hpp"
 #include "run/mpi_transport.hpp"
 
 namespace quadrille::run {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <exception>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,11 +9,10 @@
 #include "mpi/mpi.hpp"
 #include "mpi/types.hpp"
 #include "plan/problem.hpp"
+#include "run/group.hpp"
 #include "run/sparse_route.hpp"
 
 namespace quadrille::run {
-
-struct Group;
 
 // What a rank found when all is over.
 struct Mail {
@@ -28,32 +26,6 @@ struct Mail {
 // memory. `turn`: calls by consensus on this communicator before; the same on all ranks.
 int sparse_consensus(const Group& group, unsigned turn, std::span<const Parcel> out, int reported, Mail& mail);
 int sparse_bruck(const Group& group, std::span<const Parcel> out, int radix, int reported, Mail& mail);
-
-// ---- Messages of any number of bytes ----
-
-using StartSend = decltype(Mpi::Isend);
-int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag, MpiComm comm,
-                MpiRequest& request);
-// The message of which a probe gave `status`. Its memory goes to `mail`. If there is none, the
-// message is taken all the same, so that its sender can end; `error` says so.
-Parcel start_receive(const MpiStatus& status, MpiComm comm, Mail& mail, MpiRequest& request, int& error);
-// Waits for all; the error of the first that failed.
-int wait_for_all(const Group& group, MpiArray<MpiRequest>& requests);
-// Keeps the first error. After a fault revokes the communicator: this rank may lack blocks that it forwards.
-void keep_error(const Group& group, int& first, int error);
-// Ends these messages, so that none is in flight to memory of the call.
-void take_back(const Group& group, MpiArray<MpiRequest>& requests);
-
-// Runs the exchange, and ends its messages if a fault ends a wait in `run` (team/faults.hpp).
-template <class Exchange, class Run>
-int run_or_end(Exchange& exchange, const Run& run) {
-  try {
-    return run();
-  } catch (const std::exception&) {
-    exchange.end();
-    throw;
-  }
-}
 
 // ---- The blocks of a call ----
 

@@ -1,6 +1,6 @@
 // The pure part of the sparse exchange by store and forward: who passes what on, to whom, when, and
 // how parcels lie in a message. No MPI. The idea and an example are at the head of
-// sparse_bruck.cpp.
+// sparse.cpp.
 #pragma once
 
 #include <cstddef>

@@ -234,12 +234,9 @@ class UnevenLeaders final : public LeadersCall {
   bool messages_are_done() {
     if (messages_ == 0) return true;
     bool done = false;
-    const int error = work_.beside.all_done(messages_, false, done);
-    keep(error_, error);
-    if (!done && error == mpi_success) return false;
-    if (!done) keep(error_, work_.beside.all_done(messages_, true, done));  // the others, after an error
-    messages_ = 0;
-    return true;
+    keep(error_, work_.beside.all_done(messages_, false, done));
+    if (done) messages_ = 0;
+    return done;
   }
 
   // ---- A leader's ----

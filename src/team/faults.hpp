@@ -10,7 +10,7 @@
 //         collectives go by rings.
 // Sends   A rank that leaves messages in flight revokes our communicator for messages, as does a rank with a failed
 //         message: from then on no rank receives a block that the rank lacks. All messages end, and the rank waits for
-//         that before it returns (run/mpi_transport.cpp, run/sparse.hpp). Open MPI ends a message that has found its
+//         that before it returns (run/mpi_transport.cpp, run/sparse.cpp). Open MPI ends a message that has found its
 //         receive when the data are there or the peer is dead. Other receives end at once, other sends when the peer
 //         learns of the revocation. Requests of ours are tested until all their messages have ended.
 // Not     Requests under the MPI's names, and orders of copies: they are forwarded, and return the MPI's errors.

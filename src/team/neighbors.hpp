@@ -12,7 +12,6 @@
 #include "plan/additive_basis.hpp"
 #include "plan/neighborhood.hpp"
 #include "plan/order_edges.hpp"
-#include "run/neighbor_copies.hpp"
 #include "run/node_neighbors.hpp"
 #include "team/team.hpp"
 

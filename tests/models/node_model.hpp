@@ -1,5 +1,5 @@
 // A model of the calls between the ranks of a node that share the words of src/memory/pairs.hpp:
-//   copies     the ordered copies, src/run/copies.hpp, which meet as in src/memory/meeting.hpp
+//   copies     the ordered copies, src/run/copies.cpp, which meet as in src/memory/meeting.hpp
 //   exchange   the exchange by pairs, src/run/node_exchange.cpp
 // A communicator makes both in turn, so one model has both: the steps of the copies are in copies_model.cpp, those of
 // the exchange in exchange_model.cpp. Names of steps are those of the functions in src/run.

@@ -1,9 +1,9 @@
 // Blocks that are cut in rounds.
-#include "plan/chunks.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "plan/chunks.hpp"
 
 namespace quadrille::plan {
 namespace {

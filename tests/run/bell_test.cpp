@@ -1,6 +1,4 @@
 // Sleeping for another rank: nobody sleeps on when what it waits for has come. Runs with ThreadSanitizer as well.
-#include "sys/wait.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -8,6 +6,8 @@
 #include <chrono>
 #include <thread>
 #include <vector>
+
+#include "sys/wait.hpp"
 
 namespace quadrille::sys {
 namespace {

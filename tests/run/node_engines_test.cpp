@@ -7,9 +7,6 @@
 #include "node_calls.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
-#include "run/inbox_run.hpp"
-#include "run/node_copies_run.hpp"
-#include "run/node_run.hpp"
 #include "threads_of_a_node.hpp"
 
 namespace quadrille::test {
@@ -140,17 +137,14 @@ class OneRank {
       return twice(request);
     }
     if (by_inbox) {
-      run::NodeRun request(mine.call(), group_, inbox, nullptr, group_.copying);
-      return twice(request);
+      return twice(*run::node_op(mine.call(), group_, inbox, nullptr, group_.copying));
     }
     memory::Pairs pairs = node_.own_pairs(me_, 1024);
     if (may_copy_ && random_() % 2 == 0) {
       const plan::Schedule order = order_of(random_, collective, group_.ranks, me_);
-      run::NodeCopiesRun request(mine.call(), order, group_, inbox, pairs, run::SharedBlocks::By::all);
-      return twice(request);
+      return twice(*run::copies_op(mine.call(), order, group_, inbox, pairs, false));
     }
-    run::NodeRun request(mine.call(), group_, inbox, &pairs, group_.copying);
-    return twice(request);
+    return twice(*run::node_op(mine.call(), group_, inbox, &pairs, group_.copying));
   }
 
   ThreadsOfANode& node_;

@@ -1,6 +1,4 @@
 // Copies between processes that the system cuts short, with this process as its own peer.
-#include "sys/sys.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,6 +7,8 @@
 #include <cstddef>
 #include <new>
 #include <vector>
+
+#include "sys/sys.hpp"
 
 namespace quadrille::sys {
 namespace {

@@ -33,6 +33,9 @@ class SparseConsensus : public testing::Test {
       return waiting_with = -1, ++taken, int{mpi_success};
     };
     t.Waitall = [](int, MpiRequests, MpiStatus*) { return int{mpi_success}; };
+    t.Testany = [](int, MpiRequests, int* index, int* flag, MpiStatus*) {
+      return *index = 0, *flag = 1, int{mpi_success};
+    };
     // The barrier is complete at the third look, so that messages are looked for.
     t.Ibarrier = [](MpiComm, MpiRequest*) { return int{mpi_success}; };
     t.Test = [](MpiRequest*, int* flag, MpiStatus*) {

@@ -1,8 +1,7 @@
-#include "choose/trial.hpp"
-
 #include <gtest/gtest.h>
 
 #include "choose/select.hpp"
+#include "choose/trial.hpp"
 
 namespace quadrille::choose {
 namespace {
