@@ -9,6 +9,7 @@
 #include "api/progress_thread.hpp"
 #include "api/serve.hpp"
 #include "api/taken.hpp"
+#include "mpi/progress_hook.hpp"
 #include "run/native_run.hpp"
 #include "sys/sys.hpp"
 #include "sys/wait.hpp"
@@ -113,7 +114,10 @@ bool State::go_on(run::With with) {
   if (stage() < Stage::returning && !moves(with)) return false;
   if (on_host != nullptr && !in_stream()) {
     if (!on_host->has_finished()) return false;
+    // Where the MPI bears no look for messages, the call is complete at the next one of the program's.
+    if (number != 0 && with == run::With::mpi && team->nodes.nodes > 1 && !may_ask_for_progress()) return false;
     error = on_host->error();
+    if (has_failed_copies(with)) error = mpi().err_other;
   }
   set(Stage::moved);
   return tell(with);
@@ -136,13 +140,20 @@ bool State::moves(run::With with) {
   const bool over = thrown != mpi_success || op == nullptr || op->done();
   if (!over || (watched && error == mpi_success && team->failed_calls.left() != mpi_success)) return false;
   if (queue != nullptr) queue->pop_front();
-  if (!in_stream() && error == mpi_success && number != 0) {
-    const bool may_look = on_host != nullptr && with == run::With::mpi;
-    if (team::has_failed(*team, team::number_of_start(number, starts), may_look)) error = mpi().err_other;
-  }
   set(Stage::returning);
-  if (on_host != nullptr && !in_stream()) begin_finish();
+  if (in_stream()) return true;
+  if (on_host != nullptr) {
+    begin_finish();
+  } else if (has_failed_copies(run::With::memory_alone)) {
+    error = mpi().err_other;
+  }
   return true;
+}
+
+// Whether a rank has told that its copies for this start have failed. With the MPI there is a look for its message.
+bool State::has_failed_copies(run::With with) {
+  return error == mpi_success && number != 0 &&
+         team::has_failed(*team, team::number_of_start(number, starts), with == run::With::mpi);
 }
 
 // Whatever it throws: the others have what this rank sent.

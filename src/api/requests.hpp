@@ -162,6 +162,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   void begin_fetch_if_needed();
   void tell_failed_fetch();
   bool moves(quadrille::run::With with);
+  bool has_failed_copies(quadrille::run::With with);
   void begin_finish();
   bool is_watched() const;
   bool sends() const { return carrier() == quadrille::run::Carrier::messages; }

@@ -313,8 +313,9 @@ TEST(Handles, OfErrorHandlersCanBeUsed) {
   MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
   MPI_Comm_create_errhandler(note_error, &errhandler);
   MPI_Comm_set_errhandler(comm, through_int_Errhandler(errhandler));
-  std::vector<int> sent(static_cast<std::size_t>(size())), got(sent.size());
-  EXPECT_NE(MPI_Alltoall(sent.data(), -1, MPI_INT, got.data(), 1, MPI_INT, comm), MPI_SUCCESS);
+  // Blocks that are longer than what is expected.
+  std::vector<int> sent(2 * static_cast<std::size_t>(size())), got(static_cast<std::size_t>(size()));
+  EXPECT_NE(MPI_Alltoall(sent.data(), 2, MPI_INT, got.data(), 1, MPI_INT, comm), MPI_SUCCESS);
   EXPECT_TRUE(comm_with_error == comm);
   MPI_Errhandler_free(&errhandler);
   MPI_Comm_free(&comm);
