@@ -342,20 +342,13 @@ bool arrays_given(const Side& side, Form form) {
          (form == Form::arrays || side.types);
 }
 
-// A type that is none, or not committed, is a mistake even if nothing moves: so all MPIs say, but not of types that
-// are given one a block.
-bool dense_side_is_sound(const Side& side, Form form, int blocks) {
+// A type that is none, or not committed, is a mistake in a dense call even if nothing moves: so all MPIs say, but not
+// of types that are given one a block.
+bool side_is_sound(const Side& side, Form form, int blocks, bool neighbors) {
+  if (neighbors && blocks == 0) return true;
   if (!arrays_given(side, form)) return false;
-  if (!side.types && (side.type == mpi().datatype_null || !is_committed(side.type))) return false;
+  if (!neighbors && !side.types && (side.type == mpi().datatype_null || !is_committed(side.type))) return false;
   return blocks_are_sound(side, form, blocks);
-}
-
-bool neighbor_side_is_sound(const Side& side, Form form, int blocks) {
-  return blocks == 0 || (arrays_given(side, form) && blocks_are_sound(side, form, blocks));
-}
-
-std::size_t bytes_of_block(const Side& side, int block) {
-  return static_cast<std::size_t>(side.count_of(block)) * type_info(side.type_of(block)).size;
 }
 
 // ---- Sizes ----
@@ -370,7 +363,7 @@ bool is_uneven(const Call& call) {
   if (!has_one_size && is_neighbor(call.collective)) return false;
   int own = 0;
   if (!has_one_size) mpi().Comm_rank(call.comm, &own);
-  return bytes_of_block(call.send, own) != bytes_of_block(call.recv, own);
+  return call.send.bytes_of(own) != call.recv.bytes_of(own);
 }
 
 // A communicator of this process alone, on which no call waits, for neighbours a grid; null if the MPI cannot make it.
@@ -470,9 +463,9 @@ bool is_refused(const Call& call, team::Team& team) {
   if (neighbors && (call.in_place || team::neighbors_of(team) == nullptr)) return true;
   if (call.recv.base == mpi().in_place) return true;
   const BlockNumbers blocks = blocks_of(call, team);
-  const auto is_sound = neighbors ? neighbor_side_is_sound : dense_side_is_sound;
   const CollectiveRow& row = row_of(call.collective);
-  return !is_sound(call.recv, row.recv, blocks.recv) || (!call.in_place && !is_sound(call.send, row.send, blocks.send));
+  return !side_is_sound(call.recv, row.recv, blocks.recv, neighbors) ||
+         (!call.in_place && !side_is_sound(call.send, row.send, blocks.send, neighbors));
 }
 
 bool keep_or_undo_at_length(const CountedAhead& ahead, const Call& call, int error) {

@@ -142,8 +142,8 @@ std::vector<State*>& ended_requests() {
 
 bool is_like_others(const State& request) {
   const run::InboxRun* const by = request.inbox;
-  return by != nullptr && !by->is_in_place() && !request.persistent && request.lane != nullptr &&
-         request.on_host == nullptr && request.types.empty();
+  return by != nullptr && !by->is_in_place() && !request.persistent && request.on_host == nullptr &&
+         !request.arguments.has_own_types();
 }
 
 bool is_kept(State& request) {
@@ -343,8 +343,7 @@ State* request_by_cache(const run::Call& call, Door door) {
   made->taken = door == Door::drop_in;
   made->number = 0;             // nothing is cached where a driver is loaded
   ++team.group.turns.requests;  // all ranks count all requests
-  made->take_turn(*team.lanes);
-  made->inbox->take(call, team.group, made->lane->node.inbox);
+  made->inbox->take(call, team.group, made->take_turn(*team.lanes).node.inbox);
   ++team.counted.counters.served;
   team.request_by = run::Carrier::inbox;
   return made;

@@ -299,12 +299,6 @@ int told(Team& team, int error, int earlier) {
   return error == mpi_success ? error : raise(comm, error);
 }
 
-int make_enqueued(const run::Call& call, Team& team, State& made) {
-  const Serving guard;
-  Making m{call, {Door::explicit_api, record::Form::enqueued}, team, made};
-  return find_carrier(m);
-}
-
 int try_to_enqueue(const run::Call& call, void* stream) {
   if (!mpi().usable) return raise(call.comm, mpi().err_other);
   Team* const team = team::team_of(call.comm);
@@ -315,10 +309,11 @@ int try_to_enqueue(const run::Call& call, void* stream) {
   prepare_progress();
   sweep_turns();
   const int earlier = earlier_error(*team);
-  auto made = std::make_unique<State>();
+  auto made = std::make_unique<State>(*team, false, false);
   prepare_turns(*made);
   if (record::on) record::by("quadrille");
-  int error = make_enqueued(call, *team, *made);
+  Making m{call, {Door::explicit_api, record::Form::enqueued}, *team, *made};
+  int error = find_carrier(m);
   if (record::on && error == mpi_success) record::by(to_string(team->request_by));
   if (error == mpi_success && made->op != nullptr) error = carry_out_in_order(made, *made, stream);
   return told(*team, error, earlier);

@@ -27,6 +27,15 @@ namespace {
 
 using run::Carrier;
 
+// Makes the run that carries the request out from `arguments`, which it may keep references to.
+template <Carrier by, class Run, class... Arguments>
+Run& carry_by(Making& m, run::OpTraits traits, Arguments&&... arguments) {
+  auto op = std::make_unique<run::OpOf<by, Run>>(traits, std::forward<Arguments>(arguments)...);
+  Run& made = op->run;
+  m.made.op = std::move(op);
+  return made;
+}
+
 // Empty if the call has what its messages need. Else the result of making the request: a call that cannot wait goes to
 // the MPI, one that is_ours() fails.
 std::optional<int> made_without_messages(Making& m) {
@@ -40,12 +49,24 @@ std::optional<int> made_without_messages(Making& m) {
 // It has what its messages need.
 int by_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
   m.bring_to_host_or_stay();
-  using Op = run::OpOf<Carrier::messages, run::BoundRun, run::RunMemory>;
-  m.made.op = std::make_unique<Op>([&](run::RunMemory& memory) {
-    const auto bind = [&](const auto&... plan) { return run::BoundRun(m.call, plan..., m.traffic(), memory); };
-    return with_plan(m.call.collective, {choice, on}, m.team, bind);
+  m.made.run_memory = std::make_unique<run::RunMemory>();
+  with_plan(m.call.collective, {choice, on}, m.team, [&](const auto&... plan) {
+    carry_by<Carrier::messages, run::BoundRun>(m, {}, m.call, plan..., m.traffic(), *m.made.run_memory);
   });
   return mpi_success;
+}
+
+// By a choice that serves any request.
+int by_plain_messages(Making& m, const choose::Choice& choice) {
+  if (const std::optional<int> made = made_without_messages(m)) return *made;
+  return by_messages(m, choice, team::prepare(m.team, m.call.collective, choice));
+}
+
+// One message a block: to each rank, or for each edge.
+int by_direct_messages(Making& m, const Why& why) {
+  const char* const name = is_neighbor(m.call.collective) ? "direct" : "spread-out";
+  m.explain(name, [&] { return why; });
+  return by_plain_messages(m, choose::plain(m.call.collective, name));
 }
 
 // ---- Shared memory of its own ----
@@ -54,29 +75,17 @@ int by_messages(Making& m, const choose::Choice& choice, const team::Prepared& o
 template <class Own>
 team::Lane* lane_for(Making& m, const Own& own) {
   if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings) return nullptr;
-  if (m.persistent) {
+  if (m.made.persistent) {
     m.made.own_lane = own();
-    return m.made.lane = m.made.own_lane.get();
+    return m.made.own_lane.get();
   }
   team::Lanes& lanes = team::lanes_of(m.team);
-  if (lanes.lanes.empty()) return nullptr;
-  m.made.take_turn(lanes);
-  return m.made.lane;
+  return lanes.lanes.empty() ? nullptr : &m.made.take_turn(lanes);
 }
 
 // For a dense call among all ranks.
 team::Lane* lane_of_all(Making& m) {
   return lane_for(m, [&] { return team::own_node_area(m.team, m.call); });
-}
-
-// Makes the run that carries the request out from `arguments`, which it may keep references to.
-template <Carrier by, class Run, class... Arguments>
-Run& carry_by(Making& m, run::OpTraits traits, Arguments&&... arguments) {
-  const auto make = [&](auto&) { return Run(std::forward<Arguments>(arguments)...); };
-  auto op = std::make_unique<run::OpOf<by, Run>>(make, traits);
-  Run& made = op->run;
-  m.made.op = std::move(op);
-  return made;
 }
 
 // Small blocks of a size that all ranks know. True if there is an inbox for them.
@@ -86,7 +95,7 @@ bool by_inbox(Making& m, std::size_t bytes) {
     const team::Lanes& lanes = team::lanes_of(m.team);
     return lanes.lanes.empty() ? 0 : lanes.lanes.front().node.inbox.capacity();
   };
-  if (bytes > (m.persistent ? memory::most_slot_bytes : capacity())) return false;
+  if (bytes > (m.made.persistent ? memory::most_slot_bytes : capacity())) return false;
   team::Lane* const lane = lane_for(m, [&] { return team::own_inbox(m.team, bytes); });
   if (lane == nullptr) return false;
   if (run::is_plain(m.call)) {
@@ -131,8 +140,7 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const ch
     if (in_node) how.then.push_back({Reason::no_memory_for_rings});
     return how;
   });
-  if (const std::optional<int> made = made_without_messages(m)) return *made;
-  return by_messages(m, messages, team::prepare(m.team, m.call.collective, messages));
+  return by_plain_messages(m, messages);
 }
 
 void explain_selected(const Making& m, const team::CachedSelection& selected) {
@@ -142,21 +150,12 @@ void explain_selected(const Making& m, const team::CachedSelection& selected) {
 
 // ---- Neighbours ----
 
-// One message an edge: serves any request.
-int by_direct_messages(Making& m, const Why& why) {
-  m.explain("direct", [&] { return why; });
-  if (const std::optional<int> made = made_without_messages(m)) return *made;
-  const choose::Choice direct = choose::plain(m.call.collective, "direct");
-  return by_messages(m, direct, team::prepare(m.team, m.call.collective, direct));
-}
-
 int by_neighbor_rings(Making& m) {
   m.bring_to_host();
   const run::NodeEdges& edges = team::node_edges_of(m.team);
   team::Lane* const lane = lane_for(m, [&] { return team::own_rings(m.team, edges, m.call); });
   if (lane == nullptr) return by_direct_messages(m, {Reason::no_memory_for_rings});
-  const BlockNumbers blocks = blocks_of(m.call, m.team);
-  m.made.op = run::neighbor_op(m.call, edges, blocks.send, blocks.recv, m.team.group, lane->rings);
+  m.made.op = run::neighbor_op(m.call, edges, m.team.group, lane->rings);
   return mpi_success;
 }
 
@@ -176,7 +175,7 @@ bool by_pull(Making& m, const choose::Choice& choice) {
   if (m.team.nodes.nodes != 1 || !reach.rings || m.team.group.sharing == nullptr) return false;
   team::Lanes& lanes = team::lanes_of(m.team);
   std::optional<team::OwnPull> own;
-  if (m.persistent) {
+  if (m.made.persistent) {
     own = team::own_pull(m.team);
     if (!own) return false;
   } else if (m.never_waits() ? !team::can_pull(lanes) : !team::prepare_pull_lanes(m.team)) {
@@ -186,7 +185,7 @@ bool by_pull(Making& m, const choose::Choice& choice) {
   if (lane == nullptr) return false;
   if (own) lane->pull = std::move(own);
   PullRequest& pull = carry_by<Carrier::pull, PullRequest>(m, {}, m.call, m.made, m.team, *lane, choice);
-  if (!m.persistent || pull.prepare()) return true;
+  if (!m.made.persistent || pull.prepare()) return true;
   m.made.op.reset();
   m.made.own_lane.reset();  // what it has gives place to what it goes by instead
   return false;
@@ -197,8 +196,8 @@ bool by_pull(Making& m, const choose::Choice& choice) {
 bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
   m.bring_to_host();
   team::LeadersOnLane turn;
-  std::optional<team::OwnLeaders> own;
-  if (m.persistent) {
+  std::optional<team::OwnLeaders>& own = m.made.own_leaders;
+  if (m.made.persistent) {
     own = team::own_leaders(m.team, on, is_sized(m.call.collective) ? bytes : SIZE_MAX);
     if (!own) return false;
   } else {
@@ -208,13 +207,9 @@ bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
   }
   const int rounds = m.tag;
   m.take_tag();
-  using Op = run::OpOf<Carrier::leaders, run::LeadersRequest, std::optional<team::OwnLeaders>>;
-  m.made.op = std::make_unique<Op>([&](std::optional<team::OwnLeaders>& here) {
-    here = std::move(own);
-    memory::Leaders& area = here ? here->area.leaders : turn.lane->area.leaders;
-    run::LeadersWork& work = here ? *here->work : *turn.work;
-    return run::LeadersRequest(m.call, *on.plan, area, work, rounds, m.tag, m.team.group);
-  });
+  memory::Leaders& area = own ? own->area.leaders : turn.lane->area.leaders;
+  run::LeadersWork& work = own ? *own->work : *turn.work;
+  carry_by<Carrier::leaders, run::LeadersRequest>(m, {}, m.call, *on.plan, area, work, rounds, m.tag, m.team.group);
   return true;
 }
 
@@ -254,8 +249,8 @@ static_assert(tags::first_persistent + tags_of_a_kind == tags::count);
 // requests keep theirs, see has_tag().
 void Making::take_tag() {
   run::Turns& turns = team.group.turns;
-  tag = static_cast<int>(persistent ? tags::first_persistent + turns.persistent++ % tags_of_a_kind
-                                    : tags::first_request + turns.requests % tags_of_a_kind);
+  tag = static_cast<int>(made.persistent ? tags::first_persistent + turns.persistent++ % tags_of_a_kind
+                                         : tags::first_request + turns.requests % tags_of_a_kind);
   ++turns.requests;
   if (memory::device_driver() != nullptr) made.number = turns.requests;
 }
@@ -264,7 +259,7 @@ void Making::give_tag_back() {
   if (tag == 0) return;
   run::Turns& turns = team.group.turns;
   --turns.requests;
-  if (persistent) --turns.persistent;
+  if (made.persistent) --turns.persistent;
   tag = 0;
 }
 
@@ -278,20 +273,21 @@ run::Traffic Making::traffic() const {
   return traffic;
 }
 
-bool Making::has_tag() const { return !persistent || team.group.turns.persistent + 1 < tags_of_a_kind; }
+bool Making::has_tag() const { return !made.persistent || team.group.turns.persistent + 1 < tags_of_a_kind; }
 
 int make_native(Making& m, const Why& why) {
   m.explain("mpi", [&] { return why; });
   m.passes_on = m.entry.is_drop_in();
   if (m.passes_on) return mpi_success;  // as it is: interpose.cpp
+  const BlockNumbers blocks = blocks_of(m.call, m.team);
+  m.made.arguments.keep_arrays(m.call, blocks.send, blocks.recv);
   const bool is_its_own = m.choice == nullptr || m.choice->buffers == choose::HostBuffers::as_suits;
   if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
   // All ranks call the MPI's own function in one order, so it is called at once, and the data are there before.
-  if (m.made.on_host != nullptr && !m.persistent) m.made.fetch();
+  if (m.made.on_host != nullptr && !m.made.persistent) m.made.fetch();
   const Reason of_the_choice = m.team.eligible() ? why_chosen(m.team) : m.team.why_not.load();
   pass(m.team, m.has_mistake ? Reason::argument : of_the_choice, m.ahead);
-  const BlockNumbers blocks = blocks_of(m.call, m.team);
-  carry_by<Carrier::mpi, run::NativeRun>(m, {}, m.call, blocks.send, blocks.recv, m.team.user);
+  carry_by<Carrier::mpi, run::NativeRun>(m, {}, m.call, blocks.send, m.team.user);
   return mpi_success;
 }
 
@@ -379,14 +375,6 @@ namespace {
 using run::Call;
 using team::Team;
 
-// A call that goes_apart().
-int make_apart(Making& m) {
-  if (is_neighbor(m.call.collective)) return by_direct_messages(m, {Reason::no_memory_for_rings});
-  m.explain("spread-out", [] { return Why{Reason::no_memory_for_rings}; });
-  const choose::Choice messages = choose::plain(m.call.collective, "spread-out");
-  return by_messages(m, messages, team::prepare(m.team, m.call.collective, messages));
-}
-
 int make_admitted(Making& m) {
   Team& team = m.team;
   if (!team.eligible() && is_dense(m.call.collective)) {
@@ -395,7 +383,7 @@ int make_admitted(Making& m) {
   }
   const std::size_t bytes = global_bytes(m.call, team);
   if (moves_nothing(m.call, bytes)) return mpi_success;
-  if (m.goes_apart()) return make_apart(m);
+  if (m.goes_apart()) return by_direct_messages(m, {Reason::no_memory_for_rings});
   team::CachedSelection& selected = select(m.call, bytes, team, m.entry);
   go_by_decision(m.call, bytes, team, selected);
   const choose::Selection& selection = selected.selection;
@@ -419,7 +407,7 @@ int make(Making& m) {
   if (m.has_mistake) return admission.error;  // of this rank alone
   if (!m.team.lost) m.take_tag();  // also if sizes are not as asserted: where the MPI failed, only this rank knows
   if (admission.outcome != Admission::Outcome::admitted) return admission.error;
-  if (const int error = keep_types(m.call, m.team, m.made); error != mpi_success) return error;
+  if (const int error = keep_arguments(m.call, m.team, m.made); error != mpi_success) return error;
   const int error = make_admitted(m);
   const bool passed = m.passes_on || m.made.carrier() == run::Carrier::mpi;
   if (!passed) ++m.team.counted.counters.served;
@@ -427,9 +415,6 @@ int make(Making& m) {
 }
 
 int find_or_throw(Making& m) {
-  m.made.team = team::keep(m.team);
-  m.made.persistent = m.persistent;
-  m.made.taken = m.entry.is_drop_in();
   const int error = make(m);
   m.made.look_what_it_needs();
   m.team.request_by = m.made.carrier();
@@ -456,11 +441,11 @@ int make_and_start(const Call& call, record::Form form, Quadrille_Request* reque
   if (request == nullptr) return raise(call.comm, mpi().err_arg);
   prepare_progress();
   sweep_turns();
-  auto made = std::make_unique<Quadrille_Request_state>();
+  auto made = std::make_unique<State>(*team, entry.is_persistent(), false);
   const Serving guard;
   Making m{call, entry, *team, *made};
   int error = find_carrier(m);
-  if (error == mpi_success && !m.persistent)
+  if (error == mpi_success && !m.made.persistent)
     error = start_made(m);
   else if (error != mpi_success)
     error = raise(call.comm, error);
@@ -500,13 +485,14 @@ int make_recorded(const Call& call, record::Form form, Quadrille_Request* reques
 
 }  // namespace
 
-int keep_types(Call& call, Team& team, State& made) {
+int keep_arguments(Call& call, Team& team, State& made) {
   const BlockNumbers blocks = blocks_of(call, team);
-  const int error = made.types.keep(call, call.in_place ? 0 : blocks.send, blocks.recv);
+  const int error = made.arguments.keep(call, blocks.send, blocks.recv);
   return error == mpi_success ? error : mpi().err_type;
 }
 
 int find_carrier(Making& m) {
+  const Serving guard;
   int error = mpi_success;
   const int thrown = thrown_by([&] { error = find_or_throw(m); });
   return thrown != mpi_success ? team::error_of_thrown(m.call.comm, thrown) : error;

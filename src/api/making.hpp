@@ -15,7 +15,6 @@ struct Making {
   const Entry entry;
   team::Team& team;
   Quadrille_Request_state& made;
-  const bool persistent = entry.is_persistent();
   int tag = 0;                  // 0: none
   bool may_come_again = false;  // so would all that are like it
   bool passes_on = false;       // all ranks call the MPI's own function: under its own name alone
@@ -48,8 +47,9 @@ struct Making {
   }
 };
 
-// The program may free its datatypes as soon as the call is made. Returns an MPI error code.
-int keep_types(run::Call& call, team::Team& team, Quadrille_Request_state& made);
+// Makes `call` refer to copies of its datatypes and arrays, which the program may free once the call is made. Returns
+// an MPI error code.
+int keep_arguments(run::Call& call, team::Team& team, Quadrille_Request_state& made);
 // Finds what carries it out, or that the MPI does. Returns an MPI error code, also of what is thrown.
 int find_carrier(Making& m);
 

@@ -49,18 +49,17 @@ int pull(const run::Call& call, const Service& by, team::Team& team) {
 
 PullRequest::PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, team::Lane& lane,
                          const choose::Choice& choice)
-    : call_(call, is_allgather(call.collective) ? 1 : team.group.ranks, team.group.ranks),
+    : call_(call),
       request_(request),
       team_(team),
       lane_(lane),
       copying_(team.group.copying),
-      pull_(call_.call(), team.group, {lane.pull->pairs, *lane.pull->sharing, lane.pull->stream.get()},
-            ways_of_pull(choice)),
+      pull_(call_, team.group, {lane.pull->pairs, *lane.pull->sharing, lane.pull->stream.get()}, ways_of_pull(choice)),
       choice_(choice) {}
 
 bool PullRequest::prepare() {
   const bool can = pull_.prepare();
-  tell_pull(call_.call().collective, choice_, team_, can);
+  tell_pull(call_.collective, choice_, team_, can);
   return can;
 }
 
@@ -94,7 +93,7 @@ int PullRequest::advance() {
   const memory::MustNotWait guard;
   if (phase_ == Phase::pulling) {
     if (!goes_on()) return mpi_success;
-    tell_pull(call_.call().collective, choice_, team_, pull_.pulled());
+    tell_pull(call_.collective, choice_, team_, pull_.pulled());
     if (!pull_.pulled() && !pull_.was_in_streams()) return go_over_host();
     phase_ = Phase::over;
     return pull_.pulled() ? pull_.error() : mpi().err_other;
@@ -115,9 +114,9 @@ bool PullRequest::goes_on() {
 
 // The request brings back what comes, and in later starts the data of a device to the host before.
 int PullRequest::go_over_host() {
-  const run::Call* on = &call_.call();
+  const run::Call* on = &call_;
   if (memory::device_driver() != nullptr) {
-    auto on_host = std::make_unique<OnHost>(call_.call(), used_blocks(call_.call(), team_));
+    auto on_host = std::make_unique<OnHost>(call_, used_blocks(call_, team_));
     if (on_host->is_needed()) {
       request_.on_host = std::move(on_host);
       request_.begin_fetch(true);  // as the pull has waited for the program, and not for what it has done since then

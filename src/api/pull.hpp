@@ -33,8 +33,8 @@ int exchange_over_host(const run::Call& call, team::Team& team);
 // done so, or a copy fails, all ranks go through rings over the host instead; a persistent one from then on.
 class PullRequest {
  public:
-  // The request, the team and the lane, which has what it needs to pull, must outlive it; the arrays of the call need
-  // not. It goes through the lane's rings instead.
+  // The request, the team, the arrays of the call, and the lane, which has what it needs to pull, must outlive it. It
+  // goes through the lane's rings instead.
   PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, team::Lane& lane,
               const choose::Choice& choice);
   PullRequest& operator=(PullRequest&&) = delete;
@@ -63,7 +63,7 @@ class PullRequest {
   int go_through_rings(bool begins);
   int go_over_host();
 
-  const run::StoredCall call_;
+  const run::Call call_;
   Quadrille_Request_state& request_;
   team::Team& team_;
   team::Lane& lane_;

@@ -1,8 +1,6 @@
 // The explicit door: the functions of quadrille.h, but for those of neighbourhoods, exchanges, requests and streams.
-#include <algorithm>
 #include <cstdlib>
 #include <type_traits>
-#include <vector>
 
 #include "abi/abi.hpp"
 #include "abi/functions.hpp"
@@ -59,8 +57,7 @@ int set_algorithm(MpiComm comm, const char* collective, const char* algorithm) {
   return mpi_success;
 }
 
-// No MPI has the w form of the allgather. Its w form of the all-to-all moves the same data, if the block for each
-// destination is one and the same.
+// No MPI has the w form of the allgather: run_native() calls the w form of the all-to-all instead.
 int by_alltoallw(const run::Call& call) {
   if (!mpi().usable) return api::raise(call.comm, mpi().err_other);
   if (call.comm == mpi().comm_null) return api::raise(mpi().comm_world, mpi().err_comm);
@@ -73,14 +70,7 @@ int by_alltoallw(const run::Call& call) {
   if (call.in_place || recv.base == mpi().in_place || (blocks.recv > 0 && !arrays)) {
     return api::raise(call.comm, mpi().err_arg);
   }
-  const auto places = static_cast<std::size_t>(std::max(blocks.send, 1));  // some MPIs refuse a null array
-  const std::vector<int> counts(places, static_cast<int>(call.send.count_of(0)));
-  const std::vector<MpiAint> displacements(places, 0);
-  const MpiArray<MpiType> types(places, call.send.type);
-  return api::handled_later(call.comm, [&] {
-    return mpi().Neighbor_alltoallw(call.send.base, counts.data(), displacements.data(), types.all(), recv.base,
-                                    recv.counts, recv.displacements_large, recv.types, call.comm);
-  });
+  return api::handled_later(call.comm, [&] { return run::run_native(call, call.comm, blocks.send); });
 }
 
 int allgatherw(QUADRILLE_WORDS_GATHERW(int, MpiAint)) {

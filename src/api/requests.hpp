@@ -17,6 +17,7 @@
 #include "run/engines.hpp"
 #include "run/op.hpp"
 #include "run/under_way.hpp"
+#include "team/leaders.hpp"
 #include "team/own_rings.hpp"
 #include "team/record.hpp"
 #include "team/team.hpp"
@@ -48,17 +49,21 @@ struct StreamTurn {
 }  // namespace quadrille::api
 
 struct Quadrille_Request_state final : quadrille::run::Pending {
+  Quadrille_Request_state(quadrille::team::Team& of, bool is_persistent, bool is_taken)
+      : team(quadrille::team::keep(of)), persistent(is_persistent), taken(is_taken) {}
+
   quadrille::team::KeptTeam team;  // first: all else is gone before it
-  quadrille::run::KeptTypes types;
-  quadrille::team::OwnLane own_lane;      // of a persistent call
-  quadrille::team::Lane* lane = nullptr;  // that, or the one of a nonblocking call until it is complete
+  quadrille::run::KeptArguments arguments;
+  quadrille::team::OwnLane own_lane;                       // of a persistent call
+  std::optional<quadrille::team::OwnLeaders> own_leaders;  // likewise, if leaders carry it out
+  std::unique_ptr<quadrille::run::RunMemory> run_memory;   // if messages do
   std::deque<const quadrille::run::Pending*>* queue =
-      nullptr;                                       // in which it takes its turn there, or on a lane of leaders
+      nullptr;                                       // of the lane on which a nonblocking call takes its turn
   std::unique_ptr<quadrille::api::OnHost> on_host;   // if the program has loaded a driver of a device
   std::unique_ptr<quadrille::api::StreamTurn> turn;  // in a stream of a device, if it ever had one
   std::unique_ptr<quadrille::run::Op> op;            // carries the call out; null: no data move
   quadrille::run::InboxRun* inbox = nullptr;         // that of `op`, if it is one
-  bool persistent = false;
+  const bool persistent;
   // Where the last start is. From `complete` on a request may be started again or freed.
   enum class Stage : std::uint8_t {
     put_off,    // started, but nothing carries it out yet (api/taken.cpp)
@@ -81,7 +86,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::run::InboxRun* short_way = nullptr;
   // The program called a function of the MPI's own name (api/taken.hpp): when this is complete the MPI is about to be
   // told, and the program knows by the MPI alone.
-  bool taken = false;
+  bool taken;
   std::optional<quadrille::api::StayingAt>
       staying_at;  // if its blocks are on a device, and the MPI gets them as they are
   // Where the last start comes from.
@@ -134,9 +139,10 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool has_fetched();
   quadrille::run::Carrier carrier() const { return op != nullptr ? op->carrier : quadrille::run::Carrier::nothing; }
   // On the next lane.
-  void take_turn(quadrille::team::Lanes& lanes) {
-    lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
-    queue = &lane->queue;
+  quadrille::team::Lane& take_turn(quadrille::team::Lanes& lanes) {
+    quadrille::team::Lane& lane = lanes.lanes[lanes.calls++ % lanes.lanes.size()];
+    queue = &lane.queue;
+    return lane;
   }
   // In a stream it cannot be alone.
   void be_listed() {

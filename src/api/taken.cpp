@@ -48,10 +48,7 @@ struct TakenTable {
   std::mutex mutex;
   std::vector<Entry> entries;
 
-  // Where only one thread at a time calls anything here, nothing is locked.
-  std::unique_lock<std::mutex> held() {
-    return run::UnderWay::here().has_threads() ? std::unique_lock(mutex) : std::unique_lock(mutex, std::defer_lock);
-  }
+  std::unique_lock<std::mutex> held() { return run::UnderWay::here().locked(mutex); }
   // That of the handle, or where it would be.
   std::vector<Entry>::iterator place_of(std::uintptr_t handle) {
     return std::ranges::lower_bound(entries, handle, {}, &Entry::handle);
@@ -146,32 +143,25 @@ constexpr int most_tags = 32767;  // MPI_TAG_UB is never less
 
 // ---- Making them ----
 
-int add_to_table(State& request) {
-  return thrown_by([&] { show_taken(request); });
-}
-
 int make_receive(State& request) {
   if (own_comm() == mpi().comm_self || request.handle_tag > most_tags) return mpi().err_no_mem;
-  const int error = mpi().Recv_init(nullptr, 0, mpi().byte, 0, request.handle_tag, own_comm(), &request.handle);
-  if (error != mpi_success) return error;
-  const int added = add_to_table(request);
-  if (added != mpi_success) mpi().Request_free(&request.handle);
-  return added;
+  return mpi().Recv_init(nullptr, 0, mpi().byte, 0, request.handle_tag, own_comm(), &request.handle);
 }
 
-int make_persistent_handle(State& request) {
-  request.handle_tag = take_tag();
-  const int error = make_receive(request);
-  if (error != mpi_success) give_tag_back(request.handle_tag);
-  return error;
+int make_generalised(State& request) {
+  const auto refuse = [](void*, int) { return mpi().err_request; };  // as the MPIs refuse to cancel their own
+  return mpi().Grequest_start(tell_status, end_request, refuse, &request, &request.handle);
 }
 
 // All ranks have decided to serve the call: whoever has no handle takes part all the same.
 int make_handle(State& request) {
-  if (request.persistent) return make_persistent_handle(request);
-  const auto refuse = [](void*, int) { return mpi().err_request; };  // as the MPIs refuse to cancel their own
-  const int error = mpi().Grequest_start(tell_status, end_request, refuse, &request, &request.handle);
-  return error == mpi_success ? add_to_table(request) : error;
+  if (request.persistent) request.handle_tag = take_tag();
+  const int made = request.persistent ? make_receive(request) : make_generalised(request);
+  const int error = made == mpi_success ? thrown_by([&] { show_taken(request); }) : made;
+  if (error == mpi_success || !request.persistent) return error;
+  if (made == mpi_success) mpi().Request_free(&request.handle);
+  give_tag_back(request.handle_tag);
+  return error;
 }
 
 std::atomic<int> broadcasts_in_flight = 0;
@@ -188,10 +178,9 @@ void prepare_end() {
   std::call_once(once, [] { team::before_end(team::AtEnd::requests, end_all); });
 }
 
-// Gives the program a request of the MPI for `made`, and starts `made` if it is not persistent. From then on the MPI or
-// the program ends `made`, also after an error.
-int make_and_take(State* made, MpiRequest* request) {
-  State& state = *made;  // from here on the MPI or the program ends it
+// Gives the program a request of the MPI for `state`, and starts `state` if it is not persistent. From then on the MPI
+// or the program ends `state`, also after an error.
+int make_and_take(State& state, MpiRequest* request) {
   const int error = make_handle(state);
   if (error != mpi_success) state.taken = false;  // nobody is to be told
   if (error == mpi_success) *request = state.handle;
@@ -206,7 +195,6 @@ int make_and_take(State* made, MpiRequest* request) {
 void carry_out(const run::Call& call, Team& team, State& request, int error) {
   const memory::MustNotWait under_a_lock;
   if (error == mpi_success) {
-    const Serving guard;
     Making m{call, {Door::drop_in, record::Form::nonblocking}, team, request};
     error = find_carrier(m);
     if (m.passes_on) error = mpi().err_other;  // nobody can any more
@@ -222,10 +210,8 @@ class Coming final : public team::Arrival {
 
   bool go_on(With with) override;
   bool can_go_on(With with) const override { return with == With::mpi; }
-  void put_off(const run::Call& call, State& request, const BlockNumbers& blocks) {
-    calls_.emplace_back(call, blocks.send, blocks.recv);
-    requests_.push_back(&request);
-  }
+  // The request keeps the arrays of the call.
+  void put_off(const run::Call& call, State& request) { calls_.emplace_back(call, &request); }
 
   void arrive() override { arrive(mpi_success); }
 
@@ -238,14 +224,13 @@ class Coming final : public team::Arrival {
 
   Team& team_;
   std::shared_ptr<Arrival> self_;  // from its arrival on
-  std::deque<run::StoredCall> calls_;
-  std::deque<State*> requests_;
+  std::deque<std::pair<run::Call, State*>> calls_;
 };
 
 bool Coming::go_on(With with) {
   if (with != With::mpi) return false;
   int there = 0;
-  const int error = test_one(&broadcast, &there);
+  const int error = test_one(&broadcast, &there, mpi().status_ignore);
   if (error == mpi_success && there == 0) return false;
   if (self_ == nullptr) arrive(error);
   const std::shared_ptr<Arrival> self = std::move(self_);
@@ -259,9 +244,7 @@ void Coming::arrive(int error) {
   }
   if (error != mpi_success) team::mark_lost(team_);
   // In the order in which they were made, as on all ranks.
-  for (; !requests_.empty(); requests_.pop_front(), calls_.pop_front()) {
-    carry_out(calls_.front().call(), team_, *requests_.front(), error);
-  }
+  for (; !calls_.empty(); calls_.pop_front()) carry_out(calls_.front().first, team_, *calls_.front().second, error);
   // A call of another thread, which is put off until now, comes after these.
   team_.taken.stage.store(Stage::received, std::memory_order_release);
 }
@@ -298,18 +281,16 @@ bool start_put_off(Team& team, const run::Call& call, MpiRequest* request, int& 
       (why_no_neighbors(team) != Reason::none || team::neighbors_of(team)->checks_sizes())) {
     return false;
   }
-  auto made = std::make_unique<State>();
-  made->team = team::keep(team);
-  made->taken = true;
+  auto made = std::make_unique<State>(team, false, true);
   made->put_off();
   run::Call kept = call;
-  error = keep_types(kept, team, *made);
+  error = keep_arguments(kept, team, *made);
   if (error != mpi_success) return true;
   State& state = *made.release();
-  error = make_and_take(&state, request);
+  error = make_and_take(state, request);
   const run::UnderWay::Held held(run::UnderWay::here());
   if (team.taken.coming != nullptr) {
-    static_cast<Coming&>(*team.taken.coming).put_off(kept, state, blocks_of(kept, team));
+    static_cast<Coming&>(*team.taken.coming).put_off(kept, state);
     return true;
   }
   // What was told came after the request was listed: the thread found nothing to do for it, and may sleep.
@@ -343,7 +324,7 @@ bool takes_again(const run::Call& call, MpiRequest* request, int& error) {
   delete_ended();
   State* const made = request_by_cache(call, Door::drop_in);
   if (made == nullptr) return false;
-  error = make_and_take(made, request);
+  error = make_and_take(*made, request);
   return true;
 }
 
@@ -385,12 +366,12 @@ bool try_to_take(const run::Call& call, bool persistent, MpiRequest* request, in
     if (persistent && team->counted.explains) explain_request(*team, call, entry.form, "mpi", {ahead.why});
     return false;
   }
-  auto made = std::make_unique<State>();
+  auto made = std::make_unique<State>(*team, persistent, true);
   Making m{call, entry, *team, *made};
   error = find_carrier(m);
   ahead.why = why_chosen(*team);
   if (m.passes_on) return false;
-  if (error == mpi_success) error = make_and_take(made.release(), request);
+  if (error == mpi_success) error = make_and_take(*made.release(), request);
   return true;
 }
 
@@ -455,10 +436,7 @@ ByHost take_by_host(const run::Call& call, bool persistent, int& error) {
     team::Team* team = nullptr;
     std::unique_ptr<OnHost> staged = on_host_for_the_mpi(call, forced_buffers(call), team);
     if (staged == nullptr) return;
-    made = std::make_unique<State>();
-    made->team = team::keep(*team);
-    made->persistent = persistent;
-    made->taken = true;
+    made = std::make_unique<State>(*team, persistent, true);
     made->on_host = std::move(staged);
     if (!persistent) made->fetch();  // else at each start
     made->on_host->prepare_steps();
@@ -475,10 +453,9 @@ int hand_in(ByHost made, MpiComm comm, MpiRequest native, int error, MpiRequest*
   if (error != mpi_success) return error;
   const Serving guard;
   const int thrown = thrown_by([&] {
-    made->op = std::make_unique<run::NativeOp>(
-        [&](auto&) { return run::NativeRun(native, made->persistent, made->team->user); });
+    made->op = std::make_unique<run::NativeOp>(run::OpTraits{}, native, made->persistent, made->team->user);
     made->look_what_it_needs();
-    error = make_and_take(made.release(), request);
+    error = make_and_take(*made.release(), request);
   });
   if (thrown != mpi_success) error = thrown;
   return error == mpi_success ? error : raise(comm, error);

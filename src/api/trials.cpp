@@ -18,27 +18,12 @@
 namespace quadrille::api {
 namespace {
 
-// Bytes of the largest block and of all blocks of a side.
-struct BytesMoved {
-  std::uint64_t largest = 0, all = 0;
-};
-BytesMoved bytes_of(const run::Side& side, int blocks) {
-  BytesMoved bytes;
-  for (int b = 0; b < blocks; ++b) {
-    if (side.count_of(b) <= 0) continue;
-    const auto block = static_cast<std::uint64_t>(side.count_of(b)) * type_info(side.type_of(b)).size;
-    bytes.largest = std::max(bytes.largest, block);
-    bytes.all += block;
-  }
-  return bytes;
-}
-
 // Bytes that this rank sends and receives.
 double bytes_moved(const run::Call& call, team::Team& team) {
   const bool neighbors = is_neighbor(call.collective);
   const BlockNumbers blocks = neighbors ? blocks_of(call, team) : BlockNumbers{team.group.ranks, team.group.ranks};
-  const std::uint64_t sent = bytes_of(call.in_place ? call.recv : call.send, blocks.send).all;
-  return static_cast<double>(sent + bytes_of(call.recv, blocks.recv).all);
+  const std::uint64_t sent = run::bytes_of(call.in_place ? call.recv : call.send, blocks.send).all;
+  return static_cast<double>(sent + run::bytes_of(call.recv, blocks.recv).all);
 }
 
 // Of neighbour collectives others know nothing: what they take depends on who the neighbours are.
@@ -196,7 +181,7 @@ bool awaits_kernels(const run::Call& call, team::Team& team, team::Try& one) {
   if (one.waited > most || !has_kernels(team, one)) return false;
   if (one.waited % choose::Trial::calls_between_looks == 0) {
     const std::optional<memory::StreamTuner>& tuner = team.group.copying.tuner;
-    const std::size_t copied = bytes_of(call.recv, team.group.ranks).all;
+    const std::size_t copied = run::bytes_of(call.recv, team.group.ranks).all;
     const bool is_first = one.waited == 0;
     const bool waits = tuner && (is_first ? !tuner->has_decided(copied) : tuner->is_measuring(copied));
     if (team::true_on_all(team, !waits)) one.waited = most;
@@ -303,8 +288,8 @@ int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelectio
   if (!choose::must_ask(asking)) return mpi_success;
   if (const int error = team::prepare_messages(team); error != mpi_success) return error;
   const int ranks = team.group.ranks;
-  const BytesMoved mine = bytes_of(call.in_place ? call.recv : call.send, ranks);
-  BytesMoved most;
+  const run::BytesMoved mine = run::bytes_of(call.in_place ? call.recv : call.send, ranks);
+  run::BytesMoved most;
   // A revocation of the user's communicator must end the wait.
   const MpiComm comm = team::watches_faults() ? team.user : team.group.messages().comm;
   const FaultsReturned guard(comm);

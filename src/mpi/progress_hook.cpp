@@ -114,10 +114,11 @@ void end_progress_hook_for_good() {
 
 bool may_ask_for_progress() { return !is_inside() || mpi().Request_is_complete == nullptr; }
 
-int test_one(MpiRequest* request, int* flag) {
-  if (may_ask_for_progress()) return mpi().Test(request, flag, mpi().status_ignore);
-  *flag = is_complete(*request) ? 1 : 0;
-  return *flag != 0 ? mpi().Wait(request, mpi().status_ignore) : mpi_success;
+// `request` may be one of an array.
+int test_one(MpiRequest* request, int* flag, MpiStatus* status) {
+  if (may_ask_for_progress()) return mpi().Test(request, flag, status);
+  *flag = is_complete(MpiRequests{request}[0]) ? 1 : 0;
+  return *flag != 0 ? mpi().Wait(request, status) : mpi_success;
 }
 
 int test_all(int count, MpiRequests requests, int* flag, MpiStatus* statuses) {
@@ -130,20 +131,20 @@ int test_all(int count, MpiRequests requests, int* flag, MpiStatus* statuses) {
   return mpi().Waitall(count, requests, statuses);  // which has nothing to wait for
 }
 
-int test_any(int count, MpiRequests requests, int* index, int* flag, MpiStatus* status) {
-  if (may_ask_for_progress()) return mpi().Testany(count, requests, index, flag, status);
-  *index = mpi().undefined;
-  *flag = 1;
-  for (int i = 0; i < count; ++i) {
-    const MpiRequest request = requests[static_cast<std::size_t>(i)];
-    if (request == mpi().request_null) continue;
-    *flag = 0;
-    if (!is_complete(request)) continue;
-    *index = i;
-    *flag = 1;
-    return mpi().Wait(requests.at(static_cast<std::size_t>(i)), status);
+int test_any(int count, MpiRequests requests, int* index, MpiStatus* status, bool one_by_one) {
+  int flag = 0, error = mpi_success;
+  if (!one_by_one && may_ask_for_progress()) {
+    error = mpi().Testany(count, requests, index, &flag, status);
+    if (flag == 0) *index = mpi().undefined;
+    return error;
   }
-  return mpi_success;
+  *index = mpi().undefined;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count) && *index == mpi().undefined; ++i) {
+    if (requests[i] == mpi().request_null) continue;
+    error = test_one(requests.at(i), &flag, status);
+    if (flag != 0 || error != mpi_success) *index = static_cast<int>(i);
+  }
+  return error;
 }
 
 }  // namespace quadrille

@@ -28,9 +28,11 @@ void end_progress_hook_for_good();
 // process alone has to do.
 bool may_ask_for_progress();
 
-// As MPI_Test, MPI_Testall and MPI_Testany, also from `work`.
-int test_one(MpiRequest* request, int* flag);
+// As MPI_Test, MPI_Testall and MPI_Testany, also from `work`. A status may be ignored: mpi().status_ignore.
+int test_one(MpiRequest* request, int* flag, MpiStatus* status);
 int test_all(int count, MpiRequests requests, int* flag, MpiStatus* statuses);
-int test_any(int count, MpiRequests requests, int* index, int* flag, MpiStatus* status);
+// `index` is MPI_UNDEFINED if no request is complete. `one_by_one` tests each request by itself: where a rank may fail,
+// MPI_Testany forgets messages in flight.
+int test_any(int count, MpiRequests requests, int* index, MpiStatus* status, bool one_by_one);
 
 }  // namespace quadrille

@@ -121,12 +121,6 @@ std::size_t most_bytes(const Side& side, std::span<const int> slots) {
   return most;
 }
 
-// A side without blocks may hold anything.
-std::size_t bytes_of_one(const Side& side) {
-  const std::ptrdiff_t count = side.count_of(0);
-  return count > 0 ? static_cast<std::size_t>(count) * type_info(side.type).size : 0;
-}
-
 }  // namespace
 
 // ---- Blocks of a neighbour collective ----
@@ -145,16 +139,17 @@ std::vector<Block> neighbor_send_blocks(const Call& call, const NeighborSlots& s
 }
 
 std::size_t largest_block(const Call& call, const NeighborSlots& slots) {
+  // A side without blocks may hold anything.
   const CollectiveRow& row = row_of(call.collective);
-  const std::size_t send = has_arrays(row.send) ? most_bytes(call.send, slots.send) : bytes_of_one(call.send);
-  const std::size_t recv = has_arrays(row.recv) ? most_bytes(call.recv, slots.recv) : bytes_of_one(call.recv);
+  const std::size_t send = has_arrays(row.send) ? most_bytes(call.send, slots.send) : call.send.bytes_of(0);
+  const std::size_t recv = has_arrays(row.recv) ? most_bytes(call.recv, slots.recv) : call.recv.bytes_of(0);
   return std::max(send, recv);
 }
 
 bool list_sizes(const Call& call, const NeighborSlots& slots, std::vector<std::size_t>& sizes) {
   const std::vector<Block> recv = neighbor_blocks(call.recv, slots.recv);
   if (is_allgather(call.collective)) {
-    const std::size_t one = bytes_of_one(call.send);
+    const std::size_t one = call.send.bytes_of(0);
     sizes = {one};
     return std::all_of(recv.begin(), recv.end(), [one](const Block& b) { return b.bytes() == one; });
   }

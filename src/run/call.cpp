@@ -1,6 +1,7 @@
 #include "run/call.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace quadrille::run {
 
@@ -26,7 +27,7 @@ bool is_named(MpiType type) {
 
 }  // namespace
 
-void StoredCall::Arrays::take(Side& side, int blocks) {
+void KeptArguments::Arrays::take(Side& side, int blocks) {
   if (side.types) {
     types.reserve(1);
     types.assign(side.types, static_cast<std::size_t>(blocks));
@@ -38,16 +39,17 @@ void StoredCall::Arrays::take(Side& side, int blocks) {
   own(side.displacements_large, displacements_large, blocks);
 }
 
-StoredCall::StoredCall(const Call& call, int send_blocks, int recv_blocks) : call_(call) {
-  if (!call.in_place) send_.take(call_.send, send_blocks);  // else they may be anything
-  recv_.take(call_.recv, recv_blocks);
+void KeptArguments::keep_arrays(Call& call, int send_blocks, int recv_blocks) {
+  if (std::exchange(is_kept_, true)) return;
+  if (!call.in_place) send_.take(call.send, send_blocks);  // else they may be anything
+  recv_.take(call.recv, recv_blocks);
 }
 
-KeptTypes::~KeptTypes() {
+KeptArguments::~KeptArguments() {
   for (MpiType& type : made_) mpi().Type_free(&type);
 }
 
-int KeptTypes::keep(MpiType& type) {
+int KeptArguments::keep(MpiType& type) {
   if (is_named(type)) return mpi_success;
   const auto known = std::find(originals_.begin(), originals_.end(), type);
   if (known != originals_.end()) {
@@ -65,10 +67,9 @@ int KeptTypes::keep(MpiType& type) {
 }
 
 // Types of blocks that do not count may be anything.
-int KeptTypes::keep(Side& side, int blocks, MpiArray<MpiType>& types) {
+int KeptArguments::keep(Side& side, int blocks, MpiArray<MpiType>& types) {
   if (blocks == 0) return mpi_success;
   if (!side.types) return side.type == mpi().datatype_null ? mpi_success : keep(side.type);
-  types.assign(side.types, static_cast<std::size_t>(blocks));
   for (int b = 0; b < blocks; ++b) {
     MpiType type = mpi().byte;
     if (side.count_of(b) != 0) {
@@ -77,13 +78,14 @@ int KeptTypes::keep(Side& side, int blocks, MpiArray<MpiType>& types) {
     }
     types.set(static_cast<std::size_t>(b), type);
   }
-  side.types = types.all();
   return mpi_success;
 }
 
-int KeptTypes::keep(Call& call, int send_blocks, int recv_blocks) {
-  const int error = keep(call.recv, recv_blocks, recv_types_);
-  return error != mpi_success ? error : keep(call.send, send_blocks, send_types_);
+int KeptArguments::keep(Call& call, int send_blocks, int recv_blocks) {
+  if (is_kept_) return mpi_success;
+  keep_arrays(call, send_blocks, recv_blocks);
+  const int error = keep(call.recv, recv_blocks, recv_.types);
+  return error != mpi_success || call.in_place ? error : keep(call.send, send_blocks, send_.types);
 }
 
 }  // namespace quadrille::run

@@ -1,7 +1,9 @@
 // A call of a collective, in one form for all doors: MPI's arguments, nothing interpreted yet.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -32,6 +34,11 @@ struct Side {
     return static_cast<std::ptrdiff_t>(count);
   }
   MpiType type_of(int block) const { return types ? types[static_cast<std::size_t>(block)] : type; }
+  // Bytes of data in the block, without gaps; 0 for a negative count.
+  std::size_t bytes_of(int block) const {
+    const std::ptrdiff_t elements = count_of(block);
+    return elements > 0 ? static_cast<std::size_t>(elements) * type_info(type_of(block)).size : 0;
+  }
   // In extents of the type, or bytes for w.
   std::ptrdiff_t displacement_of(int block, std::size_t uniform_count) const {
     if (displacements != nullptr) return displacements[block];
@@ -39,6 +46,20 @@ struct Side {
     return static_cast<std::ptrdiff_t>(uniform_count) * block;
   }
 };
+
+// Bytes of the largest of the first blocks of a side, and of all of them.
+struct BytesMoved {
+  std::uint64_t largest = 0, all = 0;
+};
+inline BytesMoved bytes_of(const Side& side, int blocks) {
+  BytesMoved bytes;
+  for (int b = 0; b < blocks; ++b) {
+    const std::uint64_t block = side.bytes_of(b);
+    bytes.largest = std::max(bytes.largest, block);
+    bytes.all += block;
+  }
+  return bytes;
+}
 
 struct Call {
   Collective collective;
@@ -53,13 +74,22 @@ struct Call {
   memory::DevicePlace device_place = {};
 };
 
-// A call with arrays of its own, so that the user's may change.
-class StoredCall {
+// The arrays and datatypes of a call that outlives its arguments: MPI lets a program free its datatypes once the call
+// has been made, and our requests let it free its arrays as well. Serves one call: after the first keep() or
+// keep_arrays() either does nothing.
+class KeptArguments {
  public:
-  // So many elements of the arrays of either side, if there are arrays.
-  StoredCall(const Call& call, int send_blocks, int recv_blocks);
-  StoredCall& operator=(StoredCall&&) = delete;
-  const Call& call() const { return call_; }
+  ~KeptArguments();
+  KeptArguments& operator=(KeptArguments&&) = delete;
+
+  // Some of the call's types are not those that come with MPI.
+  bool has_own_types() const { return !made_.empty(); }
+
+  // Copies the arrays that `call` has, for this many blocks of either side, and makes `call` refer to the copies.
+  void keep_arrays(Call& call, int send_blocks, int recv_blocks);
+  // Copies the arrays and the datatypes of a sound call likewise. The type of a side without blocks may be anything.
+  // Returns an MPI error code.
+  int keep(Call& call, int send_blocks, int recv_blocks);
 
  private:
   struct Arrays {
@@ -69,29 +99,12 @@ class StoredCall {
     std::vector<MpiAint> displacements_large;
     void take(Side& side, int blocks);
   };
-  Call call_;
-  Arrays send_, recv_;
-};
-
-// The datatypes of a call that outlives its arguments: MPI lets a program free them once the call has been made.
-class KeptTypes {
- public:
-  ~KeptTypes();
-  KeptTypes& operator=(KeptTypes&&) = delete;
-
-  // Nothing is kept: the call's types are those that come with MPI.
-  bool empty() const { return made_.empty() && send_types_.empty() && recv_types_.empty(); }
-
-  // Lets `call`, which is sound, refer to types that live as long as this. So many blocks of either side; of a
-  // side without any nothing is looked at. Returns an MPI error code.
-  int keep(Call& call, int send_blocks, int recv_blocks);
-
- private:
   int keep(Side& side, int blocks, MpiArray<MpiType>& types);
   int keep(MpiType& type);
 
-  MpiArray<MpiType> send_types_, recv_types_;  // arrays of a w form
+  Arrays send_, recv_;
   std::vector<MpiType> originals_, made_;
+  bool is_kept_ = false;
 };
 
 // Whether a block may have gaps: then the MPI may be called to pack or unpack it.

@@ -423,7 +423,7 @@ class StartedCopies {
                 bool heaps_alone, Own& own)
       : group_(group), inbox_(inbox), pairs_(pairs), own_(own) {
     const CopyMeans means{pairs, own.packing, own.copying, own.work};
-    copies_.emplace(call(), schedule, nullptr, group, means, heaps_alone);
+    copies_.emplace(own.call, schedule, nullptr, group, means, heaps_alone);
   }
 
   void begin() { copies_->begin(); }
@@ -438,15 +438,13 @@ class StartedCopies {
     error_ = copies_->error();
     if (copies_->copied()) return true;
     copies_.reset();  // gives its memory back
-    instead_ = node_op(call(), group_, inbox_, &pairs_, own_.copying);
+    instead_ = node_op(own_.call, group_, inbox_, &pairs_, own_.copying);
     keep(error_, instead_->start());
     return done();
   }
   int end() const { return error_; }
 
  private:
-  const Call& call() const { return own_.stored.call(); }
-
   Group& group_;
   memory::Inbox& inbox_;
   memory::Pairs& pairs_;
@@ -477,8 +475,7 @@ std::unique_ptr<Op> copies_op(const Call& call, const plan::Schedule& schedule, 
     now.emplace(schedule, group, inbox, pairs, heaps_alone, own);
     return mpi_success;
   };
-  return started<StartedCopies, std::vector<std::size_t>>(
-      Carrier::copies, false, call, is_allgather(call.collective) ? 1 : group.ranks, group.ranks, group.copying, make);
+  return started<StartedCopies, std::vector<std::size_t>>(Carrier::copies, false, call, group.copying, make);
 }
 
 EdgesHere edges_here(int me, int send_blocks, int recv_blocks, const std::vector<plan::EdgeCopy>& edges) {

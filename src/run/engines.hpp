@@ -50,7 +50,7 @@ int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, S
 
 // ---- Calls that are started: in control memory that belongs to one request, or to calls that follow each other ----
 
-// The group and the memory must outlive the operation; the arrays of the call need not.
+// The group, the memory and the arrays of the call must outlive the operation.
 
 // As run_node(). `pairs`: null if all ranks know that every block fits a slot. `copying`: that of the group, as it was
 // when the request was made.

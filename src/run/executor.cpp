@@ -39,25 +39,28 @@ Execution::~Execution() = default;
 
 void Execution::begin(std::size_t round) {
   round_ = round;
-  phase_ = Phase::enter;
+  entered_ = false;
   error_ = 0;
   if (carried_ != nullptr) carried_->begin();
 }
 
 int Execution::advance(bool block) {
   while (!done()) {
-    if (phase_ == Phase::enter) {
-      run_copies(round().before);
+    if (!entered_) {
+      run_copies(round().before, false);
       begin_step(0);
-      phase_ = Phase::messages;
-    } else if (phase_ == Phase::messages) {
-      if (!advance_messages(block)) return 0;
-      end_step();
-    } else {
-      run_copies(round().after);
-      phase_ = Phase::enter;
-      ++round_;
+      entered_ = true;
     }
+    if (!advance_messages(block)) return 0;
+    const bool last = carried_ == nullptr || step_ + 1 == carried_->steps();
+    if (carried_ != nullptr) carried_->end_step();
+    if (!last) {
+      begin_step(step_ + 1);
+      continue;
+    }
+    run_copies(round().after, true);
+    entered_ = false;
+    ++round_;
   }
   return error_;
 }
@@ -67,16 +70,6 @@ void Execution::begin_step(int step) {
   next_pair_ = open_requests_ = slots_ = 0;
   flights_.assign(plan::window_of(round()), {});
   if (carried_ != nullptr) keep(error_, carried_->begin_step(round_, step));
-}
-
-void Execution::end_step() {
-  const bool last = carried_ == nullptr || step_ + 1 == carried_->steps();
-  if (carried_ != nullptr) carried_->end_step();
-  if (last) {
-    phase_ = Phase::leave;
-  } else {
-    begin_step(step_ + 1);
-  }
 }
 
 std::size_t Execution::reserve() {
@@ -216,9 +209,9 @@ Place Execution::place_of(const plan::Span& span) const {
   return plain_place(binding_.scratch + block * binding_.block_bytes, binding_.block_bytes);
 }
 
-void Execution::run_copies(plan::Range copies) {
+void Execution::run_copies(plan::Range copies, bool after) {
   for (const plan::Copy& one : schedule_.copies_of(copies)) {
-    keep(error_, carried_ != nullptr ? carried_->copy(one, phase_ == Phase::leave) : copy(one));
+    keep(error_, carried_ != nullptr ? carried_->copy(one, after) : copy(one));
   }
   if (copies.count > 0) keep(error_, transport_.copied());
 }

@@ -41,9 +41,6 @@ class Execution {
   bool done() const { return round_ == schedule_.rounds.size(); }
 
  private:
-  // A round is passed in three phases.
-  enum class Phase { enter, messages, leave };
-
   // A place of the window.
   struct Flight {
     std::uint32_t pair;  // the pair in flight in this slot
@@ -52,7 +49,6 @@ class Execution {
   };
 
   void begin_step(int step);
-  void end_step();
   // True if all messages of the step are complete.
   bool advance_messages(bool block);
   bool advance_batch(bool block);
@@ -62,7 +58,7 @@ class Execution {
   void start(std::size_t index, const plan::Message& message, bool is_send, std::size_t place);
   int replace(std::size_t index, const plan::Message& message, bool is_send, std::size_t slot, int error);
   void tell_what_came(std::size_t place);
-  void run_copies(plan::Range copies);
+  void run_copies(plan::Range copies, bool after);
   int copy(const plan::Copy& copy);
   Place place_of(const plan::Span& span) const;
   std::span<const Place> places_of(const plan::Message& message);
@@ -75,7 +71,7 @@ class Execution {
   std::vector<Place> places_;                     // of the message being started
   std::vector<Flight> flights_;                   // [place of the window]
   std::size_t round_ = 0;
-  Phase phase_ = Phase::enter;
+  bool entered_ = false;           // this round: a step of its messages has begun
   int step_ = 0;                   // of the messages of this round
   std::size_t next_pair_ = 0;      // of this step, not started yet
   std::size_t open_requests_ = 0;  // started and not complete

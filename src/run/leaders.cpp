@@ -342,11 +342,7 @@ std::unique_ptr<LeadersCall> call_of(const Call& call, const plan::LeadersPlan& 
 
 LeadersRequest::LeadersRequest(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
                                LeadersWork& work, int tag, int beside, Group& group)
-    : call_(call, plan.gathers() ? std::min(plan.ranks, 1) : plan.ranks, plan.ranks),
-      work_(work),
-      tag_(tag),
-      beside_(beside),
-      run_(call_of(call_.call(), plan, area, work, group, packing_)) {}
+    : call_(call), work_(work), tag_(tag), beside_(beside), run_(call_of(call_, plan, area, work, group, packing_)) {}
 
 int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
                 Group& group) {

@@ -95,7 +95,7 @@ std::unique_ptr<LeadersCall> uneven_leaders(const Call& call, const plan::Leader
 // A call that was started, and may be started again: of nonblocking and persistent calls.
 class LeadersRequest {
  public:
-  // The arrays of the call need not outlive it. `area` and `work` are not used by other calls from a start until it is
+  // The arrays of the call must outlive it. `area` and `work` are not used by other calls from a start until it is
   // done.
   LeadersRequest(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, int tag,
                  int beside, Group& group);
@@ -107,7 +107,7 @@ class LeadersRequest {
   bool done() const { return run_->done(); }
 
  private:
-  const StoredCall call_;
+  const Call call_;
   LeadersWork& work_;
   const int tag_, beside_;
   memory::Packing packing_;

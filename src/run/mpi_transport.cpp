@@ -251,18 +251,6 @@ int MpiTransport::wait_or_test_all(int count, bool block, int& flag) {
   }
 }
 
-// As MPI_Testany().
-int MpiTransport::test_each(std::size_t slots, int& index, MpiStatus& status) {
-  for (std::size_t slot = 0; slot < slots; ++slot) {
-    if (requests_[slot] == mpi().request_null) continue;
-    int flag = 0;
-    const int error = mpi().Test(requests_.at(slot), &flag, &status);
-    if (flag != 0 || error != mpi_success) index = static_cast<int>(slot);
-    if (index != mpi().undefined) return error;
-  }
-  return mpi_success;
-}
-
 int MpiTransport::all_done(std::size_t slots, bool block, bool& done) {
   if (slots > 0) request(slots - 1);  // the last pairs of a round may be empty
   int flag = 1;
@@ -308,16 +296,11 @@ int MpiTransport::error_of(int error) const {
 int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t& slot) {
   if (slots > 0) request(slots - 1);
   const int count = static_cast<int>(slots);
-  int index = mpi().undefined, flag = 0, error;
+  int index = mpi().undefined;
   MpiStatus status;
-  if (reports_faults()) {
-    error = test_each(slots, index, status);
-  } else if (block && !poll) {
-    error = mpi().Waitany(count, requests_.all(), &index, &status);
-  } else {
-    error = test_any(count, requests_.all(), &index, &flag, &status);
-    if (!flag) index = mpi().undefined;
-  }
+  const bool waits = block && !poll && !reports_faults();
+  const int error = waits ? mpi().Waitany(count, requests_.all(), &index, &status)
+                          : test_any(count, requests_.all(), &index, &status, reports_faults());
   last_error_ = error;
   if (statuses_.size() < slots) statuses_.resize(slots);
   if (index != mpi().undefined) set_status_at(statuses_.data(), static_cast<std::size_t>(index), status);

@@ -91,7 +91,6 @@ class MpiTransport final : public Transport {
   int error_of(int error) const;
   int spread(int error) const;
   int wait_or_test_all(int count, bool block, int& flag);
-  int test_each(std::size_t slots, int& index, MpiStatus& status);
   void wait_for_pending();
 
   int rank_of(int peer) const { return ranks_ == nullptr ? peer : ranks_[peer]; }

@@ -4,6 +4,7 @@
 #include <climits>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "collective/signatures.hpp"
 #include "mpi/errors.hpp"
@@ -27,13 +28,19 @@ QUADRILLE_MPI_COLLECTIVES(QUADRILLE_BLOCKING)
 // As many as make_large_type() takes.
 constexpr std::size_t most_elements = std::size_t{INT_MAX} << 30;
 
-// Types that are made for a call, and go with it.
-class LentTypes {
+// No MPI has the w form of the allgather. The w form of the all-to-all moves the same data, if the block for each
+// destination is one and the same.
+constexpr Collective function_for(Collective collective) {
+  return row_of(collective).of_mpi ? collective : Collective::neighbor_alltoallw;
+}
+
+// Types and arrays that are made for a call, and go with it.
+class LentToCall {
  public:
-  ~LentTypes() {
+  ~LentToCall() {
     for (int i = 0; i < made_; ++i) mpi().Type_free(&types_[i]);
   }
-  LentTypes& operator=(LentTypes&&) = delete;
+  LentToCall& operator=(LentToCall&&) = delete;
   // Takes `made`, but with this extent: an MPI may round up that of a structure, and the next block begins behind it.
   int add(MpiType made, std::ptrdiff_t extent) {
     MpiAint lower = 0, rounded = 0;
@@ -45,6 +52,11 @@ class LentTypes {
   }
   MpiType last() const { return types_[made_ - 1]; }
 
+  // Of the blocks that an allgatherw sends.
+  std::vector<int> counts;
+  std::vector<MpiAint> displacements;
+  MpiArray<MpiType> types;
+
  private:
   MpiType types_[2] = {};
   int made_ = 0;
@@ -52,16 +64,16 @@ class LentTypes {
 
 // Of both sides as the MPI takes them.
 struct BothSides {
-  explicit BothSides(const Call& call)
+  BothSides(const Call& call, int send_blocks)
       : send(arguments_of(call.in_place ? mpi().in_place : call.send.base, call.send)),
         recv(arguments_of(call.recv.base, call.recv)) {
     error = lend(send, call.send);
     if (error == mpi_success) error = lend(recv, call.recv);
+    if (!row_of(call.collective).of_mpi) send_to_each(send_blocks);
   }
   NativeRun::Arguments send, recv;
-  // The larger elements, until the call is over: MPI lets them go before, but some were used after that. Null: there
-  // are none.
-  std::shared_ptr<LentTypes> lent;
+  // Held until the call is over: a program may free types earlier, but some MPIs still used them. Null: lends nothing.
+  std::shared_ptr<LentToCall> lent;
   int error = mpi_success;
 
  private:
@@ -76,13 +88,22 @@ struct BothSides {
     if (side.count <= INT_MAX) return mpi_success;
     arguments.count = -1;
     if (side.count > most_elements || side.type == mpi().datatype_null) return mpi_success;
-    if (lent == nullptr) lent = std::make_shared<LentTypes>();
+    if (lent == nullptr) lent = std::make_shared<LentToCall>();
     MpiType made = mpi().datatype_null;
     const std::ptrdiff_t extent = type_info(side.type).extent;
     if (const int wrong = make_large_type(side.count, side.type, extent, made); wrong != mpi_success) return wrong;
     const int wrong = lent->add(made, extent * static_cast<std::ptrdiff_t>(side.count));
     if (wrong == mpi_success) arguments.count = 1, arguments.type = lent->last();
     return wrong;
+  }
+
+  void send_to_each(int blocks) {
+    const auto places = static_cast<std::size_t>(std::max(blocks, 1));  // some MPIs refuse a null array
+    if (lent == nullptr) lent = std::make_shared<LentToCall>();
+    lent->counts.assign(places, send.count);
+    lent->displacements.assign(places, 0);
+    lent->types = MpiArray<MpiType>(places, send.type);
+    send.counts = lent->counts.data(), send.addresses = lent->displacements.data(), send.types = lent->types.all();
   }
 };
 
@@ -113,15 +134,11 @@ class NoHandlers {
 
 }  // namespace
 
-NativeRun::NativeRun(const Call& call, int send_blocks, int recv_blocks, const MpiComm& user)
-    : call_(with_any_send_type(call), send_blocks, recv_blocks), user_(user), send_blocks_(send_blocks) {}
+NativeRun::NativeRun(const Call& call, int send_blocks, const MpiComm& user)
+    : call_(with_any_send_type(call)), user_(user), send_blocks_(send_blocks) {}
 
 NativeRun::NativeRun(MpiRequest made, bool persistent, const MpiComm& user)
-    : call_(Call{}, 0, 0),
-      user_(user),
-      send_blocks_(0),
-      request_(made),
-      made_(persistent ? Made::to_be_started : Made::before) {}
+    : call_(), user_(user), send_blocks_(0), request_(made), made_(persistent ? Made::to_be_started : Made::before) {}
 
 NativeRun::~NativeRun() {
   if (made_ == Made::to_be_started && request_ != mpi().request_null) mpi().Request_free(&request_);
@@ -135,20 +152,16 @@ int NativeRun::start() {
     under_way_ = error == mpi_success;
     return error;
   }
-  const Call& call = call_.call();
-  const BothSides sides(call);
+  const BothSides sides(call_, send_blocks_);
   if (sides.error != mpi_success) return sides.error;
-  const ErrorsReturned guard(call.comm);  // the caller raises them
+  const ErrorsReturned guard(call_.comm);  // the caller raises them
   const NoHandlers of_world(mpi().comm_null);
   request_ = mpi().request_null;
   const int error = do_as(
-      call.collective,
+      call_.collective,
       [&](auto collective) {
-        if constexpr (row_of(collective).of_mpi) {
-          return call_with<collective>(nonblocking(collective), sides.send, sides.recv, call.comm, &request_);
-        } else {
-          return start_allgatherw(sides.send, sides.recv, call.comm);
-        }
+        constexpr Collective by = function_for(collective);
+        return call_with<by>(nonblocking(Of<by>()), sides.send, sides.recv, call_.comm, &request_);
       },
       mpi().err_other);
   under_way_ = error == mpi_success;
@@ -156,33 +169,20 @@ int NativeRun::start() {
   return error;
 }
 
-// The w form of the all-to-all moves the same data, if the block for each destination is one and the same.
-int NativeRun::start_allgatherw(Arguments send, const Arguments& recv, MpiComm comm) {
-  const auto places = static_cast<std::size_t>(std::max(send_blocks_, 1));  // some MPIs refuse a null array
-  counts_.assign(places, send.count);
-  displacements_.assign(places, 0);
-  types_ = MpiArray<MpiType>(places, send.type);
-  send.counts = counts_.data(), send.addresses = displacements_.data(), send.types = types_.all();
-  return call_with<Collective::neighbor_alltoallw>(mpi().Ineighbor_alltoallw, send, recv, comm, &request_);
-}
-
 bool has_function(const Call& call) {
   if (!call.large || is_regular(call.collective)) return true;
   return mpi().Alltoallv_c != nullptr;
 }
 
-int run_native(const Call& given, MpiComm comm) {
+int run_native(const Call& given, MpiComm comm, int send_blocks) {
   const Call call = with_any_send_type(given);
-  const BothSides sides(call);
+  const BothSides sides(call, send_blocks);
   if (sides.error != mpi_success) return sides.error;
   return do_as(
       call.collective,
       [&](auto collective) {
-        if constexpr (row_of(collective).of_mpi) {
-          return call_with<collective>(blocking(collective), sides.send, sides.recv, comm);
-        } else {
-          return mpi().err_other;
-        }
+        constexpr Collective by = function_for(collective);
+        return call_with<by>(blocking(Of<by>()), sides.send, sides.recv, comm);
       },
       mpi().err_other);
 }
@@ -191,7 +191,7 @@ int NativeRun::advance() {
   if (!under_way_) return mpi_success;
   int flag = 0;
   const NoHandlers guard(user_);
-  const int error = test_one(&request_, &flag);
+  const int error = test_one(&request_, &flag, mpi().status_ignore);
   under_way_ = error == mpi_success && flag == 0;
   has_raised_ = error != mpi_success && !guard.any();
   if (!under_way_) lent_.reset();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "collective/arguments.hpp"
 #include "run/call.hpp"
@@ -15,9 +14,9 @@ class NativeRun {
  public:
   using Arguments = SideArguments<MpiType, MpiTypes, MpiAint>;
 
-  // The arrays of the call, of so many blocks, need not outlive it, and their counts are ints. `user`, which outlives
-  // this, is the communicator of the call, or null when the program has freed it.
-  NativeRun(const Call& call, int send_blocks, int recv_blocks, const MpiComm& user);
+  // The arrays of the call outlive this, and their counts are ints. `send_blocks`: the blocks that an allgatherw sends.
+  // `user`, which outlives this, is the communicator of the call, or null when the program has freed it.
+  NativeRun(const Call& call, int send_blocks, const MpiComm& user);
   // Of a request that the MPI has made: a nonblocking one is in flight, a persistent one is started at each start, and
   // freed with this.
   NativeRun(MpiRequest made, bool persistent, const MpiComm& user);
@@ -33,14 +32,9 @@ class NativeRun {
   bool has_raised() const { return has_raised_; }
 
  private:
-  int start_allgatherw(Arguments send, const Arguments& recv, MpiComm comm);
-
-  const StoredCall call_;
+  const Call call_;
   const MpiComm& user_;
   const int send_blocks_;
-  std::vector<int> counts_;  // of the blocks of an allgatherw, which no MPI has
-  std::vector<MpiAint> displacements_;
-  MpiArray<MpiType> types_;
   std::shared_ptr<const void> lent_;  // what the call uses that is ours
   MpiRequest request_{};
   enum class Made { by_start, before, to_be_started } made_ = Made::by_start;
@@ -54,7 +48,8 @@ using NativeOp = OpOf<Carrier::mpi, NativeRun>;
 bool has_function(const Call& call);
 
 // The MPI's own blocking function on that communicator, with the buffers and counts of a call, whose arrays are of
-// ints. The MPI has such a function. Returns an MPI error code.
-int run_native(const Call& call, MpiComm comm);
+// ints. The MPI has such a function, or the call is an allgatherw that sends `send_blocks` blocks. Returns an MPI error
+// code.
+int run_native(const Call& call, MpiComm comm, int send_blocks = 0);
 
 }  // namespace quadrille::run

@@ -506,12 +506,11 @@ std::unique_ptr<Op> node_op(const Call& call, Group& group, memory::Inbox& inbox
   const auto make = [&group, &inbox, pairs](auto& now, auto& own) {
     const std::size_t capacity = inbox.capacity();
     const std::size_t limit = pairs == nullptr ? capacity : std::min(capacity, group.reach().slot_limit);
-    now.emplace(own.stored.call(), group,
-                ExchangeMeans{inbox, pairs, limit, own.work, own.packing, own.copying, {}, false});
+    now.emplace(own.call, group, ExchangeMeans{inbox, pairs, limit, own.work, own.packing, own.copying, {}, false});
     return mpi_success;
   };
   return started<NodeExchange, NodeWork>(pairs == nullptr ? Carrier::inbox : Carrier::rings, pairs == nullptr, call,
-                                         is_allgather(call.collective) ? 1 : group.ranks, group.ranks, copying, make);
+                                         copying, make);
 }
 
 }  // namespace quadrille::run

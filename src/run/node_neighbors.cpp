@@ -559,15 +559,13 @@ int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
   return neighbors.end();
 }
 
-std::unique_ptr<Op> neighbor_op(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks,
-                                Group& group, std::span<PairRings> rings) {
+std::unique_ptr<Op> neighbor_op(const Call& call, const NodeEdges& edges, Group& group, std::span<PairRings> rings) {
   const auto make = [&edges, &group, rings](auto& now, auto& own) {
     if (now) return mpi().err_request;  // something was thrown in the middle of the start before
-    now.emplace(own.stored.call(), edges, group, NodeMeans{own.packing, own.work, own.copying, rings});
+    now.emplace(own.call, edges, group, NodeMeans{own.packing, own.work, own.copying, rings});
     return mpi_success;
   };
-  return started<NodeNeighbors, std::vector<NeighborProgress>>(
-      Carrier::rings, false, call, is_allgather(call.collective) ? 1 : send_blocks, recv_blocks, group.copying, make);
+  return started<NodeNeighbors, std::vector<NeighborProgress>>(Carrier::rings, false, call, group.copying, make);
 }
 
 }  // namespace quadrille::run

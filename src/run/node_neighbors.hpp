@@ -70,10 +70,9 @@ int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group);
 // So each has rings of its own: its own starts are in the same order on all ranks. Nonblocking calls, which are started
 // in one order, may have common ones, if each begins when the one before has ended.
 //
-// The edges, the group and the rings must outlive it; the arrays of the call, of so many blocks, need not. There is a
-// ring for each pair, or for each rank of the communicator.
-std::unique_ptr<Op> neighbor_op(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks,
-                                Group& group, std::span<PairRings> rings);
+// The edges, the group, the rings and the arrays of the call must outlive it. There is a ring for each pair, or for
+// each rank of the communicator.
+std::unique_ptr<Op> neighbor_op(const Call& call, const NodeEdges& edges, Group& group, std::span<PairRings> rings);
 
 // ---- By copies ----
 

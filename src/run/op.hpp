@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace quadrille::run {
 
@@ -34,24 +35,17 @@ class Op {
   const OpTraits traits;
 };
 
-// What a run uses that belongs to no request.
-struct OwnsNothing {};
-
-// A run as an operation, with what it alone uses. `make(owned)` fills that and returns the run, which may refer to it.
-template <Carrier by, class Run, class Owned = OwnsNothing>
+// A run as an operation, made from these arguments.
+template <Carrier by, class Run>
 class OpOf final : public Op {
  public:
-  template <class Make>
-  explicit OpOf(const Make& make, OpTraits what = {}) : Op(by, what), run(make(owned_)) {}
+  template <class... Arguments>
+  explicit OpOf(OpTraits what, Arguments&&... arguments) : Op(by, what), run(std::forward<Arguments>(arguments)...) {}
 
   int start() override { return run.start(); }
   int advance() override { return run.advance(); }
   bool done() const override { return run.done(); }
 
- private:
-  Owned owned_;
-
- public:
   Run run;
 };
 

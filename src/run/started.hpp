@@ -17,7 +17,7 @@ namespace quadrille::run {
 // What calls in flight together must not share. `Work`: of the exchange, kept between starts for its memory.
 template <class Work>
 struct OwnOfCall {
-  const StoredCall stored;
+  const Call call;
   memory::CopyPlan copying;
   memory::Packing packing = {};
   Work work = {};
@@ -28,11 +28,8 @@ struct OwnOfCall {
 template <class Exchange, class Work, class Make>
 class StartedCall final : public Op {
  public:
-  StartedCall(Carrier by, bool sends_all_at_start, const Call& call, int send_blocks, int recv_blocks,
-              const memory::CopyPlan& copying, const Make& make)
-      : Op(by, {may_have_gaps(call), sends_all_at_start}),
-        own_{{call, send_blocks, recv_blocks}, copying},
-        make_(make) {}
+  StartedCall(Carrier by, bool sends_all_at_start, const Call& call, const memory::CopyPlan& copying, const Make& make)
+      : Op(by, {may_have_gaps(call), sends_all_at_start}), own_{call, copying}, make_(make) {}
 
   // Only the first start takes memory, and those of calls with gaps in their blocks.
   int start() override {
@@ -58,13 +55,12 @@ class StartedCall final : public Op {
   std::optional<Exchange> now_;  // the start in flight
 };
 
-// `make(now, own)` makes the exchange of a start in `now`, and returns an MPI error code. The arrays of the call, of so
-// many blocks, need not outlive the operation. `copying`: that of the group, as it was when the request was made.
+// `make(now, own)` makes the exchange of a start in `now`, and returns an MPI error code. The arrays of the call must
+// outlive the operation. `copying`: that of the group, as it was when the request was made.
 template <class Exchange, class Work, class Make>
-std::unique_ptr<Op> started(Carrier by, bool sends_all_at_start, const Call& call, int send_blocks, int recv_blocks,
-                            const memory::CopyPlan& copying, const Make& make) {
-  return std::make_unique<StartedCall<Exchange, Work, Make>>(by, sends_all_at_start, call, send_blocks, recv_blocks,
-                                                             copying, make);
+std::unique_ptr<Op> started(Carrier by, bool sends_all_at_start, const Call& call, const memory::CopyPlan& copying,
+                            const Make& make) {
+  return std::make_unique<StartedCall<Exchange, Work, Make>>(by, sends_all_at_start, call, copying, make);
 }
 
 }  // namespace quadrille::run

@@ -48,7 +48,10 @@ class UnderWay {
 
   // From now on one thread at a time calls anything here, so that nothing is locked. Before the first call is started.
   void one_thread() { threads_ = false; }
-  bool has_threads() const { return threads_; }
+  // Locks a mutex of something else, unless one thread at a time calls anything here.
+  std::unique_lock<std::mutex> locked(std::mutex& mutex) const {
+    return threads_ ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
+  }
 
   bool any() const { return any_.load(std::memory_order_acquire); }
 

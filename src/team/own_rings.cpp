@@ -156,12 +156,8 @@ void lay_out(NodeArea& node, const Team& team, const NodeLayout& layout) {
 
 // Bytes of this rank's largest block.
 std::uint64_t largest_sent(const run::Call& call, int ranks) {
-  const run::Blocks send(call.in_place ? call.recv : call.send);
-  std::size_t most = 0;
-  for (int b = 0; b < (is_allgather(call.collective) && !call.in_place ? 1 : ranks); ++b) {
-    most = std::max(most, send.bytes_of(b));
-  }
-  return most;
+  if (call.in_place) return run::bytes_of(call.recv, ranks).largest;
+  return run::bytes_of(call.send, is_allgather(call.collective) ? 1 : ranks).largest;
 }
 
 }  // namespace

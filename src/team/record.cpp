@@ -250,9 +250,7 @@ void finish() {
 
 }  // namespace
 
-std::unique_lock<std::mutex> held() {
-  return run::UnderWay::here().has_threads() ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
-}
+std::unique_lock<std::mutex> held() { return run::UnderWay::here().locked(mutex); }
 
 void begin() {
   // An MPI_Init of a tool calls PMPI_Init: both come here.

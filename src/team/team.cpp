@@ -66,11 +66,8 @@ void keep_tally(const Tally& tally) {
   kept.back().add(tally);
 }
 
-// Each nonblocking call comes here twice: where only one thread at a time calls anything, nothing is locked.
-std::unique_lock<std::mutex> held(Teams& list) {
-  return run::UnderWay::here().has_threads() ? std::unique_lock(list.mutex)
-                                             : std::unique_lock(list.mutex, std::defer_lock);
-}
+// Each nonblocking call comes here twice.
+std::unique_lock<std::mutex> held(Teams& list) { return run::UnderWay::here().locked(list.mutex); }
 
 // Frees a team that neither its communicator nor a request keeps any more.
 void free_team(Team* team) {
