@@ -12,6 +12,7 @@
 #include "choose/trial.hpp"
 #include "memory/device.hpp"
 #include "mpi/errors.hpp"
+#include "run/blocks.hpp"
 #include "run/bound_run.hpp"
 #include "run/native_run.hpp"
 #include "team/apart.hpp"
@@ -75,16 +76,14 @@ int load_of(const Call& call, const Team& team) {
   const bool differs =
       is_sized(call.collective) && is_dense(call.collective) && has_arrays(row_of(call.collective).recv);
   if (!differs || team.nodes.nodes == 1 || team.agreed().may_try == team::MayTry::nothing) return 0;
-  std::size_t all = 0;
-  for (int b = 0; b < team.group.ranks; ++b) all += static_cast<std::size_t>(call.recv.count_of(b));
-  return choose::size_class_of(all * type_info(call.recv.type).size);
+  return choose::size_class_of(run::bytes_of(call.recv, team.group.ranks).all);
 }
 
 // Is there anything to choose? Among neighbours there is no way but over the host, unless the MPI takes such memory.
 bool has_choice(const Call& call, const Team& team) {
   if (!team.agreed().follows_devices || call.collective == Collective::exchange) return false;
   if (is_neighbor(call.collective) && team.agreed().mpi_device == DeviceUse::none) return false;
-  return team.agreed().forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm == nullptr;
+  return team.agreed().forced.of(call.collective).algorithm == nullptr;
 }
 
 // Whether the ranks ask each other about their buffers: in blocking calls less and less often while the answer is the
@@ -119,10 +118,7 @@ std::size_t neighbor_bytes(const Call& call, const team::Neighbors& n) {
 std::size_t global_bytes(const Call& call, Team& team) {
   if (is_neighbor(call.collective)) return neighbor_bytes(call, *team::neighbors_of(team));
   if (!is_sized(call.collective)) return 0;
-  const int blocks = has_arrays(row_of(call.collective).recv) ? team.group.ranks : 1;
-  std::ptrdiff_t most = 0;
-  for (int b = 0; b < blocks; ++b) most = std::max(most, call.recv.count_of(b));
-  return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
+  return run::bytes_of(call.recv, has_arrays(row_of(call.collective).recv) ? team.group.ranks : 1).largest;
 }
 
 bool moves_nothing(const Call& call, std::size_t bytes) {

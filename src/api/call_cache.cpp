@@ -50,7 +50,7 @@ bool may_try_each_size(Collective collective, const team::Team& team) {
   const team::Agreed& agreed = team.agreed();
   return is_regular(collective) && choose::orders_race(team.group.ranks) && reach.direct && reach.load_store &&
          agreed.may_try == team::MayTry::everything && agreed.points != team::Points::given &&
-         agreed.forced.by_collective[static_cast<std::size_t>(collective)].algorithm == nullptr;
+         agreed.forced.of(collective).algorithm == nullptr;
 }
 
 const CachedCalls* find(Collective collective, MpiComm comm, MpiType type) {

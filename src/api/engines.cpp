@@ -34,8 +34,7 @@ int by_messages(const Call& call, const Service& by, Team& team) {
 }
 
 int by_copies(const Call& call, const Service& by, Team& team) {
-  const bool forced =
-      team.agreed().forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm != nullptr;
+  const bool forced = team.agreed().forced.of(call.collective).algorithm != nullptr;
   return run::run_copies(call, *by.on.schedule, team.group, forced ? run::Staging::any : run::Staging::little,
                          by.on.moving.eager);
 }
@@ -57,7 +56,7 @@ int by_rings(const Call& call, const Service&, Team& team) {
 
 int by_neighbor_copies(const Call& call, const Service& by, Team& team) {
   int error = mpi_success;
-  const plan::Schedule* schedule = team::copy_plan_of(team, by.choice.algorithm->build_edges, error);
+  const plan::Schedule* schedule = team::copy_plan_of(team, by.choice, error);
   if (schedule == nullptr) return error;
   const run::EdgesHere& here = team.neighbors->node_graph->here;
   if (run::run_neighbor_copies(call, *schedule, here, team.group, error)) return error;
@@ -83,14 +82,8 @@ constexpr auto rows = std::to_array<EngineWork>({
     {Engine::mpi, never, nullptr, make_of_the_mpi},
 });
 
-constexpr bool rows_are_in_order() {
-  for (std::size_t e = 0; e < rows.size(); ++e) {
-    if (rows[e].engine != static_cast<Engine>(e)) return false;
-  }
-  return true;
-}
 static_assert(rows.size() == choose::engine_count, "each engine has a row");
-static_assert(rows_are_in_order());
+static_assert(rows_are_in_order(rows, &EngineWork::engine));
 
 }  // namespace
 

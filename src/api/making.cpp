@@ -306,8 +306,7 @@ int make_in_node(Making& m, team::CachedSelection& selected) {
 }
 
 int make_copies(Making& m, team::CachedSelection& selected) {
-  const auto index = static_cast<std::size_t>(m.call.collective);
-  const bool forced = m.team.agreed().forced.by_collective[index].algorithm != nullptr;
+  const bool forced = m.team.agreed().forced.of(m.call.collective).algorithm != nullptr;
   if (!forced || !by_copies(m, *team::prepared_of(m.team, m.call.collective, selected).schedule)) {
     return make_in_node(m, selected);
   }

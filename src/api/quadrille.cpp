@@ -52,8 +52,7 @@ int set_algorithm(MpiComm comm, const char* collective, const char* algorithm) {
     if (team->group.me == 0) team::say("Quadrille_Set_algorithm: " + wrong);
     return api::raise(comm, mpi().err_arg);
   }
-  const auto index = static_cast<std::size_t>(which);
-  team::force(*team, which, choice.algorithm != nullptr ? choice : team::config().forced.by_collective[index]);
+  team::force(*team, which, choice.algorithm != nullptr ? choice : team::config().forced.of(which));
   return mpi_success;
 }
 

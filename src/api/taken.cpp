@@ -400,7 +400,7 @@ bool make_ready_to_take(Team& team) {
 choose::HostBuffers forced_buffers(const run::Call& call) {
   const Team* const team = team::find_team(call.comm);
   const choose::Forced& forced = team != nullptr && team->ready() ? team->agreed().forced : team::config().forced;
-  const choose::Choice& choice = forced.by_collective[static_cast<std::size_t>(call.collective)];
+  const choose::Choice& choice = forced.of(call.collective);
   const bool goes_over = choice.algorithm != nullptr && choice.algorithm->engine == choose::Engine::pipeline;
   return goes_over ? choose::HostBuffers::kept : choice.buffers;
 }

@@ -10,6 +10,7 @@
 #include "api/serve.hpp"
 #include "choose/model.hpp"
 #include "mpi/generation.hpp"
+#include "run/blocks.hpp"
 #include "run/native_run.hpp"
 #include "team/ask.hpp"
 #include "team/faults.hpp"

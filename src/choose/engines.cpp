@@ -22,7 +22,9 @@ Reason why_no_leaders(const GlobalKey& key) {
 // Between nodes the data go over memory of each rank's own.
 Reason why_no_pipeline(const GlobalKey& key) { return key.nodes == 1 ? why_not_direct(key) : Reason::none; }
 
-constexpr auto table = std::to_array<EngineRow>({
+}  // namespace
+
+constexpr std::array<EngineRow, engine_count> engines = std::to_array<EngineRow>({
     {Engine::schedule, "schedule", Plans::messages, nullptr, Tried::with_one_rank_a_node, Answer::ours},
     {Engine::node, "node", Plans::node_copies, nullptr, Tried::on_one_node},
     {Engine::inbox, "inbox", Plans::none, why_no_slot},
@@ -39,18 +41,7 @@ constexpr auto table = std::to_array<EngineRow>({
     {Engine::mpi, "mpi", Plans::none, nullptr, Tried::everywhere, Answer::mpi},
 });
 
-constexpr bool rows_are_in_order() {
-  for (std::size_t e = 0; e < table.size(); ++e) {
-    if (table[e].engine != static_cast<Engine>(e)) return false;
-  }
-  return true;
-}
-static_assert(table.size() == engine_count, "each engine has a row");
-static_assert(rows_are_in_order());
-
-}  // namespace
-
-constexpr std::array<EngineRow, engine_count> engines = table;
+static_assert(rows_are_in_order(engines, &EngineRow::engine));
 
 Reason why_no_inbox(const GlobalKey& key) {
   if (key.nodes != 1) return Reason::several_nodes;

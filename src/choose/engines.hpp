@@ -51,9 +51,6 @@ enum class Plans : std::uint8_t {
 };
 // Do they look at the NUMA domains of the ranks?
 constexpr bool look_at_domains(Plans plans) { return plans == Plans::node_copies || plans == Plans::leaders; }
-constexpr bool are_for_neighbors(Plans plans) {
-  return plans == Plans::neighbor_messages || plans == Plans::neighbor_copies;
-}
 
 // Where an algorithm may be the fastest for blocks whose size all ranks know: there the first calls of a program try
 // it. `quadrille tune --algorithms`, which has more time, measures it in more cases (choose/candidates.cpp).

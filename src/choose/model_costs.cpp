@@ -96,12 +96,12 @@ plan::Amounts amounts_of(const Choice& choice, const Load& load, const Model& mo
   return sum;
 }
 
-// The values of a parameter that are worth trying on a map of so many ranks, nodes, and ranks a node.
-std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const ParameterRange& range, int ranks, int nodes,
-                                        int per_node) {
+// The values of a parameter that are worth trying.
+std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const ParameterRange& range, const Costs& costs) {
   std::vector<std::int64_t> values;
+  const int per_node = costs.per_node();
   // Those between whom messages go.
-  const int group = row_of(algorithm.engine).plans == Plans::leaders ? nodes : ranks;
+  const int group = row_of(algorithm.engine).plans == Plans::leaders ? costs.map().nodes : costs.map().ranks();
   const auto doubling = [&](std::int64_t from, std::int64_t most) {
     for (std::int64_t value = from; value < most; value *= 2) values.push_back(value);
     values.push_back(std::max<std::int64_t>(most, 1));
@@ -139,12 +139,6 @@ Costs::Costs(Collective collective, plan::NodeMap map, const CostsSetting& setti
   sum.add({{exchange}}, per_node_);
   sum.end_node(per_node_);
   inside_ = sum.take();
-}
-
-std::size_t Costs::ranks_looked_at() const {
-  std::size_t count = 0;
-  for (const plan::SampledNode& node : sampled_) count += node.size();
-  return count;
 }
 
 const plan::PlacedCost& Costs::of(const Choice& choice) {
@@ -233,14 +227,11 @@ Priced price(const Choice& choice, const Load& load, const Model& model, Costs& 
 
 Priced best_of(const Algorithm& algorithm, const Load& load, const Model& model, Costs& costs) {
   Priced best = price({&algorithm, standard_parameters(algorithm)}, load, model, costs);
-  const plan::NodeMap& map = costs.map();
-  const int per_node = map.ranks_on_fullest_node();
   for (int pass = 0; pass < most_passes; ++pass) {
     bool better = false;
     for (std::size_t p = 0; p < algorithm.parameters.size(); ++p) {
       int alike = 0;  // of a parameter that the others make useless not all values are tried
-      for (const std::int64_t value :
-           values_to_try(algorithm, algorithm.parameters[p], map.ranks(), map.nodes, per_node)) {
+      for (const std::int64_t value : values_to_try(algorithm, algorithm.parameters[p], costs)) {
         Choice choice = best.choice;
         if (choice.parameters[p].value == value || alike == 2) continue;
         choice.parameters[p] = parameter_of(algorithm.parameters[p], value);

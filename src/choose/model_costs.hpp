@@ -40,7 +40,7 @@ class Costs {
 
   Collective collective() const { return collective_; }
   const plan::NodeMap& map() const { return map_; }
-  std::size_t ranks_looked_at() const;
+  int per_node() const { return per_node_; }  // ranks of the fullest node
 
  private:
   plan::PlacedCost count(const Choice& choice) const;

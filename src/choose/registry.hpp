@@ -107,6 +107,12 @@ inline bool is_of_the_host(const Algorithm& algorithm) {
   return algorithm.engine != Engine::staged && !sees_to_devices(algorithm) && !algorithm.needs.device_mpi;
 }
 
+// Are their plans of the same parameters the same? padded-NAME has those of NAME.
+inline bool have_one_plan(const Algorithm& one, const Algorithm& other) {
+  return one.build == other.build && one.build_neighbors == other.build_neighbors &&
+         one.build_edges == other.build_edges;
+}
+
 // The MPI's own collective.
 inline bool is_of_the_mpi(const Algorithm& algorithm) { return algorithm.engine == Engine::mpi; }
 
@@ -162,6 +168,7 @@ Choice plain(Collective collective, std::string_view name);
 // What the user forced, by collective; a choice without algorithm means: not forced.
 struct Forced {
   Choice by_collective[collective_count];
+  const Choice& of(Collective collective) const { return by_collective[static_cast<std::size_t>(collective)]; }
 };
 
 // Reads "alltoall=pairwise;allgather=bruck:radix=2". Same return rule as parse_choice.

@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "choose/registry.hpp"
+#include "text/bytes.hpp"
 #include "text/edits.hpp"
 
 namespace quadrille::choose {
@@ -75,9 +75,7 @@ std::string parse_value(const Algorithm& algorithm, const ParameterRange& range,
     return {};
   }
   std::int64_t& value = parameter.value;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  const bool is_number = !text.empty() && error == std::errc() && stop == end;
+  const bool is_number = text::read_number(text, value);
   const bool in_range = (value >= range.least && value <= range.most) || (value == 0 && range.automatic);
   if (!is_number || !in_range) {
     return fmt::format("{}: {} must be {}a number from {} to {}, not \"{}\"", algorithm.name, range.name,

@@ -47,7 +47,7 @@ SwitchPoints default_switch_points(bool crowded) {
 std::string parse_tuning(const std::string& text, TuningTable& result) {
   Reading reading = read_json(text);
   if (!reading.problem.empty()) return reading.problem;
-  Fields root(reading, "");
+  Fields root(reading, reading.root);
   TuningTable read;
   std::uint64_t version = 0;
   root.number("quadrille_tuning", version, 0, UINT64_MAX);
@@ -56,9 +56,9 @@ std::string parse_tuning(const std::string& text, TuningTable& result) {
                                               version, schema_version));
   }
   root.object("machine", [&](Fields& fields) { describe(fields, read.machine); });
-  if (root.has("quiet{")) root.object("quiet", [&](Fields& fields) { describe(fields, read.quietness.emplace()); });
+  if (root.has("quiet")) root.object("quiet", [&](Fields& fields) { describe(fields, read.quietness.emplace()); });
   read_entries(root, read);
-  refuse_the_rest(reading);
+  refuse_the_rest(reading, reading.root);
   if (reading.problem.empty()) result = std::move(read);
   return reading.problem;
 }
@@ -67,23 +67,6 @@ std::string tuning_text(const TuningTable& table) {
   return fmt::format("{{\n  \"quadrille_tuning\": {},\n{}{}  \"entries\": [{}\n  ]\n}}\n", schema_version,
                      object_text("machine", table.machine),
                      table.quietness ? object_text("quiet", *table.quietness) : "", entries_text(table));
-}
-
-std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks, int ranks_on_node, bool crowded) {
-  std::vector<NeighborEntry> found;
-  for (const NeighborEntry& e : table.neighbors) {
-    const NeighborEntry wanted{e.collective, ranks, ranks_on_node, crowded, e.kind, 0};
-    if (nearest(table.neighbors, wanted) == &e) found.push_back(e);
-  }
-  return found;
-}
-
-std::vector<InsideEntry> nearest_inside(const TuningTable& table, int ranks, bool crowded) {
-  std::vector<InsideEntry> found;
-  for (const InsideEntry& e : table.inside) {
-    if (nearest(table.inside, {e.collective, ranks, crowded, e.kind, {}}) == &e) found.push_back(e);
-  }
-  return found;
 }
 
 void put_all(TuningTable& table, const TuningTable& found) {

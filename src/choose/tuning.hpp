@@ -111,15 +111,26 @@ const Entry* nearest(const std::vector<Entry>& entries, const Entry& wanted) {
   return found;
 }
 
-// What was measured of neighbour collectives with as many ranks on a node: of each collective and kind of neighbourhood
-// the entry of the nearest number of ranks.
-std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks, int ranks_on_node, bool crowded);
+// Of the entries for ranks that are so many on the fullest node, whatever else their case is, the nearest of each case.
+template <class Entry>
+std::vector<Entry> nearest_of_each(const std::vector<Entry>& entries, int ranks, int ranks_on_node, bool crowded) {
+  std::vector<Entry> found;
+  for (const Entry& one : entries) {
+    if (one.crowded != crowded) continue;
+    if constexpr (requires { one.ranks_on_node; }) {
+      if (one.ranks_on_node != ranks_on_node) continue;
+    }
+    Entry wanted = one;
+    wanted.ranks = ranks;
+    if (nearest(entries, wanted) == &one) found.push_back(one);
+  }
+  return found;
+}
+
 // What was measured of `collective` on such a communicator: one on as many nodes, as far as one and several go; of
 // several, with as many ranks on the fullest; of those with half to twice as many ranks the nearest by ratio.
 const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective collective, const plan::NodeMap& nodes,
                                          bool crowded, bool on_devices = false);
-// What was measured of neighbours on one node, likewise.
-std::vector<InsideEntry> nearest_inside(const TuningTable& table, int ranks, bool crowded);
 // Adds what trials found: to the entry of the same case, or as one of its own.
 void put_verdicts(TuningTable& table, const Verdicts& verdicts);
 // Adds all that is in `found`.

@@ -92,13 +92,7 @@ std::string tuning_path(std::string (*get)(const char*)) {
 
 FileState read_tuning_file(const std::string& path, TuningTable& table, std::string& why) {
   std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) return FileState::absent;
-  // Reading a pipe could wait for ever.
-  if (status.type() != std::filesystem::file_type::regular) {
-    why = "it is not a readable file";
-    return FileState::bad;
-  }
+  if (std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found) return FileState::absent;
   std::string text;
   why = read_whole(path, text);
   if (why.empty()) why = parse_tuning(text, table);

@@ -7,16 +7,15 @@ namespace quadrille::choose {
 namespace {
 
 using nlohmann::json;
+using Kind = JsonValue::Kind;
 
 // No table needs more, and whatever a file holds is refused before it takes long: no more values, and of a name or
 // another string no more letters.
 constexpr std::size_t most_values = 32768, most_letters_of_name = 32, most_letters = 256;
 
-// Could it be one of ours, or one with a slip? What is left out could be mistaken for the way to a value.
+// Could it be one of ours, or one with a slip?
 bool may_be_name(const std::string& name) {
-  return name.size() <= most_letters_of_name && std::all_of(name.begin(), name.end(), [](char c) {
-           return c >= ' ' && c <= '~' && c != '/' && c != '[' && c != '{';
-         });
+  return name.size() <= most_letters_of_name && std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 // Called by the parser for each piece of the text. Returning false ends the reading.
@@ -24,16 +23,18 @@ class Collector {
  public:
   Collector(const std::string& text, Reading& reading) : stream(text), text_(text), reading_(reading) {}
 
-  bool null() { return leaf(nullptr); }
-  bool boolean(bool value) { return leaf(value); }
-  bool number_integer(std::int64_t value) { return leaf(value); }
-  bool number_unsigned(std::uint64_t value) { return leaf(value); }
-  bool number_float(double value, const std::string&) { return leaf(value); }
-  bool string(std::string& value) { return value.size() <= most_letters ? leaf(value) : fail("a string is too long"); }
-  bool binary(json::binary_t&) { return leaf(nullptr); }
-  bool start_object(std::size_t) { return open(false); }
-  bool end_object() { return levels_.pop_back(), true; }
-  bool start_array(std::size_t) { return open(true); }
+  bool null() { return add(Kind::leaf); }
+  bool boolean(bool value) { return add(Kind::leaf, value); }
+  bool number_integer(std::int64_t value) { return add(Kind::leaf, value); }
+  bool number_unsigned(std::uint64_t value) { return add(Kind::leaf, value); }
+  bool number_float(double value, const std::string&) { return add(Kind::leaf, value); }
+  bool string(std::string& value) {
+    return value.size() <= most_letters ? add(Kind::leaf, value) : fail("a string is too long");
+  }
+  bool binary(json::binary_t&) { return add(Kind::leaf); }
+  bool start_object(std::size_t) { return add(Kind::object); }
+  bool end_object() { return open_.pop_back(), true; }
+  bool start_array(std::size_t) { return add(Kind::list); }
   bool end_array() { return end_object(); }
   bool key(std::string& name) {
     key_ = name;
@@ -46,11 +47,6 @@ class Collector {
   std::istringstream stream;  // that the parser reads
 
  private:
-  struct Level {
-    std::string path;
-    bool is_array;
-    int next;
-  };
   // The line of what was read last; the parser may have looked one letter ahead. Counted on from the last time: a
   // text has many values.
   std::size_t line() {
@@ -64,25 +60,22 @@ class Collector {
     reading_.fail(line(), why);
     return false;
   }
-  std::string path() {
-    if (levels_.empty()) return "";
-    Level& level = levels_.back();
-    return level.path + "/" + (level.is_array ? std::to_string(level.next++) : key_);
-  }
-  bool add(const std::string& where, json value) {
-    if (reading_.leaves.size() >= most_values) return fail("it has too many values");
-    const bool is_new = reading_.leaves.try_emplace(where, Leaf{std::move(value), line(), false}).second;
-    return is_new || fail("\"" + key_ + "\" is there twice");
-  }
-  bool leaf(json value) {
-    const std::string where = path();
-    return where.empty() ? fail("it must be an object") : add(where, std::move(value));
-  }
-  bool open(bool is_array) {
-    if (levels_.size() > 8) return fail("it is nested too deep");
-    const std::string where = path();
-    if (!add(where + (is_array ? "[" : "{"), nullptr)) return false;
-    levels_.push_back({where, is_array, 0});
+  // A part of what was opened last; the first one is the root.
+  bool add(Kind kind, json leaf = nullptr) {
+    if (kind != Kind::leaf && open_.size() > 8) return fail("it is nested too deep");
+    if (values_++ >= most_values) return fail("it has too many values");
+    JsonValue* made = &reading_.root;
+    if (!open_.empty()) {
+      auto& parts = open_.back()->parts;
+      const bool is_list = open_.back()->kind == Kind::list;
+      const auto [place, is_new] = parts.try_emplace(is_list ? std::to_string(parts.size()) : key_);
+      if (!is_new) return fail("\"" + key_ + "\" is there twice");
+      made = &place->second;
+    }
+    made->kind = kind;
+    made->leaf = std::move(leaf);
+    made->line = line();
+    if (kind != Kind::leaf) open_.push_back(made);
     return true;
   }
 
@@ -90,23 +83,10 @@ class Collector {
   Reading& reading_;
   std::string::const_iterator counted_ = text_.begin();  // up to where the lines are counted
   std::size_t line_ = 1;
-  std::vector<Level> levels_;
+  std::size_t values_ = 0;
+  std::vector<JsonValue*> open_;
   std::string key_;
 };
-
-std::string last_word(std::string path) {
-  while (!path.empty() && (path.back() == '{' || path.back() == '[')) path.pop_back();
-  return path.substr(path.rfind('/') + 1);
-}
-
-// Of a value, an object or a list; else of the object in which it ought to be.
-std::size_t line_of(const Reading& reading, const std::string& path) {
-  for (const char* kind : {"", "{", "["}) {
-    const auto found = reading.leaves.find(path + kind);
-    if (found != reading.leaves.end()) return found->second.line;
-  }
-  return path.empty() ? 1 : line_of(reading, path.substr(0, path.rfind('/')));
-}
 
 }  // namespace
 
@@ -114,51 +94,50 @@ Reading read_json(const std::string& text) {
   Reading reading;
   Collector collector(text, reading);
   json::sax_parse(collector.stream, &collector);
-  const auto root = reading.leaves.find("{");
-  if (root == reading.leaves.end()) {
-    reading.fail(1, "it must be an object");
-  } else {
-    root->second.used = true;
-  }
+  if (reading.root.kind != Kind::object) reading.fail(1, "it must be an object");
   return reading;
 }
 
-void refuse_the_rest(Reading& reading) {
-  for (const auto& [path, leaf] : reading.leaves) {
+void refuse_the_rest(Reading& reading, const JsonValue& of) {
+  for (const auto& [name, part] : of.parts) {
     if (!reading.problem.empty()) return;
-    if (!leaf.used) reading.fail(leaf.line, fmt::format("\"{}\" is not known here", last_word(path)));
+    if (!part.used) reading.fail(part.line, fmt::format("\"{}\" is not known here", name));
+    refuse_the_rest(reading, part);
   }
 }
 
 // ---- Reading ----
 
-bool Fields::enter(const std::string& path, char kind) {
-  const auto found = reading_->leaves.find(path + kind);
-  if (found != reading_->leaves.end()) return found->second.used = true;
-  reading_->fail(line_of(*reading_, path.substr(0, path.rfind('/'))),
-                 fmt::format("\"{}\" must be {}", last_word(path), kind == '{' ? "an object" : "a list"));
-  return false;
+JsonValue* Fields::take_part(const std::string& name, Kind kind) {
+  constexpr const char* wanted[] = {"is missing or of the wrong kind", "must be an object", "must be a list"};
+  const auto found = object_->parts.find(name);
+  if (found != object_->parts.end() && found->second.kind == kind) {
+    found->second.used = true;
+    return &found->second;
+  }
+  reading_->fail(object_->line, fmt::format("\"{}\" {}", name, wanted[static_cast<std::size_t>(kind)]));
+  return nullptr;
 }
 
 void Fields::read_each(const std::string& name, const std::function<void(Fields&)>& read) {
-  if (!enter(at(name), '[')) return;
-  for (int i = 0; reading_->problem.empty() && has(fmt::format("{}/{}{{", name, i)); ++i) {
-    object(fmt::format("{}/{}", name, i), read);
+  JsonValue* const list = take_part(name, Kind::list);
+  if (list == nullptr) return;
+  for (std::size_t i = 0; reading_->problem.empty(); ++i) {
+    const auto item = list->parts.find(std::to_string(i));
+    if (item == list->parts.end() || item->second.kind != Kind::object) return;
+    item->second.used = true;
+    Fields inner(*reading_, item->second);
+    read(inner);
   }
 }
 
 template <class MustBe>
 const json* Fields::take(const std::string& name, const MustBe& must_be) {
-  const auto found = reading_->leaves.find(at(name));
-  if (found == reading_->leaves.end()) {
-    reading_->fail(line_of(*reading_, path_), fmt::format("\"{}\" is missing or of the wrong kind", name));
-    return nullptr;
-  }
-  Leaf& leaf = found->second;
-  leaf.used = true;
-  const std::string wanted = must_be(leaf.value);
-  if (wanted.empty()) return &leaf.value;
-  reading_->fail(leaf.line, fmt::format("\"{}\" must be {}", name, wanted));
+  const JsonValue* const found = take_part(name, Kind::leaf);
+  if (found == nullptr) return nullptr;
+  const std::string wanted = must_be(found->leaf);
+  if (wanted.empty()) return &found->leaf;
+  reading_->fail(found->line, fmt::format("\"{}\" must be {}", name, wanted));
   return nullptr;
 }
 
@@ -174,7 +153,7 @@ std::uint64_t Fields::read_number(const std::string& name, std::uint64_t least, 
 // ---- Both ----
 
 bool Fields::has(const std::string& name, bool is_set) const {
-  return reading_ != nullptr ? reading_->leaves.contains(at(name)) : is_set;
+  return reading_ != nullptr ? object_->parts.contains(name) : is_set;
 }
 
 void Fields::real(const std::string& name, double& value, double most, double unit) {
@@ -200,7 +179,9 @@ void Fields::words(const std::string& name, std::string& value) {
 }
 
 void Fields::fail(const std::string& name, const std::string& why) {
-  if (reading_ != nullptr) reading_->fail(line_of(*reading_, at(name)), why);
+  if (reading_ == nullptr) return;
+  const auto found = object_->parts.find(name);
+  reading_->fail(found == object_->parts.end() ? object_->line : found->second.line, why);
 }
 
 void Fields::put(const std::string& name, const std::string& value) {

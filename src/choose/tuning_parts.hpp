@@ -21,16 +21,18 @@ namespace quadrille::choose {
 inline constexpr std::uint64_t most_ranks_in_table = 1 << 20;
 inline constexpr std::uint64_t most_bytes_in_table = std::uint64_t{1} << 40;
 
-// A value of the text with its place, so that a mistake can be shown. A key is the way to it from the
-// root: "/entries/0/ranks".
-struct Leaf {
-  nlohmann::json value;
+// A value of the text with its line, so that a mistake can be shown.
+struct JsonValue {
+  enum class Kind : std::uint8_t { leaf, object, list };
+  Kind kind = Kind::leaf;
+  nlohmann::json leaf;
   std::size_t line = 1;
   bool used = false;
+  std::map<std::string, JsonValue> parts;  // of an object by name, of a list by number
 };
 // A text that is read.
 struct Reading {
-  std::map<std::string, Leaf> leaves;
+  JsonValue root;
   std::string problem;  // the first mistake, "line 7: <what is wrong>"; empty: none
 
   void fail(std::size_t line, const std::string& why) {
@@ -40,14 +42,14 @@ struct Reading {
 
 // Its root is an object if there is no mistake.
 Reading read_json(const std::string& text);
-// A value that no field has read is a mistake.
-void refuse_the_rest(Reading& reading);
+// A part that no field has read is a mistake.
+void refuse_the_rest(Reading& reading, const JsonValue& of);
 
 // An object of a table that is read or written. A description calls one function for each field, and serves both.
 class Fields {
  public:
-  Fields(Reading& reading, std::string path) : reading_(&reading), path_(std::move(path)) {}  // to read
-  explicit Fields(std::size_t indent) : indent_(indent) {}                                    // to write
+  Fields(Reading& reading, JsonValue& object) : reading_(&reading), object_(&object) {}  // to read
+  explicit Fields(std::size_t indent) : indent_(indent) {}                               // to write
 
   // Whether an optional field is in the text; when writing, `is_set`: whether to write it.
   bool has(const std::string& name, bool is_set = true) const;
@@ -67,9 +69,10 @@ class Fields {
   template <class Describe>
   void object(const std::string& name, const Describe& describe) {
     if (reading_ != nullptr) {
-      Fields inner(*reading_, at(name));
-      if (enter(inner.path_, '{')) describe(inner);
-      return;
+      JsonValue* const found = take_part(name, JsonValue::Kind::object);
+      if (found == nullptr) return;
+      Fields inner(*reading_, *found);
+      return describe(inner);
     }
     Fields inner(indent_ + 2);
     describe(inner);
@@ -101,9 +104,8 @@ class Fields {
   std::string text() const { return "{" + text_ + "}"; }
 
  private:
-  std::string at(const std::string& name) const { return name.empty() ? path_ : path_ + "/" + name; }
-  // Of an object, '{', or a list, '['.
-  bool enter(const std::string& path, char kind);
+  // Of this kind; else null, which is a mistake.
+  JsonValue* take_part(const std::string& name, JsonValue::Kind kind);
   // The value, if `must_be` returns an empty text for it; else null, and the text is part of the mistake.
   template <class MustBe>
   const nlohmann::json* take(const std::string& name, const MustBe& must_be);
@@ -111,7 +113,7 @@ class Fields {
   void put(const std::string& name, const std::string& value);
 
   Reading* reading_ = nullptr;  // null: to write
-  std::string path_;
+  JsonValue* object_ = nullptr;
   std::size_t indent_ = 0;
   bool begins_line_ = false;
   std::string text_;

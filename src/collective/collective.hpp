@@ -69,6 +69,15 @@ struct CollectiveRow {
   Places places = Places::none;
 };
 
+// Whether a table has the row of each enumerator at its place: `of` is the member that names it.
+template <class Rows, class Of>
+constexpr bool rows_are_in_order(const Rows& rows, Of of) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (static_cast<std::size_t>(rows[r].*of) != r) return false;
+  }
+  return true;
+}
+
 // Those among all ranks come first, in the order of the enumerators.
 inline constexpr auto collectives = [] {
   using enum Collective;
@@ -144,17 +153,8 @@ constexpr Collective regular_of(Collective c) {
   return c;
 }
 
-namespace detail {
-constexpr bool rows_are_in_order() {
-  for (int c = 0; c < collective_count; ++c) {
-    const CollectiveRow& row = collectives[static_cast<std::size_t>(c)];
-    if (row.collective != static_cast<Collective>(c)) return false;
-    if (is_dense(row.collective) != (c < dense_collective_count)) return false;
-  }
-  return true;
-}
-}  // namespace detail
-static_assert(detail::rows_are_in_order());
+static_assert(rows_are_in_order(collectives, &CollectiveRow::collective));
+static_assert(std::ranges::is_partitioned(collectives, is_dense, &CollectiveRow::collective));
 static_assert(row_of(Collective::neighbor_allgatherw).collective == static_cast<Collective>(collective_count - 1),
               "each collective has a row");
 

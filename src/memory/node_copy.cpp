@@ -1,9 +1,9 @@
 #include "memory/node_copy.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "sys/sys.hpp"
+#include "text/bytes.hpp"
 
 namespace quadrille::memory {
 
@@ -14,10 +14,7 @@ std::string parse_stream(const std::string& text, StreamWish& wish) {
     return {};
   }
   std::size_t bytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return "expected auto, off, on or a number of bytes";
-  }
+  if (!text::read_number(text, bytes)) return "expected auto, off, on or a number of bytes";
   wish = {Mode::from, bytes};
   return {};
 }

@@ -3,25 +3,20 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 #include <utility>
 
+#include "text/bytes.hpp"
+
 namespace quadrille::plan {
 namespace {
+
+using text::read_number;
 
 constexpr std::string_view kForms = "blocked:K, roundrobin:N, even:N, ragged:A,B,... or permuted:SEED";
 
 std::string complain(std::string_view text, std::string_view what) {
   return fmt::format("node map \"{}\": {}", text, what);
-}
-
-// True if all of `text` is a number of type T.
-template <class T>
-bool read_number(std::string_view text, T& number) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end && !text.empty();
 }
 
 // A small generator of our own (splitmix64): a map must be the same on every rank, with every

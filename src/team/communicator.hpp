@@ -17,6 +17,12 @@ inline int size_of(MpiComm comm) {
   return ranks;
 }
 
+// MPI_UNDEFINED also where the MPI cannot tell.
+inline int topology_of(MpiComm comm) {
+  int topology = mpi().undefined;
+  return mpi().Topo_test(comm, &topology) == mpi_success ? topology : mpi().undefined;
+}
+
 using CopyAttribute = int (*)(MpiComm, int, void*, void* value, void* copied, int* flag);
 using ForgetAttribute = int (*)(MpiComm, int, void* value, void*);
 

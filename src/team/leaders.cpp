@@ -40,6 +40,14 @@ LeadersMemory& memory_for(Team& team, plan::NodeMap groups) {
   return *team.leaders.back();
 }
 
+// With or without memory for it; null if there is none yet.
+CachedLeaders* known_leaders(Team& team, const choose::Choice& choice) {
+  for (const auto& cached : team.chosen.leaders) {
+    if (cached->algorithm == choice.algorithm && cached->parameters == choice.parameters) return cached.get();
+  }
+  return nullptr;
+}
+
 std::unique_ptr<run::LeadersWork> work_for(const Team& team, const plan::LeadersPlan& plan) {
   return std::make_unique<run::LeadersWork>(plan, team.group.messages().comm);
 }
@@ -47,15 +55,11 @@ std::unique_ptr<run::LeadersWork> work_for(const Team& team, const plan::Leaders
 }  // namespace
 
 CachedLeaders* leaders_for(Team& team, Collective collective, const choose::Choice& choice) {
-  for (const auto& cached : team.chosen.leaders) {
-    if (cached->build == choice.algorithm->build && cached->parameters == choice.parameters) {
-      return cached->plan ? cached.get() : nullptr;
-    }
-  }
+  if (CachedLeaders* const known = known_leaders(team, choice)) return known->plan ? known : nullptr;
   const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters, domains_of(team)};
   team.chosen.leaders.push_back(std::make_unique<CachedLeaders>());
   CachedLeaders& made = *team.chosen.leaders.back();
-  made.build = choice.algorithm->build;
+  made.algorithm = choice.algorithm;
   made.parameters = choice.parameters;
   const bool has_room = thrown_by([&] {
                           made.memory = &memory_for(team, plan::leaders_groups(problem));
@@ -114,11 +118,9 @@ LeadersOnLane next_leaders_lane(Team& team, CachedLeaders& on) {
 }
 
 CachedLeaders* leaders_at_hand(Team& team, const choose::Choice& choice) {
-  for (const auto& cached : team.chosen.leaders) {
-    if (cached->build != choice.algorithm->build || cached->parameters != choice.parameters) continue;
-    return cached->plan && cached->asked_for_lanes && cached->memory->asked_for_lanes ? cached.get() : nullptr;
-  }
-  return nullptr;
+  CachedLeaders* const known = known_leaders(team, choice);
+  const bool has_lanes = known != nullptr && known->plan && known->asked_for_lanes && known->memory->asked_for_lanes;
+  return has_lanes ? known : nullptr;
 }
 
 std::optional<OwnLeaders> own_leaders(Team& team, const CachedLeaders& on, std::size_t largest) {

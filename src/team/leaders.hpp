@@ -41,7 +41,7 @@ struct LeadersMemory {
 
 // Of one choice of leaders.
 struct CachedLeaders {
-  plan::Build build;
+  const choose::Algorithm* algorithm;
   plan::Parameters parameters;
   std::optional<plan::LeadersPlan> plan;  // nothing, on all ranks: some had no memory for it
   LeadersMemory* memory = nullptr;

@@ -247,8 +247,8 @@ std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::PackedNeigh
 }
 
 bool grid_of(MpiComm cart, plan::Grid& grid) {
-  int topology = mpi().undefined, dimensions = 0;
-  if (mpi().Topo_test(cart, &topology) != mpi_success || topology != mpi().cart) return false;
+  int dimensions = 0;
+  if (topology_of(cart) != mpi().cart) return false;
   if (mpi().Cartdim_get(cart, &dimensions) != mpi_success) return false;
   const auto count = static_cast<std::size_t>(dimensions);
   grid.extents.resize(count);
@@ -266,15 +266,10 @@ int keep_isomorphic(MpiComm comm, std::shared_ptr<const Isomorphic> isomorphic) 
   return mpi().Comm_set_attr(comm, kept_keyval(), new Kept{std::move(isomorphic)});
 }
 
-bool has_topology(const Team& team) {
-  int topology = mpi().undefined;
-  return mpi().Topo_test(team.user, &topology) == mpi_success && topology != mpi().undefined;
-}
+bool has_topology(const Team& team) { return topology_of(team.user) != mpi().undefined; }
 
 std::shared_ptr<Neighbors> read_neighbors(MpiComm comm) {
-  int topology = mpi().undefined;
-  if (mpi().Topo_test(comm, &topology) != mpi_success) return nullptr;
-  const int me = rank_in(comm);
+  const int topology = topology_of(comm), me = rank_in(comm);
   const Kept kept = kept_on(comm);
   if (kept.isomorphic != nullptr && !kept.copied) {
     return std::make_shared<Neighbors>(of_isomorphic(kept.isomorphic, me));
@@ -325,8 +320,8 @@ const run::NodeEdges& node_edges_of(Team& team) {
 }
 
 const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice) {
-  const plan::BuildNeighbors build = choice.algorithm->build_neighbors;
-  return cached_plan(team, nullptr, build, choice.parameters, [&] {
+  return cached_plan(team, choice, [&] {
+    const plan::BuildNeighbors build = choice.algorithm->build_neighbors;
     const Neighbors& n = *neighbors_of(team);
     const int me = rank_in(team.user);
     return build == nullptr ? plan::neighbor_direct(me, n.sources, n.destinations)
@@ -366,7 +361,7 @@ choose::NeighborKey neighbor_key_of(Team& team, Collective collective, std::size
 
 choose::Selection select_among_neighbors(Team& team, Collective collective, std::size_t bytes, bool drop_in) {
   choose::NeighborKey key = neighbor_key_of(team, collective, bytes, drop_in);
-  const choose::Choice& forced = team.agreed().forced.by_collective[static_cast<std::size_t>(collective)];
+  const choose::Choice& forced = team.agreed().forced.of(collective);
   // Counting what combining costs takes longer than all the rest of a first call, so only if it may decide.
   if (key.sizes_known && may_combine(team) && !choose::is_obeyed(key, forced)) {
     const Team& known = *who_knows(team);
@@ -429,7 +424,7 @@ int bring_together(Team& team, NodeGraph& graph) {
 
 }  // namespace
 
-const plan::Schedule* copy_plan_of(Team& team, plan::BuildEdges build, int& error) {
+const plan::Schedule* copy_plan_of(Team& team, const choose::Choice& choice, int& error) {
   error = mpi_success;
   std::optional<NodeGraph>& graph = team.neighbors->node_graph;
   if (!graph) {
@@ -438,12 +433,9 @@ const plan::Schedule* copy_plan_of(Team& team, plan::BuildEdges build, int& erro
     if (error != mpi_success) return nullptr;
     graph = std::move(made);
   }
-  auto found = graph->schedules.find(build);
-  if (found == graph->schedules.end()) {
-    const plan::EdgeProblem problem{team.group.ranks, team.group.me, graph->edges, domains_of(team)};
-    found = graph->schedules.emplace(build, build(problem)).first;
-  }
-  return &found->second;
+  return &cached_plan(team, choice, [&] {
+    return choice.algorithm->build_edges({team.group.ranks, team.group.me, graph->edges, domains_of(team)});
+  });
 }
 
 }  // namespace quadrille::team

@@ -2,7 +2,6 @@
 // Quadrille_Iso_neighborhood_create keeps on a communicator.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -62,11 +61,10 @@ struct Isomorphic {
 // Adds to a grid and a neighbourhood what follows from them. The same on all ranks.
 std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::PackedNeighborhood packed);
 
-// The edges between all ranks of a node.
+// The edges between all ranks of a node, and what they are on this one.
 struct NodeGraph {
   std::vector<plan::EdgeCopy> edges;
   run::EdgesHere here;
-  std::map<plan::BuildEdges, plan::Schedule> schedules;
 };
 
 struct Neighbors {
@@ -77,7 +75,7 @@ struct Neighbors {
   // Blocks in the user's arrays, those for absent neighbours of a Cartesian communicator included.
   int recv_blocks = 0, send_blocks = 0;
   std::optional<run::NodeEdges> node_edges;  // the same, by the other rank; none until first needed
-  // Of all ranks, and schedules of copies for them; none until first needed.
+  // Of all ranks; none until first needed.
   std::optional<NodeGraph> node_graph;
   // Several edges may join two processes: some MPIs mix them up. True of any graph, as only some ranks would know.
   bool doubtful = false;
@@ -152,7 +150,7 @@ const run::NodeEdges& node_edges_of(Team& team);
 
 // The edges of all ranks, in a schedule of this rank's copies. Collective when it is first called on a team, and for
 // the same algorithm on all ranks; `error` is an MPI error code. The team has its communicator for messages.
-const plan::Schedule* copy_plan_of(Team& team, plan::BuildEdges build, int& error);
+const plan::Schedule* copy_plan_of(Team& team, const choose::Choice& choice, int& error);
 
 // The schedule of a neighbour algorithm on this team, built on first use. Not collective.
 const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice);

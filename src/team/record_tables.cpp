@@ -155,8 +155,7 @@ void Tables::describe(CommunicatorHere& communicator, bool inter, const char* na
 // Those that programs make one after the other have one number if this is the same: who is in them, and, as far as all
 // ranks know it, who is whose neighbour.
 std::uint64_t Tables::group_of(MpiComm comm, bool inter, const std::vector<int>& world_ranks) {
-  int topology = mpi().undefined;
-  mpi().Topo_test(comm, &topology);
+  const int topology = team::topology_of(comm);
   text::Hash hash;
   hash.add_all(world_ranks).add(inter ? 1 : 0).add(topology);
   plan::Grid grid;

@@ -156,7 +156,7 @@ CachedSelection& selection_of(Team& team, Collective collective, std::size_t byt
   choose::Selection selection;
   if (!with_devices) {
     selection = neighbors ? select_among_neighbors(team, collective, bytes, drop_in)
-                          : choose::select(key_of(team, collective, bytes), team.agreed().forced.by_collective[index]);
+                          : choose::select(key_of(team, collective, bytes), team.agreed().forced.of(collective));
     if (selection.why.reason == Reason::no_inboxes) selection.why.reason = team.inbox_obstacle;
   } else {
     const choose::Choice host = selection_of(team, collective, bytes, load, drop_in).selection.choice;

@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "plan/problem.hpp"
 #include "team/config.hpp"
 #include "team/numa.hpp"
+#include "text/bytes.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -18,8 +18,7 @@ using Text = std::string;
 template <class Number>
 Text read_number(const Text& text, std::size_t least, std::size_t most, Number& value, const Text& expected) {
   std::size_t read = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
-  if (error != std::errc() || end != text.data() + text.size() || read < least || read > most) return expected;
+  if (!text::read_number(text, read) || read < least || read > most) return expected;
   value = static_cast<Number>(read);
   return "";
 }

@@ -250,8 +250,8 @@ void agree_on_messages(Team& team, Telling& telling) {
   } told{};
   std::string choices;
   if (team.group.me == 0) {
-    team.change_agreed().measured = choose::nearest_neighbors(table_of_this_process(), team.nodes.ranks(),
-                                                              team.nodes.ranks_on_fullest_node(), team.crowded);
+    team.change_agreed().measured = choose::nearest_of_each(table_of_this_process().neighbors, team.nodes.ranks(),
+                                                            team.nodes.ranks_on_fullest_node(), team.crowded);
     choices = look_up_algorithms(team.nodes, team.crowded);
     told = {look_up_model(team.nodes, team.crowded, false).straight, look_up_model(team.nodes, team.crowded, true),
             static_cast<std::int64_t>(team.agreed().measured.size()), static_cast<std::int64_t>(choices.size())};

@@ -129,7 +129,10 @@ choose::ChoicesByCollective look_up_choices(const plan::NodeMap& nodes, bool cro
 
 std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded) {
   choose::MeasuredChoices found{look_up_choices(nodes, crowded, false), look_up_choices(nodes, crowded, true)};
-  if (nodes.nodes == 1) found.inside = choose::nearest_inside(table_of_this_process(), nodes.ranks(), crowded);
+  if (nodes.nodes == 1) {
+    found.inside =
+        choose::nearest_of_each(table_of_this_process().inside, nodes.ranks(), nodes.ranks_on_fullest_node(), crowded);
+  }
   return choose::text_of(found);
 }
 

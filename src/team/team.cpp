@@ -332,7 +332,7 @@ const std::vector<int>& domains_of(Team& team) {
 }
 
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
-  return cached_plan(team, choice.algorithm->build, nullptr, choice.parameters, [&] {
+  return cached_plan(team, choice, [&] {
     const bool looks = look_at_domains(row_of(choice.algorithm->engine).plans);
     const std::vector<int>& domains = looks ? domains_of(team) : team.domains;
     return choice.algorithm->build(
@@ -361,9 +361,8 @@ void say_once(const std::string& line, const std::string& key) {
 void count_passed() { teams().passed_without_team.fetch_add(1, std::memory_order_relaxed); }
 
 bool all_true(MpiComm comm, bool mine) {
-  int value = mine ? 1 : 0, least = 0;
-  mpi().Allreduce(&value, &least, 1, mpi().int_type, mpi().op_min, comm);
-  return least == 1;
+  all_agree(comm, 0, {&mine});
+  return mine;
 }
 
 bool all_agree(MpiComm comm, std::uint64_t value, std::initializer_list<bool*> all_want) {

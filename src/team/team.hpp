@@ -46,8 +46,7 @@ class Arrival : public run::Pending {
 };
 
 struct CachedPlan {
-  plan::Build build;  // both null: the direct exchange of the neighbours
-  plan::BuildNeighbors build_neighbors;
+  const choose::Algorithm* algorithm;
   plan::Parameters parameters;
   plan::Schedule schedule;
 };
@@ -249,16 +248,15 @@ MayTry let_try(Team& team, MayTry may_try);
 // The domain of each rank as a label (team/numa.hpp), the same on all. Collective when it is first called.
 const std::vector<int>& domains_of(Team& team);
 
-// The schedule that is kept for these, or else what make() returns.
+// The schedule that is kept for a choice or for one whose plan is the same, or else what make() returns.
 template <class Make>
-const plan::Schedule& cached_plan(Team& team, plan::Build build, plan::BuildNeighbors build_neighbors,
-                                  const plan::Parameters& parameters, const Make& make) {
+const plan::Schedule& cached_plan(Team& team, const choose::Choice& choice, const Make& make) {
   for (const auto& cached : team.chosen.plans) {
-    if (cached->build == build && cached->build_neighbors == build_neighbors && cached->parameters == parameters) {
+    if (have_one_plan(*cached->algorithm, *choice.algorithm) && cached->parameters == choice.parameters) {
       return cached->schedule;
     }
   }
-  team.chosen.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{build, build_neighbors, parameters, make()}));
+  team.chosen.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{choice.algorithm, choice.parameters, make()}));
   return team.chosen.plans.back()->schedule;
 }
 

@@ -1,4 +1,4 @@
-// Sizes as people write them: bytes, or K, M and G behind a number for powers of 1024.
+// Numbers as people write them; of sizes also with K, M or G behind them for powers of 1024.
 #pragma once
 
 #include <charconv>
@@ -6,6 +6,14 @@
 #include <string_view>
 
 namespace quadrille::text {
+
+// A whole number and nothing else. False if `text` is none, or does not fit; takes no memory.
+template <class Number>
+bool read_number(std::string_view text, Number& number) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end;
+}
 
 // "64", "16K", "1m", "2G" in bytes. False, and `bytes` as it was, if `text` is none of these or does not fit. Takes no
 // memory and knows no locale: malloc may be what asks.

@@ -151,8 +151,9 @@ void ask(const TuningTable& table) {
     for (const bool crowded : {false, true}) {
       const TuningEntry* points = nearest(table.entries, {ranks, crowded, {}});
       EXPECT_TRUE(points == nullptr || points->ranks >= 2);
-      for (const InsideEntry& entry : nearest_inside(table, ranks, crowded)) choice_for(entry.choices, 4096);
-      nearest_neighbors(table, ranks, 1, crowded);
+      for (const InsideEntry& entry : nearest_of_each(table.inside, ranks, ranks, crowded))
+        choice_for(entry.choices, 4096);
+      nearest_of_each(table.neighbors, ranks, 1, crowded);
       if (const ModelEntry* entry = nearest(table.models, {ranks, 1, crowded, {}})) {
         for (const double bytes : {0.0, 1.0, 1e9}) {
           const lab::Prediction found =

@@ -163,7 +163,7 @@ TEST(Tuning, TheNearestNeighborhoodsCount) {
                            {c, 8, 2, false, small, 5}}};
   const auto largest = [&](int ranks, int on_node, bool crowded) {
     std::vector<std::size_t> found;
-    for (const NeighborEntry& e : nearest_neighbors(table, ranks, on_node, crowded))
+    for (const NeighborEntry& e : nearest_of_each(table.neighbors, ranks, on_node, crowded))
       found.push_back(e.largest_combined);
     return found;
   };
@@ -248,7 +248,7 @@ TEST(Tuning, TheNearestOrdersInsideANodeCount) {
       {c, 16, false, large, {}}, {c, 64, false, large, {}}, {c, 8, false, small, {}}, {c, 16, true, large, {}}};
   const auto ranks_of = [&](int ranks, bool crowded) {
     std::vector<int> found;
-    for (const InsideEntry& e : nearest_inside(table, ranks, crowded)) found.push_back(e.ranks);
+    for (const InsideEntry& e : nearest_of_each(table.inside, ranks, ranks, crowded)) found.push_back(e.ranks);
     return found;
   };
   EXPECT_EQ(ranks_of(20, false), (std::vector{16, 8}));
@@ -479,9 +479,9 @@ TEST(Tuning, TooMuchOfAnythingIsRefused) {
   EXPECT_EQ(parse_tuning(replaced("A \\\"fast", std::string(300, 'x')), table), "line 3: a string is too long");
   EXPECT_EQ(parse_tuning(replaced("\"cores", "\"" + std::string(33, 'x') + "\": 1, \"cores"), table),
             "line 3: a name is not known here");
-  // This one would be the way to a value.
+  // A name that is nearly ours is another one.
   EXPECT_EQ(parse_tuning(R"({"quadrille_tuning": 2, "entries[": 0, "machine": {"processor": "x", "cores": 2}})", table),
-            "line 1: a name is not known here");
+            "line 1: \"entries\" must be a list");
 }
 
 }  // namespace

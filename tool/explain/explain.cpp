@@ -224,7 +224,7 @@ std::string answer(const ExplainOptions& options, const Question& question, Answ
                                     : ranks <= 8192 ? plan::SampleLimits{4, 8}
                                                     : plan::SampleLimits{2, 8};
   choose::Costs costs(question.collective, question.map, {question.model.processors, limits});
-  result.looked_at = costs.ranks_looked_at();
+  for (const plan::SampledNode& node : plan::sample_ranks(question.map, limits)) result.looked_at += node.size();
   const choose::GlobalKey key = key_of(options, question);
   Progress progress(true);
   auto show = [&, looked = 0](std::string_view name) mutable {

@@ -18,7 +18,10 @@ plan::Goal goal_of(const choose::Algorithm& algorithm, Collective collective) {
   return goal;
 }
 
-bool is_for_neighbors(const choose::Algorithm& algorithm) { return are_for_neighbors(row_of(algorithm.engine).plans); }
+bool is_for_neighbors(const choose::Algorithm& algorithm) {
+  const choose::Plans plans = row_of(algorithm.engine).plans;
+  return plans == choose::Plans::neighbor_messages || plans == choose::Plans::neighbor_copies;
+}
 
 bool has_schedule(const choose::Algorithm& algorithm) {
   return algorithm.build != nullptr || is_for_neighbors(algorithm);

@@ -52,7 +52,7 @@ class InsideTuner {
     std::vector<std::vector<plan::Copy>> copies;
     for (const choose::Algorithm* order : choose::inside_orders(collective)) {
       int error = mpi_success;
-      const plan::Schedule* schedule = team::copy_plan_of(team_, order->build_edges, error);
+      const plan::Schedule* schedule = team::copy_plan_of(team_, {order, {}}, error);
       if (schedule == nullptr) continue;  // on all ranks: it is the MPI that failed
       bool is_new = true;
       for (const std::vector<plan::Copy>& other : copies) is_new = is_new && differ(schedule->copies, other);
