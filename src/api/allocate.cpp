@@ -92,7 +92,7 @@ constexpr std::size_t most_alignment = std::size_t{1} << 30;
 // Null: the block is the next allocator's.
 void* large_aligned(std::size_t alignment, std::size_t bytes) {
   if (!memory::heap_wants(bytes) || !std::has_single_bit(alignment) || alignment > most_alignment) return nullptr;
-  return memory::heap_allocate_large(bytes, std::max(alignment, usual_alignment), false);
+  return memory::heap_allocate(bytes, std::max(alignment, usual_alignment));
 }
 
 std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
@@ -128,14 +128,14 @@ void* reallocate_heap_block(void* address, std::size_t bytes) {
 // in a jump: programs and MPIs allocate for each call.
 [[gnu::noinline]] void* unusual_malloc(std::size_t bytes) noexcept {
   if (memory::heap_wants(bytes)) {
-    if (void* block = memory::heap_allocate_large(bytes, usual_alignment, false)) return block;
+    if (void* block = memory::heap_allocate(bytes, usual_alignment)) return block;
   }
   return next().malloc(bytes);
 }
 
 [[gnu::noinline]] void* unusual_calloc(std::size_t count, std::size_t bytes) noexcept {
   if (memory::heap_wants(count * bytes)) {
-    if (void* block = memory::heap_allocate_large(count * bytes, usual_alignment, true)) return block;
+    if (void* block = memory::heap_allocate(count * bytes, usual_alignment, true)) return block;
   }
   return next().calloc(count, bytes);
 }
@@ -143,7 +143,7 @@ void* reallocate_heap_block(void* address, std::size_t bytes) {
 [[gnu::noinline]] void* unusual_realloc(void* address, std::size_t bytes) noexcept {
   if (memory::heap_owns(address)) return reallocate_heap_block(address, bytes);
   if (memory::heap_wants(bytes) && (address == nullptr || next().knows_sizes)) {
-    if (void* block = memory::heap_allocate_large(bytes, usual_alignment, false))
+    if (void* block = memory::heap_allocate(bytes, usual_alignment))
       return address == nullptr ? block : move_block(address, bytes, block);
   }
   return next().realloc(address, bytes);

@@ -178,7 +178,7 @@ void calibrate(team::Team& team) {
   team::settle_switch_points(team);
   run::Group& group = team.group;
   // Known to all ranks alike.
-  if (!group.reach().direct || !group.reach().rings || !group.reach().local.empty()) return;
+  if (!group.reach().rings || !group.reach().local.empty()) return;
   Calibration calibration(team);
   team::use_switch_points(team, calibration.find_points());
   team::forget_selections(team);

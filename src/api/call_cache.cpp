@@ -46,11 +46,11 @@ std::size_t alike_up_to(Collective collective, const team::Team& team) {
 
 // May orders of copies be tried for small blocks, too? Then each size may go another way.
 bool may_try_each_size(Collective collective, const team::Team& team) {
-  const run::Reach& reach = team.group.reach();
+  const run::Group& group = team.group;
   const team::Agreed& agreed = team.agreed();
-  return is_regular(collective) && choose::orders_race(team.group.ranks) && reach.direct && reach.load_store &&
-         agreed.may_try == team::MayTry::everything && agreed.points != team::Points::given &&
-         agreed.forced.of(collective).algorithm == nullptr;
+  return is_regular(collective) && choose::orders_race(group.ranks) && group.inbox.usable() &&
+         group.reach().load_store && agreed.may_try == team::MayTry::everything &&
+         agreed.points != team::Points::given && agreed.forced.of(collective).algorithm == nullptr;
 }
 
 const CachedCalls* find(Collective collective, MpiComm comm, MpiType type) {

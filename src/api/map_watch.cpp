@@ -24,6 +24,7 @@
 #include "memory/heap.hpp"
 #include "memory/heap_limits.hpp"
 #include "memory/xpmem.hpp"
+#include "sys/sys.hpp"
 
 namespace memory = quadrille::memory;
 
@@ -206,7 +207,7 @@ int next_prlimit(pid_t process, int resource, const rlimit* asked, rlimit* befor
   return next_function(known, "prlimit")(process, resource, asked, before);
 }
 
-static_assert(RLIM_INFINITY == memory::no_limit && sizeof(rlimit) == sizeof(rlimit64));
+static_assert(sizeof(rlimit) == sizeof(rlimit64));
 
 // What the program set, and what the system was asked for instead.
 struct AddressLimit {
@@ -228,8 +229,7 @@ int limit_addresses(const rlimit& asked) {
   if (idle == 0) return next_prlimit(0, RLIMIT_AS, &asked, nullptr);
   rlimit now{};
   if (next_prlimit(0, RLIMIT_AS, nullptr, &now) != 0) return -1;
-  const memory::Limit raised = memory::raised_limit({asked.rlim_cur, asked.rlim_max}, idle, now.rlim_max);
-  const rlimit set{raised.soft, raised.hard};
+  const rlimit set = quadrille::sys::raised_limit(asked, idle, now.rlim_max);
   if (const int result = next_prlimit(0, RLIMIT_AS, &set, nullptr); result != 0) return result;
   if (asked.rlim_cur != RLIM_INFINITY) memory::heap_take_no_more();
   const std::lock_guard lock(address_limit.mutex);

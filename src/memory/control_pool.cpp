@@ -13,13 +13,6 @@ constexpr std::size_t in_chunks(std::size_t bytes) {
 // Of the counters; whole pages.
 constexpr std::size_t head_bytes(std::size_t chunks) { return sys::round_up(chunks * sizeof(std::int32_t), 4096); }
 
-// How many chunks a segment has room for.
-std::size_t chunks_in(std::size_t segment) {
-  std::size_t chunks = segment / ControlPool::chunk_bytes;
-  while (chunks > 0 && head_bytes(chunks) + chunks * ControlPool::chunk_bytes > segment) --chunks;
-  return chunks;
-}
-
 }  // namespace
 
 std::size_t ControlPool::segment_bytes(std::size_t bytes) {
@@ -27,13 +20,13 @@ std::size_t ControlPool::segment_bytes(std::size_t bytes) {
   return head_bytes(chunks) + chunks * chunk_bytes;
 }
 
-ControlPool::ControlPool(std::byte* base, std::size_t segment)
+ControlPool::ControlPool(std::byte* base, std::size_t bytes)
     : base_(base),
-      segment_(segment),
-      chunks_(chunks_in(segment)),
+      segment_(segment_bytes(bytes)),
+      chunks_(in_chunks(bytes)),
       users_(reinterpret_cast<std::atomic<std::int32_t>*>(base)),
       areas_(base + head_bytes(chunks_)) {
-  note_reserved(base, segment, true);
+  note_reserved(base, segment_, true);
 }
 
 ControlPool::~ControlPool() {

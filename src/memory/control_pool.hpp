@@ -26,8 +26,8 @@ class ControlPool {
   // Bytes of a segment with room for areas of `bytes` in all.
   static std::size_t segment_bytes(std::size_t bytes);
 
-  // `base` is shared memory of `segment` bytes, zeroed when it was made. The pool unmaps it at its end.
-  ControlPool(std::byte* base, std::size_t segment);
+  // `base` is shared memory of segment_bytes(bytes), zeroed when it was made. The pool unmaps it at its end.
+  ControlPool(std::byte* base, std::size_t bytes);
   ~ControlPool();
   ControlPool& operator=(ControlPool&&) = delete;
 

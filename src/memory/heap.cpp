@@ -312,13 +312,7 @@ std::size_t heap_offset(const void* address) {
   return static_cast<std::size_t>(static_cast<const std::byte*>(address) - heap_state().segment.base);
 }
 
-void* heap_allocate(std::size_t bytes, std::size_t alignment) {
-  if (!heap_active()) return nullptr;
-  const KeepErrno keep;
-  return take_block(std::max<std::size_t>(bytes, 1), alignment, false);
-}
-
-void* heap_allocate_large(std::size_t bytes, std::size_t alignment, bool zero) {
+void* heap_allocate(std::size_t bytes, std::size_t alignment, bool zero) {
   const KeepErrno keep;
   if (!heap_active()) {
     const bool early = heap_gate.from.load(std::memory_order_relaxed) != SIZE_MAX;
@@ -326,7 +320,7 @@ void* heap_allocate_large(std::size_t bytes, std::size_t alignment, bool zero) {
     start();
     if (!heap_active()) return nullptr;
   }
-  return take_block(bytes, alignment, zero);
+  return take_block(std::max<std::size_t>(bytes, 1), alignment, zero);
 }
 
 bool heap_free(void* address) {

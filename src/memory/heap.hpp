@@ -76,9 +76,9 @@ std::byte* heap_base();
 // Offset in the segment of an address that the heap contains.
 std::size_t heap_offset(const void* address);
 
-// Memory of the heap; `alignment` is a power of two. Null if the heap is not active or is full, with
-// errno as it was.
-void* heap_allocate(std::size_t bytes, std::size_t alignment);
+// Memory of the heap, of zeros if `zero`; `alignment` is a power of two. Starts the heap if it is to start early. Null
+// if the heap is not active or is full, with errno as it was.
+void* heap_allocate(std::size_t bytes, std::size_t alignment, bool zero = false);
 // Frees memory of the heap. False if it is not of the heap; then nothing is done.
 bool heap_free(void* address);
 
@@ -128,8 +128,6 @@ inline bool heap_wants(std::size_t bytes) { return bytes >= detail::heap_gate.fr
 
 // Lets the first large allocation start the heap if QUADRILLE_HEAP=early.
 void heap_prepare_early();
-// As heap_allocate(); starts the heap if it is to start early.
-void* heap_allocate_large(std::size_t bytes, std::size_t alignment, bool zero);
 // For memory that the heap owns. Null: take other memory, copy, and free.
 void* heap_resize(void* address, std::size_t bytes);
 std::size_t heap_usable(const void* address);

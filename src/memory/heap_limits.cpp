@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -83,15 +84,6 @@ std::size_t heap_idle_addresses() {
 }
 
 void heap_take_no_more() { detail::heap_gate.from.store(SIZE_MAX, std::memory_order_relaxed); }
-
-Limit raised_limit(Limit asked, std::uint64_t idle, std::uint64_t hard_now) {
-  const auto raised = [&](std::uint64_t limit) { return limit > no_limit - idle ? no_limit : limit + idle; };
-  Limit limit{raised(asked.soft), raised(asked.hard)};
-  // Who asks for more than he may have is to be refused as he would be.
-  if (asked.hard <= hard_now) limit.hard = std::min(limit.hard, hard_now);
-  if (asked.soft <= asked.hard) limit.soft = std::min(limit.soft, limit.hard);
-  return limit;
-}
 
 int heap_lock_current() {
   std::vector<Reserved> known;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 namespace quadrille::memory {
 
@@ -19,15 +18,6 @@ void note_reserved(const void* base, std::size_t bytes, bool in_children);
 void forget_reserved(const void* base);
 // New memory comes from libc from now on, where it counts. What is in the heap stays.
 void heap_take_no_more();
-
-// A limit, soft and hard, as the system's functions know it.
-struct Limit {
-  std::uint64_t soft = 0, hard = 0;
-};
-inline constexpr std::uint64_t no_limit = UINT64_MAX;
-
-// What to ask the system for, so that `asked` is left beside `idle` bytes; `hard_now` cannot be exceeded.
-Limit raised_limit(Limit asked, std::uint64_t idle, std::uint64_t hard_now);
 
 // ---- Locked memory ----
 

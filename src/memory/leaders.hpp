@@ -44,7 +44,6 @@ class Leaders {
   // `base` is zeroed shared memory of bytes(ranks, parts).
   Leaders(std::byte* base, int ranks, const Parts& parts = usual_parts)
       : base_(base), parts_(parts), ranks_(static_cast<std::uint64_t>(ranks)) {}
-  bool usable() const { return base_ != nullptr; }
   const Parts& parts() const { return parts_; }
 
   // All ranks take the same turns.

@@ -30,18 +30,4 @@ std::string parse_ways(const std::string& text, Ways& ways) {
   return {};
 }
 
-std::string to_string(const Ways& ways) {
-  std::string text;
-  const auto add = [&](bool given, const char* name) {
-    if (given) text += (text.empty() ? "" : ",") + std::string(name);
-  };
-  add(ways.heap, "heap");
-  add(ways.xpmem, "xpmem");
-  add(ways.cma_read && ways.cma_write, "cma");
-  add(ways.cma_read && !ways.cma_write, "cma-read");
-  add(ways.cma_write && !ways.cma_read, "cma-write");
-  add(ways.ring, "ring");
-  return text;
-}
-
 }  // namespace quadrille::memory

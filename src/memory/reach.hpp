@@ -25,16 +25,17 @@ struct Ways {
 // Reads "heap,cma,ring"; "cma-read" and "cma-write" are one direction of cma. Returns an empty string, or what
 // is wrong.
 std::string parse_ways(const std::string& text, Ways& ways);
-std::string to_string(const Ways& ways);
+
+// What one process can do with the memory of another: read and write by CMA, map its heap, attach by XPMEM.
+struct Abilities {
+  bool read = false, write = false, map = false, attach = false;
+};
 
 // One rank of the node, as seen from this one.
 struct Peer {
   pid_t process = 0;
   std::byte* heap = nullptr;  // its shared heap, mapped here; null: not mapped
-  bool maps_my_heap = false;
-  bool i_read = false, i_write = false;  // by CMA
-  bool reads_me = false, writes_me = false;
-  bool attaches_me = false;  // by XPMEM
+  Abilities can, i_can;       // the peer with the memory of this process, and this process with that of the peer
 };
 
 }  // namespace quadrille::memory

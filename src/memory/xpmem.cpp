@@ -36,34 +36,25 @@ constinit Offered offered;
 
 }  // namespace
 
-Why load_xpmem(const char* name, XpmemCalls& calls) {
-  void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return {Reason::library_not_found, name};
-  const auto find = [library](const char* function) { return sys::Symbol{dlsym(library, function)}; };
-  const XpmemCalls found{find("xpmem_version"), find("xpmem_make"),   find("xpmem_remove"), find("xpmem_get"),
-                         find("xpmem_release"), find("xpmem_attach"), find("xpmem_detach")};
-  if (found.version == nullptr || found.make == nullptr || found.remove == nullptr || found.get == nullptr ||
-      found.release == nullptr || found.attach == nullptr || found.detach == nullptr) {
-    return {Reason::library_lacks_function, name};
-  }
-  const int version = found.version();
-  if (version < 0) return {Reason::no_xpmem_in_kernel};
-  const int here = version >> 16;
-  if (here != known_major_version) return {.reason = Reason::xpmem_version, .number = static_cast<double>(here)};
-  calls = found;
-  return {};
-}
-
 XpmemHere start_xpmem(const char* name) {
-  XpmemHere here;
-  here.why_not = load_xpmem(name, here.calls);
-  if (here.why_not.reason != Reason::none) return here;
-  here.segment = here.calls.make(nullptr, SIZE_MAX, permit_by_mode, reinterpret_cast<void*>(owner_only));
-  if (here.segment == 0 || here.segment == -1) {
-    here.segment = -1;
-    here.why_not = {Reason::no_xpmem_segment};
+  const auto without = [](Why why) { return XpmemHere{{}, -1, std::move(why)}; };
+  void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) return without({Reason::library_not_found, name});
+  const auto find = [library](const char* function) { return sys::Symbol{dlsym(library, function)}; };
+  const XpmemCalls calls{find("xpmem_version"), find("xpmem_make"),   find("xpmem_remove"), find("xpmem_get"),
+                         find("xpmem_release"), find("xpmem_attach"), find("xpmem_detach")};
+  if (calls.version == nullptr || calls.make == nullptr || calls.remove == nullptr || calls.get == nullptr ||
+      calls.release == nullptr || calls.attach == nullptr || calls.detach == nullptr) {
+    return without({Reason::library_lacks_function, name});
   }
-  return here;
+  const int version = calls.version();
+  if (version < 0) return without({Reason::no_xpmem_in_kernel});
+  const int here = version >> 16;
+  if (here != known_major_version)
+    return without({.reason = Reason::xpmem_version, .number = static_cast<double>(here)});
+  const std::int64_t segment = calls.make(nullptr, SIZE_MAX, permit_by_mode, reinterpret_cast<void*>(owner_only));
+  if (segment == 0 || segment == -1) return without({Reason::no_xpmem_segment});
+  return {calls, segment, {}};
 }
 
 void stop_xpmem(XpmemHere& here) {

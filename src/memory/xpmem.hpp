@@ -41,16 +41,13 @@ struct XpmemCalls {
   int (*detach)(void* address) = nullptr;
 };
 
-// Looks the calls up in the library `name`, which stays loaded. Returns none, or why they cannot be used.
-Why load_xpmem(const char* name, XpmemCalls& calls);
-
 // What this process has: the calls, and a segment of its own.
 struct XpmemHere {
   XpmemCalls calls;
   std::int64_t segment = -1;  // -1: none
   Why why_not;
 };
-// As the library `name` gives it. Does not throw.
+// As the library `name` gives it, which stays loaded. Does not throw.
 XpmemHere start_xpmem(const char* name);
 void stop_xpmem(XpmemHere& here);
 

@@ -56,8 +56,7 @@ struct Reach {
   std::vector<int> local;
   std::vector<int> members;    // the ranks of this node, in order; empty if `local` is
   std::size_t slot_limit = 0;  // largest block that fits a slot
-  // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.
-  bool direct = false;
+  // For blocks that do not fit a slot.
   bool heaps_mapped = false;  // every rank maps every rank's shared heap; the same on all ranks
   bool load_store = false;    // every rank reaches its node's blocks by load and store; the same on all ranks
   bool all_map_me = false, all_attach_me = false;  // all peers: this rank's shared heap, its memory by XPMEM
@@ -125,7 +124,7 @@ struct Group {
   bool kernel_copies_everywhere() const {
     for (std::size_t p = 0; p < reach_.peers.size(); ++p) {
       const memory::Peer& peer = reach_.peers[p];
-      if (static_cast<int>(p) != me && (peer.attaches_me || (!peer.reads_me && !peer.i_write))) return false;
+      if (static_cast<int>(p) != me && (peer.can.attach || (!peer.can.read && !peer.i_can.write))) return false;
     }
     return true;
   }

@@ -186,10 +186,10 @@ class NodeExchange : CallBlocks {
   bool is_away(int rank) const { return local(rank) < 0; }
   const Peer& peer(int rank) const { return group_.reach().peers[static_cast<std::size_t>(local(rank))]; }
   bool is_large(const Block& block) const { return block.bytes() > means_.slot_limit; }
-  bool attaches(int to) const { return !means_.attached.empty() && peer(to).attaches_me; }
+  bool attaches(int to) const { return !means_.attached.empty() && peer(to).can.attach; }
 
   bool is_in_heap(int to, const std::byte* bytes, std::size_t size) const {
-    return peer(to).maps_my_heap && memory::heap_shareable(bytes, size);
+    return peer(to).can.map && memory::heap_shareable(bytes, size);
   }
   // It would fit a slot, but one copy is faster than two.
   bool is_better_in_heap(int to, const Block& block) const {
@@ -303,8 +303,8 @@ class NodeExchange : CallBlocks {
     if (is_in_heap(to, bytes, size)) return Carried::in_heap;
     if (attaches(to)) return Carried::at_address;
     if (size >= group_.reach().points.cma_from || !group_.reach().rings) {
-      if (peer(to).reads_me) return Carried::at_address;
-      if (peer(to).i_write) return Carried::written;
+      if (peer(to).can.read) return Carried::at_address;
+      if (peer(to).i_can.write) return Carried::written;
     }
     return group_.reach().rings ? Carried::in_ring : Carried::as_message;
   }
@@ -315,7 +315,7 @@ class NodeExchange : CallBlocks {
   }
 
   // A peer that may write to this rank is told where its block shall go.
-  bool may_write(int from) const { return means_.pairs != nullptr && peer(from).writes_me && !peer(from).i_read; }
+  bool may_write(int from) const { return means_.pairs != nullptr && peer(from).can.write && !peer(from).i_can.read; }
   void give_room(int from) {
     const Block block = recv_[from];
     if (!has_room_) return means_.pairs->give_room(local(from), {0, 0});
@@ -378,7 +378,7 @@ class NodeExchange : CallBlocks {
         return copy_in(copy_, here, bytes, block);
     }
     std::byte* room = packed_room(from, bytes, block);
-    if (peer(from).i_read && sys::read_process(peer(from).process, offer.at, room, bytes)) return;
+    if (peer(from).i_can.read && sys::read_process(peer(from).process, offer.at, room, bytes)) return;
     // Set-up found this way open, and now it is not: what lies there may be of a special kind.
     if (!group_.reach().rings) return keep(error_, mpi().err_other);
     means_.pairs->ask_for_ring(local(from));
@@ -489,7 +489,7 @@ class NodeExchange : CallBlocks {
 }  // namespace
 
 int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away) {
-  memory::Pairs* const pairs = direct && group.reach().direct ? &group.pairs : nullptr;
+  memory::Pairs* const pairs = direct ? &group.pairs : nullptr;
   Scratch& scratch = group.scratch;
   const ExchangeMeans means{group.inbox,   pairs,         group.reach().slot_limit, scratch.node_work, scratch.packing,
                             group.copying, group.attached};

@@ -220,7 +220,7 @@ class NodeNeighbors : CallBlocks {
     return packed_.empty() ? block.address : packed_[means_.progress[p].first_packed + k];
   }
   bool stays_in_heap(int peer, const std::byte* bytes, std::size_t size) const {
-    return group_.reach().peers[static_cast<std::size_t>(peer)].maps_my_heap && memory::heap_shareable(bytes, size);
+    return group_.reach().peers[static_cast<std::size_t>(peer)].can.map && memory::heap_shareable(bytes, size);
   }
 
   bool push(std::size_t p) {
@@ -301,7 +301,7 @@ class NodeNeighbors : CallBlocks {
   std::uint64_t offered_at(int peer, const std::byte* bytes, std::size_t size, const NeighborProgress& at) const {
     if (size < at.least_offered) return Head::follows;
     if (stays_in_heap(peer, bytes, size)) return memory::heap_offset(bytes);
-    const bool reads_me = group_.reach().peers[static_cast<std::size_t>(peer)].reads_me;
+    const bool reads_me = group_.reach().peers[static_cast<std::size_t>(peer)].can.read;
     if (!reads_me || size < std::min(group_.reach().points.cma_from, read_from_bytes)) return Head::follows;
     return Head::address | reinterpret_cast<std::uintptr_t>(bytes);
   }

@@ -85,7 +85,7 @@ std::size_t last_cache_bytes(const ProcessorSet& set) {
   return told > 0 ? told : std::max(cache_bytes(3), cache_bytes(2));
 }
 
-Place place_in(const std::string& folder, const ProcessorSet& set) {
+Place place_of(const ProcessorSet& set, const std::string& folder) {
   const int first = first_processor(set);
   if (first < 0) return {};
   const std::string processor = folder + "/cpu" + std::to_string(first);
@@ -97,8 +97,6 @@ Place place_in(const std::string& folder, const ProcessorSet& set) {
   }
   return {};
 }
-
-Place place_of(const ProcessorSet& set) { return place_in("/sys/devices/system/cpu", set); }
 
 std::size_t cache_bytes(int level) {
   constexpr int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};

@@ -75,6 +75,15 @@ std::size_t limit_of(int resource) {
   return known && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
 }
 
+rlimit raised_limit(const rlimit& asked, std::size_t idle, std::size_t hard_now) {
+  const auto raised = [&](rlim_t limit) { return limit > RLIM_INFINITY - idle ? RLIM_INFINITY : limit + idle; };
+  rlimit limit{raised(asked.rlim_cur), raised(asked.rlim_max)};
+  // Who asks for more than he may have is to be refused as he would be.
+  if (asked.rlim_max <= hard_now) limit.rlim_max = std::min<rlim_t>(limit.rlim_max, hard_now);
+  if (asked.rlim_cur <= asked.rlim_max) limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
+  return limit;
+}
+
 Reason heap_obstacle(std::size_t bytes) {
   // A limited program expects malloc to fail at its limit, so no large address range is taken.
   if (limit_of(RLIMIT_AS) != SIZE_MAX) return Reason::address_space_limited;

@@ -12,6 +12,8 @@
 
 #include "text/reason.hpp"
 
+struct rlimit;  // of the system
+
 namespace quadrille::sys {
 
 inline constexpr std::size_t cache_line = 64;
@@ -86,6 +88,8 @@ bool holds(int descriptor, std::size_t bytes);
 
 // A limit of the system for this process (RLIMIT_AS and the others); SIZE_MAX without one.
 std::size_t limit_of(int resource);
+// What to ask the system for, so that `asked` is left beside `idle` bytes; `hard_now` cannot be exceeded.
+rlimit raised_limit(const rlimit& asked, std::size_t idle, std::size_t hard_now);
 // The first line of a file of the kernel; empty if it cannot be read.
 std::string line_in(const std::string& path);
 // Bytes of addresses that this process may still take (ulimit -v); SIZE_MAX without a limit.
@@ -194,10 +198,8 @@ struct Place {
   int package = -1;  // its number
   int cache = -1;    // the first processor that shares the L3 cache
 };
-// The place of a thread that may run on the processors of `set`.
-Place place_of(const ProcessorSet& set);
-// The same from a folder like /sys/devices/system/cpu.
-Place place_in(const std::string& folder, const ProcessorSet& set);
+// The place of a thread that may run on the processors of `set`. `folder`: another one of that form, for tests.
+Place place_of(const ProcessorSet& set, const std::string& folder = "/sys/devices/system/cpu");
 
 // A variable of the environment; empty if it is not set.
 std::string environment(const char* name);

@@ -51,8 +51,8 @@ Why why_no_xpmem(const memory::Ways& ways, bool rings) {
 }
 
 // Tried once more.
-Why why_no_cma_now(const Card& card, Ability ability) {
-  Why why = why_no_cma(card, ability);
+Why why_no_cma_now(const Card& card, bool writes) {
+  Why why = why_no_cma(card, writes);
   return why.reason == Reason::none ? Why{Reason::failed_at_setup} : why;
 }
 
@@ -84,10 +84,10 @@ void explain_reach(const Team& team, const Processes& processes, std::span<const
     if (members[m] == team.group.me) continue;
     const memory::Peer& peer = reach.peers[m];
     const Card& card = processes.ranks[static_cast<std::size_t>(members[m])].card;
-    heap.count(peer.maps_my_heap && peer.heap != nullptr, [] { return why_no_heap(); });
-    xpmem.count(peer.attaches_me, [&] { return why_no_xpmem(ways, reach.rings); });
-    cma_read.count(peer.reads_me, [&] { return why_no_cma_now(card, reads); });
-    cma_write.count(peer.i_write, [&] { return why_no_cma_now(card, writes); });
+    heap.count(peer.can.map && peer.heap != nullptr, [] { return why_no_heap(); });
+    xpmem.count(peer.can.attach, [&] { return why_no_xpmem(ways, reach.rings); });
+    cma_read.count(peer.can.read, [&] { return why_no_cma_now(card, false); });
+    cma_write.count(peer.i_can.write, [&] { return why_no_cma_now(card, true); });
     ring.count(reach.rings, [] { return Why{Reason::too_many_for_rings}; });
   }
   const int peers = static_cast<int>(members.size()) - 1;

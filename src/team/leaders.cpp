@@ -40,12 +40,13 @@ LeadersMemory& memory_for(Team& team, plan::NodeMap groups) {
   return *team.leaders.back();
 }
 
-// With or without memory for it; null if there is none yet.
-CachedLeaders* known_leaders(Team& team, const choose::Choice& choice) {
-  for (const auto& cached : team.chosen.leaders) {
-    if (cached->algorithm == choice.algorithm && cached->parameters == choice.parameters) return cached.get();
-  }
-  return nullptr;
+// Null if nobody has asked for them.
+CachedLeaders* known_leaders(const Team& team, const choose::Choice& choice) {
+  const auto& all = team.chosen.leaders;
+  const auto found = std::ranges::find_if(all, [&](const auto& one) {
+    return one->algorithm == choice.algorithm && one->parameters == choice.parameters;
+  });
+  return found == all.end() ? nullptr : found->get();
 }
 
 std::unique_ptr<run::LeadersWork> work_for(const Team& team, const plan::LeadersPlan& plan) {
@@ -119,8 +120,8 @@ LeadersOnLane next_leaders_lane(Team& team, CachedLeaders& on) {
 
 CachedLeaders* leaders_at_hand(Team& team, const choose::Choice& choice) {
   CachedLeaders* const known = known_leaders(team, choice);
-  const bool has_lanes = known != nullptr && known->plan && known->asked_for_lanes && known->memory->asked_for_lanes;
-  return has_lanes ? known : nullptr;
+  // Their lanes' memory was asked for before.
+  return known != nullptr && known->asked_for_lanes ? known : nullptr;
 }
 
 std::optional<OwnLeaders> own_leaders(Team& team, const CachedLeaders& on, std::size_t largest) {

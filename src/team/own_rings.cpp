@@ -45,8 +45,7 @@ std::vector<Told> what_to_tell(const run::Group& group, const run::NodeEdges& ed
   std::size_t all = 0;
   for (const run::NeighborPair& pair : edges.pairs) {
     const std::size_t wanted = std::max(ring_bytes_for(call, pair, group.pairs.ring_bytes()), least_ring_bytes);
-    const std::size_t lines = (wanted + sys::cache_line - 1) / sys::cache_line * sys::cache_line;
-    const std::size_t bytes = std::min(lines, group.pairs.ring_bytes());
+    const std::size_t bytes = std::min(sys::round_up(wanted, sys::cache_line), group.pairs.ring_bytes());
     told[static_cast<std::size_t>(pair.peer)] = {0, all, bytes};
     all += sizeof(RingHead) + bytes;
   }
@@ -81,9 +80,11 @@ std::optional<memory::ControlArea> own_area(Team& team, std::size_t bytes, bool 
 
 // A lane of a persistent call, with its area alone. Null, on all ranks, if there is no area. Collective.
 OwnLane own_lane(Team& team, std::size_t bytes, bool is_well = true) {
-  std::optional<memory::ControlArea> area = own_area(team, bytes, is_well);
+  OwnLane own;
+  // What the others wait for comes after what may fail.
+  const bool has_memory = thrown_by([&] { own = std::make_unique<Lane>(); }) == mpi_success;
+  std::optional<memory::ControlArea> area = own_area(team, bytes, is_well && has_memory);
   if (!area) return nullptr;
-  auto own = std::make_unique<Lane>();
   own->node.area = std::move(*area);
   return own;
 }

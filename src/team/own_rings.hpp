@@ -51,7 +51,7 @@ struct Lane {
 };
 
 // The lane of one persistent call, with only what that call needs. Making one is collective over a team whose ranks
-// share a node and have rings. Null, on all ranks, if there is no memory left.
+// share a node and have rings. Null, on all ranks, if there is no memory left or one rank has none for its lane.
 using OwnLane = std::unique_ptr<Lane>;
 // Rings for a neighbour collective.
 OwnLane own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call);

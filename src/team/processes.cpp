@@ -36,8 +36,6 @@ struct NodeView {
   int ranks;
 };
 
-bool any_true(MpiComm comm, bool mine) { return !all_true(comm, !mine); }
-
 // ---- Who shares a node ----
 
 // More ranks on this node than processors they may use? Ranks of other communicators count too: the
@@ -83,7 +81,7 @@ std::vector<int> share_descriptors(const NodeView& node, int mine) {
   std::vector<int> all(static_cast<std::size_t>(node.ranks), -1);
   all[static_cast<std::size_t>(node.me)] = mine;
   const int socket = connect_ranks(node);
-  if (!any_true(node.comm, socket < 0)) {
+  if (all_true(node.comm, socket >= 0)) {
     if (node.me == 0) {
       sys::collect_and_share(socket, all);
     } else {
@@ -127,8 +125,9 @@ void make_pool(const NodeView& node, std::size_t areas, Processes& known) {
   const std::size_t leaders = memory::Leaders::areas_within(left, of_leaders, std::min(areas, most_with_leaders));
   areas = std::max<std::size_t>(1, memory::Leaders::areas_within(left, one, areas));
   for (const Size& size : {Size{areas, leaders, false}, Size{areas, 0, areas == 1}, Size{1, 0, true}}) {
-    const std::size_t bytes = memory::ControlPool::segment_bytes(one * size.areas + of_leaders * size.leaders);
-    if (std::byte* base = make_segment(node, bytes, size.may_reserve); base != nullptr) {
+    const std::size_t bytes = one * size.areas + of_leaders * size.leaders;
+    const std::size_t segment = memory::ControlPool::segment_bytes(bytes);
+    if (std::byte* base = make_segment(node, segment, size.may_reserve); base != nullptr) {
       known.pool = std::make_shared<memory::ControlPool>(base, bytes);
       return;
     }
@@ -177,9 +176,9 @@ void map_heaps(const NodeView& node, const std::vector<Card>& cards) {
   const auto is_missing = [&](std::size_t p) {
     return p != me && cards[me].watched == 0 && cards[p].heap_bytes > 0 && mapped(cards[p]) == nullptr;
   };
-  bool some = false;
-  for (std::size_t p = 0; p < cards.size(); ++p) some = some || is_missing(p);
-  if (!any_true(node.comm, some)) return;
+  bool has_all = true;
+  for (std::size_t p = 0; p < cards.size(); ++p) has_all = has_all && !is_missing(p);
+  if (all_true(node.comm, has_all)) return;
   const std::vector<int> all = share_descriptors(node, memory::heap_segment().descriptor);
   for (std::size_t p = 0; p < cards.size(); ++p) {
     if (p == me || all[p] < 0) continue;
@@ -213,17 +212,11 @@ Card make_card(const memory::Ways& ways) {
   return card;
 }
 
-unsigned char abilities(const Card& mine, const Card& card, const memory::Ways& ways) {
-  unsigned char can = 0;
-  if (ways.cma_read && why_no_cma(card, reads).reason == Reason::none) can |= reads;
-  if (ways.cma_write && why_no_cma(card, writes).reason == Reason::none) can |= writes;
-  if (mine.segment != -1 && card.segment != -1 && can_attach(card)) can |= attaches;
-  if (card.heap_bytes > 0 && mapped(card) != nullptr) can |= maps;
-  return can;
-}
-
-bool all_can(const std::vector<unsigned char>& can, Ability ability) {
-  return std::ranges::all_of(can, [ability](unsigned char one) { return (one & ability) != 0; });
+memory::Abilities abilities(const Card& mine, const Card& card, const memory::Ways& ways) {
+  return {.read = ways.cma_read && why_no_cma(card, false).reason == Reason::none,
+          .write = ways.cma_write && why_no_cma(card, true).reason == Reason::none,
+          .map = card.heap_bytes > 0 && mapped(card) != nullptr,
+          .attach = mine.segment != -1 && card.segment != -1 && can_attach(card)};
 }
 
 // `known.nodes` is there; fills `known.ranks` for this node's.
@@ -235,19 +228,23 @@ void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Process
   mpi().Allgather(&mine, sizeof mine, mpi().byte, cards.data(), sizeof mine, mpi().byte, node.comm);
   map_heaps(node, cards);
 
-  std::vector<unsigned char> i_can(count, reads | writes | maps | attaches), can_to_me(count);
+  using memory::Abilities;
+  std::vector<Abilities> i_can(count, {true, true, true, true}), can_to_me(count);
   for (std::size_t p = 0; p < count; ++p) {
     if (p != self) i_can[p] = abilities(mine, cards[p], ways);
   }
-  mpi().Alltoall(i_can.data(), 1, mpi().byte, can_to_me.data(), 1, mpi().byte, node.comm);
-  known.heaps_mapped = all_true(node.comm, mine.heap_bytes > 0 && all_can(i_can, maps));
-  known.reached = all_true(node.comm, all_can(can_to_me, maps) || all_can(can_to_me, attaches));
+  constexpr int bytes = sizeof(Abilities);
+  mpi().Alltoall(i_can.data(), bytes, mpi().byte, can_to_me.data(), bytes, mpi().byte, node.comm);
+  using std::ranges::all_of;
+  known.heaps_mapped = all_true(node.comm, mine.heap_bytes > 0 && all_of(i_can, &Abilities::map));
+  known.reached = all_true(node.comm, all_of(can_to_me, &Abilities::map) || all_of(can_to_me, &Abilities::attach));
 
   known.ranks.resize(known.nodes.node_of.size());
   const std::vector<int> members = members_of(known.nodes, me);
   for (std::size_t p = 0; p < count; ++p) {
-    std::byte* heap = (i_can[p] & maps) != 0 ? mapped(cards[p]) : nullptr;
-    known.ranks[static_cast<std::size_t>(members[p])] = {cards[p], heap, i_can[p], can_to_me[p]};
+    std::byte* heap = i_can[p].map ? mapped(cards[p]) : nullptr;
+    known.ranks[static_cast<std::size_t>(members[p])] = {
+        cards[p], {static_cast<pid_t>(cards[p].process), heap, can_to_me[p], i_can[p]}};
   }
 }
 
@@ -363,7 +360,7 @@ Processes pick(const Processes& all, std::span<const int> ranks) {
   return some;
 }
 
-Why why_no_cma(const Card& card, Ability ability) {
+Why why_no_cma(const Card& card, bool writes) {
   std::uint64_t word = 0;
   auto* const bytes = reinterpret_cast<std::byte*>(&word);
   const auto process = static_cast<pid_t>(card.process);
@@ -371,7 +368,7 @@ Why why_no_cma(const Card& card, Ability ability) {
   // Before a process writes, it must have read the right word.
   if (!sys::read_process(process, card.word_at, bytes, sizeof word)) return {Reason::read_failed, std::strerror(errno)};
   if (word != card.word) return {Reason::another_process};
-  if (ability != writes) return {};
+  if (!writes) return {};
   if (card.watched != 0) return {Reason::peer_is_checked};
   if (sys::write_process(process, card.word_at, bytes, sizeof word)) return {};
   return {Reason::write_failed, std::strerror(errno)};
@@ -397,19 +394,12 @@ void set_reach(run::Group& group, const Processes& processes, std::span<const in
   for (std::size_t m = 0; m < members.size(); ++m) {
     if (members[m] == group.me) continue;
     const Process& known = processes.ranks[static_cast<std::size_t>(members[m])];
-    memory::Peer& peer = reach.peers[m];
-    peer.process = static_cast<pid_t>(known.card.process);
-    peer.heap = known.heap;
-    peer.maps_my_heap = (known.can_to_me & maps) != 0;
-    peer.i_read = (known.i_can & reads) != 0;
-    peer.i_write = (known.i_can & writes) != 0;
-    peer.reads_me = (known.can_to_me & reads) != 0;
-    peer.writes_me = (known.can_to_me & writes) != 0;
-    reach.written_to |= peer.writes_me && !peer.i_read;
-    peer.attaches_me = reach.rings && (known.can_to_me & attaches) != 0;
-    reach.all_map_me &= peer.maps_my_heap;
-    reach.all_attach_me &= peer.attaches_me;
-    if (reach.rings && (known.i_can & attaches) != 0) {
+    memory::Peer& peer = reach.peers[m] = known.peer;
+    reach.written_to |= peer.can.write && !peer.i_can.read;
+    peer.can.attach &= reach.rings;
+    reach.all_map_me &= peer.can.map;
+    reach.all_attach_me &= peer.can.attach;
+    if (reach.rings && peer.i_can.attach) {
       group.attached[m] = memory::XpmemPeer(memory::xpmem_here().calls, known.card.segment);
     }
   }

@@ -42,14 +42,9 @@ struct Facts {
   bool expects_devices;  // it has a driver, or the user has said what the MPI takes
 };
 
-// What one process can do with the memory of another.
-enum Ability : unsigned char { reads = 1, writes = 2, maps = 4, attaches = 8 };
-
 struct Process {
   Card card;
-  std::byte* heap = nullptr;    // its shared heap, mapped here
-  unsigned char i_can = 0;      // abilities of this process with that one's memory
-  unsigned char can_to_me = 0;  // of that process with this one's memory
+  memory::Peer peer;  // whatever the communicator is
 };
 
 // A communicator of the ranks that met, in which nobody sends anything to another. Made from the group: by
@@ -88,9 +83,9 @@ Processes meet(MpiComm comm, const memory::Ways& ways, std::size_t areas, std::s
 // What is known of `ranks` (their numbers in `all`), in this order.
 Processes pick(const Processes& all, std::span<const int> ranks);
 
-// Why this process cannot read, or write to, the memory of the one with this card by CMA; none if it can. What is
-// written is what is there already.
-Why why_no_cma(const Card& card, Ability ability);
+// Why this process cannot read the memory of the one with this card by CMA, or write to it, if it `writes`; none if it
+// can. What is written is what is there already.
+Why why_no_cma(const Card& card, bool writes);
 
 // The ranks of a rank's node, in order.
 std::vector<int> members_of(const plan::NodeMap& nodes, int rank);

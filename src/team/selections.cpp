@@ -133,7 +133,7 @@ choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {
           team.group.inbox_limit(collective),
           team.group.reach().slot_limit,
           team.group.reach().load_store,
-          team.group.reach().direct,
+          team.group.inbox.usable(),
           model,
           team.agreed().may_try == MayTry::everything && !is_given,
           team.agreed().may_try != MayTry::nothing,

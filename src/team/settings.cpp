@@ -107,7 +107,10 @@ Text read_mpi_device(const Text& text, Config& c) {
   return read_word(text, {{"on", all}, {"off", none}, {"messages", messages}}, c.mpi_device);
 }
 
-Text text_of_ways(const Config& c) { return to_string(c.ways); }
+Text text_of_ways(const Config& c) {
+  const auto& [heap, xpmem, cma_read, cma_write, ring] = c.ways;
+  return fmt::format("{} {} {} {} {}", heap, xpmem, cma_read, cma_write, ring);
+}
 Text text_of_node_tree(const Config& c) { return fmt::format("{}", c.node_tree.value_or(-1)); }
 Text text_of_trials(const Config& c) { return fmt::format("{}", static_cast<int>(c.trials)); }
 Text text_of_mpi_device(const Config& c) {

@@ -235,7 +235,6 @@ Reason share_nodes(Team& team, const Config& settings, Processes& processes, Tel
   set_reach(group, processes, members, settings.ways);
   // Over several nodes not all ranks reach all heaps.
   group.change_reach().heaps_mapped = processes.heaps_mapped && team.nodes.nodes == 1;
-  group.change_reach().direct = true;
   return Reason::none;
 }
 
@@ -334,7 +333,7 @@ int setup_by(Team& team, Telling& telling) {
         memory::copy_plan(settings.stream, second_cache, last_caches, node_ranks, group.reach().points.stream_from);
   }
   // There is something to choose whatever the MPI takes: between nodes, and on one where memory can be shared.
-  const bool has_ways = use != DeviceUse::none || team.nodes.nodes > 1 || group.reach().direct;
+  const bool has_ways = use != DeviceUse::none || team.nodes.nodes > 1 || group.inbox.usable();
   team.change_agreed().follows_devices = expects && has_ways;
   group.change_reach().slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   // What the user set comes before the table.

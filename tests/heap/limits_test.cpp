@@ -18,11 +18,12 @@ namespace quadrille::memory {
 namespace {
 
 TEST(Limits, AreRaisedAsFarAsTheSystemAllows) {
-  const auto raised = [](Limit asked, std::uint64_t idle, std::uint64_t hard) {
-    const Limit limit = raised_limit(asked, idle, hard);
-    return std::pair(limit.soft, limit.hard);
+  constexpr rlim_t no_limit = RLIM_INFINITY;
+  const auto raised = [](rlimit asked, std::size_t idle, rlim_t hard) {
+    const rlimit limit = sys::raised_limit(asked, idle, hard);
+    return std::pair(limit.rlim_cur, limit.rlim_max);
   };
-  using Pair = std::pair<std::uint64_t, std::uint64_t>;
+  using Pair = std::pair<rlim_t, rlim_t>;
   EXPECT_EQ(raised({100, 200}, 1000, no_limit), Pair(1100, 1200));
   EXPECT_EQ(raised({100, no_limit}, 1000, no_limit), Pair(1100, no_limit));
   EXPECT_EQ(raised({no_limit, no_limit}, 1000, no_limit), Pair(no_limit, no_limit));

@@ -48,6 +48,14 @@ int main(int argc, char** argv) {
     check(thrown == quadrille::mpi_success && !made, "one rank has no memory");
   }
   check(quadrille::team::own_pull(*team).has_value(), "all ranks have memory");
+  // And so is the lane of a persistent call.
+  constexpr std::size_t block_bytes = 64;
+  refused = rank == size - 1 ? sizeof(quadrille::team::Lane) : 0;
+  bool made = false;
+  const int thrown = quadrille::thrown_by([&] { made = quadrille::team::own_inbox(*team, block_bytes) != nullptr; });
+  refused = 0;
+  check(thrown == quadrille::mpi_success && !made, "one rank has no memory for a lane");
+  check(quadrille::team::own_inbox(*team, block_bytes) != nullptr, "all ranks have memory for a lane");
   MPI_Finalize();
   return say_verdict();
 }

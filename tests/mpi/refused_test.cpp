@@ -86,7 +86,7 @@ TEST_F(RefusedMemory, OfDenseCallsComesThroughTheRing) {
     }
   }
   const auto& peers = team::team_of(abi::comm(comm.comm))->group.reach().peers;
-  const bool reads = std::any_of(peers.begin(), peers.end(), [](const memory::Peer& p) { return p.i_read; });
+  const bool reads = std::any_of(peers.begin(), peers.end(), [](const memory::Peer& p) { return p.i_can.read; });
   const bool all_read = sum(reads ? 1 : 0) == static_cast<unsigned>(world().size);
   EXPECT_EQ(sum(failed) > 0, all_read) << "nothing failed: the test is blind";
   EXPECT_GT(sum(calls), sum(failed));
@@ -99,7 +99,7 @@ TEST_F(RefusedMemory, ComesThroughTheRing) {
   Topology t = cartesian(grids_of(world().size).back());
   expect_right(t);
   const auto& peers = team::team_of(abi::comm(t.where.comm))->group.reach().peers;
-  const bool reads = std::any_of(peers.begin(), peers.end(), [](const memory::Peer& p) { return p.i_read; });
+  const bool reads = std::any_of(peers.begin(), peers.end(), [](const memory::Peer& p) { return p.i_can.read; });
   release(t.where);
   // With several edges between two ranks, of which some fail.
   for (const std::uint64_t graph : {1U, 2U, 3U}) {

@@ -23,7 +23,7 @@ struct Mappings {
     const std::size_t bytes = ControlPool::segment_bytes(areas_bytes);
     const int segment = sys::create_segment(bytes);
     for (int i = 0; i < count; ++i) {
-      pools.push_back(std::make_shared<ControlPool>(sys::map_segment(segment, bytes), bytes));
+      pools.push_back(std::make_shared<ControlPool>(sys::map_segment(segment, bytes), areas_bytes));
     }
     sys::close_descriptor(segment);
   }
@@ -89,7 +89,7 @@ TEST(ControlPool, AClaimThatComesTooLateTakesNothing) {
   };
   const std::size_t bytes = ControlPool::segment_bytes(4 * chunk);
   const int segment = sys::create_segment(bytes);
-  Claiming pool(sys::map_segment(segment, bytes), bytes);
+  Claiming pool(sys::map_segment(segment, bytes), 4 * chunk);
   sys::close_descriptor(segment);
   ASSERT_TRUE(pool.claim(2, 1));
   EXPECT_FALSE(pool.claim(0, 4));

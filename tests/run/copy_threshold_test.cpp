@@ -115,7 +115,7 @@ TEST(Place, IsThePackageAndTheLastCache) {
   const auto place = [&root](std::initializer_list<int> processors) {
     sys::ProcessorSet set;
     for (const int p : processors) set.set(static_cast<std::size_t>(p));
-    const sys::Place found = sys::place_in(root.path, set);
+    const sys::Place found = sys::place_of(set, root.path);
     return std::pair(found.package, found.cache);
   };
   const std::pair unknown(-1, -1);

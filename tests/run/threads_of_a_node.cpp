@@ -134,7 +134,6 @@ ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
                                 memory::meeting_tree(std::vector<sys::Place>(here.size()), local, settings.radix));
     group.change_reach().slot_limit = std::min(settings.slot_limit, group.inbox.capacity());
     group.change_reach().points.cma_from = settings.cma_from;
-    group.change_reach().direct = true;
     if (settings.streams) group.copying.stream_from = group.copying.temporal_bytes = 0;
     group.waiter.spins = settings.drawn ? 0 : 1 + rank.random() % 8;
     if (!settings.drawn) group.waiter.longest_sleep_us = rank.random() % 2 == 0 ? 0 : 2000;
@@ -190,15 +189,15 @@ void ThreadsOfANode::set_reach(Rank& rank) {
     const int other = here[local];
     if (other == me) continue;
     memory::Peer& peer = group.change_reach().peers[local];
-    peer.i_read = draw(reaches.read, me, other, read);
-    peer.i_write = draw(reaches.write, me, other, write);
-    peer.reads_me = draw(reaches.read, other, me, read);
-    peer.writes_me = draw(reaches.write, other, me, write);
-    group.change_reach().written_to |= peer.writes_me && !peer.i_read;
-    const bool lost = (peer.i_read || peer.i_write) && draw(reaches.cma_fails, me, other, cma_fails);
+    peer.i_can.read = draw(reaches.read, me, other, read);
+    peer.i_can.write = draw(reaches.write, me, other, write);
+    peer.can.read = draw(reaches.read, other, me, read);
+    peer.can.write = draw(reaches.write, other, me, write);
+    group.change_reach().written_to |= peer.can.write && !peer.i_can.read;
+    const bool lost = (peer.i_can.read || peer.i_can.write) && draw(reaches.cma_fails, me, other, cma_fails);
     peer.process = lost ? dead_process() : getpid();
-    peer.attaches_me = group.change_reach().rings && draw(reaches.attach, other, me, attach);
-    group.change_reach().all_attach_me &= peer.attaches_me;
+    peer.can.attach = group.change_reach().rings && draw(reaches.attach, other, me, attach);
+    group.change_reach().all_attach_me &= peer.can.attach;
     if (group.change_reach().rings && draw(reaches.attach, me, other, attach)) {
       const bool fails = draw(reaches.attach_fails, me, other, attach_fails);
       group.attached[local] = memory::XpmemPeer(fails ? failing : attaching, 1);

@@ -190,15 +190,14 @@ TEST_F(XpmemTest, TheWordTellsTheRightProcess) {
 }
 
 TEST_F(XpmemTest, WhatFailsIsSaidAndUsedNoMore) {
-  XpmemCalls calls;
-  EXPECT_EQ(text::words_of(load_xpmem("libnosuch.so.0", calls)), "libnosuch.so.0 not found");
-  EXPECT_EQ(load_xpmem("libm.so.6", calls).reason, Reason::library_lacks_function);
+  EXPECT_EQ(text::words_of(start_xpmem("libnosuch.so.0").why_not), "libnosuch.so.0 not found");
+  EXPECT_EQ(start_xpmem("libm.so.6").why_not.reason, Reason::library_lacks_function);
   standin_->version = -1;
-  EXPECT_EQ(load_xpmem(standin_path(), calls).reason, Reason::no_xpmem_in_kernel);
+  EXPECT_EQ(start_xpmem(standin_path()).why_not.reason, Reason::no_xpmem_in_kernel);
   standin_->version = 0x30000;
   EXPECT_EQ(text::words_of(start_xpmem(standin_path()).why_not), "XPMEM has version 3, not 2");
   EXPECT_EQ(start_xpmem(standin_path()).segment, -1);
-  EXPECT_EQ(calls.attach, nullptr);
+  EXPECT_EQ(start_xpmem(standin_path()).calls.attach, nullptr);
   standin_->version = 0x26003;
 
   standin_->fail_make = true;

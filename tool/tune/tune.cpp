@@ -227,7 +227,7 @@ void spread_over_nodes(int ranks) {
 std::string obstacle_to_tuning(const team::Team* team, const TuneOptions& options) {
   if (team == nullptr || !team->ready()) return "Quadrille must be switched on";
   if (options.algorithms && team->nodes.nodes > 1) return "";
-  if (!options.model && !options.neighbors && !team->group.reach().direct) return "the ranks must share a node";
+  if (!options.model && !options.neighbors && !team->group.inbox.usable()) return "the ranks must share a node";
   if (options.model && team->nodes.nodes == 1) {
     return "this is measured between several nodes, but QUADRILLE_NODES says that there is one";
   }
