@@ -167,7 +167,7 @@ bool keeps_the_mpi(const Call& call, Team& team, CountedAhead& ahead) {
 // On such a communicator a request of ours is served all the same, by messages.
 Admission admit_ineligible(const Call& call, Team& team, Entry entry) {
   if (entry.is_ours(call)) return {};
-  const bool says_so = !entry.is_request() && team::explains_now(team, team::DeviceWay::none);
+  const bool says_so = !entry.is_request() && team::explains_now(team, Reason::none);
   if (says_so) explain_passed(team, call, team.why_not);
   if (!entry.is_request()) cache_forwarded(call, team, team.why_not, true);
   return {To::forwarded, team.why_not, team.why_not};

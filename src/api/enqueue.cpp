@@ -23,7 +23,7 @@
 namespace quadrille::api {
 namespace {
 
-using memory::StreamState;
+using memory::StreamTurn;
 using memory::Word;
 using team::Team;
 
@@ -62,20 +62,17 @@ State* take_over() {
   return gone;
 }
 
-// One whose streams have not passed it; null if there is none.
-State* first_in_streams() {
+// The first of them that is so; null if there is none.
+State* find_turn(bool (*is)(const State*)) {
   Turns& all = turns();
   const std::lock_guard lock(all.mutex);
-  const auto first = std::ranges::find_if(all.listed, [](const State* one) { return !one->turn->is_broken; });
+  const auto first = std::ranges::find_if(all.listed, is);
   return first == all.listed.end() ? nullptr : *first;
 }
 
+bool is_in_streams(const State* one) { return !one->turn->is_broken; }
 // A start that the driver has refused makes progress without its streams: the other ranks wait for it.
-bool has_broken_under_way() {
-  Turns& all = turns();
-  const std::lock_guard lock(all.mutex);
-  return std::ranges::any_of(all.listed, [](const State* one) { return one->turn->is_broken && !one->is_complete(); });
-}
+bool is_broken_under_way(const State* one) { return one->turn->is_broken && !one->is_complete(); }
 
 // Room for one more. Throws std::bad_alloc.
 void make_room_for_turns() {
@@ -101,14 +98,14 @@ void list_turns(State& request) {
 void await_turns_at_end() {
   constexpr unsigned sleep_us = 20, looks_between_questions = 5000;
   unsigned looks = 0;
-  for (sweep_turns(); const State* const request = first_in_streams(); sweep_turns()) {
+  for (sweep_turns(); const State* const request = find_turn(is_in_streams); sweep_turns()) {
     go_on_with_all();
     sys::sleep_us(sleep_us);
     const StreamTurn& turn = *request->turn;
     // What a device cannot do any more is not waited for.
     if (++looks % looks_between_questions == 0 && memory::is_lost(turn.place)) break;
   }
-  while (has_broken_under_way()) {
+  while (find_turn(is_broken_under_way) != nullptr) {
     go_on_with_all();
     sys::sleep_us(sleep_us);
   }
@@ -216,7 +213,7 @@ bool bring(State& request, void* stream) {
 }
 bool copy(State& request, void* stream) {
   PullRequest* const pull = pull_of(request);
-  return pull == nullptr || pull->copy_in(stream, *request.turn->words, request.turn->last);
+  return pull == nullptr || pull->copy_in(stream);
 }
 
 int put_into_stream(State& request, void* stream, const memory::DevicePlace& place) {
@@ -286,7 +283,7 @@ int carry_out_in_order(std::unique_ptr<State>& owned, State& request, void* stre
 
 int wrong_with(void* stream) {
   if (memory::device_driver() == nullptr) return mpi_success;
-  return memory::state_of_stream(stream) == StreamState::usable ? mpi_success : mpi().err_arg;
+  return memory::is_usable_stream(stream) ? mpi_success : mpi().err_arg;
 }
 
 // An error of earlier calls is told by the next one, which takes part all the same. It is looked for when the call

@@ -224,7 +224,6 @@ void Making::bring_to_host() {
   made.on_host = std::move(on_host);
   if (!entry.is_enqueued()) made.on_host->prepare_steps();
   call = made.on_host->call();
-  call.on_device = false;
 }
 
 void Making::bring_to_host_or_stay() {

@@ -6,7 +6,6 @@
 #include "memory/lent_context.hpp"
 #include "mpi/type_runs.hpp"
 #include "run/blocks.hpp"
-#include "run/device_elements.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
@@ -273,14 +272,11 @@ bool has_device_memory(const run::Call& call, const UsedBlocks& used) {
          (!call.in_place && find_side(call.send, used.send, place) == Where::device);
 }
 
-bool StayingAt::settle() const {
-  return run::settle({.on_device = sends, .place = sent}, {.on_device = receives, .place = received});
-}
-
 void StayingAt::prepare_steps() {
   free_staging_at_end();
-  if (sends) of_sent_ = memory::borrow_stream(sent);
-  if (receives && !(sends && received == sent)) of_received_ = memory::borrow_stream(received);
+  if (sent.on_device) of_sent_ = memory::borrow_stream(sent.place);
+  const bool is_other = received.on_device && !(sent.on_device && received.place == sent.place);
+  if (is_other) of_received_ = memory::borrow_stream(received.place);
 }
 
 void StayingAt::begin_to_settle() {
@@ -303,18 +299,17 @@ memory::OwnStream::Look StayingAt::look() const {
 
 bool stays_on_device(run::Call& call, const UsedBlocks& used, StayingAt& at) {
   bool sent_can = true, received_can = true;
-  const Where sent = call.in_place ? Where::host : find_side(call.send, used.send, at.sent, &sent_can);
-  const Where received = find_side(call.recv, used.recv, at.received, &received_can);
-  at.sends = sent == Where::device, at.receives = received == Where::device;
-  if ((!at.sends && !at.receives) || !sent_can || !received_can) return false;
+  const Where sent = call.in_place ? Where::host : find_side(call.send, used.send, at.sent.place, &sent_can);
+  const Where received = find_side(call.recv, used.recv, at.received.place, &received_can);
+  at.sent.on_device = sent == Where::device, at.received.on_device = received == Where::device;
+  if ((!at.sent.on_device && !at.received.on_device) || !sent_can || !received_can) return false;
   if (sent == Where::unknown || received == Where::unknown) return false;
   if (call.in_place && !is_allgather(call.collective)) return false;
   const bool alone = is_neighbor(call.collective);  // a side on the host is packed else
-  if ((at.sends || (alone && !call.in_place)) && has_gaps(call.send, used.send)) return false;
-  if ((at.receives || alone) && has_gaps(call.recv, used.recv)) return false;
-  call.on_device = true;
-  call.device_place = at.receives ? at.received : at.sent;
-  memory::lend_context(call.device_place);
+  if ((at.sent.on_device || (alone && !call.in_place)) && has_gaps(call.send, used.send)) return false;
+  if ((at.received.on_device || alone) && has_gaps(call.recv, used.recv)) return false;
+  call.on_device = at.received.on_device ? at.received.place : at.sent.place;
+  memory::lend_context(*call.on_device);
   return true;
 }
 

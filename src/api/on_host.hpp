@@ -12,6 +12,7 @@
 #include "memory/regions.hpp"
 #include "memory/staging.hpp"
 #include "run/call.hpp"
+#include "run/device_elements.hpp"
 
 namespace quadrille::api {
 
@@ -135,11 +136,10 @@ bool has_device_memory(const run::Call& call, const UsedBlocks& used);
 
 // Where the sides of a call are whose blocks stay on a device.
 struct StayingAt {
-  bool sends = false, receives = false;
-  memory::DevicePlace sent, received;
+  run::DeviceEnd sent, received;
   // Messages of the MPI know nothing of the program's streams. So what it has put into the NULL stream is done before
   // any is sent from such memory, or received into it. False if the driver refuses.
-  [[nodiscard]] bool settle() const;
+  [[nodiscard]] bool settle() const { return run::settle(sent, received); }
   // The same in steps: nobody waits. First, where it may wait, what they need is taken; throws std::bad_alloc.
   void prepare_steps();
   void begin_to_settle();

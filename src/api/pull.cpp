@@ -16,9 +16,7 @@ namespace quadrille::api {
 namespace {
 
 void tell_pull(Collective collective, const choose::Choice& choice, team::Team& team, bool pulled) {
-  using team::DeviceWay;
-  tell_way(collective, choice, team, pulled ? DeviceWay::pulled : DeviceWay::not_pulled,
-           [=] { return Why{pulled ? Reason::pulled : Reason::not_pulled}; });
+  tell_way(collective, choice, team, {pulled ? Reason::pulled : Reason::not_pulled});
 }
 
 // How it is to be done, by the choice and the user's settings.
@@ -28,6 +26,12 @@ run::PullWays ways_of_pull(const choose::Choice& choice) {
 }
 
 }  // namespace
+
+void tell_way(Collective collective, const choose::Choice& choice, team::Team& team, const Why& how) {
+  team.counted.device_way = how.reason;
+  if (memory::device_driver() == nullptr || !team::explains_now(team, how.reason)) return;
+  team::explain(team, collective, 0, choose::to_string(choice), how);
+}
 
 int exchange_over_host(const run::Call& call, team::Team& team) {
   return run_over_host(call, team, choose::HostBuffers::as_suits,
@@ -54,7 +58,7 @@ PullRequest::PullRequest(const run::Call& call, Quadrille_Request_state& request
       team_(team),
       lane_(lane),
       copying_(team.group.copying),
-      pull_(call_, team.group, {lane.pull->pairs, *lane.pull->sharing, lane.pull->stream.get()}, ways_of_pull(choice)),
+      pull_(call_, team.group, {lane.node.pairs, *lane.pull->sharing, lane.pull->stream.get()}, ways_of_pull(choice)),
       choice_(choice) {}
 
 bool PullRequest::prepare() {
@@ -68,8 +72,7 @@ int PullRequest::start() {
   const memory::MustNotWait guard;
   phase_ = Phase::pulling;
   if (request_.in_stream()) {
-    const StreamTurn& turn = *request_.turn;
-    pull_.begin_in_stream({turn.words, turn.now, &turn.is_broken});
+    pull_.begin_in_stream(*request_.turn);
   } else {
     pull_.begin();
   }
@@ -82,11 +85,12 @@ Reason PullRequest::why_not_in_stream(const memory::DevicePlace& place) const {
   return pull_.has_place() && !pull_.place().has_stream_of(place) ? Reason::another_context : Reason::none;
 }
 
-bool PullRequest::copy_in(void* stream, const memory::StreamWords& words, std::uint32_t number) {
+bool PullRequest::copy_in(void* stream) {
   using memory::Word;
   if (!pull_.copies_in_stream()) return true;
-  return memory::wait_in_stream(stream, words, Word::go, number) && pull_.copy_in(stream) &&
-         memory::write_in_stream(stream, words, Word::copied, number);
+  const memory::StreamTurn& turn = *request_.turn;
+  return memory::wait_in_stream(stream, *turn.words, Word::go, turn.last) && pull_.copy_in(stream) &&
+         memory::write_in_stream(stream, *turn.words, Word::copied, turn.last);
 }
 
 int PullRequest::advance() {

@@ -14,14 +14,9 @@ struct Quadrille_Request_state;
 
 namespace quadrille::api {
 
-// Notes how a call by an algorithm for data of devices was carried out. Explains it, by `why()`, once a communicator
-// where the user wants to know.
-template <class Ask>
-void tell_way(Collective collective, const choose::Choice& choice, team::Team& team, team::DeviceWay way, Ask why) {
-  team.counted.device_way = way;
-  if (memory::device_driver() == nullptr || !team::explains_now(team, way)) return;
-  team::explain(team, collective, 0, choose::to_string(choice), why());
-}
+// Notes how a call by an algorithm for data of devices was carried out. Explains it once a communicator where the user
+// wants to know.
+void tell_way(Collective collective, const choose::Choice& choice, team::Team& team, const Why& how);
 
 // The data of all ranks of a node go over the memory of the host, whole, and there by pairs. Returns an MPI error code.
 int exchange_over_host(const run::Call& call, team::Team& team);
@@ -55,7 +50,7 @@ class PullRequest {
   memory::DevicePlace place() const { return pull_.has_place() ? pull_.place() : memory::DevicePlace(); }
   // Put into the stream what comes before the write of `ready`, and what comes behind it. False if the driver refuses.
   bool pack_in(void* stream) { return pull_.pack_in(stream); }
-  bool copy_in(void* stream, const memory::StreamWords& words, std::uint32_t number);
+  bool copy_in(void* stream);
 
  private:
   enum class Phase : std::uint8_t { over, pulling, fetching, by_rings };

@@ -22,32 +22,6 @@
 #include "team/record.hpp"
 #include "team/team.hpp"
 
-namespace quadrille::api {
-
-// The place of a request in streams of a device (api/enqueue.hpp).
-//
-// Its starts by streams have numbers, one after the other. A start is a turn: the stream says when it has come, the
-// request does its work, and lets the stream go on.
-struct StreamTurn {
-  memory::StreamWords* words = nullptr;
-  memory::DevicePlace place;  // of the stream of the last turn
-  // Under the lock of run::UnderWay: the turn that is awaited or in flight, and the last enqueued one.
-  std::uint32_t now = 0, last = 0;
-  // The driver has refused something in the middle: the request goes through all its turns without its streams, and its
-  // memory is not used again, as some stream may still do so.
-  bool is_broken = false;
-
-  StreamTurn& operator=(StreamTurn&&) = delete;
-  ~StreamTurn() {
-    if (words != nullptr && !is_broken) memory::give_words_back(*words);
-  }
-  bool has_come() const { return is_broken || words->ready.load(std::memory_order_acquire) == now; }
-  // The streams have passed all turns.
-  bool is_over() const { return !is_broken && words->over.load(std::memory_order_acquire) == last; }
-};
-
-}  // namespace quadrille::api
-
 struct Quadrille_Request_state final : quadrille::run::Pending {
   Quadrille_Request_state(quadrille::team::Team& of, bool is_persistent, bool is_taken)
       : team(quadrille::team::keep(of)), persistent(is_persistent), taken(is_taken) {}
@@ -58,11 +32,11 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   std::optional<quadrille::team::OwnLeaders> own_leaders;  // likewise, if leaders carry it out
   std::unique_ptr<quadrille::run::RunMemory> run_memory;   // if messages do
   std::deque<const quadrille::run::Pending*>* queue =
-      nullptr;                                       // of the lane on which a nonblocking call takes its turn
-  std::unique_ptr<quadrille::api::OnHost> on_host;   // if the program has loaded a driver of a device
-  std::unique_ptr<quadrille::api::StreamTurn> turn;  // in a stream of a device, if it ever had one
-  std::unique_ptr<quadrille::run::Op> op;            // carries the call out; null: no data move
-  quadrille::run::InboxRun* inbox = nullptr;         // that of `op`, if it is one
+      nullptr;                                          // of the lane on which a nonblocking call takes its turn
+  std::unique_ptr<quadrille::api::OnHost> on_host;      // if the program has loaded a driver of a device
+  std::unique_ptr<quadrille::memory::StreamTurn> turn;  // in a stream of a device, if it ever had one
+  std::unique_ptr<quadrille::run::Op> op;               // carries the call out; null: no data move
+  quadrille::run::InboxRun* inbox = nullptr;            // that of `op`, if it is one
   const bool persistent;
   // Where the last start is. From `complete` on a request may be started again or freed.
   enum class Stage : std::uint8_t {

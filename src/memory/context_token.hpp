@@ -17,7 +17,7 @@ class ContextToken {
   ContextToken& operator=(ContextToken&&) = delete;
   // While AtDevice of the place lives. False if the driver has no memory for it, or no number of it.
   bool take(const DevicePlace& place, std::size_t bytes = 64) {
-    made_ = {place, Held::pinned, allocate_pinned(bytes), 0};
+    made_ = {place, Held::pinned, allocate_pinned(bytes), 0, bytes};
     if (made_.memory == nullptr) return false;
     made_.id = memory_id(made_.memory);
     // Without a number it would never be known to be alive, and all that goes with it would be made anew in each call.

@@ -206,8 +206,6 @@ Where find_memory(const void* address, DevicePlace& place) {
   return driver().is_cuda ? find_on_cuda(address, place) : find_on_hip(address, place);
 }
 
-bool find_device(const void* address, DevicePlace& place) { return find_memory(address, place) == Where::device; }
-
 Exportable exportable(const void* address) {
   constexpr std::uint32_t no_answer = 0xA5A5A5A5;
   std::uint32_t answer = driver().is_cuda ? 0 : no_answer;  // of one byte or four
@@ -240,11 +238,6 @@ bool DeviceCopies::copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_
   if (driver().is_cuda) return driver().copy_cuda(to, from, bytes, stream_) == 0;
   return driver().copy_hip(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, hip_copy_default,
                            stream_) == 0;
-}
-
-void DeviceCopies::copy(void* to, const void* from, std::size_t bytes) {
-  under_way_ = true;
-  failed_ = !copy_bytes(number(to), number(from), bytes) || failed_;
 }
 
 void DeviceCopies::copy(const DeviceRows& rows) {

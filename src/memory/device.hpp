@@ -60,8 +60,6 @@ struct DevicePlace {
 // and the processor cannot read it. Managed memory counts as a device's.
 enum class Where : std::uint8_t { host, device, unknown };
 Where find_memory(const void* address, DevicePlace& place);
-// Is it a device's?
-bool find_device(const void* address, DevicePlace& place);
 
 // Can other processes open the memory at this address of a device? Not that of pools, managed memory, and what is
 // mapped by hand: MPIs that take device memory may fail with those.
@@ -105,7 +103,7 @@ class DeviceCopies {
   // there and the driver takes it.
   void move(To to, const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces);
   // Both are of a device, or one of them.
-  void copy(void* to, const void* from, std::size_t bytes);
+  void copy(void* to, const void* from, std::size_t bytes) { copy({to, from, bytes, 1, 0, 0}); }
   void copy(const DeviceRows& rows);
   // Returns when all are done. False if the driver has refused any.
   bool wait();

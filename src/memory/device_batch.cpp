@@ -31,37 +31,34 @@ bool add_copy(void* graph, void* context, std::uintptr_t to, std::uintptr_t from
 
 }  // namespace
 
-void CopyGraph::make(const DevicePlace& place, std::span<const std::uintptr_t> to, std::span<const std::uintptr_t> from,
-                     std::span<const std::size_t> bytes) {
-  forget();
+void DeviceBatch::build_graph(const DevicePlace& place) {
+  forget_graph();
   void* graph = nullptr;
   if (driver().create_graph(&graph, 0) != 0) return;
   bool added = true;
-  for (std::size_t i = 0; i < bytes.size() && added; ++i) {
-    added = add_copy(graph, place.context, to[i], from[i], bytes[i]);
+  for (std::size_t i = 0; i < size() && added; ++i) {
+    added = add_copy(graph, place.context, to_[i], from_[i], bytes_[i]);
   }
-  if (added && take_token(place) && driver().make_graph_ready(&ready_, graph, 0) != 0) ready_ = nullptr;
+  if (added && take_token(place) && driver().make_graph_ready(&graph_, graph, 0) != 0) graph_ = nullptr;
   driver().destroy_graph(graph);
 }
 
-bool CopyGraph::launch(void* stream) const { return driver().launch_graph(ready_, stream) == 0; }
-
 // To free its memory can wait for all that the device has to do, so it stays for the next graph.
-bool CopyGraph::take_token(const DevicePlace& place) {
+bool DeviceBatch::take_token(const DevicePlace& place) {
   if (token_.is_alive() && token_.place() == place) return true;
   token_.give_back([] {});
   return token_.take(place);
 }
 
-void CopyGraph::forget() {
-  void* const ready = std::exchange(ready_, nullptr);
+void DeviceBatch::forget_graph() {
+  void* const ready = std::exchange(graph_, nullptr);
   if (ready == nullptr || !token_.is_alive()) return;
   const AtDevice at(token_.place());
   driver().destroy_ready_graph(ready);
 }
 
-CopyGraph::~CopyGraph() {
-  forget();
+DeviceBatch::~DeviceBatch() {
+  forget_graph();
   token_.give_back([] {});
 }
 
@@ -93,20 +90,20 @@ void DeviceBatch::take_kernel(const DevicePlace& place, bool in_one_device, bool
 }
 
 void DeviceBatch::make_graph(const DevicePlace& place) {
-  if (!pieces_.are_there() && size() > 0) graph_.make(place, to_, from_, bytes_);
+  if (!pieces_.are_there() && size() > 0) build_graph(place);
 }
 
 void DeviceBatch::put_graph_in_place(const DevicePlace& place) {
   const bool is_better_so = pieces_.are_there() && is_for_kernel(together(true, true));
-  if (!driver().is_cuda || size() <= 1 || graph_.is_there() || is_better_so) return;
+  if (!driver().is_cuda || size() <= 1 || has_graph() || is_better_so) return;
   const BesideCapture beside;
-  graph_.make(place, to_, from_, bytes_);
-  if (graph_.is_there()) pieces_.forget();
+  build_graph(place);
+  if (has_graph()) pieces_.forget();
 }
 
 bool DeviceBatch::launch(void* stream) const {
   if (pieces_.are_there() && pieces_.submit(stream)) return true;
-  return size() == 0 || (graph_.is_there() && graph_.launch(stream));
+  return size() == 0 || (has_graph() && driver().launch_graph(graph_, stream) == 0);
 }
 
 bool DeviceBatch::submit(void* stream, bool one_too) {

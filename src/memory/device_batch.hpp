@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "memory/context_token.hpp"
@@ -14,31 +13,11 @@
 
 namespace quadrille::memory {
 
-// Copies that the driver keeps as a graph: made once, and put into a stream by one call however many they are, with no
-// work for any of them on the host. The copies have no order among each other, so the device may make several at a
-// time.
-class CopyGraph {
- public:
-  CopyGraph& operator=(CopyGraph&&) = delete;
-  ~CopyGraph();
-  // Between addresses of devices. While AtDevice of the place lives. If the driver refuses, there is none.
-  void make(const DevicePlace& place, std::span<const std::uintptr_t> to, std::span<const std::uintptr_t> from,
-            std::span<const std::size_t> bytes);
-  bool is_there() const { return ready_ != nullptr; }
-  // The context that it was made in is still there.
-  bool is_good() const { return token_.is_alive(); }
-  // Once or many times; launches are done one after the other. False if the driver refuses: then none is in flight.
-  bool launch(void* stream) const;
-  void forget();
-
- private:
-  bool take_token(const DevicePlace& place);
-  void* ready_ = nullptr;  // to be launched
-  ContextToken token_;
-};
-
 class DeviceBatch {
  public:
+  DeviceBatch& operator=(DeviceBatch&&) = delete;
+  ~DeviceBatch();
+
   void clear() { keep(0); }
   // No more than so many will be added at a time: then add() does not throw.
   void reserve(std::size_t copies) { to_.reserve(copies), from_.reserve(copies), bytes_.reserve(copies); }
@@ -60,21 +39,23 @@ class DeviceBatch {
   }
   // Only the first so many stay, and no kernel or graph.
   void keep(std::size_t copies) {
-    to_.resize(copies), from_.resize(copies), bytes_.resize(copies), pieces_.forget(), graph_.forget();
+    to_.resize(copies), from_.resize(copies), bytes_.resize(copies), pieces_.forget(), forget_graph();
   }
   // When all were added: looks whether a kernel of that place is to make them, and has it loaded. What it reads is kept
   // until the next time, and was to be done by then. While AtDevice lives. Throws std::bad_alloc.
   //   in_one_device  all are inside that place's device
   //   many_times     a graph can make them as well
   void take_kernel(const DevicePlace& place, bool in_one_device, bool many_times);
-  // Likewise, for what is submitted many times, and no kernel is to make.
+  // Likewise, for what is submitted many times, and no kernel is to make. The driver keeps the copies as a graph: made
+  // once, and put into a stream by one call however many they are, with no work for any of them on the host. They have
+  // no order among each other, so the device may make several at a time. If the driver refuses, there is none.
   void make_graph(const DevicePlace& place);
   // For what has turned out to be submitted many times inside that place's device: in the place of a kernel and of
   // anything else, where a graph is faster. That was measured with CUDA alone.
   void put_graph_in_place(const DevicePlace& place);
   // What was made still is what the driver knows: its context was not destroyed.
   bool is_good(const DevicePlace& place) const {
-    return (!pieces_.are_there() || pieces_.are_good(place)) && (!graph_.is_there() || graph_.is_good());
+    return (!pieces_.are_there() || pieces_.are_good(place)) && (!has_graph() || token_.is_alive());
   }
   // Puts all into the stream, once or many times. The function for batches serves only streams that are in order with
   // the program's NULL stream, or that no other stream is in order with, and not the NULL stream itself, which drivers
@@ -83,17 +64,22 @@ class DeviceBatch {
   bool submit(void* stream, bool one_too = false);
   // Can they be put there by one launch of a kernel or a graph, if by anything? A launch waits for nothing, where a
   // copy of memory that other processes have open may wait for the stream to come to it.
-  bool is_one_launch() const { return size() == 0 || pieces_.are_there() || graph_.is_there(); }
+  bool is_one_launch() const { return size() == 0 || pieces_.are_there() || has_graph(); }
   // False if the driver refused; then no copy is in flight. While AtDevice lives.
   bool launch(void* stream) const;
 
  private:
   bool submit_at_once(void* stream);
   CopiesTogether together(bool in_one_device, bool many_times) const;
+  bool has_graph() const { return graph_ != nullptr; }
+  bool take_token(const DevicePlace& place);
+  void build_graph(const DevicePlace& place);
+  void forget_graph();
   std::vector<std::uintptr_t> to_, from_;
   std::vector<std::size_t> bytes_;
   DevicePieces pieces_;
-  CopyGraph graph_;
+  void* graph_ = nullptr;  // to be launched
+  ContextToken token_;     // of the context that it was made in
 };
 
 }  // namespace quadrille::memory

@@ -71,25 +71,24 @@ DeviceSharing::Export* DeviceSharing::export_new(const DevicePlace& place, std::
   return &(exports_[slot] = made);
 }
 
-// Null if it cannot be exported, or does not hold all of these bytes.
-const DeviceSharing::Export* DeviceSharing::list(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last) {
+// Its serial number; 0 if it cannot be exported, or does not hold all of these bytes.
+std::uint64_t DeviceSharing::list(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last,
+                                  std::uintptr_t& base) {
   const std::uint64_t id = memory_id(pointer(first));
-  if (id == 0) return nullptr;
+  if (id == 0) return 0;
   const auto known = std::ranges::find(exports_, id, &Export::id);
   Export* const found = known != exports_.end() ? &*known : export_new(place, first, id);
-  if (found == nullptr || first < found->base || last > found->base + found->bytes) return nullptr;
+  if (found == nullptr || first < found->base || last > found->base + found->bytes) return 0;
   found->used = ++uses_;
-  return found;
+  base = found->base;
+  return found->serial;
 }
 
 bool DeviceSharing::send_from(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last,
                               std::uintptr_t& base) {
-  const Export* const listed = list(place, first, last);
-  if (listed == nullptr) return false;
-  mine().sends = listed->serial;
-  mine().sends_on = number_of(place);
-  base = listed->base;
-  return true;
+  mine().sends = list(place, first, last, base);
+  if (mine().sends != 0) mine().sends_on = number_of(place);
+  return mine().sends != 0;
 }
 
 bool DeviceSharing::is_all_on(const DevicePlace& place) {
@@ -103,22 +102,19 @@ bool DeviceSharing::is_all_on(const DevicePlace& place) {
 bool DeviceSharing::receive_in(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last,
                                std::uintptr_t& base) {
   const std::uint64_t device = number_of(place);
-  const Export* const listed = device != 0 ? list(place, first, last) : nullptr;
-  if (listed == nullptr) return false;
-  mine().receives = listed->serial;
-  mine().device = device;
-  base = listed->base;
-  return true;
+  mine().receives = device != 0 ? list(place, first, last, base) : 0;
+  if (mine().receives != 0) mine().device = device;
+  return mine().receives != 0;
 }
 
 // The others may have the old one open until they see the new one.
 std::byte* DeviceSharing::bounce(const DevicePlace& place, std::size_t bytes) {
-  const auto found = std::ranges::find_if(bounces_, [&](const Bounce& one) { return one.memory.place == place; });
-  const bool is_there = found != bounces_.end() && found->memory.may_be_alive();
-  if (is_there && found->bytes >= bytes) return static_cast<std::byte*>(found->memory.memory);
+  const auto found = std::ranges::find(bounces_, place, &HeldMemory::place);
+  const bool is_there = found != bounces_.end() && found->may_be_alive();
+  if (is_there && found->bytes >= bytes) return static_cast<std::byte*>(found->memory);
   if (found != bounces_.end()) {
     for (std::size_t slot = 0; slot < exports_.size(); ++slot) {
-      if (exports_[slot].id != found->memory.id) continue;
+      if (exports_[slot].id != found->id) continue;
       exports_[slot] = {};
       mine().exported[slot].serial = 0;
     }
@@ -133,12 +129,12 @@ std::byte* DeviceSharing::bounce(const DevicePlace& place, std::size_t bytes) {
   std::uintptr_t address = 0;
   if (driver().allocate(&address, bytes) != 0) return nullptr;
   auto* const memory = reinterpret_cast<std::byte*>(address);
-  bounces_.push_back({{place, Held::allocated, memory, memory_id(memory)}, bytes});
+  bounces_.push_back({place, Held::allocated, memory, memory_id(memory), bytes});
   return memory;
 }
 
 void DeviceSharing::free_old_bounces() {
-  for (const Bounce& one : old_bounces_) give_back(one.memory);
+  for (const HeldMemory& one : old_bounces_) give_back(one);
   old_bounces_.clear();
 }
 
@@ -184,6 +180,7 @@ bool DeviceSharing::is_listed(const Opened& one) const {
 }
 
 void DeviceSharing::close_old() {
+  opens_later_ = false;
   std::erase_if(opened_, [&](const Opened& one) {
     if (one.memory.may_be_alive() && is_listed(one)) return false;
     give_back(one.memory);
@@ -213,7 +210,6 @@ bool DeviceSharing::open(const DevicePlace& place, int rank, std::uint64_t seria
 }
 
 bool DeviceSharing::open_all(const DevicePlace& place, Opens what) {
-  opens_later_ = false;
   close_old();
   if (driver().open_memory == nullptr) return false;
   opened_.reserve(opened_.size() + 2 * static_cast<std::size_t>(ranks_));

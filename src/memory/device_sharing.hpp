@@ -105,7 +105,7 @@ class DeviceSharing {
   // False if something cannot be opened. To open memory may wait for the device: while a call is pending in a stream
   // nothing is opened.
   bool open_all(const DevicePlace& place, Opens what = Opens::all);
-  // Was it such a call alone that kept it from opening?
+  // Was it such a call alone that kept it from opening? Not after close_old().
   bool opens_later() const { return opens_later_; }
   // The same without opening anything, for who copies nothing.
   void close_old();
@@ -138,17 +138,13 @@ class DeviceSharing {
     std::uint64_t serial;
     HeldMemory memory;  // by the number that it has in this process
   };
-  struct Bounce {
-    HeldMemory memory;
-    std::size_t bytes = 0;
-  };
 
   // Who copies for a rank: itself where nobody is led.
   int leader_of(int rank) const;
   SharingLine& line_of(int rank) const;
   SharingLine& mine() const { return line_of(me_); }
   bool is_listed(const Opened& one) const;
-  const Export* list(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last);
+  std::uint64_t list(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last, std::uintptr_t& base);
   std::size_t free_slot();
   Export* export_new(const DevicePlace& place, std::uintptr_t address, std::uint64_t id);
   bool open(const DevicePlace& place, int rank, std::uint64_t serial);
@@ -161,7 +157,7 @@ class DeviceSharing {
   bool opens_later_ = false;
   std::vector<Opened> opened_;
   std::list<OwnStream> streams_;  // one for each place where memory is open
-  std::vector<Bounce> bounces_, old_bounces_;
+  std::vector<HeldMemory> bounces_, old_bounces_;
   std::array<Answer, most_answers> answers_{};
   std::size_t answer_count_ = 0;  // that were kept; of the last ones
   RepeatedCopies copies_;

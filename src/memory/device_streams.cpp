@@ -72,14 +72,12 @@ bool add_page(const DevicePlace& place, void* stream) {
 
 }  // namespace
 
-StreamState state_of_stream(void* stream) {
-  if (driver().is_capturing == nullptr) return StreamState::usable;
+bool is_usable_stream(void* stream) {
+  if (driver().is_capturing == nullptr) return true;
   int status = 0;
   const int error = driver().is_capturing(stream, &status);
-  if (error == would_wait_for_capture) return StreamState::captures;
-  if (error == no_context) return StreamState::usable;  // of this thread; nor is it one that captures
-  if (error != 0) return StreamState::unknown;
-  return status == 0 ? StreamState::usable : StreamState::captures;
+  // Without a context of this thread it is none that captures.
+  return error == no_context || (error == 0 && status == 0);
 }
 
 DevicePlace place_of_stream(void* stream) {

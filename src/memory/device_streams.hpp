@@ -27,10 +27,9 @@ struct alignas(64) StreamWords {
 };
 enum class Word : std::uint8_t { ready, done, over, go, copied };
 
-// Whether work can be put into a stream: it is none of the driver's, or what is put into it now is captured, or
-// something else is that it would wait for. Asking does not disturb a capture.
-enum class StreamState : std::uint8_t { usable, captures, unknown };
-StreamState state_of_stream(void* stream);
+// Whether work can be put into a stream. False if it is none of the driver's, or what is put into it now is captured,
+// or something else is that it would wait for. Asking does not disturb a capture.
+bool is_usable_stream(void* stream);
 
 // The context in which it works; of those without a handle of their own that which is current, or no place.
 DevicePlace place_of_stream(void* stream);
@@ -41,6 +40,28 @@ StreamWords* take_words(const DevicePlace& place, void* stream);
 void give_words_back(StreamWords& words);
 // For the end of MPI: no stream uses any.
 void free_words();
+
+// The place of a request in streams of a device (api/enqueue.hpp).
+//
+// Its starts by streams have numbers, one after the other. A start is a turn: the stream says when it has come, the
+// request does its work, and lets the stream go on.
+struct StreamTurn {
+  StreamWords* words = nullptr;
+  DevicePlace place;  // of the stream of the last turn
+  // Under the lock of run::UnderWay: the turn that is awaited or in flight, and the last enqueued one.
+  std::uint32_t now = 0, last = 0;
+  // The driver has refused something in the middle: the request goes through all its turns without its streams, and its
+  // memory is not used again, as some stream may still do so.
+  bool is_broken = false;
+
+  StreamTurn& operator=(StreamTurn&&) = delete;
+  ~StreamTurn() {
+    if (words != nullptr && !is_broken) give_words_back(*words);
+  }
+  bool has_come() const { return is_broken || words->ready.load(std::memory_order_acquire) == now; }
+  // The streams have passed all turns.
+  bool is_over() const { return !is_broken && words->over.load(std::memory_order_acquire) == last; }
+};
 
 // While AtDevice lives. False if the driver refuses.
 bool write_in_stream(void* stream, const StreamWords& words, Word word, std::uint32_t value);

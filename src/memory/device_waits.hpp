@@ -7,6 +7,7 @@
 // given back later, and calls do without the rest.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "memory/device.hpp"
@@ -37,6 +38,7 @@ struct HeldMemory {
   Held held = Held::pinned;
   void* memory = nullptr;
   std::uint64_t id = 0;
+  std::size_t bytes = 0;  // where who holds it goes by that
   // False if the driver knows that it went with its context.
   bool may_be_alive() const { return memory_id(memory) == id; }
   bool is_alive() const { return held == Held::ordinary || (id != 0 && may_be_alive()); }

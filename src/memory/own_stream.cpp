@@ -70,37 +70,37 @@ OwnStream::Look look_at_stream(const DevicePlace& place, void* stream) {
 }
 
 bool OwnStream::take(const DevicePlace& place, std::size_t marks) {
-  if (place_ == place && stream_ != nullptr && events_.size() >= marks && token_.is_alive()) return true;
+  for (Mark& one : marks_) one.is_set = false;
+  if (place_ == place && stream_ != nullptr && marks_.size() >= marks && token_.is_alive()) return true;
   give_back();
-  events_.reserve(marks);
+  marks_.reserve(marks);
   place_ = place;
   const AtDeviceBeside at(place);
   if (!token_.take(place)) return false;
   if (driver().create_stream(&stream_, kind_) != 0) stream_ = nullptr;
   void* event = nullptr;
-  while (events_.size() < marks && driver().create_event(&event, untimed) == 0) events_.push_back(event);
-  return stream_ != nullptr && events_.size() == marks;
+  while (marks_.size() < marks && driver().create_event(&event, untimed) == 0) marks_.push_back({event, false});
+  return stream_ != nullptr && marks_.size() == marks;
 }
 
 void OwnStream::give_back() {
   token_.give_back([&] {
-    for (void* const event : events_) driver().destroy_event(event);
+    for (const Mark& one : marks_) driver().destroy_event(one.event);
     if (stream_ != nullptr) driver().destroy_stream(stream_);
   });
-  events_.clear();
+  marks_.clear();
   stream_ = nullptr;
-  is_marked_ = false;
 }
 
 void OwnStream::mark() {
   const AtDeviceBeside at(place_);
-  is_marked_ = !events_.empty() && driver().record_event(events_.front(), nullptr) == 0;
+  if (!marks_.empty()) marks_.front().is_set = driver().record_event(marks_.front().event, nullptr) == 0;
 }
 
 OwnStream::Look OwnStream::look_at_mark() const {
-  if (!is_marked_) return look_at_stream(place_, nullptr);
+  if (marks_.empty() || !marks_.front().is_set) return look_at_stream(place_, nullptr);
   const AtDeviceBeside at(place_);
-  const int error = driver().query_event(events_.front());
+  const int error = driver().query_event(marks_.front().event);
   if (error == not_ready) return Look::not_yet;
   return error == 0 ? Look::done : look_at_stream(place_, nullptr);
 }
@@ -108,14 +108,18 @@ OwnStream::Look OwnStream::look_at_mark() const {
 OwnStream::Look OwnStream::look() const { return look_at_stream(place_, stream_); }
 
 bool OwnStream::mark(std::size_t number) {
-  if (driver().record_event(events_[number], stream_) == 0) return true;
-  wait_for_stream(stream_);
-  return false;
+  Mark& one = marks_[number];
+  one.is_set = driver().record_event(one.event, stream_) == 0;
+  if (!one.is_set) wait_for_stream(stream_);
+  return one.is_set;
 }
 
-OwnStream::Look OwnStream::look(std::size_t number) const {
-  const int error = driver().query_event(events_[number]);
+OwnStream::Look OwnStream::look(std::size_t number) {
+  if (number >= marks_.size() || !marks_[number].is_set) return Look::done;
+  const AtDeviceBeside at(place_);
+  const int error = driver().query_event(marks_[number].event);
   if (error == not_ready) return Look::not_yet;
+  marks_[number].is_set = false;
   if (error == 0) return Look::done;
   wait_for_stream(stream_);
   return Look::failed;

@@ -19,7 +19,7 @@ class OwnStream {
  public:
   enum class Look : std::uint8_t { not_yet, done, failed };
   OwnStream() : OwnStream(independent) {}
-  explicit OwnStream(unsigned kind) : kind_(kind) { events_.reserve(1); }
+  explicit OwnStream(unsigned kind) : kind_(kind) { marks_.reserve(1); }
   OwnStream& operator=(OwnStream&&) = delete;
   ~OwnStream() { give_back(); }
 
@@ -36,21 +36,25 @@ class OwnStream {
   // Of all operations in the stream. After a failure none is in flight.
   Look look() const;
 
-  // These two while AtDevice of its place lives. Behind all that was put into the stream; false: that is done, and the
-  // driver has refused.
+  // Behind all that was put into the stream; false: that is done, and the driver has refused. While AtDevice of its
+  // place lives.
   bool mark(std::size_t number);
-  // Whether all operations before the mark are done. After a failure none is in flight.
-  Look look(std::size_t number) const;
+  // Whether all operations before the mark are done, if it was set. Then, and when the stream is taken, it is not set
+  // any more. After a failure none is in flight.
+  Look look(std::size_t number);
 
  private:
+  struct Mark {
+    void* event;
+    bool is_set;
+  };
   void give_back();
 
   const unsigned kind_;
   DevicePlace place_;
   void* stream_ = nullptr;
-  std::vector<void*> events_;  // one for each mark
+  std::vector<Mark> marks_;  // of the stream, or the first one of the NULL stream
   ContextToken token_;
-  bool is_marked_ = false;  // the NULL stream, by the first event
 };
 // One beside the program's work, whose progress is asked for mark by mark.
 using CopyLane = OwnStream;

@@ -15,8 +15,6 @@
 namespace quadrille::memory {
 namespace {
 
-using Piece = Staging::Piece;
-
 constexpr std::size_t least_bytes = std::size_t{64} << 10;
 
 // Four sizes for each power of two, so that calls of about one size share a piece.
@@ -28,7 +26,7 @@ std::size_t rounded(std::size_t bytes) {
 
 struct Kept {
   std::mutex mutex;
-  std::vector<Piece> pieces;  // the oldest first
+  std::vector<HeldMemory> pieces;  // the oldest first
   std::atomic<std::size_t> bytes = 0;
   bool ended = false;
 };
@@ -40,7 +38,7 @@ Kept& kept() { return sys::immortal<Kept>(); }
 void keep_at_most(std::size_t most) {
   Kept& list = kept();
   while (list.bytes.load(std::memory_order_relaxed) > most) {
-    Piece piece;
+    HeldMemory piece;
     {
       const std::lock_guard lock(list.mutex);
       if (list.bytes <= most || list.pieces.empty()) return;
@@ -48,26 +46,26 @@ void keep_at_most(std::size_t most) {
       list.pieces.erase(list.pieces.begin());
       list.bytes -= piece.bytes;
     }
-    memory::give_back(piece.memory);
+    memory::give_back(piece);
   }
 }
 
 // Of the pieces that are kept, the one that fits best; an empty one if none does.
-Piece find_kept(const DevicePlace& place, std::size_t bytes, bool must_be_pinned) {
+HeldMemory find_kept(const DevicePlace& place, std::size_t bytes, bool must_be_pinned) {
   Kept& list = kept();
   const std::lock_guard lock(list.mutex);
   while (true) {
     auto best = list.pieces.end();
     for (auto at = list.pieces.begin(); at != list.pieces.end(); ++at) {
-      const bool is_kind = at->memory.place == place && (at->is_pinned() || !must_be_pinned);
+      const bool is_kind = at->place == place && (at->held == Held::pinned || !must_be_pinned);
       const bool fits = is_kind && at->bytes >= bytes && at->bytes <= std::max(2 * bytes, least_bytes);
       if (fits && (best == list.pieces.end() || at->bytes <= best->bytes)) best = at;
     }
     if (best == list.pieces.end()) return {};
-    const Piece found = *best;
+    const HeldMemory found = *best;
     list.pieces.erase(best);
     list.bytes -= found.bytes;
-    if (found.memory.is_alive()) return found;
+    if (found.is_alive()) return found;
   }
 }
 
@@ -84,9 +82,9 @@ void Staging::take(const DevicePlace& place, std::size_t bytes, Kind kind) {
   keeps_ = keeps_ && !must_not_pin;
   void* const pinned = kind != Kind::ordinary && !must_not_pin ? allocate_pinned(bytes) : nullptr;
   if (pinned != nullptr) {
-    piece_ = {{place, Held::pinned, pinned, memory_id(pinned)}, bytes};
+    piece_ = {place, Held::pinned, pinned, memory_id(pinned), bytes};
   } else if (kind != Kind::pinned) {
-    piece_ = {{place, Held::ordinary, operator new (bytes, std::align_val_t{sys::cache_line}), 0}, bytes};
+    piece_ = {place, Held::ordinary, operator new (bytes, std::align_val_t{sys::cache_line}), 0, bytes};
   }
 }
 
@@ -100,17 +98,18 @@ std::size_t Staging::most_kept() {
 
 void Staging::give_back() {
   if (data() == nullptr) return;
-  const Piece piece = std::exchange(piece_, {});
-  if (!keep(piece)) memory::give_back(piece.memory);
+  const HeldMemory piece = std::exchange(piece_, {});
+  if (!keep(piece)) memory::give_back(piece);
   trim_staging();
 }
 
 // False if it is to be freed.
-bool Staging::keep(const Piece& piece) const {
+bool Staging::keep(const HeldMemory& piece) const {
+  const bool is_pinned = piece.held == Held::pinned;
   Kept& list = kept();
   const std::lock_guard lock(list.mutex);
-  if (list.ended && piece.is_pinned()) return true;  // it goes with the process
-  const bool all = piece.is_pinned() && !may_wait_for_devices();
+  if (list.ended && is_pinned) return true;  // it goes with the process
+  const bool all = is_pinned && !may_wait_for_devices();
   if (list.ended || !keeps_ || (piece.bytes > most_kept() && !all)) return false;
   try {
     list.pieces.push_back(piece);

@@ -26,8 +26,8 @@ class Staging {
   // wait for it (memory/device_waits.hpp), unless it must be pinned. While AtDevice of this place lives. Throws
   // std::bad_alloc.
   void take(const DevicePlace& place, std::size_t bytes, Kind kind);
-  std::byte* data() const { return static_cast<std::byte*>(piece_.memory.memory); }  // null: there is none
-  bool is_pinned() const { return data() != nullptr && piece_.is_pinned(); }
+  std::byte* data() const { return static_cast<std::byte*>(piece_.memory); }  // null: there is none
+  bool is_pinned() const { return data() != nullptr && piece_.held == Held::pinned; }
 
   // What is kept between calls, at most: a quarter of a process's share of the machine's memory, if it has a process
   // for each processor, but no less than the first of these, and no more than the second. To pin more anew in each call
@@ -35,16 +35,10 @@ class Staging {
   static constexpr std::size_t least_kept = std::size_t{128} << 20, most_ever_kept = std::size_t{1} << 30;
   static std::size_t most_kept();
 
-  struct Piece {
-    HeldMemory memory;
-    std::size_t bytes = 0;
-    bool is_pinned() const { return memory.held == Held::pinned; }
-  };
-
  private:
   void give_back();
-  bool keep(const Piece& piece) const;
-  Piece piece_;
+  bool keep(const HeldMemory& piece) const;
+  HeldMemory piece_;
   bool keeps_ = false;
 };
 

@@ -216,7 +216,7 @@ void BoundRun::use_device(const Call& call) {
       }
     }
   }
-  transport_.use_device(call.device_place, !passes_on);
+  transport_.use_device(*call.on_device, !passes_on);
 }
 
 void BoundRun::bind_dense() {

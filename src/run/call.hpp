@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,10 +69,9 @@ struct Call {
   bool in_place = false;
   MpiComm comm{};
   bool large = false;  // its counts are MPI_Count: how large they are is a fact of this rank alone
-  // Whether its blocks, or those of one side, are in a device's memory and stay there, and where that is.
-  // No block has gaps, and none is sent in place but by an allgather. The MPI takes such memory.
-  bool on_device = false;
-  memory::DevicePlace device_place = {};
+  // Where its blocks, or those of one side, are in a device's memory and stay there, if they do. No block has gaps, and
+  // none is sent in place but by an allgather. The MPI takes such memory.
+  std::optional<memory::DevicePlace> on_device = {};
 };
 
 // The arrays and datatypes of a call that outlives its arguments: MPI lets a program free its datatypes once the call

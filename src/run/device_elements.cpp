@@ -42,24 +42,6 @@ void copy_rows(std::byte* at, const Rows& rows, std::uintptr_t packed, std::ptrd
 
 }  // namespace
 
-DeviceEnd look_at_end(const Blocks& blocks, int count, int only) {
-  DeviceEnd end;
-  for (int b = 0; b < count; ++b) {
-    if (only >= 0 && b != only) continue;
-    const Block block = blocks[b];
-    if (block.bytes() == 0) continue;
-    end.has_gaps = end.has_gaps || !block.info.dense;
-    if (end.has_bytes) continue;
-    end.has_bytes = true;
-    if (!is_laid_out(block) || memory::device_driver() == nullptr) continue;
-    end.address = number(block.address + first_byte(block));
-    const memory::Where where = memory::find_memory(pointer(end.address), end.place);
-    end.on_device = where == memory::Where::device;
-    end.has_gaps = end.has_gaps || where == memory::Where::unknown;
-  }
-  return end;
-}
-
 bool settle(const DeviceEnd& sent, const DeviceEnd& received) {
   const auto wait_at = [&](const memory::DevicePlace& place) {
     const memory::AtDevice at(place);

@@ -29,10 +29,25 @@ struct DeviceEnd {
   memory::DevicePlace place;
   std::uintptr_t address = 0;  // of some byte
 };
-// The first `count` blocks, or `only` one of them. The blocks of a side are memory of one place, so the first that has
-// bytes tells, unless nobody knows where its bytes lie. Memory of which the driver says nothing counts as one with
-// gaps, so that nothing of it is touched here.
-DeviceEnd look_at_end(const Blocks& blocks, int count, int only);
+// The blocks of a side are memory of one place, so the first that has bytes tells, unless nobody knows where its bytes
+// lie. Memory of which the driver says nothing counts as one with gaps, so that nothing of it is touched here.
+template <class BlockAt>
+DeviceEnd look_at_end(const BlockAt& block_at, int count) {
+  DeviceEnd end;
+  for (int b = 0; b < count; ++b) {
+    const Block block = block_at(b);
+    if (block.bytes() == 0) continue;
+    end.has_gaps = end.has_gaps || !block.info.dense;
+    if (end.has_bytes) continue;
+    end.has_bytes = true;
+    if (!is_laid_out(block) || memory::device_driver() == nullptr) continue;
+    end.address = number(block.address + first_byte(block));
+    const memory::Where where = memory::find_memory(pointer(end.address), end.place);
+    end.on_device = where == memory::Where::device;
+    end.has_gaps = end.has_gaps || where == memory::Where::unknown;
+  }
+  return end;
+}
 
 // Waits for what the program has put into the NULL streams of both sides, with which the lanes' streams do not go
 // along. False if the driver refuses.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "memory/device_sharing.hpp"
 #include "run/blocks.hpp"
 #include "run/device_elements.hpp"
 #include "run/lane_copies.hpp"
@@ -16,10 +17,9 @@ using memory::Owned;
 
 // What all seats that a rank has in a call share.
 struct SeatMeans {
+  PipelineRoom& room;
   memory::ChunkRings& rings;
-  memory::CopyLane &out, &in;
   LaneCopies& copies;
-  memory::DeviceBatch& batch;  // has room for a part for each rank, and for all that may be on their way in
   std::size_t chunk, depth;
   int ranks;
   bool gathers;
@@ -56,7 +56,7 @@ class PipelineSeat {
       std::memmove(there, here, bytes);
       return;
     }
-    means_.copies.copy(memory_.receives_on_device ? means_.in : means_.out, there, here, bytes);
+    means_.copies.copy(memory_.receives_on_device ? means_.room.in : means_.room.out, there, here, bytes);
   }
 
   // True if it got further.
@@ -81,7 +81,6 @@ class PipelineSeat {
     int from = 0;
     std::uint64_t next = 0;
     std::uint64_t mark = 0;
-    bool is_marked = false;
   };
 
   std::byte* send_at(int to) const { return at(memory_.send, memory::Owned::send, means_.gathers ? 0 : to); }
@@ -103,9 +102,7 @@ class PipelineSeat {
     const std::uint64_t number = exchange_.next_put();
     if (number - exchange_.next_published() >= means_.depth || !exchange_.may_put(taken)) return false;
     list_chunk(number);
-    const std::uint64_t bit = std::uint64_t{1} << number % means_.depth;
-    const bool is_marked = means_.copies.submit(means_.batch, means_.out, mark_of(number));
-    unmarked_ = is_marked ? unmarked_ & ~bit : unmarked_ | bit;
+    means_.copies.submit(means_.room.batch, means_.room.out, mark_of(number));
     exchange_.put();
     return true;
   }
@@ -114,11 +111,11 @@ class PipelineSeat {
   // the host.
   void list_chunk(std::uint64_t chunk) {
     std::byte* const place = place_of(rank_, chunk);
-    means_.batch.clear();
+    means_.room.batch.clear();
     exchange_.for_each_part(chunk, [&](int to, const plan::ChunkPiece& piece) {
       const std::byte* const from = send_at(to) + piece.in_block;
       if (memory_.sends_from_device) {
-        means_.batch.add_behind(number(place + piece.in_chunk), number(from), piece.bytes);
+        means_.room.batch.add_behind(number(place + piece.in_chunk), number(from), piece.bytes);
       } else {
         std::memcpy(place + piece.in_chunk, from, piece.bytes);
       }
@@ -128,8 +125,7 @@ class PipelineSeat {
   bool publish_one() {
     const std::uint64_t number = exchange_.next_published();
     if (number == exchange_.next_put()) return false;
-    const bool is_marked = (unmarked_ >> number % means_.depth & 1U) == 0;
-    if (!means_.copies.is_done(means_.out, mark_of(number), is_marked)) return false;
+    if (!means_.copies.is_done(means_.room.out, mark_of(number))) return false;
     exchange_.publish();
     means_.rings.published(rank_).store(exchange_.next_published(), std::memory_order_release);
     return true;
@@ -143,7 +139,7 @@ class PipelineSeat {
     const std::uint64_t enough = means_.chunk / 4;
     const std::size_t before = takings_;
     std::uint64_t bytes = 0;
-    means_.batch.clear();
+    means_.room.batch.clear();
     for (int round = 0; round < means_.ranks; ++round) {
       const int from = plan::partner_in_round(rank_, round, means_.ranks);
       if (from == rank_ || exchange_.has_all_of(from)) continue;
@@ -151,13 +147,9 @@ class PipelineSeat {
       while (takings_ < takes && bytes < enough && exchange_.may_take(from, published)) bytes += take_piece(from);
     }
     if (takings_ == before) return false;
-    const std::uint64_t mark = number_ * takes + marks_ % takes;
-    const bool is_marked = means_.copies.submit(means_.batch, means_.in, mark);
-    if (is_marked) ++marks_;
-    for (std::size_t i = before; i < takings_; ++i) {
-      Taking& one = taking_[(first_taking_ + i) % takes];
-      one.mark = mark, one.is_marked = is_marked;
-    }
+    const std::uint64_t mark = number_ * takes + marks_++ % takes;
+    means_.copies.submit(means_.room.batch, means_.room.in, mark);
+    for (std::size_t i = before; i < takings_; ++i) taking_[(first_taking_ + i) % takes].mark = mark;
     return true;
   }
 
@@ -170,17 +162,17 @@ class PipelineSeat {
     if (fits > 0 && !memory_.receives_on_device) {
       std::memcpy(to, place, fits);
     } else if (fits > 0) {
-      means_.batch.add(number(to), number(place), fits);
+      means_.room.batch.add(number(to), number(place), fits);
     }
     exchange_.take(from);
-    taking_[(first_taking_ + takings_++) % takes] = {from, exchange_.next_take(from), 0, false};
+    taking_[(first_taking_ + takings_++) % takes] = {from, exchange_.next_take(from), 0};
     return fits;
   }
 
   bool release_one() {
     if (takings_ == 0) return false;
     const Taking& first = taking_[first_taking_];
-    if (!means_.copies.is_done(means_.in, first.mark, first.is_marked)) return false;
+    if (!means_.copies.is_done(means_.room.in, first.mark)) return false;
     means_.rings.taken(rank_, first.from).store(first.next, std::memory_order_release);
     first_taking_ = (first_taking_ + 1) % takes;
     --takings_;
@@ -193,7 +185,6 @@ class PipelineSeat {
   plan::ChunkExchange& exchange_;
   const SeatMemory memory_;
   std::uint64_t marks_ = 0;             // of copies in
-  std::uint64_t unmarked_ = 0;          // chunks that were put so far without a mark: bits by place
   std::array<Taking, takes> taking_{};  // those on their way in, in a ring
   std::size_t first_taking_ = 0, takings_ = 0;
   bool is_over_ = false;
@@ -223,12 +214,14 @@ constexpr std::uint64_t has_device = 1, never_can = 2, is_overwritten = 4, opens
 
 class DevicePipeline : CallBlocks {
  public:
-  DevicePipeline(const Call& call, Group& group, const PipelineMeans& means, const PipelineWays& ways)
+  DevicePipeline(const Call& call, Group& group, PipelineRoom& room, const PipelineWays& ways)
       : CallBlocks(call, group),
-        means_(means),
-        meeting_(means.pairs.meeting()),
+        room_(room),
+        rings_(*room.rings),
+        sharing_(*group.sharing),
+        meeting_(group.pairs.meeting()),
         ways_(ways),
-        exchange_(means.room.exchange) {
+        exchange_(room.exchange) {
     exchange_.begin({group.me, group.ranks, ways.chunk, ways.depth, gather_, overwritten_});
   }
 
@@ -244,10 +237,10 @@ class DevicePipeline : CallBlocks {
       return {(said & never_can) != 0 ? Outcome::never : Outcome::another_way};
     }
     look_what_comes();
-    means_.rings.next = exchange_.end();
+    rings_.next = exchange_.end();
     take_all_seats(opened_by_all());
     move();
-    if (finish(!copies_.failed())) return {Outcome::done, error_, by_leaders_};
+    if (finish(!copies_.failed())) return {Outcome::done, error_, by_leaders_, ways_.chunk};
     return {(said & is_overwritten) != 0 ? Outcome::lost : Outcome::another_way};  // where an error is found again
   }
 
@@ -273,10 +266,9 @@ class DevicePipeline : CallBlocks {
   // ---- What this rank offers ----
 
   bool offer() {
-    means_.sharing.begin();
-    const bool sends_one = gather_ && call_.in_place;  // of its receive blocks
-    received_ = look_at_end(recv_, group_.ranks, -1);
-    sent_ = look_at_end(send_, sends_one ? group_.ranks : sends(), sends_one ? group_.me : -1);
+    sharing_.begin();
+    received_ = look_at_end([&](int from) { return recv_[from]; }, group_.ranks);
+    sent_ = look_at_end([&](int to) { return block_for(to); }, sends());
     said_ = (sent_.on_device || received_.on_device ? has_device : 0U) | (overwritten_ ? is_overwritten : 0U);
     if (sent_.has_gaps || received_.has_gaps) return false;
     if (!sent_.on_device && !received_.on_device) return true;
@@ -291,15 +283,14 @@ class DevicePipeline : CallBlocks {
   }
 
   bool take_lanes() {
-    const memory::DevicePlace& place = sent_.on_device ? sent_.place : received_.place;
-    if (!means_.rings.register_with(place)) return false;
-    // As many as a leader has needed before. It copies in both directions, whatever it sends itself.
-    const std::size_t seats = ways_.by_leaders ? means_.room.led.size() + 1 : 1;
-    const bool sends = sent_.on_device || seats > 1;
     const memory::DevicePlace& from = sent_.on_device ? sent_.place : received_.place;
+    if (!rings_.register_with(from)) return false;
+    // As many as a leader has needed before. It copies in both directions, whatever it sends itself.
+    const std::size_t seats = ways_.by_leaders ? room_.led.size() + 1 : 1;
+    const bool sends = sent_.on_device || seats > 1;
     const memory::DevicePlace& to = received_.on_device ? received_.place : sent_.place;
-    return (!sends || means_.out.take(from, PipelineSeat::marks_out(seats, ways_.depth))) &&
-           (!received_.on_device || means_.in.take(to, PipelineSeat::marks_in(seats)));
+    return (!sends || room_.out.take(from, PipelineSeat::marks_out(seats, ways_.depth))) &&
+           (!received_.on_device || room_.in.take(to, PipelineSeat::marks_in(seats)));
   }
 
   // Another rank may copy in this one's place, if all of it is in memory of one device that can be exported.
@@ -308,17 +299,17 @@ class DevicePipeline : CallBlocks {
     const Extent send = extent_of([&](int to) { return block_for(to); }, sends());
     const Extent recv = extent_of([&](int from) { return recv_[from]; }, group_.ranks);
     std::uintptr_t from = 0, to = 0;
-    means_.sharing.copy_in(memory::memory_id(pointer(recv.first)));
-    if (sent_.has_bytes && !means_.sharing.send_from(sent_.place, send.first, send.last, from)) return;
-    if (!means_.sharing.receive_in(received_.place, recv.first, recv.last, to)) return;
+    sharing_.copy_in(memory::memory_id(pointer(recv.first)));
+    if (sent_.has_bytes && !sharing_.send_from(sent_.place, send.first, send.last, from)) return;
+    if (!sharing_.receive_in(received_.place, recv.first, recv.last, to)) return;
     memory_.send = from, memory_.recv = to;
   }
 
   void write_down() {
-    exchange_.send(means_.rings.next, [&](int to) { return std::uint64_t{block_for(to).bytes()}; });
+    exchange_.send(rings_.next, [&](int to) { return std::uint64_t{block_for(to).bytes()}; });
     for (int to = 0; to < group_.ranks; ++to) {
       const plan::ChunkSpan& span = exchange_.sent_to(to);
-      means_.pairs.places(Owned::send, group_.me)[to] = {span.at, span.bytes, 0};
+      group_.pairs.places(Owned::send, group_.me)[to] = {span.at, span.bytes, 0};
     }
     for (int to = 0; to < sends(); ++to) write_down(Owned::send, to, block_for(to), memory_.send);
     for (int from = 0; from < group_.ranks; ++from) write_down(Owned::recv, from, recv_[from], memory_.recv);
@@ -326,7 +317,7 @@ class DevicePipeline : CallBlocks {
 
   // As a distance from the beginning of what is exported, if that may be used.
   void write_down(memory::Owned side, int block, const Block& what, std::uintptr_t base) {
-    memory::write_down(means_.rings.blocks(side, group_.me)[block], {number(what.address) - base, what.bytes(), 0});
+    memory::write_down(rings_.blocks(side, group_.me)[block], {number(what.address) - base, what.bytes(), 0});
   }
 
   // ---- What all do ----
@@ -337,7 +328,7 @@ class DevicePipeline : CallBlocks {
       const bool is_own = from == group_.me;
       if (is_own && call_.in_place) continue;
       const std::uint64_t bytes =
-          is_own ? block_for(from).bytes() : std::uint64_t{means_.pairs.places(Owned::send, from)[group_.me].bytes};
+          is_own ? block_for(from).bytes() : std::uint64_t{group_.pairs.places(Owned::send, from)[group_.me].bytes};
       keep(error_, error_if_long(bytes, recv_.bytes_of(from), call_.collective));
     }
   }
@@ -345,43 +336,36 @@ class DevicePipeline : CallBlocks {
   // Has each leader opened what those have for whom it copies? What some rank could not open for now is tried again in
   // the next call.
   bool opened_by_all() {
-    if (!ways_.by_leaders || !means_.sharing.leads_any()) return false;
-    const std::uint64_t listed = means_.sharing.all_listed(Opens::of_led);
-    if (const bool* const can = means_.sharing.answer(listed)) return *can;
-    bool later = false;
-    const bool opened = finish(unless_out_of_memory([&] { return open(later); }));
+    if (!ways_.by_leaders || !sharing_.leads_any()) return false;
+    const std::uint64_t listed = sharing_.all_listed(Opens::of_led);
+    if (const bool* const can = sharing_.answer(listed)) return *can;
+    const bool opened = finish(unless_out_of_memory([&] { return open(); }));
     meeting_.begin();
-    meeting_.come(opened, said_ | (later ? opens_later : 0));
+    meeting_.come(opened, said_ | (sharing_.opens_later() ? opens_later : 0));
     const bool all = all_say_so();
-    if ((said_by_any() & opens_later) == 0) means_.sharing.keep_answer(listed, all);
+    if ((said_by_any() & opens_later) == 0) sharing_.keep_answer(listed, all);
     return all;
   }
 
-  // What those have for whom this rank copies. `later`: it could not open that for now.
-  bool open(bool& later) {
+  // What those have for whom this rank copies.
+  bool open() {
+    sharing_.close_old();
     const std::size_t others = led_by_me();
-    means_.room.hold(others, group_.ranks);
-    if (others != 0) {
-      if (!take_lanes()) return false;
-      const bool opens = means_.sharing.open_all(received_.place, Opens::of_led);
-      later = !opens && means_.sharing.opens_later();
-      return opens;
-    }
-    means_.sharing.close_old();
-    return true;
+    room_.hold(others, group_.ranks);
+    return others == 0 || (take_lanes() && sharing_.open_all(received_.place, Opens::of_led));
   }
 
   std::size_t led_by_me() const {
     std::size_t led = 0;
-    for (int rank = group_.me + 1; rank < group_.ranks; ++rank) led += means_.sharing.copies_for(rank) ? 1 : 0;
+    for (int rank = group_.me + 1; rank < group_.ranks; ++rank) led += sharing_.copies_for(rank) ? 1 : 0;
     return led;
   }
 
   void take_all_seats(bool by_leaders) {
     by_leaders_ = by_leaders;
     if (by_leaders) copies_.take_batches();
-    means_.room.seats.clear();
-    if (by_leaders && means_.sharing.is_led()) return;
+    room_.seats.clear();
+    if (by_leaders && sharing_.is_led()) return;
     take_seat(group_.me, exchange_, memory_);
     if (by_leaders) take_seats_of_others();
   }
@@ -389,34 +373,33 @@ class DevicePipeline : CallBlocks {
   void take_seat(int rank, plan::ChunkExchange& exchange, const SeatMemory& memory) {
     for (int from = 0; from < group_.ranks; ++from) {
       if (from == rank) continue;
-      const memory::BlockPlace place = means_.pairs.places(Owned::send, from)[rank];
+      const memory::BlockPlace place = group_.pairs.places(Owned::send, from)[rank];
       exchange.receive(from, {place.at, place.bytes});
     }
-    const SeatMeans means{means_.rings, means_.out,  means_.in,    copies_, means_.room.batch,
-                          ways_.chunk,  ways_.depth, group_.ranks, gather_};
-    means_.room.seats.emplace_back(means, rank, means_.room.seats.size(), exchange, memory);
+    const SeatMeans means{room_, rings_, copies_, ways_.chunk, ways_.depth, group_.ranks, gather_};
+    room_.seats.emplace_back(means, rank, room_.seats.size(), exchange, memory);
   }
 
   // In their places it sends and receives as they have written down.
   void take_seats_of_others() {
-    auto exchange = means_.room.led.begin();
+    auto exchange = room_.led.begin();
     for (int rank = group_.me + 1; rank < group_.ranks; ++rank) {
-      if (!means_.sharing.copies_for(rank)) continue;
-      const memory::SharingLine& line = means_.sharing.line(rank);
-      const std::uintptr_t send = means_.sharing.opened(rank, line.sends, received_.place);
-      const std::uintptr_t recv = means_.sharing.opened(rank, line.receives, received_.place);
+      if (!sharing_.copies_for(rank)) continue;
+      const memory::SharingLine& line = sharing_.line(rank);
+      const std::uintptr_t send = sharing_.opened(rank, line.sends, received_.place);
+      const std::uintptr_t recv = sharing_.opened(rank, line.receives, received_.place);
       if ((line.sends != 0 && send == 0) || recv == 0) copies_.fail();  // all were said to be open
       const bool overwrites = (meeting_.generation_of(rank) & is_overwritten) != 0;
       exchange->begin({rank, group_.ranks, ways_.chunk, ways_.depth, gather_, overwrites});
-      const memory::BlockPlace* const blocks = means_.rings.blocks(Owned::send, rank);
-      exchange->send(means_.rings.published(rank).load(std::memory_order_acquire),
+      const memory::BlockPlace* const blocks = rings_.blocks(Owned::send, rank);
+      exchange->send(rings_.published(rank).load(std::memory_order_acquire),
                      [&](int to) { return std::uint64_t{blocks[gather_ ? 0 : to].bytes}; });
       take_seat(rank, *exchange++, {send, recv, true, true});
     }
   }
 
   void move() {
-    std::vector<PipelineSeat>& seats = means_.room.seats;
+    std::vector<PipelineSeat>& seats = room_.seats;
     for (PipelineSeat& seat : seats) seat.copy_own();
     bool all = seats.empty();
     while (!all) {
@@ -435,11 +418,13 @@ class DevicePipeline : CallBlocks {
       if (end.on_device || seats.size() > 1) group_.waiter.until([&] { return copies_.is_at_rest(lane); });
     };
     if (seats.empty()) return;
-    come_to_rest(sent_, means_.out);
-    come_to_rest(received_, means_.in);
+    come_to_rest(sent_, room_.out);
+    come_to_rest(received_, room_.in);
   }
 
-  const PipelineMeans means_;
+  PipelineRoom& room_;
+  memory::ChunkRings& rings_;
+  memory::DeviceSharing& sharing_;
   memory::Meeting& meeting_;
   const PipelineWays ways_;
   LaneCopies copies_;
@@ -452,8 +437,8 @@ class DevicePipeline : CallBlocks {
 
 }  // namespace
 
-Pipelined run_pipeline(const Call& call, Group& group, const PipelineMeans& means, const PipelineWays& ways) {
-  return DevicePipeline(call, group, means, ways).run();
+Pipelined run_pipeline(const Call& call, Group& group, PipelineRoom& room, const PipelineWays& ways) {
+  return DevicePipeline(call, group, room, ways).run();
 }
 
 }  // namespace quadrille::run

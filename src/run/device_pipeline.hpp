@@ -23,12 +23,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "memory/chunk_rings.hpp"
 #include "memory/device.hpp"
 #include "memory/device_batch.hpp"
-#include "memory/device_sharing.hpp"
+#include "memory/own_stream.hpp"
 #include "plan/chunks.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
@@ -44,18 +45,12 @@ struct PipelineRoom {
   ~PipelineRoom();
   // For the seats of so many other ranks. Throws std::bad_alloc.
   void hold(std::size_t others, int ranks);
+  std::optional<memory::ChunkRings> rings;
+  memory::CopyLane out, in;
   plan::ChunkExchange exchange;         // of this rank
   std::deque<plan::ChunkExchange> led;  // of those for which it copies
   std::vector<PipelineSeat> seats;
   memory::DeviceBatch batch;  // for a part for each rank, and for all that may be on their way in
-};
-
-struct PipelineMeans {
-  memory::Pairs& pairs;
-  memory::DeviceSharing& sharing;
-  memory::ChunkRings& rings;
-  memory::CopyLane &out, &in;
-  PipelineRoom& room;
 };
 
 struct PipelineWays {
@@ -75,9 +70,10 @@ struct Pipelined {
   Outcome outcome = Outcome::never;
   int error = mpi_success;  // an MPI error code
   bool by_leaders = false;  // a rank has made the copies of others; the same on all ranks
+  std::size_t chunk = 0;    // that it went in
 };
 
-// Waits for all ranks.
-Pipelined run_pipeline(const Call& call, Group& group, const PipelineMeans& means, const PipelineWays& ways);
+// Waits for all ranks. The room must have rings.
+Pipelined run_pipeline(const Call& call, Group& group, PipelineRoom& room, const PipelineWays& ways);
 
 }  // namespace quadrille::run

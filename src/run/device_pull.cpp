@@ -38,7 +38,7 @@ void DevicePull::begin() {
   meeting_.begin();
   offered_ = packs_ = submitted_ = may_ = has_opened_ = was_in_streams_ = false;
   settled_.reset();
-  turn_ = {};
+  turn_ = nullptr;
   if (!is_prepared_) {
     sharing_.begin();
     error_ = mpi_success;
@@ -141,7 +141,7 @@ bool DevicePull::open() {
 void DevicePull::opened() {
   const bool all = meeting_.all_say_so();
   meeting_.begin();
-  meeting_.come(all, !offered_ && sharing_.opens_later() ? for_now : for_good);
+  meeting_.come(all, sharing_.opens_later() ? for_now : for_good);
   phase_ = Phase::entering_again;
 }
 
@@ -190,8 +190,8 @@ void DevicePull::end(bool all) {
 // ---- What this rank offers the others: its blocks where they are, or packed into memory of ours that is exported ----
 
 void DevicePull::look_at_ends() {
-  received_ = look_at_end(recv_, group_.ranks, -1);
-  sent_ = call_.in_place ? received_ : look_at_end(send_, sends(), -1);
+  received_ = look_at_end([&](int from) { return recv_[from]; }, group_.ranks);
+  sent_ = call_.in_place ? received_ : look_at_end([&](int to) { return send_[to]; }, sends());
   place_ = received_.on_device ? received_.place : sent_.place;
 }
 
@@ -264,7 +264,6 @@ bool DevicePull::offer_copies() {
 }
 
 void DevicePull::list_packing() {
-  packing_.batch = &sharing_.packing();
   packing_.batch->clear();
   packing_.gapped.clear();
   for_each_packed([&](int to, const Block& block, std::uintptr_t packed) {
@@ -448,11 +447,11 @@ bool DevicePull::advance_putting_back() {
 
 // ---- Starts in the order of a program's stream: who goes on with one calls no driver ----
 
-void DevicePull::begin_in_stream(const PullTurn& turn) {
+void DevicePull::begin_in_stream(const memory::StreamTurn& turn) {
   meeting_.begin();
   may_ = has_opened_ = packs_ = false;
-  turn_ = turn;
-  offered_ = !*turn.is_broken;
+  turn_ = &turn;
+  offered_ = !turn.is_broken;
   enter();
 }
 
@@ -481,13 +480,13 @@ bool DevicePull::copy_in(void* stream) {
 void DevicePull::let_stream_copy(bool may) {
   submitted_ = may;
   if (!copies_here()) return finish(may);
-  turn_.words->go.store(turn_.number, std::memory_order_release);
+  turn_->words->go.store(turn_->now, std::memory_order_release);
   phase_ = Phase::copying;
 }
 
 DevicePull::Look DevicePull::look_at_stream() const {
-  if (turn_.words->copied.load(std::memory_order_acquire) == turn_.number) return Look::done;
-  return *turn_.is_broken ? Look::failed : Look::not_yet;
+  if (turn_->words->copied.load(std::memory_order_acquire) == turn_->now) return Look::done;
+  return turn_->is_broken ? Look::failed : Look::not_yet;
 }
 
 // It is known between the two meetings of a start; a generation means nothing else here.

@@ -61,13 +61,6 @@ struct PullWays {
   bool kernels = true;      // a kernel may make those of small blocks
 };
 
-// How a start that is in a program's stream and its host tell each other how far they are.
-struct PullTurn {
-  memory::StreamWords* words = nullptr;  // none: it is not in a stream
-  std::uint32_t number = 0;              // of the start, for the words
-  const bool* is_broken = nullptr;       // what the driver has refused does not get further
-};
-
 class DevicePull : CallBlocks {
  public:
   // All of these must outlive it.
@@ -99,7 +92,7 @@ class DevicePull : CallBlocks {
   bool copies_in_stream() const { return copies_here(); }
   bool pack_in(void* stream);
   bool copy_in(void* stream);
-  void begin_in_stream(const PullTurn& turn);
+  void begin_in_stream(const memory::StreamTurn& turn);
   // When it is done: was the start in some rank's stream? All ranks say the same.
   bool was_in_streams() const { return was_in_streams_; }
 
@@ -138,7 +131,7 @@ class DevicePull : CallBlocks {
   using Look = memory::OwnStream::Look;
   Look look_at_program() const;
   Look look_at_copies() const;
-  bool is_in_stream() const { return turn_.words != nullptr; }
+  bool is_in_stream() const { return turn_ != nullptr; }
   Look look_at_stream() const;
   void let_stream_copy(bool may);
   void look_who_is_in_streams();
@@ -202,7 +195,7 @@ class DevicePull : CallBlocks {
   std::optional<memory::DevicePlace> settled_;  // whose NULL stream this call has waited for
   std::uintptr_t base_ = 0;                     // of the allocation from which the others copy
   std::uintptr_t recv_base_ = 0;                // and of that which another rank may write to
-  Listed packing_{true}, pulling_{false};
+  Listed packing_{true, &sharing_.packing()}, pulling_{false};
   Phase phase_ = Phase::over;
   bool prepares_ = false, is_prepared_ = false;
   bool offered_ = false;    // this rank can take part
@@ -212,7 +205,7 @@ class DevicePull : CallBlocks {
   bool is_bounced_ = false;
   bool has_opened_ = false;
   bool pulled_ = false;
-  PullTurn turn_;  // of the start in flight
+  const memory::StreamTurn* turn_ = nullptr;  // of the start in flight, if it is in a stream
   bool was_in_streams_ = false;
 };
 

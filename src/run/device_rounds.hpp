@@ -27,10 +27,10 @@
 #include <functional>
 #include <vector>
 
-#include "memory/chunk_rings.hpp"
 #include "memory/device.hpp"
 #include "memory/device_batch.hpp"
 #include "memory/device_streams.hpp"
+#include "memory/own_stream.hpp"
 #include "memory/pool.hpp"
 #include "memory/staging.hpp"
 #include "plan/chunks.hpp"
@@ -59,6 +59,7 @@ class DeviceRounds : CallBlocks {
     // mistake, which is to be found in one exchange: ranks that do not agree in which round a block ends would wait for
     // each other.
     std::uint64_t differs = 0;
+    std::uint64_t lacks_ints = 0;  // its numbers are more than an int holds; nothing to rounds
   };
   // Carries out the call, whose data are plain bytes on the host. Waits. Returns an MPI error code.
   using Exchange = std::function<int(const Call&)>;
@@ -79,9 +80,9 @@ class DeviceRounds : CallBlocks {
 
   // What it needs is there when it returns, or it says that it cannot.
   Offer offer() {
-    const bool one_sent = gather_ && call_.in_place;
-    sent_.end = look_at_end(send_, sent_.first + sent_.count, one_sent ? group_.me : -1);
-    received_.end = look_at_end(recv_, received_.count, -1);
+    for (Half* half : {&sent_, &received_}) {
+      half->end = look_at_end([&](int b) { return block(*half, b); }, half->count);
+    }
     Offer offer;
     offer.has_device = sent_.end.on_device || received_.end.on_device ? 1 : 0;
     offer.differs = balance();
@@ -145,7 +146,6 @@ class DeviceRounds : CallBlocks {
     memory::Pool ordinary;
     std::vector<std::uint64_t> at;  // [block] in a slot, if it has arrays; or from the first byte of the user's memory
     std::vector<memory::DeviceBatch> batches;  // [slot]
-    std::vector<char> marked;                  // [slot]
     // Of the round that is exchanged.
     std::vector<int> counts, displacements;
     MpiArray<MpiType> types;
@@ -248,7 +248,6 @@ class DeviceRounds : CallBlocks {
       return true;
     }
     half.batches = std::vector<memory::DeviceBatch>(half.slots);
-    half.marked.assign(half.slots, 0);
     const memory::AtDeviceBeside at(half.end.place);
     half.pinned.take(half.end.place, half.slots * half.slot_bytes, memory::Staging::Kind::pinned);
     half.memory = half.pinned.data();
@@ -290,17 +289,14 @@ class DeviceRounds : CallBlocks {
     const int error = thrown_by([&] {
       batch.clear();
       add_copies(half, round, batch);
-      half.marked[slot] = copies_.submit(batch, half.lane, slot) ? 1 : 0;
+      copies_.submit(batch, half.lane, slot);
     });
     if (error != mpi_success) copies_.fail();  // the others wait for this rank in all rounds
   }
 
   // For the copies of that round, or of the one before it in its slot.
   void wait_for(Half& half, std::uint64_t round) {
-    if (half.marked.empty()) return;
-    const std::uint64_t slot = slot_of(half, round);
-    group_.waiter.until([&] { return copies_.is_done(half.lane, slot, half.marked[slot] != 0); });
-    half.marked[slot] = 0;
+    if (half.end.on_device) group_.waiter.until([&] { return copies_.is_done(half.lane, slot_of(half, round)); });
   }
 
   void copy_by_processor(const Half& half, std::uint64_t round, bool to_slot) const {

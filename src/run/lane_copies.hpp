@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "memory/chunk_rings.hpp"
 #include "memory/device.hpp"
 #include "memory/device_batch.hpp"
 #include "memory/device_streams.hpp"
+#include "memory/own_stream.hpp"
 
 namespace quadrille::run {
 
@@ -19,15 +19,13 @@ class LaneCopies {
   void take_batches() { takes_batches_ = true; }
   void fail() { failed_ = true; }
 
-  // With a mark behind it. True if it is on its way; there is no mark else.
-  bool submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std::uint64_t mark) {
-    if (failed_ || batch.size() == 0) return false;
+  // With a mark behind it, if there is something on its way.
+  void submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std::uint64_t mark) {
+    if (failed_ || batch.size() == 0) return;
     const memory::AtDeviceBeside at(lane.place());
     failed_ = !batch.submit(lane.stream(), takes_batches_);
     // Some copies may be in flight after a refusal, too.
-    const bool marked = lane.mark(mark);
-    failed_ = failed_ || !marked;
-    return marked;
+    failed_ = !lane.mark(mark) || failed_;
   }
 
   // One of the two is of a device.
@@ -40,23 +38,16 @@ class LaneCopies {
   }
 
   // Is what lies before a mark done?
-  bool is_done(const memory::CopyLane& lane, std::uint64_t mark, bool is_marked) {
-    if (!is_marked) return true;
-    const memory::AtDeviceBeside at(lane.place());
-    const Look look = lane.look(mark);
-    failed_ = failed_ || look == Look::failed;
-    return look != Look::not_yet;
-  }
-
+  bool is_done(memory::CopyLane& lane, std::uint64_t mark) { return is_over(lane.look(mark)); }
   // No copy is in flight there, also after a failure.
-  bool is_at_rest(const memory::CopyLane& lane) {
-    const Look look = lane.look();
-    failed_ = failed_ || look == Look::failed;
-    return look != Look::not_yet;
-  }
+  bool is_at_rest(const memory::CopyLane& lane) { return is_over(lane.look()); }
 
  private:
   using Look = memory::CopyLane::Look;
+  bool is_over(Look look) {
+    failed_ = failed_ || look == Look::failed;
+    return look != Look::not_yet;
+  }
   bool failed_ = false, takes_batches_ = false;
 };
 

@@ -43,9 +43,8 @@ LeadersMemory& memory_for(Team& team, plan::NodeMap groups) {
 // Null if nobody has asked for them.
 CachedLeaders* known_leaders(const Team& team, const choose::Choice& choice) {
   const auto& all = team.chosen.leaders;
-  const auto found = std::ranges::find_if(all, [&](const auto& one) {
-    return one->algorithm == choice.algorithm && one->parameters == choice.parameters;
-  });
+  const auto found = std::ranges::find_if(
+      all, [&](const auto& one) { return one->algorithm == choice.algorithm && one->parameters == choice.parameters; });
   return found == all.end() ? nullptr : found->get();
 }
 

@@ -174,64 +174,49 @@ OwnLane own_node_area(Team& team, const run::Call& call) {
 }
 
 std::optional<OwnPull> own_pull(Team& team) {
-  const int ranks = team.group.ranks, me = team.group.me;
-  const memory::PairsLayout layout = memory::pairs_layout_with(ranks, 0);
+  const int ranks = team.group.ranks;
   // What the others wait for comes after what may fail.
   OwnPull own;
-  memory::MeetingTree tree;
   const int thrown = thrown_by([&] {
-    tree = team.meeting_tree;
-    own.sharing = std::make_unique<memory::DeviceSharing>(nullptr, ranks, me, false);
+    own.sharing = std::make_unique<memory::DeviceSharing>(nullptr, ranks, team.group.me, false);
     own.stream = std::make_unique<memory::OwnStream>();
   });
-  std::optional<memory::ControlArea> area =
-      own_area(team, layout.segment_bytes() + memory::DeviceSharing::bytes(ranks), thrown == mpi_success);
+  std::optional<memory::ControlArea> area = own_area(team, memory::DeviceSharing::bytes(ranks), thrown == mpi_success);
   if (!area) return std::nullopt;
   own.area = std::move(*area);
-  own.pairs = memory::Pairs(own.area.base(), layout, me, std::move(tree));
-  own.sharing->lie_at(own.area.base() + layout.segment_bytes());
+  own.sharing->lie_at(own.area.base());
   return own;
 }
 
-namespace {
-
-// Null if this rank has no memory.
-std::shared_ptr<OwnChunks> make_chunks(const Team& team) {
-  std::shared_ptr<OwnChunks> made;
-  static_cast<void>(thrown_by([&] { made = std::make_shared<OwnChunks>(team.group.ranks); }));
-  return made;
-}
-
-}  // namespace
-
 OwnChunks* chunks_of(Team& team, std::size_t ring_bytes, std::size_t least) {
+  // What the others wait for comes after what may fail.
+  OwnChunks* const chunks = streams_for_rounds(team);
   if (team.refuses_chunks) return nullptr;
-  const std::size_t has = team.chunks != nullptr ? team.chunks->rings->ring_bytes() : 0;
-  if (has >= ring_bytes || (has >= least && team.chunks->asked >= ring_bytes)) return team.chunks.get();
-  // What the others wait for comes after what may fail. The area of before is given back when there is another: so what
-  // there is room for does not depend on when each rank gives it back.
-  std::shared_ptr<OwnChunks> made = make_chunks(team);
+  std::size_t has = chunks != nullptr && chunks->room.rings ? chunks->room.rings->ring_bytes() : 0;
+  if (has >= ring_bytes || (has >= least && chunks->asked >= ring_bytes)) return chunks;
+  // The area of before is given back when there is another: so what there is room for does not depend on when each rank
+  // gives it back.
   const int ranks = team.group.ranks;
   for (std::size_t bytes = ring_bytes; bytes >= least && bytes > has; bytes /= 2) {
-    std::optional<memory::ControlArea> area = own_area(team, memory::ChunkRings::bytes(ranks, bytes), made != nullptr);
+    std::optional<memory::ControlArea> area =
+        own_area(team, memory::ChunkRings::bytes(ranks, bytes), chunks != nullptr);
     if (!area) continue;
-    made->area = std::move(*area);
-    made->rings.emplace(made->area.base(), ranks, bytes);
-    made->asked = ring_bytes;
-    if (team.chunks != nullptr) std::swap(made->room, team.chunks->room);  // with what later calls count on
-    team.chunks = std::move(made);
-    return team.chunks.get();
+    chunks->room.rings.reset();
+    chunks->area = std::move(*area);
+    has = chunks->room.rings.emplace(chunks->area.base(), ranks, bytes).ring_bytes();
   }
-  if (has >= least) {
-    team.chunks->asked = ring_bytes;
-    return team.chunks.get();
+  if (has < least) {
+    refuse_chunks(team);
+    return nullptr;
   }
-  refuse_chunks(team);
-  return nullptr;
+  chunks->asked = ring_bytes;
+  return chunks;
 }
 
 OwnChunks* streams_for_rounds(Team& team) {
-  if (team.chunks == nullptr && !team.refuses_chunks) team.chunks = make_chunks(team);
+  if (team.chunks == nullptr && !team.refuses_chunks) {
+    static_cast<void>(thrown_by([&] { team.chunks = std::make_shared<OwnChunks>(team.group.ranks); }));
+  }
   return team.chunks.get();
 }
 

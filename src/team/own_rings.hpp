@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "memory/chunk_rings.hpp"
 #include "memory/control_pool.hpp"
 #include "memory/device_sharing.hpp"
 #include "memory/inbox.hpp"
@@ -30,10 +29,9 @@ struct NodeArea {
   memory::Pairs pairs;
 };
 
-// What a call needs in which ranks copy from each other's memory of a device (run/device_pull.hpp).
+// What a call needs, beside pairs, in which ranks copy from each other's memory of a device (run/device_pull.hpp).
 struct OwnPull {
   memory::ControlArea area;
-  memory::Pairs pairs;
   std::unique_ptr<memory::DeviceSharing> sharing;
   std::unique_ptr<memory::OwnStream> stream;
 };
@@ -62,12 +60,10 @@ OwnLane own_inbox(Team& team, std::size_t bytes);
 
 // What calls need in which data of devices go over memory of the node in chunks (run/device_pipeline.hpp).
 struct OwnChunks {
-  explicit OwnChunks(int ranks) : room(std::make_unique<run::PipelineRoom>(ranks)) {}
-  memory::ControlArea area;
-  std::optional<memory::ChunkRings> rings;  // goes before the area
-  std::size_t asked = 0;                    // ring bytes: for no more there was room when so many were asked for
-  memory::CopyLane out, in;
-  std::unique_ptr<run::PipelineRoom> room;
+  explicit OwnChunks(int ranks) : room(ranks) {}
+  memory::ControlArea area;  // of the rings, which go before it
+  std::size_t asked = 0;     // ring bytes: for no more there was room when so many were asked for
+  run::PipelineRoom room;
 };
 // With rings of so many bytes, or of half as many and so on, but no less than `least`, if there is no memory for more.
 // Collective over a team whose ranks share a node, if it has none that are large enough. Null, on all ranks, if there

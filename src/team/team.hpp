@@ -114,14 +114,13 @@ struct Asked {
   }
 };
 
-// How the last call by an algorithm for data of devices was carried out: as its name says, or over the host as a whole.
-enum class DeviceWay : std::uint8_t { none, pulled, not_pulled, pipelined, not_pipelined };
-
 // What the user may want to know. Counted by api/, told by team/.
 struct Counted {
-  bool explains = false;          // the user wants to know
-  std::set<DeviceWay> explained;  // none: that it is not eligible
-  DeviceWay device_way = DeviceWay::none;
+  bool explains = false;       // the user wants to know
+  std::set<Reason> explained;  // none: that it is not eligible
+  // How the last call by an algorithm for data of devices was carried out: as its name says, or over the host as a
+  // whole.
+  Reason device_way = Reason::none;
   Counters counters;
   Tally tally;  // where the user wants to know
 };
@@ -282,7 +281,7 @@ inline constexpr std::size_t ends_count = static_cast<std::size_t>(AtEnd::stagin
 void before_end(AtEnd whose, void (*work)());
 
 // Whether this is to be printed now: where the user wants to know, once a communicator.
-inline bool explains_now(Team& team, DeviceWay way) {
+inline bool explains_now(Team& team, Reason way) {
   return team.counted.explains && team.counted.explained.insert(way).second;
 }
 

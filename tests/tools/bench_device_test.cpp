@@ -80,8 +80,8 @@ TEST_F(OnDevice, WhatIsOnlyOnTheHostIsNotTaken) {
 
 TEST_F(OnDevice, TheMpiIsGivenMemoryOfTheHost) {
   memory::DevicePlace place;
-  EXPECT_TRUE(memory::find_device(buffer_.data(), place));
-  EXPECT_FALSE(memory::find_device(buffer_.for_mpi(), place));
+  EXPECT_EQ(memory::find_memory(buffer_.data(), place), memory::Where::device);
+  EXPECT_NE(memory::find_memory(buffer_.for_mpi(), place), memory::Where::device);
   buffer_.bring_to_mpi();
   EXPECT_EQ(buffer_.for_mpi()[0], pattern(drawn, 0, 2, 0, numbered));
   EXPECT_EQ(buffer_.for_mpi()[buffer_.size() - 9], pattern(drawn, 3, 2, 23, numbered));

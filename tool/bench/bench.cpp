@@ -438,10 +438,10 @@ class Bench {
       return use == DeviceUse::all && choice.buffers == choose::HostBuffers::as_suits ? straight : over_host;
     }
     const choose::Engine engine = choice.algorithm->engine;
-    if (engine == choose::Engine::pull)
-      return team.counted.device_way == team::DeviceWay::pulled ? straight : over_host;
+    const Reason way = team.counted.device_way;
+    if (engine == choose::Engine::pull) return way == Reason::pulled ? straight : over_host;
     if (engine == choose::Engine::pipeline)
-      return team.counted.device_way == team::DeviceWay::pipelined ? in_chunks : over_host;
+      return way == Reason::in_chunks || way == Reason::in_rounds ? in_chunks : over_host;
     // Blocks with gaps and calls in place go over the host (docs/gpu.md).
     const bool plain = plan_.element != ElementKind::strided && !options_.in_place;
     return plain && may_stay_on_device(team, choice) ? straight : over_host;

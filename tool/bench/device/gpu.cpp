@@ -166,7 +166,7 @@ void* Gpu::allocate(std::size_t bytes) {
   const bool is_rounded = rounded <= free_bytes() / 64 && calls_->allocate(&memory, rounded) == 0;
   if (!is_rounded) must(calls_->allocate(&memory, wanted), fmt::format("{} bytes of its memory", bytes));
   memory::DevicePlace place;
-  if (!memory::find_device(memory, place)) {
+  if (memory::find_memory(memory, place) != memory::Where::device) {
     throw std::runtime_error(
         "Quadrille takes memory of the GPU for memory of the host: another driver is loaded as well");
   }
