@@ -26,7 +26,7 @@ std::uint64_t hash(int s, std::span<const int> offsets, bool asserted) {
   return text::Hash().add(s).add(asserted ? 1 : 0).add_all(offsets).value();
 }
 
-plan::RanksAround edges_of(const plan::Grid& grid, const plan::PackedNeighborhood& around, int s, int me) {
+plan::RanksAround edges_of(const plan::Grid& grid, const plan::Neighborhood& around, int s, int me) {
   // In a grid without dimensions every neighbour is the process itself.
   if (grid.extents.empty()) {
     const std::vector<int> self(static_cast<std::size_t>(s), me);
@@ -100,7 +100,7 @@ int create(MpiComm cartcomm, int s, const int offsets[], MpiInfo info, MpiComm* 
   }
   if (error != mpi_success) return api::raise(cartcomm, error);
   // A copy of an info can cost as much as the graph: none for the MPI if all keys are ours.
-  plan::PackedNeighborhood around = plan::pack(dimensions, given);
+  plan::Neighborhood around{dimensions, {given.begin(), given.end()}};
   error = api::handled_later(cartcomm, [&] {
     return make_graph(cartcomm, edges_of(grid, around, s, me), hints.others ? info : mpi().info_null, isocomm);
   });

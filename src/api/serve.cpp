@@ -183,8 +183,8 @@ UsedBlocks used_blocks(const Call& call, team::Team& team) {
   if (is_neighbor(call.collective)) {
     const team::Neighbors* neighbors = team::neighbors_of(team);
     if (neighbors == nullptr) return used;
-    if (!is_allgather(call.collective)) used.send.list = &neighbors->send_block;
-    used.recv.list = &neighbors->recv_block;
+    if (!is_allgather(call.collective)) used.send.list = &neighbors->destinations.blocks;
+    used.recv.list = &neighbors->sources.blocks;
   } else if (call.in_place && is_allgather(call.collective)) {
     mpi().Comm_rank(call.comm, &used.own);
   }

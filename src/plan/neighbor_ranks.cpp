@@ -1,5 +1,4 @@
-// The ranks of a process's neighbours, which a call that makes a communicator has to find for every offset; and the
-// form in which offsets are kept for that.
+// The ranks of a process's neighbours, which a call that makes a communicator has to find for every offset.
 //
 // Coordinate c in dimension j adds ((place[j] + c) mod extent[j]) * stride[j] to the rank of the destination, and the
 // same with -c to that of the source. Offsets repeat few coordinates, so there is a table of both for each dimension,
@@ -46,13 +45,13 @@ void fill(std::int64_t* table, std::int64_t reach, const Axis& axis, std::int64_
 }
 
 // `known` dimensions, if they are not 0: the loop over them is unrolled. Torus: no sum is negative.
-template <std::size_t known, bool torus, class Coordinate>
-void look_up(const std::vector<Coordinate>& offsets, const std::int64_t* zeros, std::size_t width, std::size_t d,
+template <std::size_t known, bool torus>
+void look_up(const std::vector<int>& offsets, const std::int64_t* zeros, std::size_t width, std::size_t d,
              RanksAround& ranks) {
   if (known != 0) d = known;
   std::array<const std::int64_t*, std::max<std::size_t>(known, 1)> zero;  // [dimension], if known
   for (std::size_t j = 0; j < known; ++j) zero[j] = zeros + j * width;
-  const Coordinate* offset = offsets.data();
+  const int* offset = offsets.data();
   int *sources = ranks.sources.data(), *destinations = ranks.destinations.data();
   for (std::size_t i = 0, s = ranks.sources.size(); i < s; ++i, offset += d) {
     std::int64_t sum = 0;
@@ -65,24 +64,29 @@ void look_up(const std::vector<Coordinate>& offsets, const std::int64_t* zeros, 
 }
 
 template <bool torus>
-void look_up(const PackedNeighborhood& around, const std::vector<std::int64_t>& tables, RanksAround& ranks) {
+void look_up(const Neighborhood& around, const std::vector<std::int64_t>& tables, std::size_t reach,
+             RanksAround& ranks) {
   const auto d = static_cast<std::size_t>(around.dimensions);
-  const std::size_t width = 2 * static_cast<std::size_t>(around.reach);
-  const std::int64_t* zeros = tables.data() + around.reach;
-  if (!around.wide.empty()) return look_up<0, torus>(around.wide, zeros, width, d, ranks);
-  using LookUp = void (*)(const std::vector<std::int8_t>&, const std::int64_t*, std::size_t, std::size_t, RanksAround&);
-  static constexpr LookUp of_bytes[] = {look_up<0, torus>, look_up<1, torus>, look_up<2, torus>,
-                                        look_up<3, torus>, look_up<4, torus>, look_up<5, torus>};
-  of_bytes[d < std::size(of_bytes) ? d : 0](around.bytes, zeros, width, d, ranks);
+  using LookUp = void (*)(const std::vector<int>&, const std::int64_t*, std::size_t, std::size_t, RanksAround&);
+  static constexpr LookUp of_dimensions[] = {look_up<0, torus>, look_up<1, torus>, look_up<2, torus>,
+                                             look_up<3, torus>, look_up<4, torus>, look_up<5, torus>};
+  of_dimensions[d < std::size(of_dimensions) ? d : 0](around.offsets, tables.data() + reach, 2 * reach, d, ranks);
 }
 
-std::vector<std::int64_t> tables_of(const Grid& grid, int me, std::uint32_t reach, std::int64_t absent) {
-  const std::size_t width = 2 * static_cast<std::size_t>(reach);
+// A power of two: a coordinate is at least -reach and less than reach.
+std::size_t reach_around(const Neighborhood& around) {
+  std::uint32_t bits = 0;  // of the largest coordinate: -1 has none, as 0
+  for (const int c : around.offsets) bits |= static_cast<std::uint32_t>(c ^ (c >> 31));
+  return std::bit_ceil(bits + 1);
+}
+
+std::vector<std::int64_t> tables_of(const Grid& grid, int me, std::size_t reach, std::int64_t absent) {
+  const std::size_t width = 2 * reach;
   std::vector<std::int64_t> tables(width * grid.extents.size());
   int stride = 1;
   for (std::size_t j = grid.extents.size(); j-- > 0;) {
     const int extent = grid.extents[j];
-    fill(&tables[width * j], reach, {extent, me % extent, stride, grid.periodic[j]}, absent);
+    fill(&tables[width * j], static_cast<std::int64_t>(reach), {extent, me % extent, stride, grid.periodic[j]}, absent);
     me /= extent;
     stride *= extent;
   }
@@ -91,46 +95,26 @@ std::vector<std::int64_t> tables_of(const Grid& grid, int me, std::uint32_t reac
 
 }  // namespace
 
-PackedNeighborhood pack(int dimensions, std::span<const int> offsets) {
-  PackedNeighborhood packed;
-  packed.dimensions = dimensions;
-  packed.size = dimensions == 0 ? 0 : static_cast<int>(offsets.size()) / dimensions;
-  std::uint32_t bits = 0;  // of the largest coordinate: -1 has none, as 0
-  for (const int c : offsets) bits |= static_cast<std::uint32_t>(c ^ (c >> 31));
-  packed.reach = std::bit_ceil(bits + 1);
-  if (packed.reach > 128) {
-    packed.wide.assign(offsets.begin(), offsets.end());
-  } else {
-    packed.bytes.assign(offsets.begin(), offsets.end());
-  }
-  return packed;
-}
-
-Neighborhood unpack(const PackedNeighborhood& packed) {
-  if (!packed.wide.empty()) return {packed.dimensions, packed.wide};
-  return {packed.dimensions, {packed.bytes.begin(), packed.bytes.end()}};
-}
-
-RanksAround ranks_around(const Grid& grid, const PackedNeighborhood& around, int me) {
-  const auto s = static_cast<std::size_t>(around.size);
+RanksAround ranks_around(const Grid& grid, const Neighborhood& around, int me) {
+  const auto s = static_cast<std::size_t>(around.size());
   RanksAround ranks{std::vector<int>(s), std::vector<int>(s)};
   if (s == 0) return ranks;  // a grid without dimensions has no tables
   const std::int64_t size = grid.ranks();
-  if (around.reach <= s / 2 + 8 && size * around.dimensions < INT32_MAX) {
-    const std::vector<std::int64_t> tables = tables_of(grid, me, around.reach, -size);
-    grid.is_torus() ? look_up<true>(around, tables, ranks) : look_up<false>(around, tables, ranks);
+  const std::size_t reach = reach_around(around);
+  if (reach <= s / 2 + 8 && size * around.dimensions < INT32_MAX) {
+    const std::vector<std::int64_t> tables = tables_of(grid, me, reach, -size);
+    grid.is_torus() ? look_up<true>(around, tables, reach, ranks) : look_up<false>(around, tables, reach, ranks);
   } else {
-    const Neighborhood offsets = unpack(around);
     for (std::size_t i = 0; i < s; ++i) {
-      ranks.sources[i] = rank_at(grid, me, offsets.offset(static_cast<int>(i)), -1);
-      ranks.destinations[i] = rank_at(grid, me, offsets.offset(static_cast<int>(i)), 1);
+      ranks.sources[i] = rank_at(grid, me, around.offset(static_cast<int>(i)), -1);
+      ranks.destinations[i] = rank_at(grid, me, around.offset(static_cast<int>(i)), 1);
     }
   }
   return ranks;
 }
 
-bool has_double_edges(const Grid& grid, const PackedNeighborhood& around) {
-  if (around.size > grid.ranks()) return true;
+bool has_double_edges(const Grid& grid, const Neighborhood& around) {
+  if (around.size() > grid.ranks()) return true;
   Grid torus = grid;
   torus.periodic.assign(torus.extents.size(), true);
   std::vector<bool> seen(static_cast<std::size_t>(torus.ranks()));

@@ -67,23 +67,13 @@ struct Neighborhood {
 // larger than the extent.
 int rank_at(const Grid& grid, int me, std::span<const int> offset, int sign);
 
-// A neighborhood in a quarter of the memory, if no coordinate is large.
-struct PackedNeighborhood {
-  int dimensions = 0, size = 0;
-  std::uint32_t reach = 1;         // a power of two: a coordinate is at least -reach and less than reach
-  std::vector<std::int8_t> bytes;  // s * d, row-major
-  std::vector<int> wide;           // instead of the bytes, if a coordinate does not fit
-};
-PackedNeighborhood pack(int dimensions, std::span<const int> offsets);
-Neighborhood unpack(const PackedNeighborhood& packed);
-
 // rank_at() for all offsets.
 struct RanksAround {
   std::vector<int> sources, destinations;  // [offset]
 };
-RanksAround ranks_around(const Grid& grid, const PackedNeighborhood& around, int me);
+RanksAround ranks_around(const Grid& grid, const Neighborhood& around, int me);
 // Do two offsets lead to one process, or would if all dimensions were periodic? The same on all ranks.
-bool has_double_edges(const Grid& grid, const PackedNeighborhood& around);
+bool has_double_edges(const Grid& grid, const Neighborhood& around);
 
 // The offsets as the blocks travel: shortened in periodic dimensions. Zero for blocks that are
 // copied, and for those that no rank sends because they leave the mesh everywhere.

@@ -39,6 +39,8 @@ std::vector<EdgeCopy> part_of_edges(Order order, int ranks, int me, std::span<co
 struct EdgeEnds {
   std::vector<int> peers;   // ranks; a negative one is no neighbour
   std::vector<int> blocks;  // of the buffer
+  void add(int peer, int block) { peers.push_back(peer), blocks.push_back(block); }
+  friend bool operator==(const EdgeEnds&, const EdgeEnds&) = default;
 };
 std::vector<EdgeCopy> join_edges(std::span<const EdgeEnds> destinations, std::span<const EdgeEnds> sources);
 

@@ -172,19 +172,29 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Movin
   // Else all would ask each other for room: with ranks of other communicators, or where no block is forwarded.
   sized_ = is_sized(call.collective) && traffic.numbers == nullptr && (moving.as_bytes || part.empty());
   whole_in_place_ = call.in_place && !is_allgather(call.collective);
+  if (sized_ && (moving.as_bytes || whole_in_place_)) {
+    wanted_ = std::max(recv_.size(), std::size_t{schedule.scratch_blocks}) * largest_of(recv_);
+  }
   use_device(call);
-  bind_dense();
+  bind();
 }
 
 BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots, const Moving& moving,
                    const Traffic& traffic, RunMemory& memory)
-    : schedule_(&schedule), moving_(moving), traffic_(traffic), memory_(memory) {
+    : schedule_(&schedule),
+      moving_(moving),
+      traffic_(traffic),
+      memory_(memory),
+      sized_(moving.as_bytes),
+      keeps_gaps_(moving.as_bytes && moving.pack_up_to == 0) {
   send_ = neighbor_send_blocks(call, slots, moving.as_bytes);
   recv_ = neighbor_blocks(call.recv, slots.recv);
   binding_.block_bytes = moving.as_bytes ? largest_block(call, slots) : 0;
   uniform_scratch_ = !has_arrays(row_of(call.collective).send);
+  // Not all ranks have the same neighbours, but none has more blocks, and scratch is for two blocks each.
+  wanted_ = 2 * std::max(recv_.size(), send_.size()) * binding_.block_bytes;
   use_device(call);
-  bind_neighbors();
+  bind();
 }
 
 BoundRun::BoundRun(const Call& call, const plan::Schedule* uniform, const plan::Schedule& direct,
@@ -219,41 +229,22 @@ void BoundRun::use_device(const Call& call) {
   transport_.use_device(*call.on_device, !passes_on);
 }
 
-void BoundRun::bind_dense() {
-  const bool as_bytes = moving_.as_bytes || whole_in_place_;
+void BoundRun::bind() {
   if (moving_.as_bytes) transport_.pack_up_to(moving_.pack_up_to);
-  pack_recv_ = as_bytes && !all_dense(recv_);
-  pack_send_ = whole_in_place_ || (moving_.as_bytes && !all_dense(send_));
-  if (!pack_recv_) list_places(recv_, as_bytes, recv_places_);
-  if (!pack_send_) list_places(send_, moving_.as_bytes, send_places_);
-  if (sized_ && as_bytes) wanted_ = std::max(recv_.size(), std::size_t{schedule_->scratch_blocks}) * largest_of(recv_);
+  pack_recv_ = !find_places(recv_, moving_.as_bytes || whole_in_place_, recv_places_);
+  pack_send_ = whole_in_place_ || !find_places(send_, moving_.as_bytes, send_places_);
   has_room_ = take_room();
 }
 
-void BoundRun::bind_neighbors() {
-  if (moving_.as_bytes) {
-    transport_.pack_up_to(moving_.pack_up_to);
-    const bool packs = moving_.pack_up_to > 0;
-    pack_send_ = (packs && !all_dense(send_)) || !find_layouts(send_, send_places_);
-    pack_recv_ = (packs && !all_dense(recv_)) || !find_layouts(recv_, recv_places_);
-    // Not all ranks have the same neighbours, but none has more blocks, and scratch is for two blocks each.
-    sized_ = true;
-    wanted_ = 2 * std::max(recv_.size(), send_.size()) * binding_.block_bytes;
-  } else {
-    list_places(send_, false, send_places_);
-    list_places(recv_, false, recv_places_);
-  }
-  has_room_ = take_room();
-}
-
-// The blocks where they are, as bytes with gaps. False if the layout of one of them cannot be found.
-bool BoundRun::find_layouts(const std::vector<Block>& blocks, std::vector<Place>& places) {
-  list_places(blocks, true, places);
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
+// The blocks where they are. False if they must be packed: they are to move as bytes, and one of them has gaps that
+// cannot move along.
+bool BoundRun::find_places(const std::vector<Block>& blocks, bool as_bytes, std::vector<Place>& places) {
+  list_places(blocks, as_bytes, places);
+  for (std::size_t i = 0; as_bytes && i < blocks.size(); ++i) {
     const Block& block = blocks[i];
     if (block.bytes() == 0 || block.info.dense) continue;
     MpiType type;
-    if (!byte_types_.find(block.type, type)) return false;
+    if (!keeps_gaps_ || !byte_types_.find(block.type, type)) return false;
     places[i] = {block.address, block.count, block.bytes(), type.word, false};
   }
   return true;
@@ -365,7 +356,7 @@ int BoundRun::pad_to(std::size_t bytes) {
     schedule_ = unpadded_;
     moving_ = {};
     sized_ = false;
-    bind_dense();
+    bind();
     return begin_moving();
   }
   padding_ = Padding::known;

@@ -110,10 +110,9 @@ class BoundRun {
   enum class Phase { idle, agreeing, moving };
   enum class Padding { none, unknown, known };
   enum class Question { largest, room };
-  void bind_dense();
   void use_device(const Call& call);
-  void bind_neighbors();
-  bool find_layouts(const std::vector<Block>& blocks, std::vector<Place>& places);
+  void bind();
+  bool find_places(const std::vector<Block>& blocks, bool as_bytes, std::vector<Place>& places);
   void bind_neighbor_scratch();
   // Take memory. False if there is none.
   bool take_room();
@@ -143,7 +142,8 @@ class BoundRun {
   std::vector<Place>& recv_places_ = memory_.lists.recv_places;
   std::vector<Place> scratch_places_;
   bool pack_send_ = false, pack_recv_ = false;
-  bool sized_ = false;  // all ranks know the sizes of all blocks
+  bool sized_ = false;             // all ranks know the sizes of all blocks
+  const bool keeps_gaps_ = false;  // blocks that move as bytes may have gaps
   bool uniform_scratch_ = true;
   bool whole_in_place_ = false;  // blocks are received over those that are sent
   const bool by_mpi_ = false;

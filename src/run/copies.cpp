@@ -133,14 +133,16 @@ class BlocksHere {
   int recvs() const { return is_dense() ? group_.ranks_here() : static_cast<int>(edges_->received.size()); }
   int send_block(int i) const {
     if (gather_) return 0;
-    return is_dense() ? group_.member(i) : edges_->sent[static_cast<std::size_t>(i)];
+    return is_dense() ? group_.member(i) : edges_->sent[static_cast<std::size_t>(i)].send_block;
   }
-  int recv_block(int i) const { return is_dense() ? group_.member(i) : edges_->received[static_cast<std::size_t>(i)]; }
+  int recv_block(int i) const {
+    return is_dense() ? group_.member(i) : edges_->received[static_cast<std::size_t>(i)].recv_block;
+  }
   // Whose send block, and which, recv block i is to hold.
   std::pair<int, int> origin(int i) const {
     if (is_dense()) return {group_.member(i), gather_ ? 0 : group_.me};
-    const auto [rank, block] = edges_->origins[static_cast<std::size_t>(i)];
-    return {rank, gather_ ? 0 : block};
+    const plan::EdgeCopy& edge = edges_->received[static_cast<std::size_t>(i)];
+    return {edge.source, gather_ ? 0 : edge.send_block};
   }
   // What this rank copies.
   std::span<const plan::Copy> copies() const {
@@ -479,12 +481,10 @@ std::unique_ptr<Op> copies_op(const Call& call, const plan::Schedule& schedule, 
 }
 
 EdgesHere edges_here(int me, int send_blocks, int recv_blocks, const std::vector<plan::EdgeCopy>& edges) {
-  EdgesHere here{send_blocks, recv_blocks, {}, {}, {}};
+  EdgesHere here{send_blocks, recv_blocks, {}, {}};
   for (const plan::EdgeCopy& edge : edges) {
-    if (edge.source == me) here.sent.push_back(edge.send_block);
-    if (edge.destination != me) continue;
-    here.received.push_back(edge.recv_block);
-    here.origins.emplace_back(edge.source, edge.send_block);
+    if (edge.source == me) here.sent.push_back(edge);
+    if (edge.destination == me) here.received.push_back(edge);
   }
   return here;
 }

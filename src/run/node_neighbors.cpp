@@ -96,7 +96,7 @@ class NodeNeighbors : CallBlocks {
     const auto copy = [](std::byte* to, const std::byte* from, std::size_t bytes) {
       if (bytes > 0) std::memmove(to, from, bytes);
     };
-    for (const auto& [from, to] : edges_.own) copy_mine(send_block(from), recv_[to], means_.packing.own, copy);
+    for (const auto& [from, to] : edges_.own) copy_mine(block_for(from), recv_[to], means_.packing.own, copy);
   }
   bool done() const { return left_ == 0; }
   // Moves what can be moved. True if something was.
@@ -164,8 +164,6 @@ class NodeNeighbors : CallBlocks {
   }
 
   int sent(int b) const { return gather_ ? 0 : b; }
-  Block send_block(int b) const { return send_[sent(b)]; }
-  bool sends_equal_blocks() const { return gather_ || send_.equal(); }
 
   // Blocks with gaps, one behind the other, in the order of the edges.
   void pack_all_sent() {
@@ -174,7 +172,7 @@ class NodeNeighbors : CallBlocks {
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
       progress(p).first_packed = packed_.size();
       for (const int b : edges_.pairs[p].send_blocks) {
-        const Block block = send_block(b);
+        const Block block = block_for(b);
         if (block.info.dense) {
           packed_.push_back(block.address);
         } else if (gathered != nullptr) {
@@ -262,12 +260,12 @@ class NodeNeighbors : CallBlocks {
   std::size_t push_run(Ring::Writer& out, std::size_t p, const NeighborProgress& at) {
     if (at.sent_part > 0) return 0;
     const std::vector<int>& blocks = edges_.pairs[p].send_blocks;
-    const Block first = send_block(blocks[at.sent]);
+    const Block first = block_for(blocks[at.sent]);
     const std::size_t size = first.bytes(), room = std::min(out.room_in_one_piece(), out.ring_bytes() / 4);
     if (size >= at.least_offered || room < sizeof(Head) + size) return 0;
     const std::size_t fit = gather_ || size == 0 ? blocks.size() : (room - sizeof(Head)) / size;
     const std::size_t end = at.sent + std::min(fit, blocks.size() - at.sent);
-    std::size_t next = sends_equal_blocks() ? end : at.sent + 1;
+    std::size_t next = gather_ || send_.equal() ? end : at.sent + 1;
     while (next < end && send_.bytes_of(sent(blocks[next])) == size) ++next;
     const std::size_t count = next - at.sent;
     std::byte* to = out.claim(sizeof(Head) + (gather_ ? 1 : count) * size);
@@ -276,7 +274,7 @@ class NodeNeighbors : CallBlocks {
     to += sizeof head;
     memory::copy_bytes(to, bytes_of(p, at.sent, first), size);
     for (std::size_t k = at.sent + 1; k < next && !gather_; ++k) {
-      memory::copy_bytes(to += size, bytes_of(p, k, send_block(blocks[k])), size);
+      memory::copy_bytes(to += size, bytes_of(p, k, block_for(blocks[k])), size);
     }
     return count;
   }
@@ -284,7 +282,7 @@ class NodeNeighbors : CallBlocks {
   // True if the next block of the pair is on its way as a whole.
   bool push_block(Ring::Writer& out, std::size_t p, NeighborProgress& at) {
     const NeighborPair& pair = edges_.pairs[p];
-    const Block block = send_block(pair.send_blocks[at.sent]);
+    const Block block = block_for(pair.send_blocks[at.sent]);
     const std::byte* bytes = bytes_of(p, at.sent, block);
     const std::size_t size = block.bytes();
     if (at.sent_part == 0) {
@@ -323,7 +321,7 @@ class NodeNeighbors : CallBlocks {
         ++i;
         continue;
       }
-      const Block block = send_block(edges_.pairs[p].send_blocks[asked_[i].block]);
+      const Block block = block_for(edges_.pairs[p].send_blocks[asked_[i].block]);
       if (!push_bytes(out, bytes_of(p, asked_[i].block, block), block.bytes(), at)) return false;
       at.sent_part = 0;
       asked_.erase(asked_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -509,15 +507,15 @@ sys::Waiter impatient(sys::Waiter waiter) {
 
 }  // namespace
 
-NodeEdges node_edges(int me, int ranks, std::span<const int> sources, std::span<const int> recv_block,
-                     std::span<const int> destinations, std::span<const int> send_block) {
+NodeEdges node_edges(int me, int ranks, const plan::EdgeEnds& sources, const plan::EdgeEnds& destinations) {
   std::vector<NeighborPair> of(static_cast<std::size_t>(ranks));
-  for (std::size_t i = 0; i < destinations.size(); ++i) {
-    of[static_cast<std::size_t>(destinations[i])].send_blocks.push_back(send_block[i]);
-  }
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    of[static_cast<std::size_t>(sources[i])].recv_blocks.push_back(recv_block[i]);
-  }
+  const auto add = [&of](const plan::EdgeEnds& ends, std::vector<int> NeighborPair::*blocks) {
+    for (std::size_t i = 0; i < ends.peers.size(); ++i) {
+      (of[static_cast<std::size_t>(ends.peers[i])].*blocks).push_back(ends.blocks[i]);
+    }
+  };
+  add(destinations, &NeighborPair::send_blocks);
+  add(sources, &NeighborPair::recv_blocks);
   NodeEdges edges;
   const NeighborPair& own = of[static_cast<std::size_t>(me)];
   for (std::size_t k = 0; k < std::min(own.send_blocks.size(), own.recv_blocks.size()); ++k) {

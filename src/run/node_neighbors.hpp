@@ -35,10 +35,8 @@ struct NodeEdges {
   std::vector<std::pair<int, int>> own;  // edges from this rank to itself: send block, recv block
 };
 
-// The edges of rank `me`: `destinations[i]` gets `send_block[i]`, and `recv_block[i]` comes from `sources[i]`. The
-// k-th edge to a rank is the k-th that this rank has from us.
-NodeEdges node_edges(int me, int ranks, std::span<const int> sources, std::span<const int> recv_block,
-                     std::span<const int> destinations, std::span<const int> send_block);
+// The edges of rank `me`, whose ends these are. The k-th edge to a rank is the k-th that this rank has from us.
+NodeEdges node_edges(int me, int ranks, const plan::EdgeEnds& sources, const plan::EdgeEnds& destinations);
 
 // How far a pair has come. Kept between calls for its memory.
 struct NeighborProgress {
@@ -78,9 +76,8 @@ std::unique_ptr<Op> neighbor_op(const Call& call, const NodeEdges& edges, Group&
 
 // The edges that end at a rank, as it has to know them for a call. The same for all orders.
 struct EdgesHere {
-  int send_blocks = 0, recv_blocks = 0;      // of the user's arrays, those without a neighbour included
-  std::vector<int> sent, received;           // numbers of the blocks that have a neighbour
-  std::vector<std::pair<int, int>> origins;  // [as received] whose send block, and which, comes there
+  int send_blocks = 0, recv_blocks = 0;        // of the user's arrays, those without a neighbour included
+  std::vector<plan::EdgeCopy> sent, received;  // the edges that begin at the rank, and those that end there
 };
 EdgesHere edges_here(int me, int send_blocks, int recv_blocks, const std::vector<plan::EdgeCopy>& edges);
 

@@ -51,8 +51,8 @@ Kept kept_on(MpiComm comm) {
 void add_edge(Neighbors& n, int from, int recv, int to, int send) {
   n.iso_send.push_back(to < 0 ? -1 : send);
   n.iso_recv.push_back(from < 0 ? -1 : recv);
-  if (to >= 0) n.destinations.push_back(to), n.send_block.push_back(send);
-  if (from >= 0) n.sources.push_back(from), n.recv_block.push_back(recv);
+  if (to >= 0) n.destinations.add(to, send);
+  if (from >= 0) n.sources.add(from, recv);
 }
 
 // The two neighbours in each dimension, first the negative one. What goes to the negative neighbour arrives
@@ -63,34 +63,32 @@ Neighbors of_cart(MpiComm comm, int me) {
   if (!grid_of(comm, grid)) return n;
   const std::size_t dimensions = grid.extents.size();
   n.send_blocks = n.recv_blocks = static_cast<int>(2 * dimensions);
-  std::vector<int> offsets(2 * dimensions * dimensions, 0);
-  for (std::size_t i = 0; i < 2 * dimensions; ++i) offsets[i * dimensions + i / 2] = i % 2 == 0 ? -1 : 1;
+  plan::Neighborhood around{static_cast<int>(dimensions), std::vector<int>(2 * dimensions * dimensions, 0)};
+  for (std::size_t i = 0; i < 2 * dimensions; ++i) around.offsets[i * dimensions + i / 2] = i % 2 == 0 ? -1 : 1;
   for (std::size_t d = 0; d < dimensions; ++d) n.doubtful = n.doubtful || (grid.periodic[d] && grid.extents[d] <= 2);
-  const plan::PackedNeighborhood around = plan::pack(static_cast<int>(dimensions), offsets);
   const plan::RanksAround ranks = plan::ranks_around(grid, around, me);
   for (int i = 0; i < n.send_blocks; ++i) {
     const auto offset = static_cast<std::size_t>(i);
     add_edge(n, ranks.sources[offset], i ^ 1, ranks.destinations[offset], i);
   }
-  n.isomorphic = isomorphic_around(std::move(grid), around);
+  n.isomorphic = isomorphic_around(std::move(grid), std::move(around));
   return n;
 }
 
 // The user's blocks are those of MPI's lists: absent processes are not counted.
 Neighbors of_isomorphic(std::shared_ptr<const Isomorphic> kept, int me) {
   Neighbors n;
-  const plan::RanksAround ranks = plan::ranks_around(kept->grid, kept->packed, me);
+  const plan::RanksAround ranks = plan::ranks_around(kept->grid, kept->neighborhood, me);
   const std::size_t s = ranks.sources.size();
-  for (std::vector<int>* list : {&n.iso_send, &n.iso_recv, &n.sources, &n.destinations, &n.send_block, &n.recv_block}) {
-    list->reserve(s);
-  }
+  for (plan::EdgeEnds* ends : {&n.sources, &n.destinations}) ends->peers.reserve(s), ends->blocks.reserve(s);
+  n.iso_send.reserve(s), n.iso_recv.reserve(s);
   for (std::size_t i = 0; i < s; ++i) {
     const int from = ranks.sources[i], to = ranks.destinations[i];
     add_edge(n, from, n.recv_blocks, to, n.send_blocks);
     n.recv_blocks += from >= 0 ? 1 : 0;
     n.send_blocks += to >= 0 ? 1 : 0;
   }
-  n.doubtful = plan::has_double_edges(kept->grid, kept->packed);
+  n.doubtful = plan::has_double_edges(kept->grid, kept->neighborhood);
   n.asserted = kept->asserted;
   n.checked = kept->checked;
   n.asked = true;
@@ -102,28 +100,29 @@ Neighbors of_isomorphic(std::shared_ptr<const Isomorphic> kept, int me) {
 std::vector<int> room_for(int count) { return std::vector<int>(static_cast<std::size_t>(std::max(count, 1))); }
 
 // Numbers the blocks of one side. MPI_PROC_NULL, which the MPIs allow here, has a block and is no neighbour.
-void number_blocks(std::vector<int>& ranks, std::vector<int>& block) {
-  block.resize(ranks.size());
-  std::iota(block.begin(), block.end(), 0);
-  std::erase_if(block, [&](int number) { return ranks[static_cast<std::size_t>(number)] == mpi().proc_null; });
-  std::erase(ranks, mpi().proc_null);
+void number_blocks(plan::EdgeEnds& ends) {
+  ends.blocks.resize(ends.peers.size());
+  std::iota(ends.blocks.begin(), ends.blocks.end(), 0);
+  std::erase_if(ends.blocks, [&](int block) { return ends.peers[static_cast<std::size_t>(block)] == mpi().proc_null; });
+  std::erase(ends.peers, mpi().proc_null);
 }
 
 void number_edges(Neighbors& n) {
   n.doubtful = true;
-  n.recv_blocks = static_cast<int>(n.sources.size());
-  n.send_blocks = static_cast<int>(n.destinations.size());
-  number_blocks(n.sources, n.recv_block);
-  number_blocks(n.destinations, n.send_block);
+  n.recv_blocks = static_cast<int>(n.sources.peers.size());
+  n.send_blocks = static_cast<int>(n.destinations.peers.size());
+  number_blocks(n.sources);
+  number_blocks(n.destinations);
 }
 
 Neighbors of_graph(MpiComm comm, int me) {
   Neighbors n;
   int count = 0;
   if (mpi().Graph_neighbors_count(comm, me, &count) != mpi_success) return n;
-  n.sources = room_for(count);
-  if (mpi().Graph_neighbors(comm, me, count, n.sources.data()) != mpi_success) count = 0;
-  n.sources.resize(static_cast<std::size_t>(count));
+  std::vector<int>& peers = n.sources.peers;
+  peers = room_for(count);
+  if (mpi().Graph_neighbors(comm, me, count, peers.data()) != mpi_success) count = 0;
+  peers.resize(static_cast<std::size_t>(count));
   n.destinations = n.sources;
   number_edges(n);
   return n;
@@ -133,12 +132,13 @@ Neighbors of_dist_graph(MpiComm comm) {
   Neighbors n;
   int in = 0, out = 0, weighted = 0;
   if (mpi().Dist_graph_neighbors_count(comm, &in, &out, &weighted) != mpi_success) return n;
-  n.sources = room_for(in), n.destinations = room_for(out);
+  std::vector<int>&sources = n.sources.peers, &destinations = n.destinations.peers;
+  sources = room_for(in), destinations = room_for(out);
   std::vector<int> in_weights = room_for(in), out_weights = room_for(out);
-  mpi().Dist_graph_neighbors(comm, in, n.sources.data(), weighted ? in_weights.data() : mpi().unweighted, out,
-                             n.destinations.data(), weighted ? out_weights.data() : mpi().unweighted);
-  n.sources.resize(static_cast<std::size_t>(in));
-  n.destinations.resize(static_cast<std::size_t>(out));
+  mpi().Dist_graph_neighbors(comm, in, sources.data(), weighted ? in_weights.data() : mpi().unweighted, out,
+                             destinations.data(), weighted ? out_weights.data() : mpi().unweighted);
+  sources.resize(static_cast<std::size_t>(in));
+  destinations.resize(static_cast<std::size_t>(out));
   number_edges(n);
   return n;
 }
@@ -175,16 +175,12 @@ choose::CombiningCosts costs_of(const plan::NeighborProblem& problem, Collective
   return costs;
 }
 
-bool is_whole(const plan::Grid& grid, const plan::PackedNeighborhood& around) {
+bool is_whole(const plan::Grid& grid, const plan::Neighborhood& around) {
   if (grid.is_torus()) return true;
-  const std::size_t d = grid.extents.size();
-  const auto stays = [&grid, d](const auto& coordinates) {
-    for (std::size_t k = 0; k < coordinates.size(); ++k) {
-      if (coordinates[k] != 0 && !grid.periodic[k % d]) return false;
-    }
-    return true;
-  };
-  return stays(around.bytes) && stays(around.wide);
+  for (std::size_t k = 0; k < around.offsets.size(); ++k) {
+    if (around.offsets[k] != 0 && !grid.periodic[k % grid.extents.size()]) return false;
+  }
+  return true;
 }
 
 // Before a communicator is ready, what is known of all ranks has to do. Null if nothing is.
@@ -214,7 +210,7 @@ bool Isomorphic::nobody_alone() const {
       return std::ranges::none_of(there, [](int other) { return other >= 0; });
     };
     for (int r = 0; r < grid.ranks(); ++r) {
-      const plan::RanksAround there = plan::ranks_around(grid, packed, r);
+      const plan::RanksAround there = plan::ranks_around(grid, neighborhood, r);
       if (nobody(there.sources) || nobody(there.destinations)) return false;
     }
     return true;
@@ -238,11 +234,11 @@ bool may_combine(const Team& team) {
   return !known->crowded || known->agreed().model.quadrille != plan::Machine{} || !known->agreed().measured.empty();
 }
 
-std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::PackedNeighborhood packed) {
+std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood) {
   auto made = std::make_shared<Isomorphic>();
   made->grid = std::move(grid);
-  made->packed = std::move(packed);
-  made->whole = is_whole(made->grid, made->packed);
+  made->neighborhood = std::move(neighborhood);
+  made->whole = is_whole(made->grid, made->neighborhood);
   return made;
 }
 
@@ -288,10 +284,7 @@ int ask_original(Team& team) {
   Neighbors& n = *team.neighbors;
   const std::shared_ptr<const Isomorphic> kept = std::exchange(n.of_original, nullptr);
   Neighbors original = of_isomorphic(kept, rank_in(team.user));
-  const int same = original.sources == n.sources && original.destinations == n.destinations &&
-                           original.send_block == n.send_block && original.recv_block == n.recv_block
-                       ? 1
-                       : 0;
+  const int same = original.sources == n.sources && original.destinations == n.destinations ? 1 : 0;
   int all = 0;
   const int error = mpi().Allreduce(&same, &all, 1, mpi().int_type, mpi().op_min, team.user);
   if (error != mpi_success || all == 0) return error;
@@ -313,8 +306,7 @@ const Neighbors* neighbors_of(Team& team) {
 const run::NodeEdges& node_edges_of(Team& team) {
   Neighbors& n = *team.neighbors;
   if (!n.node_edges) {
-    n.node_edges =
-        run::node_edges(team.group.me, team.group.ranks, n.sources, n.recv_block, n.destinations, n.send_block);
+    n.node_edges = run::node_edges(team.group.me, team.group.ranks, n.sources, n.destinations);
   }
   return *n.node_edges;
 }
@@ -324,14 +316,14 @@ const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice)
     const plan::BuildNeighbors build = choice.algorithm->build_neighbors;
     const Neighbors& n = *neighbors_of(team);
     const int me = rank_in(team.user);
-    return build == nullptr ? plan::neighbor_direct(me, n.sources, n.destinations)
+    return build == nullptr ? plan::neighbor_direct(me, n.sources.peers, n.destinations.peers)
                             : build(n.isomorphic->problem(me, choice.parameters));
   });
 }
 
 run::NeighborSlots slots_of(const Team& team, const choose::Choice& choice) {
   const Neighbors& n = *team.neighbors;
-  if (choice.algorithm->build_neighbors == nullptr) return {n.send_block, n.recv_block};
+  if (choice.algorithm->build_neighbors == nullptr) return {n.destinations.blocks, n.sources.blocks};
   return {n.iso_send, n.iso_recv};
 }
 
@@ -377,19 +369,16 @@ choose::Selection select_among_neighbors(Team& team, Collective collective, std:
 
 namespace {
 
-// Both ends of this rank's edges in one list: how many go out and come in, then a peer and a block for each.
-std::vector<int> written_ends(const Neighbors& n) {
-  std::vector<int> list = {static_cast<int>(n.destinations.size()), static_cast<int>(n.sources.size())};
-  for (std::size_t k = 0; k < n.destinations.size(); ++k) {
-    list.insert(list.end(), {n.destinations[k], n.send_block[k]});
-  }
-  for (std::size_t k = 0; k < n.sources.size(); ++k) list.insert(list.end(), {n.sources[k], n.recv_block[k]});
-  return list;
+// As a list: how many there are, then the peers, then the blocks.
+void write_ends(const plan::EdgeEnds& ends, std::vector<int>& list) {
+  list.push_back(static_cast<int>(ends.peers.size()));
+  for (const std::vector<int>* part : {&ends.peers, &ends.blocks}) list.insert(list.end(), part->begin(), part->end());
 }
 
-const int* read_ends(const int* at, int count, plan::EdgeEnds& ends) {
-  for (int k = 0; k < count; ++k, at += 2) ends.peers.push_back(at[0]), ends.blocks.push_back(at[1]);
-  return at;
+const int* read_ends(const int* list, plan::EdgeEnds& ends) {
+  const int *const peers = list + 1, *const blocks = peers + *list, *const end = blocks + *list;
+  ends = {{peers, blocks}, {blocks, end}};
+  return end;
 }
 
 // What all ranks wrote, one behind the other. Returns an MPI error code.
@@ -407,16 +396,14 @@ int gather(const run::Group& group, const std::vector<int>& mine, std::vector<in
 
 int bring_together(Team& team, NodeGraph& graph) {
   const Neighbors& n = *team.neighbors;
-  std::vector<int> all;
-  if (const int error = gather(team.group, written_ends(n), all); error != mpi_success) return error;
+  std::vector<int> mine, all;
+  write_ends(n.destinations, mine);
+  write_ends(n.sources, mine);
+  if (const int error = gather(team.group, mine, all); error != mpi_success) return error;
   const auto ranks = static_cast<std::size_t>(team.group.ranks);
   std::vector<plan::EdgeEnds> destinations(ranks), sources(ranks);
   const int* at = all.data();
-  for (std::size_t r = 0; r < ranks; ++r) {
-    const int out = at[0], in = at[1];
-    at = read_ends(at + 2, out, destinations[r]);
-    at = read_ends(at, in, sources[r]);
-  }
+  for (std::size_t r = 0; r < ranks; ++r) at = read_ends(read_ends(at, destinations[r]), sources[r]);
   graph.edges = plan::join_edges(destinations, sources);
   graph.here = run::edges_here(team.group.me, n.send_blocks, n.recv_blocks, graph.edges);
   return mpi_success;

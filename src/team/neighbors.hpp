@@ -34,32 +34,27 @@ class Lazy {
 // The same neighbourhood around every process of a grid.
 struct Isomorphic {
   plan::Grid grid;
-  plan::PackedNeighborhood packed;
+  plan::Neighborhood neighborhood;
   bool asserted = false;  // when it was made, by the user: block i of a v or w call has one size on all ranks
   bool checked = false;   // and that is to be checked in each call
   bool whole = false;     // no process lacks a neighbour
   // Does every process send to somebody and receive from somebody? One that does not may give any size.
   bool nobody_alone() const;
-  // The offsets.
-  const plan::Neighborhood& neighborhood() const {
-    return neighborhood_.get([&] { return plan::unpack(packed); });
-  }
   // What combining costs.
   const choose::CombiningCosts& costs(bool gather) const;
   plan::NeighborProblem problem(int me, const plan::Parameters& parameters) const {
-    return {&grid, &neighborhood(), me, parameters, &last_basis_};
+    return {&grid, &neighborhood, me, parameters, &last_basis_};
   }
 
  private:
   Lazy<choose::CombiningCosts> alltoall_, allgather_;
   Lazy<bool> nobody_alone_;
-  Lazy<plan::Neighborhood> neighborhood_;
   // Of this process: programs make communicators of one neighbourhood again and again.
   static inline plan::LastBasis last_basis_;
 };
 
 // Adds to a grid and a neighbourhood what follows from them. The same on all ranks.
-std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::PackedNeighborhood packed);
+std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood);
 
 // The edges between all ranks of a node, and what they are on this one.
 struct NodeGraph {
@@ -68,10 +63,9 @@ struct NodeGraph {
 };
 
 struct Neighbors {
-  // The edges that exist, and the block of the user's arrays for each. They are ordered so that the k-th
-  // message to a rank is for the k-th edge that this rank has from us.
-  std::vector<int> sources, destinations;
-  std::vector<int> recv_block, send_block;
+  // The edges that exist, with blocks of the user's arrays. They are ordered so that the k-th message to a rank is for
+  // the k-th edge that this rank has from us.
+  plan::EdgeEnds sources, destinations;
   // Blocks in the user's arrays, those for absent neighbours of a Cartesian communicator included.
   int recv_blocks = 0, send_blocks = 0;
   std::optional<run::NodeEdges> node_edges;  // the same, by the other rank; none until first needed

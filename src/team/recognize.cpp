@@ -35,9 +35,9 @@ std::vector<int> blocks_at(const std::vector<int>& edges, const std::vector<int>
 }
 
 void become_isomorphic(Neighbors& n, plan::Grid grid, plan::GridView view) {
-  n.iso_send = blocks_at(view.order, n.send_block);
-  n.iso_recv = blocks_at(view.received, n.recv_block);
-  n.isomorphic = isomorphic_around(std::move(grid), plan::pack(view.around.dimensions, view.around.offsets));
+  n.iso_send = blocks_at(view.order, n.destinations.blocks);
+  n.iso_recv = blocks_at(view.received, n.sources.blocks);
+  n.isomorphic = isomorphic_around(std::move(grid), std::move(view.around));
 }
 
 struct Place {
@@ -63,7 +63,7 @@ int seek_torus(MpiComm comm, const Neighbors& n, const Place& place, Fit& fit) {
   std::vector<plan::GridView> views(tori.size());
   std::vector<std::uint64_t> numbers(tori.size(), 0);  // 0: its sources and destinations do not go together
   for (std::size_t t = 0; t < tori.size(); ++t) {
-    if (plan::view_in(tori[t], place.me, n.sources, n.destinations, views[t])) {
+    if (plan::view_in(tori[t], place.me, n.sources.peers, n.destinations.peers, views[t])) {
       numbers[t] = std::max<std::uint64_t>(plan::fingerprint(views[t].around), 1);
     }
   }
@@ -91,11 +91,11 @@ struct Candidate {
 // Those in which the offsets do not reach too far, the narrowest first. The same on all ranks.
 int seek_candidates(MpiComm comm, const Neighbors& n, const Place& place, const std::vector<plan::Grid>& meshes,
                     std::vector<Candidate>& candidates) {
-  const bool too_many = std::max(n.destinations.size(), n.sources.size()) > most_mesh_neighbors;
+  const bool too_many = std::max(n.destinations.peers.size(), n.sources.peers.size()) > most_mesh_neighbors;
   std::vector<int> reaches;
   for (const plan::Grid& mesh : meshes) {
     plan::Reach reach(2 * mesh.extents.size(), static_cast<int>(most_cells));
-    if (!too_many) reach = plan::reach_of(plan::offsets_in(mesh, place.me, n.destinations));
+    if (!too_many) reach = plan::reach_of(plan::offsets_in(mesh, place.me, n.destinations.peers));
     reaches.insert(reaches.end(), reach.begin(), reach.end());
   }
   if (const int error = reduce(comm, reaches, mpi().op_max); error != mpi_success) return error;
@@ -120,7 +120,8 @@ int seek_mesh(MpiComm comm, const Neighbors& n, const Place& place, Fit& fit) {
   if (candidates.empty()) return mpi_success;
   std::vector<int> counts;  // of the offsets within reach of each candidate
   for (const Candidate& one : candidates) {
-    const std::vector<int> mine = plan::count_offsets(plan::offsets_in(*one.mesh, place.me, n.destinations), one.reach);
+    const plan::Neighborhood offsets = plan::offsets_in(*one.mesh, place.me, n.destinations.peers);
+    const std::vector<int> mine = plan::count_offsets(offsets, one.reach);
     counts.insert(counts.end(), mine.begin(), mine.end());
   }
   if (const int error = reduce(comm, counts, mpi().op_max); error != mpi_success) return error;
@@ -130,7 +131,8 @@ int seek_mesh(MpiComm comm, const Neighbors& n, const Place& place, Fit& fit) {
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     const auto cells = static_cast<std::size_t>(candidates[c].cells);
     views[c].around = plan::counted_offsets(rest.first(cells), candidates[c].reach);
-    fits[c] = plan::view_around(*candidates[c].mesh, place.me, n.sources, n.destinations, views[c]) ? 1 : 0;
+    const plan::Grid& mesh = *candidates[c].mesh;
+    fits[c] = plan::view_around(mesh, place.me, n.sources.peers, n.destinations.peers, views[c]) ? 1 : 0;
     rest = rest.subspan(cells);
   }
   if (const int error = reduce(comm, fits, mpi().op_min); error != mpi_success) return error;

@@ -124,7 +124,7 @@ Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
 bool has_one_block(Collective collective) { return !has_arrays(row_of(collective).send); }
 
 std::size_t destinations_of(Collective collective, const CommunicatorHere& communicator) {
-  return is_neighbor(collective) ? communicator.neighbors->destinations.size()
+  return is_neighbor(collective) ? communicator.neighbors->destinations.peers.size()
                                  : static_cast<std::size_t>(communicator.ranks);
 }
 
@@ -154,7 +154,7 @@ SentBlocks sent_by(const run::Call& call, const CommunicatorHere& communicator, 
   }
   sent.bytes.reserve(sent.count);
   for (std::size_t d = 0; d < sent.count; ++d) {
-    const int block = dense ? static_cast<int>(d) : communicator.neighbors->send_block[d];
+    const int block = dense ? static_cast<int>(d) : communicator.neighbors->destinations.blocks[d];
     sent.bytes.push_back(bytes_of_block(side, block, type_size));
   }
   return sent;
@@ -186,7 +186,7 @@ void add_sent(const Known& at, const SentBlocks& sent) {
   }
   CommunicatorHere& communicator = *at.communicator;
   for (std::size_t d = 0; d < sent.count; ++d) {
-    const int to = dense ? static_cast<int>(d) : communicator.neighbors->destinations[d];
+    const int to = dense ? static_cast<int>(d) : communicator.neighbors->destinations.peers[d];
     add_block(*at.entry, communicator, moves, to, sent.to(d));
   }
 }

@@ -198,13 +198,13 @@ const team::Neighbors& Tables::neighbors_of(CommunicatorHere& communicator) {
 // False if there is no room, or if the file has those of an earlier communicator of the same ranks, which had others.
 bool Tables::tell(Communicator& told, const team::Neighbors& neighbors) {
   if (told.world_ranks == 0) return false;
-  std::vector<int> both = neighbors.sources;
-  both.insert(both.end(), neighbors.destinations.begin(), neighbors.destinations.end());
+  std::vector<int> both = neighbors.sources.peers;
+  both.insert(both.end(), neighbors.destinations.peers.begin(), neighbors.destinations.peers.end());
   const bool is_first = told.neighbors == 0;
   auto* const list = reinterpret_cast<int*>(array(told.neighbors, static_cast<int>((both.size() + 1) / 2)));
   if (list == nullptr) return false;
-  const auto sources = static_cast<int>(neighbors.sources.size());
-  const auto destinations = static_cast<int>(neighbors.destinations.size());
+  const auto sources = static_cast<int>(neighbors.sources.peers.size());
+  const auto destinations = static_cast<int>(neighbors.destinations.peers.size());
   if (is_first) {
     told.sources = sources;
     told.destinations = destinations;

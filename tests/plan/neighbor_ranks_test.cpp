@@ -1,4 +1,4 @@
-// The ranks around a process against the plain formula, and the packed form of offsets.
+// The ranks around a process against the plain formula.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -33,7 +33,7 @@ int plain_rank(const Grid& grid, int me, const int* offset, int sign) {
 
 void expect_plain(const Grid& grid, const std::vector<int>& offsets, int me) {
   const std::size_t d = grid.extents.size(), s = offsets.size() / d;
-  const RanksAround ranks = ranks_around(grid, pack(static_cast<int>(d), offsets), me);
+  const RanksAround ranks = ranks_around(grid, {static_cast<int>(d), offsets}, me);
   ASSERT_EQ(ranks.sources.size(), s);
   ASSERT_EQ(ranks.destinations.size(), s);
   for (std::size_t i = 0; i < s; ++i) {
@@ -147,7 +147,7 @@ TEST(NeighborRanksTest, OfRandomGrids) {
 TEST(NeighborRanksTest, DoubleEdges) {
   const auto twice = [](const std::vector<int>& extents, bool periodic, const std::vector<int>& offsets) {
     const Grid grid{extents, std::vector<bool>(extents.size(), periodic)};
-    return has_double_edges(grid, pack(static_cast<int>(extents.size()), offsets));
+    return has_double_edges(grid, {static_cast<int>(extents.size()), offsets});
   };
   EXPECT_FALSE(twice({3}, true, {}));
   EXPECT_FALSE(twice({3}, true, {-1, 0, 1}));
@@ -158,28 +158,6 @@ TEST(NeighborRanksTest, DoubleEdges) {
   EXPECT_TRUE(twice({2}, false, {-1, 1}));  // no rank has both
   EXPECT_FALSE(twice({3, 4}, true, {1, 2, 2, 2, 0, 0, 1, -1}));
   EXPECT_TRUE(twice({3, 4}, true, {1, 2, 2, 2, 0, 0, -2, -2}));
-}
-
-TEST(PackedNeighborhoodTest, UnpacksToTheSame) {
-  const std::vector<std::vector<int>> lists = {{},          {0, 0},        {-1, 0},     {1, 0},
-                                               {-128, 127}, {-129, 127},   {-128, 128}, {0, most},
-                                               {least, 0},  {3, 4, -5, 6}, {1, 1, 1, 1}};
-  for (const std::vector<int>& offsets : lists) {
-    const PackedNeighborhood packed = pack(2, offsets);
-    EXPECT_EQ(packed.size, static_cast<int>(offsets.size()) / 2);
-    const Neighborhood same = unpack(packed);
-    EXPECT_EQ(same.dimensions, 2);
-    EXPECT_EQ(same.offsets, offsets);
-    for (const std::int64_t c : offsets) {
-      EXPECT_LE(-static_cast<std::int64_t>(packed.reach), c);
-      EXPECT_LT(c, static_cast<std::int64_t>(packed.reach));
-    }
-  }
-  EXPECT_EQ(pack(1, std::vector<int>{-1, 0}).reach, 1u);
-  EXPECT_EQ(pack(1, std::vector<int>{-2, 1}).reach, 2u);
-  EXPECT_EQ(pack(1, std::vector<int>{-128, 127}).reach, 128u);
-  EXPECT_EQ(pack(1, std::vector<int>{least}).reach, 1u << 31);
-  EXPECT_EQ(pack(0, {}).size, 0);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class Around {
   team::Team& team() const { return *team::team_of(comm_); }
   const team::Isomorphic& isomorphic() const { return *team::neighbors_of(team())->isomorphic; }
   // Of a rank, in one direction.
-  std::size_t blocks() const { return static_cast<std::size_t>(isomorphic().packed.size); }
+  std::size_t blocks() const { return static_cast<std::size_t>(isomorphic().neighborhood.size()); }
   // Calls of this collective are served by this choice from now on; without algorithm by what Quadrille chooses.
   void force(const choose::Choice& choice, Collective collective) const;
 
