@@ -12,7 +12,6 @@
 #include "choose/trial.hpp"
 #include "memory/device.hpp"
 #include "mpi/errors.hpp"
-#include "run/blocks.hpp"
 #include "run/bound_run.hpp"
 #include "run/native_run.hpp"
 #include "team/apart.hpp"

@@ -10,7 +10,6 @@
 #include "api/serve.hpp"
 #include "choose/model.hpp"
 #include "mpi/generation.hpp"
-#include "run/blocks.hpp"
 #include "run/native_run.hpp"
 #include "team/ask.hpp"
 #include "team/faults.hpp"
