@@ -81,8 +81,12 @@ MPI_Datatype derived_type() {
 #define QUADRILLE_TO_INT(Kind, handle) MPI_##Kind##_c2f(handle)
 #define QUADRILLE_FROM_INT(Kind, number) MPI_##Kind##_f2c(number)
 #endif
-#define QUADRILLE_THROUGH_INT(Kind, Handle) \
-  Handle through_int_##Kind(Handle handle) { return QUADRILLE_FROM_INT(Kind, QUADRILLE_TO_INT(Kind, handle)); }
+// An MPI that gives another handle for the integer, without us as well, is not asked.
+bool keeps_handles_as_integers() { return !is_intel_by_standard_abi(); }
+#define QUADRILLE_THROUGH_INT(Kind, Handle)                                                                 \
+  Handle through_int_##Kind(Handle handle) {                                                                \
+    return keeps_handles_as_integers() ? QUADRILLE_FROM_INT(Kind, QUADRILLE_TO_INT(Kind, handle)) : handle; \
+  }
 QUADRILLE_KINDS(QUADRILLE_THROUGH_INT)
 #undef QUADRILLE_THROUGH_INT
 
@@ -115,10 +119,10 @@ bool serves_requests() {
 #endif
 }
 
-// The MPIs leave the count of their own nonblocking collectives undefined.
+// The MPIs leave the status of their own nonblocking collectives undefined.
 void expect_of_a_collective(const MPI_Status& status) {
-  EXPECT_FALSE(is_cancelled(status));
   if (!serves_requests()) return;
+  EXPECT_FALSE(is_cancelled(status));
   EXPECT_EQ(count_in(status, MPI_INT), 0);
   EXPECT_EQ(elements_in(status, MPI_INT), 0);
 }
@@ -241,6 +245,7 @@ MPI_Comm comm_with_error = MPI_COMM_NULL;
 void note_error(MPI_Comm* comm, int*, ...) { comm_with_error = *comm; }
 
 TEST(Handles, ThatWereIntegersAreTheSame) {
+  if (!keeps_handles_as_integers()) GTEST_SKIP() << "this MPI gives other handles for the integers";
   MPI_Comm comm = duplicate_of_world();
   MPI_Datatype type = derived_type();
   MPI_Group group = MPI_GROUP_NULL;

@@ -1,4 +1,4 @@
-// Whether tests of errors make sense with this MPI.
+// Whether tests of errors, and of handles as integers, make sense with this MPI.
 #pragma once
 
 #include <mpi.h>
@@ -7,16 +7,19 @@
 
 namespace quadrille::test {
 
-// By the standard ABI of Intel MPI 2021.18 MPI_ERRORS_RETURN changes nothing: an error ends the program.
-inline bool errors_are_returned() {
+// Intel MPI 2021.18 by the standard ABI has defects of its own.
+inline bool is_intel_by_standard_abi() {
 #if defined(MPI_ABI_VERSION)
   char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   MPI_Get_library_version(library, &length);
-  return std::strstr(library, "Intel") == nullptr;
+  return std::strstr(library, "Intel") != nullptr;
 #else
-  return true;
+  return false;
 #endif
 }
+
+// With it MPI_ERRORS_RETURN changes nothing: an error ends the program.
+inline bool errors_are_returned() { return !is_intel_by_standard_abi(); }
 
 }  // namespace quadrille::test
