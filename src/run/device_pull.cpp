@@ -445,7 +445,7 @@ bool DevicePull::advance_putting_back() {
   return true;
 }
 
-// ---- Starts in the order of a program's stream: who goes on with one calls no driver ----
+// ---- Starts in the order of a program's stream: their progress takes no call of the driver ----
 
 void DevicePull::begin_in_stream(const memory::StreamTurn& turn) {
   meeting_.begin();

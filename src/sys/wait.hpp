@@ -54,10 +54,10 @@ struct Waiter {
 // Sleeping for another process, where ranks share processors. A rank that only gives its processor away gets it again
 // and again, and each time the others wait for that rank.
 //
-// Idea    Who waits counts itself, looks once more, and sleeps. Who has done what others wait for asks the counter, and
-//         wakes them if there are any. Both change the counter, so one comes after the other: who counts itself later
-//         sees what was done, and who asks later sees the sleeper. A bell that is rung between the look and the sleep
-//         has another number, at which nobody falls asleep.
+// Idea    A waiter counts itself, looks once more, and sleeps. A rank that has done what others wait for asks the
+//         counter, and wakes them if there are any. Both change the counter, one after the other: a waiter that comes
+//         later sees what was done, and a rank that asks later sees the sleeper. A bell that is rung between the
+//         look and the sleep has another number, at which nobody falls asleep.
 //
 // A bell lies in zeroed memory that processes share.
 class Bell {
