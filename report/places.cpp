@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "text/cut.hpp"
+#include "text/text.hpp"
 #include "tool/launch/command.hpp"
 #include "tool/launch/process.hpp"
 

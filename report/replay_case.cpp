@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "abi/functions.hpp"
-#include "choose/candidates.hpp"
+#include "choose/select.hpp"
 #include "mpi/errors.hpp"
 #include "report/graph.hpp"
 #include "team/neighbors.hpp"

@@ -12,7 +12,7 @@
 #include "mpi/mpi.hpp"
 #include "report/budget.hpp"
 #include "report/replay_calls.hpp"
-#include "team/selections.hpp"
+#include "team/team.hpp"
 #include "tool/bench/data.hpp"
 #include "tool/bench/timing.hpp"
 #include "tool/bench/world.hpp"

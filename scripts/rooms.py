@@ -76,7 +76,7 @@ EXCEPTIONS = {
     # Rooms.
     ('mpi/mpi.cpp', 'abi/abi.hpp'): 'what is known of the ABI of the MPI that was found',
     ('run/group.hpp', 'choose/tuning.hpp'): 'the switch points of inboxes lie in the tuning table',
-    ('mpi/type_runs.cpp', 'memory/copy.hpp'): 'small blocks with gaps are packed without the MPI',
+    ('mpi/types.cpp', 'memory/copy_kernels.hpp'): 'small blocks with gaps are packed without the MPI',
     # The system: files.
     ('choose/tuning_file.cpp', 'fcntl.h'): 'reads and writes tables',
     ('choose/tuning_file.cpp', 'filesystem'): 'reads and writes tables',
@@ -94,9 +94,8 @@ EXCEPTIONS = {
     ('memory/heap_fork.cpp', 'unistd.h'): 'what is done around fork',
     ('memory/heap_limits.cpp', 'sys/mman.h'): 'locks pages as mlockall does',
     ('memory/node_copy.hpp', 'chrono'): 'measures which copies are faster',
+    ('memory/reach.cpp', 'dlfcn.h'): 'the library of XPMEM is looked for at run time',
     ('memory/reach.hpp', 'sys/types.h'): 'pid_t',
-    ('memory/xpmem.cpp', 'dlfcn.h'): 'the library of XPMEM is looked for at run time',
-    ('memory/xpmem.hpp', 'sys/types.h'): 'pid_t',
     ('team/numa.cpp', 'dlfcn.h'): 'hwloc is looked for at run time',
     ('team/processes.cpp', 'chrono'): 'makes names that no other run has',
     ('team/processes.cpp', 'unistd.h'): 'makes names that no other run has',
@@ -120,7 +119,7 @@ CALLS_UP = {
     # Visitors: called before the function returns.
     ('choose', 'update_tuning_file', 'team/switch_points.cpp'): 'the new entry is made under the lock of the file',
     ('memory', 'heap_for_each_part', 'api/map_watch.cpp'): 'visits parts of the heap',
-    ('run', 'run', 'api/pipeline.cpp'): 'the algorithm of each round (run/device_rounds.hpp)',
+    ('run', 'run', 'api/device_engines.cpp'): 'the algorithm of each round (run/device_rounds.hpp)',
     # Kept and called later.
     ('memory', 'set_mapping_watch', 'api/map_watch.cpp'): 'the preload library watches mappings',
     ('mpi', 'begin_progress_hook', 'api/taken.cpp'): 'the MPI makes progress on pending calls',
@@ -137,7 +136,7 @@ LIMITS = {
     'thread-locals': 6,
     'flags of a team': 6,
     'flags of a request': 3,
-    'files on the way of a call': 43,
+    'files on the way of a call': 35,
     'climbs on the way of a call': 1,
 }
 # What is counted: (header, structs).
@@ -147,11 +146,11 @@ FLAGS_OF = {
 }
 # The first and the last function of the chains of calls.
 CHAIN = ('api/serve.cpp', 'serve'), ('run/node_exchange.cpp', 'run_node')
-# Calls by the table of engines (api/engines.cpp): (function, what it calls).
+# Calls by the table of engines (api/serve.cpp): (function, what it calls).
 BY_TABLE = {'run_by': 'by_pairs'}
 # Once a communicator, where no table has the switch points; once a process.
 OFF_THE_WAY = {'calibrate', 'find_mpi'}
-# What an mpi.h declares. The rest of the library has words of its own (mpi/words.hpp).
+# What an mpi.h declares. The rest of the library has words of its own (mpi/mpi.hpp).
 NATIVE = re.compile(r'\bP?MPI_[A-Z][A-Za-z_]{2,}')
 
 SOURCES = {'.c', '.cc', '.cpp', '.h', '.hpp', '.inc'}

@@ -8,7 +8,6 @@
 #include "collective/collective.hpp"
 #include "plan/neighborhood.hpp"
 #include "plan/order.hpp"
-#include "plan/order_edges.hpp"
 
 namespace quadrille::tools {
 

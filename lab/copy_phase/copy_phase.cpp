@@ -13,7 +13,7 @@
 #include <span>
 #include <thread>
 
-#include "memory/copy.hpp"
+#include "memory/copy_kernels.hpp"
 #include "memory/heap.hpp"
 #include "sys/sys.hpp"
 #include "tool/bench/copy_ceiling.hpp"

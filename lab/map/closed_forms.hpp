@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "plan/bruck_rounds.hpp"
+#include "plan/bruck.hpp"
 #include "plan/cost.hpp"
 
 namespace quadrille::lab {
@@ -68,7 +68,7 @@ inline Counts count_sloav(int ranks, std::int64_t radix) {
 }
 
 // Of the size messages of two-phase Bruck, those whose data, of blocks of `block_bytes` bytes, are more than
-// `eager` bytes: they travel alone, the others with their data (run/carried.hpp).
+// `eager` bytes: they travel alone, the others with their data (run/carried_blocks.hpp).
 inline std::uint64_t count_sizes_alone(int ranks, std::int64_t radix, double block_bytes, double eager) {
   std::uint64_t alone = 0;
   for (std::int64_t weight = 1; weight < ranks; weight *= radix) {

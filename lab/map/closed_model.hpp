@@ -1,4 +1,4 @@
-// The cost model in closed forms: that of choose/model_costs.hpp on nodes of one rank, for maps of many numbers of
+// The cost model in closed forms: that of choose/model.hpp on nodes of one rank, for maps of many numbers of
 // ranks.
 #pragma once
 

@@ -241,7 +241,7 @@ def fill_copies(it):
     ),
     graph_rate=span([256 * MIB / us * 1e-3 for us in graph]),
   )
-  it.code('From the eighth such call on', 'src/memory/repeated_copies.hpp', 'before_graph = 8;')
+  it.code('From the eighth such call on', 'src/memory/device_batch.hpp', 'before_graph = 8;')
   it.code('its list has pieces of 16 KiB', 'src/memory/device_pieces.cpp', 'at_a_time = std::size_t{most_threads} * at_once * 16,')
 
 

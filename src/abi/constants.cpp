@@ -8,7 +8,7 @@
 #include "abi/abi.hpp"
 #include "abi/functions.hpp"
 #include "abi/native.hpp"
-#include "collective/signatures.hpp"
+#include "collective/collective.hpp"
 
 namespace quadrille::abi::QUADRILLE_ABI {
 namespace {
@@ -58,10 +58,8 @@ inline constexpr bool is_declared_so<Result (*)(Own...), Result (*)(Native...)> 
       return false;
     }();
 
-#define QUADRILLE_CHECK(Name, ...)                                           \
-  static_assert(is_declared_so<decltype(Mpi::Name), decltype(&PMPI_##Name)>, \
-                "mpi/functions.hpp has other "                               \
-                "parameters");
+#define QUADRILLE_CHECK(Name, ...) \
+  static_assert(is_declared_so<decltype(Mpi::Name), decltype(&PMPI_##Name)>, "mpi/mpi.hpp has other parameters");
 QUADRILLE_MPI_REQUIRED(QUADRILLE_CHECK)
 #define QUADRILLE_CHECK_COLLECTIVE(collective, Name, ...) QUADRILLE_CHECK(Name) QUADRILLE_CHECK(I##collective)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_CHECK_COLLECTIVE)

@@ -1,10 +1,10 @@
-// The functions of quadrille.h in words of our own (mpi/words.hpp). That header needs an mpi.h, and the library and
+// The functions of quadrille.h in words of our own (mpi/mpi.hpp). That header needs an mpi.h, and the library and
 // what comes with it are the same for all MPIs. That both say the same is checked where an ABI is known
 // (abi/constants.cpp), so a file has one of them.
 #pragma once
 
-#include "collective/signatures.hpp"
-#include "mpi/words.hpp"
+#include "collective/collective.hpp"
+#include "mpi/mpi.hpp"
 
 #ifndef QUADRILLE_H
 

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "mpi/words.hpp"
+#include "mpi/mpi.hpp"
 
 namespace quadrille::abi {
 

@@ -1,24 +1,18 @@
-#include "api/admission.hpp"
-
+// Whether Quadrille serves a call, by which algorithm, and what the MPI refuses (api/serve.hpp).
 #include <algorithm>
 #include <atomic>
 #include <iterator>
 #include <utility>
 
-#include "api/calibrate.hpp"
 #include "api/call_cache.hpp"
+#include "api/requests.hpp"
 #include "api/serve.hpp"
-#include "api/taken.hpp"
-#include "choose/trial.hpp"
 #include "memory/device.hpp"
-#include "mpi/errors.hpp"
 #include "run/bound_run.hpp"
 #include "run/native_run.hpp"
-#include "team/apart.hpp"
-#include "team/ask.hpp"
 #include "team/config.hpp"
-#include "team/faults.hpp"
 #include "team/neighbors.hpp"
+#include "team/setup.hpp"
 #include "text/hash.hpp"
 
 namespace quadrille::api {

@@ -6,11 +6,8 @@
 
 #include "api/doors.hpp"
 #include "api/requests.hpp"
-#include "api/serve.hpp"
 #include "memory/device.hpp"
-#include "mpi/thrown.hpp"
 #include "run/engines.hpp"
-#include "team/faults.hpp"
 
 namespace quadrille::api {
 namespace {

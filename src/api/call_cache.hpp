@@ -12,10 +12,10 @@
 #include <array>
 #include <cstdint>
 
-#include "api/admission.hpp"
+#include "api/serve.hpp"
 #include "choose/registry.hpp"
-#include "collective/arguments.hpp"
-#include "mpi/generation.hpp"
+#include "collective/collective.hpp"
+#include "mpi/mpi.hpp"
 #include "run/call.hpp"
 #include "team/team.hpp"
 
@@ -30,14 +30,14 @@ struct CachedSince {
 };
 
 // What is cached of the calls of one collective on a communicator with a datatype. Valid as long as nothing has changed
-// that it depends on (mpi/generation.hpp).
+// that it depends on: cache_generation() in mpi/mpi.hpp.
 struct CachedCalls {
   std::uint64_t generation = 0;  // 0: nothing is cached
   MpiComm comm{};
   MpiType type{};
   team::Team* team = nullptr;
 
-  // Blocks of one size. `left`: for as many calls, until what a trial has decided is checked (until_check()).
+  // Blocks of one size. `left`: for as many calls, until what a trial has decided is checked.
   struct OfOneSize {
     std::size_t elements = 0;  // 0: none
     int* left = nullptr;       // null: for all calls
@@ -81,9 +81,9 @@ void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool w
                      int* left = nullptr);
 
 // Whether the last answer holds for this call, by which it is forwarded (team::Asked::kept) or served by pairs
-// (kept_by_pairs), or it goes by what a trial has decided (until_check()). Counts it then: some ranks may make it by a
-// thread that has cached it, others by one that has not, and all must count alike. If the MPI refuses a forwarded call,
-// that is undone (admission.hpp).
+// (kept_by_pairs), or it goes by what a trial has decided. Counts it then: some ranks may make it by a thread that has
+// cached it, others by one that has not, and all must count alike. If the MPI refuses a forwarded call, the count is
+// undone (CountedAhead, serve.hpp).
 inline bool is_kept(int* unasked) {
   if (unasked == nullptr || *unasked == 0) return false;
   --*unasked;

@@ -1,6 +1,6 @@
 // The drop-in door for the functions that complete requests, and for those that start and free persistent ones.
 //
-// The MPI would complete ours rightly without these (taken.hpp). They make it faster: who waits for one of ours waits
+// The MPI would complete ours rightly without these (taken.cpp). They make it faster: who waits for one of ours waits
 // here, where only that is looked at, and then lets the MPI say so. Without a request of ours a function costs one look
 // and one jump more.
 #include <algorithm>
@@ -13,7 +13,6 @@
 #include "abi/functions.hpp"
 #include "api/next_names.hpp"
 #include "api/requests.hpp"
-#include "api/taken.hpp"
 #include "mpi/mpi.hpp"
 #include "sys/sys.hpp"
 

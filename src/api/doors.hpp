@@ -6,7 +6,7 @@
 
 #include "api/call_cache.hpp"
 #include "api/serve.hpp"
-#include "collective/signatures.hpp"
+#include "collective/collective.hpp"
 #include "team/record.hpp"
 
 namespace quadrille::api {
@@ -118,7 +118,7 @@ template <Collective collective, class Function, class... Arguments>
   // The MPI may call an error handler of the program here.
   const int error = on_host == nullptr ? function(arguments...) : function(with_buffer(arguments, on_host->call())...);
   return guarded(call.comm, [&] {
-    const int agreed = with_failed_copies(team, error, true, on_host != nullptr && on_host->is_needed());
+    const int agreed = with_failed_copies(team, error, true, on_host != nullptr);
     const int finished = on_host != nullptr ? on_host->finish(agreed) : agreed;
     return error == mpi_success && finished != mpi_success ? raise(call.comm, finished) : finished;
   });

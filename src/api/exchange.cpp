@@ -13,7 +13,6 @@
 #include "api/serve.hpp"
 #include "run/sparse.hpp"
 #include "sys/sys.hpp"
-#include "team/faults.hpp"
 #include "team/record.hpp"
 #include "team/team.hpp"
 

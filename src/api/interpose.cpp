@@ -19,19 +19,16 @@
 #include <vector>
 
 #include "abi/functions.hpp"
-#include "api/calibrate.hpp"
 #include "api/doors.hpp"
 #include "api/next_names.hpp"
 #include "api/requests.hpp"
-#include "api/taken.hpp"
-#include "collective/signatures.hpp"
+#include "collective/collective.hpp"
 #include "memory/heap.hpp"
-#include "mpi/phase.hpp"
-#include "mpi/progress_hook.hpp"
+#include "mpi/mpi.hpp"
+#include "mpi/progress.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
 #include "team/record.hpp"
-#include "team/tally.hpp"
 #include "team/team.hpp"
 
 using namespace quadrille;
@@ -40,7 +37,7 @@ namespace {
 
 // ---- Functions in which all ranks wait for each other anyway ----
 //
-// There what nonblocking calls need can be made (taken.hpp). Without a communicator that wants it they cost one look
+// There what nonblocking calls need can be made (taken.cpp). Without a communicator that wants it they cost one look
 // and one jump more.
 
 QUADRILLE_NEXT(Barrier)
@@ -215,7 +212,7 @@ int free_mem(void* base, decltype(Mpi::Free_mem) next) {
   return mpi_success;
 }
 
-// ---- Functions that make requests (taken.hpp). What is not taken over goes to the MPI, and is counted if somebody
+// ---- Functions that make requests (taken.cpp). What is not taken over goes to the MPI, and is counted if somebody
 // wants a summary ----
 
 // Takes it over, or says no, and counts that. What then carries it out is written down.

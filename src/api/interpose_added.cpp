@@ -8,8 +8,8 @@
 // it. So the preload library, where all state is, does not define these names. Each function here calls one there.
 #include "abi/functions.hpp"
 #include "api/next_function.hpp"
-#include "collective/signatures.hpp"
-#include "mpi/words.hpp"
+#include "collective/collective.hpp"
+#include "mpi/mpi.hpp"
 
 using namespace quadrille;
 
@@ -20,13 +20,12 @@ bool quadrille_goes_straight(const void* site);
 
 // A door jumps to quadrille_Name in the preload library, with what comes after the door, or null, and where it was
 // called from. A call that `is_straight` goes to what comes after the door. PARAMETERS in brackets, then the arguments.
-#define QUADRILLE_ADDED_DOOR(PREFIX, Name, is_straight, PARAMETERS, ...)        \
-  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                             \
-    static std::atomic<int(*) PARAMETERS> known = nullptr;                      \
-    auto* const next = quadrille::api::next_function(known, #PREFIX "_" #Name); \
-    const void* const site = __builtin_return_address(0);                       \
-    if (next != nullptr && is_straight) return next(__VA_ARGS__);               \
-    return quadrille_##Name(__VA_ARGS__, next, site);                           \
+#define QUADRILLE_ADDED_DOOR(PREFIX, Name, is_straight, PARAMETERS, ...)                  \
+  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                                       \
+    auto* const next = quadrille::api::next_function<PREFIX##_##Name>(#PREFIX "_" #Name); \
+    const void* const site = __builtin_return_address(0);                                 \
+    if (next != nullptr && is_straight) return next(__VA_ARGS__);                         \
+    return quadrille_##Name(__VA_ARGS__, next, site);                                     \
   }
 #define QUADRILLE_ADDED_DOORS(PREFIX, Name, PARAMETERS, ...)                   \
   int quadrille_##Name(PARAMETERS, int (*next)(PARAMETERS), const void* site); \

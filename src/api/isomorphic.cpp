@@ -7,7 +7,6 @@
 #include "api/serve.hpp"
 #include "mpi/types.hpp"
 #include "team/config.hpp"
-#include "team/hints.hpp"
 #include "team/neighbors.hpp"
 #include "text/hash.hpp"
 

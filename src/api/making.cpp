@@ -1,31 +1,27 @@
-#include "api/making.hpp"
-
-#include <memory>
+// How requests are made: by what each engine does for one, and from a call to the engine that carries it out.
 #include <optional>
 #include <utility>
 
 #include "api/call_cache.hpp"
 #include "api/engines.hpp"
-#include "api/enqueue.hpp"
-#include "api/progress_thread.hpp"
-#include "api/pull.hpp"
-#include "api/taken.hpp"
-#include "api/trials.hpp"
 #include "choose/select.hpp"
 #include "mpi/tags.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
 #include "run/native_run.hpp"
-#include "team/apart.hpp"
-#include "team/faults.hpp"
-#include "team/leaders.hpp"
+#include "team/areas.hpp"
 #include "team/neighbors.hpp"
 #include "team/record.hpp"
+#include "team/setup.hpp"
+#include "team/team.hpp"
 
 namespace quadrille::api {
 namespace {
 
 using run::Carrier;
+
+constexpr unsigned tags_of_a_kind = tags::first_persistent - tags::first_request;
+static_assert(tags::first_persistent + tags_of_a_kind == tags::count);
 
 // Makes the run that carries the request out from `arguments`, which it may keep references to.
 template <Carrier by, class Run, class... Arguments>
@@ -34,6 +30,23 @@ Run& carry_by(Making& m, run::OpTraits traits, Arguments&&... arguments) {
   Run& made = op->run;
   m.made.op = std::move(op);
   return made;
+}
+
+// By the function of the MPI, for that reason.
+int make_native(Making& m, const Why& why) {
+  m.explain("mpi", [&] { return why; });
+  m.passes_on = m.entry.is_drop_in();
+  if (m.passes_on) return mpi_success;  // as it is: interpose.cpp
+  const BlockNumbers blocks = blocks_of(m.call, m.team);
+  m.made.arguments.keep_arrays(m.call, blocks.send, blocks.recv);
+  const bool is_its_own = m.choice == nullptr || m.choice->buffers == choose::HostBuffers::as_suits;
+  if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
+  // All ranks call the MPI's own function in one order, so it is called at once, and the data are there before.
+  if (m.made.on_host != nullptr && !m.made.persistent) m.made.fetch();
+  const Reason of_the_choice = m.team.eligible() ? why_chosen(m.team) : m.team.why_not.load();
+  pass(m.team, m.has_mistake ? Reason::argument : of_the_choice, m.ahead);
+  carry_by<Carrier::mpi, run::NativeRun>(m, {}, m.call, blocks.send, m.team.user);
+  return mpi_success;
 }
 
 // Empty if the call has what its messages need. Else the result of making the request: a call that cannot wait goes to
@@ -237,13 +250,6 @@ void Making::bring_to_host_or_stay() {
   made.staying_at->prepare_steps();
 }
 
-namespace {
-
-constexpr unsigned tags_of_a_kind = tags::first_persistent - tags::first_request;
-static_assert(tags::first_persistent + tags_of_a_kind == tags::count);
-
-}  // namespace
-
 // Those of nonblocking calls repeat, but never for two in flight together: too many calls lie between them. Persistent
 // requests keep theirs, see has_tag().
 void Making::take_tag() {
@@ -273,22 +279,6 @@ run::Traffic Making::traffic() const {
 }
 
 bool Making::has_tag() const { return !made.persistent || team.group.turns.persistent + 1 < tags_of_a_kind; }
-
-int make_native(Making& m, const Why& why) {
-  m.explain("mpi", [&] { return why; });
-  m.passes_on = m.entry.is_drop_in();
-  if (m.passes_on) return mpi_success;  // as it is: interpose.cpp
-  const BlockNumbers blocks = blocks_of(m.call, m.team);
-  m.made.arguments.keep_arrays(m.call, blocks.send, blocks.recv);
-  const bool is_its_own = m.choice == nullptr || m.choice->buffers == choose::HostBuffers::as_suits;
-  if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
-  // All ranks call the MPI's own function in one order, so it is called at once, and the data are there before.
-  if (m.made.on_host != nullptr && !m.made.persistent) m.made.fetch();
-  const Reason of_the_choice = m.team.eligible() ? why_chosen(m.team) : m.team.why_not.load();
-  pass(m.team, m.has_mistake ? Reason::argument : of_the_choice, m.ahead);
-  carry_by<Carrier::mpi, run::NativeRun>(m, {}, m.call, blocks.send, m.team.user);
-  return mpi_success;
-}
 
 int make_schedule(Making& m, team::CachedSelection& selected) {
   if (m.must_serve()) return make_rings(m, selected);  // among neighbours: other calls do not come here then

@@ -1,6 +1,6 @@
 // The drop-in door of mappings and forks: what a program does to addresses of the shared heap, and of memory that peers
 // may have attached, by other ways than malloc; and of limits on addresses and on locked memory, for which what the
-// heap only reserves must not count (memory/heap_limits.hpp). Each call is forwarded to the next function in the
+// heap only reserves must not count (memory/heap.hpp). Each call is forwarded to the next function in the
 // loader's order, so that the MPI, which may watch these calls too, still sees them. Calls by syscall() go past this.
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -22,8 +22,7 @@
 #include "abi/functions.hpp"
 #include "api/next_function.hpp"
 #include "memory/heap.hpp"
-#include "memory/heap_limits.hpp"
-#include "memory/xpmem.hpp"
+#include "memory/reach.hpp"
 #include "sys/sys.hpp"
 
 namespace memory = quadrille::memory;
@@ -44,15 +43,13 @@ std::atomic<unsigned> maps_seen{0};
 void* map(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset) {
   maps_seen.fetch_add(1, std::memory_order_relaxed);
   if ((flags & MAP_FIXED) != 0) note(address, bytes);
-  static std::atomic<MmapFunction*> known;
-  return next_function(known, "mmap")(address, bytes, protection, flags, file, offset);
+  return next_function<map>("mmap")(address, bytes, protection, flags, file, offset);
 }
 
 // ---- Dropping pages ----
 
 int advise(void* address, std::size_t bytes, int advice) {
-  static std::atomic<int (*)(void*, std::size_t, int)> known;
-  return next_function(known, "madvise")(address, bytes, advice);
+  return next_function<advise>("madvise")(address, bytes, advice);
 }
 
 #if !defined(MADV_DONTNEED_LOCKED)
@@ -203,8 +200,7 @@ __attribute__((constructor)) void begin_watch() {
 // ---- Limits ----
 
 int next_prlimit(pid_t process, int resource, const rlimit* asked, rlimit* before) {
-  static std::atomic<int (*)(pid_t, int, const rlimit*, rlimit*)> known;
-  return next_function(known, "prlimit")(process, resource, asked, before);
+  return next_function<next_prlimit>("prlimit")(process, resource, asked, before);
 }
 
 static_assert(sizeof(rlimit) == sizeof(rlimit64));
@@ -252,8 +248,7 @@ int limit(pid_t process, int resource, const rlimit* asked, rlimit* before) {
 }
 
 int lock_all(int flags) {
-  static std::atomic<int (*)(int)> known;
-  auto* const next = next_function(known, "mlockall");
+  auto* const next = next_function<lock_all>("mlockall");
   // Without pages (MCL_ONFAULT) locking costs nothing; and wrong flags are the system's business.
   const bool with_pages = (flags & ~(MCL_CURRENT | MCL_FUTURE)) == 0 && (flags & MCL_CURRENT) != 0;
   if (memory::heap_idle_addresses() == 0 || !with_pages) {
@@ -288,13 +283,11 @@ QUADRILLE_EXPORT void* mmap64(void* address, std::size_t bytes, int protection, 
 }
 
 QUADRILLE_EXPORT int munmap(void* address, std::size_t bytes) noexcept {
-  static std::atomic<int (*)(void*, std::size_t)> known;
   note(address, bytes);
-  return next_function(known, "munmap")(address, bytes);
+  return next_function<munmap>("munmap")(address, bytes);
 }
 
 QUADRILLE_EXPORT void* mremap(void* address, std::size_t old_bytes, std::size_t bytes, int flags, ...) noexcept {
-  static std::atomic<void* (*)(void*, std::size_t, std::size_t, int, ...)> known;
   void* target = nullptr;
   if ((flags & MREMAP_FIXED) != 0) {
     va_list rest;
@@ -304,12 +297,11 @@ QUADRILLE_EXPORT void* mremap(void* address, std::size_t old_bytes, std::size_t 
     note(target, bytes);
   }
   note(address, old_bytes);
-  return next_function(known, "mremap")(address, old_bytes, bytes, flags, target);
+  return next_function<mremap>("mremap")(address, old_bytes, bytes, flags, target);
 }
 
 // System V shared memory may be put in the place of what is there, too.
 QUADRILLE_EXPORT void* shmat(int segment, const void* address, int flags) noexcept {
-  static std::atomic<void* (*)(int, const void*, int)> known;
   if ((flags & SHM_REMAP) != 0 && address != nullptr) {
     shmid_ds status{};
     // Of unknown size: all that follows.
@@ -317,14 +309,13 @@ QUADRILLE_EXPORT void* shmat(int segment, const void* address, int flags) noexce
         shmctl(segment, IPC_STAT, &status) == 0 ? status.shm_segsz : ~reinterpret_cast<std::uintptr_t>(address);
     note(const_cast<void*>(address), bytes);
   }
-  return next_function(known, "shmat")(segment, address, flags);
+  return next_function<shmat>("shmat")(segment, address, flags);
 }
 
 // How much goes is not said: nothing that peers may have attached beyond this address counts any more.
 QUADRILLE_EXPORT int shmdt(const void* address) noexcept {
-  static std::atomic<int (*)(const void*)> known;
   memory::note_unmapped(address, ~reinterpret_cast<std::uintptr_t>(address));
-  return next_function(known, "shmdt")(address);
+  return next_function<shmdt>("shmdt")(address);
 }
 
 // Private memory reads as zeros after MADV_DONTNEED; shared memory would keep its content. The heap
@@ -337,20 +328,15 @@ QUADRILLE_EXPORT int madvise(void* address, std::size_t bytes, int advice) noexc
 
 // Our own handlers come before those of anybody else, see memory/heap_fork.cpp.
 QUADRILLE_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* object) noexcept {
-  static std::atomic<int (*)(void (*)(), void (*)(), void (*)(), void*)> known;
   memory::heap_watch_forks();
-  return next_function(known, "__register_atfork")(prepare, parent, child, object);
+  return next_function<__register_atfork>("__register_atfork")(prepare, parent, child, object);
 }
 
-QUADRILLE_EXPORT pid_t fork() noexcept {
-  static std::atomic<pid_t (*)()> known;
-  return memory::heap_fork(next_function(known, "fork"));
-}
+QUADRILLE_EXPORT pid_t fork() noexcept { return memory::heap_fork(next_function<fork>("fork")); }
 
 // A fork that runs no handlers.
 QUADRILLE_EXPORT pid_t _Fork() noexcept {
-  static std::atomic<pid_t (*)()> known;
-  auto* fork_only = next_function(known, "_Fork");
+  auto* fork_only = next_function<_Fork>("_Fork");
   if (fork_only == nullptr) {
     errno = ENOSYS;
     return -1;
@@ -368,9 +354,8 @@ QUADRILLE_LIMIT_DOOR(prlimit64, QUADRILLE_PRLIMIT_PARAMETERS, process, resource,
 QUADRILLE_EXPORT int mlockall(int flags) noexcept { return lock_all(flags); }
 
 QUADRILLE_EXPORT int munlockall() noexcept {
-  static std::atomic<int (*)()> known;
   memory::heap_lock_future(false);
-  return next_function(known, "munlockall")();
+  return next_function<munlockall>("munlockall")();
 }
 
 }  // extern "C"

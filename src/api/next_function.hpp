@@ -7,13 +7,14 @@
 
 namespace quadrille::api {
 
-// The function `name`, kept in `known`; null if there is none in the global scope. Looking it up again does no harm, so
-// threads may race here.
-template <class Function>
-Function* next_function(std::atomic<Function*>& known, const char* name) {
-  Function* next = known.load(std::memory_order_relaxed);
+// The function `name`, which has the type of `like`; null if there is none in the global scope. It is kept for each
+// `like`, so each `like` goes with one name. Looking it up again does no harm, so threads may race here.
+template <auto like>
+auto next_function(const char* name) {
+  static constinit std::atomic<decltype(like)> known = nullptr;
+  auto next = known.load(std::memory_order_relaxed);
   if (next != nullptr) return next;
-  next = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+  next = reinterpret_cast<decltype(like)>(dlsym(RTLD_NEXT, name));
   known.store(next, std::memory_order_relaxed);
   return next;
 }

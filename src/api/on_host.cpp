@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include "memory/device.hpp"
 #include "memory/device_streams.hpp"
-#include "memory/lent_context.hpp"
-#include "mpi/type_runs.hpp"
+#include "mpi/types.hpp"
 #include "run/blocks.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"

@@ -8,11 +8,9 @@
 #include "choose/registry.hpp"
 #include "memory/device.hpp"
 #include "memory/device_pieces.hpp"
-#include "memory/own_stream.hpp"
-#include "memory/regions.hpp"
-#include "memory/staging.hpp"
+#include "memory/device_streams.hpp"
 #include "run/call.hpp"
-#include "run/device_elements.hpp"
+#include "run/device_copies.hpp"
 
 namespace quadrille::api {
 

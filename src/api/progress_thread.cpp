@@ -1,19 +1,23 @@
-#include "api/progress_thread.hpp"
-
+// The thread that makes progress on pending calls while the program computes (QUADRILLE_PROGRESS=thread).
+//
+// Idea    It sleeps while no call is pending, and a start wakes it. If each rank has a spare processor, it polls
+//         all the time, else every 10 to 100 us, less and less often while nothing completes. A waiting thread of the
+//         program makes progress itself, and this thread leaves it alone then. What needs the MPI it may do only
+//         if the program asked for MPI_THREAD_MULTIPLE. Without that it goes on with calls inside a node whose blocks
+//         have no gaps, for which memory alone is touched.
+// Cost    None where it is not asked for.
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "api/requests.hpp"
 #include "api/serve.hpp"
-#include "memory/lent_context.hpp"
-#include "mpi/phase.hpp"
+#include "memory/device.hpp"
+#include "mpi/mpi.hpp"
 #include "run/under_way.hpp"
-#include "sys/launched.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
-#include "team/team.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -92,7 +96,7 @@ void make_thread(With with) {
   }
 }
 
-void settle(bool multiple) {
+void settle_thread(bool multiple) {
   if (!team::config().progress_thread) {
     if (!multiple) UnderWay::here().one_thread();
     return;
@@ -112,7 +116,7 @@ void prepare_progress() {
   static std::once_flag once;
   // That of the MPI: with its own thread for progress MPICH raises it. Asked before others may wait for us.
   const bool multiple = thread_level(mpi().thread_multiple) == mpi().thread_multiple;
-  std::call_once(once, settle, multiple);
+  std::call_once(once, settle_thread, multiple);
 }
 
 bool start_progress_thread() {

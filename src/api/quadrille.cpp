@@ -7,7 +7,7 @@
 #include "api/doors.hpp"
 #include "api/requests.hpp"
 #include "memory/heap.hpp"
-#include "mpi/phase.hpp"
+#include "mpi/mpi.hpp"
 #include "run/native_run.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"

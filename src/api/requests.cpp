@@ -5,16 +5,11 @@
 #include <utility>
 
 #include "api/call_cache.hpp"
-#include "api/enqueue.hpp"
-#include "api/progress_thread.hpp"
 #include "api/serve.hpp"
-#include "api/taken.hpp"
-#include "mpi/progress_hook.hpp"
+#include "mpi/progress.hpp"
 #include "run/native_run.hpp"
 #include "sys/sys.hpp"
-#include "sys/wait.hpp"
-#include "team/failed_copies.hpp"
-#include "team/faults.hpp"
+#include "team/team.hpp"
 
 using namespace quadrille;
 

@@ -1,24 +1,27 @@
 // Requests: calls that are started and completed apart, nonblocking and persistent ones. A request keeps its operation.
 // Its messages have a tag of their own; inside a node a persistent one has rings of its own, and a nonblocking one
-// takes its turn on a lane (team/own_rings.hpp). So ranks may start persistent requests in different orders, and a
+// takes its turn on a lane (team/areas.hpp). So ranks may start persistent requests in different orders, and a
 // request's starts do not meet those of another.
+//
+// Declared here, too, each with a source of its own: the thread that makes progress on requests (progress_thread.cpp),
+// requests in streams of devices (enqueue.cpp), and requests under the names of the MPI's own functions (taken.cpp).
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 
 #include "abi/functions.hpp"
-#include "api/on_host.hpp"
+#include "api/serve.hpp"
 #include "memory/device_streams.hpp"
 #include "run/call.hpp"
 #include "run/engines.hpp"
 #include "run/op.hpp"
 #include "run/under_way.hpp"
-#include "team/leaders.hpp"
-#include "team/own_rings.hpp"
+#include "team/areas.hpp"
 #include "team/record.hpp"
 #include "team/team.hpp"
 
@@ -40,7 +43,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   const bool persistent;
   // Where the last start is. From `complete` on a request may be started again or freed.
   enum class Stage : std::uint8_t {
-    put_off,    // started, but nothing carries it out yet (api/taken.cpp)
+    put_off,    // started, but nothing carries it out yet (taken.cpp)
     queued,     // its run has not begun: calls before it come first, or its data are fetched
     running,    // its run has begun
     returning,  // its run is done; the data may return to a device
@@ -58,7 +61,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // Its run, if it is a persistent one that needs nothing but asking and cannot fail, here or on another rank: then it
   // takes the short way.
   quadrille::run::InboxRun* short_way = nullptr;
-  // The program called a function of the MPI's own name (api/taken.hpp): when this is complete the MPI is about to be
+  // The program called a function of the MPI's own name (taken.cpp): when this is complete the MPI is about to be
   // told, and the program knows by the MPI alone.
   bool taken;
   std::optional<quadrille::api::StayingAt>
@@ -72,7 +75,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::MpiRequest handle{};
   int handle_tag = 0;
   // The sequence number on its communicator, from 1 on, if some rank may have data on a device
-  // (team/failed_copies.hpp).
+  // (team/team.hpp).
   unsigned number = 0;
   std::uint64_t starts = 0;
   int error = quadrille::mpi_success;
@@ -178,5 +181,86 @@ void wait_until_complete(std::span<Quadrille_Request> requests);
 int wait_for(Quadrille_Request* request);
 // After a look without success at these: ranks that share processors must let each other run.
 void let_others_run(std::span<Quadrille_Request> requests);
+
+// ---- The thread that makes progress on them (progress_thread.cpp) ----
+
+// Before the first request is made: is there to be such a thread, and may several threads call us at all? Else nothing
+// needs to be locked.
+void prepare_progress();
+
+// After that: is there one?
+bool has_progress_thread();
+
+// Starts one, if the program may call the MPI from several threads. Is there one now that may call it?
+bool start_progress_thread();
+
+// A call has been started.
+void wake_progress_thread();
+
+// ---- In streams of devices (enqueue.cpp). The first is called with the lock of run::UnderWay ----
+
+// All of a turn has moved. True if no other one was enqueued.
+bool end_turn(Quadrille_Request_state& request);
+// Are there turns that are not over? Not with that lock.
+bool has_turn(const Quadrille_Request_state& request);
+// Before a request that has none is freed.
+void forget_turns(Quadrille_Request_state& request);
+
+// Takes back what is over: deletes what is not persistent. Then gives back what has waited for that
+// (memory/held_memory.hpp). Not with the lock of run::UnderWay.
+void sweep_turns();
+
+// ---- Under the names of the MPI's own functions (taken.cpp) ----
+
+// Makes a request for a call of a function of the MPI's name, and starts it if it is not persistent. False: all ranks
+// call the MPI's function, and `ahead.why` says why, or this one calls it and is refused. What is wrong is raised, and
+// is the `error`.
+bool take(const run::Call& call, bool persistent, MpiRequest* request, int& error, CountedAhead& ahead);
+
+// Where take() has returned false, and a driver is loaded: a call with a device's memory, which this MPI does not take,
+// goes to its function with buffers of the host. Null: as it is. Else the caller makes the MPI's own request for the
+// call on the host, and hands it in. What completes it must be our doors then, where the MPI lets nobody make progress
+// on calls while the program waits in it.
+using ByHost = std::unique_ptr<Quadrille_Request_state>;
+// `error`: what is to be raised when that is done.
+ByHost take_by_host(const run::Call& call, bool persistent, int& error);
+int hand_in(ByHost made, MpiComm comm, MpiRequest native, int error, MpiRequest* request);
+
+// All of the last start of a request has moved: the MPI may say so to the program. From any thread that may call the
+// MPI.
+void tell_the_mpi(Quadrille_Request_state& request);
+
+// Collective, and waits: in MPI_Init, in blocking calls on communicators that want it, when persistent requests are
+// made. From then on nonblocking calls on the communicator can be served, if all resources are available.
+void get_ready_to_take(team::Team& team);
+void get_world_ready_to_take();
+// After a nonblocking call that all ranks forwarded for want of what it needs: that is to be made, or is begun.
+void want_to_be_ready(const run::Call& call);
+inline bool wants_to_be_ready(const team::Team& team) { return team.taken.now() == team::Team::Taken::Stage::wanted; }
+// In a call of the MPI out of which no rank comes before all are in it: if `comm` wants it. The call is made in spite
+// of an error.
+inline std::atomic<bool> some_wanted = false;
+int get_ready_in_a_barrier(MpiComm comm);
+// Before the program frees a communicator: waits until a broadcast in flight on it has arrived.
+void await_told_on(MpiComm comm);
+
+// What the doors of MPI's completion functions need.
+
+// How many handles of the MPI are ours.
+inline std::atomic<std::size_t> taken_now = 0;
+inline bool any_taken() { return taken_now.load(std::memory_order_relaxed) != 0; }
+// The request that is behind a handle of the MPI; null if it is none of ours.
+Quadrille_Request_state* taken_behind(MpiRequest handle);
+// Lets its handle be known. Throws std::bad_alloc. A handle that is known already is one that the MPI has used again:
+// what was behind it is gone.
+void show_taken(Quadrille_Request_state& request);
+// Forgets its handle, if no other request is behind it: the MPI is about to free it, and may give it to another one.
+void hide_taken(const Quadrille_Request_state& request);
+// From now on the MPI makes progress on pending calls in all of its functions, if it calls us there.
+void let_the_mpi_help();
+// Starts a persistent one, whose receive has been started.
+void start_taken(Quadrille_Request_state& request);
+// Frees a persistent one that is not active, whose receive has been freed.
+void free_taken(Quadrille_Request_state& request);
 
 }  // namespace quadrille::api

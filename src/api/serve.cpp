@@ -3,18 +3,22 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "api/call_cache.hpp"
 #include "api/engines.hpp"
+#include "run/engines.hpp"
+#include "run/leaders.hpp"
+#include "team/areas.hpp"
 #include "team/config.hpp"
-#include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 #include "team/record.hpp"
 
 namespace quadrille::api {
 namespace {
 
+using choose::Engine;
 using run::Call;
 
 struct OnThread {
@@ -45,6 +49,13 @@ int* kept_after(const Call& call, const team::CachedSelection& cached, team::Tea
   return &(selection.by_load ? team.asked.asking : team.asked.load)[c].unasked;
 }
 
+// As many calls go by what was decided before it is checked, where all ranks know the size, and each of these calls
+// counts. Null: all.
+int* until_check(const team::CachedSelection& cached) {
+  if (cached.trial == nullptr || cached.trial->trial.pause.length == 0) return nullptr;
+  return &cached.trial->trial.pause.left;
+}
+
 // To the MPI, as was selected. Later calls find that out sooner.
 bool pass_as_chosen(const Call& call, team::CachedSelection& cached, team::Team& team, CountedAhead& ahead) {
   int*& kept = team.asked.kept[static_cast<std::size_t>(call.collective)];
@@ -59,12 +70,9 @@ void explain_device(team::Team& team, const Call& call, team::CachedSelection& c
   team::explain(team, call.collective, cached.bytes, choose::to_string(cached.selection.choice), {how});
 }
 
-// With its buffers as they are, unless one is a device's memory.
-int run_by(const EngineWork& engine, const Call& call, const Service& by, team::Team& team,
-           team::CachedSelection& cached) {
-  const bool sees_to_it =
-      choose::sees_to_devices(*by.choice.algorithm) && by.choice.buffers == choose::HostBuffers::as_suits;
-  if (memory::device_driver() == nullptr || sees_to_it) return engine.run(call, by, team);
+// Where blocks may be in a device's memory: they stay there, or go over the host.
+int run_beside_devices(const EngineWork& engine, const Call& call, const Service& by, team::Team& team,
+                       team::CachedSelection& cached) {
   const UsedBlocks used = used_blocks(call, team);
   if (team::may_stay_on_device(team, by.choice)) {
     Call straight = call;
@@ -79,14 +87,44 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
   return run_over_host(on_host, team, [&](const Call& there) { return engine.run(there, by, team); });
 }
 
+// With its buffers as they are, unless one is a device's memory.
+int run_by(const EngineWork& engine, const Call& call, const Service& by, team::Team& team,
+           team::CachedSelection& cached) {
+  const bool sees_to_it = by.choice.algorithm->sees_to_devices && by.choice.buffers == choose::HostBuffers::as_suits;
+  if (memory::device_driver() == nullptr || sees_to_it) return engine.run(call, by, team);
+  return run_beside_devices(engine, call, by, team, cached);
+}
+
+// Which algorithm the call takes, where the selection names several: `attempt.choice`, or that of the selection.
+// Returns an MPI error code, on all ranks, as far as the MPI goes.
+int choose_now(const Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached, Attempt& attempt) {
+  const int error = cached.selection.by_load ? choose_by_load(call, team, cached, attempt.ahead) : mpi_success;
+  if (error == mpi_success && !cached.selection.rivals.empty()) begin_attempt(call, bytes, team, cached, attempt);
+  return error;
+}
+
 // Collective: what calls by this choice need is made. Returns why that is impossible, if it is.
-Reason why_not_prepared(const EngineWork& engine, const Call& call, const choose::Choice& choice, bool is_prepared,
-                        team::Team& team) {
+Reason why_not_prepared(const EngineWork& engine, const Call& call, const choose::Choice& choice,
+                        const team::CachedSelection& cached, bool is_tried, team::Team& team) {
+  const bool is_prepared = !is_tried && cached.prepared.has_value();
   if (!can_be_left(engine)) return Reason::fault_tolerant;
   if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != mpi_success)
     return Reason::no_communicator;
-  const bool is_there = is_prepared || engine.prepare == nullptr || engine.prepare(team, call.collective, choice);
-  return is_there ? Reason::none : Reason::no_memory_for_leaders;
+  if (!is_prepared && engine.prepare != nullptr && !engine.prepare(team, call.collective, choice))
+    return Reason::no_memory_for_leaders;
+  // What nonblocking calls by leaders need is made here, as they may not wait.
+  if (engine.engine == Engine::leaders && !is_tried && team.taken.ready())
+    team::prepare_lanes(team, call.collective, choice);
+  return Reason::none;
+}
+
+// After a call by what was selected. Later calls find that out sooner.
+void cache_as_chosen(const Call& call, Engine engine, const team::CachedSelection& cached, team::Team& team,
+                     CachedSince since) {
+  int*& kept = team.asked.kept_by_pairs[static_cast<std::size_t>(call.collective)];
+  if (engine == Engine::exchange) kept = kept_after(call, cached, team);
+  const bool settled = kept != nullptr || is_settled(call, cached, team);
+  cache_served(call, engine, settled, until_check(cached), team, since, kept != nullptr ? &kept : nullptr);
 }
 
 // By what was selected for all calls like this one. False if it goes to the MPI.
@@ -94,40 +132,29 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
                Attempt& attempt) {
   const auto c = static_cast<std::size_t>(call.collective);
   team.asked.kept[c] = team.asked.kept_by_pairs[c] = nullptr;
-  if (cached.selection.by_load) {
-    error = choose_by_load(call, team, cached, attempt.ahead);
-    if (error != mpi_success) return pass(team, Reason::other, attempt.ahead);  // on all ranks, as far as the MPI goes
-  }
-  if (!cached.selection.rivals.empty()) begin_attempt(call, bytes, team, cached, attempt);
-  const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
+  error = choose_now(call, bytes, team, cached, attempt);
+  if (error != mpi_success) return pass(team, Reason::other, attempt.ahead);
+  const bool is_tried = attempt.choice != nullptr;
+  const choose::Choice& choice = is_tried ? *attempt.choice : cached.selection.choice;
   const EngineWork& engine = work_of(choice);
-  const bool is_prepared = attempt.choice == nullptr && cached.prepared.has_value();
-  if (const Reason why = why_not_prepared(engine, call, choice, is_prepared, team); why != Reason::none) {
+  if (const Reason why = why_not_prepared(engine, call, choice, cached, is_tried, team); why != Reason::none) {
     if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", {why});
     attempt.trial = nullptr;  // the MPI's time is not that of the candidate
     return pass(team, why, attempt.ahead);
   }
-  // What nonblocking calls by leaders need is made here, as they may not wait.
-  if (engine.engine == choose::Engine::leaders && attempt.choice == nullptr && team.taken.ready())
-    team::prepare_lanes(team, call.collective, choice);
   team::explain(team, call.collective, cached);
   if (engine.run == nullptr) {
     attempt.buffers = choice.buffers;
     return pass_as_chosen(call, cached, team, attempt.ahead);
   }
   team::Prepared tried;
-  if (attempt.choice != nullptr) tried = team::prepare(team, call.collective, choice);
-  const team::Prepared& on = attempt.choice != nullptr ? tried : team::prepared_of(team, call.collective, cached);
+  if (is_tried) tried = team::prepare(team, call.collective, choice);
+  const team::Prepared& on = is_tried ? tried : team::prepared_of(team, call.collective, cached);
   if (record::on) record::by(choice);
   const CachedSince since;
   error = run_by(engine, call, {choice, on}, team, cached);
   end_attempt(attempt);
-  if (error == mpi_success && attempt.choice == nullptr) {
-    int*& kept = team.asked.kept_by_pairs[c];
-    if (engine.engine == choose::Engine::exchange) kept = kept_after(call, cached, team);
-    const bool settled = kept != nullptr || is_settled(call, cached, team);
-    cache_served(call, engine.engine, settled, until_check(cached), team, since, kept != nullptr ? &kept : nullptr);
-  }
+  if (error == mpi_success && !is_tried) cache_as_chosen(call, engine.engine, cached, team, since);
   return true;
 }
 
@@ -163,6 +190,10 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
 
 }  // namespace
 
+void end_attempt(const Attempt& attempt) {
+  if (attempt.trial != nullptr) choose::note_call(*attempt.trial, mpi().Wtime() - attempt.trial->last_begin);
+}
+
 BlockNumbers blocks_of(const Call& call, team::Team& team) {
   if (is_neighbor(call.collective)) {
     const team::Neighbors* neighbors = team::neighbors_of(team);
@@ -193,9 +224,7 @@ UsedBlocks used_blocks(const Call& call, team::Team& team) {
 
 std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers, team::Team*& team) {
   team = nullptr;
-  if (memory::device_driver() == nullptr || is_serving() || !mpi().usable ||
-      team::why_nothing_is_served() != Reason::none)
-    return nullptr;
+  if (is_serving() || !mpi().usable || team::why_nothing_is_served() != Reason::none) return nullptr;
   if (buffers == choose::HostBuffers::as_suits && team::mpi_device_use() == DeviceUse::all) return nullptr;
   team = team::team_of(call.comm);
   if (team == nullptr || is_refused(call, *team)) return nullptr;  // the MPI says what is wrong
@@ -249,5 +278,86 @@ bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
   if (thrown != mpi_success) error = raise(call.comm, team::error_of_thrown(call.comm, thrown));
   return served;
 }
+
+// ---- What each engine does with a call ----
+
+namespace {
+
+// ---- May it send messages? ----
+
+bool always(Collective, const run::Group&) { return true; }
+bool never(Collective, const run::Group&) { return false; }
+bool to_other_nodes(Collective, const run::Group& group) { return group.may_send(); }
+// What is too large for a slot is a message.
+bool beside_inboxes(Collective collective, const run::Group& group) {
+  return group.may_send() || !is_sized(collective);
+}
+
+// ---- Blocking calls ----
+
+int by_messages(const Call& call, const Service& by, team::Team& team) {
+  const auto carry = [&](const auto&... plan) { return run::run_messages(team.group, call, plan...); };
+  return with_plan(call.collective, by, team, carry);
+}
+
+int by_copies(const Call& call, const Service& by, team::Team& team) {
+  const bool forced = team.agreed().forced.of(call.collective).algorithm != nullptr;
+  return run::run_copies(call, *by.on.schedule, team.group, forced ? run::Staging::any : run::Staging::little,
+                         by.on.moving.eager);
+}
+
+int by_inbox(const Call& call, const Service&, team::Team& team) { return run::run_inbox(call, team.group); }
+
+int by_pairs(const Call& call, const Service& by, team::Team& team) {
+  return run::run_node(call, team.group, true, by.on.schedule);
+}
+
+int by_leaders(const Call& call, const Service& by, team::Team& team) {
+  const team::CachedLeaders& on = *by.on.leaders;
+  return run::run_leaders(call, *on.plan, on.memory->blocking->leaders, *on.blocking, team.group);
+}
+
+int by_rings(const Call& call, const Service&, team::Team& team) {
+  return run::run_node_neighbors(call, team::node_edges_of(team), team.group);
+}
+
+int by_neighbor_copies(const Call& call, const Service& by, team::Team& team) {
+  int error = mpi_success;
+  const plan::Schedule* schedule = team::copy_plan_of(team, by.choice, error);
+  if (schedule == nullptr) return error;
+  const run::EdgesHere& edges = team.neighbors->node_graph->here;
+  if (run::run_neighbor_copies(call, *schedule, edges, team.group, error)) return error;
+  return by_rings(call, by, team);  // some block cannot be shared, on all ranks
+}
+
+// ---- The table ----
+
+constexpr auto rows = std::to_array<EngineWork>({
+    {Engine::schedule, always, by_messages, make_schedule},
+    {Engine::node, to_other_nodes, by_copies, make_copies, false},
+    {Engine::inbox, beside_inboxes, by_inbox, make_in_node},
+    {Engine::exchange, to_other_nodes, by_pairs, make_in_node},
+    {Engine::leaders, always, by_leaders, make_leaders, true, team::prepare_leaders},
+    {Engine::padded, always, by_messages, make_schedule},
+    {Engine::sparse, always, nullptr, nullptr},
+    {Engine::neighbors, always, by_messages, make_schedule},
+    {Engine::node_neighbors, to_other_nodes, by_rings, make_rings},
+    {Engine::neighbor_copies, always, by_neighbor_copies, make_rings_instead, false},
+    {Engine::pull, to_other_nodes, pull, make_pull, false},
+    {Engine::pipeline, to_other_nodes, pipeline, make_pipeline, false, prepare_pipeline},
+    {Engine::staged, never, nullptr, nullptr},
+    {Engine::mpi, never, nullptr, make_of_the_mpi},
+});
+
+static_assert(rows.size() == choose::engine_count, "each engine has a row");
+static_assert(rows_are_in_order(rows, &EngineWork::engine));
+
+}  // namespace
+
+const EngineWork& work_of(const choose::Choice& choice) {
+  return rows[static_cast<std::size_t>(choice.algorithm->engine)];
+}
+
+bool can_be_left(const EngineWork& engine) { return engine.can_be_left || !team::watches_faults(); }
 
 }  // namespace quadrille::api

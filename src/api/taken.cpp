@@ -1,34 +1,39 @@
-#include "api/taken.hpp"
-
+// Requests that the program holds without knowing that they are ours: it called MPI_Ialltoall, MPI_Alltoall_init or
+// another function of the MPI's own name (interpose.cpp).
+//
+// What the program gets is a request of the MPI, which the MPI completes rightly in any completion call, also in one
+// that we do not see, and never before the data are there:
+//   nonblocking   a generalised request, which is said to be complete when the call is
+//   persistent    a receive of nothing from this rank itself, which is sent the message when the call is complete
+// So whoever waits waits in the MPI, and the call must go on there. That is what mpi/progress.hpp is for. In an
+// MPI that has no such thing calls go to the MPI, unless there is a progress thread that may call the MPI.
+//
+// A nonblocking function may not wait for other ranks, and making a communicator ready waits for all of them. So a
+// nonblocking call is served if its communicator is ready for that: MPI_COMM_WORLD from MPI_Init on, another one after
+// a blocking call on it that may wait, if there were nonblocking ones before; inside a node also when rank 0 has told
+// the others, for which nobody waits (team/setup.hpp). All ranks make these calls in one order, so they decide alike.
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#include "api/admission.hpp"
 #include "api/call_cache.hpp"
-#include "api/enqueue.hpp"
-#include "api/making.hpp"
-#include "api/progress_thread.hpp"
+#include "api/engines.hpp"
 #include "api/requests.hpp"
-#include "memory/device_waits.hpp"
+#include "memory/held_memory.hpp"
 #include "mpi/errors.hpp"
-#include "mpi/generation.hpp"
-#include "mpi/phase.hpp"
-#include "mpi/progress_hook.hpp"
-#include "mpi/thrown.hpp"
+#include "mpi/mpi.hpp"
+#include "mpi/progress.hpp"
 #include "mpi/types.hpp"
 #include "run/native_run.hpp"
 #include "sys/sys.hpp"
-#include "team/apart.hpp"
-#include "team/ask.hpp"
+#include "team/areas.hpp"
 #include "team/config.hpp"
-#include "team/faults.hpp"
 #include "team/neighbors.hpp"
-#include "team/own_rings.hpp"
+#include "team/setup.hpp"
+#include "team/team.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -189,7 +194,7 @@ int make_and_take(State& state, MpiRequest* request) {
 }
 
 // ---- Deferred setup: what nonblocking calls on a communicator need is on its way from rank 0 to the others, and calls
-// wait for it (team/apart.hpp) ----
+// wait for it (team/setup.hpp) ----
 
 // What nobody knew of a call when it was started. After an error it comes to its end.
 void carry_out(const run::Call& call, Team& team, State& request, int error) {
@@ -430,7 +435,6 @@ bool take(const run::Call& call, bool persistent, MpiRequest* request, int& erro
 
 ByHost take_by_host(const run::Call& call, bool persistent, int& error) {
   error = mpi_success;
-  if (memory::device_driver() == nullptr) return nullptr;
   ByHost made;
   const int thrown = thrown_by([&] {
     team::Team* team = nullptr;

@@ -21,7 +21,7 @@ struct GlobalKey;  // choose/select.hpp
 enum class Engine : std::uint8_t {
   schedule,         // the executor runs the schedule that `build` returns
   node,             // copies between the ranks of a node, in the order that `build` returns, and messages between nodes
-  inbox,            // small blocks through shared memory inside one node (memory/inbox.hpp)
+  inbox,            // small blocks through shared memory inside one node (memory/control_memory.hpp)
   exchange,         // blocks of any size inside one node, each pair by its best way (run/node_exchange.cpp)
   leaders,          // through leaders of the nodes, by plan::leaders_plan() (run/leaders.cpp)
   padded,           // blocks padded to one size around the uniform schedule that `build` returns, or, if it is
@@ -53,7 +53,7 @@ enum class Plans : std::uint8_t {
 constexpr bool look_at_domains(Plans plans) { return plans == Plans::node_copies || plans == Plans::leaders; }
 
 // Where an algorithm may be the fastest for blocks whose size all ranks know: there the first calls of a program try
-// it. `quadrille tune --algorithms`, which has more time, measures it in more cases (choose/candidates.cpp).
+// it. `quadrille tune --algorithms`, which has more time, measures it in more cases (choose/select.cpp).
 enum class Tried : std::uint8_t {
   nowhere,
   on_one_node,           // where another order of copies may be faster

@@ -1,18 +1,108 @@
 // The table of algorithms, and lookups in it.
 #include "choose/registry.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+#include <deque>
+#include <utility>
 
-#include "choose/registry_parts.hpp"
 #include "plan/algorithms.hpp"
+#include "plan/leaders.hpp"
 #include "plan/neighborhood.hpp"
-#include "plan/order_edges.hpp"
+#include "plan/order.hpp"
 
 namespace quadrille::choose {
 namespace {
 
 using enum Collective;
+
+// ---- Parameters, sources and needs ----
+
+// A parameter whose values have names; the first is the standard one.
+constexpr ParameterRange by_name(std::string_view name, std::string_view meaning,
+                                 std::span<const std::string_view> names) {
+  return {name, 0, static_cast<std::int64_t>(names.size()) - 1, 0, meaning, names};
+}
+
+constexpr std::int64_t kMost = 1 << 20;
+
+constexpr std::int64_t kTriedRadices[] = {2, 4, 8}, kTriedLeaders[] = {1, 2}, kTriedPieces[] = {4096, 16384};
+constexpr std::string_view kBase = "base of the digits: more messages a round, fewer rounds";
+constexpr ParameterRange kRadix = {"radix", 2, kMost, 2, kBase, {}, {kTriedRadices}};
+// Not tried: it is of another exchange than the standard one.
+constexpr ParameterRange kRadixOfExchange = {"radix", 2, kMost, 2, kBase};
+constexpr TriedValues kTriedCuts = {kTriedPieces, TriedUpTo::block};
+constexpr ParameterRange kPiece = {
+    "piece", 64, kMost, 65536, "bytes of a block that move at a time, as far as memory allows", {}, kTriedCuts};
+constexpr ParameterRange kPlace = {"piece", 64, kMost, 16384,
+                                   "larger blocks, and those without room, go straight to their ranks"};
+// The strides of Namugwanya et al.
+constexpr std::int64_t kStrides[] = {5, 1, 10, 15};
+constexpr ParameterRange kStride = {"stride", 1, kMost, 5, "pairs of messages in flight", {}, {}, kStrides};
+constexpr std::int64_t kBoth[] = {0, 1};
+
+constexpr ParameterRange kEager = {"eager", 0, kMost, 16384, "largest message, in bytes, that carries its sizes"};
+constexpr ParameterRange kMonolithic = {"monolithic", 0, 1, 0,
+                                        "1: one working buffer, of the largest block for each that waits on its way"};
+
+constexpr std::string_view kTunaExchanges[] = {"coalesced", "staggered"};
+constexpr ParameterRange kTunaExchange =
+    by_name("exchange", "between nodes: all blocks for a rank in one message, or each by itself", kTunaExchanges);
+constexpr ParameterRange kBurst = {"burst", 1, kMost, plan::standard_away_steps,
+                                   "messages between nodes that a rank sends before it waits for them"};
+
+constexpr std::string_view kFan = "Fan et al., HPDC 2022, section 2.1";
+constexpr std::string_view kFanSpreadOut = "Fan et al., HPDC 2022, section 1";
+constexpr std::string_view kTuna = "Fan, Domke, Ba and Kumar, HPDC 2025 (hierarchical TuNA)";
+constexpr std::string_view kNamugwanya = "Namugwanya et al., section 3.1";
+constexpr std::string_view kThakur = "Thakur, Rabenseifner and Gropp, IJHPCA 2005";
+
+constexpr std::string_view kLi = "Li, Zhang and Hoefler, sections 2.1 and 2.2";
+constexpr std::string_view kLiNaive = "Li, Zhang and Hoefler, sections 2.1 and 4";
+constexpr std::string_view kLiNuma = "Li, Zhang and Hoefler, section 2.4";
+constexpr std::string_view kLiLeaders = "Li, Zhang and Hoefler, section 2.5; Kinkead et al., SC Workshops 2025";
+constexpr std::string_view kHint = "Ramesh et al., HINT, sections V.A to V.C";
+constexpr std::string_view kHintOther = "Ramesh et al., HINT, section V.F";
+constexpr std::string_view kBuffers[] = {"kept", "fresh", "pageable"};
+constexpr ParameterRange kHostBuffers =
+    by_name("buffers", "pinned and kept for later calls, pinned for each, or ordinary", kBuffers);
+constexpr std::string_view kOfTheMpi[] = {"mpi"};
+constexpr ParameterRange kInner =
+    by_name("inner", "or any other algorithm of the collective; its parameters follow", kOfTheMpi);
+// What suits: plan/chunks.hpp.
+constexpr ParameterRange kChunk = {
+    "chunk", 4096, std::int64_t{16} << 20, 0, "pipeline chunk in bytes (per block between nodes); 0: automatic", {}, {},
+    {},      true};
+// Two chunks keep a bus busy, and four also while their takers are late.
+constexpr ParameterRange kDepth = {"depth", 1, 16, 4, "chunks of a rank in flight; between nodes rounds, at least two"};
+constexpr ParameterRange kLeader = {
+    "leader", 0, 1, 0, "1: inside a node the first rank of each device submits the copies of all", {}, {}, kBoth};
+constexpr ParameterRange kInnerOfRounds =
+    by_name("inner", "between nodes, or any other algorithm of the collective; its parameters follow", kOfTheMpi);
+constexpr std::string_view kRests[] = {"row", "column", "morton"};
+constexpr ParameterRange kRest = by_name("rest", "order of the rest of the square", kRests);
+// The values are those of plan::Rows.
+constexpr std::string_view kRowNames[] = {"auto", "send", "recv"};
+constexpr ParameterRange kRows =
+    by_name("rows", "buffers that consecutive ranks share; auto: by NUMA domains", kRowNames);
+
+constexpr ParameterRange kPorts = {"ports", 0, kMost, 1,
+                                   "messages that may share a round if no block needs two of them; 0: any"};
+constexpr ParameterRange kPack = {"pack", 0, kMost, 16384,
+                                  "largest message, in bytes, that is packed; larger ones are sent as "
+                                  "derived types"};
+constexpr ParameterRange kShare = {"share", 0, 1, 1,
+                                   "1: neighbours on the way keep a copy of the block; 0: each is sent its own"};
+constexpr std::string_view kTraffBetter = "Träff et al., isomorphic collectives, section 5";
+
+constexpr Needs kCombining = {.contiguous = true, .isomorphic = true, .equal_sizes = true};
+constexpr Needs kReached = {.load_store = true};
+constexpr Needs kPacked = {.contiguous = true};
+constexpr Needs kTyped = {.contiguous = true, .derived_types = true};
+
+// ---- Messages among all ranks, for all-to-alls and then for allgathers ----
 
 bool is_uneven(Collective c) { return is_all_to_all(c) && !is_sized(c); }
 bool is_gather(Collective c) { return is_dense(c) && is_allgather(c); }
@@ -85,6 +175,178 @@ Algorithm gather(Algorithm row) {
   row.collectives = those(is_gather);
   return row;
 }
+
+const std::vector<Algorithm>& message_schedules() {
+  static const std::vector<Algorithm> rows = {
+      direct(
+          entry("spread-out", "all messages at once, beginning with the next rank", kFanSpreadOut, plan::spread_out)),
+      direct(entry("pairwise", "one message out and one in at a time", "Namugwanya et al., section 2, algorithm 1",
+                   plan::pairwise)),
+      untried_on_devices(direct(entry("nonblocking", "the steps of pairwise, all begun before the first wait",
+                                      "Namugwanya et al., section 2, algorithm 2", plan::nonblocking))),
+      untried_on_devices(direct(entry("waitall-stride", "batches of messages, each waited for as a whole", kNamugwanya,
+                                      plan::waitall_stride, {kStride}))),
+      direct(entry("waitany-stride", "a window of messages, refilled as each completes", kNamugwanya,
+                   plan::waitany_stride, {kStride})),
+      untried_on_devices(direct(entry("testany-stride", "a window of messages, refilled by polling", kNamugwanya,
+                                      plan::testany_stride, {kStride}))),
+      untried(bruck("basic-bruck", "log P rounds; rotates blocks before and after", plan::basic_bruck, kPacked)),
+      untried(bruck("basic-bruck-dt", "basic-bruck that sends with derived datatypes", plan::basic_bruck_dt, kTyped)),
+      untried(bruck("modified-bruck", "log P rounds; rotates blocks before only", plan::modified_bruck, kPacked)),
+      untried(bruck("modified-bruck-dt", "modified-bruck that sends with derived datatypes", plan::modified_bruck_dt,
+                    kTyped)),
+      untried(bruck("zero-copy-bruck-dt", "log P rounds; two buffers in turn, no copies in rounds",
+                    plan::zero_copy_bruck_dt, kTyped)),
+      bruck("zero-rotation-bruck", "log P rounds; no rotation of blocks at all", plan::zero_rotation_bruck, kPacked),
+      up_to(most_passed_on, even(entry("mn-co", "about sqrt(P) messages to carriers, and about as many from them",
+                                       kLiLeaders, plan::mn_co, {kPack}))),
+      uneven(entry("mn-co", "about sqrt(P) messages to carriers, and about as many from them; sizes travel along",
+                   kLiLeaders, plan::uneven_mn_co, {kEager})),
+      uneven(entry("two-phase-bruck", "log P rounds for blocks of different sizes; sizes first, then blocks",
+                   "Fan et al., HPDC 2022, section 3.2; of any radix Fan et al., HPDC 2025 (TuNA)",
+                   plan::two_phase_bruck, {kRadix, kEager, kMonolithic})),
+      untried(even(entry("tuna-hierarchical",
+                         "Bruck's algorithm inside each node, to the rank that sends straight to the other nodes",
+                         kTuna, plan::tuna_hierarchical, {kRadix, kTunaExchange, kBurst, kPack}))),
+      untried(uneven(entry("tuna-hierarchical",
+                           "two-phase-bruck inside each node, to the rank that sends straight to the other nodes",
+                           kTuna, plan::uneven_tuna_hierarchical, {kRadix, kTunaExchange, kBurst, kEager}))),
+      untried(uneven(entry("sloav", "log P rounds; sizes and blocks in one buffer, a scan at the end",
+                           "Fan et al., HPDC 2022, section 6.1", plan::sloav, {kRadix}))),
+      from_device(untried(gather(entry("spread-out", "all messages at once, beginning with the next rank",
+                                       kFanSpreadOut, plan::allgather_spread_out)))),
+      from_device(
+          untried(gather(entry("ring", "each rank forwards blocks to the next", kThakur, plan::allgather_ring)))),
+      untried(gather(entry("recursive-doubling", "log P rounds of exchanges that double in size", kThakur,
+                           plan::allgather_recursive_doubling))),
+      up_to(most_passed_on, gather(entry("mn-co", "about sqrt(P) messages to carriers, and about as many from them",
+                                         kLiLeaders, plan::allgather_mn_co))),
+      up_to(most_passed_on,
+            gather(entry("bruck", "log P rounds for any P; no rotation", kThakur, plan::allgather_bruck, {kRadix}))),
+  };
+  return rows;
+}
+
+// ---- Algorithms around those that fit: padded-NAME, leaders and hint-network ----
+
+// Blocks padded to the size of the largest, then an algorithm for blocks of one size: any that is a schedule, or the
+// MPI's own.
+Algorithm padded(const Algorithm& inner, std::string name, const std::vector<Collective>& collectives) {
+  Needs needs = inner.needs;
+  needs.contiguous = true;
+  const std::string_view shown = inner.engine == Engine::mpi ? "the MPI's own alltoall" : std::string_view(inner.name);
+  return {.name = std::move(name),
+          .collectives = collectives,
+          .engine = Engine::padded,
+          .needs = needs,
+          .parameters = inner.parameters,
+          .line = fmt::format("blocks padded to the largest, then {}", shown),
+          .source = "Fan et al., HPDC 2022, section 3.1",
+          .build = inner.build};
+}
+
+// Exchanges by name, and what builds each; the first is the standard one.
+struct Exchanges {
+  std::vector<std::string_view> names;
+  std::vector<plan::Build> builds;
+
+  void add(std::string_view name, plan::Build build) { names.push_back(name), builds.push_back(build); }
+};
+
+// Not if both would read a parameter called `exchange`.
+bool can_be_inside(const Algorithm& row) {
+  const auto is_exchange = [](const ParameterRange& range) { return range.name == "exchange"; };
+  return !row.needs.derived_types && std::none_of(row.parameters.begin(), row.parameters.end(), is_exchange);
+}
+
+Exchanges among_leaders(Collective collective) {
+  Exchanges all;
+  for (const Algorithm& row : message_schedules()) {
+    const bool fits = serves(row, collective) && can_be_inside(row) &&
+                      plan::fits_among_leaders(row.build, leaders_kind_of(collective));
+    if (fits) all.add(row.name, row.build);
+  }
+  return all;
+}
+
+// In an allgather, too, direct exchanges are those of all-to-alls: their windows count, not their blocks. The standard
+// one is that of algorithm 5.
+Exchanges between_nodes(Collective collective) {
+  Exchanges all;
+  all.add("pairwise", plan::pairwise);
+  const auto is_there = [&](const Algorithm& row) { return std::ranges::find(all.names, row.name) != all.names.end(); };
+  for (const Algorithm& row : message_schedules()) {
+    if (is_there(row) || !can_be_inside(row)) continue;
+    const bool gathers = is_allgather(collective) && serves(row, collective) && plan::gathers_in_place(row.build);
+    if (gathers || plan::direct_window(row.build)) all.add(row.name, row.build);
+    for (const plan::RoundsBetweenNodes& rounds : plan::rounds_between_nodes) {
+      if (rounds.among_all == row.build && serves(row, collective)) all.add(rounds.name, row.build);
+    }
+  }
+  return all;
+}
+
+ParameterRange exchange_by(Exchanges exchanges, std::string_view meaning) {
+  static std::deque<Exchanges> kept;  // for as long as the registry
+  const Exchanges& all = kept.emplace_back(std::move(exchanges));
+  ParameterRange range = by_name("exchange", meaning, all.names);
+  range.builds = all.builds;
+  return range;
+}
+
+// Blocks of `collectives` padded to the largest. Two of them have names of the paper, and come first.
+std::vector<Algorithm> all_padded(const std::vector<Collective>& collectives) {
+  std::vector<Algorithm> all;
+  for (const Algorithm& row : message_schedules()) {
+    if (!serves(row, Collective::alltoall)) continue;
+    const bool is_named = row.name == "zero-rotation-bruck";
+    all.insert(is_named ? all.begin() : all.end(),
+               padded(row, is_named ? "padded-bruck" : "padded-" + row.name, collectives));
+  }
+  all.insert(all.begin() + 1, padded({.engine = Engine::mpi}, "padded-alltoall", collectives));
+  return all;
+}
+
+// How many ranks of a node lead, and by which algorithm they exchange.
+Algorithm through_leaders(Algorithm row) {
+  const Collective collective = row.collectives.front();
+  const plan::LeadersKind kind = leaders_kind_of(collective);
+  const bool uneven = kind == plan::LeadersKind::uneven;
+  row.parameters = {
+      {"leaders", 1, kMost, 1, "of a node; at most all of its ranks", {}, {kTriedLeaders, TriedUpTo::ranks_of_a_node}},
+      exchange_by(among_leaders(collective), "among the leaders"),
+      uneven ? kPlace : kPiece};
+  row.parameters.push_back({"group", 1, kMost, kMost, "ranks, at most, that act as a node"});
+  if (kind == plan::LeadersKind::uniform) {
+    row.parameters.push_back(by_name("order", "in which a rank packs", plan::leaders_order_names));
+  }
+  if (!uneven) row.parameters.push_back(kRadixOfExchange);
+  if (kind != plan::LeadersKind::gather) row.parameters.push_back(kStride);
+  row.name = "leaders";
+  row.engine = Engine::leaders;
+  row.source = kLiLeaders;
+  return row;
+}
+
+// The order of the copies inside a node, by which algorithm the ranks exchange with those of other nodes, and when.
+Algorithm node_then_network(const std::vector<Collective>& collectives, plan::Build build) {
+  std::vector<ParameterRange> parameters = {
+      exchange_by(between_nodes(collectives.front()), "with ranks of other nodes"),
+      by_name("messages", "when: after the copies, or beside them; those of rounds always follow",
+              plan::network_messages_names),
+      by_name("order", "of the copies", plan::network_order_names()), kStride, kRadixOfExchange};
+  if (!is_sized(collectives.front())) parameters.push_back(kEager);
+  return {.name = "hint-network",
+          .collectives = collectives,
+          .engine = Engine::node,
+          .needs = kReached,
+          .parameters = std::move(parameters),
+          .line = "copies of a node in one of the orders, then messages to the ranks of other nodes",
+          .source = "Ramesh et al., HINT, section V.F, algorithm 5",
+          .build = build};
+}
+
+// ---- The others ----
 
 Algorithm single_copy(const std::vector<Collective>& collectives, plan::Build build) {
   return {.name = "single-copy",
@@ -240,14 +502,16 @@ void add_of_devices(std::vector<Algorithm>& table) {
                    .needs = {.one_node = true},
                    .parameters = {kLeader},
                    .line = "inside one node each rank copies from the other ranks' device memory",
-                   .source = "Quadrille; the inside of CUDA-aware MPIs (Namugwanya et al., section 3.1)"});
+                   .source = "Quadrille; the inside of CUDA-aware MPIs (Namugwanya et al., section 3.1)",
+                   .sees_to_devices = true});
   table.push_back({.name = "pipelined-copy-to-cpu",
                    .collectives = those(is_dense),
                    .engine = Engine::pipeline,
                    .parameters = {kChunk, kDepth, kLeader, kInnerOfRounds},
                    .line = "in chunks through pinned host memory, both directions of the bus at once; between nodes in "
                            "rounds, each exchanged by another algorithm",
-                   .source = "Quadrille; copy-to-CPU (Namugwanya et al., section 3.2), pipelined"});
+                   .source = "Quadrille; copy-to-CPU (Namugwanya et al., section 3.2), pipelined",
+                   .sees_to_devices = true});
   table.push_back({.name = "cuda-aware-mpi",
                    .collectives = those(is_served_by_the_mpi),
                    .engine = Engine::mpi,
@@ -281,57 +545,6 @@ std::vector<Algorithm> make_table() {
 }
 
 }  // namespace
-
-const std::vector<Algorithm>& message_schedules() {
-  static const std::vector<Algorithm> rows = {
-      direct(
-          entry("spread-out", "all messages at once, beginning with the next rank", kFanSpreadOut, plan::spread_out)),
-      direct(entry("pairwise", "one message out and one in at a time", "Namugwanya et al., section 2, algorithm 1",
-                   plan::pairwise)),
-      untried_on_devices(direct(entry("nonblocking", "the steps of pairwise, all begun before the first wait",
-                                      "Namugwanya et al., section 2, algorithm 2", plan::nonblocking))),
-      untried_on_devices(direct(entry("waitall-stride", "batches of messages, each waited for as a whole", kNamugwanya,
-                                      plan::waitall_stride, {kStride}))),
-      direct(entry("waitany-stride", "a window of messages, refilled as each completes", kNamugwanya,
-                   plan::waitany_stride, {kStride})),
-      untried_on_devices(direct(entry("testany-stride", "a window of messages, refilled by polling", kNamugwanya,
-                                      plan::testany_stride, {kStride}))),
-      untried(bruck("basic-bruck", "log P rounds; rotates blocks before and after", plan::basic_bruck, kPacked)),
-      untried(bruck("basic-bruck-dt", "basic-bruck that sends with derived datatypes", plan::basic_bruck_dt, kTyped)),
-      untried(bruck("modified-bruck", "log P rounds; rotates blocks before only", plan::modified_bruck, kPacked)),
-      untried(bruck("modified-bruck-dt", "modified-bruck that sends with derived datatypes", plan::modified_bruck_dt,
-                    kTyped)),
-      untried(bruck("zero-copy-bruck-dt", "log P rounds; two buffers in turn, no copies in rounds",
-                    plan::zero_copy_bruck_dt, kTyped)),
-      bruck("zero-rotation-bruck", "log P rounds; no rotation of blocks at all", plan::zero_rotation_bruck, kPacked),
-      up_to(most_passed_on, even(entry("mn-co", "about sqrt(P) messages to carriers, and about as many from them",
-                                       kLiLeaders, plan::mn_co, {kPack}))),
-      uneven(entry("mn-co", "about sqrt(P) messages to carriers, and about as many from them; sizes travel along",
-                   kLiLeaders, plan::uneven_mn_co, {kEager})),
-      uneven(entry("two-phase-bruck", "log P rounds for blocks of different sizes; sizes first, then blocks",
-                   "Fan et al., HPDC 2022, section 3.2; of any radix Fan et al., HPDC 2025 (TuNA)",
-                   plan::two_phase_bruck, {kRadix, kEager, kMonolithic})),
-      untried(even(entry("tuna-hierarchical",
-                         "Bruck's algorithm inside each node, to the rank that sends straight to the other nodes",
-                         kTuna, plan::tuna_hierarchical, {kRadix, kTunaExchange, kBurst, kPack}))),
-      untried(uneven(entry("tuna-hierarchical",
-                           "two-phase-bruck inside each node, to the rank that sends straight to the other nodes",
-                           kTuna, plan::uneven_tuna_hierarchical, {kRadix, kTunaExchange, kBurst, kEager}))),
-      untried(uneven(entry("sloav", "log P rounds; sizes and blocks in one buffer, a scan at the end",
-                           "Fan et al., HPDC 2022, section 6.1", plan::sloav, {kRadix}))),
-      from_device(untried(gather(entry("spread-out", "all messages at once, beginning with the next rank",
-                                       kFanSpreadOut, plan::allgather_spread_out)))),
-      from_device(
-          untried(gather(entry("ring", "each rank forwards blocks to the next", kThakur, plan::allgather_ring)))),
-      untried(gather(entry("recursive-doubling", "log P rounds of exchanges that double in size", kThakur,
-                           plan::allgather_recursive_doubling))),
-      up_to(most_passed_on, gather(entry("mn-co", "about sqrt(P) messages to carriers, and about as many from them",
-                                         kLiLeaders, plan::allgather_mn_co))),
-      up_to(most_passed_on,
-            gather(entry("bruck", "log P rounds for any P; no rotation", kThakur, plan::allgather_bruck, {kRadix}))),
-  };
-  return rows;
-}
 
 const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> table = make_table();

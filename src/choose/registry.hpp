@@ -16,13 +16,6 @@
 #include "collective/collective.hpp"
 #include "plan/problem.hpp"
 
-namespace quadrille::plan {
-struct NeighborProblem;  // plan/neighborhood.hpp
-using BuildNeighbors = Schedule (*)(const NeighborProblem&);
-struct EdgeProblem;  // plan/order_edges.hpp
-using BuildEdges = Schedule (*)(const EdgeProblem&);
-}  // namespace quadrille::plan
-
 namespace quadrille::choose {
 
 // "alltoall, alltoallv, ..."; of those that `wanted` takes.
@@ -72,7 +65,7 @@ std::string value_text(const ParameterRange& range, std::int64_t value);
 // And as a plan takes it.
 plan::Parameter parameter_of(const ParameterRange& range, std::int64_t value);
 
-// What the first calls of a program go by (choose/candidates.hpp).
+// What the first calls of a program go by (choose/select.hpp).
 struct TrialFacts {
   std::size_t up_to = SIZE_MAX;     // larger blocks are not worth trying it
   bool is_tried = true;             // else a similar one is, or the MPI's own
@@ -93,18 +86,15 @@ struct Algorithm {
   plan::BuildEdges build_edges = nullptr;
   TrialFacts trial = {};
   // Its messages go straight from and to a device's memory, if the MPI takes that: Namugwanya et al., section 3,
-  // CUDA-aware. Otherwise the data are copied to the host before and back after, unless sees_to_devices().
+  // CUDA-aware. Otherwise the data are copied to the host before and back after, unless it sees to them itself.
   bool from_device = false;
+  // It is given the buffers as they are, and is a way of its own for them whatever the MPI takes.
+  bool sees_to_devices = false;
 };
-
-// It is given the buffers as they are, and is a way of its own for them whatever the MPI takes.
-inline bool sees_to_devices(const Algorithm& algorithm) {
-  return algorithm.engine == Engine::pull || algorithm.engine == Engine::pipeline;
-}
 
 // May another algorithm have it exchange what is on the host?
 inline bool is_of_the_host(const Algorithm& algorithm) {
-  return algorithm.engine != Engine::staged && !sees_to_devices(algorithm) && !algorithm.needs.device_mpi;
+  return algorithm.engine != Engine::staged && !algorithm.sees_to_devices && !algorithm.needs.device_mpi;
 }
 
 // Are their plans of the same parameters the same? padded-NAME has those of NAME.

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "choose/registry.hpp"
-#include "text/bytes.hpp"
-#include "text/edits.hpp"
+#include "text/text.hpp"
 
 namespace quadrille::choose {
 namespace {

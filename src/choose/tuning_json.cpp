@@ -1,7 +1,7 @@
 // The JSON of a tuning table as values with their lines.
-#include <sstream>
+#include "choose/tuning_json.hpp"
 
-#include "choose/tuning_parts.hpp"
+#include <sstream>
 
 namespace quadrille::choose {
 namespace {

@@ -1,14 +1,12 @@
 #include "memory/chunk_rings.hpp"
 
 #include "memory/device_driver.hpp"
-#include "memory/device_streams.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
 namespace {
 
 constexpr std::size_t ring_page = 4096;
-constexpr unsigned for_all_contexts = 1;  // of a registration
 
 std::size_t row_bytes(int ranks) {
   return sys::round_up(sizeof(ChunkRings::Count) * static_cast<std::size_t>(ranks), sys::cache_line);

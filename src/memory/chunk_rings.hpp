@@ -15,10 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "memory/context_token.hpp"
-#include "memory/device.hpp"
+#include "memory/held_memory.hpp"
 #include "memory/meeting.hpp"
-#include "memory/own_stream.hpp"
 
 namespace quadrille::memory {
 

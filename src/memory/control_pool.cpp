@@ -1,6 +1,6 @@
 #include "memory/control_pool.hpp"
 
-#include "memory/heap_limits.hpp"
+#include "memory/heap.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {

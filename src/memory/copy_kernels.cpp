@@ -7,8 +7,6 @@
 #include "memory/copy_kernels.hpp"
 
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "sys/sys.hpp"

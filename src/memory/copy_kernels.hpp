@@ -1,4 +1,4 @@
-// Copy kernels: how the bytes of large blocks move between buffers of a node.
+// Copies of bytes between buffers of a node: of small blocks inline, of large ones by kernels.
 //
 // Idea    An ordinary ("temporal") copy brings the destination's lines into the cache before it
 //         overwrites them: a read for ownership that is of no use, and which throws out what the
@@ -6,7 +6,7 @@
 //         once the data does not fit the caches; below that they cost the reader a trip to memory.
 //         The hybrid copy moves the first T bytes of a block in the ordinary way, by the C
 //         library, and streams the rest.
-// Source  HINT, sections II-B and V-E, algorithm 4. The choice of T is in stream_tuner.hpp.
+// Source  HINT, sections II-B and V-E, algorithm 4. The choice of T is in node_copy.hpp.
 // Cost    Bus transactions a line: ordinary 3 (read source, read for ownership, write back),
 //         streaming 2. Small copies: no difference, streaming is never used below two lines.
 //
@@ -19,10 +19,28 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
 namespace quadrille::memory {
+
+// Copies `bytes` bytes between memory that does not overlap. For a few bytes a call of memcpy costs more than the copy.
+inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes > 16) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 8) {
+    // The first and the last eight bytes; they may overlap.
+    std::uint64_t first, last;
+    std::memcpy(&first, from, 8);
+    std::memcpy(&last, from + bytes - 8, 8);
+    std::memcpy(to, &first, 8);
+    std::memcpy(to + bytes - 8, &last, 8);
+  } else {
+    for (std::size_t i = 0; i < bytes; ++i) to[i] = from[i];
+  }
+}
 
 // The kernel for one instruction set.
 struct CopyKernels {

@@ -4,7 +4,6 @@
 #include <link.h>
 
 #include <array>
-#include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "memory/device_driver.hpp"
 #include "memory/device_pieces.hpp"
+#include "memory/device_streams.hpp"
 #include "sys/code.hpp"
 #include "sys/sys.hpp"
 
@@ -22,8 +22,8 @@ namespace {
 // Of CUDA; HIP has them, too.
 constexpr int context_attribute = 1, memory_type_attribute = 2, host_pointer_attribute = 4, id_attribute = 7,
               managed_attribute = 8, device_attribute = 9, exportable_attribute = 10;
-constexpr unsigned host_memory = 1, device_memory = 2, unified_memory = 4;  // of CUDA
-constexpr int hip_copy_default = 4;                                         // the driver finds out the direction
+constexpr unsigned host_memory = 1, device_memory = 2;  // of CUDA
+constexpr int relaxed_capture = 2;
 constexpr std::size_t most_devices = 64;
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
@@ -233,16 +233,24 @@ AtDevice::~AtDevice() {
   driver().is_cuda ? driver().pop_context(&context) : driver().set_device(before_);
 }
 
+BesideCapture::BesideCapture() : mode_(relaxed_capture) {
+  if (device_driver() == nullptr) return;
+  changed_ = driver().exchange_capture_mode != nullptr && driver().exchange_capture_mode(&mode_) == 0;
+}
+BesideCapture::~BesideCapture() {
+  if (changed_) driver().exchange_capture_mode(&mode_);
+}
+
 // The driver finds out what is where.
 bool DeviceCopies::copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const {
   if (driver().is_cuda) return driver().copy_cuda(to, from, bytes, stream_) == 0;
-  return driver().copy_hip(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, hip_copy_default,
+  return driver().copy_hip(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, any_direction,
                            stream_) == 0;
 }
 
 void DeviceCopies::copy(const DeviceRows& rows) {
   under_way_ = true;
-  failed_ = !copy_rows(rows, unified_memory, unified_memory) || failed_;
+  failed_ = !copy_rows(rows, any_memory, any_memory) || failed_;
 }
 
 // Pitches that no driver takes are left to copies of single rows.
@@ -258,7 +266,7 @@ bool DeviceCopies::copy_rows(const DeviceRows& rows, unsigned from_type, unsigne
                           rows.rows};
     const int error = driver().is_cuda ? driver().copy_rows_cuda(&all, stream_)
                                        : driver().copy_rows_hip(rows.to, to_pitch, rows.from, from_pitch, rows.width,
-                                                                rows.rows, hip_copy_default, stream_);
+                                                                rows.rows, any_direction, stream_);
     if (error == 0) return true;
   }
   for (std::size_t row = 0; row < rows.rows; ++row) {
@@ -308,6 +316,38 @@ void free_pinned(void* memory) { driver().free_pinned(memory); }
 std::uint64_t memory_id(const void* memory) {
   std::uint64_t id = 0;
   return ask(memory, id_attribute, id) ? id : 0;
+}
+
+namespace {
+
+std::atomic<void*> lent_context = nullptr;  // CUDA's
+std::atomic<int> lent_device = -1;          // HIP's
+
+}  // namespace
+
+void lend_context(const DevicePlace& place) {
+  if (place.context != nullptr) lent_context.store(place.context, std::memory_order_release);
+  if (place.device >= 0) lent_device.store(place.device, std::memory_order_release);
+}
+
+void lend_current_context() {
+  if (device_driver() != nullptr) lend_context(place_of_stream(nullptr));
+}
+
+void borrow_context(Borrowed& borrowed) {
+  const DevicePlace lent{lent_context.load(std::memory_order_acquire), lent_device.load(std::memory_order_acquire)};
+  if (lent == borrowed.place) return;
+  const DeviceDriver* const driver = device_driver();
+  if (driver == nullptr) return;
+  if (!driver->is_cuda) {
+    if (lent.device >= 0) driver->set_device(lent.device);
+  } else if (lent.context != borrowed.place.context) {
+    // What was borrowed before goes; it may have been destroyed meanwhile, which is no matter.
+    void* before = nullptr;
+    if (borrowed.is_current) driver->pop_context(&before);
+    borrowed.is_current = driver->push_context(lent.context) == 0;
+  }
+  borrowed.place = lent;
 }
 
 }  // namespace quadrille::memory

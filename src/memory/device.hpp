@@ -8,12 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "memory/regions.hpp"
-
 namespace quadrille::memory {
 
 struct DeviceDriver;
 class DevicePieces;
+class Regions;
 
 // This thread is about to load a library, or has loaded one. Waits for nothing.
 void note_loading();
@@ -82,6 +81,26 @@ class AtDevice {
   int before_ = -1;
 };
 
+// While it lives, calls that a capture of another stream forbids to this thread do not disturb it. Without a driver it
+// does nothing.
+class BesideCapture {
+ public:
+  BesideCapture();
+  BesideCapture& operator=(BesideCapture&&) = delete;
+  ~BesideCapture();
+
+ private:
+  int mode_ = 0;
+  bool changed_ = false;
+};
+
+// For work of ours at a place, in streams of ours: both while it lives.
+struct AtDeviceBeside {
+  explicit AtDeviceBeside(const DevicePlace& place) : at(place) {}
+  const AtDevice at;
+  const BesideCapture beside;
+};
+
 // Rows of `width` bytes, at distances of any sign.
 struct DeviceRows {
   void* to;
@@ -124,5 +143,23 @@ void free_pinned(void* memory);
 // A number that no other piece of memory has or had; 0 if the driver does not know it, or no longer: memory goes with
 // its context.
 std::uint64_t memory_id(const void* memory);
+
+// ---- In which context a thread of ours is when it calls the MPI ----
+//
+// An MPI that takes a device's memory copies it in the context of the thread that happens to make progress on a
+// message: in a thread that has none, other bytes arrive than were sent, and nothing is said of it (seen with UCX). So
+// the program's threads lend what they have.
+
+// That of memory which the MPI is given.
+void lend_context(const DevicePlace& place);
+// That which is current in this thread, if the program has loaded a driver and there is one.
+void lend_current_context();
+// What a thread of ours has borrowed.
+struct Borrowed {
+  DevicePlace place;  // what was lent, whether or not the driver took it
+  bool is_current = false;
+};
+// By that thread, before it makes progress on anything: what was lent last is current from now on.
+void borrow_context(Borrowed& borrowed);
 
 }  // namespace quadrille::memory

@@ -4,21 +4,16 @@
 #include <numeric>
 #include <utility>
 
-#include "memory/device.hpp"
 #include "memory/device_driver.hpp"
-#include "memory/device_streams.hpp"
 
 namespace quadrille::memory {
 namespace {
-
-constexpr unsigned any_memory = 4;    // of CUDA: the driver finds out
-constexpr int hip_any_direction = 4;  // likewise
 
 bool add_copy(void* graph, void* context, std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
   void* node = nullptr;
   if (!driver().is_cuda) {
     return driver().add_copy_hip(&node, graph, nullptr, 0, reinterpret_cast<void*>(to),
-                                 reinterpret_cast<const void*>(from), bytes, hip_any_direction) == 0;
+                                 reinterpret_cast<const void*>(from), bytes, any_direction) == 0;
   }
   CudaBox box{};
   box.from.type = box.to.type = any_memory;
@@ -114,6 +109,34 @@ bool DeviceBatch::submit(void* stream, bool one_too) {
     one_by_one.copy(reinterpret_cast<void*>(to_[i]), reinterpret_cast<const void*>(from_[i]), bytes_[i]);
   }
   return one_by_one.leave();
+}
+
+// The copies that were taken last may be in flight.
+DeviceBatch& RepeatedCopies::fresh() {
+  Kept& one = kept_[fresh_];
+  one.batch.clear();
+  one.times = 0;
+  return one.batch;
+}
+
+DeviceBatch& RepeatedCopies::take(const DevicePlace& place, std::uint64_t listed) {
+  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
+    return one.times > 0 && one.listed == listed && one.place == place && one.batch.has_same(kept_[fresh_].batch);
+  });
+  const bool is_good = same != kept_.end() && same->batch.is_good(place);
+  if (same != kept_.end() && !is_good) same->times = 0;
+  last_ = is_good ? static_cast<std::size_t>(same - kept_.begin()) : fresh_;
+  Kept& taken = kept_[last_];
+  taken.place = place;
+  taken.listed = listed;
+  taken.used = ++uses_;
+  if (taken.times <= before_graph) ++taken.times;
+  if (!is_good) {
+    const auto last_use = [](const Kept& one) { return one.times > 0 ? one.used : 0; };
+    const auto oldest = std::ranges::min_element(kept_, {}, last_use);
+    fresh_ = static_cast<std::size_t>(oldest - kept_.begin());
+  }
+  return taken.batch;
 }
 
 }  // namespace quadrille::memory

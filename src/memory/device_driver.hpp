@@ -34,9 +34,12 @@ struct CudaBox {
 
 // Numbers of both drivers.
 inline constexpr int not_ready = 600;
-inline constexpr unsigned goes_along = 0;   // a stream that is in order with the NULL stream
-inline constexpr unsigned independent = 1;  // and one that waits for no other one
-inline constexpr unsigned untimed = 2;      // an event
+inline constexpr unsigned goes_along = 0;        // a stream that is in order with the NULL stream
+inline constexpr unsigned independent = 1;       // and one that waits for no other one
+inline constexpr unsigned untimed = 2;           // an event
+inline constexpr unsigned for_all_contexts = 1;  // a registration of memory
+inline constexpr unsigned any_memory = 4;        // of CUDA: the driver finds out whose memory it is
+inline constexpr int any_direction = 4;          // of HIP: likewise
 
 // Names memory for other processes.
 struct IpcHandle {

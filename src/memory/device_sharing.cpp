@@ -39,15 +39,17 @@ SharingLine& DeviceSharing::line_of(int rank) const {
 
 // ---- What this rank lists ----
 
+void DeviceSharing::take_off(std::size_t slot) {
+  exports_[slot] = {};
+  mine().exported[slot].serial = 0;
+}
+
 // Where something new is listed. What was freed goes first, all of it, then what was used the longest time ago.
 std::size_t DeviceSharing::free_slot() {
   std::size_t oldest = 0;
   for (std::size_t slot = 0; slot < exports_.size(); ++slot) {
-    Export& one = exports_[slot];
-    if (one.serial != 0 && memory_id(pointer(one.base)) != one.id) {
-      one = {};
-      mine().exported[slot].serial = 0;
-    }
+    const Export& one = exports_[slot];
+    if (one.serial != 0 && memory_id(pointer(one.base)) != one.id) take_off(slot);
     if (one.used < exports_[oldest].used) oldest = slot;
   }
   return oldest;
@@ -56,9 +58,8 @@ std::size_t DeviceSharing::free_slot() {
 DeviceSharing::Export* DeviceSharing::export_new(const DevicePlace& place, std::uintptr_t address, std::uint64_t id) {
   if (exportable(pointer(address)) == Exportable::no) return nullptr;  // else that shows here
   const std::size_t slot = free_slot();
+  take_off(slot);
   SharingLine::Exported& listed = mine().exported[slot];
-  exports_[slot] = {};
-  listed.serial = 0;
   Export made;
   made.id = id;
   const AtDevice at(place);
@@ -114,9 +115,7 @@ std::byte* DeviceSharing::bounce(const DevicePlace& place, std::size_t bytes) {
   if (is_there && found->bytes >= bytes) return static_cast<std::byte*>(found->memory);
   if (found != bounces_.end()) {
     for (std::size_t slot = 0; slot < exports_.size(); ++slot) {
-      if (exports_[slot].id != found->id) continue;
-      exports_[slot] = {};
-      mine().exported[slot].serial = 0;
+      if (exports_[slot].id == found->id) take_off(slot);
     }
     if (is_there) old_bounces_.push_back(*found);
     bounces_.erase(found);

@@ -24,12 +24,8 @@
 #include <list>
 #include <vector>
 
-#include "memory/device.hpp"
 #include "memory/device_batch.hpp"
-#include "memory/device_driver.hpp"
-#include "memory/device_waits.hpp"
-#include "memory/own_stream.hpp"
-#include "memory/repeated_copies.hpp"
+#include "memory/device_streams.hpp"
 
 namespace quadrille::memory {
 
@@ -145,6 +141,7 @@ class DeviceSharing {
   SharingLine& mine() const { return line_of(me_); }
   bool is_listed(const Opened& one) const;
   std::uint64_t list(const DevicePlace& place, std::uintptr_t first, std::uintptr_t last, std::uintptr_t& base);
+  void take_off(std::size_t slot);
   std::size_t free_slot();
   Export* export_new(const DevicePlace& place, std::uintptr_t address, std::uint64_t id);
   bool open(const DevicePlace& place, int rank, std::uint64_t serial);

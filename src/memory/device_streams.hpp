@@ -1,16 +1,19 @@
-// Streams of a device: what the program puts into them is done in their order, later than the call that puts it there.
+// Streams of a device: the program's, in which calls take places, and the library's own.
 //
-// A call may take its place in a stream without the host waiting for anything: a stream writes a word of the host's
-// memory when it comes there, and waits until the host has written another one. So no function of the program is called
-// by the driver, which could call neither the driver nor the MPI, and the processor that writes the word calls no
-// driver.
+// What the program puts into a stream is done in its order, later than the call that puts it there. A call may take its
+// place in a stream without the host waiting for anything: a stream writes a word of the host's memory when it comes
+// there, and waits until the host has written another one. So no function of the program is called by the driver, which
+// could call neither the driver nor the MPI, and the processor that writes the word calls no driver.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
-#include "memory/device.hpp"
+#include "memory/device_driver.hpp"
+#include "memory/held_memory.hpp"
 
 namespace quadrille::memory {
 
@@ -41,7 +44,7 @@ void give_words_back(StreamWords& words);
 // For the end of MPI: no stream uses any.
 void free_words();
 
-// The place of a request in streams of a device (api/enqueue.hpp).
+// The place of a request in streams of a device (api/enqueue.cpp).
 //
 // Its starts by streams have numbers, one after the other. A start is a turn: the stream says when it has come, the
 // request does its work, and lets the stream go on.
@@ -72,24 +75,67 @@ bool wait_for_stream(void* stream);
 // Will streams of this place never do anything any more? Does not wait.
 bool is_lost(const DevicePlace& place);
 
-// While it lives, calls that a capture of another stream forbids to this thread do not disturb it. Without a driver it
-// does nothing.
-class BesideCapture {
+// ---- Streams of the library ----
+
+// One for copies of calls that go on beside the program's work: nothing that the program puts into streams waits for
+// it, and nobody waits on the host. A blocking call has the driver order its copies behind what the program has put
+// into the NULL stream. A call that was only started may not be ordered behind what comes later, so it looks whether
+// that of before is done, and begins then.
+class OwnStream {
  public:
-  BesideCapture();
-  BesideCapture& operator=(BesideCapture&&) = delete;
-  ~BesideCapture();
+  enum class Look : std::uint8_t { not_yet, done, failed };
+  OwnStream() : OwnStream(independent) {}
+  explicit OwnStream(unsigned kind) : kind_(kind) { marks_.reserve(1); }
+  OwnStream& operator=(OwnStream&&) = delete;
+  ~OwnStream() { give_back(); }
+
+  // Makes the stream at a place, with at least so many marks, unless it is there already. False if the driver refuses
+  // the stream or a mark: then the next call tries again, and without a stream the NULL stream stands in. Throws
+  // std::bad_alloc, but not for one mark.
+  bool take(const DevicePlace& place, std::size_t marks = 1);
+  const DevicePlace& place() const { return place_; }
+  void* stream() const { return stream_; }
+
+  // Of what is in the NULL stream now: to be asked for later.
+  void mark();
+  Look look_at_mark() const;
+  // Of all operations in the stream. After a failure none is in flight.
+  Look look() const;
+
+  // Behind all that was put into the stream; false: that is done, and the driver has refused. While AtDevice of its
+  // place lives.
+  bool mark(std::size_t number);
+  // Whether all operations before the mark are done, if it was set. Then, and when the stream is taken, it is not set
+  // any more. After a failure none is in flight.
+  Look look(std::size_t number);
 
  private:
-  int mode_ = 0;
-  bool changed_ = false;
-};
+  struct Mark {
+    void* event;
+    bool is_set;
+  };
+  void give_back();
 
-// For work of ours at a place, in streams of ours: both while it lives.
-struct AtDeviceBeside {
-  explicit AtDeviceBeside(const DevicePlace& place) : at(place) {}
-  const AtDevice at;
-  const BesideCapture beside;
+  const unsigned kind_;
+  DevicePlace place_;
+  void* stream_ = nullptr;
+  std::vector<Mark> marks_;  // of the stream, or the first one of the NULL stream
+  ContextToken token_;
 };
+// One beside the program's work, whose progress is asked for mark by mark.
+using CopyLane = OwnStream;
+
+// One that no other call uses, made if need be, at that place. Goes back to those that are kept for later calls. Throws
+// std::bad_alloc.
+struct GiveStreamBack {
+  void operator()(OwnStream* stream) const;
+};
+using LentStream = std::unique_ptr<OwnStream, GiveStreamBack>;
+LentStream borrow_stream(const DevicePlace& place);
+// For the end of MPI: keeps no more.
+void free_streams();
+
+// Is all done that was put into a stream of a place? Does not wait, but after a failure.
+OwnStream::Look look_at_stream(const DevicePlace& place, void* stream);
 
 }  // namespace quadrille::memory

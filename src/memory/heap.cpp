@@ -7,18 +7,14 @@
 #include <exception>
 #include <mutex>
 
-#include "memory/heap_arena.hpp"
-#include "memory/heap_limits.hpp"
 #include "memory/heap_parts.hpp"
 #include "sys/kernel_files.hpp"
-#include "sys/memory_checker.hpp"
-#include "text/bytes.hpp"
+#include "sys/sys.hpp"
+#include "text/text.hpp"
 
 namespace quadrille::memory {
 
-namespace detail {
-
-constinit HeapGate heap_gate;
+constinit detail::HeapGate detail::heap_gate;
 
 HeapState& heap_state() {
   static constinit HeapState state;
@@ -67,15 +63,9 @@ void ForeignPages::note(const HeapRange& range, bool foreign) {
   });
 }
 
-}  // namespace detail
-
 namespace {
 
 using detail::heap_gate;
-using detail::heap_state;
-using detail::HeapRange;
-using detail::HeapState;
-using detail::KeepErrno;
 
 // Blocks of this size go back to the system as soon as they are freed, as they do with libc.
 constexpr std::size_t large_block = std::size_t{32} << 20;
@@ -112,21 +102,25 @@ bool is_mapped_over(const void* address, std::size_t bytes) {
   return heap_state().foreign.touch({offset, offset + bytes});
 }
 
-}  // namespace
+constinit sys::SpinLock noting;
 
-bool detail::drop_heap_pages(std::byte* base, std::size_t bytes) {
-  if (heap_state().stage.load(std::memory_order_acquire) == HeapState::forked) {
-    return sys::drop_private_pages(base, bytes);
-  }
-  // What the program has put there is not ours to drop.
-  if (is_mapped_over(base, bytes)) return false;
-  const bool dropped = sys::drop_shared_pages(base, bytes);
-  // UCX tells of them as unmapped (api/map_watch.cpp). They are the heap's still.
-  if (is_mapped_over(base, bytes)) heap_take_back_note(base, bytes);
-  return dropped;
+// The pages of the heap that these addresses touch, as offsets.
+HeapRange pages_of(const void* address, std::size_t bytes) {
+  const HeapState& state = heap_state();
+  const auto first = reinterpret_cast<std::uintptr_t>(address);
+  const auto base = reinterpret_cast<std::uintptr_t>(state.segment.base);
+  const std::size_t page = sys::page_size();
+  const std::uintptr_t last = first + bytes < first ? UINTPTR_MAX : first + bytes;
+  return {first > base ? (first - base) / page * page : 0,
+          std::min((last - base + page - 1) / page * page, state.segment.bytes)};
 }
 
-namespace {
+void note(const void* address, std::size_t bytes, bool foreign) {
+  HeapState& state = heap_state();
+  if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
+  const std::lock_guard lock(noting);
+  state.foreign.note(pages_of(address, bytes), foreign);
+}
 
 bool wants_huge_pages() {
   using Pages = HeapSettings::Pages;
@@ -221,6 +215,18 @@ void decay_now_and_then() {
 
 }  // namespace
 
+bool drop_heap_pages(std::byte* base, std::size_t bytes) {
+  if (heap_state().stage.load(std::memory_order_acquire) == HeapState::forked) {
+    return sys::drop_private_pages(base, bytes);
+  }
+  // What the program has put there is not ours to drop.
+  if (is_mapped_over(base, bytes)) return false;
+  const bool dropped = sys::drop_shared_pages(base, bytes);
+  // UCX tells of them as unmapped (api/map_watch.cpp). They are the heap's still.
+  if (is_mapped_over(base, bytes)) heap_take_back_note(base, bytes);
+  return dropped;
+}
+
 std::string read_heap_mode(const std::string& text, HeapSettings& settings) {
   using Mode = HeapSettings::Mode;
   constexpr std::pair<std::string_view, Mode> modes[] = {{"on", Mode::on},      {"1", Mode::on},  {"yes", Mode::on},
@@ -300,8 +306,10 @@ HeapSegment heap_segment() {
 std::byte* heap_base() { return heap_active() ? heap_state().segment.base : nullptr; }
 
 bool heap_contains(const void* address, std::size_t bytes) {
-  if (!heap_active() || !heap_owns(address)) return false;
-  return bytes <= heap_state().segment.bytes - heap_offset(address);
+  if (!heap_active()) return false;
+  // Before the heap the offset wraps.
+  const std::size_t offset = heap_offset(address), size = heap_state().segment.bytes;
+  return offset < size && bytes <= size - offset;
 }
 
 bool heap_shareable(const void* address, std::size_t bytes) {
@@ -309,7 +317,7 @@ bool heap_shareable(const void* address, std::size_t bytes) {
 }
 
 std::size_t heap_offset(const void* address) {
-  return static_cast<std::size_t>(static_cast<const std::byte*>(address) - heap_state().segment.base);
+  return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(heap_state().segment.base);
 }
 
 void* heap_allocate(std::size_t bytes, std::size_t alignment, bool zero) {
@@ -373,30 +381,6 @@ void heap_unmap_peer(std::byte* base, std::size_t bytes) {
   sys::unmap_raw(base, bytes);
 }
 
-namespace {
-
-constinit sys::SpinLock noting;
-
-// The pages of the heap that these addresses touch, as offsets.
-HeapRange pages_of(const void* address, std::size_t bytes) {
-  const HeapState& state = heap_state();
-  const auto first = reinterpret_cast<std::uintptr_t>(address);
-  const auto base = reinterpret_cast<std::uintptr_t>(state.segment.base);
-  const std::size_t page = sys::page_size();
-  const std::uintptr_t last = first + bytes < first ? UINTPTR_MAX : first + bytes;
-  return {first > base ? (first - base) / page * page : 0,
-          std::min((last - base + page - 1) / page * page, state.segment.bytes)};
-}
-
-void note(const void* address, std::size_t bytes, bool foreign) {
-  HeapState& state = heap_state();
-  if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
-  const std::lock_guard lock(noting);
-  state.foreign.note(pages_of(address, bytes), foreign);
-}
-
-}  // namespace
-
 void heap_note_mapping(const void* address, std::size_t bytes) { note(address, bytes, true); }
 
 void heap_take_back_note(const void* address, std::size_t bytes) { note(address, bytes, false); }
@@ -427,6 +411,8 @@ MappingWatch mapping_watch(bool at_start) {
   const FindMappingWatch find = watch.load(std::memory_order_acquire);
   return find == nullptr ? MappingWatch::none : find(at_start);
 }
+
+bool mappings_are_watched() { return mapping_watch() != MappingWatch::lost; }
 
 bool heap_for_each_part(std::byte* address, std::size_t bytes, UsePart use, void* context) {
   const HeapSegment segment = heap_segment();

@@ -41,7 +41,7 @@ struct HeapSettings {
   enum class Pages { automatic, huge, small } pages = Pages::automatic;
 };
 // Reads the variables above; `get` returns a variable's value or "". A malformed value is ignored here: the first
-// malloc is too early for a message. The table of settings (team/settings.cpp) reports it.
+// malloc is too early for a message. The table of settings (team/config.cpp) reports it.
 HeapSettings read_heap_settings(std::string (*get)(const char*));
 // Read one value. Return an empty string, or what is wrong.
 std::string read_heap_mode(const std::string& text, HeapSettings& settings);
@@ -103,7 +103,7 @@ void set_mapping_watch(FindMappingWatch find);
 
 // Cheap.
 MappingWatch mapping_watch(bool at_start = false);
-inline bool mappings_are_watched() { return mapping_watch() != MappingWatch::lost; }
+bool mappings_are_watched();
 
 // ---- For the interposed allocation functions (api/allocate.cpp). ----
 
@@ -162,5 +162,24 @@ pid_t heap_fork(pid_t (*fork)());
 // Runs `fork_only`, a fork that runs no handlers, and does the same around it. Returns its result, or -1, as
 // heap_fork() and with errno EAGAIN while another fork is in progress.
 pid_t heap_fork_without_handlers(pid_t (*fork_only)());
+
+// ---- Limits that a program sets while it runs: on its address space, and on what may be swapped out. ----
+//
+// Addresses are reserved that nothing lies in: for the heap, the heaps of other ranks, and the control memory of many
+// communicators. A program knows nothing of them, so neither a limit on its addresses nor locking all its memory may
+// count them. For the functions that the preload library interposes (api/map_watch.cpp).
+
+// Bytes of addresses that are reserved in this process, for others or for later.
+std::size_t heap_idle_addresses();
+// `bytes` from `base` on are mapped, and are not the program's. `in_children`: a child has them, too.
+void note_reserved(const void* base, std::size_t bytes, bool in_children);
+void forget_reserved(const void* base);
+// New memory comes from libc from now on, where it counts. What is in the heap stays.
+void heap_take_no_more();
+
+// Locks and populates the memory that the program knows of, without what is reserved. Returns 0 or -1 with errno.
+int heap_lock_current();
+// Memory that the heap opens from now on is locked, or not.
+void heap_lock_future(bool lock);
 
 }  // namespace quadrille::memory

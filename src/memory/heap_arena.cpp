@@ -1,13 +1,9 @@
-#include "memory/heap_arena.hpp"
-
-#include <atomic>
 #include <bit>
-#include <cstdint>
 #include <cstdio>
 
-#if defined(QUADRILLE_HAVE_HEAP)
 #include "memory/heap_parts.hpp"
 
+#if defined(QUADRILLE_HAVE_HEAP)
 // jemalloc 5.3 under our prefix: its documented interface, and what it reads its settings with.
 extern "C" {
 struct quadrille_je_hooks;
@@ -59,7 +55,7 @@ char decay_name[32], trim_name[32];  // of jemalloc's controls
 
 void* take_pages(quadrille_je_hooks*, void* wanted, std::size_t bytes, std::size_t alignment, bool* zero, bool* commit,
                  unsigned) {
-  const HeapSegment& range = detail::heap_state().segment;
+  const HeapSegment& range = heap_state().segment;
   std::size_t begin = reach.load(std::memory_order_relaxed);
   std::size_t at;
   do {
@@ -69,7 +65,7 @@ void* take_pages(quadrille_je_hooks*, void* wanted, std::size_t bytes, std::size
     if (wanted != nullptr && wanted != range.base + at) return nullptr;
   } while (!reach.compare_exchange_weak(begin, at + bytes, std::memory_order_relaxed));
   // From `begin`, so that the pages in use stay one mapping.
-  if (!detail::open_heap_pages(range.base + begin, at + bytes - begin)) return nullptr;
+  if (!open_heap_pages(range.base + begin, at + bytes - begin)) return nullptr;
   *zero = true;
   *commit = true;
   return range.base + at;
@@ -80,7 +76,7 @@ bool keep_addresses(quadrille_je_hooks*, void*, std::size_t, bool, unsigned) { r
 bool already_usable(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) { return false; }
 bool cannot(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) { return true; }
 bool purge(quadrille_je_hooks*, void* address, std::size_t, std::size_t offset, std::size_t bytes, unsigned) {
-  return !detail::drop_heap_pages(static_cast<std::byte*>(address) + offset, bytes);
+  return !drop_heap_pages(static_cast<std::byte*>(address) + offset, bytes);
 }
 bool may_split(quadrille_je_hooks*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) { return false; }
 bool may_merge(quadrille_je_hooks*, void*, std::size_t, void*, std::size_t, bool, unsigned) { return false; }
@@ -98,7 +94,7 @@ int flag_of_alignment(std::size_t bytes, std::size_t alignment) {
 }  // namespace
 
 Reason arena_start() {
-  reach.store(detail::heap_state().first, std::memory_order_relaxed);
+  reach.store(heap_state().first, std::memory_order_relaxed);
   ArenaConfig config{&hooks, false};
   unsigned arena = 0;
   std::size_t bytes = sizeof arena;

@@ -24,22 +24,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <cstring>
 
-#include "memory/heap_arena.hpp"
 #include "memory/heap_parts.hpp"
-#include "sys/memory_left.hpp"
-#include "sys/own_stack.hpp"
+#include "sys/kernel_files.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
 namespace {
-
-using detail::heap_state;
-using detail::HeapState;
-using detail::KeepErrno;
 
 // The copy of the fork in progress. There is one at a time.
 struct Snapshot {

@@ -1,20 +1,12 @@
-#include "memory/heap_limits.hpp"
-
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <mutex>
 #include <new>
 #include <vector>
 
-#include "memory/heap_arena.hpp"
 #include "memory/heap_parts.hpp"
 #include "sys/kernel_files.hpp"
-#include "sys/sys.hpp"
 
 namespace quadrille::memory {
 namespace {
@@ -77,7 +69,7 @@ int lock_one(const sys::Mapping& mapping) {
 
 std::size_t heap_idle_addresses() {
   std::size_t idle = 0;
-  const detail::HeapState& state = detail::heap_state();
+  const HeapState& state = heap_state();
   if (heap_active()) idle += state.segment.bytes - (arena_reach() - state.first);
   for_each_reserved([&](const Reserved& one) { idle += one.end - one.begin; });
   return idle;
@@ -123,12 +115,9 @@ void forget_reserved(const void* base) {
   std::erase_if(all.list, [&](const Reserved& one) { return one.begin == begin; });
 }
 
-namespace detail {
-
 bool open_heap_pages(std::byte* base, std::size_t bytes) {
   if (!sys::open_pages(base, bytes)) return false;
   return !locks_new_pages.load(std::memory_order_relaxed) || mlock(base, bytes) == 0;
 }
 
-}  // namespace detail
 }  // namespace quadrille::memory

@@ -9,7 +9,35 @@
 #include "memory/heap.hpp"
 #include "sys/sys.hpp"
 
-namespace quadrille::memory::detail {
+namespace quadrille::memory {
+
+// ---- The allocator on the heap's segment: one arena of jemalloc whose memory comes from there (heap_arena.cpp) ----
+//
+// jemalloc's own records lie outside the segment, so that a stray write of a peer can damage data at worst, never the
+// allocator.
+
+// Makes the arena. At most once in a process. Returns none, or why there is no arena.
+Reason arena_start();
+
+// Where the memory ends that was ever handed to the arena, from the start of the segment.
+std::size_t arena_reach();
+
+// `alignment` is a power of two. Null if the range is full.
+void* arena_allocate(std::size_t bytes, std::size_t alignment, bool zero);
+void arena_free(void* address);
+// Keeps the content; null if the range is full, then `address` stays as it is.
+void* arena_resize(void* address, std::size_t bytes);
+// Changes the size in place, as far as that goes.
+void arena_resize_in_place(void* address, std::size_t bytes);
+// Bytes that the program may use at `address`.
+std::size_t arena_usable(const void* address);
+
+// Gives back pages that have been free for a second.
+void arena_decay();
+// Gives back all free pages now.
+void arena_trim();
+
+// ---- The state of the heap ----
 
 // An allocation that succeeds, or falls back to libc, leaves errno alone, and so does what is done around fork().
 struct KeepErrno {
@@ -55,4 +83,4 @@ bool open_heap_pages(std::byte* base, std::size_t bytes);
 // Gives pages back, to read as zeros. False: they stay as they are.
 bool drop_heap_pages(std::byte* base, std::size_t bytes);
 
-}  // namespace quadrille::memory::detail
+}  // namespace quadrille::memory

@@ -20,7 +20,6 @@
 #include <cstdint>
 
 #include "sys/sys.hpp"
-#include "sys/wait.hpp"
 
 namespace quadrille::memory {
 

@@ -10,19 +10,14 @@ namespace quadrille::memory {
 
 class MeasuredBuffers {
  public:
-  MeasuredBuffers(std::size_t bytes, bool shared) : bytes_(bytes), shared_(shared) {
+  MeasuredBuffers(std::size_t bytes, bool shared) : bytes_(bytes) {
     for (std::byte*& base : base_) {
       base = shared ? static_cast<std::byte*>(heap_allocate(bytes, sys::page_size())) : sys::map_private(bytes);
     }
   }
   ~MeasuredBuffers() {
     for (std::byte* base : base_) {
-      if (base == nullptr) continue;
-      if (shared_) {
-        heap_free(base);
-      } else {
-        sys::unmap_raw(base, bytes_);
-      }
+      if (base != nullptr && !heap_free(base)) sys::unmap_raw(base, bytes_);
     }
   }
   MeasuredBuffers& operator=(MeasuredBuffers&&) = delete;
@@ -42,7 +37,7 @@ class MeasuredBuffers {
 
  private:
   std::size_t bytes_;
-  bool shared_, anew_ = false;
+  bool anew_ = false;
   std::byte* base_[2] = {};
 };
 

@@ -7,7 +7,7 @@
 //         its destination, however many blocks it copies for them. The lines of all ranks lie side by side: in few
 //         pages, and not in the same places of a cache, as they would in regions of whole pages. With few ranks each
 //         looks at the line of each other, which it reads for the copies anyway. With many they meet in a tree along
-//         L3 caches and packages (memory/meeting_tree.hpp): a rank waits for its children, tells its parent, and is
+//         L3 caches and packages (MeetingTree below): a rank waits for its children, tells its parent, and is
 //         told by it that all are there. What ranks have to say (may all be copied; how long is the longest block) goes
 //         up and down with it.
 // Cost    In the tree a rank looks at the lines of its children and its parent, instead of P - 1. Waits follow each
@@ -28,13 +28,21 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "memory/copy_kernels.hpp"
-#include "memory/inbox.hpp"
-#include "memory/meeting_tree.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::memory {
+
+// The number of a call in shared memory, here and in memory/control_memory.hpp.
+#if defined(QUADRILLE_NARROW_SEQUENCE)
+using Sequence = std::uint8_t;  // tests: wraps after 256 calls
+#else
+using Sequence = std::uint32_t;
+#endif
 
 // Where a block of a rank is.
 struct BlockPlace {
@@ -86,6 +94,30 @@ class RuleFinder {
   int count_ = 0;
 };
 
+// ---- The tree by which many ranks of a node meet, built from where they run ----
+//
+// Idea    The ranks of an L3 cache are numbered as a heap: member i is the parent of `radix` members from radix * i + 1
+//         on. The first ranks of the caches of a package form a heap, too, and so do the first ranks of the packages. A
+//         rank has its parent in the smallest group of which it is not the first, so rank 0 is the root.
+// Cost    However many ranks a package has, one line goes from it to the others and one comes from them; likewise for a
+//         cache in its package. In one heap of all ranks nearly each rank outside the first cache has a line of its own
+//         across. The first rank of a group has up to three times `radix` children, and the tree has more levels.
+//
+// Example, radix 8, two packages of two caches with three ranks each, in order. Children:
+//   rank 0: 1 2 (cache), 3 (package), 6 (machine)     rank 3: 4 5
+//   rank 6: 7 8 (cache), 9 (package)                  rank 9: 10 11
+// Ranks of one place, or of none, form one heap: rank 0 has 1 to 8, and rank 1 has 9 to 11.
+
+// The edges of a rank.
+struct MeetingTree {
+  int radix = 0;              // 0: no tree, each rank looks at each other
+  int parent = -1;            // -1: this rank is the root
+  std::vector<int> children;  // the nearest first
+};
+
+// The edges of rank `me`; rank r runs at places[r].
+MeetingTree meeting_tree(std::span<const sys::Place> places, int me, int radix);
+
 class Meeting {
  public:
   // Children of a rank in the tree; 0: no tree.
@@ -108,7 +140,7 @@ class Meeting {
   std::uint64_t generation_of(int rank) const { return entry(rank).generation; }
 
   // This rank's blocks are written down; `shares`: all of them can be reached. `generation` is that of the addresses
-  // among them (memory/xpmem.hpp).
+  // among them (memory/reach.hpp).
   void come(bool shares, std::uint64_t generation) {
     entry(me_).generation = generation;
     say(Moment::come, shares, longest(entry(me_)));
@@ -127,7 +159,7 @@ class Meeting {
 
  private:
   enum class Moment : std::uint8_t { come, finished };
-  enum class Step : std::uint8_t { over, others, children, parent };
+  enum class Step : std::uint8_t { over, others, parent };  // others: all, or the children in the tree
   struct alignas(sys::cache_line) Entry {
     std::atomic<Sequence> words[2];  // by moment; without a tree
     std::uint64_t generation;
@@ -166,12 +198,8 @@ class Meeting {
     yes_ = yes;
     if (moment == Moment::come) longest_ = longest_of_mine;
     next_ = 0;
-    if (tree_.radix == flat) {
-      entry(me_).words[moment_].store(word(yes), std::memory_order_release);
-      step_ = Step::others;
-    } else {
-      step_ = Step::children;
-    }
+    step_ = Step::others;
+    if (tree_.radix == flat) entry(me_).words[moment_].store(word(yes), std::memory_order_release);
   }
   bool look_at_all() {
     const int first = next_;
@@ -185,7 +213,7 @@ class Meeting {
   }
   bool look_at_tree() {
     const int first = next_;
-    if (step_ == Step::children) {
+    if (step_ == Step::others) {
       for (; next_ < children(); ++next_) {
         const Told& told = up(tree_.children[static_cast<std::size_t>(next_)]);
         if (!heard(told.words[moment_])) return next_ > first;

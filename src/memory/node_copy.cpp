@@ -1,11 +1,87 @@
 #include "memory/node_copy.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "sys/sys.hpp"
-#include "text/bytes.hpp"
+#include "text/text.hpp"
 
 namespace quadrille::memory {
+
+std::size_t StreamTuner::class_of(std::size_t call_bytes) const {
+  return static_cast<std::size_t>(std::bit_width(call_bytes) - std::bit_width(from_));
+}
+
+StreamTuner::State StreamTuner::state_of(std::size_t call_bytes) const {
+  if (call_bytes < from_) return State::decided;
+  const std::size_t index = class_of(call_bytes);
+  if (index >= classes_.size() || classes_[index].candidates.empty()) return State::unknown;
+  const SizeClass& c = classes_[index];
+  return c.decided() ? State::decided : c.unusable == 0 ? State::measuring : State::useless;
+}
+
+void StreamTuner::begin_round(SizeClass& c, std::vector<std::size_t> candidates) {
+  c.calls = 0;
+  c.unusable = 0;
+  c.round = tuner::Contest(candidates.size(), rules);
+  c.candidates = std::move(candidates);
+}
+
+void StreamTuner::search(SizeClass& c) const {
+  std::vector<std::size_t> candidates = std::move(c.candidates);
+  for (const std::size_t t : {all_temporal, start_, std::size_t{0}}) {
+    if (std::ranges::find(candidates, t) == candidates.end()) candidates.push_back(t);
+  }
+  begin_round(c, std::move(candidates));
+  c.halved = start_ / 2;
+}
+
+void StreamTuner::decide(SizeClass& c, std::size_t best) {
+  c.candidates = {best};
+  c.pause.begin(tuner::Pause::usual);
+}
+
+StreamTuner::Use StreamTuner::next(std::size_t call_bytes) {
+  if (call_bytes < from_) return {};
+  const std::size_t index = class_of(call_bytes);
+  if (index >= classes_.size()) classes_.resize(index + 1);
+  SizeClass& c = classes_[index];
+  if (c.candidates.empty()) {
+    search(c);
+    return {};
+  }
+  if (c.decided()) {
+    if (!c.pause.is_over(1)) return {c.candidates.front(), false, index};
+    search(c);
+  }
+  const Use use{c.candidates[c.calls / 2], c.calls % 2 == 1, index};
+  if (!use.timed) ++c.calls;
+  return use;
+}
+
+void StreamTuner::record(const Use& use, std::size_t bytes, double time) {
+  if (!use.timed || use.size_class >= classes_.size()) return;
+  SizeClass& c = classes_[use.size_class];
+  if (c.decided()) return;
+  if (bytes == 0) {
+    if (++c.unusable >= most_unusable) decide(c, c.candidates.front());
+    return;
+  }
+  c.round.note(c.calls / 2, time / static_cast<double>(bytes));
+  if (++c.calls < 2 * c.candidates.size()) return;
+  c.calls = 0;
+  c.round.end_visit();
+  if (c.round.decided()) end_round(c);
+}
+
+// The best of the round meets the next T, measured again beside it.
+void StreamTuner::end_round(SizeClass& c) {
+  const std::size_t best = c.round.best();
+  if (best == 0 || c.halved < least) return decide(c, c.candidates[best]);
+  begin_round(c, {c.candidates[best], c.halved});
+  c.halved /= 2;
+}
 
 std::string parse_stream(const std::string& text, StreamWish& wish) {
   using Mode = StreamWish::Mode;

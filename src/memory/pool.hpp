@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "memory/heap.hpp"
-#include "memory/xpmem.hpp"
+#include "memory/reach.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {

@@ -7,17 +7,227 @@
 //
 // Code that uses MPI includes this header and calls mpi().Comm_rank(...), never MPI_Comm_rank(...).
 // Predefined handles are addresses inside the library in Open MPI: use the members below instead.
+//
+// The header has, in this order: handles and statuses as words of our own; the functions and constants, and the table
+// of them; what the program passes and gets; faults; what is asked once or remembered; errors; fields of a status.
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <initializer_list>
+#include <new>
 #include <string>
+#include <vector>
 
-#include "collective/signatures.hpp"
-#include "mpi/functions.hpp"
-#include "mpi/words.hpp"
+#include "collective/collective.hpp"
 
 namespace quadrille {
+
+// ---- Handles and statuses as words of our own: what the library knows of an MPI is the same whatever the MPI is ----
+//
+// A word holds the value that the MPI gave. Where its handles are pointers that is the pointer; where they are ints,
+// the word's lower half, and the upper half is zero. Machines are little-endian, so an MPI function that writes a
+// handle to where a word is writes the lower half, and one that is given a word takes what it needs of the register. So
+// functions of all MPIs are called with words, without a layer between. Three things are left to those who deal with
+// the program and the MPI: a handle that the program gives us, whose upper half may be anything (given()); one that we
+// give the program (give()); arrays of handles, which lie as the MPI has them (MpiTypes, MpiRequests, MpiArray), as
+// statuses do.
+
+static_assert(std::endian::native == std::endian::little && sizeof(void*) == 8, "see above");
+
+// The null word, all zero, is no handle of any MPI; what an MPI calls null is in its table.
+template <class Kind>
+struct MpiHandle {
+  std::uintptr_t word = 0;
+  friend bool operator==(const MpiHandle&, const MpiHandle&) = default;
+};
+using MpiComm = MpiHandle<struct CommKind>;
+using MpiType = MpiHandle<struct TypeKind>;
+using MpiRequest = MpiHandle<struct RequestKind>;
+using MpiGroup = MpiHandle<struct GroupKind>;
+using MpiInfo = MpiHandle<struct InfoKind>;
+using MpiOp = MpiHandle<struct OpKind>;
+using MpiErrhandler = MpiHandle<struct ErrhandlerKind>;
+
+using MpiAint = std::ptrdiff_t;
+using MpiCount = std::int64_t;
+
+// Of all MPIs.
+inline constexpr int mpi_success = 0;
+
+// As large as that of any MPI. Its fields are where the MPI has them: source_in() and so on, below.
+struct MpiStatus {
+  alignas(8) std::byte native[40] = {};
+};
+
+namespace detail {
+// Bytes of a handle of this MPI, the part of a word that they are, and MPI_IN_PLACE. Set with the table.
+inline constinit std::size_t handle_bytes = sizeof(std::uintptr_t);
+inline constinit std::uintptr_t handle_mask = ~std::uintptr_t{0};
+inline constinit const void* in_place = nullptr;
+}  // namespace detail
+
+// An array of handles as the MPI has it: of the program's, or of an MpiArray. Passed as its address.
+template <class Handle>
+struct MpiHandles {
+  const void* first = nullptr;
+  Handle operator[](std::size_t index) const {
+    if (detail::handle_bytes == sizeof(Handle)) return static_cast<const Handle*>(first)[index];
+    return {static_cast<const std::uint32_t*>(first)[index]};
+  }
+  // For a function of the MPI. Not to be read or written as a word.
+  Handle* at(std::size_t index) const {
+    auto* const bytes = static_cast<std::byte*>(const_cast<void*>(first));
+    return reinterpret_cast<Handle*>(bytes + index * detail::handle_bytes);
+  }
+  explicit operator bool() const { return first != nullptr; }
+  friend bool operator==(const MpiHandles&, const MpiHandles&) = default;
+};
+using MpiTypes = MpiHandles<MpiType>;
+using MpiRequests = MpiHandles<MpiRequest>;
+
+// An array of one handle, which the MPI may write.
+template <class Handle>
+MpiHandles<Handle> one(const Handle& handle) {
+  return {&handle};
+}
+
+// An array of our own.
+template <class Handle>
+class MpiArray {
+ public:
+  MpiArray() = default;
+  MpiArray(std::size_t size, Handle handle) { resize(size, handle); }
+  MpiArray(std::initializer_list<Handle> handles) {
+    for (const Handle handle : handles) push_back(handle);
+  }
+
+  bool empty() const { return bytes_.empty(); }
+  std::size_t size() const { return bytes_.size() / detail::handle_bytes; }
+  void reserve(std::size_t size) { bytes_.reserve(size * detail::handle_bytes); }
+  void clear() { bytes_.clear(); }
+  // Others are `handle`.
+  void resize(std::size_t size, Handle handle) {
+    const std::size_t before = this->size();
+    bytes_.resize(size * detail::handle_bytes);
+    for (std::size_t i = before; i < size; ++i) set(i, handle);
+  }
+  void push_back(Handle handle) { resize(size() + 1, handle); }
+  void assign(MpiHandles<Handle> from, std::size_t size) {
+    const auto* const first = static_cast<const std::byte*>(from.first);
+    bytes_.assign(first, first + size * detail::handle_bytes);
+  }
+
+  Handle operator[](std::size_t index) const { return all()[index]; }
+  void set(std::size_t index, Handle handle) { std::memcpy(at(index), &handle, detail::handle_bytes); }
+  Handle* at(std::size_t index) { return all().at(index); }
+  MpiHandles<Handle> all() const { return {bytes_.data()}; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+// ---- Functions and constants ----
+
+// The functions of the MPI that the library calls, beside those of the collectives, in words of our own: X(Name,
+// result, (parameters)), where `Name` is what follows "PMPI_". Every supported MPI has them. That each is what the MPI
+// declares is checked where its ABI is known (abi/constants.cpp). In a list that clang-format would spoil.
+// clang-format off
+#define QUADRILLE_MPI_REQUIRED(X) \
+  X(Alloc_mem, int, (MpiAint, MpiInfo, void*))                                                                       \
+  X(Allreduce, int, (const void*, void*, int, MpiType, MpiOp, MpiComm)) X(Barrier, int, (MpiComm))                   \
+  X(Bcast, int, (void*, int, MpiType, int, MpiComm)) X(Cancel, int, (MpiRequest*))                                   \
+  X(Cart_create, int, (MpiComm, int, const int*, const int*, int, MpiComm*))                                         \
+  X(Cart_get, int, (MpiComm, int, int*, int*, int*)) X(Cart_rank, int, (MpiComm, const int*, int*))                  \
+  X(Cartdim_get, int, (MpiComm, int*)) X(Comm_call_errhandler, int, (MpiComm, int))                                  \
+  X(Comm_create, int, (MpiComm, MpiGroup, MpiComm*)) X(Comm_create_group, int, (MpiComm, MpiGroup, int, MpiComm*))   \
+  X(Comm_create_keyval, int, (int (*)(MpiComm, int, void*, void*, void*, int*), int (*)(MpiComm, int, void*, void*), int*, void*)) \
+  X(Comm_disconnect, int, (MpiComm*)) X(Comm_free, int, (MpiComm*))                                                  \
+  X(Comm_get_attr, int, (MpiComm, int, void*, int*))                                                                 \
+  X(Comm_get_errhandler, int, (MpiComm, MpiErrhandler*)) X(Comm_get_info, int, (MpiComm, MpiInfo*))                  \
+  X(Comm_get_name, int, (MpiComm, char*, int*)) X(Comm_group, int, (MpiComm, MpiGroup*))                             \
+  X(Comm_rank, int, (MpiComm, int*)) X(Comm_remote_size, int, (MpiComm, int*))                                       \
+  X(Comm_set_attr, int, (MpiComm, int, void*)) X(Comm_set_errhandler, int, (MpiComm, MpiErrhandler))                 \
+  X(Comm_size, int, (MpiComm, int*)) X(Comm_split, int, (MpiComm, int, int, MpiComm*))                               \
+  X(Comm_split_type, int, (MpiComm, int, int, MpiInfo, MpiComm*)) X(Comm_test_inter, int, (MpiComm, int*))           \
+  X(Dims_create, int, (int, int, int*))                                                                              \
+  X(Dist_graph_create, int, (MpiComm, int, const int*, const int*, const int*, const int*, MpiInfo, int, MpiComm*))  \
+  X(Dist_graph_create_adjacent, int, (MpiComm, int, const int*, const int*, int, const int*, const int*, MpiInfo, int, MpiComm*)) \
+  X(Dist_graph_neighbors, int, (MpiComm, int, int*, int*, int, int*, int*))                                          \
+  X(Dist_graph_neighbors_count, int, (MpiComm, int*, int*, int*)) X(Errhandler_free, int, (MpiErrhandler*))          \
+  X(Error_class, int, (int, int*)) X(Finalize, int, ()) X(Finalized, int, (int*)) X(Free_mem, int, (void*))          \
+  X(Gather, int, (const void*, int, MpiType, void*, int, MpiType, int, MpiComm))                                     \
+  X(Get_elements_x, int, (const MpiStatus*, MpiType, MpiCount*)) X(Get_library_version, int, (char*, int*))          \
+  X(Get_processor_name, int, (char*, int*)) X(Graph_neighbors, int, (MpiComm, int, int, int*))                       \
+  X(Graph_neighbors_count, int, (MpiComm, int, int*)) X(Grequest_complete, int, (MpiRequest))                        \
+  X(Grequest_start, int, (int (*)(void*, MpiStatus*), int (*)(void*), int (*)(void*, int), void*, MpiRequest*))      \
+  X(Group_free, int, (MpiGroup*)) X(Group_range_incl, int, (MpiGroup, int, int (*)[3], MpiGroup*))                   \
+  X(Group_size, int, (MpiGroup, int*)) X(Group_translate_ranks, int, (MpiGroup, int, const int*, MpiGroup, int*))    \
+  X(Iallreduce, int, (const void*, void*, int, MpiType, MpiOp, MpiComm, MpiRequest*))                                \
+  X(Ibarrier, int, (MpiComm, MpiRequest*)) X(Ibcast, int, (void*, int, MpiType, int, MpiComm, MpiRequest*))          \
+  X(Info_create, int, (MpiInfo*)) X(Info_free, int, (MpiInfo*))                                                      \
+  X(Info_get, int, (MpiInfo, const char*, int, char*, int*)) X(Info_get_nkeys, int, (MpiInfo, int*))                 \
+  X(Info_get_nthkey, int, (MpiInfo, int, char*)) X(Info_set, int, (MpiInfo, const char*, const char*))               \
+  X(Init, int, (int*, char***)) X(Init_thread, int, (int*, char***, int, int*)) X(Initialized, int, (int*))          \
+  X(Iprobe, int, (int, int, MpiComm, int*, MpiStatus*))                                                              \
+  X(Irecv, int, (void*, int, MpiType, int, int, MpiComm, MpiRequest*))                                               \
+  X(Isend, int, (const void*, int, MpiType, int, int, MpiComm, MpiRequest*))                                         \
+  X(Issend, int, (const void*, int, MpiType, int, int, MpiComm, MpiRequest*))                                        \
+  X(Pack, int, (const void*, int, MpiType, void*, int, int*, MpiComm)) X(Query_thread, int, (int*))                  \
+  X(Recv_init, int, (void*, int, MpiType, int, int, MpiComm, MpiRequest*))                                           \
+  X(Request_free, int, (MpiRequest*)) X(Request_get_status, int, (MpiRequest, int*, MpiStatus*))                     \
+  X(Send, int, (const void*, int, MpiType, int, int, MpiComm))                                                       \
+  X(Sendrecv, int, (const void*, int, MpiType, int, int, void*, int, MpiType, int, int, MpiComm, MpiStatus*))        \
+  X(Start, int, (MpiRequest*)) X(Startall, int, (int, MpiRequests)) X(Status_set_cancelled, int, (MpiStatus*, int))  \
+  X(Status_set_elements, int, (MpiStatus*, MpiType, int)) X(T_cvar_get_index, int, (const char*, int*))              \
+  X(T_cvar_handle_alloc, int, (int, void*, void**, int*)) X(T_cvar_handle_free, int, (void**))                       \
+  X(T_cvar_write, int, (void*, const void*)) X(T_finalize, int, ()) X(T_init_thread, int, (int, int*))               \
+  X(Test, int, (MpiRequest*, int*, MpiStatus*)) X(Testall, int, (int, MpiRequests, int*, MpiStatus*))                \
+  X(Testany, int, (int, MpiRequests, int*, int*, MpiStatus*))                                                        \
+  X(Testsome, int, (int, MpiRequests, int*, int*, MpiStatus*)) X(Topo_test, int, (MpiComm, int*))                    \
+  X(Type_commit, int, (MpiType*)) X(Type_contiguous, int, (int, MpiType, MpiType*))                                  \
+  X(Type_create_hindexed, int, (int, const int*, const MpiAint*, MpiType, MpiType*))                                 \
+  X(Type_create_hvector, int, (int, int, MpiAint, MpiType, MpiType*))                                                \
+  X(Type_create_keyval, int, (int (*)(MpiType, int, void*, void*, void*, int*), int (*)(MpiType, int, void*, void*), int*, void*)) \
+  X(Type_create_resized, int, (MpiType, MpiAint, MpiAint, MpiType*))                                                 \
+  X(Type_create_struct, int, (int, const int*, const MpiAint*, MpiTypes, MpiType*))                                  \
+  X(Type_create_subarray, int, (int, const int*, const int*, const int*, int, MpiType, MpiType*))                    \
+  X(Type_free, int, (MpiType*))                                                                                      \
+  X(Type_get_attr, int, (MpiType, int, void*, int*))                                                                 \
+  X(Type_get_contents, int, (MpiType, int, int, int, int*, MpiAint*, MpiTypes))                                      \
+  X(Type_get_envelope, int, (MpiType, int*, int*, int*, int*))                                                       \
+  X(Type_get_extent, int, (MpiType, MpiAint*, MpiAint*)) X(Type_get_true_extent, int, (MpiType, MpiAint*, MpiAint*)) \
+  X(Type_set_attr, int, (MpiType, int, void*)) X(Type_size_x, int, (MpiType, MpiCount*))                             \
+  X(Unpack, int, (const void*, int, int*, void*, int, MpiType, MpiComm)) X(Wait, int, (MpiRequest*, MpiStatus*))     \
+  X(Waitall, int, (int, MpiRequests, MpiStatus*)) X(Waitany, int, (int, MpiRequests, int*, MpiStatus*))              \
+  X(Waitsome, int, (int, MpiRequests, int*, int*, MpiStatus*)) X(Wtime, double, ())
+
+// Functions that an MPI may lack; they are null then: X(Name, result, (parameters), name in the library).
+//   Async_start, opal_progress_...   by which an MPI calls others while it makes progress (mpi/progress.hpp)
+//   Comm_get_failed, ..._is_revoked  what an MPI says of a communicator where its fault tolerance is enabled
+//   Comm_revoke                      ends all messages in flight on a communicator, on all of its ranks
+//   GPU_query_support, Query_...     extensions: whether the MPI's functions take a device's memory
+//   Request_is_complete              of MPICH: looks at a request, and at nothing else
+//   Type_get_envelope_c              of MPI 4; the older function fails for types made with large counts
+#define QUADRILLE_MPI_OPTIONAL(X) \
+  X(Async_start, int, (int (*)(void*), void*, int), PMPIX_Async_start)                                               \
+  X(Comm_get_failed, int, (MpiComm, MpiGroup*), PMPIX_Comm_get_failed)                                               \
+  X(Comm_is_revoked, int, (MpiComm, int*), PMPIX_Comm_is_revoked)                                                    \
+  X(Comm_revoke, int, (MpiComm), PMPIX_Comm_revoke)                                                                  \
+  X(GPU_query_support, int, (int, int*), MPIX_GPU_query_support)                                                     \
+  X(Query_cuda_support, int, (), MPIX_Query_cuda_support) X(Query_hip_support, int, (), MPIX_Query_hip_support)      \
+  X(Query_rocm_support, int, (), MPIX_Query_rocm_support)                                                            \
+  X(Request_is_complete, int, (MpiRequest), MPIX_Request_is_complete)                                                \
+  X(Type_get_envelope_c, int, (MpiType, MpiCount*, MpiCount*, MpiCount*, MpiCount*, int*), PMPI_Type_get_envelope_c) \
+  X(opal_progress_register, int, (int (*)()), opal_progress_register)                                                \
+  X(opal_progress_unregister, int, (int (*)()), opal_progress_unregister)
+// clang-format on
 
 // What an MPI calls one thing and another MPI another, as its ABI has it: X(member, what follows "MPI_"). In a list
 // that clang-format would spoil.
@@ -124,6 +334,8 @@ inline const Mpi& mpi() {
 // Waits for no other thread, and does not set up the table: dlsym() asks, also while mpi() looks functions up.
 bool is_of_the_mpi(const void* function) noexcept;
 
+// ---- What the program passes and gets ----
+
 // A handle that the program, or the MPI, has passed as an argument.
 template <class Kind>
 MpiHandle<Kind> given(MpiHandle<Kind> handle) {
@@ -152,13 +364,23 @@ inline bool is_inter(MpiComm comm) {
   return inter != 0;
 }
 
-// Whether a program may survive the death of a rank (mpi/fault_tolerance.hpp), and the MPI reports failures and
-// revocations: Open MPI from 5.0 on. MPICH and Intel MPI do not report revocations.
+// ---- Faults: the death of a rank ----
+
+// Whether the MPI lets a program survive the death of a rank, as this process is set up, for example by
+// `mpirun --with-ft ulfm` or a file of settings. MPI must be initialised.
+bool tolerates_faults();
+
+// Whether the MPI tolerates faults, and reports failures and revocations: Open MPI from 5.0 on. MPICH and Intel MPI do
+// not report revocations.
 inline bool reports_faults() {
   const Mpi& t = mpi();
   const bool has_all = t.Comm_is_revoked != nullptr && t.Comm_get_failed != nullptr && t.Comm_revoke != nullptr;
   return has_all && t.abi == Abi::openmpi && t.ftmpi_enabled != nullptr && *t.ftmpi_enabled;
 }
+// Whether this rank's MPI knows of a failed rank of `comm`. Only where reports_faults(). `among`: the ranks of `comm`
+// that count; empty: all of them. Does not wait.
+bool has_failed_rank(MpiComm comm, const std::vector<int>& among = {});
+
 // The error codes of failures: MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING (of a probe for any source), and
 // MPIX_ERR_REVOKED. In Open MPI they are classes, too.
 constexpr int err_proc_failed() { return 75; }
@@ -178,6 +400,8 @@ inline bool is_revoked(MpiComm comm) {
 // Whether messages may be sent on `comm`. On a revoked communicator Open MPI still sends small ones, and a rank that
 // does not know of the revocation yet receives them.
 inline bool takes_messages(MpiComm comm) { return !reports_faults() || !is_revoked(comm); }
+
+// ---- What is asked once, and what is remembered ----
 
 // What the MPI is asked for once: a key of attributes, a communicator, what it can.
 //
@@ -207,6 +431,51 @@ class FirstAnswer {
 
 // No MPI has such a key.
 inline constexpr int no_keyval = INT_MIN;
+
+// From MPI_Init on until MPI_Finalize has returned: its callbacks may still call MPI.
+inline bool may_call_mpi() {
+  int initialized = 0, finalized = 0;
+  mpi().Initialized(&initialized);
+  if (initialized == 0) return false;
+  mpi().Finalized(&finalized);
+  return finalized == 0;
+}
+
+// The level of threads that the MPI has provided.
+inline int thread_level(int unless_told) {
+  static constinit FirstAnswer<int> level(-1);
+  const int told = level.get([] {
+    int provided = -1;
+    return mpi().Query_thread(&provided) == mpi_success ? provided : -1;
+  });
+  return told < 0 ? unless_told : told;
+}
+
+// Validity key of what threads cache of earlier calls. The key grows whenever something that is cached may be wrong: a
+// datatype or communicator was freed, whose handle the MPI may give to another one, or other algorithms serve the calls
+// from now on.
+inline std::atomic<std::uint64_t> generation{1};
+
+inline std::uint64_t cache_generation() { return generation.load(std::memory_order_acquire); }
+inline void drop_cached_calls() { generation.fetch_add(1, std::memory_order_acq_rel); }
+
+// ---- Errors: no exception leaves a door, or a function that an MPI calls back, as the callers are C and Fortran ----
+
+// Does `work`. Returns what it threw as an MPI error code; MPI_SUCCESS: nothing. Only what the library throws is
+// caught: a thread that is cancelled unwinds, too.
+template <class Work>
+int thrown_by(Work&& work) {
+  try {
+    work();
+    return mpi_success;
+  } catch (const std::bad_alloc&) {
+    return mpi().err_no_mem;
+  } catch (const std::exception&) {
+    return mpi().err_other;
+  }
+}
+
+// ---- Fields of a status ----
 
 namespace detail {
 inline int field_of(const MpiStatus& status, std::size_t at) {
@@ -247,3 +516,10 @@ inline void set_status_at(MpiStatus* first, std::size_t index, const MpiStatus& 
 }
 
 }  // namespace quadrille
+
+template <class Kind>
+struct std::hash<quadrille::MpiHandle<Kind>> {
+  std::size_t operator()(const quadrille::MpiHandle<Kind>& handle) const noexcept {
+    return std::hash<std::uintptr_t>()(handle.word);
+  }
+};

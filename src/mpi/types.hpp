@@ -1,5 +1,8 @@
 // What Quadrille needs to know of a datatype, and moving typed data to and from plain bytes. And communicators of our
 // own that need no team.
+//
+// MPI_Pack and MPI_Unpack of a few bytes cost more than a whole exchange through inboxes. So the layout
+// of a datatype with gaps is read once, and its bytes are then copied by us.
 #pragma once
 
 #include <array>
@@ -86,6 +89,21 @@ int unpack_at_once(const void* to, std::size_t count, MpiType type, std::byte* b
 // count * info.size bytes. `comm` is private to Quadrille. Returns an MPI error code.
 int pack(const void* from, std::size_t count, MpiType type, const TypeInfo& info, std::byte* bytes, MpiComm comm);
 int unpack(const std::byte* bytes, void* to, std::size_t count, MpiType type, const TypeInfo& info, MpiComm comm);
+
+// Reads the layout of one element of `type`, a committed type of `size` bytes of data that lie within
+// [true_lower, true_lower + true_extent). False if it is too large or the MPI does not pack it byte by
+// byte; then `runs` is empty.
+bool find_runs(MpiType type, std::size_t size, std::ptrdiff_t true_lower, std::ptrdiff_t true_extent,
+               std::vector<TypeRun>& runs);
+
+// The same for elements of any size that the MPI can unpack (2 GiB), in order of addresses: for who has to know what is
+// not theirs. It takes as much memory as the element and as much time as unpacking it, and is not kept.
+bool find_bytes(MpiType type, std::size_t size, std::ptrdiff_t true_lower, std::ptrdiff_t true_extent,
+                std::vector<TypeRun>& runs);
+
+// Copies `count` elements of a type with info.runs to and from consecutive bytes.
+void pack_runs(const void* from, std::size_t count, const TypeInfo& info, std::byte* bytes);
+void unpack_runs(const std::byte* bytes, void* to, std::size_t count, const TypeInfo& info);
 
 // A committed datatype of `count` elements of `type` when count does not fit an int. Free it.
 int make_large_type(std::size_t count, MpiType type, std::ptrdiff_t extent, MpiType& large);

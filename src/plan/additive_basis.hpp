@@ -2,7 +2,6 @@
 // offset is a sum, each used at most once. A basis of b vectors makes a schedule of b rounds.
 #pragma once
 
-#include <cstdint>
 #include <mutex>
 #include <span>
 #include <vector>

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "plan/algorithms.hpp"
-#include "plan/bruck_rounds.hpp"
+#include "plan/bruck.hpp"
 
 namespace quadrille::plan {
 namespace {

@@ -1,9 +1,10 @@
 // All-to-alls by Bruck: of blocks of one size basic, modified, zero-copy and zero-rotation Bruck, of others two-phase
-// Bruck and SLOAV. They differ in where blocks lie and in copies of a rank (bruck_rounds.hpp).
+// Bruck and SLOAV. They differ in where blocks lie and in copies of a rank (bruck.hpp).
+#include "plan/bruck.hpp"
+
 #include <vector>
 
 #include "plan/algorithms.hpp"
-#include "plan/bruck_rounds.hpp"
 
 namespace quadrille::plan {
 namespace {
@@ -166,7 +167,7 @@ Schedule zero_rotation_bruck(const Problem& problem) {
 //         (TuNA), which sends the messages of a digit position one by one.
 // Cost    Rounds and blocks of basic Bruck. Two messages for each digit value of a round: one of sizes (4 bytes a
 //         block) and one of data. Copies: 1 for the own block, 2 for each block moved. m is about
-//         (r - 1) log_r P. Working memory: see run/carried.hpp.
+//         (r - 1) log_r P. Working memory: see run/carried_blocks.hpp.
 //
 // Example, P = 4, r = 2, rank 1. "sd" is the block from rank s to rank d.
 //   copy          recv[1] = 11

@@ -6,14 +6,15 @@
 //         who have bytes in it have taken them. So small blocks share a chunk, and a chunk of an allgather is there
 //         once for all.
 // Order   In round t rank r sends its block to rank (t - r) mod P, which sends its own to r in the same round.
-// In      What was sent in place is overwritten by what comes from the same rank. So bytes of a block are taken when
-// this place   rank has published the same bytes of its own block for that rank. Why no  Order all bytes by round, then
-// by their place in the block. A chunk waits for its place, thus for takers of an dead-   earlier chunk of the same
-// rank, all bytes of which come before its own. In place a taker waits for a chunk of its lock    own that has the same
-// bytes of the same round; its first byte is no later than these. So each wait goes from a
-//         chunk to one whose first byte comes before, and whoever has the first of all that are left can go on.
+// Place   What was sent in place is overwritten by what comes from the same rank. So bytes of a block are taken when
+//         this rank has published the same bytes of its own block for that rank.
+// Proof   That nothing waits for ever: order all bytes by round, then by their place in the block. A chunk waits for
+//         its place, thus for takers of an earlier chunk of the same rank, all bytes of which come before its own. In
+//         place a taker waits for a chunk of its own that has the same bytes of the same round; its first byte is no
+//         later than these. So each wait goes from a chunk to one whose first byte comes before, and whoever has the
+//         first of all that are left can go on.
 // Cost    P x depth x chunk bytes of memory; one copy in and one out for each byte, for an allgather one in and P - 1
-// out.
+//         out.
 //
 // Example, 3 ranks, blocks of 3 bytes, chunks of 4: rank 0 sends to 0 in round 0, which does not count, to 1 in round
 // 1, to 2 in round 2. Its chunks are 111 2, 22.

@@ -34,7 +34,6 @@
 #include <bit>
 
 #include "plan/algorithms.hpp"
-#include "plan/exchanges.hpp"
 
 namespace quadrille::plan {
 namespace {

@@ -51,8 +51,7 @@ struct LeadersIn {
 // The area of a node is an array of places, each for one block, in five parts. Where a part lies in memory must not
 // depend on the plan: a rank may still read what came in one call while others write what goes out in the next.
 //   own, own_too  blocks that stay in the node and, in an allgather, all that the node sends; used by two calls in
-//   turn,
-//                 because a rank may begin the next call while others still read them
+//                 turn, because a rank may begin the next call while others still read them
 //   out, in       what leaders send and receive; an allgather has no `out`
 //   scratch       of the exchanges among leaders
 enum class LeadersPart : std::uint8_t { own, own_too, out, in, scratch };

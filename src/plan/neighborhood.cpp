@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <set>
 
@@ -80,11 +79,40 @@ NeighborCounts torus_direct_counts(const Neighborhood& neighborhood) {
   return counts;
 }
 
-double cut_off(const Machine& machine, std::int64_t s, std::int64_t D, std::int64_t V) {
-  const double saved = machine.alpha * static_cast<double>(s - D) - machine.rho * static_cast<double>(D - 1);
-  const double more = machine.beta * static_cast<double>(V - s);
-  if (D >= s || saved <= 0) return 0;
-  return more <= 0 ? std::numeric_limits<double>::infinity() : saved / more;
+// Direct exchange with the neighbours in any directed graph.
+//
+// Idea    All messages at once. Without knowledge of the whole graph there is nothing to combine;
+//         the k-th edge from one rank to another meets its receive because messages between two
+//         ranks keep their order. Edges to the rank itself are local copies, the k-th out with the
+//         k-th in.
+// Source  What MPI says of its neighbourhood collectives on distributed graphs.
+// Cost    1 round, a message and a block for each destination, no scratch. In an allgather every
+//         destination gets send[0].
+//
+// Example, rank 0, sources 1 0 1, destinations 2 0:
+//   copy  send[1] -> recv[1]
+//   send  to 2: send[0]
+//   recv  from 1: recv[0]    from 1: recv[2]
+Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const int> destinations, Pattern pattern) {
+  const auto block = [pattern](std::size_t k) { return pattern == Pattern::allgather ? 0 : static_cast<int>(k); };
+  Builder builder(me);
+  builder.begin_round();
+  std::size_t own = 0;  // sources looked at for the edges to the rank itself
+  for (std::size_t k = 0; k < destinations.size(); ++k) {
+    if (destinations[k] != me) continue;
+    while (own < sources.size() && sources[own] != me) ++own;
+    if (own == sources.size()) break;
+    builder.copy(Buffer::send, block(k), Buffer::recv, static_cast<int>(own++));
+  }
+  for (std::size_t k = 0; k < destinations.size(); ++k) {
+    if (destinations[k] < 0 || destinations[k] == me) continue;
+    builder.send(destinations[k], Buffer::send, block(k));
+  }
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    if (sources[k] < 0 || sources[k] == me) continue;
+    builder.receive(sources[k], Buffer::recv, static_cast<int>(k));
+  }
+  return builder.take();
 }
 
 }  // namespace quadrille::plan

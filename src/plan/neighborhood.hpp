@@ -34,7 +34,6 @@
 #include <span>
 #include <vector>
 
-#include "plan/cost.hpp"
 #include "plan/problem.hpp"
 #include "plan/schedule.hpp"
 
@@ -89,8 +88,6 @@ struct NeighborProblem {
   LastBasis* last_basis = nullptr;  // for several problems of one neighbourhood
 };
 
-using BuildNeighbors = Schedule (*)(const NeighborProblem&);
-
 // All-to-all.
 Schedule neighbor_straightforward(const NeighborProblem& problem);
 Schedule neighbor_torus(const NeighborProblem& problem);
@@ -120,10 +117,10 @@ struct NeighborCounts {
 // D: for each dimension the number of different coordinates but zero. V: coordinates but zero.
 NeighborCounts torus_direct_counts(const Neighborhood& neighborhood);
 
-// Blocks below this size, in bytes, are faster combined (D rounds, V blocks) than sent one by one
-// to s neighbours in one round: m < (alpha / beta) (s - D) / (V - s), and if the machine counts what
-// waiting in a round costs, m < (alpha (s - D) - rho (D - 1)) / (beta (V - s)). Infinite if
-// combining sends no more blocks or a byte costs nothing, 0 if it saves nothing.
-double cut_off(const Machine& machine, std::int64_t s, std::int64_t D, std::int64_t V);
+namespace neighbors {
 
+// Dimensions in decreasing number of neighbours that have the same coordinate.
+std::vector<int> trie_order(const Neighborhood& neighborhood);
+
+}  // namespace neighbors
 }  // namespace quadrille::plan

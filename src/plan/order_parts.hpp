@@ -1,29 +1,12 @@
-// The curves behind the orders, and what they share. Used by order*.cpp, mn_co.cpp and tests alone.
+// Boxes of the square of blocks, and curves through them. Used by order.cpp, mn_co.cpp and tests alone.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "plan/order.hpp"
 
 namespace quadrille::plan {
-
-// The ranks of each domain, rising; domains in the order of their first rank.
-struct Domains {
-  std::vector<std::vector<int>> members;  // [domain]
-  std::vector<int> domain_of;             // [rank]
-  std::vector<int> index_of;              // [rank] which member of its domain
-
-  int count() const { return static_cast<int>(members.size()); }
-  const std::vector<int>& ranks_of(int domain) const { return members[static_cast<std::size_t>(domain)]; }
-  int of(int rank) const { return domain_of[static_cast<std::size_t>(rank)]; }
-};
-
-Domains sort_domains(int ranks, std::span<const int> labels);
-
-// By rows: which member of domain `from` rank `me` reads first. Readers of one domain are spread over it.
-int first_source(const Domains& domains, int me, int from);
 
 // The pairs of `sources` consecutive sources with `destinations` consecutive destinations.
 struct Box {
@@ -75,8 +58,5 @@ inline Halves halves(const Box& box) {
 // Appends those pairs of `piece` of the Hilbert curve through the square of `ranks` * `ranks` pairs
 // that lie in `box`.
 void append_hilbert(int ranks, Piece piece, const Box& box, std::vector<Pair>& pairs);
-
-// Appends what rank `me` copies of that square; `domains`, of these ranks or more, as in part_of_order().
-void append_hilbert_part(int ranks, int me, std::span<const int> domains, Rows rows, std::vector<Pair>& pairs);
 
 }  // namespace quadrille::plan

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "text/bytes.hpp"
+#include "text/text.hpp"
 
 namespace quadrille::plan {
 namespace {

@@ -46,8 +46,13 @@ NodeMap nodes_of(const NodeMap& all, std::span<const int> ranks);
 std::string parse_node_map(std::string_view text, int ranks, NodeMap& map);
 
 struct Problem;
-// An algorithm: a pure function. Same problem, same schedule, on every rank and machine.
+struct NeighborProblem;  // neighborhood.hpp
+struct EdgeProblem;      // order.hpp
+// An algorithm, among all ranks, neighbours, or the ranks of a node: a pure function. Same problem, same schedule, on
+// every rank and machine.
 using Build = Schedule (*)(const Problem&);
+using BuildNeighbors = Schedule (*)(const NeighborProblem&);
+using BuildEdges = Schedule (*)(const EdgeProblem&);
 
 // A named integer parameter of an algorithm, for example radix = 4.
 struct Parameter {

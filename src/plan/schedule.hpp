@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -178,6 +179,17 @@ class Builder {
 // Blocks that travel are blocks of scratch then, which is only to say where they are: first the own ones, [rank], then
 // those that have come, [rank], then the scratch that there was.
 Schedule with_sizes(Schedule plan, int me, int ranks);
+
+// A schedule as text, for people: that of rank `me`, a line an action. Consecutive blocks are drawn together:
+//
+//   round 1
+//     copy  send[0] -> scratch[0]
+//     send  to 0: scratch[0..1]
+//     recv  from 2: scratch[2..3]
+//     copy  scratch[2..3] -> recv[1..2]
+//
+// "recv[3..1]" is recv[3], recv[2], recv[1].
+std::string draw(const Schedule& schedule, int me);
 
 // A large plan has a million spans and copies: these three are worth inlining.
 

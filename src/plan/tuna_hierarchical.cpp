@@ -35,7 +35,7 @@
 #include <vector>
 
 #include "plan/algorithms.hpp"
-#include "plan/bruck_index.hpp"
+#include "plan/bruck.hpp"
 
 namespace quadrille::plan {
 namespace {

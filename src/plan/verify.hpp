@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "plan/neighborhood.hpp"
-#include "plan/order_edges.hpp"
+#include "plan/order.hpp"
 #include "plan/problem.hpp"
 #include "plan/schedule.hpp"
 

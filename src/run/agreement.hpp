@@ -29,8 +29,8 @@ class Agreement {
     distance_ = 1;
     waits_ = false;
   }
-  // Not before the first begin().
-  bool done() const { return distance_ > 0 && distance_ >= ranks_; }
+  // After the first begin().
+  bool done() const { return distance_ >= ranks_; }
   // As Execution::advance().
   int advance(bool block) {
     while (!done()) {
@@ -62,7 +62,7 @@ class Agreement {
   Transport& transport_;
   const int me_, ranks_;
   std::uint64_t largest_ = 0, said_ = 0, heard_ = 0;
-  int distance_ = 0;  // not begun
+  int distance_ = 1;
   bool waits_ = false;
 };
 

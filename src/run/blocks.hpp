@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "memory/inbox.hpp"
+#include "memory/control_memory.hpp"
 #include "memory/pool.hpp"
-#include "mpi/thrown.hpp"
+#include "mpi/mpi.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
 
@@ -69,32 +69,18 @@ class Blocks {
   void know_type_of(int index) const {
     if (one_type_) return;
     const MpiType type = side_.count_of(index) == 0 ? mpi().byte : side_.types[index];
-    if (!looked_up_ || type != type_) look_up(type);
+    if (type != type_) look_up(type);
   }
   void look_up(MpiType type) const {
     type_ = type;
     info_ = type_info(type);
-    looked_up_ = true;
   }
 
   const Side& side_;
   bool one_type_;
-  mutable bool looked_up_ = false;
-  mutable MpiType type_{};
+  mutable MpiType type_{};  // zero before the first look-up: no datatype has this handle
   mutable TypeInfo info_;
 };
-
-// Plain bytes, in blocks of one size on both sides.
-bool is_plain(const Call& call);
-
-// Writes a block into a slot.
-int fill_slot(std::byte* slot, const Block& block, MpiComm comm);
-
-// Takes `bytes` packed bytes into a block: as much of them as whole elements and the block's size allow.
-int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, MpiComm comm);
-
-// The block that a rank sends to itself, or as much of it as is given room; `room` is for packing it.
-int copy_own(const Block& from, const Block& to, Group& group, memory::Pool& room);
 
 // Memory for packed blocks of a call, one behind the other.
 class Room {
@@ -167,22 +153,36 @@ class CallBlocks {
     keep(error_, error_if_long(sent, room, call_.collective));
     return std::min(sent, room);
   }
+  // Blocks to and from consecutive bytes; of bytes as many as whole elements and the block's size allow. What goes
+  // wrong is kept.
+  void pack_block(const Block& block, std::byte* to) {
+    keep(error_, pack(block.address, block.count, block.type, block.info, to, group_.messages().quiet));
+  }
+  void unpack_block(const std::byte* from, std::size_t bytes, const Block& block) {
+    if (block.info.size == 0) return;
+    const std::size_t count = std::min(block.count, bytes / block.info.size);
+    keep(error_, unpack(from, block.address, count, block.type, block.info, group_.messages().quiet));
+  }
   // Packs a block into a room that has as much left.
-  std::byte* packed(const Block& block, Room& room);
-  // What this rank sends to itself: by `copy`, or, if that cannot be, as copy_own().
+  std::byte* packed(const Block& block, Room& room) {
+    std::byte* const bytes = room.take(block.bytes());
+    pack_block(block, bytes);
+    return bytes;
+  }
+  // Copies so many packed bytes into a block.
+  void copy_in(memory::NodeCopy& copy, const std::byte* bytes, std::size_t count, const Block& block) {
+    if (block.info.dense) return copy(block.address, bytes, count);
+    unpack_block(bytes, count, block);
+  }
+  // What this rank sends to itself: by `copy`, or, if that cannot be, as much as is given room; `room` is for packing.
   template <class Copy>
   void copy_mine(const Block& from, const Block& to, memory::Pool& room, Copy& copy) {
     if (from.info.dense && to.info.dense && from.bytes() == to.bytes()) {
       if (from.address != to.address) copy(to.address, from.address, to.bytes());
     } else {
       keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
-      keep(error_, copy_own(from, to, group_, room));
+      copy_part(first_part(from, to.bytes()), to, room);
     }
-  }
-  // Copies so many packed bytes into a block.
-  void copy_in(memory::NodeCopy& copy, const std::byte* bytes, std::size_t count, const Block& block) {
-    if (block.info.dense) return copy(block.address, bytes, count);
-    keep(error_, unpack_block(bytes, count, block, group_.messages().quiet));
   }
 
   const Call& call_;
@@ -191,6 +191,23 @@ class CallBlocks {
   const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
   const Blocks send_, recv_;
   int error_ = mpi_success;
+
+ private:
+  void copy_part(const Block& from, const Block& to, memory::Pool& room) {
+    const std::size_t bytes = from.bytes();
+    if (bytes == 0 || (from.info.dense && to.info.dense && from.address == to.address)) return;
+    if (from.info.dense) return unpack_block(from.address, bytes, to);
+    if (to.info.dense && bytes == to.bytes()) return pack_block(from, to.address);
+    const bool have_runs = bytes == to.bytes() && from.info.runs != nullptr && to.info.runs != nullptr;
+    // Peers wait for this rank: without memory nothing is thrown.
+    if (std::byte* at = nullptr; have_runs && thrown_by([&] { at = room.take(bytes); }) == mpi_success) {
+      pack_block(from, at);
+      unpack_block(at, bytes, to);
+      return room.trim();
+    }
+    MpiTransport transport(group_.messages().quiet, group_.messages().quiet_me);
+    keep(error_, transport.copy(typed_place(from), typed_place(to)));
+  }
 };
 
 }  // namespace quadrille::run

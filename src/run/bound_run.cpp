@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-#include "mpi/thrown.hpp"
+#include "mpi/mpi.hpp"
 #include "run/blocks.hpp"
 
 namespace quadrille::run {
@@ -121,10 +121,7 @@ std::size_t most_bytes(const Side& side, std::span<const int> slots) {
   return most;
 }
 
-}  // namespace
-
-// ---- Blocks of a neighbour collective ----
-
+// The blocks of one side, [block of the schedule].
 std::vector<Block> neighbor_blocks(const Side& side, std::span<const int> slots) {
   std::vector<Block> blocks(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -133,10 +130,16 @@ std::vector<Block> neighbor_blocks(const Side& side, std::span<const int> slots)
   return blocks;
 }
 
+// Those that are sent. An allgather sends its one block to every neighbour; a schedule that passes blocks on has it
+// once.
 std::vector<Block> neighbor_send_blocks(const Call& call, const NeighborSlots& slots, bool as_bytes) {
   if (!is_allgather(call.collective)) return neighbor_blocks(call.send, slots.send);
   return std::vector<Block>(as_bytes ? 1 : std::max<std::size_t>(slots.send.size(), 1), Blocks(call.send)[0]);
 }
+
+}  // namespace
+
+// ---- Blocks of a neighbour collective ----
 
 std::size_t largest_block(const Call& call, const NeighborSlots& slots) {
   // A side without blocks may hold anything.
@@ -207,7 +210,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule* uniform, const plan::
       pack_recv_(true),
       sized_(true),
       by_mpi_(uniform == nullptr),
-      padding_(Padding::unknown),
+      lacks_padding_(true),
       unpadded_(&direct) {
   whole_in_place_ = call.in_place;
   list_dense(call, traffic, {}, memory_.lists);
@@ -318,16 +321,14 @@ bool BoundRun::take_monolithic_room() {
 
 // ---- Agreement ----
 
-void BoundRun::ask(Question question, std::uint64_t mine) {
-  if (!agreement_) agreement_.emplace(transport_, traffic_.me, traffic_.ranks);
-  agreement_->begin(mine);
-  question_ = question;
-  phase_ = Phase::agreeing;
+void BoundRun::ask(Phase question, std::uint64_t mine) {
+  agreement_.begin(mine);
+  phase_ = question;
 }
 
 int BoundRun::answered() {
-  if (question_ == Question::largest) return largest_known();
-  const bool all = agreement_->largest() == 0;
+  if (phase_ == Phase::asking_for_largest) return largest_known();
+  const bool all = agreement_.largest() == 0;
   if (schedule_->sizes == plan::Sizes::known) {
     all_have_room_ = all;
     memory_.sure.note(all ? wanted_ : 0);
@@ -338,33 +339,32 @@ int BoundRun::answered() {
 }
 
 int BoundRun::largest_known() {
-  const std::uint64_t largest = agreement_->largest();
-  if (padding_ != Padding::none) return pad_to(largest);
+  const std::uint64_t largest = agreement_.largest();
+  if (lacks_padding_) return pad_to(largest);
   // Known to all alike: then nobody begins.
   if (largest > SIZE_MAX / 2 / binding_.recv.size()) return mpi().err_no_mem;
   binding_.block_bytes = largest;
   const bool sure = memory_.carried.monolithic.is_enough(monolithic_bytes());
   const bool good = take_monolithic_room();
   if (sure) return begin_moving();
-  ask(Question::room, good ? 0 : 1);
+  ask(Phase::asking_for_room, good ? 0 : 1);
   return mpi_success;
 }
 
 int BoundRun::pad_to(std::size_t bytes) {
+  lacks_padding_ = false;
   if (bytes > most_padded_bytes / recv_.size()) {
-    padding_ = Padding::none;
     schedule_ = unpadded_;
     moving_ = {};
     sized_ = false;
     bind();
     return begin_moving();
   }
-  padding_ = Padding::known;
   padded_ = binding_.block_bytes = bytes;
   wanted_ = bytes * std::max(recv_.size(), std::size_t{schedule_->scratch_blocks});
   has_room_ = take_room();
   if (!must_ask()) return begin_moving();
-  ask(Question::room, has_room_ ? 0 : 1);
+  ask(Phase::asking_for_room, has_room_ ? 0 : 1);
   return mpi_success;
 }
 
@@ -373,10 +373,10 @@ int BoundRun::pad_to(std::size_t bytes) {
 int BoundRun::start(bool block) {
   if (!has_room_) has_room_ = take_room();  // there may be some now
   if (schedule_->sizes == plan::Sizes::known && has_room_) transport_.repeat();
-  if (padding_ == Padding::unknown || (schedule_->sizes != plan::Sizes::known && moving_.monolithic)) {
-    ask(Question::largest, largest_of(send_));
+  if (lacks_padding_ || (schedule_->sizes != plan::Sizes::known && moving_.monolithic)) {
+    ask(Phase::asking_for_largest, largest_of(send_));
   } else if (schedule_->sizes == plan::Sizes::known && must_ask()) {
-    ask(Question::room, has_room_ ? 0 : 1);
+    ask(Phase::asking_for_room, has_room_ ? 0 : 1);
   } else if (const int error = begin_moving(); error != mpi_success) {
     phase_ = Phase::idle;
     return error;
@@ -419,9 +419,9 @@ int BoundRun::exchange_by_mpi() {
 
 int BoundRun::advance(bool block) {
   int error = mpi_success;
-  while (phase_ == Phase::agreeing && error == mpi_success) {
-    error = agreement_->advance(block);
-    if (error == mpi_success && !agreement_->done()) return error;
+  while (is_asking() && error == mpi_success) {
+    error = agreement_.advance(block);
+    if (error == mpi_success && !agreement_.done()) return error;
     if (error == mpi_success) error = answered();
   }
   if (phase_ == Phase::moving && error == mpi_success) {

@@ -7,15 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "memory/pool.hpp"
 #include "mpi/byte_type.hpp"
-#include "mpi/tags.hpp"
-#include "plan/schedule.hpp"
 #include "run/agreement.hpp"
 #include "run/call.hpp"
-#include "run/carried.hpp"
 #include "run/executor.hpp"
-#include "run/mpi_transport.hpp"
 
 namespace quadrille::run {
 
@@ -24,13 +19,6 @@ namespace quadrille::run {
 struct NeighborSlots {
   std::span<const int> send, recv;
 };
-
-// The blocks of one side, [block of the schedule].
-std::vector<Block> neighbor_blocks(const Side& side, std::span<const int> slots);
-
-// Those that are sent. An allgather sends its one block to every neighbour; a schedule that passes blocks on has it
-// once.
-std::vector<Block> neighbor_send_blocks(const Call& call, const NeighborSlots& slots, bool as_bytes);
 
 // Bytes of the largest block of either side. In the forms with one count that is the block, also on a rank that
 // has no neighbour and only passes blocks on.
@@ -48,7 +36,7 @@ struct Moving {
   // larger ones go from and to where their blocks lie, as derived datatypes (the paper's zero-copy). If none is packed,
   // blocks with gaps are part of these datatypes, too.
   std::size_t pack_up_to = 0;
-  // Of schedules whose sizes travel; see run/carried.hpp.
+  // Of schedules whose sizes travel; see run/carried_blocks.hpp.
   bool monolithic = false;
   std::size_t eager = 0;
   bool operator==(const Moving&) const = default;
@@ -71,6 +59,21 @@ struct Traffic {
 // the own node count for an allgather alone, which may forward them, and the schedule before its first round with
 // messages is not looked at. Empty: all blocks are meant.
 using BetweenNodes = std::span<const int>;
+
+// What a call consists of that is bound to a schedule, [block of the schedule].
+struct RunLists {
+  std::vector<Block> send, recv;
+  std::vector<Place> send_places, recv_places;
+};
+
+// What a call by messages packs in and is bound with. Not shared by calls in flight together.
+struct RunMemory {
+  SureRoom sure;
+  memory::Packing packing;  // of calls whose sizes a rank alone knows
+  CarriedMemory carried;
+  RunLists lists;
+  void trim() { sure.trim(), packing.send.trim(), packing.recv.trim(), carried.trim(); }
+};
 
 // Gives large pieces of memory back when a blocking call is over.
 struct BlockingMemory {
@@ -107,9 +110,7 @@ class BoundRun {
   bool is_beside() const { return first_round_ < schedule_->rounds.size() && schedule_->rounds[first_round_].beside; }
 
  private:
-  enum class Phase { idle, agreeing, moving };
-  enum class Padding { none, unknown, known };
-  enum class Question { largest, room };
+  enum class Phase { idle, asking_for_largest, asking_for_room, moving };
   void use_device(const Call& call);
   void bind();
   bool find_places(const std::vector<Block>& blocks, bool as_bytes, std::vector<Place>& places);
@@ -121,7 +122,8 @@ class BoundRun {
   std::size_t monolithic_bytes() const;
   bool take_own_room(memory::Pool& pool, const std::vector<Block>& blocks, std::vector<Place>& places);
   bool must_ask() const { return sized_ && !all_have_room_ && !memory_.sure.is_enough(wanted_); }
-  void ask(Question question, std::uint64_t mine);
+  void ask(Phase question, std::uint64_t mine);
+  bool is_asking() const { return phase_ == Phase::asking_for_largest || phase_ == Phase::asking_for_room; }
   int answered();
   int largest_known();
   int pad_to(std::size_t bytes);
@@ -147,7 +149,7 @@ class BoundRun {
   bool uniform_scratch_ = true;
   bool whole_in_place_ = false;  // blocks are received over those that are sent
   const bool by_mpi_ = false;
-  Padding padding_ = Padding::none;
+  bool lacks_padding_ = false;  // blocks are to be padded to a size that is not known yet
   const plan::Schedule* const unpadded_ = nullptr;
   std::size_t padded_ = 0;  // bytes of a packed block; 0: as many as it has
   std::size_t wanted_ = 0;  // of a sized call: bytes that no room of any rank exceeds
@@ -155,8 +157,7 @@ class BoundRun {
   Binding binding_;
   MpiTransport transport_{traffic_.comm, traffic_.me, traffic_.tag, traffic_.numbers};
   std::optional<Execution> run_;
-  std::optional<Agreement> agreement_;
-  Question question_ = Question::largest;
+  Agreement agreement_{transport_, traffic_.me, traffic_.ranks};
   Phase phase_ = Phase::idle;
 };
 

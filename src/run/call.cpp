@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "run/blocks.hpp"
+
 namespace quadrille::run {
 
 namespace {
@@ -86,6 +88,17 @@ int KeptArguments::keep(Call& call, int send_blocks, int recv_blocks) {
   keep_arrays(call, send_blocks, recv_blocks);
   const int error = keep(call.recv, recv_blocks, recv_.types);
   return error != mpi_success || call.in_place ? error : keep(call.send, send_blocks, send_.types);
+}
+
+bool is_plain(const Call& call) {
+  if (!is_regular(call.collective)) return false;
+  const Side& sent = call.in_place ? call.recv : call.send;
+  const TypeInfo send = type_info(sent.type), recv = type_info(call.recv.type);
+  return send.dense && recv.dense && sent.count * send.size == call.recv.count * recv.size;
+}
+
+bool may_have_gaps(const Call& call) {
+  return !Blocks(call.in_place ? call.recv : call.send).all_dense() || !Blocks(call.recv).all_dense();
 }
 
 }  // namespace quadrille::run

@@ -5,14 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
-#include "collective/collective.hpp"
 #include "memory/device.hpp"
-#include "mpi/mpi.hpp"
 #include "mpi/types.hpp"
-#include "run/transport.hpp"
 
 namespace quadrille::run {
 
@@ -107,22 +103,10 @@ class KeptArguments {
   bool is_kept_ = false;
 };
 
+// Plain bytes, in blocks of one size on both sides.
+bool is_plain(const Call& call);
+
 // Whether a block may have gaps: then the MPI may be called to pack or unpack it.
 bool may_have_gaps(const Call& call);
-
-// One block of a side as the user gave it, with what is to be known of its type.
-struct Block {
-  std::byte* address = nullptr;
-  std::size_t count = 0;
-  MpiType type{};
-  TypeInfo info;
-  std::size_t bytes() const { return count * info.size; }
-};
-
-// A block as a place with its own type. A dense block keeps its type too: the other side may be typed
-// with gaps, and MPICH unpacks large packed messages into types of several basic types only in part.
-inline Place typed_place(const Block& block) {
-  return {block.address, block.count, block.bytes(), block.type.word, block.info.dense};
-}
 
 }  // namespace quadrille::run

@@ -1,17 +1,38 @@
-// What the executor does with blocks whose sizes travel (carried.hpp): they are held where they lie.
+// Blocks whose sizes travel, for the executor: two-phase Bruck, SLOAV, mn-co of uneven blocks.
+//
+// The messages of a round go in steps. First the sizes, at the head of a message, one number of 4 bytes for each block;
+// then the data. If the data of a message are at most `eager` bytes, they go behind the sizes in one message: the
+// receiver sees by the sizes that they are there. A number too large for 4 bytes is replaced by a mark, and all sizes
+// of that message follow once more in 8 bytes, in a step between. With `coupled`, the length of the first message goes
+// ahead in one more step, so data of any length go behind its sizes, but those of a message with a mark. A receiver
+// takes all sizes from its sender, also those of its own blocks: where a program expects other sizes than are sent,
+// only its own block is cut, when it is copied out.
+//
+// A block of scratch is nothing but an address and a size. What arrives stays where it arrived until it is
+// sent on or copied out.
+//
+// Working memory of a rank, where N is the largest block and b the bytes that a round brings it:
+//   by need      what a round sends, and the sum of b over the rounds; for even data about N/2 * P/2 * log2 P.
+//                For each message up to `eager` bytes more
+//   monolithic   what a round sends and brings, and N for each slot of blocks that wait; N is agreed first. Bounded
+//                whatever the data are, and wasteful if N is far above the mean
+// By need is the standard: it never takes more than the data that pass through the rank.
+//
+// A rank that finds no memory for what a round brings drops that, but for sizes without data behind them, which say
+// what else comes. It goes on, as the others wait for it. A message that was to hold a block that was dropped comes
+// with its sizes alone, and then its blocks count as dropped there, too. Who misses a block of its own returns
+// MPI_ERR_NO_MEM, and so does who dropped one. It is the same with a message that could not be started, or that failed
+// on its way. Of one that could not be started the sizes are sent once more, without data. If sizes failed on their
+// way, or with `coupled` their length, nobody knows how long the blocks were: what moves on of them comes empty from
+// the first step on.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <numeric>
-#include <span>
-#include <vector>
 
-#include "mpi/thrown.hpp"
+#include "mpi/mpi.hpp"
 #include "plan/schedule.hpp"
-#include "run/carried.hpp"
+#include "run/executor.hpp"
 #include "run/transport.hpp"
 
 namespace quadrille::run {
@@ -203,17 +224,12 @@ class CarriedBlocks {
   static constexpr std::size_t unknown_bytes = SIZE_MAX;
 
   bool is_lost(const Message& m) {
-    for (const Held& block : held(m)) {
-      if (is_lost(block)) return true;
-    }
-    return false;
+    return std::ranges::any_of(schedule_.spans_of(m), [this](const plan::Span& span) { return is_lost(held(span)); });
   }
 
   bool has_unknown(const Message& m) {
-    for (const Held& block : held(m)) {
-      if (block.bytes == unknown_bytes) return true;
-    }
-    return false;
+    const auto is_unknown = [this](const plan::Span& span) { return held(span).bytes == unknown_bytes; };
+    return std::ranges::any_of(schedule_.spans_of(m), is_unknown);
   }
 
   void lose(const Message& m) {

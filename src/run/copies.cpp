@@ -13,7 +13,7 @@
 // read what they say.
 //
 // The messages of a dense call between nodes are in flight during or after the copies, depending on the schedule
-// (away.hpp).
+// (AwayMessages in engines.hpp).
 //
 // A call that is started has control memory of its own, so that ranks may start several in different orders. A start
 // publishes where this rank's blocks are. Progress copies when all ranks have published, and leaves when all have
@@ -28,14 +28,11 @@
 #include <vector>
 
 #include "memory/heap.hpp"
-#include "memory/xpmem.hpp"
-#include "mpi/thrown.hpp"
+#include "memory/reach.hpp"
+#include "mpi/mpi.hpp"
 #include "plan/schedule.hpp"
-#include "run/away.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
-#include "run/node_neighbors.hpp"
-#include "run/started.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -46,7 +43,7 @@ using Owned = memory::Pairs::Owned;
 // Where a rank's blocks are, said so that every rank of its node can reach them by load and store.
 //
 //   in its shared heap     an offset there, if all ranks map that heap
-//   anywhere               an address, if all ranks may attach this rank's memory (memory/xpmem.hpp)
+//   anywhere               an address, if all ranks may attach this rank's memory (memory/reach.hpp)
 //
 // The owner decides block by block, from what all ranks said of themselves at set-up; who reads the place only
 // follows it. An attach may fail all the same: then find() is null, and the caller must tell the others.
@@ -215,26 +212,20 @@ class BlocksHere {
   BlockPlace *send_ = nullptr, *recv_ = nullptr;          // among neighbours, this rank's places
 };
 
-// Calls in flight together must not share these. Blocking calls use those of the group.
-struct CopyMeans {
-  memory::Pairs& pairs;
-  memory::Packing& packing;
-  memory::CopyPlan& copying;
-  std::vector<std::size_t>& came;  // [recv block]: bytes, if some blocks must be unpacked
-};
-CopyMeans means_of(Group& group) { return {group.pairs, group.scratch.packing, group.copying, group.scratch.came}; }
+using Came = std::vector<std::size_t>;  // [recv block]: bytes, if some blocks must be unpacked
+Means<Came> means_of(Group& group) { return {group.scratch.packing, group.copying, group.scratch.came}; }
 
 class Copies : CallBlocks {
  public:
   // `edges`: see BlocksHere. `heaps_alone`: see SharedBlocks. `most_staged`: so many bytes this rank may copy before
   // and after. All of these must outlive it.
-  Copies(const Call& call, const plan::Schedule& schedule, const EdgesHere* edges, Group& group, const CopyMeans& means,
-         bool heaps_alone = false, std::size_t most_staged = SIZE_MAX)
+  Copies(const Call& call, const plan::Schedule& schedule, const EdgesHere* edges, Group& group, memory::Pairs& pairs,
+         const Means<Came>& means, bool heaps_alone = false, std::size_t most_staged = SIZE_MAX)
       : CallBlocks(call, group),
         means_(means),
-        meeting_(means.pairs.meeting()),
-        shared_(group, means.pairs, heaps_alone),
-        here_(schedule, edges, gather_, group, means.pairs, shared_),
+        meeting_(pairs.meeting()),
+        shared_(group, pairs, heaps_alone),
+        here_(schedule, edges, gather_, group, pairs, shared_),
         send_room_(means.packing.send),
         recv_room_(means.packing.recv) {
     const std::size_t sent = bytes_to_stage(), received = bytes_to_unpack();
@@ -362,14 +353,14 @@ class Copies : CallBlocks {
   // What peers sent to this rank: to be read before it finishes, for then they may take their places away. False if
   // they cannot be attached. Each is looked at only if it must be unpacked, or may be too long.
   bool look_what_came() {
-    means_.came.clear();
+    means_.work.clear();
     if (recv_room_.size() == 0 && meeting_.longest_sent() <= least_expected_) return true;
     for (int i = 0; i < here_.recvs(); ++i) {
       const auto [source, sent_block] = here_.origin(i);
       BlockPlace sent;
       if (!here_.look_up(Owned::send, source, sent_block, sent)) return false;
       const std::size_t fits = fitting(sent.bytes, recv_[here_.recv_block(i)].bytes());
-      if (recv_room_.size() > 0) means_.came.push_back(fits);
+      if (recv_room_.size() > 0) means_.work.push_back(fits);
     }
     return true;
   }
@@ -384,7 +375,7 @@ class Copies : CallBlocks {
       // It is there, and may be on its way to other nodes.
       if (gather_ && call_.in_place && number == group_.me) continue;
       const std::byte* bytes = bytes_of_mine(Owned::recv, number);
-      keep(error_, unpack_block(bytes, means_.came[static_cast<std::size_t>(i)], block, group_.messages().quiet));
+      unpack_block(bytes, means_.work[static_cast<std::size_t>(i)], block);
     }
   }
 
@@ -395,7 +386,7 @@ class Copies : CallBlocks {
       const Block block = block_for(number);
       if (block.bytes() == 0 || !is_shared(block)) continue;
       const std::byte* bytes = bytes_of_mine(Owned::send, number);
-      keep(error_, unpack_block(bytes, block.bytes(), block, group_.messages().quiet));
+      unpack_block(bytes, block.bytes(), block);
     }
   }
 
@@ -405,7 +396,7 @@ class Copies : CallBlocks {
     return SharedBlocks::mine(place);
   }
 
-  const CopyMeans means_;
+  const Means<Came> means_;
   memory::Meeting& meeting_;
   SharedBlocks shared_;
   BlocksHere here_;
@@ -420,12 +411,11 @@ class Copies : CallBlocks {
 // A start that does not wait.
 class StartedCopies {
  public:
-  using Own = OwnOfCall<std::vector<std::size_t>>;
+  using Own = OwnOfCall<Came>;
   StartedCopies(const plan::Schedule& schedule, Group& group, memory::Inbox& inbox, memory::Pairs& pairs,
                 bool heaps_alone, Own& own)
       : group_(group), inbox_(inbox), pairs_(pairs), own_(own) {
-    const CopyMeans means{pairs, own.packing, own.copying, own.work};
-    copies_.emplace(own.call, schedule, nullptr, group, means, heaps_alone);
+    copies_.emplace(own.call, schedule, nullptr, group, pairs, own.means(), heaps_alone);
   }
 
   void begin() { copies_->begin(); }
@@ -462,7 +452,8 @@ int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, S
   constexpr std::size_t little = std::size_t{1} << 20;
   std::optional<AwayMessages> away;
   if (!group.reach().local.empty()) away.emplace(call, schedule, group, eager);
-  Copies copies(call, schedule, nullptr, group, means_of(group), false, staging == Staging::little ? little : SIZE_MAX);
+  Copies copies(call, schedule, nullptr, group, group.pairs, means_of(group), false,
+                staging == Staging::little ? little : SIZE_MAX);
   if (away && away->is_beside()) away->begin();
   int error = mpi_success;
   if (!copies.run(error)) error = run_node(call, group, true);
@@ -477,7 +468,7 @@ std::unique_ptr<Op> copies_op(const Call& call, const plan::Schedule& schedule, 
     now.emplace(schedule, group, inbox, pairs, heaps_alone, own);
     return mpi_success;
   };
-  return started<StartedCopies, std::vector<std::size_t>>(Carrier::copies, false, call, group.copying, make);
+  return started<StartedCopies, Came>(Carrier::copies, false, call, group.copying, make);
 }
 
 EdgesHere edges_here(int me, int send_blocks, int recv_blocks, const std::vector<plan::EdgeCopy>& edges) {
@@ -491,7 +482,7 @@ EdgesHere edges_here(int me, int send_blocks, int recv_blocks, const std::vector
 
 bool run_neighbor_copies(const Call& call, const plan::Schedule& schedule, const EdgesHere& edges, Group& group,
                          int& error) {
-  return Copies(call, schedule, &edges, group, means_of(group)).run(error);
+  return Copies(call, schedule, &edges, group, group.pairs, means_of(group)).run(error);
 }
 
 }  // namespace quadrille::run

@@ -4,10 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "memory/device_sharing.hpp"
-#include "run/blocks.hpp"
-#include "run/device_elements.hpp"
-#include "run/lane_copies.hpp"
+#include "run/device_copies.hpp"
 
 namespace quadrille::run {
 
@@ -231,7 +228,7 @@ class DevicePipeline : CallBlocks {
     write_down();
     meeting_.come(offered, said_);
     const bool all = all_say_so();
-    const std::uint64_t said = said_by_any();
+    const std::uint64_t said = said_by_any(meeting_, group_.ranks);
     if (!all || (said & has_device) == 0) {
       finish(false);
       return {(said & never_can) != 0 ? Outcome::never : Outcome::another_way};
@@ -249,13 +246,6 @@ class DevicePipeline : CallBlocks {
   bool all_say_so() {
     while (!meeting_.met()) group_.waiter.until([&] { return meeting_.advance(); });
     return meeting_.all_say_so();
-  }
-
-  // Of what ranks say beside that, when they come.
-  std::uint64_t said_by_any() const {
-    std::uint64_t said = 0;
-    for (int rank = 0; rank < group_.ranks; ++rank) said |= meeting_.generation_of(rank);
-    return said;
   }
 
   bool finish(bool yes) {
@@ -343,7 +333,7 @@ class DevicePipeline : CallBlocks {
     meeting_.begin();
     meeting_.come(opened, said_ | (sharing_.opens_later() ? opens_later : 0));
     const bool all = all_say_so();
-    if ((said_by_any() & opens_later) == 0) sharing_.keep_answer(listed, all);
+    if ((said_by_any(meeting_, group_.ranks) & opens_later) == 0) sharing_.keep_answer(listed, all);
     return all;
   }
 

@@ -27,11 +27,9 @@
 #include <vector>
 
 #include "memory/chunk_rings.hpp"
-#include "memory/device.hpp"
 #include "memory/device_batch.hpp"
-#include "memory/own_stream.hpp"
+#include "memory/device_streams.hpp"
 #include "plan/chunks.hpp"
-#include "run/call.hpp"
 #include "run/group.hpp"
 
 namespace quadrille::run {

@@ -2,13 +2,94 @@
 
 #include <algorithm>
 
-#include "memory/device_streams.hpp"
-
 namespace quadrille::run {
 
 using memory::AtDevice;
 using memory::DeviceCopies;
 using memory::Owned;
+
+// ---- The first elements of a block with gaps, to or from consecutive bytes ----
+
+namespace {
+
+// Equal runs of an element at equal distances.
+struct Rows {
+  std::ptrdiff_t at = 0, pitch = 0;
+  std::size_t bytes = 0, rows = 0;
+};
+
+std::vector<Rows> rows_of(const std::vector<TypeRun>& runs) {
+  std::vector<Rows> all;
+  for (const TypeRun& run : runs) {
+    if (!all.empty() && all.back().bytes == run.bytes) {
+      Rows& last = all.back();
+      const std::ptrdiff_t from_first = run.at - last.at;
+      if (last.rows == 1 || from_first == last.pitch * static_cast<std::ptrdiff_t>(last.rows)) {
+        if (last.rows == 1) last.pitch = from_first;
+        ++last.rows;
+        continue;
+      }
+    }
+    all.push_back({run.at, 0, run.bytes, 1});
+  }
+  return all;
+}
+
+// Rows of a block, to or from consecutive bytes.
+void copy_rows(std::byte* at, const Rows& rows, std::uintptr_t packed, std::ptrdiff_t packed_pitch, bool packs,
+               DeviceCopies& copies) {
+  if (packs) {
+    copies.copy(memory::DeviceRows{pointer(packed), at, rows.bytes, rows.rows, packed_pitch, rows.pitch});
+  } else {
+    copies.copy(memory::DeviceRows{at, pointer(packed), rows.bytes, rows.rows, rows.pitch, packed_pitch});
+  }
+}
+
+// Element by element, or the same run of all elements at once, whichever is less. Equal runs at equal distances are one
+// copy of rows.
+void copy_elements(const Block& block, std::size_t count, std::uintptr_t packed, bool packs, DeviceCopies& copies) {
+  const std::vector<TypeRun>& runs = *block.info.runs;
+  const std::vector<Rows> element = rows_of(runs);
+  std::uintptr_t at = packed;
+  if (element.size() * count > runs.size()) {
+    for (const TypeRun& run : runs) {
+      copy_rows(block.address + run.at, {0, block.info.extent, run.bytes, count}, at,
+                static_cast<std::ptrdiff_t>(block.info.size), packs, copies);
+      at += run.bytes;
+    }
+    return;
+  }
+  for (std::size_t e = 0; e < count; ++e) {
+    std::byte* const begin = block.address + static_cast<std::ptrdiff_t>(e) * block.info.extent;
+    for (const Rows& rows : element) {
+      copy_rows(begin + rows.at, rows, at, static_cast<std::ptrdiff_t>(rows.bytes), packs, copies);
+      at += rows.bytes * rows.rows;
+    }
+  }
+}
+
+// The same, piece by piece, so that a kernel or a graph can make all.
+void add_elements(const Block& block, std::size_t count, std::uintptr_t packed, bool packs,
+                  memory::DeviceBatch& batch) {
+  for (std::size_t e = 0; e < count; ++e) {
+    const std::uintptr_t element =
+        number(block.address) + static_cast<std::uintptr_t>(static_cast<std::ptrdiff_t>(e) * block.info.extent);
+    for (const TypeRun& run : *block.info.runs) {
+      const std::uintptr_t at = element + static_cast<std::uintptr_t>(run.at);
+      batch.add(packs ? packed : at, packs ? at : packed, run.bytes);
+      packed += run.bytes;
+    }
+  }
+}
+
+std::size_t pieces_of(const Block& block, std::size_t count) {
+  return block.info.dense ? 1 : block.info.runs->size() * count;
+}
+constexpr std::size_t most_pieces = std::size_t{1} << 16;  // of a launch: what tells a kernel of them takes 3 MiB
+
+}  // namespace
+
+// ---- All forms ----
 
 DevicePull::DevicePull(const Call& call, Group& group, const PullMeans& means, const PullWays& ways)
     : CallBlocks(call, group),
@@ -99,7 +180,7 @@ bool DevicePull::advance_settling() {
   const Look look = look_at_program();
   if (look == Look::not_yet) return false;
   offered_ =
-      look == Look::done && unless_out_of_memory([&] { return is_prepared_ ? !is_bounced_ || pack() : offer(); });
+      look == Look::done && unless_out_of_memory([&] { return is_prepared_ ? !is_bounced_ || pack_sent() : offer(); });
   phase_ = Phase::packing;
   return true;
 }
@@ -123,7 +204,8 @@ void DevicePull::enter() {
 // Has every rank opened what the others send from? All ranks have seen the same lists in the same calls, so they
 // remember the same.
 void DevicePull::entered() {
-  if (is_prepared_) look_who_is_in_streams();
+  // In a prepared start each rank comes with on_the_host or in_a_stream, and keeps it until all have finished.
+  if (is_prepared_) was_in_streams_ = said_by_any(meeting_, group_.ranks) != on_the_host;
   if (is_prepared_ || !meeting_.all_say_so()) return agreed(meeting_.all_say_so());
   if (const bool* known = sharing_.answer(sharing_.all_listed())) return agreed(*known);
   has_opened_ = true;
@@ -148,9 +230,7 @@ void DevicePull::opened() {
 // What some rank could not open for now is tried again in the next call.
 void DevicePull::opened_by_all() {
   const bool all = meeting_.all_say_so();
-  bool is_answer = true;
-  for (int r = 0; r < group_.ranks; ++r) is_answer = is_answer && meeting_.generation_of(r) == for_good;
-  if (is_answer) sharing_.keep_answer(sharing_.all_listed(), all);
+  if (said_by_any(meeting_, group_.ranks) == for_good) sharing_.keep_answer(sharing_.all_listed(), all);
   agreed(all);
 }
 
@@ -260,7 +340,7 @@ bool DevicePull::offer_copies() {
     next += block_for(to).bytes();
   }
   list_packing();
-  return prepares_ || pack();
+  return prepares_ || pack_sent();
 }
 
 void DevicePull::list_packing() {
@@ -280,7 +360,7 @@ void DevicePull::list_packing() {
 }
 
 // Into memory of ours. A call that waits goes along with the NULL stream, of one place alone.
-bool DevicePull::pack() {
+bool DevicePull::pack_sent() {
   if (waits() && sent_.on_device && sent_.place != place_ && !settle(sent_.place)) return false;
   const AtDevice at(place_);
   packs_ = !waits();
@@ -487,12 +567,6 @@ void DevicePull::let_stream_copy(bool may) {
 DevicePull::Look DevicePull::look_at_stream() const {
   if (turn_->words->copied.load(std::memory_order_acquire) == turn_->now) return Look::done;
   return turn_->is_broken ? Look::failed : Look::not_yet;
-}
-
-// It is known between the two meetings of a start; a generation means nothing else here.
-void DevicePull::look_who_is_in_streams() {
-  was_in_streams_ = false;
-  for (int r = 0; r < group_.ranks; ++r) was_in_streams_ |= meeting_.generation_of(r) == in_a_stream;
 }
 
 }  // namespace quadrille::run

@@ -16,7 +16,7 @@
 //         of them may copy for all, whose receive buffers it has opened as well: one submission a device. A rank whose
 //         receive buffer cannot be exported, or has blocks with gaps, copies for itself.
 // Forms   One machine of steps serves all. A blocking call waits in each of them. A nonblocking one waits in none: its
-//         copies are in a stream of its own (memory/own_stream.hpp), and it looks whether they are done. Of a
+//         copies are in a stream of its own (memory/device_streams.hpp), and it looks whether they are done. Of a
 //         persistent request the places are told, the memory is opened and the copies are listed once (prepare()). Then
 //         a start takes two meetings: all have come, all have copied.
 //
@@ -37,14 +37,11 @@
 #include <optional>
 #include <vector>
 
-#include "memory/device.hpp"
-#include "memory/device_batch.hpp"
 #include "memory/device_sharing.hpp"
 #include "memory/device_streams.hpp"
-#include "memory/own_stream.hpp"
 #include "run/blocks.hpp"
 #include "run/call.hpp"
-#include "run/device_elements.hpp"
+#include "run/device_copies.hpp"
 #include "run/group.hpp"
 
 namespace quadrille::run {
@@ -134,7 +131,6 @@ class DevicePull : CallBlocks {
   bool is_in_stream() const { return turn_ != nullptr; }
   Look look_at_stream() const;
   void let_stream_copy(bool may);
-  void look_who_is_in_streams();
   bool advance_settling();
   bool advance_packing();
   void enter();
@@ -161,7 +157,7 @@ class DevicePull : CallBlocks {
     }
   }
   void list_packing();
-  bool pack();
+  bool pack_sent();
   Block block_of(const Listed& listed, int block) const { return listed.packs ? block_for(block) : recv_[block]; }
   bool take_launch(memory::DeviceBatch& batch, std::size_t gapped, bool in_one_device);
   void take_launches(Listed& listed, bool in_one_device);

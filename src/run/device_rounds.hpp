@@ -30,15 +30,10 @@
 #include "memory/device.hpp"
 #include "memory/device_batch.hpp"
 #include "memory/device_streams.hpp"
-#include "memory/own_stream.hpp"
+#include "memory/held_memory.hpp"
 #include "memory/pool.hpp"
-#include "memory/staging.hpp"
 #include "plan/chunks.hpp"
-#include "run/blocks.hpp"
-#include "run/call.hpp"
-#include "run/device_elements.hpp"
-#include "run/group.hpp"
-#include "run/lane_copies.hpp"
+#include "run/device_copies.hpp"
 
 namespace quadrille::run {
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
-#include "mpi/mpi.hpp"
-#include "plan/schedule.hpp"
-#include "run/bound_run.hpp"
-#include "run/call.hpp"
+#include "plan/order.hpp"
 #include "run/group.hpp"
 #include "run/op.hpp"
 
@@ -26,11 +26,59 @@ int run_messages(Group& group, const Arguments&... arguments) {
   if (!reports_faults()) return run.start(true);
   int error = run.start();
   group.waiter.until([&] {
-    if (!run.done()) keep(error, run.advance());
+    keep(error, run.advance());
     return run.done();
   });
   return error;
 }
+
+// The blocks of a dense call between this rank and those of other nodes: the messages of a plan
+// (plan/node_copies.cpp), in flight while the caller does what is inside the node, or afterwards.
+//
+// They are a call bound to a schedule (run/bound_run.hpp), without the blocks of the node. In an allgather blocks are
+// forwarded from the receive buffer, also those of the node.
+class AwayMessages {
+ public:
+  // `schedule`: its rounds from the first with messages on; if it has scratch, ranks forward blocks. There are other
+  // nodes. All of these must outlive it. `eager`: if blocks of different sizes are forwarded, see CarriedLimits.
+  AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group, std::size_t eager = 0)
+      : waiter_(group.waiter),
+        memory_(group.scratch.messages),
+        run_(call, schedule, Moving{.as_bytes = schedule.scratch_blocks > 0, .eager = eager}, traffic_of(group),
+             memory_.kept, group.reach().local) {}
+  AwayMessages& operator=(AwayMessages&&) = delete;
+  // No message may be in flight to memory that the caller frees. Where a rank may fail, the transport sees to that.
+  ~AwayMessages() {
+    if (!reports_faults()) run_.advance(true);
+  }
+
+  // May it be begun before what is done inside the node?
+  bool is_beside() const { return run_.is_beside(); }
+  // Starts the first batch. If blocks are forwarded, the ranks first agree whether all have memory.
+  void begin() { keep(error_, run_.start()); }
+
+  // Waits for all messages, batch by batch. Returns an MPI error code. `meanwhile` does what ranks of this node may
+  // need of this one: a rank of another node may wait for them before it starts the batch that we wait for. A peer may
+  // also wait for a call that this rank has started and left: the waiter keeps it moving.
+  template <class Meanwhile>
+  int finish(const Meanwhile& meanwhile) {
+    waiter_.until([&] {
+      keep(error_, run_.advance());
+      if (run_.done()) return true;
+      meanwhile();
+      return false;
+    });
+    return error_;
+  }
+
+ private:
+  const sys::Waiter& waiter_;
+  const BlockingMemory memory_;
+  BoundRun run_;
+  int error_ = mpi_success;
+};
+
+// ---- Dense calls that wait, in the memory of a node ----
 
 // Runs a call through the inboxes of a node. Blocks above the capacity of a slot travel as messages,
 // pair by pair: the slot says so. Returns an MPI error code.
@@ -61,6 +109,51 @@ std::unique_ptr<Op> node_op(const Call& call, Group& group, memory::Inbox& inbox
 // memory is attached for one call at a time.
 std::unique_ptr<Op> copies_op(const Call& call, const plan::Schedule& schedule, Group& group, memory::Inbox& inbox,
                               memory::Pairs& pairs, bool heaps_alone = true);
+
+// ---- A neighbour collective inside a node: by rings (node_neighbors.cpp) ----
+
+// What this rank and another exchange: blocks in the user's arrays, in the order in which they travel.
+struct NeighborPair {
+  int peer;
+  std::vector<int> send_blocks, recv_blocks;
+};
+
+struct NodeEdges {
+  std::vector<NeighborPair> pairs;       // the first is the next higher rank, so that not all meet at one
+  std::vector<std::pair<int, int>> own;  // edges from this rank to itself: send block, recv block
+};
+
+// The edges of rank `me`, whose ends these are. The k-th edge to a rank is the k-th that this rank has from us.
+NodeEdges node_edges(int me, int ranks, const plan::EdgeEnds& sources, const plan::EdgeEnds& destinations);
+
+// The rings of `pairs`: [distance - 1 to any rank].
+std::vector<PairRings> rings_of(const memory::Pairs& pairs, int me, int ranks);
+
+// All ranks of the communicator share a node and have rings (memory/control_memory.hpp). Returns an MPI error code.
+int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group);
+
+// The same as a call that can be started, advanced, and started again. A ring is read in the order in which it was
+// written, but ranks may start several such calls in different orders, and make blocking calls between them or not.
+// So each has rings of its own: its own starts are in the same order on all ranks. Nonblocking calls, which are started
+// in one order, may have common ones, if each begins when the one before has ended.
+//
+// The edges, the group, the rings and the arrays of the call must outlive it. There is a ring for each pair, or for
+// each rank of the communicator.
+std::unique_ptr<Op> neighbor_op(const Call& call, const NodeEdges& edges, Group& group, std::span<PairRings> rings);
+
+// ---- By copies between the buffers of its ranks (copies.cpp) ----
+
+// The edges that end at a rank, as it has to know them for a call. The same for all orders.
+struct EdgesHere {
+  int send_blocks = 0, recv_blocks = 0;        // of the user's arrays, those without a neighbour included
+  std::vector<plan::EdgeCopy> sent, received;  // the edges that begin at the rank, and those that end there
+};
+EdgesHere edges_here(int me, int send_blocks, int recv_blocks, const std::vector<plan::EdgeCopy>& edges);
+
+// All ranks of the communicator share a node and reach each other's memory by load and store. False if not all blocks
+// can be reached after all, on all ranks; then the call is still to be done. `error` is an MPI error code.
+bool run_neighbor_copies(const Call& call, const plan::Schedule& schedule, const EdgesHere& edges, Group& group,
+                         int& error);
 
 // ---- The cores for the commonest calls: plain bytes, blocks that fit a slot. No buffer is null. ----
 
@@ -94,7 +187,7 @@ template <class Side>
 int run_inbox_allgather(const std::byte* send, const Side& recv, Group& group);
 
 // Small blocks of plain bytes, all of one size, as a call that can be started: the protocol of the inboxes
-// (memory/inbox.hpp), in an inbox that belongs to one request, or to calls that follow each other.
+// (memory/control_memory.hpp), in an inbox that belongs to one request, or to calls that follow each other.
 //
 // Idea    A start writes to all peers; progress reads from those peers that have written. A start comes after the end
 //         of the one before, so no rank is more than one start ahead, and two slots are enough.

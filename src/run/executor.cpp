@@ -39,37 +39,36 @@ Execution::~Execution() = default;
 
 void Execution::begin(std::size_t round) {
   round_ = round;
-  entered_ = false;
+  step_ = none_begun;
   error_ = 0;
   if (carried_ != nullptr) carried_->begin();
 }
 
 int Execution::advance(bool block) {
   while (!done()) {
-    if (!entered_) {
+    if (step_ == none_begun) {
       run_copies(round().before, false);
       begin_step(0);
-      entered_ = true;
     }
     if (!advance_messages(block)) return 0;
     const bool last = carried_ == nullptr || step_ + 1 == carried_->steps();
     if (carried_ != nullptr) carried_->end_step();
     if (!last) {
-      begin_step(step_ + 1);
+      begin_step(++step_);
       continue;
     }
     run_copies(round().after, true);
-    entered_ = false;
+    step_ = none_begun;
     ++round_;
   }
   return error_;
 }
 
 void Execution::begin_step(int step) {
-  step_ = step;
   next_pair_ = open_requests_ = slots_ = 0;
   flights_.assign(plan::window_of(round()), {});
   if (carried_ != nullptr) keep(error_, carried_->begin_step(round_, step));
+  step_ = step;
 }
 
 std::size_t Execution::reserve() {

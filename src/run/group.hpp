@@ -4,21 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "choose/tuning.hpp"
+#include "memory/control_memory.hpp"
 #include "memory/device_sharing.hpp"
-#include "memory/inbox.hpp"
 #include "memory/node_copy.hpp"
-#include "memory/pairs.hpp"
-#include "memory/pool.hpp"
 #include "memory/reach.hpp"
-#include "memory/xpmem.hpp"
 #include "mpi/mpi.hpp"
-#include "run/carried.hpp"
-#include "run/node_neighbors.hpp"
-#include "sys/wait.hpp"
+#include "run/bound_run.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::run {
 
@@ -47,6 +44,26 @@ struct NodeWork {
 
  private:
   std::array<std::vector<Part>*, 6> lists() { return {&out, &in, &to_write, &packed, &offered, &written}; }
+};
+
+// How far a pair of a neighbour collective has come. Kept between calls for its memory.
+struct NeighborProgress {
+  std::size_t sent = 0;           // blocks
+  std::size_t sent_part = 0;      // bytes of the next one, its head included
+  std::size_t least_offered = 0;  // bytes of a block that stays where it is
+  std::size_t first_packed = 0;   // if blocks have gaps: number of the first of this pair
+  std::size_t taken = 0;
+  std::size_t taken_part = 0;
+  std::uint64_t coming = 0;   // bytes of the block that is coming
+  std::byte* room = nullptr;  // where it goes
+  bool offered = false;       // blocks of ours that the peer reads where they are, and has not yet
+  bool owes = false;          // we have read such blocks of the peer, and not yet said so
+};
+
+// The rings between this rank and a peer, for neighbours.
+struct PairRings {
+  memory::Ring to, from;
+  std::uint64_t seen = 0;  // see memory::Ring::Writer
 };
 
 // What a rank reaches of the ranks of its node, and how; no MPI. Written by team/ alone, when it makes the communicator

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "memory/copy.hpp"
+#include "memory/copy_kernels.hpp"
 #include "plan/chunks.hpp"
 
 namespace quadrille::run {
@@ -91,8 +91,7 @@ memory::Leaders::Parts parts_for(const plan::LeadersPlan& plan, std::size_t larg
   const std::size_t piece = std::min({largest, plan.piece, most_a_place(plan, memory::Leaders::usual_parts)});
   memory::Leaders::Parts parts{};
   for (std::size_t part = 0; part < plan::leaders_parts; ++part) {
-    const std::size_t bytes = plan.most_places[part] * piece;
-    parts[part] = (bytes + sys::cache_line - 1) / sys::cache_line * sys::cache_line;
+    parts[part] = sys::round_up(plan.most_places[part] * piece, sys::cache_line);
   }
   return parts;
 }
@@ -124,8 +123,7 @@ class EvenLeaders final : public LeadersCall {
     pack_whole();
     if (turns_ > 1 && plan_.nodes > 1 && !all_have_room_) {
       // Ranks of other nodes would not know that a block is missing. So before large blocks all ranks ask each other.
-      agreement_.emplace(work_.messages, group_.me, plan_.ranks);
-      agreement_->begin(has_no_room_ ? 1 : 0);
+      agreement_.begin(has_no_room_ ? 1 : 0);
       phase_ = Phase::agreeing;
     } else {
       begin_turn();
@@ -222,8 +220,7 @@ class EvenLeaders final : public LeadersCall {
     } else if (block.info.dense) {
       memory::copy_bytes(place, block.address + cut_.begin(turn_), bytes);
     } else {
-      const Block part = first_part(block, room);
-      keep(error_, pack(part.address, part.count, part.type, part.info, place, group_.messages().quiet));
+      pack_block(first_part(block, room), place);
     }
   }
 
@@ -256,7 +253,7 @@ class EvenLeaders final : public LeadersCall {
       // In place of an allgather the own block is there already.
       memory::copy_bytes(block.address + cut_.begin(turn_), place, bytes);
     } else {
-      keep(error_, unpack_block(place, bytes, block, group_.messages().quiet));
+      unpack_block(place, bytes, block);
     }
   }
 
@@ -272,10 +269,10 @@ class EvenLeaders final : public LeadersCall {
   }
 
   bool answered() {
-    const int error = agreement_->advance(false);
+    const int error = agreement_.advance(false);
     keep(error_, error);
-    if (error == mpi_success && !agreement_->done()) return false;
-    all_have_room_ = agreement_->largest() == 0;
+    if (error == mpi_success && !agreement_.done()) return false;
+    all_have_room_ = agreement_.largest() == 0;
     return true;
   }
 
@@ -283,9 +280,7 @@ class EvenLeaders final : public LeadersCall {
     if (has_no_room_) keep(error_, mpi().err_no_mem);
     if (!packs_whole_ || has_no_room_) return;
     for (std::size_t i = 0; i < static_cast<std::size_t>(gather_ ? 1 : plan_.ranks); ++i) {
-      const Block block = first_part(block_for(static_cast<int>(i)), largest_);
-      std::byte* const whole = whole_send_ + i * largest_;
-      keep(error_, pack(block.address, block.count, block.type, block.info, whole, group_.messages().quiet));
+      pack_block(first_part(block_for(static_cast<int>(i)), largest_), whole_send_ + i * largest_);
     }
   }
 
@@ -293,8 +288,7 @@ class EvenLeaders final : public LeadersCall {
     if (!unpacks_whole_ || has_no_room_) return;
     for (int r = 0; r < plan_.ranks; ++r) {
       const Block block = recv_[r];
-      keep(error_, unpack_block(whole_recv_ + static_cast<std::size_t>(r) * largest_, block.bytes(), block,
-                                group_.messages().quiet));
+      unpack_block(whole_recv_ + static_cast<std::size_t>(r) * largest_, block.bytes(), block);
     }
   }
 
@@ -326,7 +320,7 @@ class EvenLeaders final : public LeadersCall {
   bool packs_whole_ = false, unpacks_whole_ = false, has_no_room_ = false, all_have_room_ = false;
   std::byte* whole_send_ = nullptr;
   std::byte* whole_recv_ = nullptr;
-  std::optional<Agreement> agreement_;
+  Agreement agreement_{work_.messages, group_.me, plan_.ranks};
   bool own_is_read_ = false;  // in this turn, what stays in the node
 };
 

@@ -8,15 +8,8 @@
 #include <vector>
 
 #include "memory/leaders.hpp"
-#include "memory/pool.hpp"
-#include "mpi/tags.hpp"
 #include "plan/leaders.hpp"
-#include "run/agreement.hpp"
 #include "run/blocks.hpp"
-#include "run/call.hpp"
-#include "run/executor.hpp"
-#include "run/group.hpp"
-#include "run/mpi_transport.hpp"
 
 namespace quadrille::run {
 

@@ -6,11 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "collective/signatures.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/mpi.hpp"
-#include "mpi/phase.hpp"
-#include "mpi/progress_hook.hpp"
+#include "mpi/progress.hpp"
 #include "mpi/types.hpp"
 
 namespace quadrille::run {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "collective/arguments.hpp"
+#include "collective/collective.hpp"
 #include "run/call.hpp"
 #include "run/op.hpp"
 

@@ -1,5 +1,5 @@
 // The exchange of blocks between the ranks of a node, each pair by the best way that it has. Blocking calls and
-// requests (started.hpp) differ in who makes progress on it.
+// requests (op.hpp) differ in who makes progress on it.
 //
 // Idea    Every rank tells every peer, in the peer's inbox, where the block for it is: in the slot itself
 //         if it is small, else in memory that the peer can reach. Then it takes its own blocks, one peer
@@ -20,7 +20,7 @@
 //         row order, begun at the neighbour so that not all ranks read the same one at first.
 //
 // If the ranks live on several nodes, those of a node do this among themselves, and blocks for other nodes go as
-// messages meanwhile (run/away.hpp).
+// messages meanwhile (AwayMessages in run/engines.hpp).
 //
 // A block with gaps is packed first, and an in-place block is copied first, because it is received over.
 //
@@ -34,12 +34,9 @@
 #include <span>
 
 #include "memory/heap.hpp"
-#include "mpi/thrown.hpp"
-#include "run/away.hpp"
+#include "mpi/mpi.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
-#include "run/mpi_transport.hpp"
-#include "run/started.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::run {
@@ -51,20 +48,17 @@ using memory::Peer;
 using memory::Slot;
 
 // What a slot holds if the block is elsewhere: an offset in the sender's heap, or an address and the
-// sender's generation (memory/xpmem.hpp).
+// sender's generation (memory/reach.hpp).
 struct Offer {
   std::uint64_t at;
   std::uint64_t generation;
 };
 
-// What calls in flight together must not share. Blocking calls use those of the group.
 struct ExchangeMeans {
   memory::Inbox& inbox;
   memory::Pairs* pairs;    // null: every block fits a slot, or goes as a message
   std::size_t slot_limit;  // largest block that goes through a slot
-  NodeWork& work;
-  memory::Packing& packing;
-  memory::CopyPlan& copying;
+  Means<NodeWork> own;
   std::span<memory::XpmemPeer> attached = {};  // [rank of the node]; empty: not by XPMEM
   bool trims = true;                           // what it took of the pools
 };
@@ -75,12 +69,12 @@ class NodeExchange : CallBlocks {
   NodeExchange(const Call& call, Group& group, const ExchangeMeans& means, const plan::Schedule* away = nullptr)
       : CallBlocks(call, group),
         means_(means),
-        work_(means.work),
+        work_(means.own.work),
         to_all_(gather_ && means.pairs == nullptr),
         away_(group.reach().local.empty() ? nullptr : away),
-        packed_send_(means.packing.send, means.trims),
-        packed_recv_(means.packing.recv, means.trims),
-        copy_(means.copying, bytes_to_copy()) {
+        packed_send_(means.own.packing.send, means.trims),
+        packed_recv_(means.own.packing.recv, means.trims),
+        copy_(means.own.copying, bytes_to_copy()) {
     work_.clear();
     // Without room nothing is thrown: the others wait for what this rank says.
     has_room_ = reserve_work() && packed_send_.reserve(bytes_to_stage()) && packed_recv_.reserve(bytes_to_unpack());
@@ -97,7 +91,7 @@ class NodeExchange : CallBlocks {
       if (means_.pairs != nullptr) means_.pairs->begin();
       for (int step = 1; step < group_.ranks; ++step) offer((group_.me + step) % group_.ranks);
     }
-    if (!call_.in_place) copy_mine(block_for(group_.me), recv_[group_.me], means_.packing.own, copy_);
+    if (!call_.in_place) copy_mine(block_for(group_.me), recv_[group_.me], means_.own.packing.own, copy_);
   }
 
   // A step, if it can make one. `block`: it may wait for messages. True if it got further.
@@ -175,7 +169,7 @@ class NodeExchange : CallBlocks {
     if (learn_of_failed_writes()) return true;
     if (!work_.in.empty()) return false;
     for (const NodeWork::Part& p : work_.packed) {
-      keep(error_, unpack_block(p.at, p.bytes, recv_[p.peer], group_.messages().quiet));
+      unpack_block(p.at, p.bytes, recv_[p.peer]);
     }
     phase_ = Phase::over;
     return true;
@@ -236,12 +230,17 @@ class NodeExchange : CallBlocks {
 
   // ---- The sender's side ----
 
+  void fill_slot(std::byte* slot, const Block& block) {
+    if (block.info.dense) return memory::Inbox::fill(slot, block.address, block.bytes());
+    pack_block(block, slot);
+  }
+
   // All ranks know that every block fits a slot. One that does not is larger than what its receiver gave for it.
   void offer_to_all() {
     Inbox& inbox = means_.inbox;
     const Block block = first_part(block_for(0), means_.slot_limit);
     inbox.begin_out();
-    keep(error_, fill_slot(inbox.block_to_all(), block, group_.messages().quiet));
+    fill_slot(inbox.block_to_all(), block);
     inbox.publish_to_all(Carried::in_slot, block.bytes());
   }
 
@@ -253,7 +252,7 @@ class NodeExchange : CallBlocks {
     Inbox& inbox = means_.inbox;
     if (may_write(to)) give_room(to);
     if (!is_large(block) && !is_better_in_heap(to, block)) {
-      keep(error_, fill_slot(inbox.block_to(local(to)), block, group_.messages().quiet));
+      fill_slot(inbox.block_to(local(to)), block);
       return inbox.publish(local(to), Carried::in_slot, block.bytes());
     }
     if (!has_room_) return inbox.publish(local(to), Carried::refused, 0);
@@ -343,7 +342,7 @@ class NodeExchange : CallBlocks {
     if (slot.carried != Carried::in_slot) std::memcpy(&where, Inbox::block_of(slot), sizeof where);
     switch (slot.carried) {
       case Carried::in_slot:
-        return keep(error_, unpack_block(Inbox::block_of(slot), fits, block, group_.messages().quiet));
+        return unpack_block(Inbox::block_of(slot), fits, block);
       case Carried::in_heap:
         return copy_in(copy_, peer(from).heap + where.at, fits, block);
       case Carried::at_address:
@@ -491,8 +490,8 @@ class NodeExchange : CallBlocks {
 int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away) {
   memory::Pairs* const pairs = direct ? &group.pairs : nullptr;
   Scratch& scratch = group.scratch;
-  const ExchangeMeans means{group.inbox,   pairs,         group.reach().slot_limit, scratch.node_work, scratch.packing,
-                            group.copying, group.attached};
+  const Means<NodeWork> own{scratch.packing, group.copying, scratch.node_work};
+  const ExchangeMeans means{group.inbox, pairs, group.reach().slot_limit, own, group.attached};
   NodeExchange exchange(call, group, means, away);
   exchange.begin();
   const bool waits_in_mpi = !reports_faults();  // a wait in the MPI misses a revocation of the user's communicator
@@ -506,7 +505,7 @@ std::unique_ptr<Op> node_op(const Call& call, Group& group, memory::Inbox& inbox
   const auto make = [&group, &inbox, pairs](auto& now, auto& own) {
     const std::size_t capacity = inbox.capacity();
     const std::size_t limit = pairs == nullptr ? capacity : std::min(capacity, group.reach().slot_limit);
-    now.emplace(own.call, group, ExchangeMeans{inbox, pairs, limit, own.work, own.packing, own.copying, {}, false});
+    now.emplace(own.call, group, ExchangeMeans{inbox, pairs, limit, own.means(), {}, false});
     return mpi_success;
   };
   return started<NodeExchange, NodeWork>(pairs == nullptr ? Carrier::inbox : Carrier::rings, pairs == nullptr, call,

@@ -1,6 +1,6 @@
 // A neighbour collective between ranks that share a node, for any topology.
 //
-// Idea    All that a rank has for one neighbour goes into the ring of that pair (memory/ring.hpp), one block
+// Idea    All that a rank has for one neighbour goes into the ring of that pair (memory/control_memory.hpp), one block
 //         behind the other, and is announced once: several edges between two ranks, as on small tori, cost
 //         hardly more than one. A rank waits for its neighbours only; a ring bounds how far one can be ahead.
 //         A large block stays where it is, in the shared heap or in other memory that the receiver may read
@@ -19,16 +19,12 @@
 //
 // Example, ranks 0 and 1 on a ring of two, so with two edges each way, blocks of 8 bytes: rank 0 writes
 // head, block, block, 32 bytes in all, and announces them; it waits until rank 1 has announced as many.
-#include "run/node_neighbors.hpp"
-
 #include <algorithm>
 #include <cstring>
 
-#include "memory/copy.hpp"
 #include "memory/heap.hpp"
 #include "run/blocks.hpp"
-#include "run/group.hpp"
-#include "run/started.hpp"
+#include "run/engines.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::run {
@@ -53,28 +49,25 @@ struct BlockHead {
   bool is_address() const { return at >> 62 == 2; }
 };
 
-// Not shared by calls in flight together.
-struct NodeMeans {
-  memory::Packing& packing;
-  std::vector<NeighborProgress>& progress;
-  memory::CopyPlan& copying;
-  std::span<PairRings> rings;  // [pair], or [distance - 1 to any rank]
-};
+using NeighborMeans = Means<std::vector<NeighborProgress>>;
 
 class NodeNeighbors : CallBlocks {
  public:
-  NodeNeighbors(const Call& call, const NodeEdges& edges, Group& group, const NodeMeans& means)
+  // `rings`: [pair], or [distance - 1 to any rank].
+  NodeNeighbors(const Call& call, const NodeEdges& edges, Group& group, const NeighborMeans& means,
+                std::span<PairRings> rings)
       : CallBlocks(call, group),
         edges_(edges),
         to_pack_(bytes_to_pack()),
         received_(bytes_received()),
         means_(means),
+        rings_(rings),
         packed_send_(means.packing.send),
         packed_recv_(means.packing.recv),
         copy_(means.copying, received_.all) {
-    means_.progress.assign(edges_.pairs.size(), {});
+    means_.work.assign(edges_.pairs.size(), {});
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
-      means_.progress[p].least_offered = least_offered_to(edges_.pairs[p]);
+      means_.work[p].least_offered = least_offered_to(edges_.pairs[p]);
     }
     has_room_ = packed_send_.reserve(to_pack_) && packed_recv_.reserve(received_.to_unpack);
     if (has_room_) {
@@ -185,7 +178,7 @@ class NodeNeighbors : CallBlocks {
     }
   }
 
-  NeighborProgress& progress(std::size_t p) { return means_.progress[p]; }
+  NeighborProgress& progress(std::size_t p) { return means_.work[p]; }
   bool is_done(std::size_t p) {
     const NeighborProgress& at = progress(p);
     const NeighborPair& pair = edges_.pairs[p];
@@ -196,10 +189,10 @@ class NodeNeighbors : CallBlocks {
   // The rings of so many pairs further on are brought in meanwhile: they lie in the caches of others.
   static constexpr std::size_t ahead = 2;
   PairRings& rings(std::size_t p) const {
-    if (means_.rings.size() == edges_.pairs.size()) return means_.rings[p];
+    if (rings_.size() == edges_.pairs.size()) return rings_[p];
     int distance = edges_.pairs[p].peer - group_.me;
     if (distance < 0) distance += group_.ranks;
-    return means_.rings[static_cast<std::size_t>(distance) - 1];
+    return rings_[static_cast<std::size_t>(distance) - 1];
   }
 
   // All is sent, and nothing of it waits to be read. Then this rank needs nothing but what the others send anyway, so
@@ -215,7 +208,7 @@ class NodeNeighbors : CallBlocks {
   // ---- To a peer ----
 
   const std::byte* bytes_of(std::size_t p, std::size_t k, const Block& block) const {
-    return packed_.empty() ? block.address : packed_[means_.progress[p].first_packed + k];
+    return packed_.empty() ? block.address : packed_[means_.work[p].first_packed + k];
   }
   bool stays_in_heap(int peer, const std::byte* bytes, std::size_t size) const {
     return group_.reach().peers[static_cast<std::size_t>(peer)].can.map && memory::heap_shareable(bytes, size);
@@ -435,7 +428,7 @@ class NodeNeighbors : CallBlocks {
     if (done >= fits) done += in.read(nullptr, at.coming - done);
     at.taken_part = sizeof(Head) + done;
     if (done < at.coming) return false;
-    if (!block.info.dense) keep(error_, unpack_block(at.room, fits, block, group_.messages().quiet));
+    if (!block.info.dense) unpack_block(at.room, fits, block);
     return true;
   }
 
@@ -446,7 +439,7 @@ class NodeNeighbors : CallBlocks {
     if (bytes > 0 && !sys::read_process(peer.process, from, room, bytes)) {
       refused_.push_back({p, progress(p).taken, room, false});
     } else if (!block.info.dense) {
-      keep(error_, unpack_block(room, bytes, block, group_.messages().quiet));
+      unpack_block(room, bytes, block);
     }
   }
 
@@ -461,7 +454,7 @@ class NodeNeighbors : CallBlocks {
       if (block.info.dense) {
         memory::copy_bytes(block.address, from, fits);
       } else {
-        keep(error_, unpack_block(from, fits, block, group_.messages().quiet));
+        unpack_block(from, fits, block);
       }
     }
     return end - taken;
@@ -480,7 +473,8 @@ class NodeNeighbors : CallBlocks {
   const NodeEdges& edges_;
   const std::size_t to_pack_;
   const Received received_;
-  const NodeMeans means_;
+  const NeighborMeans means_;
+  const std::span<PairRings> rings_;
   Room packed_send_, packed_recv_;
   bool has_room_ = true;
   std::vector<const std::byte*> packed_;  // [edge] if any block has gaps
@@ -543,8 +537,8 @@ std::vector<PairRings> rings_of(const memory::Pairs& pairs, int me, int ranks) {
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
   Scratch& scratch = group.scratch;
   if (scratch.rings.empty()) scratch.rings = rings_of(group.pairs, group.me, group.ranks);
-  NodeNeighbors neighbors(call, edges, group,
-                          {scratch.packing, scratch.neighbor_progress, group.copying, scratch.rings});
+  NodeNeighbors neighbors(call, edges, group, {scratch.packing, group.copying, scratch.neighbor_progress},
+                          scratch.rings);
   neighbors.begin();
   const sys::Waiter waiter = impatient(group.waiter);
   while (!neighbors.done()) {
@@ -560,7 +554,7 @@ int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
 std::unique_ptr<Op> neighbor_op(const Call& call, const NodeEdges& edges, Group& group, std::span<PairRings> rings) {
   const auto make = [&edges, &group, rings](auto& now, auto& own) {
     if (now) return mpi().err_request;  // something was thrown in the middle of the start before
-    now.emplace(own.call, edges, group, NodeMeans{own.packing, own.work, own.copying, rings});
+    now.emplace(own.call, edges, group, own.means(), rings);
     return mpi_success;
   };
   return started<NodeNeighbors, std::vector<NeighborProgress>>(Carrier::rings, false, call, group.copying, make);

@@ -1,10 +1,8 @@
-// Small blocks through shared memory; see memory/inbox.hpp for the protocol.
+// Small blocks through shared memory; see memory/control_memory.hpp for the protocol.
 #include <algorithm>
 
-#include "memory/copy.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
-#include "run/mpi_transport.hpp"
 
 namespace quadrille::run {
 namespace {

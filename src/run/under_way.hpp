@@ -28,7 +28,7 @@ class UnderWay {
   static UnderWay& here();
 
   // Held over whatever starts a call or goes on with one. What is done under it never waits. The MPI may call us back
-  // in its functions (mpi/progress_hook.hpp), and an error handler of the program may call our doors: then this thread
+  // in its functions (mpi/progress.hpp), and an error handler of the program may call our doors: then this thread
   // holds it already, help() does nothing, and advance() goes on with all others.
   // No thread waits for it in a loop: the MPI may yield under it, and then threads that take it by turns cost each
   // other a time slice at every turn.

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "memory/copy.hpp"
+#include "memory/copy_kernels.hpp"
 #include "run/leaders.hpp"
 
 namespace quadrille::run {
@@ -131,12 +131,11 @@ class UnevenLeaders final : public LeadersCall {
   Size put(int to, std::byte* where) {
     const Block block = send_[to];
     const std::size_t bytes = block.bytes();
-    const MpiComm comm = group_.messages().quiet;
     if (is_beside(bytes)) {
       send_beside(to, block);
       return beside | static_cast<Size>(std::min<std::size_t>(bytes, beside - 1));
     }
-    if (bytes > 0) keep(error_, pack(block.address, block.count, block.type, block.info, where, comm));
+    if (bytes > 0) pack_block(block, where);
     return static_cast<Size>(bytes);
   }
 
@@ -152,17 +151,11 @@ class UnevenLeaders final : public LeadersCall {
     }
   }
 
-  void copy_mine() {
-    const Block from = send_[group_.me], to = recv_[group_.me];
-    keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
-    keep(error_, copy_own(from, to, group_, packing_.own));
-  }
-
   void unpack_own() {
     for (std::size_t s = 0; s < plan_.members.size(); ++s) {
       const int source = plan_.members[s];
       if (source == group_.me) {
-        if (!call_.in_place) copy_mine();
+        if (!call_.in_place) copy_mine(send_[source], recv_[source], packing_.own, memory::copy_bytes);
         continue;
       }
       const std::byte* place = at(own_place(static_cast<std::size_t>(plan_.number), s));
@@ -208,7 +201,7 @@ class UnevenLeaders final : public LeadersCall {
     if ((size & beside) != 0) return receive_beside(from, size & ~beside);
     const Block block = recv_[from];
     const std::size_t fits = fitting(size, block.bytes());
-    if (fits > 0 && has_room_) keep(error_, unpack_block(bytes, fits, block, group_.messages().quiet));
+    if (fits > 0 && has_room_) unpack_block(bytes, fits, block);
   }
 
   // ---- Blocks beside the leaders ----

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sys/sys.hpp"
-#include "text/bytes.hpp"
+#include "text/text.hpp"
 
 namespace quadrille::sys {
 namespace {

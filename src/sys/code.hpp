@@ -1,4 +1,5 @@
-// Where an address lies in the program's code, the clock, and a file that is memory: for recording calls.
+// Where a call comes from, in the program's code and in Python's, the clock, and a file that is memory: for recording
+// calls.
 #pragma once
 
 #include <time.h>
@@ -43,6 +44,24 @@ struct Caller {
 
 // Who called this thread's function, who called that one, and so on, the nearest first. Takes microseconds.
 std::vector<Caller> callers();
+
+// A line of a Python program.
+struct PythonPlace {
+  std::string file, function;
+  int line = 0;
+};
+
+// Does a call that returns to this address come from Python: from mpi4py, or from a function that Python calls by its
+// address?
+bool is_called_by_python(const void* returns_to);
+
+// The line that this thread runs, the same object for each call from there: the nearest that is not of mpi4py or of the
+// package quadrille. Null if it cannot be known: for Python before 3.9, and where Python has other threads, one of
+// which may hold the interpreter's lock for as long as this call takes.
+const PythonPlace* python_place();
+
+// The place itself, if an address is that of one.
+const PythonPlace* as_python_place(const void* address);
 
 std::string host_name();
 

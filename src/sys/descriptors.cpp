@@ -1,5 +1,4 @@
-#include "sys/descriptors.hpp"
-
+// Passing file descriptors to processes of the same user on this machine.
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
-// Files of the kernel. They are read without malloc, so also inside fork() and where there is no memory left.
+// Files of the kernel, and how much memory they say is left. They are read without malloc, so also inside fork() and
+// where there is no memory left.
 #pragma once
 
 #include <array>
@@ -52,5 +53,10 @@ class Mappings {
   char buffer_[buffer_bytes] = {};
   const char* line_ = buffer_;  // what is read next, up to a zero
 };
+
+// Bytes that can be written to before somebody is ended for want of memory, by the system or a control group of this
+// process, what the kernel can take back or swap out included; SIZE_MAX if unknown. `root`: of other files than the
+// kernel's, for tests.
+std::size_t memory_left(const char* root = "");
 
 }  // namespace quadrille::sys

@@ -1,6 +1,8 @@
 #include "sys/sys.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,11 +11,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
-#include <cstdlib>
 #include <cstring>
 
 #include "sys/kernel_files.hpp"
@@ -23,6 +25,41 @@
 #endif
 
 namespace quadrille::sys {
+namespace {
+
+constexpr std::size_t stack_bytes = std::size_t{1} << 20;  // programs do what they like in handlers of fork()
+
+struct Forking {
+  pid_t (*fork)();
+  pid_t child = -1;
+  int error = ENOMEM;
+  ucontext_t caller = {}, own = {};
+};
+
+// makecontext() passes arguments of type int alone.
+void begin(unsigned high, unsigned low) {
+  auto* const forking = reinterpret_cast<Forking*>(std::uintptr_t{high} << 32 | low);
+  const pid_t child = forking->fork();
+  const int error = errno;
+  forking->child = child;
+  forking->error = error;
+}
+
+// Valgrind loads a library of this name into each process that it runs.
+int is_of_valgrind(dl_phdr_info* info, std::size_t, void*) {
+  return info->dlpi_name != nullptr && std::strstr(info->dlpi_name, "/vgpreload_") != nullptr ? 1 : 0;
+}
+
+const char* look() {
+// Where Quadrille itself is built with a sanitizer, its tests share memory all the same.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  // Of all sanitizers that have an allocator of their own.
+  if (dlsym(RTLD_DEFAULT, "__sanitizer_get_ownership") != nullptr) return "a sanitizer";
+#endif
+  return dl_iterate_phdr(is_of_valgrind, nullptr) != 0 ? "valgrind" : nullptr;
+}
+
+}  // namespace
 
 void sleep_us(unsigned microseconds) { ::usleep(microseconds); }
 
@@ -44,6 +81,31 @@ void become_a_helper(const char* name) {
 }
 
 int thread_number() { return static_cast<int>(syscall(SYS_gettid)); }
+
+pid_t fork_on_own_stack(pid_t (*fork)()) {
+  Forking here{fork};
+  const int before = errno;
+  if (std::byte* const stack = map_private(stack_bytes)) {
+    mprotect(stack, page_size(), PROT_NONE);  // where it ends
+    const auto address = reinterpret_cast<std::uintptr_t>(&here);
+    getcontext(&here.own);
+    here.own.uc_stack.ss_sp = stack;
+    here.own.uc_stack.ss_size = stack_bytes;
+    here.own.uc_link = &here.caller;
+    makecontext(&here.own, reinterpret_cast<void (*)()>(begin), 2, static_cast<unsigned>(address >> 32),
+                static_cast<unsigned>(address));
+    errno = before;
+    swapcontext(&here.caller, &here.own);
+    unmap_raw(stack, stack_bytes);
+  }
+  errno = here.error;
+  return here.child;
+}
+
+const char* memory_checker() {
+  static const char* const found = look();
+  return found;
+}
 
 // The kernel reads the set of signals before it finds out that there is no such change.
 bool is_readable(const void* address) {
@@ -119,11 +181,6 @@ bool run_on(int processor) {
   CPU_ZERO(&mask);
   CPU_SET(processor, &mask);
   return sched_setaffinity(0, sizeof mask, &mask) == 0;
-}
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
 }
 
 }  // namespace quadrille::sys

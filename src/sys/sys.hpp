@@ -8,6 +8,8 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <span>
 #include <string>
 
 #include "text/reason.hpp"
@@ -72,11 +74,98 @@ void sleep_us(unsigned microseconds);
 // May return earlier for no reason.
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned microseconds);
 void wake_sleepers(const std::atomic<std::uint32_t>& word);
+
+// ---- Waiting for another process of this node: spin, then let others in, and keep the MPI moving. ----
+//
+// A rank that waits must drive the MPI's own progress: a peer may be stuck in MPI_Send to us, matched
+// by an earlier MPI_Irecv of ours, before it reaches the collective that we wait in.
+
+struct Waiter {
+  // How often to look before the core is first given away. Small when there are more ranks than
+  // processors: then the peer can only run once we have stopped.
+  std::uint32_t spins = 4000;
+  static constexpr std::uint32_t spins_if_crowded = 8;
+  bool crowded() const { return spins <= spins_if_crowded; }
+  // How long it may sleep where another process can wake it, before it drives the MPI; 0: not at all. A rank that only
+  // gives its processor away gets it again and again, and each time the ranks that it waits for do not.
+  unsigned longest_sleep_us = 0;
+  static constexpr unsigned longest_sleep_us_if_crowded = 500;
+  // After the spins, the MPI is driven once every so many looks.
+  std::uint32_t looks_between_progress = 16;
+  void (*progress)(void*) = nullptr;  // may throw, which ends the wait
+  void* progress_data = nullptr;
+
+  // Returns when ready() is true.
+  template <class Ready>
+  void until(Ready ready) const {
+    until(ready, [] { return false; });
+  }
+  // `sleep` may wait by itself, in place of giving the core away, and is then true.
+  template <class Ready, class Sleep>
+  void until(Ready ready, Sleep sleep) const {
+    for (std::uint32_t look = 0; look < spins; ++look) {
+      if (ready()) return;
+      pause();
+    }
+    // Giving the core away comes first: most often that is all that a peer needs.
+    for (std::uint32_t look = 1; !ready(); ++look) {
+      const bool slept = sleep();
+      if (!slept) {
+        yield();
+      } else if (ready()) {
+        return;  // woken: ready() is not asked again once it was true
+      }
+      if (progress != nullptr && (slept || look % looks_between_progress == 0)) progress(progress_data);
+    }
+  }
+};
+
+// Sleeping for another process, where ranks share processors. A rank that only gives its processor away gets it again
+// and again, and each time the others wait for that rank.
+//
+// Idea    A waiter counts itself, looks once more, and sleeps. A rank that has done what others wait for asks the
+//         counter, and wakes them if there are any. Both change the counter, one after the other: a waiter that comes
+//         later sees what was done, and a rank that asks later sees the sleeper. A bell that is rung between the
+//         look and the sleep has another number, at which nobody falls asleep.
+//
+// A bell lies in zeroed memory that processes share.
+class Bell {
+ public:
+  // After what sleepers wait for was stored.
+  void ring() {
+    if (sleepers_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
+    rung_.fetch_add(1, std::memory_order_release);
+    wake_sleepers(rung_);
+  }
+  // At most so long, unless ready() is true. May return earlier.
+  template <class Ready>
+  void sleep_unless(Ready ready, unsigned microseconds) {
+    const std::uint32_t rung = rung_.load(std::memory_order_acquire);
+    sleepers_.fetch_add(1, std::memory_order_acq_rel);
+    if (!ready()) sleep_while(rung_, rung, microseconds);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint32_t> rung_, sleepers_;
+};
+
+// ---- Threads and processes ----
+
 // The calling thread does work of ours beside the program's: no signal of the program's comes to it, and it sleeps as
 // short as it asks for. `name` has at most 15 letters.
 void become_a_helper(const char* name);
 // Of the calling thread; positive, and of no other thread as long as it lives.
 int thread_number();
+
+// Calls `fork` on a stack that is mapped for that, while the stack of the caller stays as it is; then parent and child
+// go on where they were called. -1 with errno ENOMEM if there is no memory.
+pid_t fork_on_own_stack(pid_t (*fork)());
+
+// A tool that watches all memory of this process, valgrind or a sanitizer that the program is built with: its name;
+// null if there is none. Such a tool tracks each byte that the process maps, and does not see what other processes
+// write: memory is not shared with them, and no other process may write to this one.
+const char* memory_checker();
 
 // ---- Shared segments: memory without a name, so that nothing can stay behind. ----
 
@@ -101,6 +190,28 @@ void close_descriptor(int descriptor);
 
 // Can the processor read the eight bytes around an address? No signal comes of it.
 bool is_readable(const void* address);
+
+// ---- Passing file descriptors to processes of the same user on this machine ----
+//
+// Over a local socket that has no name in the file system.
+
+// The address of a listening local socket: an abstract name that the kernel chose.
+struct Address {
+  char name[112];
+  std::int32_t length = 0;  // 0: none
+};
+
+// Opens a listening socket for `clients` processes. Returns its descriptor, or -1.
+int listen_local(int clients, Address& address);
+// Connects without waiting, if a process of this user listens there. Returns a descriptor, or -1.
+int connect_local(const Address& address);
+
+// All processes get a descriptor of each. Process 0 listens and calls collect_and_share(); process i connects and calls
+// give_and_take(). Process i passes its own descriptor in all[i], and -1 elsewhere; -1 stands for no descriptor.
+// Afterwards all[i] is a descriptor of process i, to be closed by the caller. False if it failed; then
+// there are no descriptors to close but one's own.
+bool collect_and_share(int listener, std::span<int> all);
+bool give_and_take(int connection, int me, std::span<int> all);
 
 // ---- The memory of the shared heap: one large, sparse segment. ----
 //
@@ -201,7 +312,37 @@ struct Place {
 // The place of a thread that may run on the processors of `set`. `folder`: another one of that form, for tests.
 Place place_of(const ProcessorSet& set, const std::string& folder = "/sys/devices/system/cpu");
 
+// ---- The environment ----
+
 // A variable of the environment; empty if it is not set.
-std::string environment(const char* name);
+inline std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// ---- What the launcher has set there: for when MPI cannot be asked, before MPI_Init or without any MPI ----
+
+// The rank in MPI_COMM_WORLD; empty if no launcher says it.
+inline std::string launched_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (std::string rank = environment(name); !rank.empty()) return rank;
+  }
+  return {};
+}
+
+// How many ranks of this program are on this machine; 0 if no launcher says it.
+inline int launched_here() {
+  int ranks = 0;
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    if (const int told = std::atoi(environment(name).c_str()); told > ranks) ranks = told;
+  }
+  return ranks;
+}
+
+// Is this process rank 0, as far as can be told?
+inline bool launched_as_first() {
+  const std::string rank = launched_rank();
+  return rank.empty() || rank == "0";
+}
 
 }  // namespace quadrille::sys

@@ -1,4 +1,4 @@
-// What the user set in the environment (the variables: settings.cpp), and messages to the user.
+// What the user set, in the environment and in the info of a communicator, and messages to the user.
 //
 // A malformed value never breaks a program: rank 0 warns once and the value is ignored.
 #pragma once
@@ -15,6 +15,7 @@
 #include "memory/node_copy.hpp"
 #include "memory/reach.hpp"
 #include "mpi/device_support.hpp"
+#include "mpi/mpi.hpp"
 
 namespace quadrille::team {
 
@@ -23,7 +24,7 @@ enum class Trials : std::uint8_t { automatic, on, off, learn };
 struct Config {
   bool off = false;
   // Some rank's MPI tolerates faults: all calls are forwarded, or, where every rank's MPI reports faults, watched
-  // (team/faults.hpp). Found in MPI_Init, not read.
+  // (team/team.cpp). Found in MPI_Init, not read.
   bool fault_tolerant = false, watches_faults = false;
   bool explain = false;
   bool check = false;
@@ -49,7 +50,7 @@ struct Config {
 
 // ---- The settings: one table, with a row for each variable of the environment ----
 //
-// A new setting is one row in settings.cpp, a member of Config, and its use. Without `agreed` the row does not compile;
+// A new setting is one row in config.cpp, a member of Config, and its use. Without `agreed` the row does not compile;
 // tests/run/config_test.cpp asks for values of it. Reading, the comparison of the ranks' settings, the guess at a
 // misspelt name, `quadrille list --settings`, the manual pages and the rows of docs/tuning.md (`make docs`) follow the
 // table.
@@ -59,8 +60,7 @@ struct Setting {
   const char* values = nullptr;  // what may be written, for people
   const char* unset = nullptr;   // what holds without the variable, for people
   const char* help = nullptr;    // one line; 'quoted' words are code
-  const char* module = nullptr;  // who reads a variable that has no `read`
-  // Reads a value that is not empty. Returns an empty string, or what is wrong.
+  // Reads a value that is not empty. Returns an empty string, or what is wrong. Null where another file reads it.
   std::string (*read)(const std::string& text, Config& config) = nullptr;
   // The value that holds, for settings that all ranks must agree on, since they steer the choice of all: equal texts
   // mean equal settings. `may_differ` for the others.
@@ -93,5 +93,20 @@ void print_warnings(Config& config, int rank);
 
 // "quadrille: <line>" on stderr, written at once so that lines of ranks do not mix.
 void say(const std::string& line);
+
+// ---- The keys of an MPI info that are meant for Quadrille ----
+
+struct Hints {
+  bool check = false;                 // quadrille_check
+  bool iso_sizes = false;             // quadrille_iso_sizes
+  bool others = false;                // there are keys that do not begin with quadrille_
+  std::vector<std::string> problems;  // one line each: keys of ours that nobody knows, and values that mean nothing
+};
+
+// A null info has none. Not collective.
+Hints read_hints(MpiInfo info);
+
+// What is wrong with them, for a user who wants to know.
+void say_problems(const Hints& hints, const std::string& where);
 
 }  // namespace quadrille::team

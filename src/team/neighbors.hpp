@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "choose/select_neighbors.hpp"
+#include "choose/select.hpp"
 #include "plan/additive_basis.hpp"
 #include "plan/neighborhood.hpp"
-#include "plan/order_edges.hpp"
-#include "run/node_neighbors.hpp"
+#include "plan/order.hpp"
+#include "run/engines.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::team {

@@ -11,19 +11,13 @@
 #include <numeric>
 #include <utility>
 
+#include "memory/control_memory.hpp"
 #include "memory/device.hpp"
 #include "memory/heap.hpp"
 #include "memory/leaders.hpp"
-#include "memory/pairs.hpp"
-#include "memory/xpmem.hpp"
 #include "mpi/errors.hpp"
-#include "sys/descriptors.hpp"
-#include "sys/launched.hpp"
-#include "sys/memory_checker.hpp"
 #include "sys/sys.hpp"
-#include "team/communicator.hpp"
 #include "team/config.hpp"
-#include "team/faults.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::team {
@@ -310,14 +304,6 @@ void free_private(MpiComm& made) {
   private_communicators.fetch_sub(1, std::memory_order_relaxed);
 }
 
-std::shared_ptr<QuietComm> make_quiet(MpiComm of, bool in_init) {
-  auto quiet = std::make_shared<QuietComm>();
-  if (make_private(of, quiet->comm, in_init) != mpi_success) return nullptr;
-  quiet->me = rank_in(of);
-  quiet->as_world = of == mpi().comm_world;
-  return quiet;
-}
-
 std::size_t control_bytes(int ranks) {
   return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes() +
          memory::FailedCalls::bytes + memory::DeviceSharing::bytes(ranks);
@@ -423,6 +409,15 @@ struct World {
   std::atomic<bool> met{false};
 };
 World& the_world() { return sys::immortal<World>(); }
+
+// Null if the MPI cannot make it.
+std::shared_ptr<QuietComm> make_quiet(MpiComm of, bool in_init = false) {
+  auto quiet = std::make_shared<QuietComm>();
+  if (make_private(of, quiet->comm, in_init) != mpi_success) return nullptr;
+  quiet->me = rank_in(of);
+  quiet->as_world = of == mpi().comm_world;
+  return quiet;
+}
 
 void keep(Processes processes) {
   const std::lock_guard lock(the_world().mutex);

@@ -21,8 +21,6 @@
 
 namespace quadrille::team {
 
-struct Team;
-
 // What a rank tells the others of its node about itself.
 struct Card {
   std::int64_t process = 0;
@@ -63,8 +61,6 @@ struct QuietComm {
 // of some of its messages from that count.
 int make_private(MpiComm of, MpiComm& made, bool in_init = false);
 void free_private(MpiComm& made);
-// Null if the MPI cannot make it.
-std::shared_ptr<QuietComm> make_quiet(MpiComm of, bool in_init = false);
 
 struct Processes {
   plan::NodeMap nodes;                        // as the MPI says
@@ -100,12 +96,6 @@ std::size_t control_bytes(int ranks);
 // Without asking the others: has the launcher started more ranks on this node than processors are left to this one?
 // False where it may have bound each rank to some of them.
 bool crowded_by_launcher();
-
-// For QUADRILLE_EXPLAIN, of a team that is set up: says of this rank and its peers on the node, whose numbers in
-// `processes` are `members` with its own, what no other communicator of this process has said. `ways` are those that
-// the user allows. Not collective.
-void explain_reach(const Team& team, const Processes& processes, std::span<const int> members,
-                   const memory::Ways& ways);
 
 // ---- All processes of MPI_COMM_WORLD ----
 

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "mpi/mpi.hpp"
-#include "team/communicator.hpp"
 #include "team/neighbors.hpp"
 
 namespace quadrille::team {

@@ -7,14 +7,12 @@
 #include <cstring>
 #include <new>
 
-#include "mpi/generation.hpp"
 #include "sys/code.hpp"
-#include "sys/python.hpp"
 #include "sys/sys.hpp"
-#include "team/communicator.hpp"
 #include "team/processes.hpp"
-#include "text/cut.hpp"
+#include "team/team.hpp"
 #include "text/hash.hpp"
+#include "text/text.hpp"
 
 namespace quadrille::record {
 namespace {
@@ -101,10 +99,7 @@ std::uint64_t* Tables::array(std::uint64_t& offset, int numbers) {
 // ---- Communicators ----
 
 // What is known of them is an attribute.
-int Tables::keyval() {
-  static constinit FirstAnswer<int> keyval(no_keyval);
-  return keyval.get([] { return team::make_keyval(forget); });
-}
+int Tables::keyval() { return team::keyval_of<forget>(); }
 
 int Tables::forget(MpiComm, int, void* value, void*) {
   drop_cached_calls();

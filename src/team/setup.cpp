@@ -1,4 +1,5 @@
-// Making a team ready: agreement on settings, node map, inboxes. Collective.
+#include "team/setup.hpp"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -6,24 +7,25 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <span>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "memory/pairs.hpp"
+#include "memory/control_memory.hpp"
+#include "memory/heap.hpp"
+#include "memory/reach.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/mpi.hpp"
-#include "mpi/waits.hpp"
+#include "mpi/progress.hpp"
+#include "mpi/tags.hpp"
 #include "run/under_way.hpp"
-#include "team/apart.hpp"
-#include "team/ask.hpp"
-#include "team/communicator.hpp"
+#include "sys/sys.hpp"
+#include "team/areas.hpp"
 #include "team/config.hpp"
-#include "team/faults.hpp"
 #include "team/processes.hpp"
 #include "team/switch_points.hpp"
-#include "team/team.hpp"
+#include "text/reason.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -264,6 +266,88 @@ void agree_on_messages(Team& team, Telling& telling) {
   tell_choices(team, telling, std::move(choices), told.choices);
 }
 
+// ---- What QUADRILLE_EXPLAIN=1 says of the ways that large blocks have between the ranks of a node ----
+
+// One way to the peers.
+struct Way {
+  const char* name;
+  bool allowed;
+  Reason missing;
+  std::optional<std::size_t> from = {};  // bytes from which blocks take it, if that is known
+  int peers = 0;                         // to how many of them
+  Why why_not = {};                      // to the others
+
+  template <class Ask>
+  void count(bool there, const Ask& why) {
+    if (there) {
+      ++peers;
+    } else if (allowed && why_not.reason == Reason::none) {
+      why_not = why();
+    }
+  }
+  // "cma-read (to 2 of 3 ranks) from 10240 bytes on"
+  std::string words(int of_peers) const {
+    return name + (peers < of_peers ? fmt::format(" (to {} of {} ranks)", peers, of_peers) : "") +
+           (from ? fmt::format(" from {} bytes on", *from) : "");
+  }
+};
+
+Why or_else(const Why& why, Reason otherwise) { return why.reason == Reason::none ? Why{otherwise} : why; }
+
+// Says of this rank and its peers on the node, whose numbers in `processes` are `members` with its own, what no other
+// communicator of this process has said. `ways` are those that the user allows. Not collective.
+void explain_reach(const Team& team, const Processes& processes, std::span<const int> members,
+                   const memory::Ways& ways) {
+  const std::string where =
+      fmt::format("{} ranks, {} node{}: ", team.group.ranks, team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s");
+  const auto say_ways = [&where](const std::string& ways_there) {
+    const std::string what = "large blocks inside a node go by " + ways_there;
+    say_once(where + what, what);
+  };
+  if (team.inbox_obstacle != Reason::none) {
+    return say_ways("messages only: " + text::words_of({team.inbox_obstacle}));
+  }
+  if (members.size() == 1) return;
+  const run::Reach& reach = team.group.reach();
+  std::optional<std::size_t> cma_from;  // unless the switch points are still to be measured
+  if (reach.rings && team.agreed().points != Points::guessed) cma_from = reach.points.cma_from;
+  // In the order in which they are preferred.
+  Way all[] = {{"heap", ways.heap, Reason::no_heap},
+               {"xpmem", ways.xpmem, Reason::no_xpmem},
+               {"cma-read", ways.cma_read, Reason::no_cma_read, cma_from},
+               {"cma-write", ways.cma_write, Reason::no_cma_write, cma_from},
+               {"ring", ways.ring, Reason::no_ring}};
+  auto& [heap, xpmem, cma_read, cma_write, ring] = all;
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    if (members[m] == team.group.me) continue;
+    const memory::Peer& peer = reach.peers[m];
+    const Card& card = processes.ranks[static_cast<std::size_t>(members[m])].card;
+    heap.count(peer.can.map && peer.heap != nullptr, [] {
+      if (memory::heap_active()) return Why{Reason::heaps_not_mapped};
+      return or_else(memory::heap_why_not(), Reason::no_heap_here);
+    });
+    xpmem.count(peer.can.attach, [&] {
+      if (!ways.ring || !reach.rings) return Why{Reason::xpmem_requires_ring};
+      return or_else(memory::xpmem_here().why_not, Reason::memory_not_attached);
+    });
+    // Tried once more.
+    cma_read.count(peer.can.read, [&] { return or_else(why_no_cma(card, false), Reason::failed_at_setup); });
+    cma_write.count(peer.i_can.write, [&] { return or_else(why_no_cma(card, true), Reason::failed_at_setup); });
+    ring.count(reach.rings, [] { return Why{Reason::too_many_for_rings}; });
+  }
+  const int peers = static_cast<int>(members.size()) - 1;
+  const bool forced = !(ways.heap && ways.xpmem && ways.cma_read && ways.cma_write && ways.ring);
+  std::vector<std::string> had;
+  for (const Way& way : all) {
+    if (way.peers > 0) had.push_back(way.words(peers));
+  }
+  say_ways(had.empty() ? "messages only" : fmt::format("{}", fmt::join(had, ", ")));
+  for (const Way& way : all) {
+    if (!way.allowed || way.peers == peers) continue;
+    say_once((forced ? "QUADRILLE_REACH: " : "") + text::words_of({.reason = way.missing, .then = {way.why_not}}));
+  }
+}
+
 }  // namespace
 
 void Telling::tell(void* data, std::size_t bytes) {
@@ -288,14 +372,9 @@ void share_processors(const Config& settings, bool speaks) {
   }
 }
 
-int setup(Team& team) {
-  await_told(team);
-  if (team.lost) return mpi().err_other;
-  if (team.ready()) return mpi_success;
-  Telling telling(team);
-  return setup_by(team, telling);
-}
+namespace {
 
+// setup(), where rank 0 tells its decisions by `telling`.
 int setup_by(Team& team, Telling& telling) {
   run::Group& group = team.group;
   const ErrorsReturned guard(team.user);
@@ -353,6 +432,16 @@ int setup_by(Team& team, Telling& telling) {
   return mpi_success;
 }
 
+}  // namespace
+
+int setup(Team& team) {
+  await_told(team);
+  if (team.lost) return mpi().err_other;
+  if (team.ready()) return mpi_success;
+  Telling telling(team);
+  return setup_by(team, telling);
+}
+
 int prepare_messages(Team& team) {
   run::Messages& messages = team.group.change_messages();
   if (messages.comm != mpi().comm_null) return mpi_success;
@@ -367,6 +456,75 @@ int prepare_messages(Team& team) {
   team.group.me = rank_in(team.user);
   team.group.ranks = size_of(team.user);
   return error;
+}
+
+// ---- Without waiting ----
+
+namespace {
+
+// Tags for messages of communicators: each process of MPI_COMM_WORLD gives away some of its own.
+constexpr std::int64_t tags_below = tags::count;  // those of MPI_COMM_WORLD's own messages
+
+// Communicators that each process can give tags to.
+std::int64_t tags_of_process() {
+  int found = 0;
+  const int* largest = nullptr;
+  if (mpi().Comm_get_attr(mpi().comm_world, mpi().tag_ub, &largest, &found) != mpi_success || !found) return 0;
+  const std::int64_t count = (std::int64_t{*largest} - tags_below) / tags_apart / size_of(mpi().comm_world);
+  return std::max<std::int64_t>(count, 0);
+}
+
+// In turn; that one is still in use after all others is not to be expected.
+int next_first_tag() {
+  static constinit std::atomic<std::int64_t> given{0};
+  const std::int64_t count = tags_of_process();
+  const std::int64_t first = tags_below + count * tags_apart * rank_in(mpi().comm_world);
+  return static_cast<int>(first + given++ % count * tags_apart);
+}
+constexpr std::int64_t enough_tags = 1024;
+
+}  // namespace
+
+bool may_be_told(Team& team) {
+  const Config& settings = config();
+  if (!team.eligible() || !world_has_met() || settings.any_forced || settings.inbox_limit == 0 || settings.check)
+    return false;
+  if (!settings.nodes.empty() || tags_of_process() < enough_tags) return false;
+  const Team* const all = team_of(mpi().comm_world);
+  if (all == nullptr || !all->taken.ready() || all->lanes == nullptr || all->lanes->lanes.empty()) return false;
+  if (all->group.messages().comm == mpi().comm_null || all == &team) return false;
+  const std::shared_ptr<const Processes> known = world();
+  return known != nullptr && plan::nodes_of(known->nodes, ranks_in_world(team.user)).nodes == 1;
+}
+
+void prepare_apart(Team& team, Telling telling) {
+  if (!team.ready()) setup_by(team, telling);
+  int first_tag = team.group.me == 0 ? next_first_tag() : 0;
+  telling.tell(&first_tag, sizeof first_tag);
+  LanesMemory lanes{};
+  if (team.lanes == nullptr && team.area.is_there() && team.group.reach().rings) {
+    if (team.group.me == 0) lanes = take_lanes(team);
+    telling.tell(lanes.data(), sizeof lanes);
+    make_lanes(team, lanes);
+  }
+  // The resources of blocking calls may still become available where ranks may wait.
+  if (team.ready() && !team.area.is_there()) team.change_standing(Standing::eligible);
+  if (team.lanes == nullptr || team.lanes->lanes.empty()) team.taken.first_tag = first_tag;
+}
+
+void await_told(Team& team) {
+  constexpr int turns_before_yield = 100;
+  for (int turn = 0; team.taken.in_flight(); ++turn) {
+    run::UnderWay::here().advance();
+    turn < turns_before_yield ? sys::pause() : sys::yield();
+  }
+}
+
+void end_told(Team& team) {
+  if (mpi().is_openmpi()) return await_told(team);
+  if (!team.taken.in_flight()) return;
+  const run::UnderWay::Held held(run::UnderWay::here());
+  if (team.taken.coming != nullptr) team.taken.coming->arrive();
 }
 
 }  // namespace quadrille::team

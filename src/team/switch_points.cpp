@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "sys/sys.hpp"
-#include "team/communicator.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
 

@@ -3,30 +3,20 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstdlib>
 #include <mutex>
-#include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "memory/heap.hpp"
 #include "mpi/device_support.hpp"
-#include "mpi/fault_tolerance.hpp"
-#include "mpi/generation.hpp"
 #include "mpi/mpi.hpp"
-#include "mpi/phase.hpp"
-#include "mpi/thrown.hpp"
 #include "mpi/types.hpp"
-#include "sys/launched.hpp"
 #include "sys/sys.hpp"
-#include "team/apart.hpp"
-#include "team/ask.hpp"
-#include "team/communicator.hpp"
+#include "team/areas.hpp"
 #include "team/config.hpp"
-#include "team/leaders.hpp"
-#include "team/numa.hpp"
+#include "team/neighbors.hpp"
 #include "team/processes.hpp"
+#include "team/setup.hpp"
 #include "team/switch_points.hpp"
 
 namespace quadrille::team {
@@ -39,7 +29,6 @@ struct Teams {
   std::vector<Team*> all;
   Counters freed;              // of teams that are gone
   std::vector<Tally> tallies;  // of them, as many as there is room for
-  std::atomic<std::uint64_t> passed_without_team{0};
 };
 Teams& teams() { return sys::immortal<Teams>(); }
 
@@ -97,10 +86,8 @@ int forget_team(MpiComm, int, void* value, void*) {
 
 int forget_nothing(MpiComm, int, void*, void*) { return mpi_success; }
 
-// All ranks want a summary, and will come to MPI_Finalize with that.
-bool all_explain = false;
-
-Part own_part() {
+// For the summary: of all teams that are there, and of those that are gone.
+void sum_up() {
   Teams& list = teams();
   Counters all = list.freed;
   std::vector<Tally> tallies = list.tallies;
@@ -108,28 +95,7 @@ Part own_part() {
     all.add(team->counted.counters);
     if (team->counted.explains && team->user != mpi().comm_null) tallies.push_back(end_tally(*team));
   }
-  all.passed[counted_as(Reason::other)] += list.passed_without_team.load();
-  Part part = make_part(all, std::move(tallies));
-  std::copy(untaken.nonblocking.begin(), untaken.nonblocking.end(), part.nonblocking.passed.begin());
-  std::copy(untaken.persistent.begin(), untaken.persistent.end(), part.persistent.passed.begin());
-  return part;
-}
-
-// Collective over MPI_COMM_WORLD if all ranks want it. Uses a communicator of our own, on which no call of the program
-// is pending; if Quadrille is switched off, there is no such communicator.
-void print_summary(int rank) {
-  const Part mine = own_part();
-  const int ranks = size_of(mpi().comm_world);
-  std::vector<Part> parts = {mine};
-  if (all_explain && ranks > 1) {
-    const std::shared_ptr<const Processes> known = world();
-    const bool own = known != nullptr && known->quiet != nullptr && known->quiet->as_world;
-    if (rank == 0) parts.resize(static_cast<std::size_t>(ranks));
-    mpi().Gather(&mine, sizeof mine, mpi().byte, parts.data(), sizeof mine, mpi().byte, 0,
-                 own ? known->quiet->comm : mpi().comm_world);
-  }
-  if (rank != 0) return;
-  for (const std::string& line : summary_lines(parts, !all_explain && ranks > 1)) say(line);
+  print_summary(all, std::move(tallies));
 }
 
 std::array<std::atomic<void (*)()>, ends_count> works_before_end{};
@@ -139,12 +105,8 @@ int at_finalize(MpiComm, int, void*, void*) {
   for (auto& slot : works_before_end) {
     if (void (*const work)() = slot.exchange(nullptr)) work();
   }
-  const int rank = rank_in(mpi().comm_world);
-  if (config().trials == Trials::learn && rank == 0) static_cast<void>(thrown_by(learn_verdicts));
-  // What cannot be said is not said.
-  static_cast<void>(thrown_by([&] {
-    if (all_explain || (config().explain && rank == 0)) print_summary(rank);
-  }));
+  if (config().trials == Trials::learn && rank_in(mpi().comm_world) == 0) static_cast<void>(thrown_by(learn_verdicts));
+  static_cast<void>(thrown_by(sum_up));  // what cannot be said is not said
   drop_cached_calls();
   return thrown_by([] {
     for (Team* team : teams().all) release(*team);
@@ -163,11 +125,6 @@ int team_keyval() {
   });
 }
 
-// Agreed upon in MPI_Init where that is ours, else as this process knows it.
-bool is_fault_tolerant() { return config().fault_tolerant || (tolerates_faults() && !config().watches_faults); }
-
-std::string not_used(Why why) { return text::words_of({.reason = Reason::not_used, .then = {std::move(why)}}); }
-
 Reason why_not_eligible(MpiComm comm, run::Group& group) {
   if (const Reason why = why_nothing_is_served(); why != Reason::none) return why;
   if (is_inter(comm)) return Reason::intercommunicator;
@@ -180,15 +137,8 @@ Reason why_not_eligible(MpiComm comm, run::Group& group) {
   return are_all_here ? Reason::none : Reason::several_worlds;
 }
 
-void explain_fault_tolerance() {
-  if (config().explain && rank_in(mpi().comm_world) == 0) say_once(not_used({Reason::fault_tolerant}));
-}
-
 // The calls that were forwarded before there was a team: a number, kept without any memory of ours.
-int early_keyval() {
-  static constinit FirstAnswer<int> keyval(no_keyval);
-  return keyval.get([] { return make_keyval(forget_nothing); });
-}
+int early_keyval() { return keyval_of<forget_nothing>(); }
 
 // False if the MPI cannot tell.
 bool early_calls(MpiComm comm, int& calls) {
@@ -227,48 +177,9 @@ struct LastTeam {
 };
 thread_local LastTeam last_team;
 
-// Which rank of its node this process is, of all that there are if the world is known: another number of it in another
-// communicator does not move it to another processor.
-int rank_on_node(const Team& team) {
-  const int mine = team.world_ranks[static_cast<std::size_t>(team.group.me)];
-  if (const std::shared_ptr<const Processes> all = world(); all != nullptr) {
-    const std::vector<int>& nodes = all->nodes.node_of;
-    const auto me = nodes.begin() + mine;
-    return static_cast<int>(std::count(nodes.begin(), me, *me));
-  }
-  return static_cast<int>(std::ranges::count_if(members_of(team.nodes, team.group.me), [&](int member) {
-    return team.world_ranks[static_cast<std::size_t>(member)] < mine;
-  }));
-}
-
-// The domain of every rank. Collective; asked only when an order of copies is first used, because
-// reading the topology takes milliseconds.
-std::vector<int> agree_on_domains(Team& team) {
-  struct Domains {
-    int mine;
-    std::vector<int> all;
-  };
-  const auto domains = std::make_shared<Domains>();
-  domains->mine = numa_domain(config().topology.empty() ? 0 : rank_on_node(team), config().topology);
-  domains->all.resize(static_cast<std::size_t>(team.group.ranks));
-  ask_all(team, domains, [&](MpiRequest* request) {
-    return mpi().Iallgather(&domains->mine, 1, mpi().int_type, domains->all.data(), 1, mpi().int_type, team.own(),
-                            request);
-  });
-  return std::move(domains->all);
-}
-
-// Says where sharing of the program's memory depends on another library.
-void explain_mapping_watch(memory::MappingWatch watch) {
-  if (watch == memory::MappingWatch::through_ucx) {
-    say("UCX reports what the program maps: its memory is shared inside a node");
-  } else if (watch == memory::MappingWatch::lost) {
-    say("another library replaced mmap and does not report what the program maps: its memory is not shared "
-        "inside a node");
-  }
-}
-
 }  // namespace
+
+void watch_finalize() { team_keyval(); }
 
 void before_end(AtEnd whose, void (*work)()) { works_before_end[static_cast<std::size_t>(whose)] = work; }
 
@@ -320,17 +231,6 @@ void count_early(MpiComm comm) {
   mpi().Comm_set_attr(comm, early_keyval(), reinterpret_cast<void*>(std::intptr_t{before} + 1));
 }
 
-const std::vector<int>& domains_of(Team& team) {
-  if (!team.domains.empty()) return team.domains;
-  team.domains = agree_on_domains(team);
-  if (team.counted.explains && team.group.me == 0) {
-    say_once(fmt::format("{} ranks, {}: {}", team.group.ranks,
-                         team.nodes.nodes == 1 ? "1 node" : fmt::format("{} nodes, that of rank 0", team.nodes.nodes),
-                         describe_domains(team.domains, members_of(team.nodes, 0))));
-  }
-  return team.domains;
-}
-
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   return cached_plan(team, choice, [&] {
     const bool looks = look_at_domains(row_of(choice.algorithm->engine).plans);
@@ -358,112 +258,314 @@ void say_once(const std::string& line, const std::string& key) {
   if (said->insert(key).second) say(line);
 }
 
-void count_passed() { teams().passed_without_team.fetch_add(1, std::memory_order_relaxed); }
+// ---- Faults ----
+//
+// A rank has failed, or the communicator was revoked, where the MPI lets a program survive that (ULFM).
+//
+// Idea    A rank that waits in a call asks its MPI every two milliseconds whether the communicator is revoked or a rank
+//         of it has failed. Then it leaves the call, which returns the MPI's error. Later calls on the communicator are
+//         the MPI's, which refuses them. A communicator of the survivors (MPIX_Comm_shrink) is served again. A rank
+//         that does not have to wait may learn of the failure from a rank that has left; its calls succeed until then.
+// Node    A rank says in the control memory of the communicator that it has left. A rank that finishes a call looks
+//         there too: what it has copied from a rank that has left may be what that rank's program wrote there since.
+//         Nobody writes to another rank's memory, so a rank that has left may use its buffers at once. Neighbour
+//         collectives go by rings.
+// Sends   A rank that leaves messages in flight revokes our communicator for messages, as does a rank with a failed
+//         message: from then on no rank receives a block that the rank lacks. All messages end, and the rank waits for
+//         that before it returns (run/mpi_transport.cpp, run/sparse.cpp). Open MPI ends a message that has found its
+//         receive when the data are there or the peer is dead. Other receives end at once, other sends when the peer
+//         learns of the revocation. Requests of ours are tested until all their messages have ended.
+// Not     Requests under the MPI's names, and orders of copies: they are forwarded, and return the MPI's errors.
+// Cost    Nothing without fault tolerance. With it no call takes the cached way.
+//
+// Example, ranks 0, 1 and 2, of which 1 dies in a call: rank 0 waits for 1, is told by the MPI, says "left", and
+// returns MPIX_ERR_PROC_FAILED. Rank 2 waits for 0 or 1: it finds "left", or its MPI tells it. By messages: rank 0
+// revokes, which ends what rank 2 sends to it or awaits from it.
+// tests/models/faults_test.cpp goes through a death at each step.
 
-bool all_true(MpiComm comm, bool mine) {
-  all_agree(comm, 0, {&mine});
-  return mine;
+namespace {
+
+constexpr double seconds_between_looks = 2e-3, seconds_to_be_told = 1;
+
+// Nothing on this communicator is served any more.
+void leave(Team& team, int fault) {
+  team.fault = fault;
+  team.failed_calls.note_left(fault);
+  team.lost = false;
+  team.why_not = Reason::rank_failed;
+  team.change_standing(Standing::ineligible);
+  drop_cached_calls();
 }
 
-bool all_agree(MpiComm comm, std::uint64_t value, std::initializer_list<bool*> all_want) {
-  // min(x) == max(x), and max(x) is ~min(~x): one reduction tells.
-  std::uint64_t mine[5] = {value, ~value}, least[5] = {};
-  std::transform(all_want.begin(), all_want.end(), mine + 2, [](const bool* wants) { return *wants ? 1U : 0U; });
-  const bool told = mpi().Allreduce(mine, least, 5, mpi().uint64, mpi().op_min, comm) == mpi_success;
-  const std::uint64_t* all = least + 2;
-  for (bool* const wants : all_want) *wants = told && *all++ == 1;
-  return told && least[0] == ~least[1];
+// Has a rank failed? Where the communicator is gone and a request is left, that of the whole program is asked. The MPI
+// makes a list of the failed ranks, so it is not asked each time.
+bool has_failed_rank(Team& team) {
+  const double now = mpi().Wtime();
+  if (now < team.next_look.load(std::memory_order_relaxed)) return false;
+  team.next_look.store(now + seconds_between_looks, std::memory_order_relaxed);
+  if (team.user != mpi().comm_null) return has_failed_rank(team.user);
+  return team.quiet != nullptr && has_failed_rank(team.quiet->comm, team.world_ranks);
 }
 
-DeviceUse mpi_device_use() {
-  constexpr auto not_asked = static_cast<DeviceUse>(0xff);
-  static constinit FirstAnswer<DeviceUse> use(not_asked);
-  const DeviceUse told = use.get([] {
-    // With MPI sessions alone there is no MPI_COMM_WORLD to ask, nor a team.
-    if (!may_call_mpi()) return not_asked;
-    return config().mpi_device.value_or(device_support().takes_devices ? DeviceUse::all : DeviceUse::none);
-  });
-  return told == not_asked ? DeviceUse::none : told;
+// MPI_SUCCESS if this rank knows of none. The communicator may have no team.
+int fault_of(MpiComm comm, Team* team) {
+  if (team != nullptr) return leave_if_faulty(*team);
+  if (is_revoked(comm)) return err_revoked();
+  return quadrille::has_failed_rank(comm) ? err_proc_failed() : mpi_success;
 }
 
-bool every_rank_explains() { return all_explain; }
-
-Reason why_nothing_is_served() {
-  if (is_fault_tolerant()) return Reason::fault_tolerant;
-  return config().off ? Reason::switched_off : Reason::none;
+// A call of ours has failed: the MPI may report the fault a little later. MPI_SUCCESS if it does not.
+int await_fault(MpiComm comm, Team* team) {
+  for (const double end = mpi().Wtime() + seconds_to_be_told; mpi().Wtime() < end; sys::yield()) {
+    if (const int fault = fault_of(comm, team); fault != mpi_success) return fault;
+    int flag = 0;
+    mpi().Iprobe(0, mpi().any_tag, mpi().comm_self, &flag, mpi().status_ignore);  // makes progress
+  }
+  return mpi_success;
 }
 
-void before_init() {
-  if (!mpi().foreign) return;
-  if (sys::launched_as_first()) {
-    say(mpi().problem + "; start the program without Quadrille");
+}  // namespace
+
+bool watches_faults() { return config().watches_faults; }
+
+int leave_if_told(Team& team) {
+  if (const int known = team.fault.load(std::memory_order_relaxed); known != mpi_success) return known;
+  int fault = team.failed_calls.left();
+  if (fault == mpi_success && team.user != mpi().comm_null && is_revoked(team.user)) fault = err_revoked();
+  if (fault != mpi_success) leave(team, fault);
+  return fault;
+}
+
+int leave_if_faulty(Team& team) {
+  if (const int told = leave_if_told(team); told != mpi_success) return told;
+  if (!has_failed_rank(team)) return mpi_success;
+  leave(team, err_proc_failed());
+  return err_proc_failed();
+}
+
+void throw_if_faulty(Team& team) {
+  if (leave_if_faulty(team) != mpi_success)
+    throw std::runtime_error("a rank has failed, or the communicator is revoked");
+}
+
+int error_of_thrown(MpiComm comm, int error) {
+  if (!watches_faults() || error == mpi().err_no_mem || comm == mpi().comm_null) return error;
+  Team* const team = find_team(comm);
+  if (team != nullptr && !team->eligible() && team->fault == mpi_success) return error;
+  const int fault = await_fault(comm, team);
+  return fault != mpi_success ? fault : error;
+}
+
+int error_after_call(Team& team, int error) {
+  if (!watches_faults()) return error;
+  if (is_fault(error)) await_fault(team.user, &team);
+  return team.failed_calls.left() != mpi_success ? leave_if_faulty(team) : error_of_step(team, error);
+}
+
+int error_of_step(Team& team, int error) {
+  if (!is_fault(error)) return error;
+  if (leave_if_faulty(team) == mpi_success) leave(team, error);
+  return team.fault;
+}
+
+// ---- Selections ----
+
+namespace {
+
+run::Moving moving_by(const Team& team, const choose::Choice& choice) {
+  const auto parameter = [&](const char* name) {
+    return static_cast<std::size_t>(plan::value_of(choice.parameters, name, 0));
+  };
+  run::Moving moving;
+  // Where messages may go straight from and to a device's memory, all ranks send and receive plain bytes: some MPIs
+  // take no data from a device into a type with gaps, be that on the host (Intel MPI). Of neighbours not all ranks know
+  // the sizes of blocks, which that needs.
+  const bool straight = choice.algorithm->engine == choose::Engine::schedule && may_stay_on_device(team, choice);
+  moving.as_bytes = choice.algorithm->needs.contiguous || straight;
+  moving.pack_up_to = parameter("pack");
+  moving.monolithic = parameter("monolithic") != 0;
+  moving.eager = parameter("eager");
+  return moving;
+}
+
+}  // namespace
+
+bool may_stay_on_device(const Team& team, const choose::Choice& choice) {
+  const bool as_bytes = choice.algorithm->engine == choose::Engine::schedule;
+  return team.agreed().mpi_device != DeviceUse::none && choice.buffers == choose::HostBuffers::as_suits &&
+         choice.algorithm->from_device && (as_bytes || !mpi().device_lacks_gaps);
+}
+
+Prepared prepare(Team& team, Collective collective, const choose::Choice& choice) {
+  const choose::EngineRow& engine = row_of(choice.algorithm->engine);
+  Prepared prepared;
+  prepared.moving = moving_by(team, choice);
+  if (engine.plans == choose::Plans::neighbor_messages) prepared.schedule = &neighbor_plan_of(team, choice);
+  if (engine.plans == choose::Plans::leaders) {
+    prepared.leaders = leaders_for(team, collective, choice);
+    return prepared;
+  }
+  if (choice.algorithm->build != nullptr) prepared.schedule = &plan_of(team, choice);
+  if (!engine.unpadded.empty()) prepared.direct = &plan_of(team, choose::plain(collective, engine.unpadded));
+  return prepared;
+}
+
+void prepare_lanes(Team& team, Collective collective, const choose::Choice& choice) {
+  if (CachedLeaders* const on = leaders_for(team, collective, choice)) take_lanes_for(team, *on);
+}
+
+namespace {
+
+// Could a rank find that two choices do the same? Known without building a plan.
+bool may_do_the_same(const choose::Choice& a, const choose::Choice& b) {
+  const choose::Plans plans = row_of(a.algorithm->engine).plans;
+  return a.algorithm->engine == b.algorithm->engine && a.algorithm->needs == b.algorithm->needs &&
+         a.algorithm->build != nullptr && b.algorithm->build != nullptr &&
+         (plans == choose::Plans::messages || plans == choose::Plans::node_copies);
+}
+
+// On this rank. Other ranks may do different things.
+bool do_the_same(Team& team, Collective collective, const choose::Choice& a, const choose::Choice& b) {
+  const Prepared one = prepare(team, collective, a), other = prepare(team, collective, b);
+  return one.moving == other.moving && (one.schedule == other.schedule || *one.schedule == *other.schedule);
+}
+
+}  // namespace
+
+std::vector<choose::Choice> without_twins(Team& team, Collective collective,
+                                          const std::vector<choose::Choice>& candidates) {
+  std::vector<std::size_t> later;   // of two that may do the same,
+  std::vector<double> differ_here;  // and whether they do not
+  for (std::size_t second = 1; second < candidates.size(); ++second) {
+    for (std::size_t first = 0; first < second; ++first) {
+      if (!may_do_the_same(candidates[first], candidates[second])) continue;
+      later.push_back(second);
+      differ_here.push_back(do_the_same(team, collective, candidates[first], candidates[second]) ? 0 : 1);
+    }
+  }
+  if (later.empty()) return candidates;
+  std::vector<double> differ(later.size());
+  largest_of_all(team, differ_here, differ);
+  std::vector<choose::Choice> different;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    bool is_twin = false;
+    for (std::size_t p = 0; p < later.size(); ++p) is_twin = is_twin || (later[p] == c && differ[p] == 0);
+    if (!is_twin) different.push_back(candidates[c]);
+  }
+  return different;
+}
+
+CachedSelection* Selections::find(std::size_t bytes, bool drop_in, int load) {
+  const auto is_it = [&](const CachedSelection& one) {
+    return one.bytes == bytes && one.drop_in == drop_in && one.load == load;
+  };
+  if (last_ != nullptr && is_it(*last_)) return last_;
+  const auto found = std::find_if(kept_.begin(), kept_.end(), is_it);
+  if (found == kept_.end()) return nullptr;
+  return last_ = &*found;
+}
+
+CachedSelection& Selections::keep(CachedSelection selected) {
+  last_ = &kept_.emplace_back(std::move(selected));
+  if (kept_.size() > most) kept_.pop_front();
+  return *last_;
+}
+
+void Selections::forget() {
+  kept_.clear();
+  last_ = nullptr;
+}
+
+choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {
+  const auto index = static_cast<std::size_t>(collective);
+  const choose::Model* model = team.agreed().model == choose::Model{} ? nullptr : &team.agreed().model;
+  const bool is_given =
+      team.agreed().points == Points::given && is_sized(collective) && bytes <= team.group.inbox_limit(collective);
+  const bool has_costs = model != nullptr && is_dense(collective) && team.nodes.nodes > 1;
+  if (has_costs && team.chosen.costs[index] == nullptr) {
+    const choose::CostsSetting setting{model->processors, choose::limits_within_a_call(team.group.ranks),
+                                       team.agreed().away_steps};
+    team.chosen.costs[index] = std::make_unique<choose::Costs>(collective, team.nodes, setting);
+  }
+  return {collective,
+          team.group.ranks,
+          team.nodes.nodes,
+          bytes,
+          team.group.inbox.usable() && team.nodes.nodes == 1,
+          team.group.inbox_limit(collective),
+          team.group.reach().slot_limit,
+          team.group.reach().load_store,
+          team.group.inbox.usable(),
+          model,
+          team.agreed().may_try == MayTry::everything && !is_given,
+          team.agreed().may_try != MayTry::nothing,
+          team.nodes.ranks_on_fullest_node(),
+          is_dense(collective) && is_sized(collective) ? &team.agreed().by_size.on_host[index] : nullptr,
+          team.agreed().mpi_device == DeviceUse::all,
+          team.agreed().mpi_device != DeviceUse::none,
+          has_costs ? team.chosen.costs[index].get() : nullptr,
+          team.agreed().device_model == choose::DeviceModel{} ? nullptr : &team.agreed().device_model};
+}
+
+CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load, bool drop_in,
+                              bool with_devices) {
+  const auto index = static_cast<std::size_t>(collective);
+  const bool neighbors = is_neighbor(collective);
+  const bool leaves_more = neighbors && drop_in;
+  const int kept_load = with_devices ? on_devices : load;
+  Selections& selections = team.chosen.selections[index];
+  if (CachedSelection* cached = selections.find(bytes, leaves_more, kept_load)) return *cached;
+  choose::Selection selection;
+  if (!with_devices) {
+    selection = neighbors ? select_among_neighbors(team, collective, bytes, drop_in)
+                          : choose::select(key_of(team, collective, bytes), team.agreed().forced.of(collective));
+    if (selection.why.reason == Reason::no_inboxes) selection.why.reason = team.inbox_obstacle;
   } else {
-    // A launcher ends all ranks as soon as one has failed: the one that speaks must come first.
-    sys::sleep_us(1'000'000);
+    const choose::Choice host = selection_of(team, collective, bytes, load, drop_in).selection.choice;
+    selection = neighbors ? choose::select_for_devices(neighbor_key_of(team, collective, bytes, drop_in), host)
+                          : choose::select_for_devices(key_of(team, collective, bytes), host,
+                                                       &team.agreed().by_size.on_devices[index]);
   }
-  std::_Exit(EXIT_FAILURE);
+  const bool differs = neighbors ? with_devices && bytes == 0 : is_dense(collective) && !is_sized(collective);
+  const bool follows_load = differs && !selection.rivals.empty();
+  return selections.keep({.bytes = bytes,
+                          .drop_in = leaves_more,
+                          .load = kept_load,
+                          .selection = std::move(selection),
+                          .follows_load = follows_load});
 }
 
-bool after_init() {
-  // An MPI_Init may call PMPI_Init by that name, and a profiler's MPI_Init does: both come here.
-  static bool done = false;
-  if (std::exchange(done, true)) return false;
-  const memory::MappingWatch watch = memory::mapping_watch(true);
-  if (!mpi().usable) {
-    if (sys::launched_as_first()) say(not_used({Reason::unusable_mpi, mpi().problem}));
-    return false;
-  }
-  const int rank = rank_in(mpi().comm_world);
-  Config& settings = config();
-  const bool explains = settings.explain;
-  // First of all: what follows waits a lot.
-  if (!settings.off && crowded_by_launcher()) share_processors(settings, explains && rank == 0);
-  all_explain = explains;
-  untaken.wanted = explains;
-  bool none_is_recorded = settings.record.empty(), told = true;
-  if (!all_agree(mpi().comm_world, fingerprint(settings), {&all_explain, &none_is_recorded, &told})) {
-    std::string record = std::move(settings.record);
-    settings = {};
-    settings.explain = explains;
-    settings.record = std::move(record);
-    settings.warnings = {
-        "QUADRILLE_* variables differ among the ranks and are ignored; "
-        "give all ranks the same (mpirun -x NAME, or -genv NAME VALUE)"};
-  }
-  settings.some_recorded = told && !none_is_recorded;
-  print_warnings(settings, rank);
-  team_keyval();
-  // From now on large allocations can be shared. A program of one rank has nobody to share them with.
-  if (size_of(mpi().comm_world) == 1 || settings.off) return false;
-  // Later another thread's collective may keep the MPI from making one.
-  if (thread_level(mpi().thread_single) == mpi().thread_multiple) own_comm();
-  // One node may have other files of settings than another.
-  if (!all_true(mpi().comm_world, !tolerates_faults())) {
-    all_explain = false;  // a summary of all ranks would need all of them in MPI_Finalize
-    settings.watches_faults = all_true(mpi().comm_world, reports_faults());
-    settings.fault_tolerant = !settings.watches_faults;
-    // A rank that has left a call uses its memory again, and gives it back: nobody may write there, or be ended by
-    // reading there.
-    settings.ways.cma_write = settings.ways.xpmem = false;
-  }
-  if (settings.fault_tolerant) {
-    explain_fault_tolerance();
-    return false;
-  }
-  if (settings.ways.heap) {
-    memory::heap_start();
-    if (explains && rank == 0) explain_mapping_watch(watch);
-  }
-  // What takes long is done here, where it is lost in the time that MPI_Init takes anyway, and not in a call
-  // that the program may time.
-  if (!meet_world(settings.ways)) {
-    if (rank == 0) say(not_used({Reason::no_communicator}));
-    settings.off = true;
-    return false;
-  }
-  Team* team = team_of(mpi().comm_world);
-  if (team != nullptr && team->eligible()) setup(*team);
-  return true;
+bool is_decided(const CachedSelection& cached) {
+  return cached.trial != nullptr ? cached.trial->trial.contest.decided() : cached.selection.rivals.empty();
+}
+
+const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached) {
+  if (!cached.prepared) cached.prepared = prepare(team, collective, cached.selection.choice);
+  return *cached.prepared;
+}
+
+void explain(Team& team, Collective collective, CachedSelection& cached) {
+  if (cached.explained || !team.counted.explains) return;
+  cached.explained = true;
+  explain(team, collective, cached.bytes, choose::to_string(cached.selection.choice), cached.selection.why);
+}
+
+void force(Team& team, Collective collective, const choose::Choice& choice) {
+  team.change_agreed().forced.by_collective[static_cast<std::size_t>(collective)] = choice;
+  forget_selections(team);
+}
+
+void use_measured(Team& team, std::vector<choose::NeighborEntry> measured) {
+  team.change_agreed().measured = std::move(measured);
+}
+
+MayTry let_try(Team& team, MayTry may_try) { return std::exchange(team.change_agreed().may_try, may_try); }
+
+void forget_selections(Team& team) {
+  for (Selections& selections : team.chosen.selections) selections.forget();
+  std::ranges::fill(team.asked.kept, nullptr);
+  std::ranges::fill(team.asked.kept_by_pairs, nullptr);
+  drop_cached_calls();
 }
 
 }  // namespace quadrille::team

@@ -1,14 +1,19 @@
-// A team is what Quadrille knows of a communicator: who is where, private traffic, inboxes, cached
-// plans and choices. It is an attribute of the communicator and is freed with it,
-// or with the last that still needs it.
+// A team is what Quadrille knows of a communicator: who is where, private traffic, inboxes, cached plans, and what was
+// selected for its calls. It is an attribute of the communicator and is freed with it, or with the last that still
+// needs it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <list>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -19,24 +24,211 @@
 #include "choose/trial.hpp"
 #include "choose/tuning.hpp"
 #include "memory/control_pool.hpp"
-#include "memory/failed_calls.hpp"
 #include "mpi/device_support.hpp"
 #include "mpi/mpi.hpp"
 #include "plan/problem.hpp"
+#include "run/bound_run.hpp"
 #include "run/group.hpp"
 #include "run/op.hpp"
 #include "run/under_way.hpp"
-#include "team/selections.hpp"
-#include "team/tally.hpp"
+#include "text/reason.hpp"
 
 namespace quadrille::team {
 
 struct QuietComm;  // team/processes.hpp
 struct Neighbors;  // team/neighbors.hpp
-struct Lanes;      // these two: team/own_rings.hpp
+struct Lanes;      // these four: team/areas.hpp
 struct OwnChunks;
-struct CachedLeaders;  // these two: team/leaders.hpp
+struct CachedLeaders;
 struct LeadersMemory;
+struct Config;  // team/config.hpp
+struct Team;
+struct Try;
+
+// ---- What the MPI is asked of a communicator, and what is kept with one as an attribute ----
+
+inline int rank_in(MpiComm comm) {
+  int rank = 0;
+  mpi().Comm_rank(comm, &rank);
+  return rank;
+}
+
+inline int size_of(MpiComm comm) {
+  int ranks = 1;
+  mpi().Comm_size(comm, &ranks);
+  return ranks;
+}
+
+// MPI_UNDEFINED also where the MPI cannot tell.
+inline int topology_of(MpiComm comm) {
+  int topology = mpi().undefined;
+  return mpi().Topo_test(comm, &topology) == mpi_success ? topology : mpi().undefined;
+}
+
+using CopyAttribute = int (*)(MpiComm, int, void*, void* value, void* copied, int* flag);
+using ForgetAttribute = int (*)(MpiComm, int, void* value, void*);
+
+// Of attributes that a duplicate of the communicator lacks.
+inline int copy_nothing(MpiComm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return mpi_success;
+}
+
+inline int make_keyval(ForgetAttribute forget, CopyAttribute copy = copy_nothing) {
+  int made = mpi().keyval_invalid;
+  mpi().Comm_create_keyval(copy, forget, &made, nullptr);
+  return made;
+}
+
+// The key of attributes with these two functions, made on first use.
+template <ForgetAttribute forget, CopyAttribute copy = copy_nothing>
+int keyval_of() {
+  static constinit FirstAnswer<int> keyval(no_keyval);
+  return keyval.get([] { return make_keyval(forget, copy); });
+}
+
+// `value` becomes null where there is none. False if the MPI cannot tell.
+template <class Value>
+bool get_attribute(MpiComm comm, int keyval, Value*& value) {
+  int found = 0;
+  const bool told = mpi().Comm_get_attr(comm, keyval, &value, &found) == mpi_success;
+  if (!told || found == 0) value = nullptr;
+  return told;
+}
+
+// ---- What became of the calls, for the summary of QUADRILLE_EXPLAIN (team/init.cpp) ----
+//
+// Each communicator counts for itself; everything is added up once, in MPI_Finalize.
+
+// Calls that went to the MPI, by counted_as() of the reason.
+using PassedCounts = std::array<std::uint64_t, counted_reasons>;
+
+struct Counters {
+  std::uint64_t served = 0;
+  PassedCounts passed{};
+
+  std::uint64_t all_passed() const { return std::accumulate(passed.begin(), passed.end(), std::uint64_t{0}); }
+  void add(const Counters& other);
+};
+
+// Of one communicator. `group` and `turn` name it on all of its ranks: its members, and its sequence number among the
+// communicators with these members. Plain bytes: ranks send it to each other.
+struct Tally {
+  std::uint64_t group = 0;
+  std::int32_t turn = 0;
+  std::int32_t ranks = 0;          // 0: of several communicators
+  std::int32_t communicators = 0;  // as counted by their first ranks
+  std::int32_t told = 1;           // how many ranks have told their part
+  std::uint64_t served = 0, passed = 0;
+  char name[24] = {};
+
+  std::uint64_t calls() const { return served + passed; }
+  // Those of another one, or its part on another rank.
+  void add(const Tally& other) {
+    served += other.served;
+    passed += other.passed;
+    communicators += other.communicators;
+  }
+};
+
+// Calls forwarded to the MPI that no team counts: nonblocking and persistent ones, by reason, of all communicators, if
+// somebody wants to know; and those on communicators without a team.
+struct Untaken {
+  using Counts = std::array<std::atomic<std::uint64_t>, counted_reasons>;
+  std::atomic<bool> wanted{false};
+  Counts nonblocking{};
+  Counts persistent{};  // requests made; their starts are not seen
+  std::atomic<std::uint64_t> without_team{0};
+};
+inline Untaken untaken;
+
+// ---- What was selected for the calls of a communicator ----
+//
+// Programs repeat some sizes in turn, so some are kept for each collective, with all that their calls run on: a call
+// that comes again selects nothing, builds nothing, and looks no parameter up. The oldest makes way for a new one. What
+// is kept on a rank says nothing of the others. To select anew gives the same, until a trial has decided: then calls go
+// by that (api/serve.hpp).
+
+// What the calls of a choice run on.
+struct Prepared {
+  const plan::Schedule* schedule = nullptr;  // null: its engine needs none
+  CachedLeaders* leaders = nullptr;          // of its engine alone
+  const plan::Schedule* direct = nullptr;    // of algorithms that pad: for what would be too large
+  run::Moving moving;
+};
+// Builds a schedule when it is first needed. All ranks call it for the same choice.
+Prepared prepare(Team& team, Collective collective, const choose::Choice& choice);
+// By leaders: makes what nonblocking calls need, which may not wait. Collective when it is first called for a choice.
+void prepare_lanes(Team& team, Collective collective, const choose::Choice& choice);
+
+// May the data of a device's memory stay there in a call by this choice? All ranks say the same.
+bool may_stay_on_device(const Team& team, const choose::Choice& choice);
+
+// In the place of a CachedSelection's load: calls with a device's memory.
+inline constexpr int on_devices = choose::load_on_devices;
+
+struct CachedSelection {
+  std::size_t bytes = 0;
+  bool drop_in = false;  // neighbour collectives
+  int load = 0;          // class of what moves in all, where all ranks know it and blocks differ (api/serve.hpp)
+  choose::Selection selection;
+  bool explained = false, device_explained = false;
+  Try* trial = nullptr;                   // once it was needed for the rivals
+  int decision = 0;                       // number of the trial's decision that the choice came from; 0: none
+  bool follows_load = false;              // it has rivals, and its calls may move any amount
+  std::optional<Prepared> prepared = {};  // for the choice, once it ran
+
+  // This choice is made instead.
+  void settle(choose::Choice choice) {
+    selection.choice = std::move(choice);
+    decision = 0;
+    prepared.reset();
+    explained = device_explained = false;
+  }
+};
+
+// Of one collective.
+class Selections {
+ public:
+  // Enough for all powers of two that a program may go through. To look at all takes less than to select one.
+  static constexpr std::size_t most = 32;
+
+  // Null if nothing is kept for such calls.
+  CachedSelection* find(std::size_t bytes, bool drop_in, int load = 0);
+  // Valid until the next.
+  CachedSelection& keep(CachedSelection selected);
+  // That of the last call; null if there is none.
+  const CachedSelection* last() const { return last_; }
+  void forget();
+
+ private:
+  std::list<CachedSelection> kept_;  // the oldest first; without any, no memory is taken for them
+  CachedSelection* last_ = nullptr;
+};
+
+// What is known to all ranks about calls of a dense collective with blocks of `bytes`.
+choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes);
+// What serves a call whose largest block has `bytes`, as all ranks know it; 0 if they do not (see choose::GlobalKey).
+// Among neighbours the drop-in door leaves more to the MPI, and there is no load. Where the calls are with a device's
+// memory the team is ready, and `load` is that of others like these.
+CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load = 0, bool drop_in = false,
+                              bool with_devices = false);
+// Nothing was to be tried, or a trial has decided.
+bool is_decided(const CachedSelection& cached);
+// Collective: the candidates without those whose plan is, on all ranks, that of one before which the same engine runs:
+// a NUMA-aware order is the plain one where there is one NUMA domain.
+std::vector<choose::Choice> without_twins(Team& team, Collective collective,
+                                          const std::vector<choose::Choice>& candidates);
+// What the selected choice runs on.
+const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached);
+
+// Prints, once, what was selected and why, where the user wants to know.
+void explain(Team& team, Collective collective, CachedSelection& cached);
+
+// Forgets what was selected; after the forced algorithms have changed, or more is known.
+void forget_selections(Team& team);
+
+// ---- The state of a communicator ----
 
 // A broadcast in flight.
 class Arrival : public run::Pending {
@@ -61,15 +253,13 @@ struct Try {
   Why why;
 };
 
-struct Config;
-
 // What the first calls may try of which nothing is known (choose/trial.hpp).
 enum class MayTry : std::uint8_t { nothing, between_nodes, everything };
 
 // The switch points.
 enum class Points : std::uint8_t {
   known,
-  guessed,  // no table has them: they are to be measured (api/calibrate.hpp)
+  guessed,  // no table has them: they are to be measured (api/trials.cpp)
   given,    // by the user: up to the limit of the inboxes nothing is tried
 };
 
@@ -83,7 +273,7 @@ struct Agreed {
   int away_steps = plan::standard_away_steps;   // of plans
   MayTry may_try = MayTry::nothing;             // not while calls are rehearsed
   DeviceUse mpi_device = DeviceUse::none;       // what every rank's MPI takes pointers to a device's memory in
-  bool follows_devices = false;  // some ranks may have such memory, and there is a choice (api/admission.hpp)
+  bool follows_devices = false;  // some ranks may have such memory, and there is a choice (api/admission.cpp)
   Points points = Points::known;
 };
 
@@ -144,7 +334,7 @@ struct Team {
   run::Group group;  // valid when ready
   plan::NodeMap nodes;
   memory::ControlArea area;          // memory of the inboxes
-  memory::FailedCalls failed_calls;  // behind them: team/failed_copies.hpp
+  memory::FailedCalls failed_calls;  // behind them; for failed copies and faults
   std::shared_ptr<QuietComm> quiet;
   bool crowded = false;                  // some node has more ranks than processors; the same on all ranks
   memory::MeetingTree meeting_tree;      // for copies between the ranks of a node
@@ -156,18 +346,18 @@ struct Team {
   bool refuses_chunks = false;           // no call is made so any more; the same on all ranks
   std::vector<std::shared_ptr<LeadersMemory>> leaders;  // for each size of groups
   std::atomic<int> enqueue_error = 0;  // the first of calls that streams of a device ordered: an MPI error code
-  std::atomic<int> fault = 0;          // an MPI error code; this and the next: team/faults.cpp
+  std::atomic<int> fault = 0;          // an MPI error code; this and the next: see "Faults"
   std::atomic<double> next_look = 0;   // by the MPI's clock
   std::vector<int> world_ranks;        // its ranks in MPI_COMM_WORLD; set by the first setup()
-  std::atomic<bool> lost = false;      // this rank does not know what the others go by, ready or not: team/ask.hpp
-  // What MPI's nonblocking calls need, which may not wait (api/taken.hpp).
+  std::atomic<bool> lost = false;      // this rank does not know what the others go by, ready or not: team/ask.cpp
+  // What MPI's nonblocking calls need, which may not wait (api/taken.cpp).
   struct Taken {
     enum class Stage : std::uint8_t {
       none,         // no call has needed it
       wanted,       // some were forwarded for want of it
       unavailable,  // it cannot be made, or is being made
       ready,        // made where all ranks wait
-      // By a broadcast of rank 0 (team/apart.hpp). All ranks start it at the same call, and forward no nonblocking call
+      // By a broadcast of rank 0 (team/setup.hpp). All ranks start it at the same call, and forward no nonblocking call
       // after that.
       broadcasting,  // in flight; this is rank 0, which has it
       awaiting,      // in flight; this rank has not received it yet
@@ -244,9 +434,6 @@ void use_measured(Team& team, std::vector<choose::NeighborEntry> measured);
 // Returns what the first calls might try before.
 MayTry let_try(Team& team, MayTry may_try);
 
-// The domain of each rank as a label (team/numa.hpp), the same on all. Collective when it is first called.
-const std::vector<int>& domains_of(Team& team);
-
 // The schedule that is kept for a choice or for one whose plan is the same, or else what make() returns.
 template <class Make>
 const plan::Schedule& cached_plan(Team& team, const choose::Choice& choice, const Make& make) {
@@ -267,6 +454,22 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
 using KeptTeam = std::shared_ptr<Team>;
 inline KeptTeam keep(Team& team) { return team.self; }
 
+// ---- What all ranks ask each other: collectives of our own (team/ask.cpp) ----
+
+// The largest of each number, over all ranks. Without an answer the team is lost, and this throws.
+void largest_of_all(Team& team, std::span<const double> mine, std::span<double> largest);
+void largest_of_all(Team& team, std::span<const std::uint64_t> mine, std::span<std::uint64_t> largest);
+
+// The sum of each number over all ranks, likewise. Of whole numbers, so that it is the same on all of them.
+void sum_of_all(Team& team, std::span<const std::uint64_t> mine, std::span<std::uint64_t> sum);
+
+// Is it true on all ranks? Likewise.
+bool true_on_all(Team& team, bool mine);
+
+// The MPI failed in a collective whose result all ranks go by. lose() throws.
+void mark_lost(Team& team);
+[[noreturn]] void lose(Team& team);
+
 // Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error. Each of
 // `all_want`, three at most, on all ranks or none, becomes whether it is true on all of them.
 bool all_agree(MpiComm comm, std::uint64_t value, std::initializer_list<bool*> all_want = {});
@@ -274,10 +477,58 @@ bool all_agree(MpiComm comm, std::uint64_t value, std::initializer_list<bool*> a
 // The same: is it true on all ranks? False if the MPI cannot tell.
 bool all_true(MpiComm comm, bool mine);
 
+// The domain of each rank as a label (team/numa.hpp), the same on all. Collective when it is first called.
+const std::vector<int>& domains_of(Team& team);
+
+// ---- Faults: a rank has failed, or the communicator was revoked (team/team.cpp) ----
+
+// Are calls served where faults are tolerated? Agreed upon in MPI_Init. False: nothing of this happens.
+bool watches_faults();
+
+// The MPI's error code for the fault of a communicator; MPI_SUCCESS if this rank knows of none. Waits for nobody. After
+// a fault nothing more is served on the communicator.
+int leave_if_faulty(Team& team);
+// The same before a call begins, without the question whether a rank has failed: the call will find that out.
+int leave_if_told(Team& team);
+// In a wait of a call: throws if there is a fault.
+void throw_if_faulty(Team& team);
+
+// A call was carried out and ends with `error`: returns that or, if a rank has left it or an earlier one, the fault. If
+// it is a fault of our own messages, waits a little for that of the communicator.
+int error_after_call(Team& team, int error);
+// The same of a request that goes on; does not wait.
+int error_of_step(Team& team, int error);
+// A call on `comm` has failed with `error`: returns that or, if there is one, the fault, for which it waits a little.
+int error_of_thrown(MpiComm comm, int error);
+
+// ---- Failed copies (team/ask.cpp) ----
+//
+// A rank that cannot bring its data from a device to the host takes part in the call all the same, so that nobody waits
+// for it in vain; what it sends is wrong. The others hear of it, and return an error too.
+
+// The number of the call that is being made, before it is counted or after: the same on all ranks, of which each makes
+// its collective calls on a communicator in the same order. The first calls, which are forwarded before the
+// communicator is ready, have none.
+std::uint64_t number_of_call(const Team& team, bool is_counted);
+// The number of a start of a request, from the request's sequence number on its communicator.
+std::uint64_t number_of_start(unsigned request, std::uint64_t start);
+
+// Before the call moves anything. The ranks of this node find it in shared memory; those of other nodes get a message,
+// if there are messages of our own.
+void tell_failed(Team& team, std::uint64_t number);
+// When the call is done: has a rank told so? Surely, if it is of this node and sent this one anything. Of other nodes'
+// ranks if the MPI has brought their message: `may_look`, for calls with data of a device, as a look takes a call of
+// the MPI.
+bool has_failed(Team& team, std::uint64_t number, bool may_look);
+
+// ---- The program, and what the user is told ----
+
 // What is done at the start of MPI_Finalize, in this order. Each has a place of its own, so that none is left out.
 enum class AtEnd : std::uint8_t { record, progress_thread, requests, turns, staging };
 inline constexpr std::size_t ends_count = static_cast<std::size_t>(AtEnd::staging) + 1;
-// Is done once.
+// From now on MPI_Finalize does the work given to before_end(). Requires MPI_COMM_SELF.
+void watch_finalize();
+// MPI_Finalize calls `work` once.
 void before_end(AtEnd whose, void (*work)());
 
 // Whether this is to be printed now: where the user wants to know, once a communicator.
@@ -291,13 +542,22 @@ inline void say_once(const std::string& line) { say_once(line, line); }
 // Prints, on rank 0 only, what serves a call and why.
 void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm, const Why& why);
 
-// Calls that no team counted (no communicator state).
-void count_passed();
+// A call that no team counts (no communicator state).
+inline void count_passed() { untaken.without_team.fetch_add(1, std::memory_order_relaxed); }
+// Of a new team; where nobody wants a summary, nothing.
+Tally begin_tally(const Team& team);
+// That with the counts of its team, and the name of its communicator.
+Tally end_tally(const Team& team);
+// Prints the summary, where the user wants to know: of all ranks, if QUADRILLE_EXPLAIN is set on all of them, which is
+// collective over MPI_COMM_WORLD; else of rank 0 alone.
+void print_summary(const Counters& all, std::vector<Tally> tallies);
 
 // Called by the drop-in door right before MPI_Init: ends a program whose calls cannot even be forwarded.
 void before_init();
-// Why no call is served in this process; none if calls are. With fault tolerance: team/faults.hpp.
+// Why no call is served in this process; none if calls are. With fault tolerance: team/team.cpp.
 Reason why_nothing_is_served();
+// Says that no call is served because of fault tolerance, where the user wants to know.
+void explain_fault_tolerance();
 // Whether QUADRILLE_EXPLAIN is set on all ranks of the program; agreed on in MPI_Init.
 bool every_rank_explains();
 

@@ -13,8 +13,8 @@
 //
 // Example, three ways, B takes long, 3 visits:   A B C | A C | A C
 //
-// Pure: the caller measures. The trials of calls (choose/trial.hpp), streaming stores (memory/stream_tuner.hpp), the
-// calibration of a program (api/calibrate.cpp) and `quadrille tune` differ in what they measure and in these rules.
+// Pure: the caller measures. The trials of calls (choose/trial.hpp), streaming stores (memory/node_copy.hpp), the
+// calibration of a program (api/trials.cpp) and `quadrille tune` differ in what they measure and in these rules.
 #pragma once
 
 #include <algorithm>

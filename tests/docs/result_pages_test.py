@@ -56,11 +56,11 @@ class Words(unittest.TestCase):
     it.numbers(us=12)
     self.assertEqual(it.text(), 'It takes 12 us, the least. From the eighth call on.\n')
     it.holds('It takes {us} us, the least.', True)
-    it.code('From the eighth call on', 'src/memory/repeated_copies.hpp', 'before_graph = 8;')
+    it.code('From the eighth call on', 'src/memory/device_batch.hpp', 'before_graph = 8;')
     self.assertEqual(it.problems(), [])
     it.holds('the least.', False)
     it.holds('It takes 13 us', True)
-    it.code('the least', 'src/memory/repeated_copies.hpp', 'before_graph = 9;')
+    it.code('the least', 'src/memory/device_batch.hpp', 'before_graph = 9;')
     it.numbers(more=13)
     found = '\n'.join(it.problems())
     for words in (

@@ -1,4 +1,4 @@
-"""docs/tuning.md has the settings as the table in src/team/settings.cpp has them, and the programs read no other variables."""
+"""docs/tuning.md has the settings as the table in src/team/config.cpp has them, and the programs read no other variables."""
 import pathlib
 import re
 import sys
@@ -9,7 +9,7 @@ sys.path.insert(0, str(ROOT / 'scripts'))
 import docs_settings  # noqa: E402
 import generated_page  # noqa: E402
 
-TABLE = ROOT / 'src' / 'team' / 'settings.cpp'
+TABLE = ROOT / 'src' / 'team' / 'config.cpp'
 LITERAL = re.compile(r'"(QUADRILLE(?:_[A-Z_]+)?)"')
 
 

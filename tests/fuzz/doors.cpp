@@ -5,7 +5,7 @@
 #include <array>
 #include <type_traits>
 
-#include "collective/arguments.hpp"
+#include "collective/collective.hpp"
 
 namespace quadrille::fuzz {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "maps.hpp"
 #include "memory/heap.hpp"
-#include "memory/heap_arena.hpp"
+#include "memory/heap_parts.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {

@@ -11,7 +11,6 @@
 
 #include "maps.hpp"
 #include "memory/heap.hpp"
-#include "memory/heap_limits.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {

@@ -1,4 +1,4 @@
-// Sleeping and waking, src/sys/wait.hpp. Names of steps are those of the functions there. The counter of sleepers is
+// Sleeping and waking, src/sys/sys.hpp. Names of steps are those of the functions there. The counter of sleepers is
 // changed by both sides in one step, so all is visible at once here; nobody wakes by itself, so a bell that is not
 // heard is a rank that waits forever.
 #include <gtest/gtest.h>

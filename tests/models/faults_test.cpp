@@ -1,4 +1,4 @@
-// A model of a call that copies out of other ranks' memory, where a rank may die at any step: src/team/faults.hpp and
+// A model of a call that copies out of other ranks' memory, where a rank may die at any step: src/team/team.cpp and
 // the exchange of src/run/node_exchange.cpp, or the blocks that src/run/node_neighbors.cpp offers. Every other rank
 // comes to the end of the call, and one for which it succeeds has what the others sent. And of a call by messages:
 // run_messages() of src/run/engines.hpp.

@@ -1,4 +1,4 @@
-// A model of the inboxes and outboxes: src/memory/inbox.hpp, and the functions of src/run/run_inbox.cpp that use them.
+// A model of the inboxes and outboxes: src/memory/control_memory.hpp, and what src/run/run_inbox.cpp calls of it.
 #include <gtest/gtest.h>
 
 #include <vector>

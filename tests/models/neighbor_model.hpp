@@ -1,5 +1,5 @@
-// A model of the rings between neighbours: src/memory/ring.hpp as src/run/node_neighbors.cpp uses it. Names of steps
-// are those of the functions there.
+// A model of the rings between neighbours: src/memory/control_memory.hpp as src/run/node_neighbors.cpp uses it.
+// Names of steps are those of the functions there.
 //
 // A unit of a ring is one cell: a head, or a part of a block. What blocks hold says call, source and destination.
 // After each call the user looks at what came and uses its buffers anew.

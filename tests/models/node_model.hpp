@@ -1,4 +1,4 @@
-// A model of the calls between the ranks of a node that share the words of src/memory/pairs.hpp:
+// A model of the calls between the ranks of a node that share the words of src/memory/control_memory.hpp:
 //   copies     the ordered copies, src/run/copies.cpp, which meet as in src/memory/meeting.hpp
 //   exchange   the exchange by pairs, src/run/node_exchange.cpp
 // A communicator makes both in turn, so one model has both: the steps of the copies are in copies_model.cpp, those of
@@ -58,7 +58,8 @@ enum class NodeWrong {
   left_with_a_full_ring,
 };
 
-// How a block travels: memory::Carried, and reads and writes that fail. `away`: to another node, see run/away.hpp.
+// How a block travels: memory::Carried, and reads and writes that fail. `away`: to another node, see
+// run::AwayMessages.
 enum class Way { none, in_slot, in_heap, at_address, read_fails, written, write_fails, in_ring, away };
 inline bool is_written(Way way) { return way == Way::written || way == Way::write_fails; }
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "collective/signatures.hpp"
+#include "collective/collective.hpp"
 #include "mpi/mpi.hpp"
 #include "neighbors.hpp"
 #include "ring.hpp"

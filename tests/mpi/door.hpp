@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "collective/arguments.hpp"
+#include "collective/collective.hpp"
 #include "native_signatures.hpp"
 
 namespace quadrille::test {

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 
-enum { large = 8192 }; /* bytes: what is told of a communicator (src/team/apart.hpp) */
+enum { large = 8192 }; /* bytes: what is told of a communicator (src/team/setup.hpp) */
 
 static MPI_Request failing;
 static int is_pending, may_fail;

@@ -29,7 +29,7 @@ int next_rank() { return (rank() + 1) % size(); }
 int previous_rank() { return (rank() + size() - 1) % size(); }
 
 // Quadrille serves the nonblocking calls on a communicator that follow a forwarded one and a blocking one
-// (src/api/taken.hpp).
+// (src/api/taken.cpp).
 void get_ready_for_nonblocking(MPI_Comm comm) {
   const std::vector<int> sent(static_cast<std::size_t>(size()));
   std::vector<int> got(sent.size());
@@ -109,7 +109,7 @@ bool is_cancelled(const MPI_Status& status) {
 }
 
 // Whether nonblocking calls are Quadrille's own: the MPI must call it while the program waits
-// (src/mpi/progress_hook.cpp).
+// (src/mpi/progress.cpp).
 bool serves_requests() {
 #if defined(MPI_ABI_VERSION)
   return false;

@@ -13,7 +13,7 @@
 #include "program.hpp"
 #include "quadrille.h"
 #include "ring.hpp"
-#include "sys/launched.hpp"
+#include "sys/sys.hpp"
 #include "team/neighbors.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"

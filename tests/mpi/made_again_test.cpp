@@ -7,8 +7,8 @@
 #include "api/call_cache.hpp"
 #include "api/requests.hpp"
 #include "api/serve.hpp"
-#include "mpi/generation.hpp"
-#include "team/own_rings.hpp"
+#include "mpi/mpi.hpp"
+#include "team/areas.hpp"
 #include "team/team.hpp"
 #include "world.hpp"
 

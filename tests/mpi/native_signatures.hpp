@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-#include "collective/signatures.hpp"
+#include "collective/collective.hpp"
 
 #define QUADRILLE_NATIVE MPI_Comm, MPI_Datatype, const MPI_Datatype*
 #define QUADRILLE_EXPANDED(LIST, ...) LIST(__VA_ARGS__)

@@ -6,11 +6,10 @@
 
 #include "abi/native.hpp"
 #include "memory/device_sharing.hpp"
-#include "memory/own_stream.hpp"
+#include "memory/device_streams.hpp"
 #include "mpi/mpi.hpp"
-#include "mpi/thrown.hpp"
 #include "program.hpp"
-#include "team/own_rings.hpp"
+#include "team/areas.hpp"
 #include "team/team.hpp"
 
 namespace own_pull_check {

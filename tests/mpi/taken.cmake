@@ -1,4 +1,4 @@
-# Requests that the program gets from functions of the MPI's own names (src/api/taken.hpp): all tests of blocking calls by
+# Requests that the program gets from functions of the MPI's own names (src/api/taken.cpp): all tests of blocking calls by
 # MPI_IX and MPI_X_init, completed by every function that completes something, also by those that Quadrille does not see.
 foreach(form taken_started taken_persistent)
   quadrille_mpi_program(quadrille_${form}_tests door_${form}.cpp)

@@ -12,7 +12,7 @@
 #include "choices.hpp"
 #include "mpi/errors.hpp"
 #include "quadrille.h"
-#include "team/apart.hpp"
+#include "team/setup.hpp"
 #include "world.hpp"
 
 namespace quadrille::test {

@@ -9,7 +9,6 @@
 
 #include "abi/native.hpp"
 #include "choose/select.hpp"
-#include "collective/arguments.hpp"
 #include "collective/collective.hpp"
 #include "mpi/mpi.hpp"
 #include "team/team.hpp"

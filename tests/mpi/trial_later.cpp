@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "abi/native.hpp"
-#include "mpi/generation.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"

@@ -21,7 +21,7 @@
 #include "choose/tuning.hpp"
 #include "program.hpp"
 #include "quadrille.h"
-#include "sys/launched.hpp"
+#include "sys/sys.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
 

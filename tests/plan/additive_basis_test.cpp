@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "plan/draw.hpp"
+#include "plan/cost.hpp"
+#include "plan/schedule.hpp"
 #include "plan/verify.hpp"
 #include "tool/bench/named_neighborhoods.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "choose/registry.hpp"
-#include "plan/draw.hpp"
+#include "plan/schedule.hpp"
 #include "tool/plans/verify_cases.hpp"
 
 namespace quadrille {

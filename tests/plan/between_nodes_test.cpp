@@ -10,7 +10,7 @@
 
 #include "plan/algorithms.hpp"
 #include "plan/cost.hpp"
-#include "plan/draw.hpp"
+#include "plan/schedule.hpp"
 #include "plan/verify.hpp"
 #include "tests/plan/maps.hpp"
 #include "tests/plan/named_orders.hpp"

@@ -1,6 +1,4 @@
 // HINT's algorithm 5: what it is, what it costs, and what is wrong with it as printed.
-#include "plan/hint_network.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,8 +12,7 @@
 #include "choose/registry.hpp"
 #include "plan/algorithms.hpp"
 #include "plan/cost.hpp"
-#include "plan/draw.hpp"
-#include "plan/node_copies.hpp"
+#include "plan/schedule.hpp"
 #include "plan/verify.hpp"
 #include "tests/plan/named_orders.hpp"
 

@@ -12,7 +12,7 @@
 #include "choose/registry.hpp"
 #include "plan/algorithms.hpp"
 #include "plan/cost.hpp"
-#include "plan/draw.hpp"
+#include "plan/schedule.hpp"
 #include "plan/verify.hpp"
 #include "tests/plan/maps.hpp"
 

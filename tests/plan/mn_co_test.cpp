@@ -6,7 +6,7 @@
 
 #include "plan/algorithms.hpp"
 #include "plan/cost.hpp"
-#include "plan/draw.hpp"
+#include "plan/schedule.hpp"
 
 namespace quadrille::plan {
 namespace {

@@ -1,11 +1,10 @@
 // What the cost model makes of all algorithms on nodes of several ranks.
-#include "choose/model_costs.hpp"
-
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "choose/model.hpp"
 #include "lab/map/closed_model.hpp"
 #include "tests/plan/maps.hpp"
 #include "tool/explain/assumed.hpp"

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "choose/asking.hpp"
-#include "choose/model_costs.hpp"
 #include "lab/map/closed_model.hpp"
 #include "plan/algorithms.hpp"
 #include "tool/explain/assumed.hpp"

@@ -1,7 +1,7 @@
 // Builders of copies in orders, by the names of their algorithms.
 #pragma once
 
-#include "plan/node_copies.hpp"
+#include "plan/algorithms.hpp"
 
 namespace quadrille::plan {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "plan/draw.hpp"
 #include "plan/neighborhood.hpp"
+#include "plan/schedule.hpp"
 
 namespace quadrille::plan {
 namespace {

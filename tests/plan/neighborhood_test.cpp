@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/neighbor_paths.hpp"
+#include "plan/cost.hpp"
 #include "plan/verify.hpp"
 #include "plan/verify_parts.hpp"
 #include "tool/bench/named_neighborhoods.hpp"

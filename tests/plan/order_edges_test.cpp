@@ -1,6 +1,4 @@
 // The order of copies between neighbours: all parts together hold each edge once, along the curves of order.hpp.
-#include "plan/order_edges.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <tuple>
 
 #include "plan/neighborhood.hpp"
+#include "plan/order.hpp"
 
 namespace quadrille::plan {
 namespace {

@@ -11,7 +11,7 @@
 #include "choose/registry.hpp"
 #include "plan/algorithms.hpp"
 #include "plan/cost.hpp"
-#include "plan/draw.hpp"
+#include "plan/schedule.hpp"
 #include "plan/verify.hpp"
 #include "tests/plan/named_orders.hpp"
 #include "tool/plans/verify_cases.hpp"

@@ -1,14 +1,13 @@
 // What is counted of calls on nodes of several ranks.
-#include "plan/placed_cost.hpp"
-
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "choose/model_costs.hpp"
+#include "choose/model.hpp"
 #include "choose/registry.hpp"
 #include "plan/algorithms.hpp"
+#include "plan/cost.hpp"
 #include "tests/plan/maps.hpp"
 
 namespace quadrille::plan {

@@ -1,4 +1,6 @@
 // Words and numbers that are compared, read or cut.
+#include "text/text.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -6,9 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "text/bytes.hpp"
-#include "text/cut.hpp"
-#include "text/edits.hpp"
 #include "text/hash.hpp"
 
 namespace quadrille::text {

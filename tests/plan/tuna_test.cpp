@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "plan/algorithms.hpp"
-#include "plan/bruck_index.hpp"
+#include "plan/bruck.hpp"
 #include "plan/cost.hpp"
-#include "plan/draw.hpp"
+#include "plan/schedule.hpp"
 #include "plan/verify.hpp"
 #include "tests/plan/maps.hpp"
 

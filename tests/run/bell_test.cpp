@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "sys/wait.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::sys {
 namespace {

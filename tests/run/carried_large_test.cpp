@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "choose/registry.hpp"
-#include "run/carried.hpp"
 #include "run/executor.hpp"
 
 namespace quadrille {

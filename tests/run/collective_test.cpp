@@ -6,8 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "collective/arguments.hpp"
-
 namespace quadrille {
 namespace {
 

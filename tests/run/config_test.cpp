@@ -108,9 +108,10 @@ TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
 }
 
 TEST(Config, DescribesEachSetting) {
+  const std::set<std::string> read_elsewhere = {"QUADRILLE_LIBMPI", "QUADRILLE_LIB_DIR", "QUADRILLE_TUNING"};
   for (const Setting& setting : settings()) {
     EXPECT_TRUE(std::string(setting.name).starts_with("QUADRILLE")) << setting.name;
-    EXPECT_EQ(setting.read == nullptr, setting.module != nullptr) << setting.name;
+    EXPECT_EQ(setting.read == nullptr, read_elsewhere.count(setting.name) == 1) << setting.name;
     for (const char* given : {setting.values, setting.unset, setting.help}) {
       const std::string text = given != nullptr ? given : "";
       EXPECT_NE(text, "") << setting.name;

@@ -19,7 +19,6 @@
 
 #include "processors.hpp"
 #include "sys/sys.hpp"
-#include "sys/wait.hpp"
 
 namespace quadrille::memory {
 namespace {

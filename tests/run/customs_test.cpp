@@ -5,7 +5,7 @@
 
 #include "changed_mpi.hpp"
 #include "mpi/errors.hpp"
-#include "mpi/fault_tolerance.hpp"
+#include "mpi/mpi.hpp"
 
 namespace quadrille::test::customs {
 namespace {

@@ -11,7 +11,6 @@
 #include "choose/registry.hpp"
 #include "loopback.hpp"
 #include "mpi/mpi.hpp"
-#include "run/carried.hpp"
 
 namespace quadrille {
 namespace {

@@ -1,6 +1,4 @@
 // A copy that failed is told by the number of its call, which all ranks must know alike.
-#include "team/failed_copies.hpp"
-
 #include <gtest/gtest.h>
 
 #include "team/team.hpp"

@@ -1,12 +1,12 @@
 // The inbox protocol with ranks as threads, and the layout of its segment.
-#include "memory/inbox.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <cstring>
 #include <thread>
 #include <vector>
+
+#include "memory/control_memory.hpp"
 
 namespace quadrille::memory {
 namespace {

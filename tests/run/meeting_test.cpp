@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "sys/wait.hpp"
+#include "sys/sys.hpp"
 #if !defined(QUADRILLE_NARROW_SEQUENCE)
-#include "memory/pairs.hpp"
+#include "memory/control_memory.hpp"
 #include "plan/order.hpp"
 #endif
 

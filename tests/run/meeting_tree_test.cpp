@@ -1,6 +1,4 @@
 // The trees by which the ranks of a node meet, on machines of several caches and packages.
-#include "memory/meeting_tree.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "memory/meeting.hpp"
 
 namespace quadrille::memory {
 namespace {

@@ -1,11 +1,10 @@
 // What the system and the control groups leave, from files as the kernel writes them.
-#include "sys/memory_left.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "../temp_folder.hpp"
+#include "sys/kernel_files.hpp"
 
 namespace quadrille::sys {
 namespace {

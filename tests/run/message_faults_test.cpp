@@ -1,11 +1,11 @@
-// Messages where a rank may fail, on a stand-in for an MPI: src/run/mpi_transport.cpp.
+// Messages where a rank may fail, on a stand-in for an MPI: src/run/transport.cpp.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
 
 #include "changed_mpi.hpp"
-#include "run/mpi_transport.hpp"
+#include "run/transport.hpp"
 
 namespace quadrille::test::message_faults {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "fake_mpi.hpp"
-#include "mpi/generation.hpp"
+#include "mpi/mpi.hpp"
 #include "team/record_tables.hpp"
 
 namespace quadrille::record {

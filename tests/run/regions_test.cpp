@@ -1,10 +1,10 @@
 // The described bytes of a buffer, against one flag a byte.
-#include "memory/regions.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
+
+#include "memory/device_pieces.hpp"
 
 namespace {
 

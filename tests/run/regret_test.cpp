@@ -8,7 +8,7 @@
 
 #include "choose/select.hpp"
 #include "choose/trial.hpp"
-#include "memory/stream_tuner.hpp"
+#include "memory/node_copy.hpp"
 
 namespace quadrille::choose {
 namespace {

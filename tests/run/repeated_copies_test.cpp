@@ -1,10 +1,9 @@
 // What is kept of copies that calls make again, over a driver that only counts.
-#include "memory/repeated_copies.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "memory/device_batch.hpp"
 #include "memory/device_driver.hpp"
 
 namespace quadrille::memory {

@@ -1,5 +1,3 @@
-#include "memory/ring.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "memory/pairs.hpp"
+#include "memory/control_memory.hpp"
 
 namespace quadrille::memory {
 namespace {

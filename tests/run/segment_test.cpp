@@ -19,7 +19,6 @@
 #include <set>
 #include <vector>
 
-#include "sys/descriptors.hpp"
 #include "sys/sys.hpp"
 
 namespace {

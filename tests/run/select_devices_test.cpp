@@ -3,7 +3,6 @@
 #include <string>
 
 #include "choose/select.hpp"
-#include "choose/select_neighbors.hpp"
 #include "tool/explain/assumed.hpp"
 
 namespace quadrille::choose {

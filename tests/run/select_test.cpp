@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "choose/candidates.hpp"
-#include "choose/select_neighbors.hpp"
 #include "tool/explain/assumed.hpp"
 
 namespace quadrille::choose {

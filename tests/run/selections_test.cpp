@@ -1,11 +1,10 @@
 // What is kept of a call serves those that are like it, and no others.
-#include "team/selections.hpp"
-
 #include <gtest/gtest.h>
 
 #include "api/call_cache.hpp"
 #include "changed_mpi.hpp"
-#include "mpi/generation.hpp"
+#include "mpi/mpi.hpp"
+#include "team/team.hpp"
 
 namespace quadrille::test {
 namespace {

@@ -1,7 +1,5 @@
 // The routes of the sparse exchange by store and forward: all ranks in one loop, messages in a
 // table.
-#include "run/sparse_route.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,8 @@
 #include <random>
 #include <set>
 #include <string>
+
+#include "run/sparse.hpp"
 
 namespace quadrille::run {
 namespace {

@@ -1,6 +1,4 @@
 // The choice between the cache and streaming stores, on made-up times; and the copies that it steers.
-#include "memory/stream_tuner.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +14,6 @@
 #include "memory/node_copy.hpp"
 #include "processors.hpp"
 #include "sys/sys.hpp"
-#include "sys/wait.hpp"
 
 namespace quadrille::memory {
 namespace {

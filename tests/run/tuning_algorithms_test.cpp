@@ -1,7 +1,5 @@
 // Algorithms in a tuning table: what is read, what is refused, which entry counts, and what ranks tell
 // each other of it.
-#include "choose/tuning_algorithms.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "changed_mpi.hpp"
-#include "mpi/generation.hpp"
-#include "mpi/type_runs.hpp"
+#include "mpi/mpi.hpp"
 
 namespace quadrille::test {
 namespace {

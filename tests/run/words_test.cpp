@@ -1,12 +1,11 @@
 // Handles as words, where an MPI's are ints and where they are pointers.
-#include "mpi/words.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
 
 #include "fake_mpi.hpp"
+#include "mpi/mpi.hpp"
 
 namespace quadrille::test {
 namespace {

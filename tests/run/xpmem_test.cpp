@@ -1,6 +1,4 @@
 // XPMEM through a stand-in of its library: this process attaches its own memory.
-#include "memory/xpmem.hpp"
-
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -10,6 +8,7 @@
 #include <filesystem>
 #include <string>
 
+#include "memory/reach.hpp"
 #include "xpmem_standin.hpp"
 
 namespace quadrille::memory {

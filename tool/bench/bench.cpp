@@ -15,7 +15,6 @@
 #include "abi/functions.hpp"
 #include "choose/engines.hpp"
 #include "sys/sys.hpp"
-#include "team/selections.hpp"
 #include "team/team.hpp"
 #include "tool/bench/device/session.hpp"
 #include "tool/bench/line_exchange.hpp"

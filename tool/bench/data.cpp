@@ -10,8 +10,7 @@
 #include <cstring>
 #include <new>
 
-#include "collective/arguments.hpp"
-#include "collective/signatures.hpp"
+#include "collective/collective.hpp"
 #include "memory/copy_kernels.hpp"
 #include "memory/heap.hpp"
 #include "tool/bench/hash.hpp"

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "memory/copy.hpp"
+#include "memory/copy_kernels.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::tools {

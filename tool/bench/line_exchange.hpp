@@ -2,13 +2,13 @@
 //
 // Each rank writes its block into lines that both map, then reads the lines of the other. Every line has a sequence
 // number. Two slots, used in turn, are enough: a rank writes turn n + 1 after it has read turn n, so the other has read
-// turn n - 1 (memory/inbox.hpp).
+// turn n - 1 (memory/control_memory.hpp).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "sys/wait.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::tools {
 

@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "text/bytes.hpp"
+#include "text/text.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/line/progress.hpp"
 
@@ -82,7 +82,7 @@ std::string parse_name(std::string_view what, std::string_view text, const Names
 // The benchmark offers these.
 bool is_known(Collective c) { return is_dense(c) || is_neighbor(c); }
 
-// All whose argument list MPI has, too (collective/signatures.hpp).
+// All whose argument list MPI has, too (collective/collective.hpp).
 bool has_nonblocking_form(Collective c) { return row_of(c).send != Form::other; }
 
 std::string known_collectives() { return choose::collective_names(is_known); }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "memory/heap.hpp"
-#include "sys/launched.hpp"
+#include "sys/sys.hpp"
 #include "tool/bench/bench.hpp"
 #include "tool/bench/status.hpp"
 #include "tool/doctor/trial.hpp"

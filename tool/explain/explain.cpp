@@ -1,4 +1,4 @@
-// Idea    The schedules of the algorithms are counted on the map of nodes (choose/model_costs.hpp), for all their
+// Idea    The schedules of the algorithms are counted on the map of nodes (choose/model.hpp), for all their
 //         likely parameters, and the model's constants make times of that. The ranking says what each time is made of,
 //         and what the first saves beside the MPI's own, or the second.
 // Cost    Seconds for 32,768 ranks: schedules of some ranks are built, which stand for all.
@@ -14,10 +14,10 @@
 #include <set>
 #include <tuple>
 
-#include "choose/model_costs.hpp"
+#include "choose/model.hpp"
 #include "choose/select.hpp"
 #include "choose/tuning.hpp"
-#include "memory/inbox.hpp"
+#include "memory/control_memory.hpp"
 #include "sys/sys.hpp"
 #include "tool/bench/distribution.hpp"
 #include "tool/bench/options.hpp"

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "sys/launched.hpp"
+#include "sys/sys.hpp"
 #include "tool/launch/command.hpp"
 #include "tool/launch/libraries.hpp"
 #include "tool/launch/process.hpp"

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "sys/launched.hpp"
+#include "sys/sys.hpp"
 #include "tool/launch/added_doors.hpp"
 #include "tool/launch/command.hpp"
 #include "tool/launch/launcher.hpp"

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "text/edits.hpp"
+#include "text/text.hpp"
 #include "tool/bench/status.hpp"
 #include "tool/launch/launcher.hpp"
 #include "tool/line/progress.hpp"

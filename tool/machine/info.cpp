@@ -86,7 +86,7 @@ void describe_library(const char* path) {
     json["standard"] = fmt::format("{}.{}", major, minor);
   }
   json["large_counts"] = dlsym(library, "MPI_Alltoall_c") != nullptr;
-  // Which function lets nonblocking calls go on while a program waits in the MPI (mpi/progress_hook.hpp).
+  // Which function lets nonblocking calls go on while a program waits in the MPI (mpi/progress.hpp).
   for (const char* hook : {"opal_progress_register", "MPIX_Async_start"}) {
     if (dlsym(library, hook) != nullptr) json["progress_by"] = hook;
   }

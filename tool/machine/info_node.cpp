@@ -15,10 +15,9 @@
 #include <set>
 #include <utility>
 
+#include "memory/control_memory.hpp"
 #include "memory/copy_kernels.hpp"
 #include "memory/heap.hpp"
-#include "memory/pairs.hpp"
-#include "sys/descriptors.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
 #include "team/numa.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "choose/quietness.hpp"
+#include "choose/tuning.hpp"
 
 namespace quadrille::tools {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sys/launched.hpp"
+#include "sys/sys.hpp"
 #include "tool/launch/process.hpp"
 
 namespace quadrille::tools {

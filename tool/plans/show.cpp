@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "plan/cost.hpp"
-#include "plan/draw.hpp"
+#include "plan/schedule.hpp"
 #include "team/numa.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/bench/options.hpp"

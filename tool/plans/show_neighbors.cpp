@@ -6,9 +6,9 @@
 #include <span>
 
 #include "plan/cost.hpp"
-#include "plan/draw.hpp"
 #include "plan/neighborhood.hpp"
-#include "plan/order_edges.hpp"
+#include "plan/order.hpp"
+#include "plan/schedule.hpp"
 #include "tool/bench/neighborhood_text.hpp"
 #include "tool/plans/verify_cases.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "plan/order_edges.hpp"
+#include "plan/order.hpp"
 #include "plan/recognize.hpp"
 #include "plan/verify.hpp"
 #include "tool/bench/named_neighborhoods.hpp"

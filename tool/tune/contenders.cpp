@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "choose/candidates.hpp"
+#include "choose/select.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -32,7 +32,7 @@ std::vector<choose::Choice> measured_on_devices(const choose::GlobalKey& key) {
   std::vector<choose::Choice> all;
   for (const choose::Algorithm& algorithm : choose::algorithms()) {
     const bool by_messages = algorithm.from_device && key.mpi_sends_devices;
-    const bool is_worth_it = algorithm.needs.device_mpi || sees_to_devices(algorithm) || by_messages;
+    const bool is_worth_it = algorithm.needs.device_mpi || algorithm.sees_to_devices || by_messages;
     if (!is_worth_it || !serves(algorithm, key.collective) || why_not(algorithm, key) != Reason::none) continue;
     for (choose::Choice& one : choose::variants_on_devices(algorithm, key.nodes == 1)) all.push_back(std::move(one));
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/placed_cost.hpp"
+#include "plan/cost.hpp"
 
 namespace quadrille::tools {
 

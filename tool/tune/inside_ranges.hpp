@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "choose/tuning_algorithms.hpp"
+#include "choose/tuning.hpp"
 
 namespace quadrille::tools {
 

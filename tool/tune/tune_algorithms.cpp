@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "abi/functions.hpp"
-#include "choose/candidates.hpp"
+#include "choose/select.hpp"
 #include "memory/heap.hpp"
 #include "sys/sys.hpp"
 #include "team/switch_points.hpp"

@@ -1,6 +1,6 @@
 // Idea    Calls of few algorithms that differ in what they have much of: messages, bytes, rounds, copies, messages of a
 //         window; with several ranks a node also of leaders and of copies in shared memory. What a call has of each
-//         term is counted as for a choice (choose/model_costs.hpp); least squares find the constants. Of the MPI's own
+//         term is counted as for a choice (choose/model.hpp); least squares find the constants. Of the MPI's own
 //         those of what it is taken for, which the constants decide in turn: some rounds of both. Before that the
 //         length of messages is found for which the MPI asks the receiver (eager_limit.hpp). With the data in a
 //         device's memory likewise, by what moves them straight, and then the bus: what the ranks take together to
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "abi/functions.hpp"
-#include "choose/model_costs.hpp"
+#include "choose/model.hpp"
 #include "team/switch_points.hpp"
 #include "tool/bench/report.hpp"
 #include "tool/bench/statistics.hpp"

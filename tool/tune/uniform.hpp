@@ -2,8 +2,7 @@
 #pragma once
 
 #include "abi/functions.hpp"
-#include "collective/arguments.hpp"
-#include "collective/signatures.hpp"
+#include "collective/collective.hpp"
 
 namespace quadrille::tools {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "choose/tuning_algorithms.hpp"
+#include "choose/tuning.hpp"
 
 namespace quadrille::tools {
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "mpi/generation.hpp"
+#include "mpi/mpi.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::tools {
