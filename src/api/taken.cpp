@@ -183,11 +183,13 @@ void prepare_end() {
   std::call_once(once, [] { team::before_end(team::AtEnd::requests, end_all); });
 }
 
-// Gives the program a request of the MPI for `state`, and starts `state` if it is not persistent. From then on the MPI
-// or the program ends `state`, also after an error.
-int make_and_take(State& state, MpiRequest* request) {
-  const int error = make_handle(state);
-  if (error != mpi_success) state.taken = false;  // nobody is to be told
+// Gives the program a request of the MPI for `made`, and starts `made` if it is not persistent. From then on the MPI or
+// the program ends it. Without a handle, a persistent request is freed here, and a nonblocking one starts all the same.
+int make_and_take(std::unique_ptr<State> made, MpiRequest* request) {
+  const int error = make_handle(*made);
+  if (error != mpi_success && made->persistent) return error;
+  if (error != mpi_success) made->taken = false;  // nobody is to be told
+  State& state = *made.release();
   if (error == mpi_success) *request = state.handle;
   if (!state.persistent) start_taken(state);
   return error;
@@ -291,8 +293,8 @@ bool start_put_off(Team& team, const run::Call& call, MpiRequest* request, int& 
   run::Call kept = call;
   error = keep_arguments(kept, team, *made);
   if (error != mpi_success) return true;
-  State& state = *made.release();
-  error = make_and_take(state, request);
+  State& state = *made;
+  error = make_and_take(std::move(made), request);
   const run::UnderWay::Held held(run::UnderWay::here());
   if (team.taken.coming != nullptr) {
     static_cast<Coming&>(*team.taken.coming).put_off(kept, state);
@@ -329,7 +331,7 @@ bool takes_again(const run::Call& call, MpiRequest* request, int& error) {
   delete_ended();
   State* const made = request_by_cache(call, Door::drop_in);
   if (made == nullptr) return false;
-  error = make_and_take(*made, request);
+  error = make_and_take(std::unique_ptr<State>(made), request);
   return true;
 }
 
@@ -376,7 +378,7 @@ bool try_to_take(const run::Call& call, bool persistent, MpiRequest* request, in
   error = find_carrier(m);
   ahead.why = why_chosen(*team);
   if (m.passes_on) return false;
-  if (error == mpi_success) error = make_and_take(*made.release(), request);
+  if (error == mpi_success) error = make_and_take(std::move(made), request);
   return true;
 }
 
@@ -459,7 +461,7 @@ int hand_in(ByHost made, MpiComm comm, MpiRequest native, int error, MpiRequest*
   const int thrown = thrown_by([&] {
     made->op = std::make_unique<run::NativeOp>(run::OpTraits{}, native, made->persistent, made->team->user);
     made->look_what_it_needs();
-    error = make_and_take(*made.release(), request);
+    error = make_and_take(std::move(made), request);
   });
   if (thrown != mpi_success) error = thrown;
   return error == mpi_success ? error : raise(comm, error);

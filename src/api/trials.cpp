@@ -104,14 +104,14 @@ bool settle_by_verdict(team::Team& team, team::Try& one) {
 
 // Where the trial of such calls is kept. Blocks that go through the inboxes untried have trials of their own: others of
 // their class may not fit a slot.
-std::tuple<Collective, int, int> place_of(const run::Call& call, std::size_t bytes, team::Team& team,
-                                          const team::CachedSelection& cached) {
+std::tuple<Collective, bool, int, int> place_of(const run::Call& call, std::size_t bytes, team::Team& team,
+                                                const team::CachedSelection& cached) {
   constexpr int in_slots = -1;
   const int number =
       cached.follows_load ? team.asked.load_of(call.collective, cached).now : choose::size_class_of(bytes);
   const bool fits = team.nodes.nodes == 1 && is_dense(call.collective) && is_regular(call.collective) &&
                     bytes <= team.group.inbox_limit(call.collective);
-  return {call.collective, number, fits && cached.load == 0 ? in_slots : cached.load};
+  return {call.collective, cached.follows_load, number, fits && cached.load == 0 ? in_slots : cached.load};
 }
 
 // Which sizes a trial of such calls is of. The limit of the inboxes lies between two trials.
@@ -139,10 +139,10 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   if (!is_new) return one;
   std::vector<choose::Choice> candidates = {cached.selection.choice};
   candidates.insert(candidates.end(), cached.selection.rivals.begin(), cached.selection.rivals.end());
-  const choose::Bytes tried = bytes_tried(call.collective, std::get<1>(key), bytes, team, cached.load);
+  const choose::Bytes tried = bytes_tried(call.collective, std::get<2>(key), bytes, team, cached.load);
   one.of = choose::case_of(team.nodes, team.crowded, call.collective, tried, cached.load, candidates);
   one.trial = choose::make_trial(candidates, team.crowded);
-  if (has_small_blocks(call, team, cached, std::get<1>(key))) {
+  if (has_small_blocks(call, team, cached, std::get<2>(key))) {
     settle(one, 0, {Reason::any_size_in_a_node});
     return one;
   }

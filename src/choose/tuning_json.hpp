@@ -22,7 +22,8 @@ inline constexpr std::uint64_t most_ranks_in_table = 1 << 20;
 struct JsonValue {
   enum class Kind : std::uint8_t { leaf, object, list };
   Kind kind = Kind::leaf;
-  nlohmann::json leaf;
+  // Made from its kind: nlohmann's default constructor is declared noexcept, but its code may throw.
+  nlohmann::json leaf = nlohmann::json::value_t::null;
   std::size_t line = 1;
   bool used = false;
   std::map<std::string, JsonValue> parts;  // of an object by name, of a list by number

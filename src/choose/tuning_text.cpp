@@ -61,9 +61,9 @@ void describe_kind(Fields& fields, NeighborhoodKind& kind, bool combines) {
   });
 }
 
-// At least one. `why_not`: what is wrong with an algorithm; empty: nothing.
+// At least one. `why_not`: what is wrong with a choice that can be read; empty: nothing.
 void describe_choices(Fields& fields, SizedChoices& choices, Collective collective,
-                      const std::function<std::string(const Algorithm&)>& why_not) {
+                      const std::function<std::string(const SizedChoice&)>& why_not) {
   std::size_t before = 0;
   fields.list("choices", choices, [&](Fields& choice, SizedChoice& one) {
     choice.number("up_to", one.up_to, 1, most_bytes_in_table);
@@ -72,7 +72,7 @@ void describe_choices(Fields& fields, SizedChoices& choices, Collective collecti
     std::string word = word_of(one);
     choice.words("take", word);
     std::string problem = read_word(collective, word, one);
-    if (one.choice.algorithm != nullptr) problem = why_not(*one.choice.algorithm);
+    if (problem.empty()) problem = why_not(one);
     if (!problem.empty()) choice.fail("take", problem);
   });
   if (choices.empty() || choices.size() > most_sized_choices) {
@@ -142,9 +142,10 @@ void describe(Fields& fields, AlgorithmEntry& entry) {
   fields.truth("crowded", entry.crowded);
   describe_memory(fields, entry.on_devices);
   if (const std::string why = why_impossible(entry); !why.empty()) fields.fail("", why);
-  describe_choices(fields, entry.choices, entry.collective, [&](const Algorithm& one) {
-    const bool is_there = !one.needs.one_node || entry.nodes == 1;
-    return is_there ? "" : fmt::format("{} is for one node, not {}", one.name, entry.nodes);
+  describe_choices(fields, entry.choices, entry.collective, [&](const SizedChoice& one) {
+    const Algorithm* const taken = one.choice.algorithm;
+    const bool is_there = taken == nullptr || !taken->needs.one_node || entry.nodes == 1;
+    return is_there ? "" : fmt::format("{} is for one node, not {}", taken->name, entry.nodes);
   });
 }
 
@@ -153,10 +154,12 @@ void describe(Fields& fields, InsideEntry& entry) {
   fields.number("ranks", entry.ranks, 2);
   fields.truth("crowded", entry.crowded);
   describe_kind(fields, entry.kind, false);
-  describe_choices(fields, entry.choices, entry.collective, [&](const Algorithm& one) {
+  describe_choices(fields, entry.choices, entry.collective, [&](const SizedChoice& one) {
+    const Algorithm* const taken = one.choice.algorithm;
+    const bool is_order = taken == nullptr ? one.measured : taken->build_edges != nullptr;
     std::string names = "an order must be one of default";
     for (const Algorithm* order : inside_orders(entry.collective)) names += fmt::format(", {}", order->name);
-    return one.build_edges != nullptr ? "" : names;
+    return is_order ? "" : names;
   });
 }
 

@@ -71,11 +71,11 @@ int called_by_mpich(void*) {
 
 // ---- Both ----
 
-// By the ABI of the MPI standard no hook is asked for, whichever MPI it is.
-bool by_openmpi() { return mpi().abi == Abi::openmpi; }
+// Whichever ABI its library has. MPICH's hook takes handles of its own ABI alone.
+bool by_openmpi() { return mpi().opal_progress_register != nullptr && mpi().opal_progress_unregister != nullptr; }
 bool can_hook() {
-  if (by_openmpi()) return mpi().opal_progress_register != nullptr && mpi().opal_progress_unregister != nullptr;
-  return mpi().abi == Abi::mpich && mpi().Async_start != nullptr && mpi().Request_is_complete != nullptr;
+  const bool by_mpich = mpi().abi == Abi::mpich && mpi().Async_start != nullptr && mpi().Request_is_complete != nullptr;
+  return by_openmpi() || by_mpich;
 }
 void install() {
   by_openmpi() ? mpi().opal_progress_register(called) : mpi().Async_start(called_by_mpich, nullptr, null_stream);

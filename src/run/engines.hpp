@@ -126,8 +126,9 @@ struct NodeEdges {
 // The edges of rank `me`, whose ends these are. The k-th edge to a rank is the k-th that this rank has from us.
 NodeEdges node_edges(int me, int ranks, const plan::EdgeEnds& sources, const plan::EdgeEnds& destinations);
 
-// The rings of `pairs`: [distance - 1 to any rank].
-std::vector<PairRings> rings_of(const memory::Pairs& pairs, int me, int ranks);
+// Appends the rings of `pairs`: [distance - 1 to any rank]. Changes nothing if it throws, and allocates nothing where
+// there is room.
+void list_rings(const memory::Pairs& pairs, int me, int ranks, std::vector<PairRings>& rings);
 
 // All ranks of the communicator share a node and have rings (memory/control_memory.hpp). Returns an MPI error code.
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group);

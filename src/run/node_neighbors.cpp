@@ -525,18 +525,17 @@ NodeEdges node_edges(int me, int ranks, const plan::EdgeEnds& sources, const pla
   return edges;
 }
 
-std::vector<PairRings> rings_of(const memory::Pairs& pairs, int me, int ranks) {
-  std::vector<PairRings> rings;
+void list_rings(const memory::Pairs& pairs, int me, int ranks, std::vector<PairRings>& rings) {
+  rings.reserve(static_cast<std::size_t>(ranks - 1));
   for (int distance = 1; distance < ranks; ++distance) {
     const int peer = (me + distance) % ranks;
     rings.push_back({pairs.ring(peer, me), pairs.ring(me, peer)});
   }
-  return rings;
 }
 
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
   Scratch& scratch = group.scratch;
-  if (scratch.rings.empty()) scratch.rings = rings_of(group.pairs, group.me, group.ranks);
+  if (scratch.rings.empty()) list_rings(group.pairs, group.me, group.ranks, scratch.rings);
   NodeNeighbors neighbors(call, edges, group, {scratch.packing, group.copying, scratch.neighbor_progress},
                           scratch.rings);
   neighbors.begin();

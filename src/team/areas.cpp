@@ -56,12 +56,9 @@ std::vector<Told> what_to_tell(const run::Group& group, const run::NodeEdges& ed
 
 // What all ranks are told by each other. Through the inboxes: while a rank waits there, it goes on with what it has
 // started, which another may wait for before it comes here.
-std::vector<Told> exchange(const std::vector<Told>& mine, run::Group& group) {
-  std::vector<Told> heard(mine.size());
-  auto* const told = reinterpret_cast<std::byte*>(const_cast<Told*>(mine.data()));
-  run::run_inbox_alltoall(run::EqualSide{told, sizeof(Told)},
+void exchange(std::vector<Told>& told, std::vector<Told>& heard, run::Group& group) {
+  run::run_inbox_alltoall(run::EqualSide{reinterpret_cast<std::byte*>(told.data()), sizeof(Told)},
                           run::EqualSide{reinterpret_cast<std::byte*>(heard.data()), sizeof(Told)}, group);
-  return heard;
 }
 
 memory::Ring ring_at(std::byte* place, std::size_t bytes) { return {reinterpret_cast<RingHead*>(place), bytes}; }
@@ -79,12 +76,21 @@ std::optional<memory::ControlArea> own_area(Team& team, std::size_t bytes, bool 
   return area;
 }
 
+// All that a lane with so many rings allocates.
+void prepare_lane(Lane& lane, const Team& team, std::size_t rings) {
+  lane.node.tree = team.meeting_tree;
+  lane.rings.reserve(rings);
+}
+
 // A lane of a persistent call, with its area alone. Null, on all ranks, if there is no area. Collective.
-OwnLane own_lane(Team& team, std::size_t bytes, bool is_well = true) {
+OwnLane own_lane(Team& team, std::size_t bytes, std::size_t rings = 0, bool is_well = true) {
   OwnLane own;
   // What the others wait for comes after what may fail.
-  const bool has_memory = thrown_by([&] { own = std::make_unique<Lane>(); }) == mpi_success;
-  std::optional<memory::ControlArea> area = own_area(team, bytes, is_well && has_memory);
+  const int thrown = thrown_by([&] {
+    own = std::make_unique<Lane>();
+    prepare_lane(*own, team, rings);
+  });
+  std::optional<memory::ControlArea> area = own_area(team, bytes, is_well && thrown == mpi_success);
   if (!area) return nullptr;
   own->node.area = std::move(*area);
   return own;
@@ -94,8 +100,15 @@ OwnLane own_lane(Team& team, std::size_t bytes, bool is_well = true) {
 
 OwnLane own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call) {
   run::Group& group = team.group;
-  const std::vector<Told> told = what_to_tell(group, edges, call), heard = exchange(told, group);
-  std::vector<std::size_t> first(heard.size());  // [rank] where the rings begin that it writes to
+  std::vector<Told> told, heard;
+  std::vector<std::size_t> first;  // [rank] where the rings begin that it writes to
+  const int thrown = thrown_by([&] {
+    told = what_to_tell(group, edges, call);
+    heard.resize(told.size());
+    first.resize(told.size());
+  });
+  if (!true_on_all(team, thrown == mpi_success)) return nullptr;
+  exchange(told, heard, group);
   std::transform_exclusive_scan(heard.begin(), heard.end(), first.begin(), std::size_t{0}, std::plus<>(),
                                 [](const Told& one) { return one.all; });
   const std::size_t total = std::max<std::size_t>(first.back() + heard.back().all, 1);
@@ -103,7 +116,7 @@ OwnLane own_rings(Team& team, const run::NodeEdges& edges, const run::Call& call
   const bool fits = std::all_of(edges.pairs.begin(), edges.pairs.end(), [&](const run::NeighborPair& pair) {
     return heard[static_cast<std::size_t>(pair.peer)].bytes != 0;
   });
-  OwnLane own = own_lane(team, total, fits);
+  OwnLane own = own_lane(team, total, edges.pairs.size(), fits);
   if (own == nullptr) return nullptr;
   for (const run::NeighborPair& pair : edges.pairs) {
     const auto peer = static_cast<std::size_t>(pair.peer);
@@ -149,11 +162,11 @@ struct NodeLayout {
   static constexpr std::size_t bytes_of_rank = std::size_t{64} << 10, least_slot_bytes = 256;
 };
 
-// Puts the inbox and the pairs into the area.
+// Puts the inbox and the pairs into the area. Allocates nothing: the ranks have agreed on the area.
 void lay_out(NodeArea& node, const Team& team, const NodeLayout& layout) {
   std::byte* const base = node.area.base();
   node.inbox = memory::Inbox(base, layout.inbox, team.group.me);
-  node.pairs = memory::Pairs(base + layout.inbox.segment_bytes(), layout.pairs, team.group.me, team.meeting_tree);
+  node.pairs = memory::Pairs(base + layout.inbox.segment_bytes(), layout.pairs, team.group.me, std::move(node.tree));
 }
 
 // Bytes of this rank's largest block.
@@ -226,19 +239,6 @@ void refuse_chunks(Team& team) {
   team.refuses_chunks = true;
 }
 
-namespace {
-
-Lane make_lane(const Team& team, std::uint64_t chunk, const NodeLayout& layout) {
-  const run::Group& group = team.group;
-  Lane lane;
-  lane.node.area = {team.area.pool(), chunk, layout.bytes()};
-  lay_out(lane.node, team, layout);
-  lane.rings = run::rings_of(lane.node.pairs, group.me, group.ranks);
-  return lane;
-}
-
-}  // namespace
-
 LanesMemory take_lanes(const Team& team) {
   const std::size_t bytes = NodeLayout::of_lane(team.group).bytes();
   LanesMemory memory;
@@ -246,21 +246,38 @@ LanesMemory take_lanes(const Team& team) {
   return memory;
 }
 
-void make_lanes(Team& team, const LanesMemory& memory) {
-  const NodeLayout layout = NodeLayout::of_lane(team.group);
+std::shared_ptr<Lanes> lanes_without_memory(const Team& team) {
   auto made = std::make_shared<Lanes>();
+  made->lanes.resize(most_lanes);
+  for (Lane& lane : made->lanes) prepare_lane(lane, team, static_cast<std::size_t>(team.group.ranks - 1));
+  return made;
+}
+
+void lay_lanes(Team& team, std::shared_ptr<Lanes> made, const LanesMemory& memory) {
+  const run::Group& group = team.group;
+  const NodeLayout layout = NodeLayout::of_lane(group);
+  std::size_t laid = 0;
   for (const std::uint64_t chunk : memory) {
-    if (chunk != no_lane) made->lanes.push_back(make_lane(team, chunk, layout));
+    if (chunk == no_lane) continue;
+    Lane& lane = made->lanes[laid++];
+    lane.node.area = {team.area.pool(), chunk, layout.bytes()};
+    lay_out(lane.node, team, layout);
+    run::list_rings(lane.node.pairs, group.me, group.ranks, lane.rings);
   }
+  made->lanes.resize(laid);
   team.lanes = std::move(made);
 }
 
 Lanes& lanes_of(Team& team) {
   if (team.lanes != nullptr) return *team.lanes;
+  std::shared_ptr<Lanes> made;
+  const int thrown = thrown_by([&] { made = lanes_without_memory(team); });
+  // If one rank has no memory for its lanes, the call returns MPI_ERR_NO_MEM on all ranks.
+  if (!true_on_all(team, thrown == mpi_success)) throw std::bad_alloc();
   LanesMemory mine{}, memory;
   if (team.group.me == 0) mine = take_lanes(team);
   largest_of_all(team, mine, memory);
-  make_lanes(team, memory);
+  lay_lanes(team, std::move(made), memory);
   return *team.lanes;
 }
 

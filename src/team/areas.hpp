@@ -35,6 +35,7 @@ struct NodeArea {
   memory::ControlArea area;
   memory::Inbox inbox;
   memory::Pairs pairs;
+  memory::MeetingTree tree;  // of the pairs, until they lie in the area
 };
 
 // What a call needs, beside pairs, in which ranks copy from each other's memory of a device (run/device_pull.hpp).
@@ -97,7 +98,10 @@ inline constexpr std::size_t most_lanes = 4;
 inline constexpr std::uint64_t no_lane = UINT64_MAX;
 using LanesMemory = std::array<std::uint64_t, most_lanes>;
 LanesMemory take_lanes(const Team& team);
-void make_lanes(Team& team, const LanesMemory& memory);
+// Lanes without an area, with everything that they allocate.
+std::shared_ptr<Lanes> lanes_without_memory(const Team& team);
+// Gives the team as many of the lanes as have an area in `memory`. Allocates nothing.
+void lay_lanes(Team& team, std::shared_ptr<Lanes> made, const LanesMemory& memory);
 
 // ---- Leaders ----
 

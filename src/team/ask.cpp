@@ -38,12 +38,11 @@ namespace {
 
 // Starts a collective with `begin`, again if that fails, as nothing has been sent then; and waits for it. A peer may
 // wait for a call that this rank has started and left, so that is kept moving. Without an answer the team is lost, and
-// this throws.
+// this throws. Other ranks may wait, so this allocates nothing; `begin` is to be passed by std::ref(), for the same
+// reason.
 // Keeps `used`, the buffers of the collective, until the collective ends; null: they live long enough.
 void ask_all(Team& team, std::shared_ptr<void> used, const std::function<int(MpiRequest*)>& begin) {
   const ErrorsReturned guard(team.own());
-  std::unique_ptr<std::shared_ptr<void>> kept;
-  if (used != nullptr) kept = std::make_unique<std::shared_ptr<void>>(std::move(used));
   constexpr int most_tries = 100;
   MpiRequest request;
   int error = begin(&request);
@@ -60,7 +59,8 @@ void ask_all(Team& team, std::shared_ptr<void> used, const std::function<int(Mpi
         return error != mpi_success || done != 0;
       });
     } catch (...) {
-      static_cast<void>(kept.release());  // the MPI may still use it
+      alignas(std::shared_ptr<void>) std::byte for_ever[sizeof used];
+      new (for_ever) std::shared_ptr<void>(std::move(used));  // the MPI may still use it: nothing lets go of it
       throw;
     }
   }
@@ -70,16 +70,22 @@ void ask_all(Team& team, std::shared_ptr<void> used, const std::function<int(Mpi
 template <class Number>
 void reduce(Team& team, std::span<const Number> mine, std::span<Number> all, MpiType type, MpiOp op) {
   const auto ask = [&](std::shared_ptr<void> used, const Number* from, Number* to) {
-    ask_all(team, std::move(used), [&](MpiRequest* request) {
+    const auto begin = [&](MpiRequest* request) {
       return mpi().Iallreduce(from, to, static_cast<int>(mine.size()), type, op, team.own(), request);
-    });
+    };
+    ask_all(team, std::move(used), std::ref(begin));
   };
   // Without fault tolerance nothing is left in the middle, and no memory is taken while others may wait.
   if (!watches_faults()) return ask(nullptr, mine.data(), all.data());
   struct Numbers {
     std::vector<Number> mine, all;
   };
-  const auto numbers = std::make_shared<Numbers>(Numbers{{mine.begin(), mine.end()}, std::vector<Number>(mine.size())});
+  std::shared_ptr<Numbers> numbers;
+  const int thrown = thrown_by([&] {
+    numbers = std::make_shared<Numbers>(Numbers{{mine.begin(), mine.end()}, std::vector<Number>(mine.size())});
+  });
+  // This rank cannot join the collective, and the others would take its next one for this one.
+  if (thrown != mpi_success) lose(team);
   ask(numbers, numbers->mine.data(), numbers->all.data());
   std::copy(numbers->all.begin(), numbers->all.end(), all.begin());
 }
@@ -108,10 +114,11 @@ std::vector<int> agree_on_domains(Team& team) {
   const auto domains = std::make_shared<Domains>();
   domains->mine = numa_domain(config().topology.empty() ? 0 : rank_on_node(team), config().topology);
   domains->all.resize(static_cast<std::size_t>(team.group.ranks));
-  ask_all(team, domains, [&](MpiRequest* request) {
+  const auto begin = [&](MpiRequest* request) {
     return mpi().Iallgather(&domains->mine, 1, mpi().int_type, domains->all.data(), 1, mpi().int_type, team.own(),
                             request);
-  });
+  };
+  ask_all(team, domains, std::ref(begin));
   return std::move(domains->all);
 }
 

@@ -505,7 +505,7 @@ void prepare_apart(Team& team, Telling telling) {
   if (team.lanes == nullptr && team.area.is_there() && team.group.reach().rings) {
     if (team.group.me == 0) lanes = take_lanes(team);
     telling.tell(lanes.data(), sizeof lanes);
-    make_lanes(team, lanes);
+    lay_lanes(team, lanes_without_memory(team), lanes);
   }
   // The resources of blocking calls may still become available where ranks may wait.
   if (team.ready() && !team.area.is_there()) team.change_standing(Standing::eligible);

@@ -288,8 +288,9 @@ struct Chosen {
 // What is found out while calls are made. Written by api/ alone: admission.cpp, serve.cpp, trials.cpp.
 struct Asked {
   choose::Asking asking[collective_count];
-  // By class of size, or of load where no rank knows all sizes; and that of what moves in all (CachedSelection::load).
-  std::map<std::tuple<Collective, int, int>, Try> trials;
+  // By whether the calls follow the load (CachedSelection::follows_load); by class of load or else of size; and that of
+  // what moves in all (CachedSelection::load).
+  std::map<std::tuple<Collective, bool, int, int>, Try> trials;
   choose::Asking load[collective_count], load_on_devices[collective_count];
   choose::Asking devices[collective_count];  // are some buffers in a device's memory? Of calls that wait
   // How many more calls go to the MPI before the ranks ask each other again: a number of `asking` or `load`. Null: each

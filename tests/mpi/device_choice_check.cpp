@@ -45,7 +45,8 @@ using quadrille::test::CallForm;
 using quadrille::test::complete_call;
 using quadrille::test::MemoryKind;
 
-constexpr int enough = 400, block = 600;
+constexpr int enough = 400;
+int block = 600;  // bytes
 
 std::string name;
 int rank = 0, ranks = 1, failures = 0;
@@ -177,17 +178,17 @@ unsigned char received_byte(Collective collective, int b, int call) {
 
 // As many calls; with a device's memory on every second rank, if there is any.
 void exchange(Collective collective, bool on_devices, int calls, MPI_Comm comm) {
-  const auto bytes = static_cast<std::size_t>(blocks_of(collective)) * block;
+  const auto bytes = static_cast<std::size_t>(blocks_of(collective) * block), room = std::max<std::size_t>(bytes, 1);
   const MemoryKind kind = on_devices && (rank % 2 == 0 || takes_none()) ? MemoryKind::device : MemoryKind::host;
-  const auto send = allocate(kind, bytes), recv = allocate(kind, bytes);
-  std::vector<unsigned char> sent(bytes), came(bytes);
+  const auto send = allocate(kind, room), recv = allocate(kind, room);
+  std::vector<unsigned char> sent(room), came(room);
   for (int call = 0; call < calls; ++call) {
-    for (std::size_t i = 0; i < bytes; ++i) sent[i] = sent_byte(collective, static_cast<int>(i / block), call);
+    for (std::size_t i = 0; i < bytes; ++i) sent[i] = sent_byte(collective, static_cast<int>(i) / block, call);
     send->put(sent.data());
     call_it(collective, send->address(), recv->address(), comm);
     recv->get(came.data());
     for (std::size_t i = 0; i < bytes; ++i) {
-      if (came[i] == received_byte(collective, static_cast<int>(i / block), call)) continue;
+      if (came[i] == received_byte(collective, static_cast<int>(i) / block, call)) continue;
       return fail("rank %d, %s: wrong data in call %d\n", rank, std::string(name_of(collective)).c_str(), call);
     }
   }
@@ -328,6 +329,23 @@ void check_neighbors(MPI_Comm comm) {
   }
 }
 
+// Blocks of no bytes are tried by what all ranks move, others by their size. Both are of class 0 here, and each has a
+// trial of its own.
+void check_trials_of_no_bytes(MPI_Comm comm) {
+  const Collective collective = Collective::neighbor_alltoall;
+  exchange(collective, true, enough, comm);
+  const auto trial_with = [&](int bytes) {
+    const int before = std::exchange(block, bytes);
+    exchange(collective, true, 1, comm);
+    block = before;
+    const team::CachedSelection& of = selection(collective, comm);
+    if (of.load != team::on_devices || of.trial == nullptr) fail("rank %d: no trial with %d bytes\n", rank, bytes);
+    return of.trial;
+  };
+  const team::Try* const of_none = trial_with(0);
+  if (of_none == trial_with(1)) fail("rank %d: one trial of loads and sizes\n", rank);
+}
+
 // ---- By models ----
 
 // Each rank makes the table for itself; that of rank 0 counts.
@@ -398,6 +416,7 @@ int main(int argc, char** argv) {
   if (std::getenv("QUADRILLE_TEST_LEARNED") == nullptr) {
     for (MPI_Comm ring : {quadrille::test::ring_of_world(), graph_of_ranks()}) {
       check_neighbors(ring);
+      if (!takes_none() && may_be_the_mpis(Collective::neighbor_alltoall, ring)) check_trials_of_no_bytes(ring);
       MPI_Comm_free(&ring);
     }
   }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <tuple>
 #include <vector>
 
 #include "door.hpp"
@@ -111,10 +112,10 @@ bool is_cancelled(const MPI_Status& status) {
 // Whether nonblocking calls are Quadrille's own: the MPI must call it while the program waits
 // (src/mpi/progress.cpp).
 bool serves_requests() {
-#if defined(MPI_ABI_VERSION)
-  return false;
-#else
   const auto has = [](const char* name) { return dlsym(RTLD_DEFAULT, name) != nullptr; };
+#if defined(MPI_ABI_VERSION)
+  return has("opal_progress_register");
+#else
   return has("opal_progress_register") || (has("PMPIX_Async_start") && has("MPIX_Request_is_complete"));
 #endif
 }
@@ -374,60 +375,48 @@ struct Attribute {
   }
 };
 
-TEST(Attributes, OfServedCommunicatorsAreCopiedAndDeleted) {
-  Attribute<MPI_Comm> attribute;
-  MPI_Comm_create_keyval(Attribute<MPI_Comm>::copy, Attribute<MPI_Comm>::remove, &attribute.keyval, &attribute);
-  MPI_Comm comm = duplicate_of_world();
-  MPI_Comm_set_attr(comm, attribute.keyval, &attribute.values[0]);
-  expect_alltoall_right(comm, MPI_INT);
-  EXPECT_EQ(attribute.copies, 0) << "for a communicator of Quadrille's own";
+// By the functions of the kind of `object`, which is freed. `expect_served` makes a call with an object.
+template <class Handle, class Functions, class ExpectServed>
+void expect_copied_and_deleted(Handle object, const Functions& functions, const ExpectServed& expect_served) {
+  const auto& [create_keyval, set, get, make_duplicate, free_object, free_keyval] = functions;
+  Attribute<Handle> attribute;
+  create_keyval(Attribute<Handle>::copy, Attribute<Handle>::remove, &attribute.keyval, &attribute);
+  set(object, attribute.keyval, &attribute.values[0]);
+  expect_served(object);
+  EXPECT_EQ(attribute.copies, 0) << "for an object of Quadrille's own";
   for (const int flag : {1, 0}) {
     attribute.flag = flag;
     const int copies = attribute.copies, deletions = attribute.deletions;
-    MPI_Comm duplicate = MPI_COMM_NULL;
-    MPI_Comm_dup(comm, &duplicate);
-    expect_alltoall_right(duplicate, MPI_INT);
+    Handle duplicate{};
+    make_duplicate(object, &duplicate);
+    expect_served(duplicate);
     void* found = nullptr;
     int is_there = 0;
-    MPI_Comm_get_attr(duplicate, attribute.keyval, &found, &is_there);
-    attribute.expect_copied(comm, copies, is_there != 0, found);
-    const MPI_Comm freed = duplicate;
-    MPI_Comm_free(&duplicate);
+    get(duplicate, attribute.keyval, &found, &is_there);
+    attribute.expect_copied(object, copies, is_there != 0, found);
+    const Handle freed = duplicate;
+    free_object(&duplicate);
     if (flag != 0) attribute.expect_deleted(freed, deletions + 1, true);
     EXPECT_EQ(attribute.deletions, deletions + flag);
   }
-  const MPI_Comm freed = comm;
-  MPI_Comm_free(&comm);
+  const Handle freed = object;
+  free_object(&object);
   attribute.expect_deleted(freed, 2, false);
-  MPI_Comm_free_keyval(&attribute.keyval);
+  free_keyval(&attribute.keyval);
+}
+
+TEST(Attributes, OfServedCommunicatorsAreCopiedAndDeleted) {
+  const std::tuple functions(&MPI_Comm_create_keyval, &MPI_Comm_set_attr, &MPI_Comm_get_attr, &MPI_Comm_dup,
+                             &MPI_Comm_free, &MPI_Comm_free_keyval);
+  expect_copied_and_deleted(duplicate_of_world(), functions,
+                            [](MPI_Comm comm) { expect_alltoall_right(comm, MPI_INT); });
 }
 
 TEST(Attributes, OfServedTypesAreCopiedAndDeleted) {
-  Attribute<MPI_Datatype> attribute;
-  MPI_Type_create_keyval(Attribute<MPI_Datatype>::copy, Attribute<MPI_Datatype>::remove, &attribute.keyval, &attribute);
-  MPI_Datatype type = derived_type();
-  MPI_Type_set_attr(type, attribute.keyval, &attribute.values[0]);
-  expect_alltoall_right(MPI_COMM_WORLD, type);
-  EXPECT_EQ(attribute.copies, 0) << "for a type of Quadrille's own";
-  for (const int flag : {1, 0}) {
-    attribute.flag = flag;
-    const int copies = attribute.copies, deletions = attribute.deletions;
-    MPI_Datatype duplicate = MPI_DATATYPE_NULL;
-    MPI_Type_dup(type, &duplicate);
-    expect_alltoall_right(MPI_COMM_WORLD, duplicate);
-    void* found = nullptr;
-    int is_there = 0;
-    MPI_Type_get_attr(duplicate, attribute.keyval, &found, &is_there);
-    attribute.expect_copied(type, copies, is_there != 0, found);
-    const MPI_Datatype freed = duplicate;
-    MPI_Type_free(&duplicate);
-    if (flag != 0) attribute.expect_deleted(freed, deletions + 1, true);
-    EXPECT_EQ(attribute.deletions, deletions + flag);
-  }
-  const MPI_Datatype freed = type;
-  MPI_Type_free(&type);
-  attribute.expect_deleted(freed, 2, false);
-  MPI_Type_free_keyval(&attribute.keyval);
+  const std::tuple functions(&MPI_Type_create_keyval, &MPI_Type_set_attr, &MPI_Type_get_attr, &MPI_Type_dup,
+                             &MPI_Type_free, &MPI_Type_free_keyval);
+  expect_copied_and_deleted(derived_type(), functions,
+                            [](MPI_Datatype type) { expect_alltoall_right(MPI_COMM_WORLD, type); });
 }
 
 // ---- Statuses of receives ----

@@ -1,4 +1,5 @@
-// What the ranks of a node need to pull is made on all of them or on none, also if one rank has no memory for a part.
+// What the ranks of a node need to pull, and their lanes, are made on all of them or on none, also if one rank has no
+// memory for a part.
 #include <mpi.h>
 
 #include <cstdlib>
@@ -16,13 +17,19 @@ namespace own_pull_check {
 
 // Requests of so many bytes get no memory; 0: all get some.
 std::size_t refused = 0;
+// So many requests until the one that gets none; below 0: all get some.
+long until_refused = -1;
+
+bool refuses(std::size_t bytes) {
+  if (until_refused >= 0 && until_refused-- == 0) return true;
+  return refused != 0 && bytes == refused;
+}
 
 }  // namespace own_pull_check
 
 // Not inlined: where GCC sees one end of a pair alone, it takes malloc and delete for a mistake.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-  const bool is_refused = own_pull_check::refused != 0 && bytes == own_pull_check::refused;
-  void* const memory = is_refused ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
+  void* const memory = own_pull_check::refuses(bytes) ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -33,6 +40,29 @@ namespace own_pull_check {
 
 using namespace quadrille::test;
 using quadrille::team::Team;
+
+// The last rank gets no memory for the first of its requests, then for the second, and so on. Each time `make` does the
+// same on all ranks, and at the end, where nothing is refused, it is true.
+template <class Make>
+void check_each_request(const char* what, const Make& make) {
+  bool is_refused = true;
+  for (long at = 0; is_refused; ++at) {
+    must(at < 1000, "there is no end of requests for memory");
+    const long until = rank == size - 1 ? at : -1;
+    bool made = false;
+    until_refused = until;
+    const int thrown = quadrille::thrown_by([&] { made = make(); });
+    is_refused = until >= 0 && until_refused < 0;
+    until_refused = -1;
+    // On some rank: it was made, it was not, a request was refused.
+    const int mine[] = {made ? 1 : 0, made ? 0 : 1, is_refused ? 1 : 0};
+    int some[3] = {};
+    MPI_Allreduce(mine, some, 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    is_refused = some[2] != 0;
+    check(some[0] + some[1] == 1 && made != is_refused, what);
+    check(thrown == quadrille::mpi_success || thrown == quadrille::mpi().err_no_mem, what);
+  }
+}
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
@@ -55,6 +85,12 @@ int main(int argc, char** argv) {
   refused = 0;
   check(thrown == quadrille::mpi_success && !made, "one rank has no memory for a lane");
   check(quadrille::team::own_inbox(*team, block_bytes) != nullptr, "all ranks have memory for a lane");
+  check_each_request("a lane that one rank cannot make",
+                     [&] { return quadrille::team::own_inbox(*team, block_bytes) != nullptr; });
+  check_each_request("lanes that one rank cannot make", [&] {
+    team->lanes.reset();
+    return !quadrille::team::lanes_of(*team).lanes.empty();
+  });
   MPI_Finalize();
   return say_verdict();
 }

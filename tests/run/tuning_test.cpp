@@ -261,7 +261,7 @@ TEST(Tuning, BadOrdersInsideANodeAreRefused) {
                               const std::string& to) {
     expect_refused(with_entries(replaced_in(inside_text, from, to)), line, word);
   };
-  for (const char* name : {"rings", "direct", "torus", "mpi"}) {
+  for (const char* name : {"rings", "direct", "torus", "mpi", "unknown"}) {
     expect_line("line 12", "default, sh-naive, sh-co, sh-numa-co", "\"sh-co\"", "\"" + std::string(name) + "\"");
   }
   for (const char* name : {"hint-row", "Sh-co", ""}) {

@@ -268,6 +268,18 @@ TEST_F(MpiUseTest, LibrariesAreFollowedThroughTheirOwnPaths) {
   EXPECT_EQ(mpi_use(app, paths_).abi, Abi::mpich);
 }
 
+// By the MPI standard's ABI its library alone says whose it is.
+TEST_F(MpiUseTest, OpenMpiIsKnownByALibraryThatItAloneHas) {
+  paths_.library_path = {directory_};
+  const std::string app = write("app", make_elf({"libmpi_abi.so.1"}));
+  const std::string library = write("libmpi_abi.so.1", make_elf({"libucp.so.0"}));
+  EXPECT_EQ(mpi_use(app, paths_).abi, Abi::standard);
+  EXPECT_FALSE(mpi_use(app, paths_).of_openmpi || mpi_use(library, paths_).of_openmpi);
+  write("libmpi_abi.so.1", make_elf({"libopen-pal.so.80"}));
+  EXPECT_EQ(mpi_use(app, paths_).abi, Abi::standard);
+  EXPECT_TRUE(mpi_use(app, paths_).of_openmpi && mpi_use(library, paths_).of_openmpi);
+}
+
 // As ld.so does: where a program is a link, what lies beside the program counts; where a library is one, what lies
 // beside the link.
 TEST_F(MpiUseTest, OriginIsTheProgramsRealFolderAndThatOfALibrarysLink) {

@@ -50,15 +50,16 @@ TEST(Launcher, LibraryVersionTexts) {
 
 using Names = std::vector<std::string>;
 
-// `files` lie on the machine; names without a folder are libraries that the loader finds.
+// `files` lie on the machine; names without a folder are libraries that the loader finds. Open MPI's are in /o.
 std::string library_for(const Names& ancestors, const Names& files, const Names& variables = {},
                         Abi wanted = Abi::none) {
   const auto has = [](const Names& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
   };
   const auto is_there = [&](const std::string& file) { return has(files, file); };
-  return library_of_launcher(
-      {ancestors, is_there, is_there, [&](const char* name) { return has(variables, name) ? "1" : ""; }, wanted});
+  const auto is_of_openmpi = [](const std::string& library) { return library.starts_with("/o/"); };
+  const auto variable = [&](const char* name) { return has(variables, name) ? "1" : ""; };
+  return library_of_launcher({ancestors, is_there, is_there, variable, is_of_openmpi, wanted});
 }
 
 TEST(LibraryOfLauncher, LiesBesideTheNearestLauncher) {
@@ -72,6 +73,14 @@ TEST(LibraryOfLauncher, LiesBesideTheNearestLauncher) {
   EXPECT_EQ(library_for({"/m/bin/own-launcher"}, files), "/m/lib/libmpi.so.12");
   EXPECT_EQ(library_for({"/o/bin/python3", "/m/bin/hydra_pmi_proxy"}, files), "/m/lib/libmpi.so.12");
   EXPECT_EQ(library_for({"/o/bin/prterun"}, files, {"QUADRILLE_LIBMPI"}), "");
+}
+
+TEST(LibraryOfLauncher, MayHaveTheStandardsAbi) {
+  const Names files = {"/o/lib/libmpi.so.40", "/o/lib/libmpi_abi.so.1", "libmpi_abi.so.1"};
+  EXPECT_EQ(library_for({"/o/bin/prterun"}, files), "/o/lib/libmpi.so.40");
+  EXPECT_EQ(library_for({"/o/bin/prterun"}, files, {}, Abi::standard), "/o/lib/libmpi_abi.so.1");
+  EXPECT_EQ(library_for({"/usr/bin/orterun"}, files, {}, Abi::standard), "") << "that of another MPI";
+  EXPECT_EQ(library_for({"/usr/bin/mpiexec.hydra"}, files, {}, Abi::standard), "libmpi_abi.so.1");
 }
 
 TEST(LibraryOfLauncher, IsFoundByTheLoaderIfNoneLiesBeside) {
@@ -99,11 +108,13 @@ TEST(Abis, AreThoseOfTheMpisThatTheBuildHasAHeaderOf) {
 }
 
 TEST(Abis, OneLauncherMayServeTwo) {
-  EXPECT_TRUE(starts(Abi::mpich, Abi::standard));
-  EXPECT_FALSE(starts(Abi::standard, Abi::mpich));
-  EXPECT_FALSE(starts(Abi::openmpi, Abi::mpich));
-  EXPECT_FALSE(starts(Abi::openmpi, Abi::standard));
-  EXPECT_TRUE(starts(Abi::none, Abi::openmpi));
+  EXPECT_TRUE(starts(Abi::mpich, Abi::standard, false));
+  EXPECT_FALSE(starts(Abi::mpich, Abi::standard, true));
+  EXPECT_FALSE(starts(Abi::standard, Abi::mpich, false));
+  EXPECT_FALSE(starts(Abi::openmpi, Abi::mpich, false));
+  EXPECT_FALSE(starts(Abi::openmpi, Abi::standard, false));
+  EXPECT_TRUE(starts(Abi::openmpi, Abi::standard, true));
+  EXPECT_TRUE(starts(Abi::none, Abi::openmpi, true));
 }
 
 TEST(Preload, TheDirectoryOfTheUserComesFirst) {

@@ -66,8 +66,8 @@ std::vector<const char*> libraries_of(Abi abi) {
   return {"libmpi.so.12", "libmpich.so.12"};
 }
 
-bool starts(Abi launcher, Abi program) {
-  const bool has_both = launcher == Abi::mpich && program == Abi::standard;
+bool starts(Abi launcher, Abi program, bool of_openmpi) {
+  const bool has_both = program == Abi::standard && launcher == (of_openmpi ? Abi::openmpi : Abi::mpich);
   return launcher == Abi::none || launcher == program || has_both;
 }
 

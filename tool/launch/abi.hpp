@@ -11,7 +11,7 @@ enum class Abi : std::uint8_t {
   none,      // no MPI at all
   openmpi,   // Open MPI 3 to 5: libmpi.so.40
   mpich,     // MPICH and all that share its ABI (Intel MPI, MVAPICH, Cray): libmpi.so.12
-  standard,  // the MPI standard's own, of MPICH 5 and of MPIs made from it: libmpi_abi.so.1
+  standard,  // the MPI standard's own, of MPICH 5, MPIs made from it, and Open MPI 6: libmpi_abi.so.1
   other,     // an MPI of another ABI; not served
 };
 
@@ -33,7 +33,9 @@ Abi abi_of_library(std::string_view soname);
 std::vector<const char*> libraries_of(Abi abi);
 
 // Whether the launcher of an MPI starts programs of this ABI. Abi::none is a launcher that serves every MPI.
-bool starts(Abi launcher, Abi program);
+// `of_openmpi`: the library that a program of the MPI standard's ABI loads is Open MPI's; else MPICH's, or of an MPI
+// made from it.
+bool starts(Abi launcher, Abi program, bool of_openmpi);
 
 // Whether the libraries that were built with this tool serve this ABI.
 bool knows(Abi abi);

@@ -54,10 +54,11 @@ std::vector<std::string> ancestors() {
 // The first library in `folder` that programs of this launcher can have; an empty folder stands for the loader's.
 std::string library_in(const std::filesystem::path& folder, Abi launcher, const Started& started) {
   for (const Abi abi : all_abis) {
-    if (!starts(launcher, abi) || (started.wanted != Abi::none && started.wanted != abi)) continue;
+    if (started.wanted != Abi::none && started.wanted != abi) continue;
     for (const char* name : libraries_of(abi)) {
       std::string path = (folder / name).string();
-      if (folder.empty() ? started.loader_finds(path) : started.is_file(path)) return path;
+      const bool is_there = folder.empty() ? started.loader_finds(path) : started.is_file(path);
+      if (is_there && starts(launcher, abi, abi == Abi::standard && started.is_of_openmpi(path))) return path;
     }
   }
   return "";
@@ -156,7 +157,10 @@ std::string library_of_launcher(Abi wanted) {
     return std::filesystem::is_regular_file(path, error);
   };
   const auto loader_finds = [&](const std::string& name) { return !find_library(name, paths).empty(); };
-  return library_of_launcher({ancestors(), is_file, loader_finds, environment, wanted});
+  const auto is_of_openmpi = [&](const std::string& library) {
+    return mpi_use(find_library(library, paths), paths).of_openmpi;
+  };
+  return library_of_launcher({ancestors(), is_file, loader_finds, environment, is_of_openmpi, wanted});
 }
 
 int ranks_of_launcher() { return number_from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 0); }

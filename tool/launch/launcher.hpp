@@ -28,6 +28,7 @@ struct Started {
   std::function<bool(const std::string& path)> is_file;
   std::function<bool(const std::string& name)> loader_finds;  // this library
   std::function<std::string(const char* name)> environment;
+  std::function<bool(const std::string& library)> is_of_openmpi;
   Abi wanted = Abi::none;  // of the library; none: any that the launcher starts
 };
 // The MPI library of the launcher: the file beside it, else the name of a library that the loader finds. Empty if

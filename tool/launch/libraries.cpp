@@ -161,6 +161,7 @@ MpiUse mpi_use(const std::string& path, const LoaderPaths& paths) {
     if (seen.empty()) use.rpath = own_rpath;
     for (const std::string& soname : elf.needed) {
       if (!seen.insert(soname).second) continue;
+      use.of_openmpi = use.of_openmpi || soname.starts_with("libopen-pal.so");
       if (!object.of_mpi) note(soname, use);
       const std::string found = locate(soname, own_rpath, runpath, paths);
       if (found.empty()) continue;

@@ -22,6 +22,7 @@ struct MpiUse {
   Abi also = Abi::none;  // a second, different ABI among the dependencies; `none` in sane programs
   std::string also_library;
   std::vector<std::string> files;   // the libraries of an MPI that were found
+  bool of_openmpi = false;          // some of what was found needs a library that Open MPI alone has
   bool loads_later = false;         // may load its MPI by dlopen, or start a program that has one
   std::vector<std::string> others;  // the other libraries that the program and these need, and no MPI alone
   std::vector<std::string> rpath;   // where the loader looks first for all of them: the program's DT_RPATH

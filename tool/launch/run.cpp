@@ -45,6 +45,17 @@ std::string not_served(const std::string& program, const std::string& library) {
       program, library, contains(library, "_abi.so") ? "a version of the MPI standard ABI" : "an MPI");
 }
 
+// Whether the library of the MPI standard's ABI that the command's programs load is Open MPI's. Scripts do not reveal
+// theirs: they get the loader's.
+bool is_of_openmpi(const Command& command) {
+  const LoaderPaths paths = loader_paths();
+  const auto is_it = [&](const std::string& file) { return mpi_use(file, paths).of_openmpi; };
+  return std::ranges::any_of(command.programs, [&](const CommandProgram& program) {
+    const bool reveals = mpi_use(program.path, paths).abi == Abi::standard;
+    return is_it(reveals ? program.path : find_library("libmpi_abi.so.1", paths));
+  });
+}
+
 // What an MPI of this ABI may call its launcher: "mpirun.openmpi".
 std::string_view launcher_of(Abi abi) { return name_of(abi == Abi::standard ? Abi::mpich : abi); }
 
@@ -142,7 +153,8 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
     problem = fmt::format("cannot find out which MPI this command uses; {}", how_to_force());
     return bad_command;
   }
-  const bool fits = starts(launcher_abi, abi);
+  const bool of_openmpi = abi == Abi::standard && launcher_abi == Abi::openmpi && is_of_openmpi(command);
+  const bool fits = starts(launcher_abi, abi, of_openmpi);
   if (!fits && options.abi != Abi::none) {
     problem = fmt::format(
         "--mpi says {}, but the launcher '{}' belongs to {}; leave --mpi out, or use the launcher "
