@@ -141,17 +141,25 @@ def times_of(build):
 
 
 def seconds(builds, times):
-  """{(build, test): seconds}: as measured, else as the program's tests on average. times: {build: {test: seconds}}."""
+  """{(build, test): seconds}: as measured, else as on the other of both MPIs, else as the program's tests on average.
+  times: {build: {test: seconds}}."""
+  both = [build for build in (MAIN, SPINNING) if build in builds]
   by_program = {}
   for build, tests in builds.items():
     for name in tests.keys() & times[build].keys():
       for key in ((build, tests[name].program), tests[name].program):
         by_program.setdefault(key, []).append(times[build][name])
 
+  def spinning(build, test):
+    return SPINNING_FACTOR if build == SPINNING and test.ranks > MOST_SPINNING else 1
+
   def of(build, test):
-    measured = by_program.get((build, test.program)) or by_program.get(test.program, [1])
-    spins = build == SPINNING and test.ranks > MOST_SPINNING
-    return times[build].get(test.name) or statistics.mean(measured) * (SPINNING_FACTOR if spins else 1)
+    if times[build].get(test.name):
+      return times[build][test.name]
+    on_the_other = [times[other][test.name] / spinning(other, test) for other in both
+                    if build in both and test.name in times[other]]
+    like = on_the_other or by_program.get((build, test.program)) or by_program.get(test.program, [1])
+    return statistics.mean(like) * spinning(build, test)
 
   return {(build, name): max(of(build, test), 0.01) for build, tests in builds.items() for name, test in tests.items()
           if test.is_of_a_matrix()}
@@ -228,6 +236,8 @@ def part_of(build, name, tests, names, both_run_hosts):
   more each, so that all cases run in some row: those of one filter, unless rows without a filter run its cases, too. A test
   on hosts that is no row runs half of its cases on each MPI, or all where one MPI alone runs such tests."""
   test = tests[name]
+  if 'examples' in test.labels:
+    return None  # these have no cases, and share their processors with others of one run of ctest
   if not test.is_of_a_matrix():
     shared = 'cluster' in test.labels and not test.whole and both_run_hosts
     return {MAIN: '0/2', SPINNING: '1/2'}.get(build) if shared else None

@@ -3,11 +3,12 @@
 
   run_tests.py --builds build build/openmpi build/mpich --other-mpis
 
-Each build's tests run under ctest, those that use no MPI first. Tests run side by side, but for those
-with three ranks and more, which are more than the cores of a small machine. Of the large matrices the stored rows run
-(rows.py), and with --all every test; --only runs all that it names. With --other-mpis the rows of tests with the label
-mpi-core then run once more, from the same builds, on every other MPI of the same ABI (other_mpis.py). A failure never
-stops the tests that follow. The exit status is 0 when nothing failed and something passed.
+Each build's tests run under ctest, those that use no MPI first. Tests run side by side, but for most of those with
+ranks, which need all cores of a small machine. Where builds with ranks follow, proofs and checks of sources run beside
+these, at the lowest priority: they take the processors while launchers start and ranks wait. Of the large matrices the
+stored rows run (rows.py), and with --all every test; --only runs all that it names. With --other-mpis the rows of tests
+with the label mpi-core then run once more, from the same builds, on every other MPI of the same ABI (other_mpis.py). A
+failure never stops the tests that follow. The exit status is 0 when nothing failed and something passed.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree
 
 import defects
@@ -26,6 +28,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / 'build' / 'test-results'
 # Rooms whose tests start no MPI: they may share the cores.
 NO_MPI = '^(plan|run|tools|docs|device)$'
+# Tests that look at no clock and wait for nobody, and how long each may take where ranks leave it little.
+BESIDE, BESIDE_TIMEOUT_S = '^(plan|check)$', 3600
 SLOWEST = 25  # tests whose times are printed
 
 
@@ -62,9 +66,10 @@ def environment_of(build, with_mpi, part):
   asan = 'detect_leaks=1:verify_asan_link_order=0'
   # Full stacks are needed to tell the MPI's leaks from ours: Open MPI unloads its components at the
   # end, and only the frames below them still have a name that tests/lsan.supp can match. They make
-  # each allocation a hundred times slower, so tests without an MPI do without.
+  # each allocation a hundred times slower, so tests without an MPI do without. The innermost 20 frames reach
+  # the function of the MPI; below it are those of the test.
   if with_mpi:
-    asan += ':fast_unwind_on_malloc=0'
+    asan += ':fast_unwind_on_malloc=0:malloc_context_size=20'
   environment.setdefault('ASAN_OPTIONS', asan)
   environment.setdefault('LSAN_OPTIONS',
                          f'suppressions={ROOT}/tests/lsan.supp:print_suppressions=0')
@@ -109,6 +114,27 @@ def read_report(report, build, totals):
   return names, failures
 
 
+def ctest_of(build, with_mpi, arguments, report, timeout_s=300):
+  """The command."""
+  return ['ctest', '--test-dir', str(build), '--output-on-failure', '--no-tests=ignore', '--timeout', str(timeout_s),
+          '--output-junit', str(report), '--test-output-size-passed', '1000000', '-LE' if with_mpi else '-L', NO_MPI,
+          *arguments]
+
+
+def by_number(numbers):
+  """The option of ctest for tests with these numbers."""
+  return ['-I', ','.join(['0,0,0', *numbers])]
+
+
+def add_results(report, build, name, status, totals):
+  """Adds what a run of ctest has reported to `totals`. Returns the names of the tests that ctest ran."""
+  names, failures = read_report(report, build, totals)
+  if status != 0 and not failures:
+    failures.append(f'{build.name}: ctest itself ({name}), exit status {status}')
+  totals.failures += failures
+  return names
+
+
 def run_ctest(build, with_mpi, arguments, totals, part=None):
   """Runs ctest in `build` and adds its results to `totals`. Returns the names of the tests that ctest ran."""
   name = 'with-mpi' if with_mpi else 'without-mpi'
@@ -116,16 +142,49 @@ def run_ctest(build, with_mpi, arguments, totals, part=None):
     name += '-part-' + part.replace('/', '-of-')
   report = RESULTS / f'{build.name}-{name}.xml'
   print(f'== {build.name}: {name}', flush=True)
-  status = subprocess.call(
-      ['ctest', '--test-dir', str(build), '--output-on-failure', '--no-tests=ignore', '--timeout',
-       '300', '--output-junit', str(report), '--test-output-size-passed', '1000000',
-       '-LE' if with_mpi else '-L', NO_MPI, *arguments],
-      env=environment_of(build, with_mpi, part), stdin=subprocess.DEVNULL)
-  names, failures = read_report(report, build, totals)
-  if status != 0 and not failures:
-    failures.append(f'{build.name}: ctest itself ({name}), exit status {status}')
-  totals.failures += failures
-  return names
+  status = subprocess.call(ctest_of(build, with_mpi, arguments, report), env=environment_of(build, with_mpi, part),
+                           stdin=subprocess.DEVNULL)
+  return add_results(report, build, name, status, totals)
+
+
+class Beside:
+  """Tests of a build without MPI that run while others do."""
+
+  def __init__(self, build, names, tests):
+    self.build, self.names, self.name = build, names, 'without-mpi-beside'
+    self.report = RESULTS / f'{build.name}-{self.name}.xml'
+    self.output = tempfile.TemporaryFile()
+    # Tests with ranks look for what was left in the usual place.
+    self.folder = tempfile.TemporaryDirectory(prefix='beside-', ignore_cleanup_errors=True)
+    numbers = numbers_of(names, tests, with_mpi=False)
+    ctest = ctest_of(build, False, [*by_number(numbers), '-j', str(os.cpu_count())], self.report, BESIDE_TIMEOUT_S)
+    print(f'== {build.name}: {self.name}: {len(numbers)} tests begin', flush=True)
+    environment = dict(environment_of(build, False, None), TMPDIR=self.folder.name)
+    self.process = subprocess.Popen(['nice', '-n', '19', *ctest], env=environment, stdin=subprocess.DEVNULL,
+                                    stdout=self.output, stderr=subprocess.STDOUT)
+
+  def finish(self, totals):
+    status = self.process.wait()
+    print(f'== {self.build.name}: {self.name}', flush=True)
+    self.output.seek(0)
+    print(self.output.read().decode(errors='replace'), flush=True)
+    check_all_ran(self.build, self.names, add_results(self.report, self.build, self.name, status, totals), totals)
+
+  def clean_up(self):
+    """Also where the other tests were interrupted."""
+    self.process.terminate()
+    self.process.wait()
+    self.output.close()
+    self.folder.cleanup()
+
+
+def check_all_ran(build, names, ran, totals):
+  """What is selected must run: a run of nothing, or of the wrong tests, would pass unseen."""
+  missed = sorted(names - ran)
+  if not names:
+    totals.failures.append(f'{build.name}: no test is selected')
+  elif missed:
+    totals.failures.append(f'{build.name}: {len(missed)} tests did not run, for example {missed[0]}')
 
 
 def both_run_hosts(builds):
@@ -145,9 +204,10 @@ def by_parts(build, names, tests, arguments):
 
 
 def run_build(build, arguments, totals):
+  """Returns the tests of it that run beside those of other builds, if any."""
   if not (build / 'CTestTestfile.cmake').exists():
     totals.failures.append(f'{build}: there is no such build; run make tests')
-    return
+    return None
   for report in RESULTS.glob(f'{build.name}-with*.xml'):
     report.unlink()
   parallel = ['-j', str(arguments.jobs)]
@@ -155,7 +215,7 @@ def run_build(build, arguments, totals):
     chosen = ['-R', arguments.only] + (['-L', arguments.labels] if arguments.labels else [])
     for with_mpi in (False, True):
       run_ctest(build, with_mpi, [*chosen, *parallel], totals)
-    return
+    return None
   tests = rows.listed(build)
   wanted = {name: test for name, test in tests.items()
             if (not arguments.labels or has_label(test.labels, arguments.labels))
@@ -165,18 +225,21 @@ def run_build(build, arguments, totals):
     wanted.pop(name, None)
   names = set(wanted) if arguments.all else rows.selected(build.name, wanted, arguments.rows)
   print(f'== {build.name}: {len(names)} of {len(wanted)} tests', flush=True)
-  ran = set()
+  beside = {name for name in names if has_label(tests[name].labels, BESIDE)} if runs_beside(build, arguments) else set()
+  now, ran = names - beside, set()
   for with_mpi in (False, True):
-    for part, here in sorted(by_parts(build, names, tests, arguments).items(), key=str):
+    for part, here in sorted(by_parts(build, now, tests, arguments).items(), key=str):
       numbers = numbers_of(here, tests, with_mpi)
       if numbers:
-        ran |= run_ctest(build, with_mpi, ['-I', ','.join(['0,0,0', *numbers]), *parallel], totals, part)
-  # What is selected must run: a run of nothing, or of the wrong tests, would pass unseen.
-  missed = sorted(names - ran)
-  if not names:
-    totals.failures.append(f'{build.name}: no test is selected')
-  elif missed:
-    totals.failures.append(f'{build.name}: {len(missed)} tests did not run, for example {missed[0]}')
+        ran |= run_ctest(build, with_mpi, [*by_number(numbers), *parallel], totals, part)
+  if now or not beside:
+    check_all_ran(build, now, ran, totals)
+  return Beside(build, beside, tests) if beside else None
+
+
+def runs_beside(build, arguments):
+  """Whether tests of a build run beside builds with ranks, which follow. With --all the proofs take hours."""
+  return not arguments.all and build == arguments.builds[0] and len(arguments.builds) > 1
 
 
 def check_rows(arguments, totals):
@@ -217,12 +280,19 @@ def main():
   totals = Totals()
   if not arguments.only and not arguments.all:
     check_rows(arguments, totals)
-  for build in arguments.builds:
-    run_build(build, arguments, totals)
-  if arguments.other_mpis:
-    passed, failures = other_mpis.run(arguments.builds, arguments.only, None if arguments.all else arguments.rows)
-    totals.passed += passed
-    totals.failures += failures
+  beside = []
+  try:
+    for build in arguments.builds:
+      beside += filter(None, [run_build(build, arguments, totals)])
+    if arguments.other_mpis:
+      passed, failures = other_mpis.run(arguments.builds, arguments.only, None if arguments.all else arguments.rows)
+      totals.passed += passed
+      totals.failures += failures
+    for one in beside:
+      one.finish(totals)
+  finally:
+    for one in beside:
+      one.clean_up()
 
   for seconds, name in sorted(totals.times, reverse=True)[:SLOWEST]:
     print(f'{seconds:.1f} s: {name}')

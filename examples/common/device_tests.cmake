@@ -24,8 +24,9 @@ function(example_device_test name ranks program)
     list(TRANSFORM places PREPEND LD_LIBRARY_PATH=path_list_prepend:)
     list(APPEND paths ${places})
   endforeach()
-  set_tests_properties(${name} PROPERTIES LABELS examples TIMEOUT 120 PROCESSORS ${ranks}
-    ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_hwloc_base_binding_policy=none;QUADRILLE_TUNING=none;${T_SETTINGS}"
+  example_processors(processors ${ranks})
+  set_tests_properties(${name} PROPERTIES LABELS examples TIMEOUT 120 PROCESSORS ${processors}
+    ENVIRONMENT "${example_environment};QUADRILLE_TUNING=none;${T_SETTINGS}"
     ENVIRONMENT_MODIFICATION "${paths}")
 endfunction()
 

@@ -81,6 +81,13 @@ class Rows(unittest.TestCase):
     self.assertEqual(cost['mpich', 'mpi.api-ragged-heap.5'], 4 * rows.SPINNING_FACTOR)
     self.assertEqual(cost['openmpi', 'mpi.sparse-ragged-heap.3'], 1)
 
+  def test_a_test_without_a_time_takes_what_it_does_on_the_other_mpi(self):
+    cost = rows.seconds(BUILDS, {'openmpi': {'mpi.api-blocked-ring.2': 4.0, 'mpi.api-ragged-ring.5': 2.0},
+                                 'mpich': {'mpi.api-permuted-ring.5': 9.0}})
+    self.assertEqual(cost['mpich', 'mpi.api-blocked-ring.2'], 4)
+    self.assertEqual(cost['mpich', 'mpi.api-ragged-ring.5'], 2 * rows.SPINNING_FACTOR)
+    self.assertEqual(cost['openmpi', 'mpi.api-permuted-ring.5'], 9 / rows.SPINNING_FACTOR)
+
   def test_a_row_without_a_test_is_found(self):
     chosen = with_facts(rows.choose(BUILDS)) | {('openmpi', 'mpi.gone.3'): frozenset()}
     self.assertEqual(rows.missing(BUILDS, chosen), ['openmpi has no test mpi.gone.3'])
@@ -101,6 +108,10 @@ class Rows(unittest.TestCase):
     self.assertEqual(list(self.parts('openmpi', names).values()), ['0/6', '1/6', '2/6', '3/6', '4/6', '5/6', '0/6'])
     self.assertEqual(list(self.parts('openmpi', names[:4]).values()), ['0/4', '1/4', '2/4', '3/4'])
     self.assertEqual(list(self.parts('openmpi', names[:2] + ['mpi.other.1']).values()), ['0/2', '1/2', None])
+
+  def test_examples_have_no_cases(self):
+    names = [f'examples.heat.{ranks}' for ranks in range(1, 8)]
+    self.assertEqual(set(self.parts('openmpi', names, label='examples').values()), {None})
 
   def test_rows_that_name_cases_leave_none_to_nobody(self):
     names = ['mpi.nodes.1', 'mpi.nodes.2', 'mpi.nodes.3', 'mpi.nodes.5']

@@ -45,6 +45,7 @@ function(quadrille_huge_test name mode)
   quadrille_mpi_test(mpi.huge.${name}.2 RANKS 2 PROGRAM quadrille_dropin_checks PRELOAD LARGE ARGUMENTS huge ${mode}
                      WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh "summary: [1-9][0-9]* calls served, 0 forwarded" --
                      SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_EXPLAIN=1 ${ARGN})
+  set_tests_properties(mpi.huge.${name}.2 PROPERTIES RUN_SERIAL TRUE)  # it takes most of the memory
 endfunction()
 quadrille_huge_test(default dense)
 quadrille_huge_test(packed packed)

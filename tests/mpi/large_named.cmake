@@ -60,6 +60,7 @@ quadrille_mpi_test(mpi.large-named-passed.4 RANKS 4 PROGRAM quadrille_api_checks
 function(quadrille_huge_named_test name mode)
   quadrille_mpi_test(mpi.huge-named.${name}.2 RANKS 2 PROGRAM quadrille_api_checks ARGUMENTS huge ${mode}
                      SETTINGS QUADRILLE_EXPLAIN=1 ${ARGN})
+  set_tests_properties(mpi.huge-named.${name}.2 PROPERTIES RUN_SERIAL TRUE)  # it takes most of the memory
 endfunction()
 quadrille_huge_named_test(default dense)
 quadrille_huge_named_test(packed packed)
