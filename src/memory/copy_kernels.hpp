@@ -27,7 +27,7 @@
 namespace quadrille::memory {
 
 // Copies `bytes` bytes between memory that does not overlap. For a few bytes a call of memcpy costs more than the copy.
-inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+[[gnu::always_inline]] inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes > 16) {
     std::memcpy(to, from, bytes);
   } else if (bytes >= 8) {

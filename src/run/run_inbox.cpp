@@ -65,7 +65,8 @@ template <class Side>
 int run_inbox_alltoall(const Side& send, const Side& recv, Group& group, bool by_pairs) {
   Inbox& inbox = group.inbox;
   const int ranks = group.ranks, me = group.me;
-  if (by_pairs) group.pairs.begin();
+  const bool goes_by_pairs = !Side::all_know_sizes && by_pairs;
+  if (goes_by_pairs) group.pairs.begin();
   write_to_each(send, recv, me, ranks, inbox);
   int error = mpi_success;
   for (int step = 1, from = me; step < ranks; ++step) {
@@ -81,7 +82,7 @@ int run_inbox_alltoall(const Side& send, const Side& recv, Group& group, bool by
       refuse(from, slot, group);
     }
   }
-  if (by_pairs) group.pairs.finish(memory::Fenced::nothing_streamed());
+  if (goes_by_pairs) group.pairs.finish(memory::Fenced::nothing_streamed());
   return error;
 }
 
