@@ -356,7 +356,9 @@ class Calibration {
     call.recv.base = buffers.recv();
     call.send.count = call.recv.count = bytes;
     call.send.type = call.recv.type = mpi().byte;
-    return (through_inbox ? run::run_inbox(call, group_) : run::run_node(call, group_, true)) == mpi_success;
+    const int error = through_inbox ? run::run_inbox(call, group_) : run::run_node(call, group_, true);
+    if (buffers.is_private()) buffers.read(buffer_bytes(bytes));
+    return error == mpi_success;
   }
 
   // Seconds of a batch after one more call of its kind.

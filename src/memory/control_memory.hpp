@@ -209,7 +209,8 @@ class Ring {
   Ring(RingHead* head, std::size_t bytes) : head_(head), bytes_(bytes) {}
 
   // How far one side has come: the bytes that it has passed, of those that it may pass now. It tells the other side of
-  // all pieces together; of large ones also a quarter of the ring at a time.
+  // all pieces together; of more than 8 KiB, or a quarter of the ring if that is less, on the way, too: the other side
+  // has them in its cache before it needs the next ones.
   class Cursor {
    protected:
     Cursor(const Ring& ring, std::atomic<std::uint64_t>& counter, std::uint64_t at, std::uint64_t end)
@@ -231,7 +232,7 @@ class Ring {
         const std::size_t now = ring_.piece(place_, total - done);
         copy(pass(now), done, now);
         done += now;
-        if (at_ - told_ >= ring_.bytes_ / 4) tell();
+        if (at_ - told_ >= ring_.most_untold()) tell();
       }
       return total;
     }
@@ -336,9 +337,11 @@ class Ring {
   std::size_t place_after(std::size_t place, std::size_t bytes) const {
     return place + bytes == bytes_ ? 0 : place + bytes;
   }
-  // At most a quarter of the ring, and not over its end.
+  // Bytes of which one side tells the other at the latest.
+  std::size_t most_untold() const { return std::min(bytes_ / 4, std::size_t{8} << 10); }
+  // Not over the end of the ring.
   std::size_t piece(std::size_t place, std::size_t bytes) const {
-    return std::min({bytes, bytes_ / 4, bytes_ - place});
+    return std::min({bytes, most_untold(), bytes_ - place});
   }
 
   RingHead* head_;
@@ -469,7 +472,7 @@ inline PairsLayout pairs_layout_with(int ranks, std::size_t ring_bytes) {
 
 inline PairsLayout pairs_layout(int ranks) {
   constexpr std::size_t page = 4096;
-  constexpr std::size_t most_ring_bytes = std::size_t{64} << 10, least_ring_bytes = 1024;
+  constexpr std::size_t most_ring_bytes = std::size_t{128} << 10, least_ring_bytes = 1024;
   const std::size_t head = Pairs::head_bytes(ranks), room = most_bytes_a_rank / 2 - Meeting::bytes(1);
   const std::size_t meeting = sys::round_up(Meeting::bytes(ranks), page);
   if (head > room) return {ranks, 0, meeting, 0};
