@@ -181,7 +181,7 @@ bool serve_by(team::Team& team, const Call& call, Door door, int& error, Attempt
 bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   team::Team* const team = team::team_after(call.comm, uncounted_calls(door), attempt.ahead.early);
   if (team == nullptr) {
-    if (!attempt.ahead.early) team::count_passed();
+    if (!attempt.ahead.early) team::untaken.without_team.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
   const Serving guard;

@@ -138,7 +138,7 @@ int by_message(const void* user, std::size_t, MpiType type, std::byte* bytes, st
   MpiType plain;
   int me = 0;
   mpi().Comm_rank(comm, &me);
-  int error = make_large_type(room, mpi().byte, 1, plain);
+  int error = make_large_type(room, mpi().byte, plain);
   if (error != mpi_success) return error;
   void *from = const_cast<void*>(user), *to = bytes;
   MpiType sent = type, received = plain;
@@ -403,7 +403,7 @@ int unpack(const std::byte* bytes, void* to, std::size_t count, MpiType type, co
   return mpi_success;
 }
 
-int make_large_type(std::size_t count, MpiType type, std::ptrdiff_t extent, MpiType& large) {
+int make_large_type(std::size_t count, MpiType type, MpiType& large) {
   // Groups of 2^30 elements, and what is left behind them.
   constexpr std::size_t group = std::size_t{1} << 30;
   const std::size_t groups = count / group, rest = count % group;
@@ -415,7 +415,7 @@ int make_large_type(std::size_t count, MpiType type, std::ptrdiff_t extent, MpiT
   mpi().Type_free(&one_group);
   if (error != mpi_success) return error;
   const int lengths[] = {1, static_cast<int>(rest)};
-  const MpiAint places[] = {0, static_cast<MpiAint>(groups * group) * extent};
+  const MpiAint places[] = {0, static_cast<MpiAint>(groups * group) * type_info(type).extent};
   const MpiArray<MpiType> types = {all_groups, type};
   error = mpi().Type_create_struct(2, lengths, places, types.all(), &large);
   mpi().Type_free(&all_groups);

@@ -106,7 +106,7 @@ void pack_runs(const void* from, std::size_t count, const TypeInfo& info, std::b
 void unpack_runs(const std::byte* bytes, void* to, std::size_t count, const TypeInfo& info);
 
 // A committed datatype of `count` elements of `type` when count does not fit an int. Free it.
-int make_large_type(std::size_t count, MpiType type, std::ptrdiff_t extent, MpiType& large);
+int make_large_type(std::size_t count, MpiType type, MpiType& large);
 
 // A communicator of the same ranks, made from their group: by MPI_Comm_dup the copy callbacks of the program's
 // attributes would run. Collective; returns the MPI's error code.

@@ -88,9 +88,8 @@ struct BothSides {
     if (side.count > most_elements || side.type == mpi().datatype_null) return mpi_success;
     if (lent == nullptr) lent = std::make_shared<LentToCall>();
     MpiType made = mpi().datatype_null;
-    const std::ptrdiff_t extent = type_info(side.type).extent;
-    if (const int wrong = make_large_type(side.count, side.type, extent, made); wrong != mpi_success) return wrong;
-    const int wrong = lent->add(made, extent * static_cast<std::ptrdiff_t>(side.count));
+    if (const int wrong = make_large_type(side.count, side.type, made); wrong != mpi_success) return wrong;
+    const int wrong = lent->add(made, type_info(side.type).extent * static_cast<std::ptrdiff_t>(side.count));
     if (wrong == mpi_success) arguments.count = 1, arguments.type = lent->last();
     return wrong;
   }

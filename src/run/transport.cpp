@@ -62,9 +62,7 @@ int make_argument(const Place& place, Argument& argument) {
     return mpi_success;
   }
   MpiType large;
-  const std::ptrdiff_t extent = place.type == 0 ? 1 : type_info(argument.type).extent;
-  const MpiType element = place.type == 0 ? mpi().byte : argument.type;
-  const int error = make_large_type(place.count, element, extent, large);
+  const int error = make_large_type(place.count, place.type == 0 ? mpi().byte : argument.type, large);
   argument = {place.address, 1, large, true};
   return error;
 }

@@ -543,8 +543,6 @@ inline void say_once(const std::string& line) { say_once(line, line); }
 // Prints, on rank 0 only, what serves a call and why.
 void explain(Team& team, Collective collective, std::size_t bytes, const std::string& algorithm, const Why& why);
 
-// A call that no team counts (no communicator state).
-inline void count_passed() { untaken.without_team.fetch_add(1, std::memory_order_relaxed); }
 // Of a new team; where nobody wants a summary, nothing.
 Tally begin_tally(const Team& team);
 // That with the counts of its team, and the name of its communicator.
