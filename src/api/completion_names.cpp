@@ -1,8 +1,8 @@
 // The drop-in door for the functions that complete requests, and for those that start and free persistent ones.
 //
-// The MPI would complete ours rightly without these (taken.cpp). They make it faster: who waits for one of ours waits
-// here, where only that is looked at, and then lets the MPI say so. Without a request of ours a function costs one look
-// and one jump more.
+// The MPI would complete our requests rightly without these functions (taken.cpp). They make it faster: a rank that
+// waits for one of our requests waits here, where that request alone is looked at, and then the MPI says that it is
+// complete. Without a request of ours a function costs one look and one jump more.
 #include <algorithm>
 #include <array>
 #include <optional>

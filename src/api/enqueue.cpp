@@ -9,8 +9,9 @@
 // copies to the host and back, those copies behind a wait of their own: for the word `go`, which the host writes when
 // all ranks have come.
 //
-// The progress thread sees `ready`, begins the request, goes on with it, and writes `done` when it is complete. It
-// never calls the driver. The request's memory is taken back when `over` is seen, by a later call that enqueues.
+// The progress thread sees `ready`, starts the request, makes progress on it, and writes `done` when it is complete.
+// The thread never calls the driver. The request's memory is taken back when `over` is seen, by a later call that
+// enqueues.
 //
 // Whether a rank can do so is its own affair (why_it_waits()): where it cannot, it makes the same request, and waits
 // for the stream and for the request on the host. So the others need not know.

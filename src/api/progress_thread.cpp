@@ -2,8 +2,8 @@
 //
 // Idea    It sleeps while no call is pending, and a start wakes it. If each rank has a spare processor, it polls
 //         all the time, else every 10 to 100 us, less and less often while nothing completes. A waiting thread of the
-//         program makes progress itself, and this thread leaves it alone then. What needs the MPI it may do only
-//         if the program asked for MPI_THREAD_MULTIPLE. Without that it goes on with calls inside a node whose blocks
+//         program makes progress itself, and this thread leaves it alone then. The thread calls the MPI only if the
+//         program asked for MPI_THREAD_MULTIPLE. Otherwise it makes progress only on calls inside a node whose blocks
 //         have no gaps, for which memory alone is touched.
 // Cost    None where it is not asked for.
 #include <algorithm>
