@@ -46,6 +46,7 @@ def parts():
                 f'{mpi}-cluster': tests_of(build, '^cluster$')}
   return found | {'tidy': [sys.executable, 'scripts/tidy.py'],
                   'other-mpis': [sys.executable, 'scripts/other_mpis.py'],
+                  'kept': [sys.executable, 'scripts/fuzz.py', '--kept'],  # on all MPIs
                   'soak': [sys.executable, 'scripts/fuzz.py', '--seconds', '3600'],
                   'asan': ['make', '--no-print-directory', 'test-sanitize', 'ALL=1'],
                   'tsan': ['make', '--no-print-directory', 'test-tsan', 'ALL=1']}

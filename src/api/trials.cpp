@@ -291,7 +291,7 @@ int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelectio
   // A revocation of the user's communicator must end the wait.
   const MpiComm comm = team::watches_faults() ? team.user : team.group.messages().comm;
   const FaultsReturned guard(comm);
-  const int error = mpi().Allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, comm);
+  const int error = ours::allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, comm);
   if (error != mpi_success) team::lose(team);
   const choose::Load load{static_cast<double>(most.all) / ranks, static_cast<double>(most.largest)};
   cached.settle(choose::fastest(team::key_of(team, call.collective, 0), load).choice);

@@ -159,6 +159,7 @@ void load_customs(Mpi& table) {
   table.openmpi_by_standard = table.abi == Abi::standard && std::string_view(version).starts_with("Open MPI");
   if (table.is_openmpi()) return;
   table.device_lacks_gaps = std::strstr(version, "Intel") != nullptr;
+  table.threads_block_collectives = table.device_lacks_gaps;
   table.cuts_long_gathers = !table.device_lacks_gaps;
   table.cuts_long_neighbors = true;
 }

@@ -305,6 +305,8 @@ struct Mpi {
   bool cuts_long_gathers = false, cuts_long_neighbors = false;
   // It takes no data out of a device's memory into a type with gaps, wherever that is.
   bool device_lacks_gaps = false;
+  // Blocking collectives that two threads make on two communicators wait for each other for ever, inside a node.
+  bool threads_block_collectives = false;
   // It is an Open MPI, by the ABI of the MPI standard: 6 and later.
   bool openmpi_by_standard = false;
   // If not, it is an MPICH or an MPI that is made from one.
@@ -450,6 +452,45 @@ inline int thread_level(int unless_told) {
   });
   return told < 0 ? unless_told : told;
 }
+
+// ---- Blocking collectives that the program knows nothing of ----
+
+namespace detail {
+// A program may have another thread in such a one, on another communicator: where the MPI is not up to that, the call
+// is made by its nonblocking twin, which is.
+template <class Blocking, class Nonblocking, class... Arguments>
+int block(Blocking* blocking, Nonblocking* nonblocking, Arguments... arguments) {
+  if (!mpi().threads_block_collectives || thread_level(mpi().thread_multiple) != mpi().thread_multiple)
+    return blocking(arguments...);
+  MpiRequest request;
+  const int error = nonblocking(arguments..., &request);
+  return error != mpi_success ? error : mpi().Wait(&request, mpi().status_ignore);
+}
+}  // namespace detail
+
+// As the MPI's functions of these names.
+namespace ours {
+template <class... Arguments>
+int allgather(Arguments... arguments) {
+  return detail::block(mpi().Allgather, mpi().Iallgather, arguments...);
+}
+template <class... Arguments>
+int allgatherv(Arguments... arguments) {
+  return detail::block(mpi().Allgatherv, mpi().Iallgatherv, arguments...);
+}
+template <class... Arguments>
+int allreduce(Arguments... arguments) {
+  return detail::block(mpi().Allreduce, mpi().Iallreduce, arguments...);
+}
+template <class... Arguments>
+int alltoall(Arguments... arguments) {
+  return detail::block(mpi().Alltoall, mpi().Ialltoall, arguments...);
+}
+template <class... Arguments>
+int bcast(Arguments... arguments) {
+  return detail::block(mpi().Bcast, mpi().Ibcast, arguments...);
+}
+}  // namespace ours
 
 // Validity key of what threads cache of earlier calls. The key grows whenever something that is cached may be wrong: a
 // datatype or communicator was freed, whose handle the MPI may give to another one, or other algorithms serve the calls

@@ -163,7 +163,7 @@ bool all_agree(MpiComm comm, std::uint64_t value, std::initializer_list<bool*> a
   // min(x) == max(x), and max(x) is ~min(~x): one reduction tells.
   std::uint64_t mine[5] = {value, ~value}, least[5] = {};
   std::transform(all_want.begin(), all_want.end(), mine + 2, [](const bool* wants) { return *wants ? 1U : 0U; });
-  const bool told = mpi().Allreduce(mine, least, 5, mpi().uint64, mpi().op_min, comm) == mpi_success;
+  const bool told = ours::allreduce(mine, least, 5, mpi().uint64, mpi().op_min, comm) == mpi_success;
   const std::uint64_t* all = least + 2;
   for (bool* const wants : all_want) *wants = told && *all++ == 1;
   return told && least[0] == ~least[1];

@@ -282,7 +282,7 @@ int ask_original(Team& team) {
   Neighbors original = of_isomorphic(kept, rank_in(team.user));
   const int same = original.sources == n.sources && original.destinations == n.destinations ? 1 : 0;
   int all = 0;
-  const int error = mpi().Allreduce(&same, &all, 1, mpi().int_type, mpi().op_min, team.user);
+  const int error = ours::allreduce(&same, &all, 1, mpi().int_type, mpi().op_min, team.user);
   if (error != mpi_success || all == 0) return error;
   n.iso_send = std::move(original.iso_send);
   n.iso_recv = std::move(original.iso_recv);
@@ -423,11 +423,11 @@ int gather(const run::Group& group, const std::vector<int>& mine, std::vector<in
   const auto ranks = static_cast<std::size_t>(group.ranks);
   std::vector<int> counts(ranks), at(ranks);
   const int count = static_cast<int>(mine.size());
-  int error = mpi().Allgather(&count, 1, mpi().int_type, counts.data(), 1, mpi().int_type, group.messages().comm);
+  int error = ours::allgather(&count, 1, mpi().int_type, counts.data(), 1, mpi().int_type, group.messages().comm);
   if (error != mpi_success) return error;
   std::exclusive_scan(counts.begin(), counts.end(), at.begin(), 0);
   all.resize(static_cast<std::size_t>(at.back()) + static_cast<std::size_t>(counts.back()));
-  return mpi().Allgatherv(mine.data(), count, mpi().int_type, all.data(), counts.data(), at.data(), mpi().int_type,
+  return ours::allgatherv(mine.data(), count, mpi().int_type, all.data(), counts.data(), at.data(), mpi().int_type,
                           group.messages().comm);
 }
 

@@ -37,7 +37,7 @@ struct NodeView {
 bool oversubscribed(const NodeView& node) {
   const sys::ProcessorSet mine = sys::allowed_processors();
   sys::ProcessorSet all;
-  mpi().Allreduce(&mine, &all, sizeof mine / 8, mpi().uint64, mpi().op_bor, node.comm);
+  ours::allreduce(&mine, &all, sizeof mine / 8, mpi().uint64, mpi().op_bor, node.comm);
   const int ranks_here = std::max(node.ranks, sys::launched_here());
   // A rank bound to some processors leaves the others to ranks outside this communicator.
   return node.ranks > sys::count(all) ||
@@ -50,9 +50,9 @@ bool expects_devices() { return config().mpi_device.has_value() || memory::devic
 // The label of a node is its lowest rank.
 void learn_nodes(MpiComm comm, const NodeView& node, int me, int ranks, Processes& known) {
   Facts mine{me, oversubscribed(node), mpi_device_use(), expects_devices()};
-  mpi().Bcast(&mine.label, 1, mpi().int_type, 0, node.comm);
+  ours::bcast(&mine.label, 1, mpi().int_type, 0, node.comm);
   known.facts.resize(static_cast<std::size_t>(ranks));
-  mpi().Allgather(&mine, sizeof mine, mpi().byte, known.facts.data(), sizeof mine, mpi().byte, comm);
+  ours::allgather(&mine, sizeof mine, mpi().byte, known.facts.data(), sizeof mine, mpi().byte, comm);
   std::vector<int> labels;
   for (const Facts& one : known.facts) labels.push_back(one.label);
   known.nodes = plan::node_map_from_labels(labels);
@@ -65,7 +65,7 @@ int connect_ranks(const NodeView& node) {
   sys::Address address;
   int socket = -1;
   if (node.me == 0) socket = sys::listen_local(node.ranks, address);
-  mpi().Bcast(&address, sizeof address, mpi().byte, 0, node.comm);
+  ours::bcast(&address, sizeof address, mpi().byte, 0, node.comm);
   if (node.me != 0 && address.length > 0) socket = sys::connect_local(address);
   return socket;
 }
@@ -102,7 +102,7 @@ std::byte* make_segment(const NodeView& node, std::size_t bytes, bool may_reserv
 std::uint64_t least_addresses_left(const NodeView& node) {
   const std::uint64_t mine = sys::address_space_left();
   std::uint64_t least = 0;
-  return mpi().Allreduce(&mine, &least, 1, mpi().uint64, mpi().op_min, node.comm) == mpi_success ? least : 0;
+  return ours::allreduce(&mine, &least, 1, mpi().uint64, mpi().op_min, node.comm) == mpi_success ? least : 0;
 }
 
 // With address space for many communicators, and for the leaders of some, if the limits allow it, else for fewer; and
@@ -219,7 +219,7 @@ void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Process
   const auto self = static_cast<std::size_t>(node.me);
   const Card mine = make_card(ways);
   std::vector<Card> cards(count);
-  mpi().Allgather(&mine, sizeof mine, mpi().byte, cards.data(), sizeof mine, mpi().byte, node.comm);
+  ours::allgather(&mine, sizeof mine, mpi().byte, cards.data(), sizeof mine, mpi().byte, node.comm);
   map_heaps(node, cards);
 
   using memory::Abilities;
@@ -228,7 +228,7 @@ void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Process
     if (p != self) i_can[p] = abilities(mine, cards[p], ways);
   }
   constexpr int bytes = sizeof(Abilities);
-  mpi().Alltoall(i_can.data(), bytes, mpi().byte, can_to_me.data(), bytes, mpi().byte, node.comm);
+  ours::alltoall(i_can.data(), bytes, mpi().byte, can_to_me.data(), bytes, mpi().byte, node.comm);
   using std::ranges::all_of;
   known.heaps_mapped = all_true(node.comm, mine.heap_bytes > 0 && all_of(i_can, &Abilities::map));
   known.reached = all_true(node.comm, all_of(can_to_me, &Abilities::map) || all_of(can_to_me, &Abilities::attach));

@@ -22,7 +22,7 @@ constexpr std::size_t most_mesh_neighbors = 1024;
 // Of all ranks the largest, or the smallest.
 int reduce(MpiComm comm, std::vector<int>& numbers, MpiOp op) {
   const std::vector<int> mine = numbers;
-  return mpi().Allreduce(mine.data(), numbers.data(), static_cast<int>(mine.size()), mpi().int_type, op, comm);
+  return ours::allreduce(mine.data(), numbers.data(), static_cast<int>(mine.size()), mpi().int_type, op, comm);
 }
 
 // In user blocks, whose numbers the edges have; -1 where there is no edge.
@@ -68,7 +68,7 @@ int seek_torus(MpiComm comm, const Neighbors& n, const Place& place, Fit& fit) {
   }
   // Do all ranks see the same neighbourhood in it?
   std::vector<std::uint64_t> of_rank_0 = numbers;
-  int error = mpi().Bcast(of_rank_0.data(), static_cast<int>(numbers.size()), mpi().uint64, 0, comm);
+  int error = ours::bcast(of_rank_0.data(), static_cast<int>(numbers.size()), mpi().uint64, 0, comm);
   if (error != mpi_success) return error;
   std::vector<int> fits(tori.size());
   for (std::size_t t = 0; t < tori.size(); ++t) fits[t] = numbers[t] != 0 && numbers[t] == of_rank_0[t] ? 1 : 0;

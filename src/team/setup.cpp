@@ -158,7 +158,7 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   std::vector<Area> areas;
   if (team.nodes.nodes > 1) {
     areas.resize(static_cast<std::size_t>(group.ranks));
-    if (mpi().Allgather(&own, 2, mpi().uint64, areas.data(), 2, mpi().uint64, team.user) != mpi_success) lose(team);
+    if (ours::allgather(&own, 2, mpi().uint64, areas.data(), 2, mpi().uint64, team.user) != mpi_success) lose(team);
   }
   std::string choices;
   if (group.me == 0) {
@@ -353,7 +353,7 @@ void explain_reach(const Team& team, const Processes& processes, std::span<const
 void Telling::tell(void* data, std::size_t bytes) {
   if (bytes == 0) return;
   if (team_ != nullptr) {
-    if (mpi().Bcast(data, static_cast<int>(bytes), mpi().byte, 0, team_->user) != mpi_success) lose(*team_);
+    if (ours::bcast(data, static_cast<int>(bytes), mpi().byte, 0, team_->user) != mpi_success) lose(*team_);
     return;
   }
   if (bytes > rest_.size()) throw std::bad_alloc();

@@ -34,7 +34,7 @@ class Customs : public testing::Test {
 TEST_F(Customs, OpenMpiIsNoMpichByTheStandardsAbi) {
   Mpi& t = learn(Abi::standard, "Open MPI v6.0.0, package: Open MPI, ident: 6.0.0");
   EXPECT_TRUE(t.is_openmpi());
-  EXPECT_FALSE(t.cuts_long_gathers || t.cuts_long_neighbors || t.device_lacks_gaps);
+  EXPECT_FALSE(t.cuts_long_gathers || t.cuts_long_neighbors || t.device_lacks_gaps || t.threads_block_collectives);
   EXPECT_FALSE(hides_handled_errors());
   EXPECT_FALSE(tolerates_faults());
   t.ftmpi_enabled = &tolerates;
@@ -46,7 +46,7 @@ TEST_F(Customs, MpichIsFoundByEitherAbi) {
     const Mpi& t = learn(abi, "MPICH Version:      5.0.0\nMPICH Release date: unreleased");
     EXPECT_FALSE(t.is_openmpi());
     EXPECT_TRUE(t.cuts_long_gathers && t.cuts_long_neighbors);
-    EXPECT_FALSE(t.device_lacks_gaps);
+    EXPECT_FALSE(t.device_lacks_gaps || t.threads_block_collectives);
     EXPECT_TRUE(hides_handled_errors());
   }
 }
@@ -55,7 +55,7 @@ TEST_F(Customs, IntelMpiIsFoundByTheStandardsAbi) {
   const Mpi& t = learn(Abi::standard, "Intel(R) MPI Library 2021.19 for Linux* OS");
   EXPECT_FALSE(t.is_openmpi());
   EXPECT_FALSE(t.cuts_long_gathers);
-  EXPECT_TRUE(t.cuts_long_neighbors && t.device_lacks_gaps);
+  EXPECT_TRUE(t.cuts_long_neighbors && t.device_lacks_gaps && t.threads_block_collectives);
 }
 
 }  // namespace
