@@ -125,6 +125,8 @@ team::CachedSelection& select(const Call& call, std::size_t bytes, Team& team, E
 
 // ---- What is admitted ----
 
+bool Admission::is_of_the_mpi() const { return outcome == To::refused || outcome == To::forwarded; }
+
 namespace {
 
 // Of a request make_native() says so.
@@ -148,12 +150,12 @@ Admission refuse(const Call& call, Team& team, Entry entry, CountedAhead* ahead)
   return {To::refused, why, is_argument || team.eligible() ? Reason::argument : team.why_not.load(), error};
 }
 
-// Does the call go to the MPI because the last answer is kept?
-bool keeps_the_mpi(const Call& call, Team& team, CountedAhead& ahead) {
-  int* const* const kept = &team.asked.kept[static_cast<std::size_t>(call.collective)];
-  if (wants_to_be_ready(team) || !is_kept(*kept)) return false;
-  ahead.note(**kept, 1);
-  cache_forwarded(call, team, why_chosen(team), false, kept);
+// Does the call go to the MPI by the last answer of the ranks?
+bool goes_unasked(const Call& call, Team& team, CountedAhead& ahead) {
+  int* const* const unasked = &team.asked.unasked_to_mpi[static_cast<std::size_t>(call.collective)];
+  if (wants_to_be_ready(team) || !choose::take_one(*unasked)) return false;
+  ahead.note(**unasked, 1);
+  cache_forwarded(call, team, why_chosen(team), false, unasked);
   return true;
 }
 
@@ -285,7 +287,7 @@ Admission admit(const Call& call, Team& team, Entry entry, CountedAhead* ahead) 
     team::await_told(team);
     if (team.lost) return lost;
   }
-  if (blocking && keeps_the_mpi(call, team, *ahead)) return {To::forwarded, why_chosen(team), why_chosen(team)};
+  if (blocking && goes_unasked(call, team, *ahead)) return {To::forwarded, why_chosen(team), why_chosen(team)};
   const Admission found = neighbors ? admit_neighbors(call, team, entry, ahead) : admit_dense(call, team, entry, ahead);
   if (found.outcome != To::admitted) return found;
   if (blocking && wants_to_be_ready(team)) get_ready_to_take(team);

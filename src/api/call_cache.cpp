@@ -81,7 +81,7 @@ const CachedCalls::OfOneSize* size_of(MpiCount count, const CachedCalls& last) {
 // If that still holds. Counts the call then.
 [[gnu::noinline]] const CachedCalls::OfOneSize* size_kept(MpiCount count, const CachedCalls& last) {
   const CachedCalls::OfOneSize* const known = size_of(count, last);
-  return known != nullptr && (known->left == nullptr || is_kept(known->left)) ? known : nullptr;
+  return known != nullptr && (known->left == nullptr || choose::take_one(known->left)) ? known : nullptr;
 }
 
 // A negative count is taken for a large one. None at all goes the whole way too.
@@ -128,7 +128,9 @@ bool is_forwarded(const CachedCalls& calls, MpiComm comm, MpiType type, MpiCount
 }
 
 // What the calls that are forwarded so count; null: nothing.
-int* counted_by(const CachedCalls& calls) { return calls.unasked != nullptr ? *calls.unasked : calls.forwarded.left; }
+int* counted_by(const CachedCalls& calls) {
+  return calls.unasked_to_mpi != nullptr ? *calls.unasked_to_mpi : calls.forwarded.left;
+}
 
 // Requests that have ended. They hold nothing of a communicator.
 constexpr std::size_t most_ended = 64;
@@ -181,7 +183,7 @@ const CachedCalls* find_request(const run::Call& call) {
 }  // namespace
 
 void cache_served(const run::Call& call, Engine engine, bool settled, int* left, team::Team& team, CachedSince since,
-                  int* const* kept) {
+                  int* const* unasked) {
   // A buffer of a later call may be a device's; and the ranks may ask each other for that in any call.
   if (memory::driver_may_come() || team.agreed().follows_devices || team::watches_faults()) return;
   if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
@@ -198,7 +200,7 @@ void cache_served(const run::Call& call, Engine engine, bool settled, int* left,
   CachedCalls& calls = entry_for(call, team, since);
   calls.type_size = info.size;
   calls.by_pairs = by_pairs;
-  calls.kept = kept;
+  calls.unasked_by_pairs = unasked;
   if (!has_size) {
     calls.most_count = std::max(calls.most_count, alike_up_to(call.collective, team) / info.size);
   } else {
@@ -222,7 +224,7 @@ void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool w
   calls.forwards = whatever || sizeless ? CachedCalls::Forwards::all : CachedCalls::Forwards::one_count;
   calls.forwarded = {call.recv.count, left};
   calls.counter = &team.counted.counters.passed[counted_as(why)];
-  calls.unasked = unasked;
+  calls.unasked_to_mpi = unasked;
 }
 
 bool forwarded_by_cache(Collective collective, MpiComm comm, MpiType type, MpiCount count, CountedAhead* ahead) {
@@ -231,7 +233,7 @@ bool forwarded_by_cache(Collective collective, MpiComm comm, MpiType type, MpiCo
                                          [&](const CachedCalls& one) { return is_forwarded(one, comm, type, count); });
   if (calls == all.end()) return false;
   int* const left = counted_by(*calls);
-  if ((calls->unasked != nullptr || left != nullptr) && !is_kept(left)) return false;
+  if ((calls->unasked_to_mpi != nullptr || left != nullptr) && !choose::take_one(left)) return false;
   ++*calls->counter;
   if (ahead == nullptr) return true;
   ahead->passed = calls->counter;
@@ -274,7 +276,7 @@ bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count
   // Of whatever size, on each rank, the exchange by pairs serves them.
   const bool is_known =
       small || (last->by_pairs && none_negative(sendcounts, *last) && none_negative(recvcounts, *last));
-  if (!is_known || (last->kept != nullptr && !is_kept(*last->kept))) return false;
+  if (!is_known || (last->unasked_by_pairs != nullptr && !choose::take_one(*last->unasked_by_pairs))) return false;
   if (!small) {
     error = exchange_again(team, Collective::alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
                            rdispls, recvtype, comm);

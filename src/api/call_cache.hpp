@@ -46,17 +46,17 @@ struct CachedCalls {
 
   // Blocking calls that are served.
   std::size_t type_size = 0;
-  std::size_t most_count = 0;        // up to as many elements of a block all go by the inboxes; 0: unknown
-  bool by_pairs = false;             // the exchange by pairs serves it, not the inboxes alone
-  int* const* kept = nullptr;        // as many calls (team::Asked::kept_by_pairs); null: all
-  std::array<OfOneSize, 8> sizes{};  // the last ones, where each size may go another way
+  std::size_t most_count = 0;              // up to as many elements of a block all go by the inboxes; 0: unknown
+  bool by_pairs = false;                   // the exchange by pairs serves it, not the inboxes alone
+  int* const* unasked_by_pairs = nullptr;  // as many calls (team::Asked); null: all
+  std::array<OfOneSize, 8> sizes{};        // the last ones, where each size may go another way
 
   // Blocking calls that are forwarded.
   enum class Forwards : std::uint8_t { none, one_count, all };  // all: whatever the type and the count
   Forwards forwards = Forwards::none;
   OfOneSize forwarded{};
   std::uint64_t* counter = nullptr;
-  int* const* unasked = nullptr;  // as many calls are (team::Asked::kept); null: all
+  int* const* unasked_to_mpi = nullptr;  // as many calls are (team::Asked); null: all
 
   // Nonblocking calls: elements of a block; 0: none. Two, for programs that alternate.
   std::array<std::size_t, 2> requests{};
@@ -69,26 +69,16 @@ struct CachedCalls {
 };
 
 // After a blocking call that `engine` served without error. `settled`: so it will all that are like it, or as many as
-// `left` says, if that is not null; or, of blocks of different sizes, `kept`. `since`: from before the exchange.
+// `left` says, if that is not null; or, of blocks of different sizes, `unasked`. `since`: from before the exchange.
 void cache_served(const run::Call& call, choose::Engine engine, bool settled, int* left, team::Team& team,
-                  CachedSince since, int* const* kept);
+                  CachedSince since, int* const* unasked);
 
 // After a blocking call that was forwarded, as all that are like it will be: on its communicator nothing is served
 // (`whatever`), or of its collective nothing, or nothing of this size. Not while the user wants to know of each.
 // `unasked`: only while as many are, which each of them counts; for collectives with one selection alone
-// (kept_after()), since ranks may cache different sizes. `left`: of calls of one size, likewise.
+// (unasked_after()), since ranks may cache different sizes. `left`: of calls of one size, likewise.
 void cache_forwarded(const run::Call& call, team::Team& team, Reason why, bool whatever, int* const* unasked = nullptr,
                      int* left = nullptr);
-
-// Whether the last answer holds for this call, by which it is forwarded (team::Asked::kept) or served by pairs
-// (kept_by_pairs), or it goes by what a trial has decided. Counts it then: some ranks may make it by a thread that has
-// cached it, others by one that has not, and all must count alike. If the MPI refuses a forwarded call, the count is
-// undone (CountedAhead, serve.hpp).
-inline bool is_kept(int* unasked) {
-  if (unasked == nullptr || *unasked == 0) return false;
-  --*unasked;
-  return true;
-}
 
 // Whether a cached call like this one was forwarded. Counts it then; `ahead` undoes that if the MPI refuses the call,
 // which nothing but the MPI looks at.

@@ -40,7 +40,7 @@ bool is_settled(const Call& call, const team::CachedSelection& cached, const tea
 
 // After a call that went to the MPI or by pairs: how many that are like it do before the ranks ask again. Null if each
 // must look. Not of collectives whose size all ranks know: those may have another selection.
-int* kept_after(const Call& call, const team::CachedSelection& cached, team::Team& team) {
+int* unasked_after(const Call& call, const team::CachedSelection& cached, team::Team& team) {
   const choose::Selection& selection = cached.selection;
   if (!is_dense(call.collective) || is_sized(call.collective) || team.agreed().follows_devices) return nullptr;
   if (!team::is_decided(cached) || selection.choice.buffers != choose::HostBuffers::as_suits) return nullptr;
@@ -58,10 +58,10 @@ int* until_check(const team::CachedSelection& cached) {
 
 // To the MPI, as was selected. Later calls find that out sooner.
 bool pass_as_chosen(const Call& call, team::CachedSelection& cached, team::Team& team, CountedAhead& ahead) {
-  int*& kept = team.asked.kept[static_cast<std::size_t>(call.collective)];
-  kept = kept_after(call, cached, team);
-  if (kept != nullptr || is_settled(call, cached, team))
-    cache_forwarded(call, team, why_chosen(team), false, kept != nullptr ? &kept : nullptr, until_check(cached));
+  int*& unasked = team.asked.unasked_to_mpi[static_cast<std::size_t>(call.collective)];
+  unasked = unasked_after(call, cached, team);
+  if (unasked != nullptr || is_settled(call, cached, team))
+    cache_forwarded(call, team, why_chosen(team), false, unasked != nullptr ? &unasked : nullptr, until_check(cached));
   return pass(team, why_chosen(team), ahead);
 }
 
@@ -121,17 +121,17 @@ Reason why_not_prepared(const EngineWork& engine, const Call& call, const choose
 // After a call by what was selected. Later calls find that out sooner.
 void cache_as_chosen(const Call& call, Engine engine, const team::CachedSelection& cached, team::Team& team,
                      CachedSince since) {
-  int*& kept = team.asked.kept_by_pairs[static_cast<std::size_t>(call.collective)];
-  if (engine == Engine::exchange) kept = kept_after(call, cached, team);
-  const bool settled = kept != nullptr || is_settled(call, cached, team);
-  cache_served(call, engine, settled, until_check(cached), team, since, kept != nullptr ? &kept : nullptr);
+  int*& unasked = team.asked.unasked_by_pairs[static_cast<std::size_t>(call.collective)];
+  if (engine == Engine::exchange) unasked = unasked_after(call, cached, team);
+  const bool settled = unasked != nullptr || is_settled(call, cached, team);
+  cache_served(call, engine, settled, until_check(cached), team, since, unasked != nullptr ? &unasked : nullptr);
 }
 
 // By what was selected for all calls like this one. False if it goes to the MPI.
 bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached, int& error,
                Attempt& attempt) {
   const auto c = static_cast<std::size_t>(call.collective);
-  team.asked.kept[c] = team.asked.kept_by_pairs[c] = nullptr;
+  team.asked.unasked_to_mpi[c] = team.asked.unasked_by_pairs[c] = nullptr;
   error = choose_now(call, bytes, team, cached, attempt);
   if (error != mpi_success) return pass(team, Reason::other, attempt.ahead);
   const bool is_tried = attempt.choice != nullptr;

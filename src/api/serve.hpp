@@ -7,7 +7,7 @@
 //     lost              does this rank know what the others go by?
 //     refused           are its arguments sound?
 //     told              is a broadcast in flight that this call must await (team/setup.hpp)?
-//     kept              does the last answer of the ranks to each other hold?
+//     unasked           does the last answer of the ranks to each other hold?
 //     served            is anything served on the communicator, is it time to make it ready, and is that possible?
 //     sizes             are the sizes of the blocks those that the user asserts?
 //   select()          names the algorithm. That of Engine::mpi is the MPI's.
@@ -143,7 +143,7 @@ struct Admission {
   Outcome outcome = Outcome::admitted;
   Reason why = Reason::none, counted = Reason::none;  // of a call of the MPI
   int error = mpi_success;                            // of a failed call, and of one that is_ours() and not admitted
-  bool is_of_the_mpi() const { return outcome == Outcome::refused || outcome == Outcome::forwarded; }
+  bool is_of_the_mpi() const;
 };
 
 // Collective unless the call is refused. Makes the communicator ready, unless the call may not wait or is not worth it.

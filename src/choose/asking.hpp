@@ -71,11 +71,14 @@ inline bool note_class_to_keep(Asking& asking, int now, int unasked) {
   return false;
 }
 
-// True if the call that begins must ask.
-inline bool must_ask(Asking& asking) {
-  if (asking.unasked == 0) return true;
-  --asking.unasked;
-  return false;
+// Takes one of the calls that go by what was decided before; false if none is left, or `left` is null. A call takes one
+// whether or not its thread has cached it: ranks differ in that, and all must count alike.
+inline bool take_one(int* left) {
+  if (left == nullptr || *left == 0) return false;
+  --*left;
+  return true;
 }
+// True if the call that begins must ask.
+inline bool must_ask(Asking& asking) { return !take_one(&asking.unasked); }
 
 }  // namespace quadrille::choose

@@ -516,6 +516,11 @@ int thrown_by(Work&& work) {
   }
 }
 
+// Keeps the first error. Peers wait for us, so an error never ends a traversal.
+inline void keep(int& first, int error) {
+  if (first == mpi_success) first = error;
+}
+
 // ---- Fields of a status ----
 
 namespace detail {

@@ -408,14 +408,15 @@ int make_large_type(std::size_t count, MpiType type, MpiType& large) {
   constexpr std::size_t group = std::size_t{1} << 30;
   const std::size_t groups = count / group, rest = count % group;
   MpiType one_group, all_groups;
-  if (const int error = mpi().Type_contiguous(static_cast<int>(group), type, &one_group); error != mpi_success) {
-    return error;
-  }
-  int error = mpi().Type_contiguous(static_cast<int>(groups), one_group, &all_groups);
+  MpiAint lower = 0, extent = 0;
+  int error = mpi().Type_get_extent(type, &lower, &extent);
+  if (error == mpi_success) error = mpi().Type_contiguous(static_cast<int>(group), type, &one_group);
+  if (error != mpi_success) return error;
+  error = mpi().Type_contiguous(static_cast<int>(groups), one_group, &all_groups);
   mpi().Type_free(&one_group);
   if (error != mpi_success) return error;
   const int lengths[] = {1, static_cast<int>(rest)};
-  const MpiAint places[] = {0, static_cast<MpiAint>(groups * group) * type_info(type).extent};
+  const MpiAint places[] = {0, static_cast<MpiAint>(groups * group) * extent};
   const MpiArray<MpiType> types = {all_groups, type};
   error = mpi().Type_create_struct(2, lengths, places, types.all(), &large);
   mpi().Type_free(&all_groups);

@@ -36,6 +36,16 @@ inline Block first_part(Block block, std::size_t bytes) {
   return block;
 }
 
+// A block as a place with its own type. A dense block keeps its type too: the other side may be typed
+// with gaps, and MPICH unpacks large packed messages into types of several basic types only in part.
+inline Place typed_place(const Block& block) {
+  return {block.address, block.count, block.bytes(), block.type.word, block.info.dense};
+}
+// The same with its data packed at `bytes`.
+inline Place packed_place(const Block& block, std::byte* bytes) {
+  return {.address = bytes, .count = block.bytes(), .bytes = block.bytes()};
+}
+
 // The blocks of one side of a call. A type is looked up once, as long as the same type follows.
 class Blocks {
  public:

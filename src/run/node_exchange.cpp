@@ -309,7 +309,7 @@ class NodeExchange : CallBlocks {
   }
 
   void send_message(int to, const Block& block, std::byte* bytes) {
-    const Place place = bytes == nullptr ? typed_place(block) : plain_place(bytes, block.bytes());
+    const Place place = bytes == nullptr ? typed_place(block) : packed_place(block, bytes);
     keep(error_, transport().start_send(messages_++, to, {&place, 1}));
   }
 
@@ -390,7 +390,7 @@ class NodeExchange : CallBlocks {
     // In place it is sent packed, and MPICH cuts a large packed message anywhere and then refuses to
     // unpack part of an element: so it is received packed.
     if (overwritten_ && !block.info.dense && is_large(block)) {
-      place = plain_place(packed_room(from, block.bytes(), block), block.bytes());
+      place = packed_place(block, packed_room(from, block.bytes(), block));
     }
     keep(error_, transport().start_receive(messages_++, from, {&place, 1}));
   }
@@ -407,7 +407,7 @@ class NodeExchange : CallBlocks {
     }
     if (room == nullptr) return keep(error_, transport().start_dropping(messages_++, from, sent));
     work_.packed.push_back({from, room, block.bytes()});
-    const Place place = plain_place(room, sent);
+    const Place place{.address = room, .count = sent, .bytes = sent};
     keep(error_, transport().start_receive(messages_++, from, {&place, 1}));
   }
 

@@ -102,6 +102,9 @@ void release(Argument& argument) {
 
 }  // namespace
 
+MpiTransport::MpiTransport(MpiComm comm, int me, int tag, const int* ranks)
+    : comm_(comm), ranks_(ranks), me_(rank_of(me)), tag_(tag) {}
+
 MpiTransport::~MpiTransport() {
   end_messages();
   finish_copies();  // which use the driver at the right place
@@ -119,6 +122,8 @@ void MpiTransport::end_messages() {
     while (mpi().Test(requests_.at(slot), &flag, mpi().status_ignore) == mpi_success && flag == 0) sys::yield();
   }
 }
+
+int MpiTransport::rank_of(int peer) const { return ranks_ == nullptr ? peer : ranks_[peer]; }
 
 int MpiTransport::argument_of(std::span<const Place> places, Argument& argument) {
   const bool scatters = places.size() > 1;
@@ -157,7 +162,7 @@ Place MpiTransport::piece_of(std::size_t slot, std::span<const Place> places) {
   if (slot >= pieces_.size()) pieces_.resize(slot + 1);
   std::vector<std::byte>& memory = pieces_[slot].memory;
   const bool has_room = memory.size() >= bytes || thrown_by([&] { memory.resize(bytes); }) == mpi_success;
-  return plain_place(has_room ? memory.data() : nullptr, bytes);
+  return {.address = has_room ? memory.data() : nullptr, .count = bytes, .bytes = bytes};
 }
 
 void MpiTransport::reserve(std::size_t slots) {

@@ -38,12 +38,6 @@ struct Block {
   std::size_t bytes() const { return count * info.size; }
 };
 
-// A block as a place with its own type. A dense block keeps its type too: the other side may be typed
-// with gaps, and MPICH unpacks large packed messages into types of several basic types only in part.
-inline Place typed_place(const Block& block) {
-  return {block.address, block.count, block.bytes(), block.type.word, block.info.dense};
-}
-
 // The addresses for one start of a schedule.
 struct Binding {
   std::span<const Place> send;                 // [block]
@@ -52,11 +46,6 @@ struct Binding {
   std::size_t block_bytes = 0;                 // size of a scratch block
   std::span<const Place> scratch_places = {};  // [block] where the scratch blocks differ in size
 };
-
-// Keeps the first error. Peers wait for us, so an error never ends a traversal.
-inline void keep(int& first, int error) {
-  if (first == 0) first = error;
-}
 
 // A message layer. Requests live in numbered slots that the executor reuses. Messages between two
 // ranks arrive in the order in which they were started. Functions return an error code, 0 for success.
@@ -100,8 +89,7 @@ class MpiTransport final : public Transport {
   // `comm` is private to Quadrille and has MPI_ERRORS_RETURN. Only one message to a peer is matched at a time in the
   // order of starting, so one tag is enough for a call. Copies inside this rank have tags of their own.
   // Where `comm` is of more ranks than the schedule, `ranks` are the numbers there of those of the schedule.
-  MpiTransport(MpiComm comm, int me, int tag = tags::rounds, const int* ranks = nullptr)
-      : comm_(comm), ranks_(ranks), me_(rank_of(me)), tag_(tag) {}
+  MpiTransport(MpiComm comm, int me, int tag = tags::rounds, const int* ranks = nullptr);
   MpiTransport& operator=(MpiTransport&&) = delete;
   ~MpiTransport() override;
 
@@ -169,7 +157,7 @@ class MpiTransport final : public Transport {
   int wait_or_test_all(int count, bool block, int& flag);
   void wait_for_pending();
 
-  int rank_of(int peer) const { return ranks_ == nullptr ? peer : ranks_[peer]; }
+  int rank_of(int peer) const;
 
   MpiComm comm_;
   const int* ranks_;

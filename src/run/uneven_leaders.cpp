@@ -212,9 +212,7 @@ class UnevenLeaders final : public LeadersCall {
 
   void send_beside(int to, const Block& block) {
     Place place = typed_place(block);
-    if (call_.in_place && has_room_) {
-      place = plain_place(packed(block, send_room_), block.bytes());
-    }
+    if (call_.in_place && has_room_) place = packed_place(block, packed(block, send_room_));
     keep(error_, work_.beside.start_send(messages_++, to, {&place, 1}));
   }
 

@@ -161,21 +161,22 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-// The entry of a call that is like an earlier one of a thread, found without a search.
-struct Known {
+// Where in the tables a call is written down, as a search found it for an earlier call of the thread. Says nothing of
+// how the call is served.
+struct FoundEntry {
   std::uint64_t generation = 0;
   Key key{};
   Entry* entry = nullptr;
   CommunicatorHere* communicator = nullptr;
   std::size_t type_size = 0;
 };
-constexpr std::size_t known_places = 16;
+constexpr std::size_t found_places = 16;
 
 // All zeros at first, so that a thread that is not recorded costs nothing.
 struct OnThread {
   Here here;
   unsigned own_turn = 0;
-  Known known[known_places];
+  FoundEntry found[found_places];
   KnownSites sites;
 };
 constinit thread_local OnThread on_thread;
@@ -195,13 +196,13 @@ std::size_t type_size_of(const run::Call& call) {
 }
 
 // Without the lock: the MPI is asked for what is new. The neighbours of a neighbour call are known from here on.
-Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
+FoundEntry& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   const run::Side& side = sent_side(call);
   const bool sized = is_regular(call.collective);
   const std::size_t count = sized ? side.count : 0;
   const Key key{call.collective, form, call.comm, side.type, count, site};
   const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(site) >> 2;
-  Known& last = on_thread.known[(place + count + static_cast<std::size_t>(key.collective)) % known_places];
+  FoundEntry& last = on_thread.found[(place + count + static_cast<std::size_t>(key.collective)) % found_places];
   const std::uint64_t generation = cache_generation();
   if (last.entry != nullptr && last.key == key && last.generation == generation) return last;
   own.begin(Timed::as_each);
@@ -276,7 +277,7 @@ void add_block(Entry& entry, CommunicatorHere& communicator, bool moves, int to,
   }
 }
 
-void add_sent(const Known& at, const SentBlocks& sent) {
+void add_sent(const FoundEntry& at, const SentBlocks& sent) {
   const bool moves = at.key.form != Form::persistent, dense = is_dense(at.key.collective);
   if (dense && has_one_block(at.key.collective)) {
     if (sent.count > 0) add_blocks(*at.entry, moves, sent.each, sent.count);
@@ -292,7 +293,7 @@ void add_sent(const Known& at, const SentBlocks& sent) {
 // Of calls whose ranks do not know all sizes: those number 1, 2, 4, 8 and so on; the last few of these are kept. All
 // ranks keep the same ones, as they make the same calls. The others are calls on several communicators, and an array
 // has as many numbers as the one that it was made for has ranks.
-void keep_sample(const Known& at, const SentBlocks& sent) {
+void keep_sample(const FoundEntry& at, const SentBlocks& sent) {
   Entry& entry = *at.entry;
   const Collective collective = at.key.collective;
   if (entry.communicator < 0 || entry.form == Form::persistent || is_regular(collective)) return;
@@ -420,7 +421,7 @@ void Recorded::begin(const run::Call& call, Form form, const void* site, const S
   const void* const from = site_in_program(on_thread.sites, site, this);
   // What cannot be written down is not.
   static_cast<void>(thrown_by([&] {
-    const Known& at = find(call, form, from, own_);
+    const FoundEntry& at = find(call, form, from, own_);
     SentBlocks found;
     if (known == nullptr && at.communicator != nullptr) found = sent_by(call, *at.communicator, at.type_size);
     const SentBlocks& sent = known != nullptr ? *known : found;

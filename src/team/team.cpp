@@ -170,12 +170,14 @@ Team* make_team(MpiComm comm) {
   return nullptr;
 }
 
-struct LastTeam {
+// The attribute that this thread has read last. Each call that is not cached, each request and each function of the API
+// asks for the team, for which the MPI takes a lock and searches.
+struct TeamAttribute {
   std::uint64_t generation = 0;
   MpiComm comm{};
   Team* team = nullptr;
 };
-thread_local LastTeam last_team;
+thread_local TeamAttribute last_read;
 
 }  // namespace
 
@@ -208,16 +210,14 @@ bool is_there(const Team& team, MpiComm comm) {
 Team* team_after(MpiComm comm, int calls, bool& early) {
   early = false;
   const std::uint64_t now = cache_generation();
-  if (last_team.team != nullptr && last_team.comm == comm && last_team.generation == now) {
-    return last_team.team;
-  }
+  if (last_read.team != nullptr && last_read.comm == comm && last_read.generation == now) return last_read.team;
   if (comm == mpi().comm_null || !may_call_mpi()) return nullptr;
   Team* team = nullptr;
   if (!get_attribute(comm, team_keyval(), team)) return nullptr;
   int before = 0;
   if (team == nullptr && calls > 0 && early_calls(comm, before) && before < calls) return early = true, nullptr;
   if (team == nullptr) team = make_team(comm);
-  if (team != nullptr) last_team = {now, comm, team};
+  if (team != nullptr) last_read = {now, comm, team};
   return team;
 }
 
@@ -563,8 +563,8 @@ MayTry let_try(Team& team, MayTry may_try) { return std::exchange(team.change_ag
 
 void forget_selections(Team& team) {
   for (Selections& selections : team.chosen.selections) selections.forget();
-  std::ranges::fill(team.asked.kept, nullptr);
-  std::ranges::fill(team.asked.kept_by_pairs, nullptr);
+  std::ranges::fill(team.asked.unasked_to_mpi, nullptr);
+  std::ranges::fill(team.asked.unasked_by_pairs, nullptr);
   drop_cached_calls();
 }
 

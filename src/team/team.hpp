@@ -293,11 +293,12 @@ struct Asked {
   std::map<std::tuple<Collective, bool, int, int>, Try> trials;
   choose::Asking load[collective_count], load_on_devices[collective_count];
   choose::Asking devices[collective_count];  // are some buffers in a device's memory? Of calls that wait
-  // How many more calls go to the MPI before the ranks ask each other again: a number of `asking` or `load`. Null: each
-  // call finds that out. The same on all ranks; forgotten with the selections.
-  int* kept[collective_count] = {};
+  // What the ranks have agreed upon, also for calls that no thread has cached: how many more go to the MPI before the
+  // ranks ask each other again. Points to Asking::unasked in `asking` or `load`; null: each call finds that out. Equal
+  // on all ranks, and forgotten with the selections.
+  int* unasked_to_mpi[collective_count] = {};
   // Likewise of calls that the exchange by pairs serves. At most one of the two is there.
-  int* kept_by_pairs[collective_count] = {};
+  int* unasked_by_pairs[collective_count] = {};
 
   // How the ranks ask about the load of such calls. Those with a device's memory have trials of their own.
   choose::Asking& load_of(Collective collective, const CachedSelection& cached) {

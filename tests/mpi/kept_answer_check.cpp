@@ -96,7 +96,7 @@ class Calls {
   team::Team& team() const { return *team::team_of(abi::comm(comm_)); }
   // How many more calls keep the answer; -1: each must look.
   int kept() const {
-    const int* const unasked = team().asked.kept[static_cast<std::size_t>(collective_)];
+    const int* const unasked = team().asked.unasked_to_mpi[static_cast<std::size_t>(collective_)];
     return unasked == nullptr ? -1 : *unasked;
   }
   std::string choice() const {

@@ -114,7 +114,7 @@ class Calls {
   bool is_tried() const { return !team::is_decided(*of_the_world->chosen.selections[index()].last()); }
   int unasked() const { return of_the_world->asked.load[index()].unasked; }
   // Do calls that this rank has cached keep the answer of the ranks?
-  bool is_kept() const { return of_the_world->asked.kept_by_pairs[index()] != nullptr; }
+  bool is_kept() const { return of_the_world->asked.unasked_by_pairs[index()] != nullptr; }
   int calls() const { return calls_; }
 
  private:
