@@ -110,10 +110,13 @@ int PullRequest::advance() {
   if (phase_ == Phase::pulling) {
     if (!goes_on()) return mpi_success;
     tell_pull(call_.collective, choice_, team_, pull_.pulled());
-    if (!pull_.pulled() && !pull_.was_in_streams()) return go_over_host();
-    phase_ = Phase::over;
-    return pull_.pulled() ? pull_.error() : mpi().err_other;
+    if (pull_.pulled() || pull_.was_in_streams()) {
+      phase_ = Phase::over;
+      return pull_.pulled() ? pull_.error() : mpi().err_other;
+    }
+    prepare_instead();
   }
+  if (phase_ == Phase::agreeing || phase_ == Phase::agreed) return agree();
   if (phase_ == Phase::fetching) return request_.has_fetched() ? go_through_rings(true) : mpi_success;
   return phase_ == Phase::by_rings ? go_through_rings(false) : mpi_success;
 }
@@ -128,18 +131,43 @@ bool PullRequest::goes_on() {
   return true;
 }
 
-// The request brings back what comes, and in later starts the data of a device to the host before.
-int PullRequest::go_over_host() {
-  const run::Call* on = &call_;
-  if (memory::device_driver() != nullptr) {
-    auto on_host = std::make_unique<OnHost>(call_, used_blocks(call_, team_));
-    if (on_host->is_needed()) {
-      request_.on_host = std::move(on_host);
-      request_.begin_fetch(true);  // as the pull has waited for the program, and not for what it has done since then
-      on = &request_.on_host->call();
-    }
+// Takes memory of the host for the data and makes the exchange there. Tells the other ranks whether this rank has the
+// memory for both.
+void PullRequest::prepare_instead() {
+  const int thrown = thrown_by([&] {
+    if (memory::device_driver() != nullptr) staged_ = std::make_unique<OnHost>(call_, used_blocks(call_, team_));
+    if (staged_ != nullptr && !staged_->is_needed()) staged_.reset();
+    instead_ = run::node_op(staged_ != nullptr ? staged_->call() : call_, team_.group, lane_.node.inbox,
+                            &lane_.node.pairs, copying_);
+  });
+  memory::Meeting& meeting = lane_.node.pairs.meeting();
+  meeting.begin();
+  meeting.come(thrown == mpi_success, 0);
+  phase_ = Phase::agreeing;
+}
+
+// Goes over the host if all ranks have memory for that. The request brings back what comes, and in later starts brings
+// the data of a device to the host before.
+int PullRequest::agree() {
+  memory::Meeting& meeting = lane_.node.pairs.meeting();
+  while (!meeting.met()) {
+    if (!meeting.advance()) return mpi_success;
   }
-  instead_ = run::node_op(*on, team_.group, lane_.node.inbox, &lane_.node.pairs, copying_);
+  if (phase_ == Phase::agreeing) {
+    meeting.finish(meeting.all_say_so(), memory::Fenced::nothing_streamed());
+    phase_ = Phase::agreed;
+    return advance();
+  }
+  if (!meeting.all_say_so()) {
+    instead_.reset();
+    staged_.reset();
+    phase_ = Phase::over;
+    return mpi().err_no_mem;
+  }
+  if (staged_ != nullptr) {
+    request_.on_host = std::move(staged_);
+    request_.begin_fetch(true);  // as the pull has waited for the program, and not for what it has done since then
+  }
   phase_ = Phase::fetching;
   return advance();
 }

@@ -144,7 +144,8 @@ bool prepare_pipeline(team::Team& team, Collective collective, const choose::Cho
 //
 // A persistent one has what it needs of its own, so that ranks may start several in different orders, and is made only
 // if all ranks can take part. A nonblocking one takes its turn on a lane, and finds out in its start. If it cannot be
-// done so, or a copy fails, all ranks go through rings over the host instead; a persistent one from then on.
+// done so, or a copy fails, all ranks go through rings over the host instead; a persistent one from then on. If some
+// rank has no memory for that, the start returns MPI_ERR_NO_MEM on all of them, before data move.
 class PullRequest {
  public:
   // The request, the team, the arrays of the call, and the lane, which has what it needs to pull, must outlive it. It
@@ -172,10 +173,11 @@ class PullRequest {
   bool copy_in(void* stream);
 
  private:
-  enum class Phase : std::uint8_t { over, pulling, fetching, by_rings };
+  enum class Phase : std::uint8_t { over, pulling, agreeing, agreed, fetching, by_rings };
   bool goes_on();
   int go_through_rings(bool begins);
-  int go_over_host();
+  void prepare_instead();
+  int agree();
 
   const run::Call call_;
   Quadrille_Request_state& request_;
@@ -184,6 +186,7 @@ class PullRequest {
   const memory::CopyPlan copying_;
   run::DevicePull pull_;
   const choose::Choice choice_;
+  std::unique_ptr<OnHost> staged_;  // the data of `instead_`, until all ranks have memory
   std::unique_ptr<run::Op> instead_;
   Phase phase_ = Phase::over;
 };

@@ -79,14 +79,14 @@ void State::begin_fetch_if_needed() {
   if (comes || staying_at) begin_fetch(false);
 }
 
-void State::start() {
+bool State::start() {
   if (stage() != Stage::put_off) set(Stage::queued);
   set(From::host);
   error = mpi_success;
   if (persistent) ++starts;
   begin_fetch_if_needed();
   if (queue != nullptr) queue->push_back(this);
-  go_on(run::With::mpi);
+  return go_on(run::With::mpi);
 }
 
 void State::begin_turn() {
@@ -396,15 +396,11 @@ void api::let_others_run(std::span<Quadrille_Request> requests) {
 }
 
 bool api::begin(State& request) {
-  if (request.is_alone()) {
-    request.start();
-    return !request.is_complete();
-  }
+  if (request.is_alone()) return !request.start();
   run::UnderWay& under_way = run::UnderWay::here();
   const run::UnderWay::Held held(under_way);
   under_way.make_room();  // what is started must be gone on with
-  request.start();
-  if (request.is_complete()) return false;
+  if (request.start()) return false;
   under_way.add(request);
   api::wake_progress_thread();
   return true;

@@ -64,6 +64,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // The program called a function of the MPI's own name (taken.cpp): when this is complete the MPI is about to be
   // told, and the program knows by the MPI alone.
   bool taken;
+  Quadrille_Request_state* ended_before = nullptr;  // in the list of those that have ended (taken.cpp)
   std::optional<quadrille::api::StayingAt>
       staying_at;  // if its blocks are on a device, and the MPI gets them as they are
   // Where the last start comes from.
@@ -72,7 +73,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
     fetching,  // the host, and what comes before anything moves is not done
     stream,    // the start is one of its turns, and nobody is told but the stream
   };
-  quadrille::MpiRequest handle{};
+  quadrille::MpiRequest handle{};  // the program's; null: it has none
   int handle_tag = 0;
   // The sequence number on its communicator, from 1 on, if some rank may have data on a device
   // (team/team.hpp).
@@ -90,8 +91,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // What the program was told of, or never learns.
   void set_idle() { set(Stage::idle); }
 
-  // Where run::UnderWay is held, unless it is alone.
-  void start();
+  // Where run::UnderWay is held, unless it is alone. True if it is complete: another thread may have freed it by then.
+  bool start();
   // The same of its next turn in a stream.
   void begin_turn();
   // The short way.
@@ -226,8 +227,8 @@ using ByHost = std::unique_ptr<Quadrille_Request_state>;
 ByHost take_by_host(const run::Call& call, bool persistent, int& error);
 int hand_in(ByHost made, MpiComm comm, MpiRequest native, int error, MpiRequest* request);
 
-// All of the last start of a request has moved: the MPI may say so to the program. From any thread that may call the
-// MPI.
+// All of the last start of a request has moved: the MPI may say so to the program. Without a handle of the program a
+// nonblocking one ends here. From any thread that may call the MPI.
 void tell_the_mpi(Quadrille_Request_state& request);
 
 // Collective, and waits: in MPI_Init, in blocking calls on communicators that want it, when persistent requests are

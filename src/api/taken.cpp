@@ -81,25 +81,21 @@ bool progress_is_sure() {
 
 // ---- Requests that have come to their end in a callback, where the MPI is not to be called ----
 
-struct Ended {
-  std::mutex mutex;
-  std::vector<State*> requests;
-  std::atomic<bool> any = false;
-};
-Ended& ended() { return sys::immortal<Ended>(); }
+std::atomic<State*> last_ended = nullptr;  // linked by State::ended_before
+
+// Allocates nothing: its callers have nobody to tell that there is no memory. From then on `request` may be gone.
+void list_ended(State& request) {
+  request.ended_before = last_ended.load(std::memory_order_relaxed);
+  while (!last_ended.compare_exchange_weak(request.ended_before, &request, std::memory_order_release,
+                                           std::memory_order_relaxed)) {
+  }
+}
 
 void delete_ended() {
   sweep_turns();
-  if (!ended().any.exchange(false, std::memory_order_acq_rel)) return;
-  std::vector<State*> gone;
-  {
-    const std::lock_guard lock(ended().mutex);
-    gone.swap(ended().requests);
-  }
-  for (State* request : gone) retire(request);
-  gone.clear();
-  const std::lock_guard lock(ended().mutex);
-  if (ended().requests.empty()) gone.swap(ended().requests);  // its memory
+  if (last_ended.load(std::memory_order_relaxed) == nullptr) return;
+  State* next = last_ended.exchange(nullptr, std::memory_order_acquire);
+  while (next != nullptr) retire(std::exchange(next, next->ended_before));
 }
 
 // ---- The generalised request of a nonblocking call ----
@@ -113,11 +109,10 @@ int tell_status(void* request, MpiStatus* status) {
 }
 
 int end_request(void* data) {
-  auto* const request = static_cast<State*>(data);
-  hide_taken(*request);
-  const std::lock_guard lock(ended().mutex);
-  ended().requests.push_back(request);
-  ended().any.store(true, std::memory_order_release);
+  State& request = *static_cast<State*>(data);
+  if (request.handle == MpiRequest{}) return mpi_success;  // given back in make_handle(): the call goes on
+  hide_taken(request);
+  list_ended(request);
   return mpi_success;
 }
 
@@ -158,14 +153,16 @@ int make_generalised(State& request) {
   return mpi().Grequest_start(tell_status, end_request, refuse, &request, &request.handle);
 }
 
-// All ranks have decided to serve the call: whoever has no handle takes part all the same.
+// Leaves no handle behind after an error.
 int make_handle(State& request) {
   if (request.persistent) request.handle_tag = take_tag();
   const int made = request.persistent ? make_receive(request) : make_generalised(request);
   const int error = made == mpi_success ? thrown_by([&] { show_taken(request); }) : made;
-  if (error == mpi_success || !request.persistent) return error;
-  if (made == mpi_success) mpi().Request_free(&request.handle);
-  give_tag_back(request.handle_tag);
+  if (error == mpi_success) return error;
+  MpiRequest handle = std::exchange(request.handle, MpiRequest{});
+  if (made == mpi_success && !request.persistent) mpi().Grequest_complete(handle);
+  if (made == mpi_success) mpi().Request_free(&handle);
+  if (request.persistent) give_tag_back(request.handle_tag);
   return error;
 }
 
@@ -184,11 +181,11 @@ void prepare_end() {
 }
 
 // Gives the program a request of the MPI for `made`, and starts `made` if it is not persistent. From then on the MPI or
-// the program ends it. Without a handle, a persistent request is freed here, and a nonblocking one starts all the same.
+// the program ends it. Without a handle, a persistent request is freed here. A nonblocking one starts all the same, as
+// all ranks have decided to serve the call, and ends when it is complete.
 int make_and_take(std::unique_ptr<State> made, MpiRequest* request) {
   const int error = make_handle(*made);
   if (error != mpi_success && made->persistent) return error;
-  if (error != mpi_success) made->taken = false;  // nobody is to be told
   State& state = *made.release();
   if (error == mpi_success) *request = state.handle;
   if (!state.persistent) start_taken(state);
@@ -222,10 +219,20 @@ class Coming final : public team::Arrival {
 
   void arrive() override { arrive(mpi_success); }
 
-  std::array<std::byte, team::told_bytes> told;
+  // What rank 0 decides, written or read. Returns what was thrown, there or here, as an MPI error code.
+  int prepare(bool tells) {
+    if (!tells && told[0] != has_decided) return mpi().err_no_mem;
+    const int thrown = thrown_by([&] { team::prepare_apart(team_, {std::span(told).subspan(1), tells}); });
+    if (tells && thrown == mpi_success) told[0] = has_decided;
+    return thrown;
+  }
+
+  std::array<std::byte, team::told_bytes> told{};
   MpiRequest broadcast{};
 
  private:
+  static constexpr std::byte has_decided{1};  // the first byte; else rank 0 had no memory, and the communicator is lost
+
   // What was told is there. The team may be gone when this has been called, and the next go_on() is the last.
   void arrive(int error);
 
@@ -246,9 +253,7 @@ bool Coming::go_on(With with) {
 
 void Coming::arrive(int error) {
   self_ = std::move(team_.taken.coming);
-  if (team_.taken.now() == Stage::awaiting && error == mpi_success) {
-    error = thrown_by([&] { team::prepare_apart(team_, {told, false}); });
-  }
+  if (team_.taken.now() == Stage::awaiting && error == mpi_success) error = prepare(false);
   if (error != mpi_success) team::mark_lost(team_);
   // In the order in which they were made, as on all ranks.
   for (; !calls_.empty(); calls_.pop_front()) carry_out(calls_.front().first, team_, *calls_.front().second, error);
@@ -267,7 +272,7 @@ void begin_to_tell(Team& team) {
     under_way.make_room();
   }
   const bool tells = team.group.me == 0;
-  if (tells) team::prepare_apart(team, {coming->told, true});
+  const int thrown = tells ? coming->prepare(true) : mpi_success;
   {
     const ErrorsReturned guard(team.user);
     const int error = mpi().Ibcast(coming->told.data(), static_cast<int>(coming->told.size()), mpi().byte, 0, team.user,
@@ -279,6 +284,7 @@ void begin_to_tell(Team& team) {
   team.taken.stage.store(tells ? Stage::broadcasting : Stage::awaiting, std::memory_order_release);
   under_way.add(*coming);
   wake_progress_thread();
+  if (thrown != mpi_success) team::mark_lost(team);  // as the others, when they are told
 }
 
 // Starts a nonblocking call that the MPI does not refuse, and defers the rest until the broadcast has arrived on this
@@ -469,6 +475,7 @@ int hand_in(ByHost made, MpiComm comm, MpiRequest native, int error, MpiRequest*
 
 void tell_the_mpi(State& request) {
   if (!request.persistent) {
+    if (request.handle == MpiRequest{}) return list_ended(request);
     mpi().Grequest_complete(request.handle);
     return;
   }

@@ -215,6 +215,7 @@ bool take_turn(const run::Call& call, std::size_t bytes, team::Team& team, team:
     cached.selection.why = {Reason::first_calls_try, names(one)};
     cached.explained = false;
   }
+  if (team.group.copying.tuner) team.group.copying.tuner->hold_checks();
   attempt.trial = &one.trial;
   attempt.choice = &one.trial.candidates[static_cast<std::size_t>(candidate)];
   attempt.ahead.note(one.trial.calls, -1);

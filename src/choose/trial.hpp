@@ -17,8 +17,8 @@
 //         the same visit is added to what the first one's calls took. That counts, and no longer the calls alone, where
 //         it can be told from chance: where the middle half of it lies within 8 % of a call, for each candidate.
 // Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
-// Kernels Where copies of what stands until then race kernels (memory/node_copy.hpp), that race comes first: see
-//         api/trials.cpp.
+// Kernels Where copies of what stands until then race kernels (memory/node_copy.hpp), that race comes first, and no
+//         check of the kernels begins during a trial: see api/trials.cpp.
 // Checks  What was found is checked after 4,096 calls, four times as many each time: three race by the same rules, the
 //         winner, the first candidate, and of the others those that took least, or in a later check the next ones; but
 //         the winner is the one that stays. If another wins, something has changed, and all race again at once. If

@@ -44,6 +44,8 @@ void StreamTuner::decide(SizeClass& c, std::size_t best) {
 
 StreamTuner::Use StreamTuner::next(std::size_t call_bytes) {
   if (call_bytes < from_) return {};
+  const bool is_held = held_ > 0;
+  if (is_held) --held_;
   const std::size_t index = class_of(call_bytes);
   if (index >= classes_.size()) classes_.resize(index + 1);
   SizeClass& c = classes_[index];
@@ -52,7 +54,7 @@ StreamTuner::Use StreamTuner::next(std::size_t call_bytes) {
     return {};
   }
   if (c.decided()) {
-    if (!c.pause.is_over(1)) return {c.candidates.front(), false, index};
+    if (!c.pause.is_over(1) || is_held) return {c.candidates.front(), false, index};
     search(c);
   }
   const Use use{c.candidates[c.calls / 2], c.calls % 2 == 1, index};

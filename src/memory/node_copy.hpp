@@ -63,6 +63,10 @@ class StreamTuner {
   // copied to tell anything, `bytes` is 0.
   void record(const Use& use, std::size_t bytes, double time);
 
+  // Another race times the next calls: during at most so many of them, no check begins.
+  static constexpr int calls_held = 64;
+  void hold_checks() { held_ = calls_held; }
+
   // Whether the size class of `call_bytes` has ended its trials.
   bool has_decided(std::size_t call_bytes) const { return state_of(call_bytes) == State::decided; }
   // Whether calls of that class are being measured: they have come, and each timed one told something.
@@ -87,6 +91,7 @@ class StreamTuner {
   static void decide(SizeClass& c, std::size_t best);
 
   std::size_t from_, start_;
+  int held_ = 0;  // calls
   std::vector<SizeClass> classes_;
 };
 

@@ -32,6 +32,17 @@ Lent* place_of(MpiComm comm) {
   return unused;
 }
 
+// In MPICH the handler of MPI_COMM_WORLD also serves MPI_COMM_SELF until one is set there, and nothing undoes that.
+// MPICH calls it for requests of ours that are tested together, too. Where both end the program, nothing is lost.
+bool must_stay(MpiComm comm, MpiErrhandler handler) {
+  if (comm != mpi().comm_self || handler != mpi().errors_are_fatal || mpi().is_openmpi()) return false;
+  MpiErrhandler of_world;
+  if (mpi().Comm_get_errhandler(mpi().comm_world, &of_world) != mpi_success) return false;
+  const bool is_served_by_world = of_world != mpi().errors_are_fatal;
+  mpi().Errhandler_free(&of_world);
+  return is_served_by_world;
+}
+
 // Two threads may do this at a time: the first one that finds the program's handler keeps it, and none sets ours before
 // it has looked.
 void lend(Lent& lent, MpiComm comm) {
@@ -39,13 +50,14 @@ void lend(Lent& lent, MpiComm comm) {
   MpiErrhandler handler;
   if (mpi().Comm_get_errhandler(comm, &handler) != mpi_success) return;
   bool is_kept = false;
-  if (handler != mpi().errors_return) {
+  const bool is_left = must_stay(comm, handler);
+  if (handler != mpi().errors_return && !is_left) {
     const std::lock_guard lock(lent_mutex);
     is_kept = lent.state == State::of_the_program;
     if (is_kept) lent.handler = handler, lent.state = State::kept;
   }
   if (!is_kept) mpi().Errhandler_free(&handler);
-  if (mpi().Comm_set_errhandler(comm, mpi().errors_return) != mpi_success) return;
+  if (is_left || mpi().Comm_set_errhandler(comm, mpi().errors_return) != mpi_success) return;
   const std::lock_guard lock(lent_mutex);
   if (lent.state == State::kept) lent.state = State::lent;
 }

@@ -9,7 +9,8 @@ struct Lent;
 
 // While it lives, errors on `comm` are returned: the user's error handler, which may end the program, is not for what
 // Quadrille tries and can do without. Several threads may hold one of the same communicator: the last one gives the
-// handler back, unless the program has set another one meanwhile.
+// handler back, unless the program has set another one meanwhile. With MPICH, MPI_COMM_SELF keeps its default handler
+// if the program has set one on MPI_COMM_WORLD, which serves both.
 class ErrorsReturned {
  public:
   explicit ErrorsReturned(MpiComm comm);

@@ -1,6 +1,6 @@
 /* An MPI in which something fails for lack of memory. It stands before the real one, to which it is linked.
-   A large MPI_Ibcast is pending on rank 1 until let_broadcast_fail() is called, and then fails. MPI_Recv_init fails as
-   long as let_receives_fail() says so. */
+   A large MPI_Ibcast is pending on rank 1 until let_broadcast_fail() is called, and then fails. MPI_Recv_init and
+   MPI_Grequest_start fail as long as let_receives_fail() and let_generalised_fail() say so. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -27,6 +27,20 @@ int PMPI_Recv_init(void* data, int count, MPI_Datatype type, int source, int tag
       (int (*)(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*))dlsym(RTLD_NEXT, "PMPI_Recv_init");
   tag_of_last = tag;
   return receives_fail ? MPI_ERR_NO_MEM : next(data, count, type, source, tag, comm, request);
+}
+
+static int generalised_fail;
+
+void let_generalised_fail(int fail);
+void let_generalised_fail(int fail) { generalised_fail = fail; }
+
+int PMPI_Grequest_start(MPI_Grequest_query_function* query, MPI_Grequest_free_function* end,
+                        MPI_Grequest_cancel_function* cancel, void* data, MPI_Request* request) {
+  int (*const next)(MPI_Grequest_query_function*, MPI_Grequest_free_function*, MPI_Grequest_cancel_function*, void*,
+                    MPI_Request*) =
+      (int (*)(MPI_Grequest_query_function*, MPI_Grequest_free_function*, MPI_Grequest_cancel_function*, void*,
+               MPI_Request*))dlsym(RTLD_NEXT, "PMPI_Grequest_start");
+  return generalised_fail ? MPI_ERR_NO_MEM : next(query, end, cancel, data, request);
 }
 
 /* By this one the library is found. */

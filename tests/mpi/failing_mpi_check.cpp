@@ -12,6 +12,7 @@
 extern "C" {
 int has_pending_broadcast(void);
 void let_broadcast_fail(void);
+void let_generalised_fail(int fail);
 void let_receives_fail(int fail);
 int tag_of_last_receive(void);
 }
@@ -65,26 +66,54 @@ void check_receive() {
   MPI_Request_free(&request);
 }
 
-// Such requests leave nothing behind. What the MPI allocates now and then for itself is not in each round.
-void check_memory() {
-  constexpr std::size_t requests = 256, bytes_of_one = 256;
-  const int send[2] = {1, 1};
-  int recv[2] = {};
+// The least bytes that rounds of so many requests without a handle leave behind. What the MPI allocates now and then
+// for itself is not in each round.
+constexpr std::size_t requests = 256, bytes_of_one = 256;
+template <class Make, class Complete>
+std::size_t bytes_left(const Make& make, const Complete& complete) {
   std::size_t least = SIZE_MAX;
-  let_receives_fail(1);
   for (int round = 0; round < 4; ++round) {
     const std::size_t before = mallinfo2().uordblks;
     for (std::size_t i = 0; i < requests; ++i) {
-      MPI_Request request = MPI_REQUEST_NULL;
-      check(class_of(alltoall_init()(send, 1, MPI_INT, recv, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request)) ==
-                MPI_ERR_NO_MEM,
-            "the error of one of many handles that fail");
+      check(class_of(make()) == MPI_ERR_NO_MEM, "the error of one of many handles that fail");
     }
+    complete();
     const std::size_t after = mallinfo2().uordblks;
     least = std::min(least, after - std::min(after, before));
   }
+  return least;
+}
+
+void check_memory() {
+  const int send[2] = {1, 1};
+  int recv[2] = {};
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto make = [&] {
+    return alltoall_init()(send, 1, MPI_INT, recv, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  };
+  let_receives_fail(1);
+  check(bytes_left(make, [] {}) < requests * bytes_of_one, "persistent requests without a handle are kept");
   let_receives_fail(0);
-  check(least < requests * bytes_of_one, "requests without a handle are kept");
+}
+
+// A nonblocking call takes part all the same, and is gone when it is complete.
+void check_memory_of_nonblocking() {
+  const int send[2] = {1, 1};
+  int recv[2] = {};
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto make = [&] { return MPI_Ialltoall(send, 1, MPI_INT, recv, 1, MPI_INT, MPI_COMM_WORLD, &request); };
+  // More than the calls that can be in flight beside each other: those before them are complete then.
+  const auto complete = [&] {
+    let_generalised_fail(0);
+    for (int call = 0; call < 8; ++call) {
+      check(make() == MPI_SUCCESS && MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "a call after many errors");
+    }
+    let_generalised_fail(1);
+  };
+  let_generalised_fail(1);
+  check(bytes_left(make, complete) < requests * bytes_of_one, "nonblocking calls without a handle are kept");
+  check(recv[0] == 1 && recv[1] == 1, "the data of calls without a handle");
+  let_generalised_fail(0);
 }
 
 }  // namespace
@@ -96,6 +125,7 @@ int main(int argc, char** argv) {
   must(size == 2, "two ranks");
   check_receive();
   check_memory();
+  check_memory_of_nonblocking();
   check_broadcast();
   MPI_Finalize();
   return say_verdict();

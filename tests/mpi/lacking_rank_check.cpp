@@ -431,6 +431,15 @@ std::vector<Case> pipeline_cases() {
   return cases;
 }
 
+// With data in a device's memory that no other rank can open: each call finds out, and goes over the host.
+std::vector<Case> pull_cases() {
+  std::vector<Case> cases;
+  for (const char* collective : {"alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"}) {
+    cases.push_back({"", collective, "ipc-pull"});
+  }
+  return cases;
+}
+
 std::vector<Case> leaders_cases() {
   std::vector<Case> cases;
   const std::pair<const char*, const char*> all[] = {
@@ -502,6 +511,7 @@ int run(const std::string& which, const char* only) {
                                   : which == "leaders"  ? leaders_cases()
                                   : which == "network"  ? network_cases()
                                   : which == "pipeline" ? pipeline_cases()
+                                  : which == "pull"     ? pull_cases()
                                                         : neighbor_cases();
   int bad = 0, runs = 0;
   // Small blocks, and large ones of which only the large requests get no memory.
@@ -536,7 +546,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_dup(MPI_COMM_WORLD, &control);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  on_devices = argc > 2 && std::strcmp(argv[1], "pipeline") == 0;
+  on_devices = argc > 2 && (std::strcmp(argv[1], "pipeline") == 0 || std::strcmp(argv[1], "pull") == 0);
   if (on_devices) quadrille::test::load_driver(argv[2]);
   const int first = on_devices ? 3 : 2;
   const int bad = run(argc > 1 ? argv[1] : "dense", argc > first ? argv[first] : nullptr);

@@ -23,6 +23,8 @@ quadrille_lacking_rank_test(leaders 4 leaders QUADRILLE_NODES=blocked:2)
 quadrille_lacking_rank_test(network 4 network ${standin} QUADRILLE_NODES=blocked:2)
 set(pipeline pipeline $<TARGET_FILE:quadrille_standin_cuda>)
 quadrille_lacking_rank_test(pipeline 3 "${pipeline}")
+quadrille_lacking_rank_test(pull 3 "pull;$<TARGET_FILE:quadrille_standin_cuda>"
+                            QUADRILLE_STANDIN_FAIL=cuIpcGetMemHandle:1+)
 quadrille_lacking_rank_test(pipeline-nodes 4 "${pipeline}" QUADRILLE_NODES=blocked:2)
 quadrille_lacking_rank_test(nodes-neighbors 4 neighbors QUADRILLE_NODES=blocked:2)
 

@@ -48,7 +48,6 @@ class Errors : public testing::Test {
   static bool are_returned() { return handlers[0] == mpi().errors_return.word; }
   static inline const MpiComm comm{0}, other{1};
 
- private:
   ChangedMpi changed_;
 };
 
@@ -79,6 +78,26 @@ TEST_F(Errors, AProgramThatHasThemReturnedKeepsThat) {
   handlers[0] = mpi().errors_return.word;
   { const ErrorsReturned one(comm), two(comm); }
   EXPECT_TRUE(are_returned());
+  EXPECT_EQ(held, 0);
+}
+
+// What is set there in MPICH takes the place of the handler of MPI_COMM_WORLD for ever.
+TEST_F(Errors, TheDefaultHandlerOfOneProcessStaysWithMpich) {
+  const auto is_set_with = [&](Abi abi, std::uintptr_t handler) {
+    Mpi& t = changed_.table();
+    t.abi = abi, t.comm_world = comm, t.comm_self = other, t.errors_are_fatal = {61};
+    handlers[1] = handler;
+    const ErrorsReturned one(other), two(other);
+    return handlers[1] == mpi().errors_return.word;
+  };
+  EXPECT_FALSE(is_set_with(Abi::mpich, 61));
+  EXPECT_EQ(handlers[1], 61U);
+  EXPECT_TRUE(is_set_with(Abi::mpich, of_the_program));
+  EXPECT_TRUE(is_set_with(Abi::openmpi, 61));
+  EXPECT_EQ(handlers[1], 61U);
+  handlers[0] = 61;
+  EXPECT_TRUE(is_set_with(Abi::mpich, 61)) << "that of MPI_COMM_WORLD ends the program, too";
+  EXPECT_EQ(handlers[1], 61U);
   EXPECT_EQ(held, 0);
 }
 

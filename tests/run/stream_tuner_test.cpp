@@ -201,6 +201,18 @@ TEST(StreamTuner, WhatIsKeptIsCheckedLessAndLess) {
   EXPECT_EQ(calls_until_check(tuner), 16384);
 }
 
+TEST(StreamTuner, NoCheckBeginsAmongTheCallsOfATrial) {
+  StreamTuner tuner(from, start);
+  run(tuner, table(3, 1, [](auto) { return 2; }));
+  for (int calls = 1; calls < 4096; ++calls) tuner.next(call);
+  for (int calls = 0; calls < 3; ++calls) {
+    tuner.hold_checks();
+    EXPECT_EQ(tuner.next(call).temporal_bytes, 0U);
+    EXPECT_TRUE(tuner.has_decided(call)) << "a check is due";
+  }
+  EXPECT_EQ(calls_until_check(tuner), StreamTuner::calls_held) << "the trial has ended";
+}
+
 TEST(StreamTuner, ACheckFindsWhatHasChanged) {
   StreamTuner tuner(from, start);
   run(tuner, table(1, 2, [](auto) { return 3; }));

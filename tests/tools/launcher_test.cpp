@@ -50,16 +50,22 @@ TEST(Launcher, LibraryVersionTexts) {
 
 using Names = std::vector<std::string>;
 
-// `files` lie on the machine; names without a folder are libraries that the loader finds. Open MPI's are in /o.
-std::string library_for(const Names& ancestors, const Names& files, const Names& variables = {},
-                        Abi wanted = Abi::none) {
+// What `of` says of a rank. `files` lie on the machine; names without a folder are libraries that the loader finds.
+// Open MPI's are in /o.
+template <class Of>
+std::string with_started(const Names& ancestors, const Names& files, const Names& variables, Abi wanted, const Of& of) {
   const auto has = [](const Names& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
   };
   const auto is_there = [&](const std::string& file) { return has(files, file); };
   const auto is_of_openmpi = [](const std::string& library) { return library.starts_with("/o/"); };
   const auto variable = [&](const char* name) { return has(variables, name) ? "1" : ""; };
-  return library_of_launcher({ancestors, is_there, is_there, variable, is_of_openmpi, wanted});
+  return of(Started{ancestors, is_there, is_there, variable, is_of_openmpi, wanted});
+}
+std::string library_for(const Names& ancestors, const Names& files, const Names& variables = {},
+                        Abi wanted = Abi::none) {
+  return with_started(ancestors, files, variables, wanted,
+                      [](const Started& started) { return library_of_launcher(started); });
 }
 
 TEST(LibraryOfLauncher, LiesBesideTheNearestLauncher) {
@@ -81,6 +87,19 @@ TEST(LibraryOfLauncher, MayHaveTheStandardsAbi) {
   EXPECT_EQ(library_for({"/o/bin/prterun"}, files, {}, Abi::standard), "/o/lib/libmpi_abi.so.1");
   EXPECT_EQ(library_for({"/usr/bin/orterun"}, files, {}, Abi::standard), "") << "that of another MPI";
   EXPECT_EQ(library_for({"/usr/bin/mpiexec.hydra"}, files, {}, Abi::standard), "libmpi_abi.so.1");
+}
+
+// For programs that do not reveal theirs, for example on other hosts alone.
+TEST(LibraryOfLauncher, OfOpenMpiMayHaveTheStandardsAbi) {
+  const auto library = [](const std::string& launcher, const Names& files) {
+    return with_started({}, files, {}, Abi::standard,
+                        [&](const Started& here) { return standard_library_of_openmpi(launcher, here); });
+  };
+  const Names files = {"/o/lib/libmpi.so.40", "/o/lib/libmpi_abi.so.1", "/m/lib/libmpi_abi.so.1", "libmpi_abi.so.1"};
+  EXPECT_EQ(library("/o/bin/mpirun", files), "/o/lib/libmpi_abi.so.1");
+  EXPECT_EQ(library("/m/bin/mpirun", files), "") << "that of another MPI";
+  EXPECT_EQ(library("/usr/bin/mpirun", files), "") << "the loader's is of another MPI";
+  EXPECT_EQ(library("/o/bin/mpirun", {"/o/lib/libmpi.so.40"}), "") << "Open MPI 5 has none";
 }
 
 TEST(LibraryOfLauncher, IsFoundByTheLoaderIfNoneLiesBeside) {

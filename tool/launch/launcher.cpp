@@ -150,17 +150,35 @@ std::string library_of_launcher(const Started& started) {
   return has_pmi ? library_in("", Abi::mpich, started) : "";
 }
 
-std::string library_of_launcher(Abi wanted) {
+std::string standard_library_of_openmpi(const std::string& launcher, const Started& here) {
+  std::string library = library_beside(launcher, Abi::openmpi, here);
+  return library.empty() ? library_in("", Abi::openmpi, here) : library;
+}
+
+namespace {
+
+// As this process was started, or starts others.
+Started started_here(Abi wanted) {
   const LoaderPaths paths = loader_paths();
   const auto is_file = [](const std::string& path) {
     std::error_code error;
     return std::filesystem::is_regular_file(path, error);
   };
-  const auto loader_finds = [&](const std::string& name) { return !find_library(name, paths).empty(); };
-  const auto is_of_openmpi = [&](const std::string& library) {
+  const auto loader_finds = [paths](const std::string& name) { return !find_library(name, paths).empty(); };
+  const auto is_of_openmpi = [paths](const std::string& library) {
     return mpi_use(find_library(library, paths), paths).of_openmpi;
   };
-  return library_of_launcher({ancestors(), is_file, loader_finds, environment, is_of_openmpi, wanted});
+  return {ancestors(), is_file, loader_finds, environment, is_of_openmpi, wanted};
+}
+
+}  // namespace
+
+std::string library_of_launcher(Abi wanted) { return library_of_launcher(started_here(wanted)); }
+
+std::string standard_library_of_openmpi(const std::string& launcher) {
+  std::error_code error;
+  const auto real = std::filesystem::canonical(launcher, error);
+  return standard_library_of_openmpi(error ? launcher : real.string(), started_here(Abi::standard));
 }
 
 int ranks_of_launcher() { return number_from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 0); }

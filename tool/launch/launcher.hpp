@@ -36,6 +36,10 @@ struct Started {
 std::string library_of_launcher(const Started& started);
 // Of this process.
 std::string library_of_launcher(Abi wanted = Abi::none);
+// Open MPI's library of the MPI standard's ABI, for programs that its `launcher` starts: the file beside the launcher,
+// else the name of a library that the loader finds. Empty if neither is Open MPI's.
+std::string standard_library_of_openmpi(const std::string& launcher, const Started& here);
+std::string standard_library_of_openmpi(const std::string& launcher);
 // Number of ranks that the launcher says it started; 0 if it says nothing.
 int ranks_of_launcher();
 // Which of the ranks of this machine this is, before MPI starts; -1 if the launcher does not say.

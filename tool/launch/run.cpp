@@ -45,19 +45,24 @@ std::string not_served(const std::string& program, const std::string& library) {
       program, library, contains(library, "_abi.so") ? "a version of the MPI standard ABI" : "an MPI");
 }
 
-// Whether the library of the MPI standard's ABI that the command's programs load is Open MPI's. Scripts do not reveal
-// theirs: they get the loader's.
-bool is_of_openmpi(const Command& command) {
+// Whether the library of the MPI standard's ABI that the command's programs load is Open MPI's. If no program reveals
+// its library, the launcher's counts: scripts and programs of other hosts do not reveal theirs.
+bool is_of_openmpi(const Command& command, Abi launcher) {
   const LoaderPaths paths = loader_paths();
-  const auto is_it = [&](const std::string& file) { return mpi_use(file, paths).of_openmpi; };
-  return std::ranges::any_of(command.programs, [&](const CommandProgram& program) {
-    const bool reveals = mpi_use(program.path, paths).abi == Abi::standard;
-    return is_it(reveals ? program.path : find_library("libmpi_abi.so.1", paths));
-  });
+  bool is_revealed = false;
+  for (const CommandProgram& program : command.programs) {
+    const MpiUse use = mpi_use(program.path, paths);
+    if (use.abi != Abi::standard || use.files.empty()) continue;
+    if (use.of_openmpi) return true;
+    is_revealed = true;
+  }
+  return !is_revealed && launcher == Abi::openmpi && !standard_library_of_openmpi(command.launcher_path).empty();
 }
 
-// What an MPI of this ABI may call its launcher: "mpirun.openmpi".
-std::string_view launcher_of(Abi abi) { return name_of(abi == Abi::standard ? Abi::mpich : abi); }
+// What the MPI of such programs may call its launcher: "mpirun.openmpi".
+std::string_view launcher_of(Abi abi, bool of_openmpi) {
+  return name_of(abi != Abi::standard ? abi : of_openmpi ? Abi::openmpi : Abi::mpich);
+}
 
 std::string clash(const std::string& one, Abi one_abi, const std::string& other, Abi other_abi) {
   return fmt::format("{} uses {}, but {} uses {}; link all of the program to one MPI", one, title_of(one_abi), other,
@@ -153,13 +158,13 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
     problem = fmt::format("cannot find out which MPI this command uses; {}", how_to_force());
     return bad_command;
   }
-  const bool of_openmpi = abi == Abi::standard && launcher_abi == Abi::openmpi && is_of_openmpi(command);
+  const bool of_openmpi = abi == Abi::standard && is_of_openmpi(command, launcher_abi);
   const bool fits = starts(launcher_abi, abi, of_openmpi);
   if (!fits && options.abi != Abi::none) {
     problem = fmt::format(
         "--mpi says {}, but the launcher '{}' belongs to {}; leave --mpi out, or use the launcher "
         "of that MPI, for example mpirun.{}",
-        name_of(abi), words[command.launcher], title_of(launcher_abi), launcher_of(abi));
+        name_of(abi), words[command.launcher], title_of(launcher_abi), launcher_of(abi, of_openmpi));
     return bad_command;
   }
   if (!fits) {
@@ -168,7 +173,7 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
     problem = fmt::format(
         "{} uses {}, but the launcher '{}' belongs to {}; use the launcher of the "
         "program's MPI, for example mpirun.{}",
-        what, title_of(abi), words[command.launcher], title_of(launcher_abi), launcher_of(abi));
+        what, title_of(abi), words[command.launcher], title_of(launcher_abi), launcher_of(abi, of_openmpi));
     return bad_command;
   }
   return 0;
