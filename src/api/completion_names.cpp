@@ -3,6 +3,8 @@
 // The MPI would complete our requests rightly without these functions (taken.cpp). They make it faster: a rank that
 // waits for one of our requests waits here, where that request alone is looked at, and then the MPI says that it is
 // complete. Without a request of ours a function costs one look and one jump more.
+//
+// Faults (team/team.cpp) they raise themselves, on the communicator of the call.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -34,6 +36,33 @@ QUADRILLE_NEXT(Cancel) QUADRILLE_NEXT(Start) QUADRILLE_NEXT(Startall) QUADRILLE_
   return MpiRequests{handle}[0];
 }
 
+// ---- What a function of the MPI tells of its requests ----
+
+struct Told {
+  bool has_list = false;  // of statuses: MPI_ERR_IN_STATUS says that there is an error in it
+  MpiStatus* statuses = nullptr;
+  const int* flag = nullptr;       // null: it waits
+  const int* completed = nullptr;  // of some requests, else null: how many have completed,
+  const int* indices = nullptr;    // and which; of any request its index; null: all
+
+  // Where the status of the request at index `at` is; negative: the function has not completed it.
+  int place_of(int at) const {
+    if (flag != nullptr && *flag == 0) return -1;
+    if (indices == nullptr) return at;
+    const int count = completed != nullptr ? *completed : 1;
+    int place = 0;
+    while (place < count && indices[place] != at) ++place;
+    return place < count ? place : -1;
+  }
+  void set_error(int place, int error) const {
+    if (!has_list || statuses == mpi().statuses_ignore) return;
+    const auto index = static_cast<std::size_t>(place);
+    MpiStatus status = status_at(statuses, index);
+    set_status(status, source_in(status), tag_in(status), error);
+    set_status_at(statuses, index, status);
+  }
+};
+
 // A call that completes requests of the program, and those of them that are ours. In the functions of the MPI an error
 // handler of the program may throw: nothing here catches that. What is thrown by our own part is an error of the call.
 class Completion {
@@ -58,14 +87,16 @@ class Completion {
     return by_us([&] { api::let_others_run(ours()); });
   }
 
-  // Lets the MPI say what has completed.
+  // Lets the MPI say what has completed: `complete` calls its function, after which `told` says it.
   template <class Complete>
-  int by_the_mpi(Complete complete) {
+  int by_the_mpi(const Told& told, Complete complete) {
     if (const int error = by_us([&] { find_what_may_fail(); }); error != mpi_success) return error;
-    FreeFailed after{*this};
+    if (may_fail_.empty()) [[likely]]
+      return complete();
+    FreeFailed after{*this, std::exchange(api::may_fail_here(), may_fail_)};
     const int error = complete();
     after.any = error != mpi_success;
-    return error;
+    return team::watches_faults() ? with_faults(error, told) : error;
   }
 
  private:
@@ -73,8 +104,10 @@ class Completion {
   // handler does not return. A tool behind us comes here again by the PMPI_ name, and has freed what failed by then.
   struct FreeFailed {
     Completion& completion;
+    std::span<api::MayFail> kept_before;
     bool any = true;
     ~FreeFailed() {
+      api::may_fail_here() = kept_before;
       if (any) completion.free_failed();
     }
   };
@@ -92,22 +125,48 @@ class Completion {
     if (many_.empty()) many_.assign(some_.begin(), some_.end());
     many_.push_back(request);
   }
-  // Persistent ones that may turn out to have failed.
+  // What may turn out to have failed: persistent ones or, where faults are watched, all.
   void find_what_may_fail() {
     may_fail_.clear();
+    std::size_t at = 0;
     for (State* const request : ours()) {
       const bool is_good = request->is_complete() && request->error == mpi_success;
-      if (request->persistent && !is_good) may_fail_.emplace_back(request->handle, request);
+      if (is_good || (!request->persistent && !team::watches_faults())) continue;
+      while (at + 1 < count_ && handles_[at] != request->handle) ++at;  // ours are in the order of the list
+      may_fail_.push_back({request->handle, request, request->persistent, at});
     }
   }
+  // A persistent one that is complete, and that no door behind this one has freed.
+  bool is_kept(const api::MayFail& one) const {
+    return one.persistent && api::taken_behind(one.handle) == one.request && one.request->is_complete();
+  }
   void free_failed() {
-    for (const auto& [handle, request] : may_fail_) {
-      bool is_there = api::taken_behind(handle) != request;
-      for (std::size_t i = 0; i < count_; ++i) is_there = is_there || handles_[i] == handle;
-      if (is_there || !request->is_complete()) continue;
-      if (record::on) record::forget_made(handle);
-      api::free_taken(*request);
+    for (const api::MayFail& one : may_fail_) {
+      if (handles_[one.at] == one.handle || !is_kept(one)) continue;
+      if (record::on) record::forget_made(one.handle);
+      api::free_taken(*one.request);
     }
+  }
+  // After a function of the MPI, which has returned `error`. Raises the first fault, unless the MPI has raised an error
+  // of another request. Returns what the program gets.
+  int with_faults(int error, const Told& told) {
+    const api::MayFail* failed = nullptr;
+    bool is_ours = error == mpi_success;
+    for (api::MayFail& one : may_fail_) {
+      const int place = told.place_of(static_cast<int>(one.at));
+      if (place < 0) continue;
+      if (is_kept(one) && is_fault(one.request->error)) {
+        one.keep_fault(*one.request);
+        one.request->error = mpi_success;  // told once: the MPI may keep it, inactive
+      }
+      if (one.fault == mpi_success) continue;
+      told.set_error(place, one.fault);
+      is_ours = is_ours || one.persistent;  // the MPI takes it for a message that is too long
+      if (failed == nullptr) failed = &one;
+    }
+    if (failed == nullptr) return error;
+    if (is_ours) api::raise(failed->comm == mpi().comm_null ? mpi().comm_world : failed->comm, failed->fault);
+    return told.has_list ? mpi().err_in_status : failed->fault;
   }
   template <class Work>
   int by_us(Work work) {
@@ -124,7 +183,7 @@ class Completion {
   std::array<Quadrille_Request, 8> some_;
   std::size_t few_ = 0;
   std::vector<Quadrille_Request> many_;  // all of ours, if there are more
-  std::vector<std::pair<MpiRequest, State*>> may_fail_;
+  std::vector<api::MayFail> may_fail_;
   int error_ = mpi_success;
 };
 
@@ -133,23 +192,24 @@ class Completion {
 
 // Until all are complete.
 template <class Next, class... Arguments>
-[[gnu::noinline]] int wait_for_all(int count, MpiRequests handles, Next next, Arguments... arguments) {
+[[gnu::noinline]] int wait_for_all(int count, MpiRequests handles, Told told, Next next, Arguments... arguments) {
   Completion completion(count, handles);
   if (const int error = completion.wait(); error != mpi_success) return error;
-  return completion.by_the_mpi([=] { return next(arguments...); });
+  return completion.by_the_mpi(told, [=] { return next(arguments...); });
 }
 
 // Until `find`, by a function of the MPI that tests, has found something. A request that is behind none of the others
 // goes on as well.
 template <class Find, class Next, class... Arguments>
-[[gnu::noinline]] int wait_to_find(int count, MpiRequests handles, Find find, Next next, Arguments... arguments) {
+[[gnu::noinline]] int wait_to_find(int count, MpiRequests handles, Told told, Find find, Next next,
+                                   Arguments... arguments) {
   constexpr int turns_before_yield = 1000;
   Completion completion(count, handles);
   if (!completion.any()) return next(arguments...);
   for (int turn = 0;; ++turn) {
     if (const int error = completion.make_progress(); error != mpi_success) return error;
     bool found = false;
-    const int error = completion.by_the_mpi([&] { return find(found, arguments...); });
+    const int error = completion.by_the_mpi(told, [&] { return find(found, arguments...); });
     if (found || error != mpi_success) return error;
     turn < turns_before_yield ? sys::pause() : sys::yield();
     if (const int failed = completion.let_others_run(); failed != mpi_success) return failed;
@@ -171,13 +231,13 @@ int find_some(bool& found, int count, MpiRequests handles, int* completed, int* 
 
 // Looks at ours, then lets the MPI do its test, after which `found` is not 0 if it has found something.
 template <class Next, class... Arguments>
-[[gnu::noinline]] int look_and_test(int count, MpiRequests handles, const int* found, Next next,
+[[gnu::noinline]] int look_and_test(int count, MpiRequests handles, Told told, const int* found, Next next,
                                     Arguments... arguments) {
   const auto test = [=] { return next(arguments...); };
   Completion completion(count, handles);
   if (!completion.any()) return test();
   if (const int error = completion.make_progress(); error != mpi_success) return error;
-  const int error = completion.by_the_mpi(test);
+  const int error = completion.by_the_mpi(told, test);
   return error == mpi_success && found != nullptr && *found == 0 ? completion.let_others_run() : error;
 }
 
@@ -254,7 +314,8 @@ int get_status_of_kept(State& request, int* flag, MpiStatus* status) {
                                  MpiStatus* status) {
   State* const ours = !mpi().is_openmpi() ? api::taken_behind(request) : nullptr;
   if (ours != nullptr && ours->persistent) return get_status_of_kept(*ours, flag, status);
-  return look_and_test(1, {&request}, flag, next, request, flag, status);
+  const int none = 0;  // it completes none
+  return look_and_test(1, {&request}, {.flag = &none}, flag, next, request, flag, status);
 }
 
 }  // namespace
@@ -275,32 +336,38 @@ int get_status_of_kept(State& request, int* flag, MpiStatus* status) {
 #define QUADRILLE_HAS_OURS_PMPI api::any_taken() && !mpi().holds(__builtin_return_address(0))
 #define QUADRILLE_COMPLETION(PREFIX, Name, ...) QUADRILLE_DOOR(PREFIX, Name, QUADRILLE_HAS_OURS_##PREFIX, __VA_ARGS__)
 
-#define QUADRILLE_COMPLETE(PREFIX)                                                                                     \
-  QUADRILLE_COMPLETION(PREFIX, Wait, (MpiRequest * request, MpiStatus * status), (request, status),                    \
-                       wait_for_all(1, {request}, next, request, status))                                              \
-  QUADRILLE_COMPLETION(PREFIX, Waitall, (int count, MpiRequests requests, MpiStatus* statuses),                        \
-                       (count, requests, statuses), wait_for_all(count, requests, next, count, requests, statuses))    \
-  QUADRILLE_COMPLETION(PREFIX, Waitany, (int count, MpiRequests requests, int* index, MpiStatus* status),              \
-                       (count, requests, index, status),                                                               \
-                       wait_to_find(count, requests, find_any, next, count, requests, index, status))                  \
-  QUADRILLE_COMPLETION(PREFIX, Waitsome,                                                                               \
-                       (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses),           \
-                       (count, requests, completed, indices, statuses),                                                \
-                       wait_to_find(count, requests, find_some, next, count, requests, completed, indices, statuses))  \
-  QUADRILLE_COMPLETION(PREFIX, Test, (MpiRequest * request, int* flag, MpiStatus* status), (request, flag, status),    \
-                       look_and_test(1, {request}, flag, next, request, flag, status))                                 \
-  QUADRILLE_COMPLETION(PREFIX, Testall, (int count, MpiRequests requests, int* flag, MpiStatus* statuses),             \
-                       (count, requests, flag, statuses),                                                              \
-                       look_and_test(count, requests, flag, next, count, requests, flag, statuses))                    \
-  QUADRILLE_COMPLETION(PREFIX, Testany, (int count, MpiRequests requests, int* index, int* flag, MpiStatus* status),   \
-                       (count, requests, index, flag, status),                                                         \
-                       look_and_test(count, requests, flag, next, count, requests, index, flag, status))               \
-  QUADRILLE_COMPLETION(PREFIX, Testsome,                                                                               \
-                       (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses),           \
-                       (count, requests, completed, indices, statuses),                                                \
-                       look_and_test(count, requests, completed, next, count, requests, completed, indices, statuses)) \
-  QUADRILLE_COMPLETION(PREFIX, Request_get_status, (MpiRequest request, int* flag, MpiStatus* status),                 \
-                       (given(request), flag, status), get_status(next, given(request), flag, status))                 \
+#define QUADRILLE_COMPLETE(PREFIX)                                                                                    \
+  QUADRILLE_COMPLETION(PREFIX, Wait, (MpiRequest * request, MpiStatus * status), (request, status),                   \
+                       wait_for_all(1, {request}, {}, next, request, status))                                         \
+  QUADRILLE_COMPLETION(PREFIX, Waitall, (int count, MpiRequests requests, MpiStatus* statuses),                       \
+                       (count, requests, statuses),                                                                   \
+                       wait_for_all(count, requests, {true, statuses}, next, count, requests, statuses))              \
+  QUADRILLE_COMPLETION(PREFIX, Waitany, (int count, MpiRequests requests, int* index, MpiStatus* status),             \
+                       (count, requests, index, status),                                                              \
+                       wait_to_find(count, requests, {.indices = index}, find_any, next, count, requests, index,      \
+                                    status))                                                                          \
+  QUADRILLE_COMPLETION(PREFIX, Waitsome,                                                                              \
+                       (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses),          \
+                       (count, requests, completed, indices, statuses),                                               \
+                       wait_to_find(count, requests, {true, statuses, nullptr, completed, indices}, find_some, next,  \
+                                    count, requests, completed, indices, statuses))                                   \
+  QUADRILLE_COMPLETION(PREFIX, Test, (MpiRequest * request, int* flag, MpiStatus* status), (request, flag, status),   \
+                       look_and_test(1, {request}, {.flag = flag}, flag, next, request, flag, status))                \
+  QUADRILLE_COMPLETION(PREFIX, Testall, (int count, MpiRequests requests, int* flag, MpiStatus* statuses),            \
+                       (count, requests, flag, statuses),                                                             \
+                       look_and_test(count, requests, {true, statuses, flag}, flag, next, count, requests, flag,      \
+                                     statuses))                                                                       \
+  QUADRILLE_COMPLETION(PREFIX, Testany, (int count, MpiRequests requests, int* index, int* flag, MpiStatus* status),  \
+                       (count, requests, index, flag, status),                                                        \
+                       look_and_test(count, requests, {.flag = flag, .indices = index}, flag, next, count, requests,  \
+                                     index, flag, status))                                                            \
+  QUADRILLE_COMPLETION(PREFIX, Testsome,                                                                              \
+                       (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses),          \
+                       (count, requests, completed, indices, statuses),                                               \
+                       look_and_test(count, requests, {true, statuses, nullptr, completed, indices}, completed, next, \
+                                     count, requests, completed, indices, statuses))                                  \
+  QUADRILLE_COMPLETION(PREFIX, Request_get_status, (MpiRequest request, int* flag, MpiStatus* status),                \
+                       (given(request), flag, status), get_status(next, given(request), flag, status))                \
   QUADRILLE_COMPLETION(PREFIX, Cancel, (MpiRequest * request), (request), cancel(next, request))
 
 // The same, and where calls are recorded.

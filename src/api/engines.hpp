@@ -77,8 +77,9 @@ struct EngineWork {
   // its middle; a request may not, since its rank does something else meanwhile. So another engine may stand in, and
   // says so. The selection is that of the call. Null: there are no requests.
   int (*make)(Making&, team::CachedSelection&);
-  // Whether a rank can leave a call in the middle. An order of copies, in which others write to its memory, and engines
-  // for devices do not allow that. Calls that the MPI carries out end by themselves.
+  // Whether a rank can leave a call in the middle. Orders of copies among neighbours, in which others write to its
+  // memory, and engines for devices do not allow that. Pairs stand in for other orders. Calls that the MPI carries out
+  // end by themselves.
   bool can_be_left = true;
   // Before the first blocking call by a choice: collective, and returns the same on all ranks. False: the call goes to
   // the MPI. Null: nothing is to be made ready.

@@ -295,7 +295,7 @@ int make_in_node(Making& m, team::CachedSelection& selected) {
 }
 
 int make_copies(Making& m, team::CachedSelection& selected) {
-  const bool forced = m.team.agreed().forced.of(m.call.collective).algorithm != nullptr;
+  const bool forced = m.team.agreed().forced.of(m.call.collective).algorithm != nullptr && !team::watches_faults();
   if (!forced || !by_copies(m, *team::prepared_of(m.team, m.call.collective, selected).schedule)) {
     return make_in_node(m, selected);
   }

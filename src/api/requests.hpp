@@ -264,4 +264,22 @@ void start_taken(Quadrille_Request_state& request);
 // Frees a persistent one that is not active, whose receive has been freed.
 void free_taken(Quadrille_Request_state& request);
 
+// A request of ours that may end in an error in a function of the MPI that completes requests.
+struct MayFail {
+  MpiRequest handle;
+  Quadrille_Request_state* request;  // gone when the MPI has completed it and it is not persistent
+  bool persistent;
+  std::size_t at;           // its index in the list of the program
+  int fault = mpi_success;  // if it has one,
+  MpiComm comm{};           // and where the fault is raised
+
+  void keep_fault(const Quadrille_Request_state& of) {
+    fault = of.error;
+    comm = of.team->user;
+  }
+};
+// Those of the innermost door on this thread. Faults of nonblocking ones, which the MPI completes on this thread, are
+// kept there, and the MPI is not told.
+std::span<MayFail>& may_fail_here();
+
 }  // namespace quadrille::api

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "api/call_cache.hpp"
 #include "api/engines.hpp"
+#include "api/requests.hpp"
 #include "run/engines.hpp"
 #include "run/leaders.hpp"
 #include "team/areas.hpp"
@@ -28,6 +30,7 @@ struct OnThread {
   bool is_of_the_mpi = false;
   int error = mpi_success;
   MpiComm comm{};
+  std::span<MayFail> may_fail;
 };
 constinit thread_local OnThread here;
 
@@ -258,6 +261,8 @@ int call_noted_handler(int error) {
   return is_hidden ? mpi_success : error;
 }
 
+std::span<MayFail>& may_fail_here() { return here.may_fail; }
+
 int error_unless_alike(MpiComm comm, std::uint64_t given, bool sound, bool tells, std::string_view what,
                        std::string_view wrong) {
   const FaultsReturned guard(comm);
@@ -334,7 +339,7 @@ int by_neighbor_copies(const Call& call, const Service& by, team::Team& team) {
 
 constexpr auto rows = std::to_array<EngineWork>({
     {Engine::schedule, always, by_messages, make_schedule},
-    {Engine::node, to_other_nodes, by_copies, make_copies, false},
+    {Engine::node, to_other_nodes, by_copies, make_copies},
     {Engine::inbox, beside_inboxes, by_inbox, make_in_node},
     {Engine::exchange, to_other_nodes, by_pairs, make_in_node},
     {Engine::leaders, always, by_leaders, make_leaders, true, team::prepare_leaders},

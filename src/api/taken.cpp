@@ -8,6 +8,10 @@
 // So whoever waits waits in the MPI, and the call must go on there. That is what mpi/progress.hpp is for. In an
 // MPI that has no such thing calls go to the MPI, unless there is a progress thread that may call the MPI.
 //
+// A fault (team/team.cpp) ends a request as it ends those of quadrille.h. Open MPI would raise the error on
+// MPI_COMM_SELF or MPI_COMM_WORLD, or replace its class, so the doors of its completion functions raise it
+// (completion_names.cpp).
+//
 // A nonblocking function may not wait for other ranks, and making a communicator ready waits for all of them. So a
 // nonblocking call is served if its communicator is ready for that: MPI_COMM_WORLD from MPI_Init on, another one after
 // a blocking call on it that may wait, if there were nonblocking ones before; inside a node also when rank 0 has told
@@ -16,6 +20,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -100,10 +105,20 @@ void delete_ended() {
 
 // ---- The generalised request of a nonblocking call ----
 
-int tell_status(void* request, MpiStatus* status) {
+// What the MPI learns of an error. A fault is left to the door that the program has called.
+int error_for_the_mpi(const State& request) {
+  const std::span<MayFail> here = may_fail_here();
+  const auto kept = std::ranges::find_if(here, [&](const MayFail& one) { return one.request == &request; });
+  if (kept == here.end() || !is_fault(request.error)) return request.error;
+  kept->keep_fault(request);
+  return mpi_success;
+}
+
+int tell_status(void* data, MpiStatus* status) {
+  const auto& request = *static_cast<const State*>(data);
   mpi().Status_set_elements(status, mpi().byte, 0);
   mpi().Status_set_cancelled(status, 0);
-  const int error = static_cast<const State*>(request)->error;
+  const int error = request.error == mpi_success ? mpi_success : error_for_the_mpi(request);
   set_status(*status, mpi().undefined, mpi().undefined, error);  // MPICH takes the error from there in MPI_Waitsome
   return error;
 }
@@ -351,15 +366,13 @@ bool try_to_take(const run::Call& call, bool persistent, MpiRequest* request, in
   if (team != nullptr && team->eligible() && may_be_alone && comes_early(*team, Door::drop_in)) ahead.early = true;
   ahead.why = ahead.early ? Reason::early : Reason::argument;
   if (team == nullptr || ahead.early) return false;
-  // Open MPI 5 raises the errors of its own requests on the communicator, and those of ours on MPI_COMM_SELF or, with
-  // mpi_compat_mpi3, on MPI_COMM_WORLD.
-  if (team::watches_faults()) {
-    ahead.why = Reason::fault_tolerant;
+  if (team::watches_faults() && team::leave_if_told(*team) != mpi_success) {
+    ahead.why = Reason::rank_failed;
     return false;
   }
   const Serving guard;
   if (team->lost) {
-    error = mpi().err_other;
+    error = team::error_of_thrown(call.comm, mpi().err_other);
     return true;
   }
   prepare_progress();
@@ -404,7 +417,8 @@ bool make_ready_to_take(Team& team) {
   if (team::has_topology(team) && prepare_neighbors(team) != mpi_success) return false;
   const bool in_node = team.nodes.nodes == 1 && team.group.reach().rings;
   const bool has_lanes = in_node && !team::lanes_of(team).lanes.empty();
-  if (has_lanes && is_pull_forced(team)) team::prepare_pull_lanes(team);
+  // No rank can leave a pull.
+  if (has_lanes && is_pull_forced(team) && !team::watches_faults()) team::prepare_pull_lanes(team);
   if (has_lanes && !team::config().any_forced) return true;
   return team::prepare_messages(team) == mpi_success || has_lanes;
 }
@@ -436,7 +450,7 @@ bool take(const run::Call& call, bool persistent, MpiRequest* request, int& erro
   if (is_serving() || !mpi().usable || request == nullptr) return false;
   bool taken = true;
   const int thrown = thrown_by([&] { taken = try_to_take(call, persistent, request, error, ahead); });
-  if (thrown != mpi_success) error = thrown;
+  if (thrown != mpi_success) error = team::error_of_thrown(call.comm, thrown);
   if (taken && error != mpi_success) raise(call.comm, error);
   return taken;
 }
@@ -492,12 +506,11 @@ void get_ready_to_take(Team& team) {
 }
 
 void get_world_ready_to_take() {
-  if (team::watches_faults()) return;  // see try_to_take()
   Team* const team = team::team_of(mpi().comm_world);
   if (team == nullptr || !team->ready()) return;
   get_ready_to_take(*team);
-  // For messages of communicators whose ranks may not wait to make one.
-  if (team->taken.ready()) team::prepare_messages(*team);
+  // For messages of communicators whose ranks may not wait to make one: those that may be told.
+  if (team->taken.ready() && !team::watches_faults()) team::prepare_messages(*team);
 }
 
 void await_told_on(MpiComm comm) {
@@ -515,7 +528,9 @@ int get_ready_in_a_barrier(MpiComm comm) {
     const Serving guard;
     get_ready_to_take(*team);
   });
-  return thrown == mpi_success ? thrown : raise(comm, thrown);
+  const int error = thrown == mpi_success ? thrown : team::error_of_thrown(comm, thrown);
+  // A fault is an error of the program's call, too.
+  return error == mpi_success || is_fault(error) ? mpi_success : raise(comm, error);
 }
 
 State* taken_behind(MpiRequest handle) {

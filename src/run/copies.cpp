@@ -452,11 +452,14 @@ int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, S
   constexpr std::size_t little = std::size_t{1} << 20;
   std::optional<AwayMessages> away;
   if (!group.reach().local.empty()) away.emplace(call, schedule, group, eager);
-  Copies copies(call, schedule, nullptr, group, group.pairs, means_of(group), false,
-                staging == Staging::little ? little : SIZE_MAX);
+  std::optional<Copies> copies;
+  if (!reports_faults()) {  // a rank that has left cannot end what others write to its memory
+    copies.emplace(call, schedule, nullptr, group, group.pairs, means_of(group), false,
+                   staging == Staging::little ? little : SIZE_MAX);
+  }
   if (away && away->is_beside()) away->begin();
   int error = mpi_success;
-  if (!copies.run(error)) error = run_node(call, group, true);
+  if (!copies || !copies->run(error)) error = run_node(call, group, true);
   if (away && !away->is_beside()) away->begin();
   if (away) keep(error, away->finish([] {}));
   return error;

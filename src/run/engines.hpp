@@ -90,9 +90,10 @@ int run_inbox(const Call& call, Group& group);
 int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away = nullptr);
 
 // Runs a schedule of copies between the ranks of a node, who reach each other's memory by load and store, and messages
-// between nodes. If a block cannot be reached after all, run_node() does the node's part. Blocks that not all ranks
-// reach where they are must be copied; with `little` run_node() also takes over where a rank would have to copy much.
-// `eager`: of blocks that other ranks pass on, whose sizes travel, see CarriedLimits. Returns an MPI error code.
+// between nodes. If a block cannot be reached after all, or a rank may fail, run_node() does the node's part. Blocks
+// that not all ranks reach where they are must be copied; with `little` run_node() also takes over where a rank would
+// have to copy much. `eager`: of blocks that other ranks pass on, whose sizes travel, see CarriedLimits. Returns an MPI
+// error code.
 enum class Staging : std::uint8_t { little, any };
 int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, Staging staging, std::size_t eager = 0);
 

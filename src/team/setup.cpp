@@ -491,6 +491,9 @@ constexpr std::int64_t enough_tags = 1024;
 
 bool may_be_told(Team& team) {
   const Config& settings = config();
+  // A failed broadcast would call the program's error handler under a lock, and the messages of a communicator without
+  // one of its own could be ended only with those of all others.
+  if (watches_faults()) return false;
   if (!team.eligible() || !world_has_met() || settings.any_forced || settings.inbox_limit == 0 || settings.check)
     return false;
   if (!settings.nodes.empty() || tags_of_process() < enough_tags) return false;

@@ -275,7 +275,11 @@ void say_once(const std::string& line, const std::string& key) {
 //         that before it returns (run/mpi_transport.cpp, run/sparse.cpp). Open MPI ends a message that has found its
 //         receive when the data are there or the peer is dead. Other receives end at once, other sends when the peer
 //         learns of the revocation. Requests of ours are tested until all their messages have ended.
-// Not     Requests under the MPI's names, and orders of copies: they are forwarded, and return the MPI's errors.
+// Names   A request under the MPI's name ends in the same way. The doors of the MPI's completion functions raise the
+//         fault, as the MPI would not raise it on the request's communicator (api/completion_names.cpp). A nonblocking
+//         call is served once a blocking call has made its communicator ready: no rank tells others what to prepare.
+// Orders  The exchange by pairs stands in for an order of copies: there a third rank copies between two others, and may
+//         write to the memory of a rank that has left.
 // Cost    Nothing without fault tolerance. With it no call takes the cached way.
 //
 // Example, ranks 0, 1 and 2, of which 1 dies in a call: rank 0 waits for 1, is told by the MPI, says "left", and

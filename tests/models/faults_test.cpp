@@ -1,7 +1,7 @@
 // A model of a call that copies out of other ranks' memory, where a rank may die at any step: src/team/team.cpp and
 // the exchange of src/run/node_exchange.cpp, or the blocks that src/run/node_neighbors.cpp offers. Every other rank
-// comes to the end of the call, and one for which it succeeds has what the others sent. And of a call by messages:
-// run_messages() of src/run/engines.hpp.
+// comes to the end of the call, and one for which it succeeds has what the others sent. Of a call by messages:
+// run_messages() of src/run/engines.hpp. And of how a request under the MPI's name ends.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -266,6 +266,39 @@ TEST(FaultsModel, MessagesEndBeforeTheCall) {
   for (const auto& [wrong, name] : wrong_ends) {
     expect_found(std::string("a death, ") + name, messages_model(wrong));
   }
+}
+
+// ---- Requests under the MPI's names ----
+
+// A request fails in another thread while the door of MPI_Test has the MPI look at it: tell_status() of
+// src/api/taken.cpp and by_the_mpi() of src/api/completion_names.cpp. `only_known` is the mistake: the door keeps the
+// fault only if the request had failed before.
+Machine completion_model(bool only_known) {
+  constexpr Byte not_raised = 0, by_the_door = 1, by_the_mpi = 2;
+  Machine m(2, 0);
+  const int failed = m.cell("the request has failed");
+  const int known = m.own(), raised = m.own(not_raised);
+  const auto look = [=](Step& s) {
+    s.own(known) = s.load(failed);
+    return true;
+  };
+  const auto complete = [=](Step& s) {
+    if (s.load(failed) == 0) return false;
+    s.own(raised) = only_known && s.own(known) == 0 ? by_the_mpi : by_the_door;
+    return true;
+  };
+  m.step(0, "find_what_may_fail", look);
+  m.choose(0, {{"the MPI completes it", complete}, {"in flight", [=](Step& s) { return s.load(failed) == 0; }}});
+  m.step(0, "find_what_may_fail again", look);
+  m.step(0, "the MPI completes it at last", [=](Step& s) { return s.own(raised) != not_raised || complete(s); });
+  m.step(1, "fails", [=](Step& s) { return s.store(failed, 1), true; });
+  m.finally([=](Step& s) { s.check(s.own(raised) == by_the_door, "the MPI raises the fault, elsewhere"); });
+  return m;
+}
+
+TEST(FaultsModel, TheDoorRaisesTheFaultOfARequest) {
+  expect_good("a death, a request of the MPI", completion_model(false));
+  expect_found("a death, the door keeps what it knows", completion_model(true));
 }
 
 }  // namespace

@@ -2,10 +2,11 @@
  * it some time later, wherever it is then, and `revoke` lets it revoke the communicator. The others get an error from
  * the call, shrink the communicator and go on. Each looks at all that it receives, and prints "survived" if that is
  * right. Usage: fault_tolerance kill|kill-anywhere|revoke FORM BYTES, FORM: blocking, uneven, typed, gather,
- * uneven-gather, nonblocking, persistent, or, by Quadrille's own functions, own-nonblocking, own-persistent or
- * own-exchange. Among neighbours: ring, uneven-ring, whose sizes are asserted, line, own-nonblocking-ring or
- * own-persistent-ring. Without blocks: new-ring, which makes such a communicator, or setting, of an algorithm. For an
- * MPI with the functions of ULFM. */
+ * uneven-gather, nonblocking, persistent or, by Quadrille's own functions, own-nonblocking, own-persistent or
+ * own-exchange. Among neighbours: ring, uneven-ring, whose sizes are asserted, line, or, for example, nonblocking-ring.
+ * nonblocking and persistent can name the function that completes them, as in nonblocking-waitsome, and
+ * persistent-again starts one request again and again. Without blocks: new-ring, which makes such a communicator, or
+ * setting, of an algorithm. For an MPI with the functions of ULFM. */
 /* mpi-ext.h needs mpi.h before it. */
 /* clang-format off */
 #include <mpi.h>
@@ -19,7 +20,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { most_ranks = 64, calls_before = 100, calls_at_most = 10000000, calls_after = 50 };
+enum { most_ranks = 64, calls_before = 100, calls_at_most = 10000000, calls_after = 50, calls_beside = 12 };
 
 static const char* form;
 static int bytes;
@@ -60,8 +61,60 @@ static MPI_Comm with_neighbors(MPI_Comm comm) {
   return made;
 }
 
+static int has(const char* word) { return strstr(form, word) != NULL; }
+
+/* Of a null request and another one, whose error is returned. */
+static int complete(MPI_Request list[2]) {
+  MPI_Status statuses[2];
+  int indices[2], found = 0, error = MPI_SUCCESS, place = has("some") ? 0 : 1;
+  while (error == MPI_SUCCESS && !found) {
+    found = 1;
+    if (has("-waitall"))
+      error = MPI_Waitall(2, list, statuses);
+    else if (has("-waitany"))
+      error = MPI_Waitany(2, list, indices, statuses);
+    else if (has("-waitsome"))
+      error = MPI_Waitsome(2, list, &found, indices, statuses);
+    else if (has("-testall"))
+      error = MPI_Testall(2, list, &found, statuses);
+    else if (has("-testany"))
+      error = MPI_Testany(2, list, indices, &found, statuses);
+    else if (has("-testsome"))
+      error = MPI_Testsome(2, list, &found, indices, statuses);
+    else if (has("-test"))
+      error = MPI_Test(&list[1], &found, MPI_STATUS_IGNORE);
+    else
+      error = MPI_Wait(&list[1], MPI_STATUS_IGNORE);
+  }
+  return error == MPI_ERR_IN_STATUS ? statuses[place].MPI_ERROR : error;
+}
+
 static int wait_for(MPI_Request* request, int error) {
-  return error != MPI_SUCCESS ? error : MPI_Wait(request, MPI_STATUS_IGNORE);
+  MPI_Request list[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  if (error != MPI_SUCCESS) return error;
+  list[1] = *request;
+  error = complete(list);
+  *request = list[1];
+  return error;
+}
+
+static MPI_Request kept = MPI_REQUEST_NULL;
+
+static int free_kept(void) { return kept == MPI_REQUEST_NULL ? MPI_SUCCESS : MPI_Request_free(&kept); }
+
+/* Where a request fails, Open MPI may free it. */
+static int start_kept(MPI_Comm comm) {
+  const MPI_Info none = MPI_INFO_NULL;
+  int error = MPI_SUCCESS, freed;
+  if (kept == MPI_REQUEST_NULL)
+    error = has("ring")
+                ? MPI_Neighbor_alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, none, &kept)
+                : MPI_Alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, none, &kept);
+  if (error != MPI_SUCCESS) return error;
+  error = wait_for(&kept, MPI_Start(&kept));
+  if (error == MPI_SUCCESS && has("again")) return error;
+  freed = free_kept();
+  return error != MPI_SUCCESS ? error : freed;
 }
 
 static int wait_for_own(Quadrille_Request* request, int error) {
@@ -113,27 +166,25 @@ static int exchange(MPI_Comm comm, int ranks) {
   if (strcmp(form, "new-ring") == 0) return make_ring(comm);
   if (strcmp(form, "setting") == 0) return Quadrille_Set_algorithm(comm, "alltoall", "pairwise");
   if (strcmp(form, "own-exchange") == 0) return exchange_sparsely(comm, ranks);
-  if (strcmp(form, "nonblocking") == 0)
-    return wait_for(&request, MPI_Ialltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &request));
+  if (strncmp(form, "persistent", 10) == 0) return start_kept(comm);
+  if (strncmp(form, "nonblocking", 11) == 0) {
+    error = has("ring") ? MPI_Ineighbor_alltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &request)
+                        : MPI_Ialltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &request);
+    return wait_for(&request, error);
+  }
   if (strcmp(form, "own-nonblocking") == 0)
     return wait_for_own(&own, Quadrille_Ialltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &own));
   if (strcmp(form, "own-nonblocking-ring") == 0)
     return wait_for_own(&own,
                         Quadrille_Ineighbor_alltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, &own));
-  if (strstr(form, "own-persistent") != NULL) {
-    error = strstr(form, "ring") == NULL
-                ? Quadrille_Alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, MPI_INFO_NULL, &own)
-                : Quadrille_Neighbor_alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm,
-                                                   MPI_INFO_NULL, &own);
-    if (error != MPI_SUCCESS) return error;
-    error = wait_for_own(&own, Quadrille_Start(&own));
-    freed = Quadrille_Request_free(&own);
-    return error != MPI_SUCCESS ? error : freed;
-  }
-  error = MPI_Alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, MPI_INFO_NULL, &request);
-  if (error == MPI_SUCCESS) error = wait_for(&request, MPI_Start(&request));
-  if (error == MPI_SUCCESS) MPI_Request_free(&request);
-  return error;
+  error = strstr(form, "ring") == NULL
+              ? Quadrille_Alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, MPI_INFO_NULL, &own)
+              : Quadrille_Neighbor_alltoall_init(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, comm, MPI_INFO_NULL,
+                                                 &own);
+  if (error != MPI_SUCCESS) return error;
+  error = wait_for_own(&own, Quadrille_Start(&own));
+  freed = Quadrille_Request_free(&own);
+  return error != MPI_SUCCESS ? error : freed;
 }
 
 /* A call in which each rank sends its own number and the call's. */
@@ -153,6 +204,12 @@ static int checked(MPI_Comm comm, int call) {
     MPI_Abort(MPI_COMM_WORLD, 4);
   }
   return error;
+}
+
+/* A blocking call lets what nonblocking ones need be made ready. */
+static int checked_beside_blocking(MPI_Comm comm, int call) {
+  const int error = MPI_Alltoall(sent, 1, MPI_BYTE, received, 1, MPI_BYTE, comm);
+  return error != MPI_SUCCESS ? error : checked(comm, call);
 }
 
 static void die(int number) {
@@ -178,11 +235,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_dup(MPI_COMM_WORLD, &all);
   all = with_neighbors(all);
-  /* A blocking call lets what nonblocking ones need be made ready. */
-  for (call = 0; call < 12; ++call) {
-    MPI_Alltoall(sent, 1, MPI_BYTE, received, 1, MPI_BYTE, all);
-    checked(all, call);
-  }
+  for (call = 0; call < calls_beside; ++call) checked_beside_blocking(all, call);
   for (call = 0; error == MPI_SUCCESS && call < calls_at_most; ++call) {
     if (rank == 1 && call == calls_before) {
       if (strcmp(argv[1], "kill") == 0) die(0);
@@ -199,7 +252,9 @@ int main(int argc, char** argv) {
   MPIX_Comm_revoke(all);
   if (MPIX_Comm_shrink(all, &left) != MPI_SUCCESS) return 3;
   left = with_neighbors(left);
-  for (error = MPI_SUCCESS, call = 0; error == MPI_SUCCESS && call < calls_after; ++call) error = checked(left, call);
+  for (error = MPI_SUCCESS, call = 0; error == MPI_SUCCESS && call < calls_after; ++call)
+    error = call < calls_beside ? checked_beside_blocking(left, call) : checked(left, call);
+  free_kept();
   if (error == MPI_SUCCESS) printf("survived\n");
   fflush(stdout);
   alarm(4); /* Open MPI 5.0 does not always come to the end of MPI_Finalize after a death, also without Quadrille */

@@ -82,14 +82,35 @@ between alltoallv=single-copy 3 140 revoke uneven 65536
 between alltoall=leaders 2 140 kill-anywhere blocking 64
 between alltoallv=leaders 3 140 revoke uneven 65536
 between alltoall=leaders 2 140 kill-anywhere own-nonblocking 64
-# Orders of copies are the MPI's.
-between alltoall=sh-co 2 0 kill blocking 64
+# Pairs stand in for orders of copies.
+between alltoall=sh-co 2 140 kill blocking 64
+between alltoall=hint-network 2 140 kill-anywhere blocking 65536
+between alltoallv=sh-co 3 140 revoke uneven 65536
+# Requests under the MPI's names.
+between alltoall=pairwise 2 140 kill-anywhere nonblocking 65536
+between alltoall=pairwise 3 140 revoke nonblocking 64
+between alltoall=spread-out 2 140 kill-anywhere persistent 64
+between alltoall=spread-out 3 140 revoke persistent 65536
 unset QUADRILLE_NODES
-# These are the MPI's.
-survives 2 0 kill nonblocking 64
-survives 3 0 revoke persistent 64
+# The same inside a node.
+survives 2 140 kill nonblocking 64
+survives 2 140 kill-anywhere nonblocking 100000
+survives 3 140 revoke nonblocking 100000
+survives 2 140 kill-anywhere nonblocking-ring 64
+survives 2 140 kill persistent 64
+survives 2 140 kill-anywhere persistent 100000
+survives 3 140 revoke persistent 64
+survives 3 140 revoke persistent-ring 64
+survives 2 0 kill-anywhere persistent-again 64
+survives 3 0 revoke persistent-again 100000
+# Of an order of copies.
+QUADRILLE_ALGORITHM=alltoall=sh-co survives 2 140 kill-anywhere blocking 100000
+QUADRILLE_ALGORITHM=alltoall=hint-hilbert survives 3 140 revoke nonblocking 100000
+# However requests are completed.
+for how in waitall waitany waitsome test testall testany testsome; do survives 2 140 kill-anywhere nonblocking-$how 64; done
+for how in waitall waitsome testany; do survives 3 140 revoke persistent-$how 64; done
 
 # However it is enabled.
-expect 0 - "runs with fault tolerance" $TOOL run --explain -- "$mpirun" --mca mpi_ft_enable 1 --map-by :OVERSUBSCRIBE -n 2 "$work/survivor" revoke nonblocking 64
+expect 0 - survived $TOOL run --explain -- "$mpirun" --mca mpi_ft_enable 1 --map-by :OVERSUBSCRIBE -n 2 "$work/survivor" revoke nonblocking 64
 expect 0 - "Open MPI runs with fault tolerance" $TOOL doctor -- $with_faults -n 2 "$work/survivor" revoke blocking 64
 finish
