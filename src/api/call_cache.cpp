@@ -114,10 +114,10 @@ inline bool served(team::Team& team, int error) {
 
 // By the exchange by pairs.
 template <class... Arguments>
-[[gnu::noinline]] int exchange_again(team::Team& team, Collective collective, Arguments... arguments) {
+[[gnu::noinline]] int exchange_again(team::Team& team, choose::Way way, Collective collective, Arguments... arguments) {
   const run::Call call = call_of(collective, arguments...);
   int error = mpi_success;
-  const int thrown = thrown_by([&] { error = run::run_node(call, team.group, true); });
+  const int thrown = thrown_by([&] { error = run::run_node(call, team.group, true, nullptr, way); });
   return thrown != mpi_success ? thrown : error;
 }
 
@@ -182,33 +182,36 @@ const CachedCalls* find_request(const run::Call& call) {
 
 }  // namespace
 
-void cache_served(const run::Call& call, Engine engine, bool settled, int* left, team::Team& team, CachedSince since,
-                  int* const* unasked) {
+void cache_served(const run::Call& call, const choose::Choice& choice, bool settled, int* left, team::Team& team,
+                  CachedSince since, int* const* unasked) {
   // A buffer of a later call may be a device's; and the ranks may ask each other for that in any call.
   if (memory::driver_may_come() || team.agreed().follows_devices || team::watches_faults()) return;
   if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
+  const Engine engine = choice.algorithm->engine;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
   const bool by_pairs =
       engine == Engine::exchange && settled && !is_sized(call.collective) && !team.group.reach().written_to;
   // Of blocks of one size, which all ranks know, the size says how they are served.
   const bool by_inbox = engine == Engine::inbox;
-  const bool has_size = by_inbox ? may_try_each_size(call.collective, team) : is_regular(call.collective);
   if (!by_inbox && engine != Engine::exchange) return;
-  if (has_size ? !settled || call.in_place : !by_inbox && !by_pairs) return;
   const TypeInfo info = type_info(call.recv.type);
   if (!info.dense || info.size == 0) return;
+  const std::size_t most_bytes = alike_up_to(call.collective, team);
+  const bool is_alike = by_inbox && call.recv.count * info.size <= most_bytes;
+  const bool has_size = is_regular(call.collective) && !(is_alike && !may_try_each_size(call.collective, team));
+  if (has_size ? !settled || call.in_place : !by_inbox && !by_pairs) return;
   CachedCalls& calls = entry_for(call, team, since);
   calls.type_size = info.size;
   calls.by_pairs = by_pairs;
   calls.unasked_by_pairs = unasked;
   if (!has_size) {
-    calls.most_count = std::max(calls.most_count, alike_up_to(call.collective, team) / info.size);
+    calls.most_count = std::max(calls.most_count, most_bytes / info.size);
   } else {
     // In front of those that were served before it, of which the oldest goes.
     const auto is_it = [&](const CachedCalls::OfOneSize& one) { return one.elements == call.recv.count; };
     const auto place = std::find_if(calls.sizes.begin(), calls.sizes.end() - 1, is_it);
     std::rotate(calls.sizes.begin(), place, place + 1);
-    calls.sizes[0] = {call.recv.count, left, by_inbox};
+    calls.sizes[0] = {call.recv.count, left, by_inbox, way_of(choice)};
   }
 }
 
@@ -252,7 +255,8 @@ bool served_by_cache(Of<collective>, const void* sendbuf, MpiCount sendcount, Mp
   const CachedCalls::OfOneSize* size = nullptr;
   if (!is_small(recvcount, *last) && (size = size_kept(recvcount, *last)) == nullptr) return false;
   if (size != nullptr && !size->by_inbox) {
-    error = exchange_again(team, collective, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+    error =
+        exchange_again(team, size->way, collective, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     return served(team, error);
   }
   const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
@@ -278,8 +282,8 @@ bool served_by_cache(Of<Collective::alltoallv>, const void* sendbuf, const Count
       small || (last->by_pairs && none_negative(sendcounts, *last) && none_negative(recvcounts, *last));
   if (!is_known || (last->unasked_by_pairs != nullptr && !choose::take_one(*last->unasked_by_pairs))) return false;
   if (!small) {
-    error = exchange_again(team, Collective::alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
-                           rdispls, recvtype, comm);
+    error = exchange_again(team, choose::Way::measured, Collective::alltoallv, sendbuf, sendcounts, sdispls, sendtype,
+                           recvbuf, recvcounts, rdispls, recvtype, comm);
     return served(team, error);
   }
   const run::VectorSide<Count, Displacement> send{writable(sendbuf), sendcounts, sdispls, last->type_size};

@@ -39,9 +39,10 @@ struct CachedCalls {
 
   // Blocks of one size. `left`: for as many calls, until what a trial has decided is checked.
   struct OfOneSize {
-    std::size_t elements = 0;  // 0: none
-    int* left = nullptr;       // null: for all calls
-    bool by_inbox = false;     // if it is served: else the exchange by pairs serves it
+    std::size_t elements = 0;                 // 0: none
+    int* left = nullptr;                      // null: for all calls
+    bool by_inbox = false;                    // if it is served: else the exchange by pairs serves it
+    choose::Way way = choose::Way::measured;  // then
   };
 
   // Blocking calls that are served.
@@ -68,9 +69,9 @@ struct CachedCalls {
   bool is_for(MpiComm of_comm, MpiType of_type) const { return of_type == type && is_for(of_comm); }
 };
 
-// After a blocking call that `engine` served without error. `settled`: so it will all that are like it, or as many as
+// After a blocking call that `choice` served without error. `settled`: so it will all that are like it, or as many as
 // `left` says, if that is not null; or, of blocks of different sizes, `unasked`. `since`: from before the exchange.
-void cache_served(const run::Call& call, choose::Engine engine, bool settled, int* left, team::Team& team,
+void cache_served(const run::Call& call, const choose::Choice& choice, bool settled, int* left, team::Team& team,
                   CachedSince since, int* const* unasked);
 
 // After a blocking call that was forwarded, as all that are like it will be: on its communicator nothing is served

@@ -143,7 +143,8 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Ask why, const ch
   }
   // Blocks of any size. All ranks have shared memory for them, or none.
   if (team::Lane* const lane = in_node ? lane_of_all(m) : nullptr; lane != nullptr) {
-    m.made.op = run::node_op(m.call, m.team.group, lane->node.inbox, &lane->node.pairs, m.team.group.copying);
+    m.made.op = run::node_op(m.call, m.team.group, lane->node.inbox, &lane->node.pairs, m.team.group.copying,
+                             asked == nullptr ? choose::Way::measured : way_of(*asked));
     m.explain("rings", why);
     return mpi_success;
   }

@@ -122,12 +122,12 @@ Reason why_not_prepared(const EngineWork& engine, const Call& call, const choose
 }
 
 // After a call by what was selected. Later calls find that out sooner.
-void cache_as_chosen(const Call& call, Engine engine, const team::CachedSelection& cached, team::Team& team,
-                     CachedSince since) {
+void cache_as_chosen(const Call& call, const choose::Choice& choice, const team::CachedSelection& cached,
+                     team::Team& team, CachedSince since) {
   int*& unasked = team.asked.unasked_by_pairs[static_cast<std::size_t>(call.collective)];
-  if (engine == Engine::exchange) unasked = unasked_after(call, cached, team);
+  if (choice.algorithm->engine == Engine::exchange) unasked = unasked_after(call, cached, team);
   const bool settled = unasked != nullptr || is_settled(call, cached, team);
-  cache_served(call, engine, settled, until_check(cached), team, since, unasked != nullptr ? &unasked : nullptr);
+  cache_served(call, choice, settled, until_check(cached), team, since, unasked != nullptr ? &unasked : nullptr);
 }
 
 // By what was selected for all calls like this one. False if it goes to the MPI.
@@ -157,7 +157,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   const CachedSince since;
   error = run_by(engine, call, {choice, on}, team, cached);
   end_attempt(attempt);
-  if (error == mpi_success && !is_tried) cache_as_chosen(call, engine.engine, cached, team, since);
+  if (error == mpi_success && !is_tried) cache_as_chosen(call, choice, cached, team, since);
   return true;
 }
 
@@ -314,7 +314,7 @@ int by_copies(const Call& call, const Service& by, team::Team& team) {
 int by_inbox(const Call& call, const Service&, team::Team& team) { return run::run_inbox(call, team.group); }
 
 int by_pairs(const Call& call, const Service& by, team::Team& team) {
-  return run::run_node(call, team.group, true, by.on.schedule);
+  return run::run_node(call, team.group, true, by.on.schedule, way_of(by.choice));
 }
 
 int by_leaders(const Call& call, const Service& by, team::Team& team) {

@@ -95,6 +95,17 @@ constexpr ParameterRange kPack = {"pack", 0, kMost, 16384,
                                   "derived types"};
 constexpr ParameterRange kShare = {"share", 0, 1, 1,
                                    "1: neighbours on the way keep a copy of the block; 0: each is sent its own"};
+// The values are those of choose::Way.
+constexpr std::string_view kWayNames[] = {"measured", "rings", "direct"};
+constexpr ParameterRange way_parameter() {
+  ParameterRange range = by_name("way",
+                                 "of large blocks inside a node: rings of shared memory, or straight from where "
+                                 "they are; measured: by size",
+                                 kWayNames);
+  range.is_told_if_standard = false;
+  return range;
+}
+
 constexpr std::string_view kTraffBetter = "Träff et al., isomorphic collectives, section 5";
 
 constexpr Needs kCombining = {.contiguous = true, .isomorphic = true, .equal_sizes = true};
@@ -352,6 +363,7 @@ Algorithm single_copy(const std::vector<Collective>& collectives, plan::Build bu
   return {.name = "single-copy",
           .collectives = collectives,
           .engine = Engine::exchange,
+          .parameters = {way_parameter()},
           .line = "inside a node each block straight from the sender's buffer; between nodes spread-out",
           .source = "Quadrille; the single copy of HINT and of SH-Naive (Cache-oblivious)",
           .build = build};

@@ -55,7 +55,8 @@ struct ParameterRange {
   TriedValues tried = {};
   // Values that are worth measuring where data are in a device's memory; none: the standard one.
   std::span<const std::int64_t> on_devices = {};
-  bool automatic = false;  // it may also be 0, for a value that suits the call
+  bool automatic = false;           // it may also be 0, for a value that suits the call
+  bool is_told_if_standard = true;  // else a choice is written without it where it has its standard value
   // [value] Where the names are those of algorithms that this one takes for its exchange: what builds these.
   std::span<const plan::Build> builds = {};
 };
@@ -129,6 +130,13 @@ enum class HostBuffers : std::uint8_t {
   pageable,  // ordinary memory, for each call
 };
 
+// How the exchange by pairs (Engine::exchange) takes large blocks from other ranks of the node: its parameter `way`.
+enum class Way : std::uint8_t {
+  measured,  // by the switch points of the node (choose/tuning.hpp)
+  rings,     // through a ring of shared memory: copied twice, and in the receiver's caches afterwards
+  direct,    // straight from where they are: copied once
+};
+
 // An algorithm with values for its parameters.
 struct Choice {
   const Algorithm* algorithm = nullptr;
@@ -142,6 +150,9 @@ struct Choice {
 // The algorithm among all ranks that a choice takes for its exchange: pipelined-copy-to-cpu for the data of a round
 // between nodes, others by their parameter `exchange`. No algorithm: it takes none that serves `collective`.
 Choice inner_of(Collective collective, const Choice& choice);
+
+// The first of them where the algorithm has no such parameter.
+Way way_of(const Choice& choice);
 
 // "zero-rotation-bruck:radix=4", "copy-to-cpu:buffers=kept,inner=waitany-stride,stride=5". The inverse of parse_choice.
 std::string to_string(const Choice& choice);

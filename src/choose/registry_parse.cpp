@@ -157,6 +157,7 @@ std::string parameters_text(const Choice& choice, char separator) {
   for (std::size_t i = 0; i < choice.parameters.size(); ++i) {
     const plan::Parameter& parameter = choice.parameters[i];
     const ParameterRange& range = choice.algorithm->parameters[i];
+    if (!range.is_told_if_standard && parameter.value == range.standard) continue;
     text += fmt::format("{}{}={}", separator, parameter.name, value_text(range, parameter.value));
     separator = ',';
   }
@@ -206,6 +207,10 @@ std::string to_string(const Choice& choice) {
   // The last one is "inner=mpi".
   text.resize(text.rfind('=') + 1);
   return text + std::string(choice.inner->algorithm->name) + parameters_text(*choice.inner, ',');
+}
+
+Way way_of(const Choice& choice) {
+  return static_cast<Way>(plan::value_of(choice.parameters, "way", static_cast<std::int64_t>(Way::measured)));
 }
 
 Choice inner_of(Collective collective, const Choice& choice) {

@@ -137,9 +137,27 @@ constexpr Rule rules[] = {
     {in_one_node, "inbox", Reason::small_in_a_node},
 };
 
-// Other orders of copies, and the MPI's own beside them.
-std::vector<Choice> rivals_in_a_node(const GlobalKey& key) {
-  std::vector<Choice> rivals = tried_candidates(key);
+// Larger blocks do not stay in a cache until the program reads them.
+constexpr std::size_t most_for_ways = std::size_t{512} << 10;
+
+// The exchange by pairs with one way for all blocks.
+std::vector<Choice> other_ways(const GlobalKey& key, const Choice& choice) {
+  if (choice.algorithm->engine != Engine::exchange || !is_sized(key.collective) || key.bytes > most_for_ways) return {};
+  std::vector<Choice> ways;
+  for (const Way way : {Way::rings, Way::direct}) {
+    ways.push_back(choice);
+    ways.back().parameters[0].value = static_cast<std::int64_t>(way);
+  }
+  // Of two copies, by a ring or a slot, a slot is the shorter way.
+  if (const Choice inbox = plain(key.collective, "inbox"); why_not(*inbox.algorithm, key) == Reason::none)
+    ways[0] = inbox;
+  return ways;
+}
+
+// Other ways and orders of copies, and the MPI's own beside them.
+std::vector<Choice> rivals_in_a_node(const GlobalKey& key, const Choice& choice) {
+  std::vector<Choice> rivals = other_ways(key, choice);
+  std::ranges::move(tried_candidates(key), std::back_inserter(rivals));
   const bool has_ours =
       std::any_of(rivals.begin(), rivals.end(), [](const Choice& c) { return !is_of_the_mpi(*c.algorithm); });
   return has_ours ? rivals : std::vector<Choice>();
@@ -151,7 +169,7 @@ Selection select_by_rules(const GlobalKey& key) {
     Choice choice = plain(key.collective, rule.algorithm);
     if (why_not(*choice.algorithm, key) != Reason::none) continue;
     Selection selection{std::move(choice), {rule.why}};
-    if (rule.tries && key.tries) selection.rivals = rivals_in_a_node(key);
+    if (rule.tries && key.tries) selection.rivals = rivals_in_a_node(key, selection.choice);
     return selection;
   }
   const Reason obstacle = why_no_inbox(key);

@@ -21,6 +21,18 @@ void note(const Trial& trial, double seconds, std::vector<Trial::Taken>& taken) 
   ++of.noted;
 }
 
+// Does it differ from the first one in how blocks are copied alone? What it leaves in the caches is the point of it:
+// the call by itself says nothing.
+bool counts_by_steps(const Trial& trial, std::size_t candidate) {
+  const Choice &one = trial.candidates[candidate], &first = trial.candidates[trial.contest.first()];
+  return one.algorithm->engine == Engine::exchange && one.algorithm == first.algorithm;
+}
+
+bool is_sure(const Trial& trial, std::size_t candidate) {
+  const double most = Trial::most_spread * trial.contest.median(trial.contest.first());
+  return trial.steps.middle_half(candidate) <= most && trial.steps.median(candidate) != not_noted;
+}
+
 void begin_visit(Trial& trial) {
   trial.taken.assign(trial.candidates.size(), {});
   trial.taken_by_steps = trial.taken;
@@ -46,6 +58,14 @@ void race_all(Trial& trial) {
   begin_race(trial);
 }
 
+// Did some way's steps vary too much to tell?
+bool leaves_ways_open(const Trial& trial) {
+  for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
+    if (trial.contest.is_rival(c) && counts_by_steps(trial, c) && !is_sure(trial, c)) return true;
+  }
+  return false;
+}
+
 // A race of all says what is checked later: the winner and the first candidate, and of the others those that took least
 // first. Each check is of the next of them. If another wins it, all race again.
 void conclude(Trial& trial) {
@@ -60,7 +80,8 @@ void conclude(Trial& trial) {
     std::ranges::stable_sort(racing, {}, rank);
     trial.checks = true;
   }
-  trial.pause.begin(trial.were_alike ? tuner::Pause::usual : tuner::Pause::if_nothing_was_found);
+  const bool is_found = trial.were_alike && !leaves_ways_open(trial);
+  trial.pause.begin(is_found ? tuner::Pause::usual : tuner::Pause::if_nothing_was_found);
 }
 
 // By the function that makes classes.
@@ -137,9 +158,10 @@ void judge(Trial& trial, std::span<const double> all) {
   const std::span<const double> calls = all.first(trial.candidates.size()), steps = all.subspan(calls.size());
   for (std::size_t c = 0; c < calls.size(); ++c) {
     if (!trial.contest.is_in(c)) continue;
-    trial.contest.note(c, calls[c]);
     const bool is_known = calls[first] != not_noted && steps[first] != not_noted && steps[c] != not_noted;
-    trial.steps.note(c, is_known ? calls[first] + steps[c] - steps[first] : not_noted);
+    const double by_step = is_known ? calls[first] + steps[c] - steps[first] : not_noted;
+    trial.contest.note(c, counts_by_steps(trial, c) ? by_step : calls[c]);
+    trial.steps.note(c, by_step);
     least = std::min(least, trial.contest.least(c));
   }
   if (trial.contest.visit() == Trial::visits - 1 && least < Trial::short_call)
@@ -155,16 +177,16 @@ bool steps_tell(const Trial& trial) {
   for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
     if (!trial.contest.is_rival(c)) continue;
     has_rival = true;
-    const bool is_sure = trial.steps.middle_half(c) <= Trial::most_spread * trial.contest.median(trial.contest.first());
-    if (!is_sure || trial.steps.median(c) == not_noted) return false;
+    if (!is_sure(trial, c)) return false;
   }
   return has_rival;
 }
 
 std::size_t best_of(const Trial& trial) {
   if (!trial.were_alike) return trial.contest.first();
-  if (!steps_tell(trial)) return trial.contest.best();
-  return trial.steps.best_of_those_in(trial.contest);
+  if (steps_tell(trial)) return trial.steps.best_of_those_in(trial.contest);
+  return trial.contest.best(
+      [&](std::size_t c) { return trial.contest.is_in(c) && (!counts_by_steps(trial, c) || is_sure(trial, c)); });
 }
 
 bool begin_again(Trial& trial, int calls) {

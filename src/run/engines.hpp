@@ -86,8 +86,10 @@ int run_inbox(const Call& call, Group& group);
 
 // The exchange inside a node: small blocks through inboxes, large ones pair by pair by the best way that
 // the pair has, if `direct`, else as messages. Blocks between nodes are the messages of the schedule `away`; null: only
-// the node's part is to be done. Returns an MPI error code.
-int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away = nullptr);
+// the node's part is to be done. Large blocks that this rank sends go by `way`, as far as their pairs have it. Returns
+// an MPI error code.
+int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away = nullptr,
+             choose::Way way = choose::Way::measured);
 
 // Runs a schedule of copies between the ranks of a node, who reach each other's memory by load and store, and messages
 // between nodes. If a block cannot be reached after all, or a rank may fail, run_node() does the node's part. Blocks
@@ -104,7 +106,7 @@ int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, S
 // As run_node(). `pairs`: null if all ranks know that every block fits a slot. `copying`: that of the group, as it was
 // when the request was made.
 std::unique_ptr<Op> node_op(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs,
-                            const memory::CopyPlan& copying);
+                            const memory::CopyPlan& copying, choose::Way way = choose::Way::measured);
 
 // As run_copies() inside a node. `heaps_alone`: by heaps, which every rank maps of every rank, and not by XPMEM, as
 // memory is attached for one call at a time.

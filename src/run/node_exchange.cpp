@@ -42,6 +42,7 @@
 namespace quadrille::run {
 namespace {
 
+using choose::Way;
 using memory::Carried;
 using memory::Inbox;
 using memory::Peer;
@@ -61,6 +62,7 @@ struct ExchangeMeans {
   Means<NodeWork> own;
   std::span<memory::XpmemPeer> attached = {};  // [rank of the node]; empty: not by XPMEM
   bool trims = true;                           // what it took of the pools
+  Way way = Way::measured;
 };
 
 class NodeExchange : CallBlocks {
@@ -187,8 +189,9 @@ class NodeExchange : CallBlocks {
   }
   // It would fit a slot, but one copy is faster than two.
   bool is_better_in_heap(int to, const Block& block) const {
-    return means_.pairs != nullptr && block.bytes() > group_.inbox_limit(call_.collective) && block.info.dense &&
-           !overwritten_ && is_in_heap(to, block.address, block.bytes());
+    return means_.pairs != nullptr && means_.way != Way::rings &&
+           block.bytes() > group_.inbox_limit(call_.collective) && block.info.dense && !overwritten_ &&
+           is_in_heap(to, block.address, block.bytes());
   }
 
   // Of all ranks of the node but this one.
@@ -299,13 +302,15 @@ class NodeExchange : CallBlocks {
   }
 
   Carried way_to(int to, const std::byte* bytes, std::size_t size) const {
+    const Reach& reach = group_.reach();
+    if (means_.way == Way::rings && reach.rings) return Carried::in_ring;
     if (is_in_heap(to, bytes, size)) return Carried::in_heap;
     if (attaches(to)) return Carried::at_address;
-    if (size >= group_.reach().points.cma_from || !group_.reach().rings) {
+    if (means_.way == Way::direct || size >= reach.points.cma_from || !reach.rings) {
       if (peer(to).can.read) return Carried::at_address;
       if (peer(to).i_can.write) return Carried::written;
     }
-    return group_.reach().rings ? Carried::in_ring : Carried::as_message;
+    return reach.rings ? Carried::in_ring : Carried::as_message;
   }
 
   void send_message(int to, const Block& block, std::byte* bytes) {
@@ -487,11 +492,11 @@ class NodeExchange : CallBlocks {
 
 }  // namespace
 
-int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away) {
+int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away, Way way) {
   memory::Pairs* const pairs = direct ? &group.pairs : nullptr;
   Scratch& scratch = group.scratch;
   const Means<NodeWork> own{scratch.packing, group.copying, scratch.node_work};
-  const ExchangeMeans means{group.inbox, pairs, group.reach().slot_limit, own, group.attached};
+  const ExchangeMeans means{group.inbox, pairs, group.reach().slot_limit, own, group.attached, true, way};
   NodeExchange exchange(call, group, means, away);
   exchange.begin();
   const bool waits_in_mpi = !reports_faults();  // a wait in the MPI misses a revocation of the user's communicator
@@ -501,11 +506,11 @@ int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* 
 
 // XPMEM is not used: blocking calls, which another thread may make meanwhile, keep what it maps.
 std::unique_ptr<Op> node_op(const Call& call, Group& group, memory::Inbox& inbox, memory::Pairs* pairs,
-                            const memory::CopyPlan& copying) {
-  const auto make = [&group, &inbox, pairs](auto& now, auto& own) {
+                            const memory::CopyPlan& copying, Way way) {
+  const auto make = [&group, &inbox, pairs, way](auto& now, auto& own) {
     const std::size_t capacity = inbox.capacity();
     const std::size_t limit = pairs == nullptr ? capacity : std::min(capacity, group.reach().slot_limit);
-    now.emplace(own.call, group, ExchangeMeans{inbox, pairs, limit, own.means(), {}, false});
+    now.emplace(own.call, group, ExchangeMeans{inbox, pairs, limit, own.means(), {}, false, way});
     return mpi_success;
   };
   return started<NodeExchange, NodeWork>(pairs == nullptr ? Carrier::inbox : Carrier::rings, pairs == nullptr, call,

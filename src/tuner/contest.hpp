@@ -130,14 +130,19 @@ class Contest {
   }
   // Of what was measured so far, and of the ways that still count.
   std::size_t best() const { return best_of_those_in(*this); }
-  // By the times of this contest, of the ways that are still in another one between the same ways.
-  std::size_t best_of_those_in(const Contest& other) const {
+  // Likewise of the first one and of those of which `counts(way)` is true.
+  template <class Counting>
+  std::size_t best(const Counting& counts) const {
     std::size_t best = first_;
     for (std::size_t way = 0; way < ways(); ++way) {
-      if (!other.is_rival(way) || !beats_first(way)) continue;
+      if (way == first_ || !counts(way) || !beats_first(way)) continue;
       if (best == first_ || counted(way) < counted(best)) best = way;
     }
     return best;
+  }
+  // By the times of this contest, of the ways that are still in another one between the same ways.
+  std::size_t best_of_those_in(const Contest& other) const {
+    return best([&](std::size_t way) { return other.is_rival(way); });
   }
 
  private:

@@ -314,11 +314,12 @@ TEST_F(AgainLarge, NotACallDuringWhichSomethingChanged) {
   run::Call call{Collective::alltoall, {}, {}, false, abi::comm(comm_)};
   call.send.count = call.recv.count = 1;
   call.send.type = call.recv.type = abi::type(MPI_INT);
+  const choose::Choice inbox = choose::plain(Collective::alltoall, "inbox");
   const api::CachedSince before;
   drop_cached_calls();
-  api::cache_served(call, choose::Engine::inbox, true, nullptr, team, before, nullptr);
+  api::cache_served(call, inbox, true, nullptr, team, before, nullptr);
   expect(false, 1, false, again<Collective::alltoall>);
-  api::cache_served(call, choose::Engine::inbox, true, nullptr, team, {}, nullptr);
+  api::cache_served(call, inbox, true, nullptr, team, {}, nullptr);
   expect(true, 1, false, again<Collective::alltoall>);
 }
 

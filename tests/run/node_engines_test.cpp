@@ -90,8 +90,12 @@ class OneRank {
 
   std::size_t by_exchange(std::uint32_t number, Collective collective) {
     const DrawnCall drawn = draw_call(random_, number, group_.ranks, collective, true, most_elements);
-    return checked(drawn, [&](const run::Call& call) { return run::run_node(call, group_, true); });
+    const choose::Way way = draw_way();
+    return checked(drawn, [&](const run::Call& call) { return run::run_node(call, group_, true, nullptr, way); });
   }
+
+  // Each rank its own: the others are told.
+  choose::Way draw_way() { return static_cast<choose::Way>((random_() + static_cast<unsigned>(me_)) % 3); }
 
   std::size_t by_copies(std::uint32_t number, Collective collective) {
     if (!may_copy_) return by_exchange(number, collective);
@@ -144,7 +148,7 @@ class OneRank {
       const plan::Schedule order = order_of(random_, collective, group_.ranks, me_);
       return twice(*run::copies_op(mine.call(), order, group_, inbox, pairs, false));
     }
-    return twice(*run::node_op(mine.call(), group_, inbox, &pairs, group_.copying));
+    return twice(*run::node_op(mine.call(), group_, inbox, &pairs, group_.copying, draw_way()));
   }
 
   ThreadsOfANode& node_;

@@ -239,25 +239,53 @@ TEST(Select, TheModelChoosesAmongAllThatCanServe) {
   EXPECT_NE(fastest(k, {64, 64}).choice.algorithm->name, "leaders");
 }
 
+const std::string ways = "single-copy:way=rings single-copy:way=direct ";
+
 TEST(Select, TriesTheOrdersOfBlocksOnANodeOfManyRanks) {
   GlobalKey k = key(Collective::alltoall, 100000);
   k.ranks = 8, k.direct = true, k.load_store = true, k.tries = true;
   const Selection selection = select(k, {});
   EXPECT_EQ(to_string(selection.choice), "single-copy");
-  EXPECT_EQ(names(selection.rivals), "sh-naive sh-co sh-numa-co hint-row hint-column hint-hilbert:rows=auto mpi ");
+  const std::string orders = "sh-naive sh-co sh-numa-co hint-row hint-column hint-hilbert:rows=auto mpi ";
+  EXPECT_EQ(names(selection.rivals), ways + orders);
   k.ranks = 12;
   EXPECT_TRUE(
       names(select(k, {}).rivals).ends_with(" hint-hilbert:rows=auto hint-hilbert-square:rest=row,rows=auto mpi "))
       << "no power of two";
   k.ranks = 8, k.bytes = 8;
   EXPECT_EQ(to_string(select(k, {}).choice), "inbox");
-  EXPECT_EQ(names(select(k, {}).rivals), names(selection.rivals));
+  EXPECT_EQ(names(select(k, {}).rivals), orders);
   k.collective = Collective::allgatherv;
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "small blocks of several sizes";
   k.collective = Collective::alltoall, k.bytes = 100000, k.ranks = 4;
-  EXPECT_TRUE(select(k, {}).rivals.empty()) << "few ranks";
+  EXPECT_EQ(names(select(k, {}).rivals), ways + "mpi ") << "few ranks";
   k.ranks = 8, k.load_store = false;
-  EXPECT_TRUE(select(k, {}).rivals.empty());
+  EXPECT_EQ(names(select(k, {}).rivals), ways + "mpi ");
+}
+
+TEST(Select, TriesTheWaysOfLargeBlocksBesideTheMpi) {
+  GlobalKey k = key(Collective::alltoall, 100000);
+  k.ranks = 2, k.direct = true;
+  EXPECT_TRUE(select(k, {}).rivals.empty()) << "not asked for";
+  k.tries = true;
+  for (const Collective c : {Collective::alltoall, Collective::allgather}) {
+    k.collective = c;
+    EXPECT_EQ(to_string(select(k, {}).choice), "single-copy");
+    EXPECT_EQ(way_of(select(k, {}).choice), Way::measured);
+    EXPECT_EQ(names(select(k, {}).rivals), ways + "mpi ");
+    EXPECT_EQ(way_of(select(k, {}).rivals[0]), Way::rings);
+    EXPECT_EQ(way_of(select(k, {}).rivals[1]), Way::direct);
+  }
+  k.bytes = 8;
+  EXPECT_TRUE(select(k, {}).rivals.empty()) << "in a slot";
+  k.bytes = k.slot_limit;
+  k.inbox_limit = k.slot_limit / 2;
+  EXPECT_EQ(to_string(select(k, {}).choice), "single-copy");
+  EXPECT_EQ(names(select(k, {}).rivals), "inbox single-copy:way=direct mpi ") << "it would fit a slot, too";
+  k.bytes = std::size_t{1} << 20;
+  EXPECT_TRUE(select(k, {}).rivals.empty()) << "they do not stay in a cache";
+  k.collective = Collective::alltoallv, k.bytes = 0;
+  EXPECT_TRUE(select(k, {}).rivals.empty()) << "no rank knows the sizes";
 }
 
 TEST(Select, TriesTheSameOrdersForBlocksOfDifferentSizes) {
@@ -267,7 +295,7 @@ TEST(Select, TriesTheSameOrdersForBlocksOfDifferentSizes) {
     GlobalKey k = regular;
     k.collective = c, k.bytes = 0;
     EXPECT_EQ(to_string(select(k, {}).choice), "single-copy");
-    EXPECT_EQ(names(select(k, {}).rivals), names(select(regular, {}).rivals));
+    EXPECT_EQ(ways + names(select(k, {}).rivals), names(select(regular, {}).rivals));
     EXPECT_TRUE(select(k, plain(c, "sh-co")).rivals.empty()) << "forced";
     k.ranks = 4;
     EXPECT_TRUE(select(k, {}).rivals.empty()) << "few ranks";

@@ -264,6 +264,59 @@ TEST(Trial, StepsThatVaryTellNothing) {
   EXPECT_EQ(best_of(busy), 1U);
 }
 
+// One order by two ways: what the way leaves in the caches is what it is for.
+Trial trial_of_ways() {
+  std::vector<Choice> ways(2, plain(Collective::alltoall, "single-copy"));
+  EXPECT_EQ(parse_choice(Collective::alltoall, "single-copy:way=rings", ways[1]), "");
+  return make_trial(ways);
+}
+
+TEST(Trial, AWayThatTakesLongerWinsByItsSteps) {
+  Trial trial = trial_of_ways();
+  // By its calls it would be out after a visit.
+  run(
+      trial, [](int candidate, int) { return candidate == 0 ? 100e-6 : 220e-6; },
+      [](int candidate, int) { return candidate == 0 ? 300e-6 : 120e-6; });
+  EXPECT_EQ(best_of(trial), 1U);
+}
+
+TEST(Trial, AWayDoesNotWinByCallsAlone) {
+  std::mt19937 random(3);
+  const auto calls = [](int candidate, int) { return candidate == 0 ? 100e-6 : 60e-6; };
+  Trial trial = trial_of_ways();
+  run(trial, calls, [&](int, int) { return 10e-3 * (0.98 + 0.04 * (random() % 1000) / 1000.0); });
+  EXPECT_EQ(best_of(trial), 0U) << "what a program computes between calls varies more";
+  Trial idle = trial_of_ways();
+  run(idle, calls);
+  EXPECT_EQ(best_of(idle), 1U) << "steps that are nothing but the calls";
+}
+
+TEST(Trial, AWayThatVariesIsRacedAgainSoon) {
+  const auto calls = [](int candidate, int) { return candidate == 0 ? 100e-6 : 60e-6; };
+  std::mt19937 random(3);
+  Trial trial = trial_of_ways();
+  run(trial, calls, [&](int candidate, int) { return candidate == 1 ? 90e-6 * (random() % 1000) / 1000.0 : 50e-6; });
+  EXPECT_EQ(best_of(trial), 0U);
+  EXPECT_EQ(trial.pause.left, tuner::Pause::if_nothing_was_found);
+  while (!begin_again(trial)) {
+  }
+  run(trial, calls);
+  EXPECT_EQ(best_of(trial), 1U);
+  EXPECT_EQ(trial.pause.left, tuner::Pause::usual);
+}
+
+TEST(Trial, AWayThatVariesDoesNotHoldTheOthersUp) {
+  std::vector<Choice> all(2, plain(Collective::alltoall, "single-copy"));
+  EXPECT_EQ(parse_choice(Collective::alltoall, "single-copy:way=rings", all[1]), "");
+  all.push_back(plain(Collective::alltoall, "mpi"));
+  Trial trial = make_trial(all);
+  std::mt19937 random(3);
+  run(
+      trial, [](int candidate, int) { return candidate == 2 ? 50e-6 : 100e-6; },
+      [&](int candidate, int) { return candidate == 1 ? 60e-6 * (random() % 1000) / 1000.0 : 50e-6; });
+  EXPECT_EQ(best_of(trial), 2U);
+}
+
 TEST(Trial, StepsThatNobodyNotedTellNothing) {
   Trial trial = trial_of(2);
   for (int visit = 0; visit < Trial::visits; ++visit) judge(trial, std::vector<double>{10, 8, not_noted, not_noted, 0});
