@@ -98,10 +98,8 @@ constexpr ParameterRange kShare = {"share", 0, 1, 1,
 // The values are those of choose::Way.
 constexpr std::string_view kWayNames[] = {"measured", "rings", "direct"};
 constexpr ParameterRange way_parameter() {
-  ParameterRange range = by_name("way",
-                                 "of large blocks inside a node: rings of shared memory, or straight from where "
-                                 "they are; measured: by size",
-                                 kWayNames);
+  ParameterRange range =
+      by_name("way", "of large blocks inside a node: rings, or one copy; measured: by size", kWayNames);
   range.is_told_if_standard = false;
   return range;
 }
