@@ -54,7 +54,8 @@ Why tell(const team::Try& one) {
   for (std::size_t c = 0; c < one.trial.candidates.size(); ++c) {
     const bool is_step = by_steps && one.trial.contest.is_in(c);
     const double median = is_step ? one.trial.steps.median(c) : one.trial.contest.median(c);
-    if (median != tuner::never) told.then.push_back({Reason::took, name_of(one, c), median * 1e6});
+    // A way's steps that vary may take less than nothing beside those of the first candidate.
+    if (median > 0 && median != tuner::never) told.then.push_back({Reason::took, name_of(one, c), median * 1e6});
   }
   return told;
 }
@@ -102,24 +103,27 @@ bool settle_by_verdict(team::Team& team, team::Try& one) {
   return true;
 }
 
-// Where the trial of such calls is kept. Blocks that go through the inboxes untried have trials of their own: others of
-// their class may not fit a slot.
+// Where the trial of such calls is kept. Blocks that go through the inboxes untried have trials of their own, and so
+// have larger ones that fit a slot, of which inboxes are a candidate: others of their class may not fit a slot.
 std::tuple<Collective, bool, int, int> place_of(const run::Call& call, std::size_t bytes, team::Team& team,
                                                 const team::CachedSelection& cached) {
-  constexpr int in_slots = -1;
+  constexpr int by_inbox = -1, in_slots = -2;
   const int number =
       cached.follows_load ? team.asked.load_of(call.collective, cached).now : choose::size_class_of(bytes);
-  const bool fits = team.nodes.nodes == 1 && is_dense(call.collective) && is_regular(call.collective) &&
-                    bytes <= team.group.inbox_limit(call.collective);
-  return {call.collective, cached.follows_load, number, fits && cached.load == 0 ? in_slots : cached.load};
+  const bool fits = team.nodes.nodes == 1 && is_dense(call.collective) && is_sized(call.collective) &&
+                    bytes <= team.group.reach().slot_limit;
+  const int in_a_node = bytes <= team.group.inbox_limit(call.collective) ? by_inbox : in_slots;
+  return {call.collective, cached.follows_load, number, fits && cached.load == 0 ? in_a_node : cached.load};
 }
 
-// Which sizes a trial of such calls is of. The limit of the inboxes lies between two trials.
+// Which sizes a trial of such calls is of. The limits of the inboxes and of their slots lie between two trials.
 choose::Bytes bytes_tried(Collective collective, int number, std::size_t bytes, const team::Team& team, int load) {
   if (!is_sized(collective)) return choose::bytes_of_load_class(number);
   const choose::Bytes all = choose::bytes_of_size_class(number);
   const bool has_limit = team.nodes.nodes == 1 && is_dense(collective) && load == 0;
-  return has_limit ? choose::on_one_side(all, bytes, team.group.inbox_limit(collective)) : all;
+  if (!has_limit) return all;
+  const choose::Bytes on_this_side = choose::on_one_side(all, bytes, team.group.reach().slot_limit);
+  return choose::on_one_side(on_this_side, bytes, team.group.inbox_limit(collective));
 }
 
 // Of v and w calls inside a node the ranks know the load alone. With small blocks no order of copies is worth trying.

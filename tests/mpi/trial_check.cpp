@@ -273,15 +273,16 @@ void gather_different_sums(const World& w) {
   if (loads[0] == loads[1]) fail("rank %d: they share a trial\n", w.rank);
 }
 
-// Sizes of one class, of which one fits a slot and the next does not.
-void try_around_the_slot(const World& w) {
+// Sizes of one class, of which one fits a slot and the next does not. `parts`: those up to the slot's size over this go
+// through the inboxes untried.
+void try_around_the_slot(const World& w, std::size_t parts) {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   exchange(w, {Collective::alltoall, 50000}, 0, comm);
   team::Team& here = *team::team_of(abi::comm(comm));
   const int limit = static_cast<int>(here.group.reach().slot_limit);
   choose::SwitchPoints points = here.group.reach().points;
-  points.inbox_limit.fill(here.group.reach().slot_limit);
+  points.inbox_limit.fill(here.group.reach().slot_limit / parts);
   team::use_switch_points(here, points);
   std::vector<const team::Try*> trials;
   for (const int block : {limit - 40, limit + 40}) {
@@ -295,7 +296,7 @@ void try_around_the_slot(const World& w) {
 // Calls until all ranks have decided, and some after that.
 void call_until_decided(const World& w, const Case& c) {
   constexpr int between_looks = 25;
-  int most = 2 * calls, decided = 0;
+  int most = 3 * calls, decided = 0;
   for (int call = 0; call < most; ++call) {
     exchange(w, {c.collective, c.block, call % 7 == 6, c.in_heap}, call);
     if (decided == 1 || call % between_looks != between_looks - 1) continue;
@@ -316,7 +317,7 @@ void try_orders(const World& w) {
       if (last_of(c).trial == nullptr) fail("rank %d: %d bytes are not tried\n", w.rank, block);
     }
   }
-  try_around_the_slot(w);
+  for (const std::size_t parts : {1, 2}) try_around_the_slot(w, parts);
   const quadrille::run::Group& group = team::team_of(abi::comm(MPI_COMM_WORLD))->group;
   // In place the send blocks are copied, whatever serves the call; the others are not.
   if (group.scratch.packing.recv.size() > std::size_t{1} << 20)
