@@ -25,7 +25,8 @@ void note(const Trial& trial, double seconds, std::vector<Trial::Taken>& taken) 
 // the call by itself says nothing.
 bool counts_by_steps(const Trial& trial, std::size_t candidate) {
   const Choice &one = trial.candidates[candidate], &first = trial.candidates[trial.contest.first()];
-  return one.algorithm->engine == Engine::exchange && one.algorithm == first.algorithm;
+  return candidate != trial.contest.first() && one.algorithm->engine == Engine::exchange &&
+         one.algorithm == first.algorithm;
 }
 
 bool is_sure(const Trial& trial, std::size_t candidate) {
@@ -162,11 +163,12 @@ void judge(Trial& trial, std::span<const double> all) {
     const double by_step = is_known ? calls[first] + steps[c] - steps[first] : not_noted;
     trial.contest.note(c, counts_by_steps(trial, c) ? by_step : calls[c]);
     trial.steps.note(c, by_step);
-    least = std::min(least, trial.contest.least(c));
+    if (!counts_by_steps(trial, c)) least = std::min(least, trial.contest.least(c));
   }
   if (trial.contest.visit() == Trial::visits - 1 && least < Trial::short_call)
     trial.contest.go_on_to(Trial::visits_of_short_calls);
-  trial.contest.end_visit();
+  // One step says little, and may take less than nothing beside that of the first candidate.
+  trial.contest.end_visit([&](std::size_t c) { return !counts_by_steps(trial, c); });
   if (!trial.were_alike) trial.contest.end();
   begin_visit(trial);
   if (trial.contest.decided()) conclude(trial);

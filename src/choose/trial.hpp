@@ -24,8 +24,9 @@
 //         the winner is the one that stays. If another wins, something has changed, and all race again at once. If
 //         the calls of the first race differed too much to compare, all race again after 64, then four times as many
 //         each time; if those of a check did, what was found stays.
-// Ways    Of candidates that differ in how blocks are copied alone (Way), the steps alone count, each by itself. While
-//         those of one vary too much, the next race is as soon as after calls that differed.
+// Ways    Of candidates that differ in how blocks are copied alone (Way), the steps alone count, each by itself. None
+//         loses before the end of a race. While the steps of one vary too much, the next race is as soon as after calls
+//         that differed.
 // Cost    At most 9 calls for each candidate, 27 of short calls, 3 for one that loses at once, and a reduction a visit.
 //         Of the calls of a program that goes on for long, checks take less than 1 %.
 //

@@ -90,15 +90,21 @@ class Contest {
   }
   // All that are in were noted. Nothing happens if it is decided.
   void end_visit() {
+    end_visit([](std::size_t) { return true; });
+  }
+  // Likewise. Ways of which `tells(way)` is false stay, and no other way loses to them.
+  template <class Tells>
+  void end_visit(const Tells& tells) {
     if (decided_) return;
     double best = never;
     for (std::size_t way = 0; way < ways(); ++way) {
-      if (is_in_[way]) best = std::min(best, times_[way].back());
+      if (is_in_[way] && tells(way)) best = std::min(best, times_[way].back());
     }
     const double lost = rules_.lost[visit_ == 0 ? 0 : 1];
     bool has_rival = false;
     for (std::size_t way = 0; way < ways(); ++way) {
-      if (!is_rival(way)) continue;
+      if (is_rival(way) && !tells(way)) has_rival = true;
+      if (!is_rival(way) || !tells(way)) continue;
       // Of nothing that took for ever one can say how many times as long it took.
       is_in_[way] = lost == never || times_[way].back() <= lost * best;
       has_rival = has_rival || is_in_[way];
