@@ -193,6 +193,10 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
 
 }  // namespace
 
+choose::Way way_of(const choose::Choice& choice) {
+  return static_cast<choose::Way>(plan::value_of(choice.parameters, "way", 0));
+}
+
 void end_attempt(const Attempt& attempt) {
   if (attempt.trial != nullptr) choose::note_call(*attempt.trial, mpi().Wtime() - attempt.trial->last_begin);
 }

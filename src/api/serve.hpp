@@ -65,6 +65,9 @@ struct Entry {
   bool must_serve(const team::Team& team) const { return never_waits() && team.taken.by_broadcast(); }
 };
 
+// How the exchange by pairs takes large blocks by this choice; Way::measured if its algorithm has no such parameter.
+choose::Way way_of(const choose::Choice& choice);
+
 // ---- Calls that the MPI refuses ----
 //
 // Idea  The MPI returns a mistake in the arguments on the rank that made it, before anything is sent. The other ranks

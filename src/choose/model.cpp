@@ -106,7 +106,7 @@ std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const Parame
     for (std::int64_t value = from; value < most; value *= 2) values.push_back(value);
     values.push_back(std::max<std::int64_t>(most, 1));
   };
-  const bool is_seen = range.name != "order" && range.name != "rows";  // by counts
+  const bool is_seen = range.name != "order" && range.name != "rows" && range.name != "way";  // by counts
   if (is_seen && !range.names.empty()) {
     for (std::int64_t value = range.least; value <= range.most; ++value) values.push_back(value);
   } else if (range.name == "radix") {

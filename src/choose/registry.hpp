@@ -151,9 +151,6 @@ struct Choice {
 // between nodes, others by their parameter `exchange`. No algorithm: it takes none that serves `collective`.
 Choice inner_of(Collective collective, const Choice& choice);
 
-// The first of them where the algorithm has no such parameter.
-Way way_of(const Choice& choice);
-
 // "zero-rotation-bruck:radix=4", "copy-to-cpu:buffers=kept,inner=waitany-stride,stride=5". The inverse of parse_choice.
 std::string to_string(const Choice& choice);
 

@@ -209,10 +209,6 @@ std::string to_string(const Choice& choice) {
   return text + std::string(choice.inner->algorithm->name) + parameters_text(*choice.inner, ',');
 }
 
-Way way_of(const Choice& choice) {
-  return static_cast<Way>(plan::value_of(choice.parameters, "way", static_cast<std::int64_t>(Way::measured)));
-}
-
 Choice inner_of(Collective collective, const Choice& choice) {
   if (choice.inner != nullptr) return *choice.inner;
   if (choice.algorithm->engine == Engine::pipeline) return {find(collective, "mpi"), {}};
