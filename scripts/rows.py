@@ -42,7 +42,7 @@ MAIN, SPINNING = 'openmpi', 'mpich'
 # of copies, and by a thread.
 ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|neighbor\.6'
                     r'|requests-(copies|one-processor|by-thread-single|by-thread-multiple)\.3|taken-check-multiple\.2'
-                    r'|refused-(dropin|api|api-nodes)\.3|refused-trials\.4|way-(rings|direct)(-heap)?\.3)$')
+                    r'|refused-(dropin|api|api-nodes)\.3|refused-trials\.4)$')
 # With more ranks than this a test takes longer on MPICH, whose waiting ranks never leave their processor: how many times.
 MOST_SPINNING, SPINNING_FACTOR = 4, 3
 # Of these parameters a row has each two values that some test has together, and each MPI each value.

@@ -55,7 +55,7 @@ foreach(where ${every_place})
   quadrille_hosts_test(dense-leaders ${where} PROGRAM quadrille_mpi_tests SETTINGS ${some} "${by_leaders}"
                        ARGUMENTS "--gtest_filter=${data}:Mismatch*:Arguments*-Arguments.Displ*")
   quadrille_hosts_test(forced ${where} PROGRAM quadrille_forced_tests
-                       ARGUMENTS "--gtest_filter=All/*single_copy:All/*hint_network*:All/*leaders*:All/*tuna*radix_3:All/*bruck_radix_3")
+                       ARGUMENTS "--gtest_filter=All/*single_copy*:All/*hint_network*:All/*leaders*:All/*tuna*radix_3:All/*bruck_radix_3")
   quadrille_hosts_test(sparse ${where} PROGRAM quadrille_sparse_tests SETTINGS ${some})
   # Neighbours, through both doors.
   quadrille_hosts_test(neighbor-api ${where} PROGRAM quadrille_neighbor_tests SETTINGS ${some}
