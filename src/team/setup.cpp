@@ -439,11 +439,7 @@ int setup(Team& team) {
   if (team.lost) return mpi().err_other;
   if (team.ready()) return mpi_success;
   Telling telling(team);
-  const int error = setup_by(team, telling);
-  // A rank whose copies fail tells the ranks of other nodes by a message, also where the MPI carries out all calls.
-  const bool may_tell = error == mpi_success && team.nodes.nodes > 1 && team.agreed().follows_devices;
-  if (may_tell) prepare_messages(team);
-  return error;
+  return setup_by(team, telling);
 }
 
 int prepare_messages(Team& team) {

@@ -77,7 +77,6 @@ endforeach()
 # Where the MPI moves the data, and between nodes.
 quadrille_device_staging_test(failed-by-mpi 3 QUADRILLE_ALGORITHM=alltoall=mpi)
 quadrille_device_staging_test(failed-nodes 4 QUADRILLE_NODES=blocked:2)
-quadrille_device_staging_test(failed-nodes-by-mpi 4 QUADRILLE_NODES=blocked:2 QUADRILLE_ALGORITHM=alltoall=mpi)
 
 # Many small pieces, which a kernel moves. The program loads the driver before main() (device_memory.cpp).
 quadrille_mpi_program(quadrille_device_pieces_check device_pieces_check.cpp device_memory.cpp)

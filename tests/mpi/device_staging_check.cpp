@@ -393,24 +393,6 @@ void check_failures(int n) {
   fail("");
 }
 
-// On a communicator of which no call is served, ranks of other nodes hear of a failure, too.
-void check_failure_elsewhere(int n) {
-  MPI_Comm other;
-  MPI_Comm_dup(MPI_COMM_WORLD, &other);
-  MPI_Comm_set_errhandler(other, MPI_ERRORS_RETURN);
-  Ints send(static_cast<std::size_t>(n * size)), recv(static_cast<std::size_t>(n * size));
-  fill_uniform(send, n);
-  for (const bool fails : {false, true, false}) {
-    recv.fill(-5);
-    if (fails) fail("cuMemcpyAsync:1");
-    const int error = MPI_Alltoall(send.data, n, MPI_INT, recv.data, n, MPI_INT, other);
-    fail("");
-    if (on_device()) check(error == (fails ? MPI_ERR_OTHER : MPI_SUCCESS), "a failure on another communicator");
-    if (!fails) check_uniform(recv, n, false, "on another communicator");
-  }
-  MPI_Comm_free(&other);
-}
-
 std::size_t available_bytes() {
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {
@@ -499,7 +481,6 @@ int main(int argc, char** argv) {
   const unsigned long gone = check_context_that_goes(1000);
   check(!on_device() || gone > 0, "pinned memory of each context");
   check_failures(5000);
-  if (std::getenv("QUADRILLE_ALGORITHM") != nullptr) check_failure_elsewhere(5000);
   void* current = driver.own;
   if (on_device()) must(driver.cuCtxGetCurrent(&current) == 0, "get");
   check(current == driver.own, "the program's context");
