@@ -342,10 +342,10 @@ int get_status_of_kept(State& request, int* flag, MpiStatus* status) {
   QUADRILLE_COMPLETION(PREFIX, Waitall, (int count, MpiRequests requests, MpiStatus* statuses),                       \
                        (count, requests, statuses),                                                                   \
                        wait_for_all(count, requests, {true, statuses}, next, count, requests, statuses))              \
-  QUADRILLE_COMPLETION(PREFIX, Waitany, (int count, MpiRequests requests, int* index, MpiStatus* status),             \
-                       (count, requests, index, status),                                                              \
-                       wait_to_find(count, requests, {.indices = index}, find_any, next, count, requests, index,      \
-                                    status))                                                                          \
+  QUADRILLE_COMPLETION(                                                                                               \
+      PREFIX, Waitany, (int count, MpiRequests requests, int* index, MpiStatus* status),                              \
+      (count, requests, index, status),                                                                               \
+      wait_to_find(count, requests, {.indices = index}, find_any, next, count, requests, index, status))              \
   QUADRILLE_COMPLETION(PREFIX, Waitsome,                                                                              \
                        (int count, MpiRequests requests, int* completed, int* indices, MpiStatus* statuses),          \
                        (count, requests, completed, indices, statuses),                                               \
@@ -353,10 +353,10 @@ int get_status_of_kept(State& request, int* flag, MpiStatus* status) {
                                     count, requests, completed, indices, statuses))                                   \
   QUADRILLE_COMPLETION(PREFIX, Test, (MpiRequest * request, int* flag, MpiStatus* status), (request, flag, status),   \
                        look_and_test(1, {request}, {.flag = flag}, flag, next, request, flag, status))                \
-  QUADRILLE_COMPLETION(PREFIX, Testall, (int count, MpiRequests requests, int* flag, MpiStatus* statuses),            \
-                       (count, requests, flag, statuses),                                                             \
-                       look_and_test(count, requests, {true, statuses, flag}, flag, next, count, requests, flag,      \
-                                     statuses))                                                                       \
+  QUADRILLE_COMPLETION(                                                                                               \
+      PREFIX, Testall, (int count, MpiRequests requests, int* flag, MpiStatus* statuses),                             \
+      (count, requests, flag, statuses),                                                                              \
+      look_and_test(count, requests, {true, statuses, flag}, flag, next, count, requests, flag, statuses))            \
   QUADRILLE_COMPLETION(PREFIX, Testany, (int count, MpiRequests requests, int* index, int* flag, MpiStatus* status),  \
                        (count, requests, index, flag, status),                                                        \
                        look_and_test(count, requests, {.flag = flag, .indices = index}, flag, next, count, requests,  \
