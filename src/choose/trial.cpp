@@ -77,7 +77,10 @@ void conclude(Trial& trial) {
     if (trial.were_alike && racing.size() > Trial::most_checked)
       std::rotate(racing.begin() + (winner == 0 ? 1 : 2), racing.begin() + Trial::most_checked, racing.end());
   } else if (trial.were_alike) {
-    const auto rank = [&](std::size_t c) { return c == winner ? -2 : c == 0 ? -1 : trial.contest.median(c); };
+    // By steps that vary, a way may seem to take less than nothing.
+    const auto rank = [&](std::size_t c) {
+      return std::pair(c == winner ? 0 : c == 0 ? 1 : 2, trial.contest.median(c));
+    };
     std::ranges::stable_sort(racing, {}, rank);
     trial.checks = true;
   }

@@ -457,11 +457,10 @@ inline int thread_level(int unless_told) {
 
 namespace detail {
 // A program may have another thread in such a one, on another communicator: where the MPI is not up to that, the call
-// is made by its nonblocking twin, which is.
+// is made by its nonblocking twin, which is. On all ranks alike, whatever levels of threads they have.
 template <class Blocking, class Nonblocking, class... Arguments>
 int block(Blocking* blocking, Nonblocking* nonblocking, Arguments... arguments) {
-  if (!mpi().threads_block_collectives || thread_level(mpi().thread_multiple) != mpi().thread_multiple)
-    return blocking(arguments...);
+  if (!mpi().threads_block_collectives) return blocking(arguments...);
   MpiRequest request;
   const int error = nonblocking(arguments..., &request);
   return error != mpi_success ? error : mpi().Wait(&request, mpi().status_ignore);
@@ -473,10 +472,6 @@ namespace ours {
 template <class... Arguments>
 int allgather(Arguments... arguments) {
   return detail::block(mpi().Allgather, mpi().Iallgather, arguments...);
-}
-template <class... Arguments>
-int allgatherv(Arguments... arguments) {
-  return detail::block(mpi().Allgatherv, mpi().Iallgatherv, arguments...);
 }
 template <class... Arguments>
 int allreduce(Arguments... arguments) {

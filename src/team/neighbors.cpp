@@ -421,14 +421,22 @@ const int* read_ends(const int* list, plan::EdgeEnds& ends) {
 // What all ranks wrote, one behind the other. Returns an MPI error code.
 int gather(const run::Group& group, const std::vector<int>& mine, std::vector<int>& all) {
   const auto ranks = static_cast<std::size_t>(group.ranks);
-  std::vector<int> counts(ranks), at(ranks);
+  std::vector<int> counts(ranks);
   const int count = static_cast<int>(mine.size());
   int error = ours::allgather(&count, 1, mpi().int_type, counts.data(), 1, mpi().int_type, group.messages().comm);
   if (error != mpi_success) return error;
-  std::exclusive_scan(counts.begin(), counts.end(), at.begin(), 0);
-  all.resize(static_cast<std::size_t>(at.back()) + static_cast<std::size_t>(counts.back()));
-  return ours::allgatherv(mine.data(), count, mpi().int_type, all.data(), counts.data(), at.data(), mpi().int_type,
+  // Each as long as the longest: Intel MPI's nonblocking Allgatherv may hang.
+  const int most = *std::ranges::max_element(counts);
+  const auto length = static_cast<std::size_t>(most);
+  std::vector<int> padded = mine, all_padded(ranks * length);
+  padded.resize(length);
+  error = ours::allgather(padded.data(), most, mpi().int_type, all_padded.data(), most, mpi().int_type,
                           group.messages().comm);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto from = all_padded.begin() + static_cast<std::ptrdiff_t>(r * length);
+    all.insert(all.end(), from, from + counts[r]);
+  }
+  return error;
 }
 
 int bring_together(Team& team, NodeGraph& graph) {

@@ -25,10 +25,11 @@ for entry in of("inbox"):
 json.dump(table, open(sys.argv[1], "w"), indent=1)
 PYTHON
 
-# Programs use it: 200 bytes are above the limit that was put into it.
+# Programs use it: 200 bytes are above the limit that was put into it. No trial finds that inboxes are faster there.
 short="--iterations 5 --warmup 1"
 served() { grep -q "\"served_by\": \"$1\"" "$work/b.json" || fail "$2: not served by $1"; }
-QUADRILLE_TUNING=$file expect 0 - "" $MPIRUN -n 2 $TOOL bench alltoall --sizes 200 $short --json "$work/b.json"
+QUADRILLE_TRIALS=off QUADRILLE_TUNING=$file expect 0 - "" $MPIRUN -n 2 $TOOL bench alltoall --sizes 200 $short \
+  --json "$work/b.json"
 served single-copy "with the table"
 QUADRILLE_TUNING=none expect 0 - "" $MPIRUN -n 2 $TOOL bench alltoall --sizes 200 $short --json "$work/b.json"
 served inbox "without a table"
