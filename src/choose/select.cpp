@@ -142,7 +142,8 @@ constexpr std::size_t most_for_ways = std::size_t{512} << 10;
 
 // The exchange by pairs with one way for all blocks.
 std::vector<Choice> other_ways(const GlobalKey& key, const Choice& choice) {
-  if (choice.algorithm->engine != Engine::exchange || !is_sized(key.collective) || key.bytes > most_for_ways) return {};
+  if (choice.algorithm->engine != Engine::exchange || !is_regular(key.collective) || key.bytes > most_for_ways)
+    return {};
   std::vector<Choice> ways;
   for (const Way way : {Way::rings, Way::direct}) {
     ways.push_back(choice);

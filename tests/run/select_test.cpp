@@ -283,6 +283,8 @@ TEST(Select, TriesTheWaysOfLargeBlocksBesideTheMpi) {
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "they do not stay in a cache";
   k.collective = Collective::alltoallv, k.bytes = 0;
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "no rank knows the sizes";
+  k.collective = Collective::allgatherv, k.bytes = 100000;
+  EXPECT_TRUE(select(k, {}).rivals.empty()) << "an MPI may choose its algorithm by what one rank alone knows";
 }
 
 TEST(Select, TriesTheSameOrdersForBlocksOfDifferentSizes) {
